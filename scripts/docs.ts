@@ -11,7 +11,7 @@ import { parseRegistry, parseTokens } from '../src/decode/registry.ts'
 import { READ_ONLY, UNSUPPORTED } from '../src/http/es/dispatch.ts'
 import { OF_INDEXES, OF_SHARDS } from '../src/http/es/endpoint.ts'
 import { ENDPOINTS } from '../src/http/es/index.ts'
-import { EVERYWHERE } from '../src/http/openapi/schema.ts'
+import { COMMON_PARAMETERS } from '../src/http/openapi/schema.ts'
 import { PROVIDERS } from '../src/limits/credits.ts'
 import { LIMITS, type Limit } from '../src/limits/index.ts'
 import {
@@ -226,7 +226,7 @@ const parameters = () =>
     [
       ...Object.entries(SEARCH_PARAMETERS).map(([name, { doc }]) => [code(name), doc]),
       [
-        EVERYWHERE.map(code).join(' '),
+        COMMON_PARAMETERS.map(code).join(' '),
         'At every endpoint. `filter_path` selects parts of the answer; the others change only its form.',
       ],
       [

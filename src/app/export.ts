@@ -7,8 +7,8 @@ import { openTarget } from '../export/journal.ts'
 import { createCsvRows, createNdjson, type Encoder, gzipped } from '../export/lines.ts'
 import { createPack } from '../export/pack.ts'
 import { createParquet } from '../export/parquet.ts'
-import { readQuery } from '../export/query.ts'
-import { type Ask, runExport, toStream } from '../export/run.ts'
+import { readExportQuery } from '../export/query.ts'
+import { type AskPage, runExport, toStream } from '../export/run.ts'
 import { createServerAsk } from '../export/server.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Bars } from '../lib/progress.ts'
@@ -66,7 +66,7 @@ const createSearchAsk = (
   config: Config,
   network: string,
   shutdown: Run['shutdown'],
-): { ask: Ask; networks: string[] } => {
+): { ask: AskPage; networks: string[] } => {
   const { server, token } = config
   if (server !== undefined && token !== undefined)
     return {
@@ -88,9 +88,9 @@ const createSearchAsk = (
   }
 }
 
-const encoderOf = (config: Config, { network, entities, query, format }: ExportWanted, ask: Ask): Encoder => {
+const encoderOf = (config: Config, { network, entities, query, format }: ExportWanted, ask: AskPage): Encoder => {
   if (format === 'pack') return createPack({ ask, chainId: chainIdOf(config.data, network), limits: config.limits })
-  const request = readQuery(query, { index: indexOf(network), entities, format, limits: config.limits })
+  const request = readExportQuery(query, { index: indexOf(network), entities, format, limits: config.limits })
   if (format === 'csv' || format === 'raw-csv') return createCsvRows(request, { raw: format === 'raw-csv' })
   return format === 'parquet' ? createParquet(request) : createNdjson()
 }

@@ -4,7 +4,7 @@ import { openAccounts, SCOPES } from '../accounts/index.ts'
 import { depthOfChain } from '../config/chains.ts'
 import { type Config, type NetworkConfig, nodeOptions } from '../config/index.ts'
 import type { DevOptions } from '../dev/chain-news.ts'
-import { DEMO, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from '../dev/demo.ts'
+import { DEMO_NETWORK, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from '../dev/demo.ts'
 import { storedNetworks } from '../engine/files.ts'
 import type { Job } from '../ingest/messages.ts'
 import { type Indexing, keepIndexing, prepareStore } from '../ingest/network.ts'
@@ -39,7 +39,7 @@ const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> 
   shutdown.add('lock', lock.release)
   shutdown.add('last resort', surviveFaults(log))
   checkSources(config, log)
-  const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO)
+  const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO_NETWORK)
   if (demo) placeDemo(config.data)
   const stored = storedNetworks(config.data)
   const losses = new Map<string, LogLoss>()
@@ -198,7 +198,7 @@ export const services = {
     const { serveDev } = await import('../dev/serve.ts')
     await serveDev(config, network, { ...run, serve: serveIndexed })
   },
-  replay: late(async () => (await import('../dev/replay.ts')).replay),
+  replay: late(async () => (await import('../dev/replay.ts')).replayForDev),
   exportHits: late(async () => (await import('./export.ts')).exportToFile),
   verify: late(async () => (await import('./verify.ts')).verifyDataFolder),
   backup: late(async () => (await import('./backup.ts')).backupDataFolder),

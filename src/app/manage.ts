@@ -1,8 +1,8 @@
 import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import type { AbiShelf, Management, Redecodings } from '../http/manage/service.ts'
-import type { RateSample, Rates, Redecoding as RedecodingInfo } from '../http/shapes/management.ts'
+import type { AbiShelf, Management, RedecodingService } from '../http/manage/service.ts'
+import type { RateSample, RatesAnswer, RedecodingAnswer as RedecodingInfo } from '../http/shapes/management.ts'
 import { abiFolder } from '../ingest/decoding/abis.ts'
 import type { Indexing } from '../ingest/network.ts'
 import {
@@ -102,7 +102,7 @@ export const createRateSampler = (status: () => Promise<Status>, log: Log) => {
   return {
     stop: every(SAMPLE_INTERVAL_MS, take, { log, doing: 'note how fast networks are indexed' }),
     take,
-    of: (wanted: string | undefined): Rates => ({
+    of: (wanted: string | undefined): RatesAnswer => ({
       everyMs: SAMPLE_INTERVAL_MS,
       networks: Array.from(samples, ([network, list]) => ({ network, samples: list })).filter(
         ({ network }) => wanted === undefined || network === wanted,
@@ -127,7 +127,7 @@ interface RedecodingsOptions {
 }
 
 /** Decoding stored blocks again, as HTTP asks for it: by the same files as the command line. */
-export const createRedecodings = ({ folder, shelf, stored, indexingOf }: RedecodingsOptions): Redecodings => {
+export const createRedecodings = ({ folder, shelf, stored, indexingOf }: RedecodingsOptions): RedecodingService => {
   const show = async (redecoding: Redecoding, isFirst: boolean): Promise<RedecodingInfo> => {
     const { network, next } = redecoding
     const abi = redecoding.abi.replace(/\.json$/, '')

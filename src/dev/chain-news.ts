@@ -6,21 +6,21 @@ import type { Run } from '../lib/shutdown.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 
-type Tx = Extract<DevNews, { type: 'tx' }>
-type Event = Extract<DevNews, { type: 'event' }>
-type Log = Extract<DevNews, { type: 'log' }>
-type Item = Tx | Event | Log
+type TxNews = Extract<DevNews, { type: 'tx' }>
+type EventNews = Extract<DevNews, { type: 'event' }>
+type LogNews = Extract<DevNews, { type: 'log' }>
+type NewsItem = TxNews | EventNews | LogNews
 
 /** The `_source` of a document. */
-type Source = Record<string, unknown>
+type DocumentSource = Record<string, unknown>
 
 /** Documents of some blocks, by their kinds. */
-interface Sources {
-  txs: readonly Source[]
-  calls: readonly Source[]
-  traces: readonly Source[]
-  events: readonly Source[]
-  logs: readonly Source[]
+interface BlockSources {
+  txs: readonly DocumentSource[]
+  calls: readonly DocumentSource[]
+  traces: readonly DocumentSource[]
+  events: readonly DocumentSource[]
+  logs: readonly DocumentSource[]
 }
 
 /** The creation code of a contract, and its block. */
@@ -29,7 +29,7 @@ export interface Creation {
   input: string
 }
 
-interface Telling {
+interface NewsContext {
   /** Name of the contract at an address, where it is known. */
   named(address: unknown): string | null
   /** Whether the calls inside of transactions are told. */
@@ -39,34 +39,34 @@ interface Telling {
 }
 
 /** News about some blocks for a developer, in the order of the chain. */
-export const itemsOf = (
-  { txs: sources, calls, traces, events: decoded, logs: all }: Sources,
-  telling: Telling,
-): Item[] => {
+export const newsOfBlocks = (
+  { txs: sources, calls, traces, events: decoded, logs: all }: BlockSources,
+  telling: NewsContext,
+): NewsItem[] => {
   const { named } = telling
-  learn(traces, telling)
-  const insideOf = insides(calls, traces, telling)
+  reportCreations(traces, telling)
+  const insideOf = createInnerCalls(calls, traces, telling)
   const txs = sources.map(source => txOf(source, insideOf(source.hash as string), telling))
-  const placeOf = (source: Source) => ({ ...placeIn(source), contract: named(source.address) })
-  const events = decoded.map((source): Event => ({ type: 'event', ...placeOf(source), ...eventOf(source) }))
-  const keys = new Set(events.map(keyOf))
+  const placeOf = (source: DocumentSource) => ({ ...logPlace(source), contract: named(source.address) })
+  const events = decoded.map((source): EventNews => ({ type: 'event', ...placeOf(source), ...eventOf(source) }))
+  const keys = new Set(events.map(logKey))
   const logs = all
-    .map((source): Log => ({ type: 'log', ...placeOf(source), ...logOf(source) }))
-    .filter(log => !keys.has(keyOf(log)))
+    .map((source): LogNews => ({ type: 'log', ...placeOf(source), ...logOf(source) }))
+    .filter(log => !keys.has(logKey(log)))
   return [...txs, ...events, ...logs].sort(
     (a, b) => a.block - b.block || a.index - b.index || logIndexOf(a) - logIndexOf(b),
   )
 }
 
-const txOf = (source: Source, inside: Inside, { named, verbose, onCreated }: Telling): Tx => {
+const txOf = (source: DocumentSource, inside: InnerCalls, { named, verbose, onCreated }: NewsContext): TxNews => {
   const { hash, from, to, method, status, contractAddress, input, value } = source
-  const block = numberOf(source.blockNumber)
+  const block = numIn(source.blockNumber)
   const created = (contractAddress ?? null) as string | null
   if (created !== null) onCreated(created, { block, input: input as string })
   return {
     type: 'tx',
     block,
-    index: numberOf(source.transactionIndex),
+    index: numIn(source.transactionIndex),
     time: new Date((source.timestamp as number) * 1000).toISOString(),
     hash: hash as string,
     from: from as string,
@@ -79,39 +79,46 @@ const txOf = (source: Source, inside: Inside, { named, verbose, onCreated }: Tel
     call: inside.callAt([]),
     gasUsed: longOf(source.gasUsed),
     status: (status ?? null) as boolean | null,
-    failure: failureOf(source, inside, named),
+    failure: failureNews(source, inside, named),
     steps: verbose ? inside.steps() : [],
   }
 }
 
-const failureOf = (
-  { error, revertAddress, revertTrace }: Source,
-  { callAt }: Inside,
-  named: Telling['named'],
-): Tx['failure'] => {
+const failureNews = (
+  { error, revertAddress, revertTrace }: DocumentSource,
+  { callAt }: InnerCalls,
+  named: NewsContext['named'],
+): TxNews['failure'] => {
   if (typeof error !== 'string') return null
   const path = (revertTrace ?? []) as number[]
   const address = path.length > 0 && typeof revertAddress === 'string' ? revertAddress : null
   return { error, address, contract: named(address), call: path.length > 0 ? callAt(path) : null }
 }
 
-interface Inside {
+interface InnerCalls {
   /** The call at a trace address with its arguments. */
   callAt(path: readonly number[]): string | null
   steps(): DevStep[]
 }
 
 /** What is known of the inside of each transaction. */
-const insides = (calls: readonly Source[], traces: readonly Source[], { named }: Telling) => {
-  const decoded = new Map(calls.map(call => [stepKey(call, call.traceAddress as number[]), call]))
+const createInnerCalls = (
+  calls: readonly DocumentSource[],
+  traces: readonly DocumentSource[],
+  { named }: NewsContext,
+) => {
+  const decoded = new Map(calls.map(call => [traceKey(call, call.traceAddress as number[]), call]))
   const byTx = Map.groupBy(traces, ({ transactionHash }) => transactionHash)
-  return (transactionHash: string): Inside => {
+  return (transactionHash: string): InnerCalls => {
     const callAt = (path: readonly number[]): string | null =>
-      (decoded.get(stepKey({ transactionHash }, path))?.str ?? null) as string | null
-    const stepOf = ({ type, traceAddress, action, result, error, revertReason }: Source): DevStep => {
+      (decoded.get(traceKey({ transactionHash }, path))?.str ?? null) as string | null
+    const stepOf = ({ type, traceAddress, action, result, error, revertReason }: DocumentSource): DevStep => {
       const path = traceAddress as number[]
-      const { callType, to, value, address } = action as Source
-      const [called, made] = [decoded.get(stepKey({ transactionHash }, path)), (result as Source | null)?.address]
+      const { callType, to, value, address } = action as DocumentSource
+      const [called, made] = [
+        decoded.get(traceKey({ transactionHash }, path)),
+        (result as DocumentSource | null)?.address,
+      ]
       const target = (to ?? made ?? address ?? null) as string | null
       return {
         depth: path.length,
@@ -121,7 +128,7 @@ const insides = (calls: readonly Source[], traces: readonly Source[], { named }:
         call: (called?.str ?? null) as string | null,
         selector: (called?.selector ?? null) as string | null,
         value: BigInt((value as { raw: string } | undefined)?.raw ?? 0).toString(),
-        gasUsed: longOf((result as Source | null)?.gasUsed),
+        gasUsed: longOf((result as DocumentSource | null)?.gasUsed),
         error: (revertReason ?? error ?? null) as string | null,
       }
     }
@@ -130,24 +137,24 @@ const insides = (calls: readonly Source[], traces: readonly Source[], { named }:
 }
 
 /** Contracts that others create are known by the code that they were created with. */
-const learn = (traces: readonly Source[], { onCreated }: Telling) => {
+const reportCreations = (traces: readonly DocumentSource[], { onCreated }: NewsContext) => {
   for (const { type, action, result, error, blockNumber } of traces) {
-    const address = (result as Source | null)?.address
+    const address = (result as DocumentSource | null)?.address
     if (type !== 'create' || error != null || typeof address !== 'string') continue
-    onCreated(address, { block: numberOf(blockNumber), input: (action as { init: string }).init })
+    onCreated(address, { block: numIn(blockNumber), input: (action as { init: string }).init })
   }
 }
 
-const placeIn = (source: Source) => ({
-  block: numberOf(source.blockNumber),
-  index: numberOf(source.transactionIndex),
-  logIndex: numberOf(source.logIndex),
+const logPlace = (source: DocumentSource) => ({
+  block: numIn(source.blockNumber),
+  index: numIn(source.transactionIndex),
+  logIndex: numIn(source.logIndex),
   time: `${source.timestamp as string}.000Z`,
   transaction: source.transactionHash as string,
   address: source.address as string,
 })
 
-const eventOf = (source: Source) => {
+const eventOf = (source: DocumentSource) => {
   const { event, str, error, probability } = source as {
     event: string
     str: string | null
@@ -157,13 +164,14 @@ const eventOf = (source: Source) => {
   return { event, text: str, error, probability }
 }
 
-const logOf = ({ topics, data }: Source) => ({ topics: topics as string[], data: data as string })
+const logOf = ({ topics, data }: DocumentSource) => ({ topics: topics as string[], data: data as string })
 
-const numberOf = (value: unknown): number => (value as { num: number }).num
+const numIn = (value: unknown): number => (value as { num: number }).num
 const longOf = (value: unknown): number | null => (value as { num: number } | undefined)?.num ?? null
-const stepKey = ({ transactionHash }: Source, path: readonly number[]): string => [transactionHash, ...path].join()
-const logIndexOf = (item: Item): number => (item.type === 'tx' ? -1 : item.logIndex)
-const keyOf = ({ block, logIndex }: Event | Log): string => `${block} ${logIndex}`
+const traceKey = ({ transactionHash }: DocumentSource, path: readonly number[]): string =>
+  [transactionHash, ...path].join()
+const logIndexOf = (item: NewsItem): number => (item.type === 'tx' ? -1 : item.logIndex)
+const logKey = ({ block, logIndex }: EventNews | LogNews): string => `${block} ${logIndex}`
 
 interface ChainNewsOptions {
   pool: Pick<Pool, 'search'>
@@ -173,12 +181,12 @@ interface ChainNewsOptions {
   /** Whether the calls inside of transactions are told. */
   verbose: boolean
   /** Asks the node why a transaction failed: its `_source`, undefined where the node cannot say. */
-  explain(hash: string): Promise<Source | undefined>
+  explain(hash: string): Promise<DocumentSource | undefined>
   signal: AbortSignal
 }
 
 /** Blocks that are asked for in one go. */
-const BLOCKS = 200
+const BLOCKS_AT_ONCE = 200
 
 /** Changes of a network's store since the last look. */
 export const createChainNews = ({ pool, network, nameOf, verbose, explain, signal }: ChainNewsOptions) => {
@@ -189,27 +197,29 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   /** Inputs of creation transactions by the contract's address: a rebuilt project may know them by another name. */
   const creations = new Map<string, Creation>()
 
-  const search = async (entity: string, query: unknown, options: object): Promise<Source[]> => {
+  const search = async (entity: string, query: unknown, options: object): Promise<DocumentSource[]> => {
     const body = Buffer.from(JSON.stringify({ query, ...options }))
     const answer = await pool.search({ network, entities: entity, body, account: NO_ACCOUNT, signal })
-    const text = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString() : await textOf(answer.body)
+    const text = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString() : await readStream(answer.body)
     if (answer.status !== 200) throw new Error(`a search of ${entity} was answered ${answer.status}: ${text}`)
-    return (JSON.parse(text) as { hits: { hits: { _source: Source }[] } }).hits.hits.map(({ _source }) => _source)
+    return (JSON.parse(text) as { hits: { hits: { _source: DocumentSource }[] } }).hits.hits.map(
+      ({ _source }) => _source,
+    )
   }
   const blocks = async (from: number, to: number): Promise<Block[]> => {
     const query = { range: { 'number.num': { gte: from, lte: to } } }
     const found = await search('block', query, {
       sort: { 'number.num': 'asc' },
-      size: BLOCKS,
+      size: BLOCKS_AT_ONCE,
       _source: ['number', 'hash'],
     })
-    return found.map(source => ({ number: numberOf(source.number), hash: source.hash as string }))
+    return found.map(source => ({ number: numIn(source.number), hash: source.hash as string }))
   }
 
   /** The newest block that was seen and is still there; -1 where none is. */
   const common = async (): Promise<number> => {
-    for (let to = seen.length - 1; to >= (first ?? 0); to -= BLOCKS) {
-      const held = await blocks(Math.max(first ?? 0, to - BLOCKS + 1), to)
+    for (let to = seen.length - 1; to >= (first ?? 0); to -= BLOCKS_AT_ONCE) {
+      const held = await blocks(Math.max(first ?? 0, to - BLOCKS_AT_ONCE + 1), to)
       const same = held.findLast(({ number, hash }) => seen[number] === hash)
       if (same) return same.number
     }
@@ -222,10 +232,10 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   }
 
   /** Blocks without traces do not tell why a transaction failed. */
-  const explained = async (txs: readonly Source[]): Promise<Source[]> => {
-    const all: Source[] = []
+  const explained = async (txs: readonly DocumentSource[]): Promise<DocumentSource[]> => {
+    const all: DocumentSource[] = []
     for (const tx of txs) {
-      const isOpen = tx.status === false && tx.revertTrace == null && numberOf(tx.blockNumber) >= quietBelow
+      const isOpen = tx.status === false && tx.revertTrace == null && numIn(tx.blockNumber) >= quietBelow
       const known = isOpen ? await explain(tx.hash as string) : undefined
       const { error, revertAddress, revertTrace } = known ?? tx
       all.push({ ...tx, error, revertAddress, revertTrace })
@@ -234,17 +244,20 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   }
 
   /** Of these blocks alone: between two searches others may have taken their place, which the next look finds out. */
-  const newsOf = async (fresh: readonly Block[]): Promise<Item[]> => {
+  const newsOf = async (fresh: readonly Block[]): Promise<NewsItem[]> => {
     const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
     const of = async (entity: string, fields: readonly string[]) =>
-      (await search(entity, { range }, { size: -1, sort: '_doc', _source: [...PLACE, ...fields] })).filter(
-        ({ blockHash, blockNumber }) => hashes.get(numberOf(blockNumber)) === blockHash,
+      (await search(entity, { range }, { size: -1, sort: '_doc', _source: [...PLACE_FIELDS, ...fields] })).filter(
+        ({ blockHash, blockNumber }) => hashes.get(numIn(blockNumber)) === blockHash,
       )
     const hashes = new Map(fresh.map(({ number, hash }) => [number, hash]))
-    const txs = await explained(await of('tx', TX))
-    const [calls, traces] = [await of('call', CALL), await of('trace', TRACE)]
-    const [events, logs] = [await of('event', EVENT), await of('log', LOG)]
-    return itemsOf({ txs, calls, traces, events, logs }, { named, verbose, onCreated: (...it) => creations.set(...it) })
+    const txs = await explained(await of('tx', TX_FIELDS))
+    const [calls, traces] = [await of('call', CALL_FIELDS), await of('trace', TRACE_FIELDS)]
+    const [events, logs] = [await of('event', EVENT_FIELDS), await of('log', LOG_FIELDS)]
+    return newsOfBlocks(
+      { txs, calls, traces, events, logs },
+      { named, verbose, onCreated: (...it) => creations.set(...it) },
+    )
   }
 
   const forget = (to: number) => {
@@ -279,9 +292,9 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   }
 }
 
-const PLACE = ['blockHash', 'blockNumber', 'transactionIndex', 'timestamp']
+const PLACE_FIELDS = ['blockHash', 'blockNumber', 'transactionIndex', 'timestamp']
 
-const TX = [
+const TX_FIELDS = [
   'hash',
   'from',
   'to',
@@ -296,17 +309,26 @@ const TX = [
   'revertTrace',
 ]
 
-const CALL = ['transactionHash', 'traceAddress', 'selector', 'str']
-const TRACE = ['transactionHash', 'traceAddress', 'type', 'callType', 'action', 'result', 'error', 'revertReason']
-const EVENT = ['event', 'str', 'error', 'probability', 'address', 'transactionHash', 'logIndex']
-const LOG = ['topics', 'data', 'address', 'transactionHash', 'logIndex']
+const CALL_FIELDS = ['transactionHash', 'traceAddress', 'selector', 'str']
+const TRACE_FIELDS = [
+  'transactionHash',
+  'traceAddress',
+  'type',
+  'callType',
+  'action',
+  'result',
+  'error',
+  'revertReason',
+]
+const EVENT_FIELDS = ['event', 'str', 'error', 'probability', 'address', 'transactionHash', 'logIndex']
+const LOG_FIELDS = ['topics', 'data', 'address', 'transactionHash', 'logIndex']
 
 interface Block {
   number: number
   hash: string
 }
 
-const textOf = async (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text()
+const readStream = async (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text()
 
 interface DevServer {
   url: string

@@ -12,22 +12,22 @@ import { assetFile, isBuilt, readAsset, readBuilt } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { findEmptied } from '../sqlite/pages.ts'
 
-const HEAD = 420
+const DEMO_HEAD = 420
 export const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000
 
 /** Stores the demo chain where it is not stored whole: the first start may have been broken off. */
 export const importDemo = async (config: Config, run: Run) => {
-  const stored = storeFile(config.data, DEMO)
+  const stored = storeFile(config.data, DEMO_NETWORK)
   // In this thread: it takes no time, and the threads that read are started after the first queries.
   if (
     existsSync(stored) &&
-    readStore(stored, db => createBlocks(db).ranges()).some(({ from, to }) => from === 0 && to >= HEAD)
+    readStore(stored, db => createBlocks(db).ranges()).some(({ from, to }) => from === 0 && to >= DEMO_HEAD)
   )
     return
   const files = [assetFile('demo.ndjson.gz', config.data)]
   const indexing = startIndexing({
     data: config.data,
-    network: DEMO,
+    network: DEMO_NETWORK,
     job: { type: 'import', files },
     storeBatch: DEMO_BATCH,
     log: run.log,
@@ -37,18 +37,18 @@ export const importDemo = async (config: Config, run: Run) => {
 }
 
 export const welcome = (url: string, token: string, hasConsole: boolean): string => `
-Chainsieve serves the bundled demo chain (${DEMO}) at ${url}
+Chainsieve serves the bundled demo chain (${DEMO_NETWORK}) at ${url}
 Token: ${token}
 ${hasConsole ? `Console: ${url}/console/\n` : ''}
 Try it. These are the newest transfers of the demo dollar:
 
-curl -s ${url}/${DEMO}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
+curl -s ${url}/${DEMO_NETWORK}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
   -d '{"query":{"bool":{"filter":[{"term":{"event.raw":"Transfer"}},{"term":{"address":"0x252bfe6ba05b239912fe0f8f514b3564f40a7a96"}}]}},"sort":{"blockNumber.num":"desc"},"size":3}'
 
 `
 
 /** The network of the bundled demo chain. */
-export const DEMO = 'ethereum/demo/local'
+export const DEMO_NETWORK = 'ethereum/demo/local'
 export const DEMO_BATCH = 200
 
 const PACK = 'demo.ndjson.gz'
@@ -56,18 +56,20 @@ const PACK = 'demo.ndjson.gz'
 export const DEMO_STORE = 'demo-store.zst'
 
 /** What the file begins with: it is of this program's layout and of this pack. */
-const headOf = (pack: Uint8Array): Buffer =>
+const demoDigest = (pack: Uint8Array): Buffer =>
   createHash('sha256').update(`chainsieve demo store, layout ${SCHEMA_VERSION}\n`).update(pack).digest()
-const HEADER = 32
+const DIGEST_BYTES = 32
 
 export const packDemo = (store: Uint8Array, pack: Uint8Array): Buffer => {
   const params = { [constants.ZSTD_c_compressionLevel]: 19 }
-  return Buffer.concat([headOf(pack), zstdCompressSync(store, { params })])
+  return Buffer.concat([demoDigest(pack), zstdCompressSync(store, { params })])
 }
 
 /** Undefined where it was made of another pack, or has another layout. */
 export const unpackDemo = (packed: Buffer, pack: Uint8Array): Buffer | undefined =>
-  packed.subarray(0, HEADER).equals(headOf(pack)) ? zstdDecompressSync(packed.subarray(HEADER)) : undefined
+  packed.subarray(0, DIGEST_BYTES).equals(demoDigest(pack))
+    ? zstdDecompressSync(packed.subarray(DIGEST_BYTES))
+    : undefined
 
 /**
  * Puts the store of the demo chain that was made when the program was built where an import would have put it, which takes a
@@ -78,7 +80,7 @@ export const placeDemo = (
   data: string,
   read: (name: string) => Buffer | undefined = name => (isBuilt ? readBuilt(name) : undefined),
 ): boolean => {
-  const path = storeFile(data, DEMO)
+  const path = storeFile(data, DEMO_NETWORK)
   // What is left of one that was lost is not hidden.
   if (existsSync(path) || findEmptied(path)) return true
   const packed = read(DEMO_STORE)

@@ -61,7 +61,7 @@ export const readArtifacts = (folder: string): Artifacts => {
 }
 
 /** Changes whenever a file below the folder does. */
-export const stateOf = (folder: string): string =>
+export const artifactsState = (folder: string): string =>
   artifactFiles(folder)
     .map(file => {
       const { mtimeMs, size, ino } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: 0, ino: 0 }
@@ -130,7 +130,7 @@ export const createCodeNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts.flatMap(({ contract, deployed }) => {
     if (!deployed) return []
     const open = [...deployed.immutables, ...librariesIn(deployed.code)]
-    return [{ contract, open, masked: maskOf(deployed.code.replace(LIBRARY, ZEROS), open) }]
+    return [{ contract, open, masked: maskOf(deployed.code.replace(LIBRARY, ZERO_ADDRESS), open) }]
   })
   return (code: string): string | undefined => {
     const digits = code.slice(2)
@@ -139,7 +139,7 @@ export const createCodeNaming = (artifacts: readonly Artifact[]) => {
   }
 }
 
-const ZEROS = '0'.repeat(40)
+const ZERO_ADDRESS = '0'.repeat(40)
 
 const librariesIn = (code: string): { start: number; length: number }[] =>
   Array.from(code.matchAll(LIBRARY), ({ index }) => ({ start: index / 2, length: 20 }))

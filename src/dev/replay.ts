@@ -4,11 +4,11 @@ import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/d
 import { replayTransaction } from '../ingest/replay/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { type Creation, itemsOf, type ReplayOptions } from './chain-news.ts'
+import { type Creation, newsOfBlocks, type ReplayOptions } from './chain-news.ts'
 import { type Artifact, createCodeNaming, createNaming, findProjects, readArtifacts } from './project.ts'
 
 /** Tells what happened in one transaction, by what a node says of it now. Nothing is stored. */
-export const replay = async (
+export const replayForDev = async (
   config: Config,
   network: NetworkConfig,
   hash: string,
@@ -41,7 +41,7 @@ export const replay = async (
   }
   if (untraced !== undefined) tell({ type: 'untraced', why: untraced })
   const onCreated = (address: string, creation: Creation) => void creations.set(address, creation)
-  for (const item of itemsOf(sources, { named, verbose: true, onCreated })) tell(item)
+  for (const item of newsOfBlocks(sources, { named, verbose: true, onCreated })) tell(item)
 }
 
 const readAbis = (artifacts: readonly Artifact[]) => {

@@ -14,12 +14,12 @@ import { ChainsieveError } from '../lib/errors.ts'
 import type { Fields, Log } from '../lib/log.ts'
 import { type Run, surviveFaults } from '../lib/shutdown.ts'
 import { createChainNews, type DevOptions } from './chain-news.ts'
-import { type Artifact, createNaming, findProjects, readArtifacts, replaceAbis, stateOf } from './project.ts'
+import { type Artifact, artifactsState, createNaming, findProjects, readArtifacts, replaceAbis } from './project.ts'
 
 /** Receivers of alerts run on the developer's machine. */
-const LOOPBACK = ['127.0.0.0/8', '::1/128']
+const LOOPBACK_RANGES = ['127.0.0.0/8', '::1/128']
 /** Time between two looks at the store and at the project. */
-const LOOK_MS = 100
+const DEV_POLL_MS = 100
 /** Time between two looks at which chain the node has. */
 const NODE_MS = 2_000
 /** Longest wait for each answer to why a transaction failed. */
@@ -29,10 +29,10 @@ const UNTRACED =
   'The node has no traces: inner calls are not known, and reasons for failures come from eth_call on the state before the block.'
 
 /** Number of older blocks that are still printed. */
-const TOLD = 10
+const PRINTED_BLOCKS = 10
 /** If the chain is longer, only its newest blocks are indexed unless the user asks for more. */
-const LONG = 10_000
-const NEWEST = 1_000
+const LONG_CHAIN = 10_000
+const NEWEST_BLOCKS = 1_000
 
 /** Follows a node for development with a data folder that lives no longer than this. */
 export const serveDev = async (config: Config, network: NetworkConfig, run: Run & DevOptions) => {
@@ -40,7 +40,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
   const { signal } = shutdown
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-dev-'))
   shutdown.add('temporary folder', () => rmSync(data, { recursive: true, force: true, maxRetries: 3 }))
-  const own: Config = { ...config, data, networks: [network], allowTarget: [...config.allowTarget, ...LOOPBACK] }
+  const own: Config = { ...config, data, networks: [network], allowTarget: [...config.allowTarget, ...LOOPBACK_RANGES] }
   /** The last warning of the indexing: if the node is gone, only that is printed, once. */
   let complaint: (() => void) | undefined
   const log: Log = {
@@ -48,7 +48,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     // A developer wants to read about the chain, not about the program.
     info: (message, fields) => config.json && run.log.info(message, fields),
     warn(message, fields) {
-      if (!config.json && isTold(message, fields)) return
+      if (!config.json && isPrintedOtherwise(message, fields)) return
       const warn = () => run.log.warn(message, fields)
       if (fields?.endpoint === undefined) warn()
       else complaint = warn
@@ -127,9 +127,9 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     if (found === node) return
     await indexings[0]?.stop()
     const { chainId, head, fork, announces } = found
-    const from = firstBlock(network.from, found)
+    const from = firstDevBlock(network.from, found)
     node = found
-    news.skipTo(head - TOLD + 1)
+    news.skipTo(head - PRINTED_BLOCKS + 1)
     tell({ type: 'node', node: String(url), chainId, head, from, fork })
     start({ block: from }, announces)
   }
@@ -157,12 +157,12 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     for (const item of await news.look().catch(passing)) tell(item)
     // A large project takes longer to be looked at: it must not keep a whole core busy.
     const taken = performance.now() - begun
-    await sleep(Math.max(LOOK_MS, taken * 3), undefined, { signal }).catch(() => {})
+    await sleep(Math.max(DEV_POLL_MS, taken * 3), undefined, { signal }).catch(() => {})
   }
 }
 
 /** Whether lines of its own tell what a warning says. */
-const isTold = (message: string, fields: Fields | undefined): boolean =>
+const isPrintedOtherwise = (message: string, fields: Fields | undefined): boolean =>
   message === 'Continues without traces: no node has them' ||
   (message === 'Is not ready' && fields?.type === 'nodes_failing')
 
@@ -170,10 +170,10 @@ const isTold = (message: string, fields: Fields | undefined): boolean =>
 const announcer = (url: string) => (/^https?:/.test(url) ? { wsUrl: url.replace(/^http/, 'ws') } : {})
 
 /** A fork's own blocks and the one before them; of a long chain the newest. */
-const firstBlock = (from: BlockPoint | undefined, { head, fork }: NodeState): number => {
+const firstDevBlock = (from: BlockPoint | undefined, { head, fork }: NodeState): number => {
   if (from !== undefined) return 'block' in from ? from.block : Math.max(0, head - from.latest)
   if (fork !== null) return Math.min(head, fork + 1)
-  return head > LONG ? head - NEWEST : 0
+  return head > LONG_CHAIN ? head - NEWEST_BLOCKS : 0
 }
 
 /** Takes up what a project's compiler writes. */
@@ -187,7 +187,7 @@ const followProject = (folder: string, abis: string, tell: DevOptions['tell']) =
   return {
     nameOf: (input: string) => nameOf(input),
     look() {
-      const now = projects.map(({ artifacts }) => stateOf(artifacts)).join('\n')
+      const now = projects.map(({ artifacts }) => artifactsState(artifacts)).join('\n')
       if (now === state) return
       const again = state !== undefined
       // The compiler may be at it.

@@ -1,8 +1,8 @@
 import type { Config } from '../config/index.ts'
 import { messageOf } from '../lib/errors.ts'
 import { redact } from '../lib/secret.ts'
-import { about, type Check, type Finding, type Findings } from './finding.ts'
-import { checkClock, checkDisk, checkModes, type Watch } from './machine.ts'
+import { type Check, type Finding, type Findings, findingsAbout } from './finding.ts'
+import { checkClock, checkDisk, checkModes, type ObservedTimes } from './machine.ts'
 import { checkNodes } from './node.ts'
 import { checkMail, checkWebhooks } from './receivers.ts'
 import { checkClusters, checkStores } from './store.ts'
@@ -11,7 +11,7 @@ export type { Finding } from './finding.ts'
 
 /** Looks at all that the program needs, and tells of each thing when it is known. Sends nothing to receivers, and keeps nothing. */
 export async function* diagnose(config: Config, signal: AbortSignal): AsyncGenerator<Finding> {
-  const watch: Watch = { startedAt: Date.now(), started: performance.now(), heads: [] }
+  const watch: ObservedTimes = { startedAt: Date.now(), started: performance.now(), heads: [] }
   const checks: [Check, () => Findings][] = [
     ['disk', () => checkDisk(config)],
     ['files', () => checkModes(config)],
@@ -30,7 +30,7 @@ export async function* diagnose(config: Config, signal: AbortSignal): AsyncGener
       }
     } catch (error) {
       signal.throwIfAborted()
-      yield about(check, config.data).fail(
+      yield findingsAbout(check, config.data).fail(
         `could not be checked: ${redact(messageOf(error))}`,
         'Read the message, and run chainsieve doctor again.',
       )

@@ -16,11 +16,11 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/index.ts'
-import { about, type Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 import { newestStored } from './store.ts'
 
 /** Times that the other checks saw. */
-export interface Watch {
+export interface ObservedTimes {
   /** Epoch milliseconds, and `performance.now()`, at the start. */
   startedAt: number
   started: number
@@ -29,8 +29,11 @@ export interface Watch {
 }
 
 /** The clock of this machine. Blocks are never from the future, so that what is newer than now says that it is slow. */
-export function* checkClock({ data }: Pick<Config, 'data'>, { startedAt, started, heads }: Watch): Generator<Finding> {
-  const { ok, warn, fail } = about('clock', 'clock of this machine')
+export function* checkClock(
+  { data }: Pick<Config, 'data'>,
+  { startedAt, started, heads }: ObservedTimes,
+): Generator<Finding> {
+  const { ok, warn, fail } = findingsAbout('clock', 'clock of this machine')
   const jumped = Date.now() - startedAt - (performance.now() - started)
   if (Math.abs(jumped) > JUMP_MS)
     yield warn(
@@ -43,7 +46,7 @@ export function* checkClock({ data }: Pick<Config, 'data'>, { startedAt, started
     ...(stored === undefined ? [] : [{ what: 'the newest stored block', ms: stored * 1_000 - Date.now() }]),
   ].toSorted((a, b) => b.ms - a.ms)[0]
   if (ahead === undefined) return yield ok('there is no block to compare it with')
-  if (ahead.ms > AHEAD_MS)
+  if (ahead.ms > MAX_BLOCK_AHEAD_MS)
     return yield fail(
       `${ahead.what} is ${seconds(ahead.ms)} s ahead of it: the clock is slow, or that chain's is fast`,
       'Set the clock, and let it follow a time server (chrony). Signatures of webhooks are refused by receivers whose clock differs.',
@@ -55,12 +58,12 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
 const JUMP_MS = 500
 /** Chains allow blocks some seconds ahead of their time: Ethereum before the merge 15. */
-const AHEAD_MS = 15_000
+const MAX_BLOCK_AHEAD_MS = 15_000
 
 /** Whether others may read or change what is kept, and the config file, where keys stand. */
 export function* checkModes({ data, file }: Pick<Config, 'data' | 'file'>): Generator<Finding> {
   if (process.platform === 'win32') return
-  const { ok, warn, fail } = about('files', data)
+  const { ok, warn, fail } = findingsAbout('files', data)
   const all = [...filesIn(data)]
   const own = process.getuid?.()
   const foreign = all.filter(({ stats }) => own !== 0 && stats.uid !== own)
@@ -68,20 +71,20 @@ export function* checkModes({ data, file }: Pick<Config, 'data' | 'file'>): Gene
   const writable = all.filter(({ stats }) => stats.isDirectory() && (stats.mode & 0o022) !== 0)
   if (foreign.length > 0)
     yield fail(
-      `${listed(foreign)} ${foreign.length === 1 ? 'belongs' : 'belong'} to another user`,
+      `${listFiles(foreign)} ${foreign.length === 1 ? 'belongs' : 'belong'} to another user`,
       `Run chainsieve as that user, or give this one the folder: chown -R ${own} ${data}`,
     )
   if (readable.length > 0)
-    yield warn(`other users may open ${listed(readable)}`, `Keep others out: chmod -R go= ${data}`)
+    yield warn(`other users may open ${listFiles(readable)}`, `Keep others out: chmod -R go= ${data}`)
   if (writable.length > 0)
-    yield warn(`other users may create files in ${listed(writable)}`, `Keep others out: chmod -R go-w ${data}`)
+    yield warn(`other users may create files in ${listFiles(writable)}`, `Keep others out: chmod -R go-w ${data}`)
   if (foreign.length + readable.length + writable.length === 0 && all.length > 0)
     yield ok('nobody else may open what is stored')
   if (file !== undefined) yield configFile(file)
 }
 
 const configFile = (file: string) => {
-  const { ok, warn } = about('files', file)
+  const { ok, warn } = findingsAbout('files', file)
   const mode = lstatSync(file).mode & 0o777
   return (mode & 0o077) === 0
     ? ok('nobody else may open the config file')
@@ -91,13 +94,13 @@ const configFile = (file: string) => {
       )
 }
 
-interface Found {
+interface CheckedFile {
   path: string
   stats: Stats
 }
 
 /** The folder and its content two levels deep, which is all of it. */
-function* filesIn(folder: string, levels = 2): Generator<Found> {
+function* filesIn(folder: string, levels = 2): Generator<CheckedFile> {
   const stats = lstatSync(folder, { throwIfNoEntry: false })
   if (!stats) return
   yield { path: folder, stats }
@@ -105,17 +108,19 @@ function* filesIn(folder: string, levels = 2): Generator<Found> {
   for (const name of readdirSync(folder)) yield* filesIn(join(folder, name), levels - 1)
 }
 
-const SHOWN = 3
+const MAX_LISTED_FILES = 3
 
-const listed = (found: readonly Found[]): string => {
-  const names = found.slice(0, SHOWN).map(({ path }) => path)
-  return found.length > SHOWN ? `${names.join(', ')} and ${found.length - SHOWN} more` : names.join(', ')
+const listFiles = (found: readonly CheckedFile[]): string => {
+  const names = found.slice(0, MAX_LISTED_FILES).map(({ path }) => path)
+  return found.length > MAX_LISTED_FILES
+    ? `${names.join(', ')} and ${found.length - MAX_LISTED_FILES} more`
+    : names.join(', ')
 }
 
 /** The disk of the data folder: its kind, its space, and how soon it keeps what is written. */
 export function* checkDisk({ data }: Pick<Config, 'data'>): Generator<Finding> {
-  const folder = nearest(data)
-  const { ok, warn, fail } = about('disk', data)
+  const folder = nearestFolder(data)
+  const { ok, warn, fail } = findingsAbout('disk', data)
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch {
@@ -140,17 +145,17 @@ export function* checkDisk({ data }: Pick<Config, 'data'>): Generator<Finding> {
 }
 
 const spaceOf = (folder: string, data: string) => {
-  const { ok, warn, fail } = about('disk', data)
+  const { ok, warn, fail } = findingsAbout('disk', data)
   const { bavail, blocks, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  const text = `${gigabytes(free)} GB of ${gigabytes(blocks * bsize)} GB are free`
+  const text = `${showGigabytes(free)} GB of ${showGigabytes(blocks * bsize)} GB are free`
   const remedy = 'Free some space, keep fewer blocks (--keep-blocks, --keep-for), or move the data folder.'
-  if (free < LEAST_FREE) return fail(text, remedy)
+  if (free < MIN_FREE_BYTES) return fail(text, remedy)
   return free < ENOUGH_FREE ? warn(text, remedy) : ok(text)
 }
 
 const speedOf = (folder: string) => {
-  const { ok, warn } = about('disk', folder)
+  const { ok, warn } = findingsAbout('disk', folder)
   const ms = syncTime(folder)
   const text = `a write is on the disk within ${ms.toFixed(1)} ms`
   return ms > SLOW_SYNC_MS
@@ -178,7 +183,7 @@ const syncTime = (folder: string): number => {
 }
 
 /** The folder itself, or the one that it would be created in. */
-const nearest = (folder: string): string => {
+const nearestFolder = (folder: string): string => {
   let at = folder
   while (!existsSync(at) && dirname(at) !== at) at = dirname(at)
   return at
@@ -219,10 +224,10 @@ export const parseMounts = (table: string): Mount[] =>
       options: options!.split(','),
     }))
 
-const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
+const showGigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
 
 const NETWORKED = /^(nfs\d*|cifs|smb\d*|smbfs|9p|fuse\.(sshfs|s3fs|rclone|glusterfs)|ceph|glusterfs|afs|lustre)$/
-const LEAST_FREE = 1e9
+const MIN_FREE_BYTES = 1e9
 const ENOUGH_FREE = 10e9
 const SYNCS = 21
 const SLOW_SYNC_MS = 25

@@ -17,14 +17,14 @@ import { silent } from '../lib/log.ts'
 import { timeOf } from '../lib/progress.ts'
 import { systemClock } from '../lib/retry.ts'
 import type { Secret } from '../lib/secret.ts'
-import { about, type Finding } from './finding.ts'
-import type { Watch } from './machine.ts'
+import { type Finding, findingsAbout } from './finding.ts'
+import type { ObservedTimes } from './machine.ts'
 
 /** The nodes of each network: what they are, how far they are, and what they can. */
-export async function* checkNodes(config: Config, watch: Watch, signal: AbortSignal): AsyncGenerator<Finding> {
+export async function* checkNodes(config: Config, watch: ObservedTimes, signal: AbortSignal): AsyncGenerator<Finding> {
   const { networks } = config
   if (networks.every(({ rpc }) => rpc.length === 0))
-    yield about('node', 'nodes').warn(
+    yield findingsAbout('node', 'nodes').warn(
       'none is configured: what is stored is served, and no block is added',
       'Name a network and its node: --network T/B/N --rpc URL',
     )
@@ -42,10 +42,10 @@ export async function* checkNodes(config: Config, watch: Watch, signal: AbortSig
   }
 }
 
-interface Asked {
+interface NodeCheck {
   config: Config
   network: NetworkConfig
-  watch: Watch
+  watch: ObservedTimes
   signal: AbortSignal
   /** Chains that are known for the network, and by what. */
   chains: { node: string; id: number }[]
@@ -53,9 +53,9 @@ interface Asked {
   budget: Budget | undefined
 }
 
-const patienceOf = ({ requestTimeout }: NetworkConfig): number => Math.min(requestTimeout, PATIENCE_MS)
+const patienceOf = ({ requestTimeout }: NetworkConfig): number => Math.min(requestTimeout, NODE_CHECK_TIMEOUT_MS)
 
-async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
+async function* checkNode(asked: NodeCheck, url: string): AsyncGenerator<Finding> {
   const { config, network, signal, budget } = asked
   const { rpcBatch: batch, rpcConcurrency: concurrency } = network
   const endpoint = createEndpoint(url, {
@@ -64,7 +64,7 @@ async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
     ...{ budget, log: silent, clock: systemClock, random: Math.random },
   })
   const subject = `${network.network} at ${endpoint.name}`
-  const { fail } = about('node', subject)
+  const { fail } = findingsAbout('node', subject)
   try {
     const head = await greet(asked, endpoint)
     yield* head.findings
@@ -89,10 +89,10 @@ async function* checkNode(asked: Asked, url: string): AsyncGenerator<Finding> {
 
 /** Chain and head. */
 const greet = async (
-  { network, watch, chains, signal }: Asked,
+  { network, watch, chains, signal }: NodeCheck,
   endpoint: Endpoint,
 ): Promise<{ number?: number; findings: Finding[] }> => {
-  const { ok, warn, fail } = about('node', `${network.network} at ${endpoint.name}`)
+  const { ok, warn, fail } = findingsAbout('node', `${network.network} at ${endpoint.name}`)
   const [chain, block, syncing] = (await endpoint.send(
     [
       { method: 'eth_chainId', params: [] },
@@ -102,9 +102,9 @@ const greet = async (
     signal,
   )) as [Answer, Answer, Answer]
   const at = Date.now()
-  const id = numberIn(resultIn(chain))
+  const id = quantityOf(resultIn(chain))
   const { number: height, timestamp } = (resultIn(block) ?? {}) as { number?: unknown; timestamp?: unknown }
-  const [number, time] = [numberIn(height), numberIn(timestamp)]
+  const [number, time] = [quantityOf(height), quantityOf(timestamp)]
   if (id === undefined || number === undefined || time === undefined)
     return {
       findings: [
@@ -145,13 +145,13 @@ const greet = async (
 
 /** Optional abilities of a node, each with what needs it. */
 const abilities = async (
-  { network, signal }: Asked,
+  { network, signal }: NodeCheck,
   endpoint: Endpoint,
   subject: string,
   head: number,
 ): Promise<Finding> => {
-  const { ok, warn, fail } = about('node', subject)
-  const old = firstBlock(network, head)
+  const { ok, warn, fail } = findingsAbout('node', subject)
+  const old = firstStoredByNode(network, head)
   const ask = async (call: Call): Promise<Answer> => (await endpoint.send([call], signal))[0]!
   const receipts = await ask({ method: 'eth_getBlockReceipts', params: [hex(head)] })
   const oldBlock = await ask({ method: 'eth_getBlockByNumber', params: [hex(old), false] })
@@ -193,7 +193,7 @@ const abilities = async (
 }
 
 /** The oldest block that is to be indexed. */
-const firstBlock = ({ from }: NetworkConfig, head: number): number => {
+const firstStoredByNode = ({ from }: NetworkConfig, head: number): number => {
   if (from === undefined) return Math.min(1, head)
   return 'block' in from ? Math.min(from.block, head) : Math.max(0, head - from.latest)
 }
@@ -208,7 +208,7 @@ const speed = async (
   concurrency: number,
   signal: AbortSignal,
 ): Promise<Finding> => {
-  const { ok, warn } = about('node', subject)
+  const { ok, warn } = findingsAbout('node', subject)
   const call = { method: 'eth_blockNumber', params: [] }
   const times: number[] = []
   for (let i = 0; i < SAMPLES; i++) {
@@ -231,7 +231,7 @@ const speed = async (
       `Lower --rpc-concurrency (now ${concurrency}), or use a plan with a higher rate. Indexing slows down by itself meanwhile.`,
     )
   const text = `answers within ${ms.toFixed(1)} ms, ${rate} requests/s`
-  return ms > SLOW_MS ? warn(text, 'Use a node nearer by: the head arrives as much later.') : ok(text)
+  return ms > SLOW_ANSWER_MS ? warn(text, 'Use a node nearer by: the head arrives as much later.') : ok(text)
 }
 
 /** Of the chain that a store was filled from; undefined where there is none. */
@@ -247,7 +247,7 @@ const storedChain = (data: string, network: string): number | undefined => {
 
 const resultIn = (answer: Answer): unknown => (answer.error === undefined ? answer.result : undefined)
 
-const numberIn = (value: unknown): number | undefined => {
+const quantityOf = (value: unknown): number | undefined => {
   const number = typeof value === 'number' || (typeof value === 'string' && value !== '') ? Number(value) : Number.NaN
   return Number.isSafeInteger(number) ? number : undefined
 }
@@ -259,23 +259,23 @@ const whyOf = (answers: readonly Answer[]): string => {
 
 const hex = (number: number): string => `0x${number.toString(16)}`
 
-const PATIENCE_MS = 10_000
+const NODE_CHECK_TIMEOUT_MS = 10_000
 const STALE_S = 600
 const SAMPLES = 5
 const BURST = 40
-const SLOW_MS = 500
+const SLOW_ANSWER_MS = 500
 
 /** Whether the node announces new blocks there. */
 const checkWebSocket = async (address: Secret, timeoutMs: number): Promise<Finding> => {
-  const { ok, warn } = about('node', `WebSocket at ${address}`)
-  const why = await subscribe(address.reveal(), timeoutMs)
+  const { ok, warn } = findingsAbout('node', `WebSocket at ${address}`)
+  const why = await subscribeToHeads(address.reveal(), timeoutMs)
   return why === undefined
     ? ok('takes a subscription to new blocks')
     : warn(why, 'Check --ws. Until it works, the head is polled, and blocks come a little later.')
 }
 
 /** Undefined where it worked. */
-const subscribe = (text: string, timeoutMs: number): Promise<string | undefined> =>
+const subscribeToHeads = (text: string, timeoutMs: number): Promise<string | undefined> =>
   new Promise(resolve => {
     const url = parseNodeUrl(text, ['ws:', 'wss:'])
     const hide = createHider(url)
@@ -313,18 +313,18 @@ const refusalIn = (text: string, hide: (text: string) => string): string | undef
 
 /** What is left of the budget of a node; undefined where nothing of a day or a month is limited. */
 const leftOf = (subject: string, status: BudgetStatus | undefined): Finding | undefined =>
-  status && (status.day || status.month) ? about('node', subject).ok(textOf(status)) : undefined
+  status && (status.day || status.month) ? findingsAbout('node', subject).ok(showBudget(status)) : undefined
 
 /** That the budget has nothing left for being looked at, where that is the error. */
 const usedUp = (subject: string, error: ChainsieveError, status: BudgetStatus | undefined): Finding | undefined => {
   if (error.code !== BUDGET_USED || !status) return undefined
-  return about('node', subject).warn(
-    `its budget is used up, but for what is kept for the head, so it is not looked at: ${textOf(status)}`,
+  return findingsAbout('node', subject).warn(
+    `its budget is used up, but for what is kept for the head, so it is not looked at: ${showBudget(status)}`,
     'Wait until then, or raise --rpc-daily and --rpc-month.',
   )
 }
 
-const textOf = ({ costs, day, month }: BudgetStatus): string => {
+const showBudget = ({ costs, day, month }: BudgetStatus): string => {
   const unit = costs === 'calls' ? 'calls' : 'credits'
   const parts = [
     { period: day, when: 'today' },

@@ -11,9 +11,9 @@ import { explainFault, parseTarget } from '../delivery/http.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { openRules } from '../rules/store.ts'
-import { about, type Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 
-interface Target {
+interface WebhookOrigin {
   url: URL
   rules: Set<number>
 }
@@ -21,20 +21,22 @@ interface Target {
 /** Receivers of rules: whether their names are known, the guard lets them be, and they take a connection. Nothing is sent to them. */
 export async function* checkWebhooks(config: Config, signal: AbortSignal): AsyncGenerator<Finding> {
   const targets = targetsOf(config.data)
-  if (targets.length === 0) return yield about('webhook', 'webhooks').ok('no rule has one')
+  if (targets.length === 0) return yield findingsAbout('webhook', 'webhooks').ok('no rule has one')
   const guard = createGuard(config.allowTarget)
-  const timeoutMs = Math.min(config.deliveryTimeout, PATIENCE_MS)
-  for (let at = 0; at < Math.min(targets.length, MOST); at += AT_ONCE) {
+  const timeoutMs = Math.min(config.deliveryTimeout, CONNECT_TIMEOUT_MS)
+  for (let at = 0; at < Math.min(targets.length, MAX_RECEIVERS); at += RECEIVERS_AT_ONCE) {
     signal.throwIfAborted()
-    yield* await Promise.all(targets.slice(at, at + AT_ONCE).map(it => checkTarget(it, guard, timeoutMs)))
+    yield* await Promise.all(targets.slice(at, at + RECEIVERS_AT_ONCE).map(it => checkTarget(it, guard, timeoutMs)))
   }
-  if (targets.length > MOST)
-    yield about('webhook', 'webhooks').ok(`${targets.length - MOST} further receivers were not looked at`)
+  if (targets.length > MAX_RECEIVERS)
+    yield findingsAbout('webhook', 'webhooks').ok(
+      `${targets.length - MAX_RECEIVERS} further receivers were not looked at`,
+    )
 }
 
 /** Grouped by origin: paths hold secrets, and lead to the same server. */
-const targetsOf = (data: string): Target[] => {
-  const found = new Map<string, Target>()
+const targetsOf = (data: string): WebhookOrigin[] => {
+  const found = new Map<string, WebhookOrigin>()
   for (const { id, input } of enabledRules(data))
     for (const { parameters } of input.config.alerts) {
       const url = 'url' in parameters && parseTarget(parameters.url)
@@ -46,10 +48,10 @@ const targetsOf = (data: string): Target[] => {
   return [...found.values()]
 }
 
-const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: number): Promise<Finding> => {
-  const { ok, fail } = about(
+const checkTarget = async ({ url, rules }: WebhookOrigin, guard: Guard, timeoutMs: number): Promise<Finding> => {
+  const { ok, fail } = findingsAbout(
     'webhook',
-    `${url.origin} (${rules.size === 1 ? 'rule' : 'rules'} ${[...rules].slice(0, SHOWN).join(', ')})`,
+    `${url.origin} (${rules.size === 1 ? 'rule' : 'rules'} ${[...rules].slice(0, MAX_LISTED_RULES).join(', ')})`,
   )
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const inward = (why: string) =>
@@ -63,7 +65,7 @@ const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: numb
       const why = guard.refused(address)
       if (why !== undefined) return inward(`at ${address}, ${why}`)
     }
-    await reach(url, host, addresses[0]!.address, timeoutMs)
+    await connectTo(url, host, addresses[0]!.address, timeoutMs)
     return ok(`takes a connection${url.protocol === 'https:' ? ', and its certificate is good' : ''}`)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
@@ -75,7 +77,7 @@ const checkTarget = async ({ url, rules }: Target, guard: Guard, timeoutMs: numb
 }
 
 /** Connects, shakes hands where it is TLS, and hangs up. */
-const reach = (url: URL, host: string, address: string, timeoutMs: number): Promise<void> =>
+const connectTo = (url: URL, host: string, address: string, timeoutMs: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:'
     const port = Number(url.port) || (secure ? 443 : 80)
@@ -95,15 +97,15 @@ const reach = (url: URL, host: string, address: string, timeoutMs: number): Prom
     })
   })
 
-const PATIENCE_MS = 5_000
-const AT_ONCE = 8
-const MOST = 200
-const SHOWN = 5
+const CONNECT_TIMEOUT_MS = 5_000
+const RECEIVERS_AT_ONCE = 8
+const MAX_RECEIVERS = 200
+const MAX_LISTED_RULES = 5
 
 /** The mail server: whether it takes a connection, encrypts it, and knows user and password. No mail is sent. */
 export async function* checkMail({ data, smtp, deliveryTimeout }: Config): AsyncGenerator<Finding> {
   if (!smtp) {
-    const { ok, fail } = about('mail', 'mail server')
+    const { ok, fail } = findingsAbout('mail', 'mail server')
     const rules = enabledRules(data).filter(({ input }) => input.config.alerts.some(({ type }) => type === 'Email'))
     yield rules.length === 0
       ? ok('none is configured, and no rule sends email')
@@ -113,19 +115,19 @@ export async function* checkMail({ data, smtp, deliveryTimeout }: Config): Async
         )
     return
   }
-  const { ok, warn, fail } = about('mail', String(smtp))
+  const { ok, warn, fail } = findingsAbout('mail', String(smtp))
   const timeoutMs = Math.min(deliveryTimeout, MAIL_PATIENCE_MS)
   const fault = await checkMailServer({ smtp, timeoutMs, encrypted: true })
   if (fault === undefined) return yield ok('takes a connection, encrypts it, and accepts the credentials, if any')
   const other = await checkMailServer({ smtp, timeoutMs, encrypted: false })
-  if (other !== undefined) return yield fail(other, REMEDY)
+  if (other !== undefined) return yield fail(other, MAIL_REMEDY)
   yield warn(
     'takes a connection and accepts the credentials, if any, but does not encrypt it',
     'Use a server with STARTTLS, or smtps:// if it has it: alerts travel in plain text.',
   )
 }
 
-const REMEDY =
+const MAIL_REMEDY =
   'Check host, port, user and password in --smtp: smtp://user:password@host:587, or smtps://… for TLS from the start (465).'
 const MAIL_PATIENCE_MS = 10_000
 

@@ -20,12 +20,12 @@ import { DAMAGE_REMEDY, isDamage } from '../sqlite/damage.ts'
 import { lockedFor } from '../sqlite/lock.ts'
 import { countDropped } from '../sqlite/log-file.ts'
 import { checkNewestPages } from '../sqlite/pages.ts'
-import { about, type Finding } from './finding.ts'
+import { type Finding, findingsAbout } from './finding.ts'
 
 /** What is stored: whether this version can read it, and whether its newest pages are as they were written. */
 export function* checkStores({ data, networks }: Pick<Config, 'data' | 'networks'>): Generator<Finding> {
   const stored = storedNetworks(data)
-  if (stored.length === 0) yield about('store', data).ok('no blocks are stored yet')
+  if (stored.length === 0) yield findingsAbout('store', data).ok('no blocks are stored yet')
   for (const network of stored)
     yield checkStore(
       data,
@@ -36,7 +36,7 @@ export function* checkStores({ data, networks }: Pick<Config, 'data' | 'networks
 }
 
 const checkStore = (data: string, network: string, hasCluster: boolean): Finding => {
-  const { ok, warn, fail } = about('store', network)
+  const { ok, warn, fail } = findingsAbout('store', network)
   const file = storeFile(data, network)
   try {
     const wrong = checkNewestPages(file)
@@ -101,15 +101,15 @@ function* checkSmall(data: string): Generator<Finding> {
   ] as const) {
     const file = join(data, name)
     if (!existsSync(file)) continue
-    const { ok, fail } = about('store', file)
-    const faults = faultsOf(() => check(data, native))
+    const { ok, fail } = findingsAbout('store', file)
+    const faults = checkFaults(() => check(data, native))
     yield faults.length === 0
       ? ok('no fault was found')
       : fail(faults.join('; '), 'Restore it from a backup: chainsieve restore DIR')
   }
 }
 
-const faultsOf = (check: () => string[]): string[] => {
+const checkFaults = (check: () => string[]): string[] => {
   try {
     return check()
   } catch (error) {
@@ -124,7 +124,7 @@ export async function* checkClusters({ networks }: Pick<Config, 'networks'>): As
 
 async function* checkCluster(network: string, config: ClusterConfig): AsyncGenerator<Finding> {
   const subject = `${network} at ${config.urls.join(', ')}`
-  const { ok, warn, fail } = about('cluster', subject)
+  const { ok, warn, fail } = findingsAbout('cluster', subject)
   let cluster: Cluster | undefined
   try {
     const options = clusterOptions(config)
@@ -148,7 +148,7 @@ async function* checkCluster(network: string, config: ClusterConfig): AsyncGener
 }
 
 function* healthOf(subject: string, { state, nodes, unassignedShards, watermark, error }: ClusterHealth) {
-  const { ok, warn, fail } = about('cluster', subject)
+  const { ok, warn, fail } = findingsAbout('cluster', subject)
   const shards = unassignedShards === 1 ? 'shard' : 'shards'
   const told = `is ${state}, with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} and ${unassignedShards} unassigned ${shards}`
   if (state === 'green') yield ok(told)
@@ -162,7 +162,7 @@ function* healthOf(subject: string, { state, nodes, unassignedShards, watermark,
 }
 
 const indicesOf = async (subject: string, cluster: Cluster, options: ClusterOptions, network: string) => {
-  const { ok, fail } = about('cluster', subject)
+  const { ok, fail } = findingsAbout('cluster', subject)
   const differences = await createIndices(cluster, options, network, silent).check()
   return differences.length === 0
     ? ok('its indices are as they must be, or are not created yet')

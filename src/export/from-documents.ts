@@ -4,40 +4,40 @@ import { type Field, isList, type Kind, type List, MAPPING, type Origin } from '
 
 /** From documents back to what a node said. */
 
-export type Source = Record<string, unknown>
+export type ExportedSource = Record<string, unknown>
 
 /** A member that a field came from, and its value as nodes write it. */
-interface Member {
+interface PackMember {
   field: string
   wire: string
   back(value: unknown): unknown
 }
 
-const membersFrom = (kind: Kind, origin: Origin): Member[] =>
+const membersFrom = (kind: Kind, origin: Origin): PackMember[] =>
   Object.entries(MAPPING[kind].fields as Record<string, Field | List>).flatMap(([field, declaration]) => {
     if (declaration.origin !== origin) return []
     const wire = 'wire' in declaration && declaration.wire ? declaration.wire : field
     return [{ field, wire, back: backOf(declaration) }]
   })
 
-const quantity = (value: unknown): unknown => (value as { raw: string }).raw
-const number = (value: unknown): unknown => `0x${Number(value).toString(16)}`
+const quantityMember = (value: unknown): unknown => (value as { raw: string }).raw
+const numberMember = (value: unknown): unknown => `0x${Number(value).toString(16)}`
 const same = (value: unknown): unknown => value
 
 const backOf = (declaration: Field | List): ((value: unknown) => unknown) => {
   if (isList(declaration)) {
     const { members } = declaration
-    return list => (list as Source[]).map(item => mapMembers(item, name => backOf(members[name]!)))
+    return list => (list as ExportedSource[]).map(item => mapMembers(item, name => backOf(members[name]!)))
   }
   switch (declaration.kind) {
     case 'quantity':
     case 'wide':
     case 'amount':
-      return quantity
+      return quantityMember
     case 'boolean':
       return value => (value ? '0x1' : '0x0')
     case 'seconds':
-      return number
+      return numberMember
     case 'address':
       return value => (value as string).toLowerCase()
     default:
@@ -45,17 +45,17 @@ const backOf = (declaration: Field | List): ((value: unknown) => unknown) => {
   }
 }
 
-const mapMembers = (item: Source, of: (name: string) => (value: unknown) => unknown): Source =>
+const mapMembers = (item: ExportedSource, of: (name: string) => (value: unknown) => unknown): ExportedSource =>
   Object.fromEntries(Object.entries(item).map(([name, value]) => [name, value === null ? null : of(name)(value)]))
 
-const BLOCK = membersFrom('block', 'wire')
-const TX = membersFrom('tx', 'wire')
-const RECEIPT = membersFrom('tx', 'receipt')
-const TRACE = membersFrom('trace', 'wire')
+const BLOCK_MEMBERS = membersFrom('block', 'wire')
+const TX_MEMBERS = membersFrom('tx', 'wire')
+const RECEIPT_MEMBERS = membersFrom('tx', 'receipt')
+const TRACE_MEMBERS = membersFrom('trace', 'wire')
 
 /** What a document does not have is not there; null stays null. */
-const take = (members: readonly Member[], source: Source): Source => {
-  const made: Source = {}
+const takeMember = (members: readonly PackMember[], source: ExportedSource): ExportedSource => {
+  const made: ExportedSource = {}
   for (const { field, wire, back } of members) {
     const value = source[field]
     if (value !== undefined) made[wire] = value === null ? null : back(value)
@@ -70,46 +70,51 @@ export interface BareBlock {
   transactions: string[]
 }
 
-export const blockOfDocument = (source: Source): BareBlock =>
+export const blockOfDocument = (source: ExportedSource): BareBlock =>
   ({
-    ...{ number: quantity(source.number), ...take(BLOCK, source), ...extraOf(source) },
+    ...{ number: quantityMember(source.number), ...takeMember(BLOCK_MEMBERS, source), ...extraMembers(source) },
     transactions: source.transactions as string[],
   }) as unknown as BareBlock
 
 /** Members that are no fields. */
-const extraOf = ({ extra }: Source): Source => (extra as Source | undefined) ?? {}
+const extraMembers = ({ extra }: ExportedSource): ExportedSource => (extra as ExportedSource | undefined) ?? {}
 
 /** Where a transaction, a receipt or a log stands. */
-const placeOf = ({ blockHash, blockNumber, transactionIndex }: Source) => ({
+const logPlace = ({ blockHash, blockNumber, transactionIndex }: ExportedSource) => ({
   blockHash,
-  blockNumber: quantity(blockNumber),
-  transactionIndex: quantity(transactionIndex),
+  blockNumber: quantityMember(blockNumber),
+  transactionIndex: quantityMember(transactionIndex),
 })
 
-export const txOfDocument = (source: Source): { transaction: RpcTransaction; receipt: Source } => {
-  const place = placeOf(source)
-  const { receipt: extra, ...more } = extraOf(source)
+export const txOfDocument = (source: ExportedSource): { transaction: RpcTransaction; receipt: ExportedSource } => {
+  const place = logPlace(source)
+  const { receipt: extra, ...more } = extraMembers(source)
   return {
-    transaction: { ...take(TX, source), ...more, ...place } as RpcTransaction,
-    receipt: { ...take(RECEIPT, source), ...(extra as Source | undefined), transactionHash: source.hash, ...place },
+    transaction: { ...takeMember(TX_MEMBERS, source), ...more, ...place } as RpcTransaction,
+    receipt: {
+      ...takeMember(RECEIPT_MEMBERS, source),
+      ...(extra as ExportedSource | undefined),
+      transactionHash: source.hash,
+      ...place,
+    },
   }
 }
 
-export const logOfDocument = (source: Source): RpcLog => {
+export const logOfDocument = (source: ExportedSource): RpcLog => {
   const { address, topics, data, logIndex, transactionHash } = source
-  const own = { address: (address as string).toLowerCase(), topics, data, logIndex: quantity(logIndex) }
-  return { ...own, transactionHash, ...placeOf(source), removed: false } as RpcLog
+  const own = { address: (address as string).toLowerCase(), topics, data, logIndex: quantityMember(logIndex) }
+  return { ...own, transactionHash, ...logPlace(source), removed: false } as RpcLog
 }
 
 /** A step's type of call stands among its other members; nothing stands where nothing went wrong. */
-export const traceOfDocument = (source: Source): Source => {
-  const action: Source = {}
-  const result: Source = {}
+export const traceOfDocument = (source: ExportedSource): ExportedSource => {
+  const action: ExportedSource = {}
+  const result: ExportedSource = {}
   const { type, callType, subtraces, traceAddress, error } = source
   if (type === 'call') action.callType = callType
-  for (const { field, back } of TRACE) {
+  for (const { field, back } of TRACE_MEMBERS) {
     const [group, name] = field.split('.')
-    const value = name === undefined ? undefined : (source[group!] as Source | null | undefined)?.[name]
+    const value = name === undefined ? undefined : (source[group!] as ExportedSource | null | undefined)?.[name]
     if (value === undefined || value === null) continue
     const into = group === 'action' ? action : result
     into[name!] = back(value)
@@ -120,20 +125,20 @@ export const traceOfDocument = (source: Source): Source => {
     ...{ type, action, result: Object.keys(result).length > 0 ? result : null, subtraces, traceAddress },
     ...(error !== undefined && error !== null && { error }),
     blockHash: source.blockHash,
-    blockNumber: Number(quantity(source.blockNumber)),
-    ...(isOfTransaction && { transactionHash, transactionPosition: Number(quantity(transactionPosition)) }),
+    blockNumber: Number(quantityMember(source.blockNumber)),
+    ...(isOfTransaction && { transactionHash, transactionPosition: Number(quantityMember(transactionPosition)) }),
   }
 }
 
-export interface Parts {
+export interface BlockParts {
   chainId: number | undefined
-  txs: Source[]
-  logs: Source[]
-  traces?: Source[]
+  txs: ExportedSource[]
+  logs: ExportedSource[]
+  traces?: ExportedSource[]
 }
 
 /** A block as a node told it, of its document and those of what is in it. */
-export const rawOfDocuments = (document: Source, parts: Parts): RawBlock => {
+export const rawOfDocuments = (document: ExportedSource, parts: BlockParts): RawBlock => {
   const { chainId, txs, logs, traces = [] } = parts
   const block = blockOfDocument(document)
   if (txs.length !== block.transactions.length)

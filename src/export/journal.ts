@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import { refuse } from '../lib/errors.ts'
 
 /** What is asked for: only the same goes on where another run ended. */
-export interface Asked {
+export interface ExportRequest {
   network: string
   entities: string
   query: string
@@ -33,18 +33,18 @@ export interface Mark {
   note?: unknown
 }
 
-export const START = 'start'
-const VERSION = 1
+export const EXPORT_START = 'start'
+const JOURNAL_VERSION = 1
 
 export const journalOf = (file: string): string => `${file}.resume`
 
-export type Target = ReturnType<typeof openTarget>
+export type ExportTarget = ReturnType<typeof openTarget>
 
 /**
  * A file that grows part by part, with a journal beside it: a part counts once it and its mark are on the disk, in this order. So after a
  * kill at any point the file is cut back to the last mark, and nothing is in it twice.
  */
-export const openTarget = (file: string, asked: Asked) => {
+export const openTarget = (file: string, asked: ExportRequest) => {
   const journal = journalOf(file)
   if (!existsSync(dirname(file)))
     throw refuse('export_no_folder', `there is no folder ${dirname(file)}: create it, or choose another file`)
@@ -54,7 +54,7 @@ export const openTarget = (file: string, asked: Asked) => {
       `${file} exists, and has no ${journal} that tells how to continue it: choose another file, or delete it`,
     )
   const found = existsSync(journal) ? readJournal(journal) : undefined
-  if (found?.head) checkAsked(file, found.head.asked, asked)
+  if (found?.head) checkSameRequest(file, found.head.asked, asked)
   const marks = found?.marks ?? []
   const lines = openSync(journal, 'a+')
   const out = openSync(file, existsSync(file) ? 'r+' : 'w')
@@ -75,7 +75,7 @@ export const openTarget = (file: string, asked: Asked) => {
   }
   const note = (line: unknown) => write(lines, Buffer.from(`${JSON.stringify(line)}\n`), null)
   ftruncateSync(lines, found?.bytes ?? 0)
-  if (!found?.head) note({ chainsieve: 'export', version: VERSION, asked })
+  if (!found?.head) note({ chainsieve: 'export', version: JOURNAL_VERSION, asked })
   return {
     marks,
     /** Appends a part. */
@@ -109,23 +109,23 @@ export const openTarget = (file: string, asked: Asked) => {
   }
 }
 
-interface Journal {
+interface ExportJournal {
   /** Undefined where it was begun and nothing more. */
-  head: { version: number; asked: Asked } | undefined
+  head: { version: number; asked: ExportRequest } | undefined
   marks: Mark[]
   /** Length of what is whole. */
   bytes: number
 }
 
-const readJournal = (path: string): Journal => {
+const readJournal = (path: string): ExportJournal => {
   const text = readFileSync(path, 'utf8')
   // A line without its end was being written when the program was killed.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1)
   const [first, ...rest] = whole.split('\n').slice(0, -1)
   if (first === undefined) return { head: undefined, marks: [], bytes: 0 }
   try {
-    const head = JSON.parse(first) as Journal['head'] & { chainsieve: string }
-    if (head?.chainsieve !== 'export' || head.version !== VERSION) throw new Error('another version')
+    const head = JSON.parse(first) as ExportJournal['head'] & { chainsieve: string }
+    if (head?.chainsieve !== 'export' || head.version !== JOURNAL_VERSION) throw new Error('another version')
     const marks: Mark[] = []
     for (const line of rest) {
       const read = JSON.parse(line) as Mark | { back: number }
@@ -142,16 +142,16 @@ const readJournal = (path: string): Journal => {
   }
 }
 
-const checkAsked = (file: string, before: Asked, now: Asked) => {
-  const other = (Object.keys(now) as (keyof Asked)[]).find(name => before[name] !== now[name])
+const checkSameRequest = (file: string, before: ExportRequest, now: ExportRequest) => {
+  const other = (Object.keys(now) as (keyof ExportRequest)[]).find(name => before[name] !== now[name])
   if (other === undefined) return
   throw refuse(
     'export_other_query',
-    `${file} was exported with another ${NAMES[other]}: ${JSON.stringify(before[other])}, not ${JSON.stringify(now[other])}. Choose another file`,
+    `${file} was exported with another ${REQUEST_NAMES[other]}: ${JSON.stringify(before[other])}, not ${JSON.stringify(now[other])}. Choose another file`,
   )
 }
 
-const NAMES: Record<keyof Asked, string> = {
+const REQUEST_NAMES: Record<keyof ExportRequest, string> = {
   network: 'network',
   entities: 'entity',
   query: 'query',

@@ -23,12 +23,12 @@ export interface Encoder {
   /** Forgets what was added since the last part. */
   clear(): void
   /** The bytes of a part, and what `tail` is to know of it. `at`: its place in the file. */
-  take(at: number): Taken | Promise<Taken>
+  take(at: number): EncodedHits | Promise<EncodedHits>
   /** What ends the file, given what was noted of its parts. */
   tail?(notes: readonly unknown[], at: number): Promise<Uint8Array>
 }
 
-export interface Taken {
+export interface EncodedHits {
   part: Uint8Array
   note?: unknown
 }
@@ -40,10 +40,10 @@ export const taken = (out: ByteWriter): Uint8Array => {
   return part
 }
 
-const FORMATS = ['ndjson', 'csv', 'raw-csv', 'parquet'] as const
-export type ExportFormat = (typeof FORMATS)[number]
+const CSV_FORMATS = ['ndjson', 'csv', 'raw-csv', 'parquet'] as const
+export type ExportFormat = (typeof CSV_FORMATS)[number]
 
-const NEWLINE = 10
+const LINE_FEED = 10
 
 /** Hits as the search writes them, one a line. */
 export const createNdjson = (): Encoder => {
@@ -52,7 +52,7 @@ export const createNdjson = (): Encoder => {
     add(hits) {
       for (const hit of hits) {
         out.bytes(hit)
-        out.byte(NEWLINE)
+        out.byte(LINE_FEED)
       }
     },
     isFull: () => out.length > 0,

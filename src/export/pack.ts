@@ -3,13 +3,13 @@ import type { RawBlock } from '../chain/wire.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
-import { blockOfDocument, rawOfDocuments, type Source } from './from-documents.ts'
+import { blockOfDocument, type ExportedSource, rawOfDocuments } from './from-documents.ts'
 import { type Encoder, parseHit, taken } from './lines.ts'
 import { readHits } from './page.ts'
-import type { Ask } from './run.ts'
+import type { AskPage } from './run.ts'
 
 export interface PackingOptions {
-  ask: Ask
+  ask: AskPage
   chainId: number | undefined
   limits: Limits
 }
@@ -21,7 +21,7 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
   const out = createByteWriter(1 << 16)
   /** The documents of a kind in a range of blocks, by the hash of their block, in the order of the chain. */
   const within = async (kind: string, from: string, to: string, signal: AbortSignal) => {
-    const found = new Map<string, Source[]>()
+    const found = new Map<string, ExportedSource[]>()
     const query = { range: { 'blockNumber.num': { gte: Number(from), lte: Number(to) } } }
     let after: unknown[] | undefined
     for (;;) {
@@ -52,9 +52,9 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
       const logs = await within('log', from, to, signal)
       const traces = await within('trace', from, to, signal)
       for (const source of sources) {
-        const of = (found: Map<string, Source[]>) => found.get(source.hash as string) ?? []
+        const of = (found: Map<string, ExportedSource[]>) => found.get(source.hash as string) ?? []
         const raw = rawOfDocuments(source, { chainId, txs: of(txs), logs: of(logs), traces: of(traces) })
-        check(raw, limits)
+        checkPackBlock(raw, limits)
         out.text(`${JSON.stringify(raw)}\n`)
       }
     },
@@ -68,7 +68,7 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
  * An excerpt does not fit its header's bloom: it is marked as one again. On a chain without blooms nothing fits, and only what has holes
  * can be told to be one.
  */
-const check = (raw: RawBlock, limits: Limits): void => {
+const checkPackBlock = (raw: RawBlock, limits: Limits): void => {
   const { block } = raw
   const last = Number(block.transactions.at(-1)?.transactionIndex ?? -1)
   const stated = Math.max(last, block.transactions.length) + 1
@@ -77,13 +77,13 @@ const check = (raw: RawBlock, limits: Limits): void => {
   for (const options of tries) {
     delete block.transactionCount
     if (options.excerpts) block.transactionCount = stated
-    fault = faultOf(raw, { limits, ...options })
+    fault = packFault(raw, { limits, ...options })
     if (!fault) return
   }
   throw stop('block_unusable', `the stored documents do not make a block again: ${fault!.message}`, fault)
 }
 
-const faultOf = (raw: RawBlock, options: CheckOptions): ChainsieveError | undefined => {
+const packFault = (raw: RawBlock, options: CheckOptions): ChainsieveError | undefined => {
   try {
     checkBlock(raw, options)
     return undefined

@@ -1,7 +1,7 @@
 import { stop } from '../lib/errors.ts'
 
 /** A page of a search that follows the chain. */
-export interface Page {
+export interface HitsPage {
   /** Each hit as the search wrote it. */
   hits: Buffer[]
   /** Stands for the place behind the last hit. */
@@ -19,18 +19,18 @@ interface Envelope {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
+const BACKSLASH_CODE = 0x5c
 const OPEN = 0x7b
-const CLOSE = 0x7d
-const END = 0x5d
+const CLOSE_CODE = 0x7d
+const PAGE_END = 0x5d
 const BEGIN = Buffer.from('"hits":[')
 
 /** Takes an answer apart without reading its hits: their numbers keep every digit. */
-export const readPage = (answer: Buffer): Page => {
+export const readPage = (answer: Buffer): HitsPage => {
   const begin = answer.indexOf(BEGIN) + BEGIN.length
   if (begin < BEGIN.length) throw notAnAnswer(answer)
-  const { hits, end } = split(answer, begin)
-  const envelope = parse(Buffer.concat([answer.subarray(0, begin), answer.subarray(end)]))
+  const { hits, end } = splitHits(answer, begin)
+  const envelope = parsePage(Buffer.concat([answer.subarray(0, begin), answer.subarray(end)]))
   if (typeof envelope.resume?.token !== 'string') throw notAnAnswer(answer)
   return {
     hits,
@@ -44,25 +44,25 @@ export const readPage = (answer: Buffer): Page => {
 export const readHits = (answer: Buffer): Buffer[] => {
   const begin = answer.indexOf(BEGIN) + BEGIN.length
   if (begin < BEGIN.length) throw notAnAnswer(answer)
-  return split(answer, begin).hits
+  return splitHits(answer, begin).hits
 }
 
-const split = (answer: Buffer, begin: number) => {
+const splitHits = (answer: Buffer, begin: number) => {
   const hits: Buffer[] = []
   let depth = 0
   let start = begin
   for (let at = begin; at < answer.length; at++) {
     switch (answer[at]) {
       case QUOTE:
-        at = endOfString(answer, at)
+        at = stringEnd(answer, at)
         break
       case OPEN:
         if (depth++ === 0) start = at
         break
-      case CLOSE:
+      case CLOSE_CODE:
         if (--depth === 0) hits.push(answer.subarray(start, at + 1))
         break
-      case END:
+      case PAGE_END:
         if (depth === 0) return { hits, end: at }
     }
   }
@@ -70,16 +70,16 @@ const split = (answer: Buffer, begin: number) => {
 }
 
 /** Place of the quotation mark that ends the string which begins at `at`. */
-const endOfString = (answer: Buffer, at: number): number => {
+const stringEnd = (answer: Buffer, at: number): number => {
   for (let end = answer.indexOf(QUOTE, at + 1); end > 0; end = answer.indexOf(QUOTE, end + 1)) {
     let first = end
-    while (answer[first - 1] === BACKSLASH) first--
+    while (answer[first - 1] === BACKSLASH_CODE) first--
     if ((end - first) % 2 === 0) return end
   }
   throw notAnAnswer(answer)
 }
 
-const parse = (json: Buffer): Envelope => {
+const parsePage = (json: Buffer): Envelope => {
   try {
     return JSON.parse(json.toString()) as Envelope
   } catch (error) {

@@ -20,8 +20,8 @@ const ELEMENTS: Record<Type, Omit<SchemaElement, 'name'>> = {
 }
 
 /** Of what has members, the type of each. */
-const MEMBERS: Record<string, Type> = { num: 'long', coin: 'double' }
-const KINDS: Partial<Record<Field['kind'], Type>> = {
+const NUMBER_MEMBERS: Record<string, Type> = { num: 'long', coin: 'double' }
+const PARQUET_TYPES: Partial<Record<Field['kind'], Type>> = {
   boolean: 'boolean',
   seconds: 'time',
   datetime: 'time',
@@ -35,7 +35,7 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
   const { columns, isMixed, read } = valuesOf(request)
   const names = ['_id', ...(isMixed ? ['_type'] : []), ...columns]
   const types = names.map(name =>
-    typeOf(
+    parquetType(
       request.parts.map(({ kind }) => kind),
       name,
     ),
@@ -59,7 +59,7 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
       for (const hit of hits) {
         const { _id, _type, _source } = parseHit(hit)
         const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
-        for (const [i, value] of row.entries()) data[i]!.push(shown(types[i]!, value))
+        for (const [i, value] of row.entries()) data[i]!.push(parquetValue(types[i]!, value))
         bytes += hit.length
       }
     },
@@ -90,7 +90,7 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
   }
 }
 
-const typeOf = (kinds: readonly Kind[], name: string): Type => {
+const parquetType = (kinds: readonly Kind[], name: string): Type => {
   const types = new Set(kinds.flatMap(kind => typesIn(kind, name)))
   return types.size === 1 ? [...types][0]! : 'string'
 }
@@ -101,10 +101,10 @@ const typesIn = (kind: Kind, name: string): Type[] => {
   const [parent, member] = [name.slice(0, at), name.slice(at + 1)]
   const found = fieldsOf(kind).find(({ list, path }) => !list && (path === name || (at > 0 && path === parent)))
   if (!found) return []
-  return found.path === name ? [KINDS[found.field.kind] ?? 'string'] : [MEMBERS[member] ?? 'string']
+  return found.path === name ? [PARQUET_TYPES[found.field.kind] ?? 'string'] : [NUMBER_MEMBERS[member] ?? 'string']
 }
 
-const shown = (type: Type, value: unknown): unknown => {
+const parquetValue = (type: Type, value: unknown): unknown => {
   if (value === undefined || value === null) return null
   switch (type) {
     case 'long':

@@ -6,7 +6,7 @@ import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { checkTable } from '../search/lines.ts'
 import type { ExportFormat } from './lines.ts'
-import { bodyOf } from './run.ts'
+import { pageBody } from './run.ts'
 
 /** An export has all hits, in the order of the chain, and nothing beside them. */
 const NOT_TAKEN = [
@@ -15,7 +15,7 @@ const NOT_TAKEN = [
 ]
 
 /** Reads the body of the search whose hits are exported. */
-export const readQuery = (
+export const readExportQuery = (
   query: string,
   { index, entities, format, limits }: { index: string; entities: string; format: ExportFormat; limits: Limits },
 ): SearchRequest => {
@@ -30,7 +30,7 @@ export const readQuery = (
     )
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
-  const body = bodyOf(query, { resume: 'start', size: 1 })
+  const body = pageBody(query, { resume: 'start', size: 1 })
   const request = parseSearch(body, kinds, Date.now(), { limits, index })
   if (format !== 'ndjson') checkTable(request)
   return request

@@ -1,19 +1,19 @@
 import { stop } from '../lib/errors.ts'
 import type { Step } from '../lib/progress.ts'
-import { START, type Target } from './journal.ts'
-import type { Encoder, Taken } from './lines.ts'
+import { EXPORT_START, type ExportTarget } from './journal.ts'
+import type { EncodedHits, Encoder } from './lines.ts'
 import { readPage } from './page.ts'
 
 /** Asks for a page of hits: an answer in JSON. */
-export type Ask = (entities: string, body: string, signal: AbortSignal) => Promise<Buffer>
+export type AskPage = (entities: string, body: string, signal: AbortSignal) => Promise<Buffer>
 
 export interface ExportOptions {
-  ask: Ask
+  ask: AskPage
   entities: string
   /** The search's body, an object as JSON text. */
   query: string
   encoder: Encoder
-  target: Target
+  target: ExportTarget
   signal: AbortSignal
   onStep(step: Step): void
   /** Hits of the first page; those behind it have as many as keep answers small. */
@@ -30,8 +30,8 @@ export interface Exported {
 }
 
 /** Answers are kept about so large, whatever hits have. */
-const PAGE_BYTES = 8 << 20
-const MOST_HITS = 10_000
+const TARGET_PAGE_BYTES = 8 << 20
+const MAX_PAGE_HITS = 10_000
 
 /**
  * Writes all hits of a query in the order of the chain. Where blocks that were written are no longer in the chain, the file is cut back to
@@ -39,16 +39,16 @@ const MOST_HITS = 10_000
  */
 export const runExport = async (options: ExportOptions): Promise<Exported> => {
   const { ask, entities, query, encoder, target, signal, onStep } = options
-  const { size: first = 500, most = MOST_HITS } = options
+  const { size: first = 500, most = MAX_PAGE_HITS } = options
   let size = first
   const last = () => target.marks.at(-1)
   const before = last()?.hits ?? 0
-  let token = last()?.token ?? START
+  let token = last()?.token ?? EXPORT_START
   let pending = 0
   let total: number | undefined
   const commit = async () => {
     const { hits = 0, bytes = 0 } = last() ?? {}
-    await target.append(...partOf(await encoder.take(bytes), token, hits + pending))
+    await target.append(...pagePart(await encoder.take(bytes), token, hits + pending))
     pending = 0
   }
 
@@ -56,7 +56,7 @@ export const runExport = async (options: ExportOptions): Promise<Exported> => {
     signal.throwIfAborted()
     const answer = await ask(
       entities,
-      bodyOf(query, { resume: token, size, track_total_hits: total === undefined }),
+      pageBody(query, { resume: token, size, track_total_hits: total === undefined }),
       signal,
     )
     const page = readPage(answer)
@@ -64,7 +64,7 @@ export const runExport = async (options: ExportOptions): Promise<Exported> => {
       encoder.clear()
       pending = 0
       if (last()) target.back()
-      token = last()?.token ?? START
+      token = last()?.token ?? EXPORT_START
       continue
     }
     total ??= (last()?.hits ?? 0) + page.total
@@ -84,22 +84,22 @@ export const runExport = async (options: ExportOptions): Promise<Exported> => {
   return { hits, added: hits - before, bytes }
 }
 
-const partOf = ({ part, note }: Taken, token: string, hits: number) =>
+const pagePart = ({ part, note }: EncodedHits, token: string, hits: number) =>
   [part, { token, hits, ...(note !== undefined && { note }) }] as const
 
 /** Grows slowly, since hits that follow may be larger. */
 const nextSize = (size: number, bytesOfHit: number): number =>
-  Math.max(1, Math.min(MOST_HITS, size * 2, Math.floor(PAGE_BYTES / bytesOfHit)))
+  Math.max(1, Math.min(MAX_PAGE_HITS, size * 2, Math.floor(TARGET_PAGE_BYTES / bytesOfHit)))
 
 /** The body with more members: its own text stays as it is. */
-export const bodyOf = (query: string, more: Record<string, unknown>): string => {
+export const pageBody = (query: string, more: Record<string, unknown>): string => {
   const rest = query.slice(query.indexOf('{') + 1)
   return `${JSON.stringify(more).slice(0, -1)}${/^\s*\}/.test(rest) ? '' : ','}${rest}`
 }
 
 /** What cannot be taken back: nothing is kept of how far it came. */
-export const toStream = (write: (part: Uint8Array) => Promise<void>): Target => {
-  const marks: Target['marks'][number][] = []
+export const toStream = (write: (part: Uint8Array) => Promise<void>): ExportTarget => {
+  const marks: ExportTarget['marks'][number][] = []
   let bytes = 0
   return {
     marks,

@@ -1,10 +1,10 @@
 import { messageOf, refuse, stop } from '../lib/errors.ts'
 import { backoff, parseRetryAfter, systemClock } from '../lib/retry.ts'
-import type { Ask } from './run.ts'
+import type { AskPage } from './run.ts'
 
-const PATIENCE_MS = 120_000
+const EXPORT_TIMEOUT_MS = 120_000
 /** A server that is started anew is back by then. */
-const TRIES = 8
+const MAX_ATTEMPTS = 8
 
 /** Asks a running server; what may pass is tried again. */
 export const createServerAsk = ({
@@ -15,13 +15,13 @@ export const createServerAsk = ({
   server: string
   token: string
   network: string
-}): Ask => {
+}): AskPage => {
   const base = `${server.replace(/\/+$/, '')}/${network}/es/`
   return async (entities, body, signal) => {
     for (let failures = 1; ; failures++) {
       const answer = await once(`${base}${entities}/search`, { body, token, signal })
       if ('bytes' in answer) return answer.bytes
-      if (failures >= TRIES) throw stop('server_fails', `${new URL(server).origin} ${answer.why}`)
+      if (failures >= MAX_ATTEMPTS) throw stop('server_fails', `${new URL(server).origin} ${answer.why}`)
       await systemClock.sleep(answer.afterMs ?? backoff(failures, { baseMs: 500 }), signal)
     }
   }
@@ -37,11 +37,11 @@ const once = async (
   try {
     const answer = await fetch(url, {
       ...{ method: 'POST', headers, body, redirect: 'error' },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(EXPORT_TIMEOUT_MS)]),
     })
     const bytes = Buffer.from(await answer.arrayBuffer())
     if (answer.ok) return { bytes }
-    const why = `answers ${answer.status}: ${reasonIn(bytes.toString())}`
+    const why = `answers ${answer.status}: ${errorReason(bytes.toString())}`
     if (answer.status < 500 && answer.status !== 429) throw refuse('server_refuses', `${new URL(url).origin} ${why}`)
     return { why, afterMs: parseRetryAfter(answer.headers.get('retry-after') ?? undefined, Date.now()) }
   } catch (error) {
@@ -52,7 +52,7 @@ const once = async (
   }
 }
 
-const reasonIn = (text: string): string => {
+const errorReason = (text: string): string => {
   try {
     return (JSON.parse(text) as { error?: { reason?: string } }).error?.reason ?? text.slice(0, 500)
   } catch {

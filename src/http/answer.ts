@@ -10,7 +10,7 @@ export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
 /** Headers of whatever succeeds: clients of version 7.14 and later take a server without the second one for a wrong one. */
 export const PRODUCT = { ...JSON_TYPE, 'x-elastic-product': 'Elasticsearch' }
 
-export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+export const jsonResponse = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(value), { status, headers: { ...PRODUCT, ...headers } })
 
 const CSV = 'text/csv; charset=UTF-8; header=present'
@@ -94,7 +94,7 @@ export const sendPieces = async (
   signal.addEventListener('abort', () => fail(signal.reason), { once: true })
   try {
     for (let piece = await next(); piece && !outgoing.destroyed; piece = await next())
-      await Promise.race([written(outgoing, piece), broken])
+      await Promise.race([writeChunk(outgoing, piece), broken])
     outgoing.end()
   } catch (error) {
     if (!signal.aborted) fail(error)
@@ -102,7 +102,7 @@ export const sendPieces = async (
 }
 
 /** Resolves also where the connection breaks, which `close` tells. */
-const written = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> =>
+const writeChunk = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> =>
   new Promise(resolve => {
     outgoing.write(piece, () => resolve())
   })
@@ -118,7 +118,7 @@ const ACCEPTED: ReadonlyMap<string, Format | 'json'> = new Map([
 ])
 
 /** What the client would rather have than JSON, by its header Accept. */
-export const formatOf = (accept: string | undefined): Format | undefined => {
+export const acceptedFormat = (accept: string | undefined): Format | undefined => {
   if (accept === undefined || accept.length > LONGEST_ACCEPT) return undefined
   const wanted = accept
     .split(',')

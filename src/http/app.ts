@@ -6,27 +6,27 @@ import type { Limits } from '../limits/index.ts'
 import type { SearchService } from '../search/service.ts'
 import { RULE_ROUTES } from './alerting/index.ts'
 import { type Alerting, createGate } from './alerting/service.ts'
-import { authenticate, createDoor, createRates, type DoorOptions, needs, type Rates } from './auth.ts'
+import { authenticate, createDoor, createRequestQuotas, type DoorOptions, needs, type RequestQuotas } from './auth.ts'
 import { type Bodies, limitBodies } from './body.ts'
 import { consolePages, leadsToConsole } from './console.ts'
-import { type Env, type Handler, pathOf } from './context.ts'
+import { type Env, type Handler, routePath } from './context.ts'
 import { describeApi } from './description.ts'
 import { createDirect, type Direct } from './direct.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
-import { info } from './es/cluster.ts'
+import { infoRoute } from './es/cluster.ts'
 import { dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
 import { MANAGEMENT_ROUTES } from './manage/routes.ts'
 import type { Management } from './manage/service.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
-import { DESCRIPTION_ROUTES, pageOf } from './openapi/page.ts'
+import { apiPage, DESCRIPTION_ROUTES } from './openapi/page.ts'
 import type { Route } from './request.ts'
-import { health, ready, status } from './status.ts'
+import { healthRoute, readyRoute, statusRoute } from './status.ts'
 
-export interface Services {
+export interface AppServices {
   search: SearchService
   accounts: DoorOptions['accounts']
-  rates?: Rates | undefined
+  rates?: RequestQuotas | undefined
   status(): Status | Promise<Status>
   /** Absent where none are served. */
   metrics?: ServedMetrics | undefined
@@ -56,9 +56,9 @@ export const createApp = ({
   bodies,
   limits,
   log,
-  rates = createRates(limits),
-}: Services): { app: Hono<Env>; direct: Direct } => {
-  const app = new Hono<Env>({ getPath: pathOf })
+  rates = createRequestQuotas(limits),
+}: AppServices): { app: Hono<Env>; direct: Direct } => {
+  const app = new Hono<Env>({ getPath: routePath })
   app.onError(renderError(log))
   app.notFound(unknownRoute)
 
@@ -74,7 +74,7 @@ export const createApp = ({
       )
   }
 
-  addRoutes([health, ready], { status: statusOf })
+  addRoutes([healthRoute, readyRoute], { status: statusOf })
   const door = createDoor({ accounts, rates })
   if (served) addRoutes([metrics], { ...served, door })
 
@@ -85,7 +85,7 @@ export const createApp = ({
       management: management !== undefined,
     }),
   )
-  addRoutes(DESCRIPTION_ROUTES, { json: lazy(() => JSON.stringify(api())), page: lazy(() => pageOf(api())) })
+  addRoutes(DESCRIPTION_ROUTES, { json: lazy(() => JSON.stringify(api())), page: lazy(() => apiPage(api())) })
 
   if (hasConsole) {
     const pages = consolePages()
@@ -95,8 +95,8 @@ export const createApp = ({
 
   app.use(authenticate(door))
   app.use(limitBodies(bodies))
-  addRoutes([status], { status: statusOf })
-  addRoutes([info], undefined)
+  addRoutes([statusRoute], { status: statusOf })
+  addRoutes([infoRoute], undefined)
 
   if (management) {
     const features = [

@@ -4,20 +4,29 @@ import type { Accounts, Caller, TokenScope } from '../accounts/index.ts'
 import { refuse, retry } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, LIMITS, type Limits, overNow } from '../limits/index.ts'
 import { originOf } from './connections.ts'
-import { actorOf, type Context, type Env, factsOf, header, RATE_LIMIT, RATE_POLICY, tellRate } from './context.ts'
+import {
+  actorOf,
+  type Env,
+  header,
+  RATE_LIMIT,
+  RATE_POLICY,
+  type RequestContext,
+  requestFacts,
+  tellRate,
+} from './context.ts'
 import { errorResponse } from './errors.ts'
 
 /** Who may come in. */
 export interface Door {
   /** Whose valid token a request shows; a refusal where it shows none, or where that has had its requests. */
-  enter(c: Context): Caller
+  enter(c: RequestContext): Caller
   /**
    * The same of a plain bearer token with a scope, without a refusal: undefined where there is any doubt, so that `enter` says more. Of such a caller
    * `hold` takes what the request needs, or refuses, before the request is counted.
    */
   pass(incoming: IncomingMessage, scope: TokenScope, hold: (caller: Caller) => void): Passed | undefined
   /** The answer to a caller who may not do something. */
-  forbid(c: Context, caller: Caller, scope: TokenScope): Response
+  forbid(c: RequestContext, caller: Caller, scope: TokenScope): Response
 }
 
 interface Passed {
@@ -28,12 +37,12 @@ interface Passed {
 
 export interface DoorOptions {
   accounts: Pick<Accounts, 'verify'> & Partial<Pick<Accounts, 'refusals'>>
-  rates: Rates
+  rates: RequestQuotas
 }
 
 export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
   enter(c) {
-    const caller = accounts.verify(tokenOf(c))
+    const caller = accounts.verify(shownToken(c))
     if (!caller) {
       const { address } = actorOf(c)
       accounts.refusals?.add({ address }, 'refused token', 'The token is unknown, expired or revoked.')
@@ -41,7 +50,7 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
       throw tooMany ?? denied('The token is not valid: it is unknown, expired or revoked.')
     }
     const { incoming, outgoing } = c.env ?? {}
-    if (incoming) factsOf(incoming).account = caller.name
+    if (incoming) requestFacts(incoming).account = caller.name
     const left = rates.take(caller)
     if (left !== undefined) {
       if (outgoing) tellRate(outgoing, left)
@@ -58,7 +67,7 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
     try {
       const caller = accounts.verify(token)
       if (!caller?.scopes.has(scope)) return undefined
-      factsOf(incoming).account = caller.name
+      requestFacts(incoming).account = caller.name
       hold(caller)
       const left = rates.take(caller)
       return left && { caller, left }
@@ -99,7 +108,7 @@ export const needs =
     await next()
   }
 
-const tokenOf = (c: Context): string => {
+const shownToken = (c: RequestContext): string => {
   const authorization = header(c, 'authorization')
   if (authorization === undefined) {
     const token = c.req.query('access_token')
@@ -152,10 +161,10 @@ const RATE_WINDOW_MS = 60_000
 /** Addresses that are known at once; beyond them, the oldest are forgotten. */
 const MAX_ADDRESSES = 10_000
 
-export type Rates = ReturnType<typeof createRates>
+export type RequestQuotas = ReturnType<typeof createRequestQuotas>
 
 /** Counts requests of tokens and accounts, and refusals of addresses, by windows of a minute that begin with the first one. */
-export const createRates = (limits: Limits, now: () => number = () => performance.now()) => {
+export const createRequestQuotas = (limits: Limits, now: () => number = () => performance.now()) => {
   const tokens = new Map<number, RateWindow>()
   const accounts = new Map<number, RateWindow>()
   const addresses = new Map<string, RateWindow>()

@@ -5,12 +5,12 @@ import zlib from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
 import { LIMITS, type LimitName, type Limits, overLimit, overNow } from '../limits/index.ts'
-import { type Context, type Env, type Held, header } from './context.ts'
+import { type Env, type HeldBytes, header, type RequestContext } from './context.ts'
 
 /** The bytes of bodies that are held at once, in all and by account. */
 export interface Bodies {
   /** Of a request of an account; what it holds is given back when it is closed. */
-  open(account: number): Held & { close(): void }
+  open(account: number): HeldBytes & { close(): void }
 }
 
 /** Bounds them. */
@@ -63,12 +63,12 @@ export const limitBodies =
  * The body of a request, undefined where it has none. Also that of a GET, which standard Request objects do not have but
  * Elasticsearch's clients send. More than the limit is refused and never held.
  */
-export const readBody = async (c: Context, limits: Limits): Promise<Uint8Array | undefined> => {
+export const readRequestBody = async (c: RequestContext, limits: Limits): Promise<Uint8Array | undefined> => {
   const stated = Number(header(c, 'content-length') ?? 0)
   if (stated > limits.body) throw overLimit('body', limits)
   c.get('held').check(stated)
   const incoming = c.env?.incoming
-  const chunks = collect(c, limits)
+  const chunks = collectChunks(c, limits)
   if (incoming) await readIncoming(c, incoming, chunks.add)
   else for await (const chunk of c.req.raw.body ?? []) chunks.add(chunk)
   const body = chunks.all()
@@ -77,7 +77,7 @@ export const readBody = async (c: Context, limits: Limits): Promise<Uint8Array |
 
 /** Has a body read that may have less than others, by a limit of its own. */
 export const readWithin = async <T>(
-  c: Context,
+  c: RequestContext,
   name: LimitName,
   limits: Limits,
   read: (limits: Limits) => Promise<T>,
@@ -87,13 +87,13 @@ export const readWithin = async <T>(
     return await read({ ...limits, body: Math.min(limits.body, most) })
   } catch (error) {
     if (!(error instanceof ChainsieveError && error.code === LIMITS.body.code)) throw error
-    if (Number(header(c, 'content-length') ?? Number.NaN) <= limits.body) await drop(c.env?.incoming)
+    if (Number(header(c, 'content-length') ?? Number.NaN) <= limits.body) await discardBody(c.env?.incoming)
     throw overLimit(name, limits)
   }
 }
 
 /** Takes the rest of a body and keeps nothing: many clients read no answer before they have sent all of it. */
-const drop = async (incoming: IncomingMessage | undefined): Promise<void> => {
+const discardBody = async (incoming: IncomingMessage | undefined): Promise<void> => {
   if (!incoming || incoming.headers.expect) return
   try {
     for await (const _ of incoming);
@@ -103,7 +103,7 @@ const drop = async (incoming: IncomingMessage | undefined): Promise<void> => {
 }
 
 /** Bytes as they come in; what is too much is refused before it is kept. */
-const collect = (c: Context, limits: Limits) => {
+const collectChunks = (c: RequestContext, limits: Limits) => {
   const held = c.get('held')
   const chunks: Uint8Array[] = []
   let length = 0
@@ -114,7 +114,7 @@ const collect = (c: Context, limits: Limits) => {
       held.add(chunk.length)
       chunks.push(chunk)
     },
-    all: (): Uint8Array => joined(chunks, length),
+    all: (): Uint8Array => joinChunks(chunks, length),
   }
 }
 
@@ -125,7 +125,7 @@ const COPIED_BODY = 65_536
  * In memory of their own: with a part of a larger piece all of that would be copied to the thread that reads it. A large body is in memory of
  * all threads, and not copied again.
  */
-const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
+const joinChunks = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
   const whole = new Uint8Array(length > COPIED_BODY ? new SharedArrayBuffer(length) : new ArrayBuffer(length))
   let at = 0
   for (const chunk of chunks) {
@@ -135,7 +135,11 @@ const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
   return whole
 }
 
-const readIncoming = (c: Context, incoming: IncomingMessage, add: (chunk: Uint8Array) => void): Promise<void> => {
+const readIncoming = (
+  c: RequestContext,
+  incoming: IncomingMessage,
+  add: (chunk: Uint8Array) => void,
+): Promise<void> => {
   // The client waits for this before it sends a large body; one that is refused by its headers is never sent.
   if (incoming.headers.expect) c.env?.outgoing?.writeContinue()
   return new Promise((resolve, reject) => {
@@ -166,7 +170,12 @@ const DECOMPRESS: ReadonlyMap<string, () => Transform> = new Map<string, () => T
   ['zstd', () => zlib.createZstdDecompress()],
 ])
 
-const decompress = async (c: Context, body: Uint8Array, encoding = 'identity', limits: Limits): Promise<Uint8Array> => {
+const decompress = async (
+  c: RequestContext,
+  body: Uint8Array,
+  encoding = 'identity',
+  limits: Limits,
+): Promise<Uint8Array> => {
   const name = encoding.trim().toLowerCase()
   if (name === 'identity' || name === '') return body
   const create = DECOMPRESS.get(name)
@@ -175,7 +184,7 @@ const decompress = async (c: Context, body: Uint8Array, encoding = 'identity', l
       'unsupported_media_type_exception',
       `A body in the encoding ${JSON.stringify(encoding)} cannot be read: send one of ${[...DECOMPRESS.keys()].join(', ')}, or none.`,
     )
-  const chunks = collect(c, limits)
+  const chunks = collectChunks(c, limits)
   const stream = create()
   stream.end(body)
   try {

@@ -105,11 +105,11 @@ export type ProxyHeader = 'x-forwarded-for' | 'forwarded'
 /** Reverse proxies whose word is taken on where a request comes from. */
 export interface Proxies {
   trusts(address: string): boolean
-  originOf(incoming: IncomingMessage): Origin
+  originOf(incoming: IncomingMessage): RequestOrigin
 }
 
 /** Where a request comes from. */
-export interface Origin {
+export interface RequestOrigin {
   /** The last address that no trusted proxy has. */
   address: string
   /** Addresses of the trusted proxies that it came through, the nearest first. */
@@ -129,9 +129,9 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
     trusted.length > 0 && isIP(address) !== 0 && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 
   return {
-    trusts: address => trusts(plain(address)),
+    trusts: address => trusts(plainAddress(address)),
     originOf({ socket, headers }) {
-      let address = plain(socket.remoteAddress ?? '')
+      let address = plainAddress(socket.remoteAddress ?? '')
       const proxies: string[] = []
       if (!trusts(address)) return { address, proxies, isNamed: true }
       const hops = READ_PROXY_HEADER[header](String(headers[header] ?? ''))
@@ -148,7 +148,7 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
 }
 
 /** As others write it: an address of IPv4 behind a socket of IPv6 is one of IPv4. */
-const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
 
 /** The last one is the nearest. */
 const READ_PROXY_HEADER: Record<ProxyHeader, (text: string) => string[]> = {
@@ -161,9 +161,9 @@ const READ_PROXY_HEADER: Record<ProxyHeader, (text: string) => string[]> = {
 const addressIn = (text: string): string => {
   const bare = text.trim().replace(/^"(.*)"$/, '$1')
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1]
-  if (bracketed !== undefined) return isIPv6(bracketed) ? plain(bracketed) : ''
+  if (bracketed !== undefined) return isIPv6(bracketed) ? plainAddress(bracketed) : ''
   const [, v4] = /^([\d.]+):\d+$/.exec(bare) ?? []
-  return plain(v4 ?? bare)
+  return plainAddress(v4 ?? bare)
 }
 
 /** None is trusted. */

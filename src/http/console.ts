@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
 import { lazy } from '../lib/caches.ts'
 import { readBuilt } from '../lib/runtime.ts'
-import { type Context, type Env, type Handler, header } from './context.ts'
+import { type Env, type Handler, header, type RequestContext } from './context.ts'
 import { errorResponse, unknownRoute } from './errors.ts'
 
 /** What `scripts/console/build.ts` packed. */
@@ -25,7 +25,7 @@ interface Asset {
 export const consolePages = (read: () => Buffer | undefined = () => readBuilt('console.pack')): Handler => {
   const pack = lazy(() => {
     const bytes = read()
-    return bytes && unpack(bytes)
+    return bytes && unpackConsole(bytes)
   })
   return c => {
     const found = pack()
@@ -50,7 +50,7 @@ export const leadsToConsole: MiddlewareHandler<Env> = async (c, next) => {
 
 const TAKES_HTML = /^(?=.{0,1000}$)[^"]*\btext\/html\b/i
 
-const page = (c: Context, text: string): Response => {
+const page = (c: RequestContext, text: string): Response => {
   const { pathname } = new URL(c.req.url)
   const depth = pathname.slice(pathname.indexOf('/console') + 1).split('/').length - 1
   if (depth > DEEPEST_PAGE)
@@ -65,7 +65,7 @@ const page = (c: Context, text: string): Response => {
 /** No page of the console lies as deep. */
 const DEEPEST_PAGE = 12
 
-const send = (c: Context, name: string, { type, br, gzip }: Asset): Response => {
+const send = (c: RequestContext, name: string, { type, br, gzip }: Asset): Response => {
   const headers = {
     ...ASSET_HEADERS,
     'content-type': `${type}; charset=UTF-8`,
@@ -78,7 +78,7 @@ const send = (c: Context, name: string, { type, br, gzip }: Asset): Response => 
   return new Response(new Uint8Array(gunzipSync(gzip)), { headers })
 }
 
-const unpack = (bytes: Buffer): Pack => {
+const unpackConsole = (bytes: Buffer): Pack => {
   const end = bytes.indexOf('\n')
   const { page, files } = JSON.parse(bytes.toString('utf8', 0, end)) as {
     page: string

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context as HonoContext } from 'hono'
 import type { Actor, Caller } from '../accounts/index.ts'
-import type { Origin } from './connections.ts'
+import type { RequestOrigin } from './connections.ts'
 
 export interface Env {
   /** Node's own request and response; absent, or even without `env` around them, where the app is called without a socket. */
   Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
-  Variables: { account: Caller; held: Held }
+  Variables: { account: Caller; held: HeldBytes }
 }
 
 /** What a request holds of the bytes that bodies may have at once, in all and by account. */
-export interface Held {
+export interface HeldBytes {
   /** Refuses this many further bytes if there is no room for them now. */
   check(bytes: number): void
   /** Takes them, or refuses. */
   add(bytes: number): void
 }
 
-export type Context = HonoContext<Env>
+export type RequestContext = HonoContext<Env>
 
 /** A request and its answer, as far as errors and long answers need to know them: a context is one. */
 export interface Exchange {
@@ -26,10 +26,10 @@ export interface Exchange {
   env?: Env['Bindings']
 }
 
-export type Handler = (c: Context) => Response | Promise<Response>
+export type Handler = (c: RequestContext) => Response | Promise<Response>
 
 /** The path that routes are matched with: `//` is `/` (clients join paths carelessly), and a slash at the end is as good as none. */
-export const pathOf = (request: Request): string => {
+export const routePath = (request: Request): string => {
   const { url } = request
   const start = url.indexOf('/', url.indexOf('://') + 3)
   const end = url.slice(start).search(/[?#]/)
@@ -63,22 +63,22 @@ type HeaderName =
   | 'user-agent'
 
 /** A header of the request, without building what the standard's Headers would be built from. */
-export const header = (c: Context, name: HeaderName): string | undefined =>
+export const header = (c: RequestContext, name: HeaderName): string | undefined =>
   c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name)
 
 /** Who asks, and for how long. */
-export const askedBy = (c: Context) => ({ account: c.get('account').id, signal: whileConnected(c) })
+export const askedBy = (c: RequestContext) => ({ account: c.get('account').id, signal: whileConnected(c) })
 
 /** Who asks, for the audit trail. */
-export const actorOf = (c: Context): Actor => {
+export const actorOf = (c: RequestContext): Actor => {
   const caller: Caller | undefined = c.get('account')
   const incoming = c.env?.incoming
-  const address = incoming && (factsOf(incoming).address ?? incoming.socket.remoteAddress)
+  const address = incoming && (requestFacts(incoming).address ?? incoming.socket.remoteAddress)
   return { account: caller?.id, token: caller?.token, address }
 }
 
 /** Aborts when the client goes away before it has the whole answer. */
-export const whileConnected = (c: Context): AbortSignal => {
+export const whileConnected = (c: RequestContext): AbortSignal => {
   const outgoing = c.env?.outgoing
   if (!outgoing) return c.req.raw.signal
   const controller = new AbortController()
@@ -94,13 +94,13 @@ export const disconnected = (c: Exchange): boolean =>
   c.env?.outgoing ? c.env.outgoing.destroyed && !c.env.outgoing.writableFinished : c.req.raw.signal.aborted
 
 /** Facts about a request besides its content, for the log and the audit trail. */
-interface Facts {
+interface RequestFacts {
   /** The client's own id, or a random one. */
   readonly id: string
   /** Where it comes from; `listen` may know better than its socket. */
   address: string | undefined
   /** Whether a trusted proxy sent it, and which client that names; undefined where no proxy is trusted. */
-  origin: Origin | undefined
+  origin: RequestOrigin | undefined
   /** Name of the account that asks, once it is known. */
   account: string | undefined
   /** Of the server that it came to. */
@@ -119,15 +119,15 @@ export const REQUEST_ID = 'x-request-id'
 export const RATE_LIMIT = 'ratelimit'
 export const RATE_POLICY = 'ratelimit-policy'
 
-export const factsOf = (incoming: IncomingMessage): Facts => {
-  const known = incoming as IncomingMessage & { [FACTS]?: Facts }
-  known[FACTS] ??= { id: idOf(incoming), address: undefined, origin: undefined, account: undefined }
+export const requestFacts = (incoming: IncomingMessage): RequestFacts => {
+  const known = incoming as IncomingMessage & { [FACTS]?: RequestFacts }
+  known[FACTS] ??= { id: requestId(incoming), address: undefined, origin: undefined, account: undefined }
   return known[FACTS]
 }
 
 /** Tells the client under which id its request is logged. */
 export const nameRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-  if (!outgoing.headersSent) outgoing.setHeader(REQUEST_ID, factsOf(incoming).id)
+  if (!outgoing.headersSent) outgoing.setHeader(REQUEST_ID, requestFacts(incoming).id)
 }
 
 /** Tells the client how many requests it has left, by names and values of headers. */
@@ -138,7 +138,7 @@ export const tellRate = (outgoing: ServerResponse, headers: readonly string[]) =
 
 const FACTS = Symbol('facts')
 
-const idOf = ({ headers }: IncomingMessage): string => {
+const requestId = ({ headers }: IncomingMessage): string => {
   const given = headers[REQUEST_ID]
   return typeof given === 'string' && CLEAN.test(given) ? given : randomUUID()
 }

@@ -3,21 +3,31 @@ import { version } from '../lib/runtime.ts'
 import { KINDS } from '../mapping/index.ts'
 import { SEARCH_PARAMETERS } from '../query/parameters.ts'
 import { RULE_ROUTES } from './alerting/index.ts'
-import { UNITS } from './es/cat.ts'
-import { info } from './es/cluster.ts'
+import { CAT_BYTE_UNITS } from './es/cat.ts'
+import { infoRoute } from './es/cluster.ts'
 import { endpointOperations } from './es/index.ts'
 import { MANAGEMENT_ROUTES } from './manage/routes.ts'
 import { metrics } from './metrics.ts'
 import { sourceSchemas } from './openapi/documents.ts'
 import { DESCRIPTION_ROUTES } from './openapi/page.ts'
 import { querySchemas, ruleSchemas } from './openapi/query.ts'
-import { type Answer, JSON_BODY, type Operation, oneOf, ref, type Schema, TAGS, text, whole } from './openapi/schema.ts'
+import {
+  API_TAGS,
+  type DescribedAnswer,
+  enumSchema,
+  integerSchema,
+  JSON_BODY,
+  type Operation,
+  type Schema,
+  schemaRef,
+  stringSchema,
+} from './openapi/schema.ts'
 import { ANSWER_SHAPES } from './shapes/answers.ts'
 import { MANAGEMENT_SHAPES } from './shapes/management.ts'
 import { alertState, RULE_SHAPES } from './shapes/rules.ts'
 import { SERVER_SHAPES } from './shapes/server.ts'
 import type { Shape } from './shapes/values.ts'
-import { health, ready, status } from './status.ts'
+import { healthRoute, readyRoute, statusRoute } from './status.ts'
 
 /** What a server has: the description has no more. */
 export interface Has {
@@ -34,7 +44,7 @@ export interface OpenApi {
   components: {
     schemas: Record<string, Schema>
     parameters: Record<string, Schema>
-    responses: Record<string, Response>
+    responses: Record<string, DescribedResponse>
     headers: Record<string, Schema>
     securitySchemes: Record<string, Schema>
   }
@@ -47,11 +57,11 @@ export interface Described {
   summary: string
   parameters?: ShownParameter[]
   requestBody?: { content: Record<string, { schema: Schema; example?: unknown }>; required?: boolean }
-  responses: Record<string, Response | { $ref: string }>
+  responses: Record<string, DescribedResponse | { $ref: string }>
   security?: unknown[]
 }
 
-export interface Response {
+export interface DescribedResponse {
   description: string
   headers?: Record<string, { $ref: string }>
   content?: Record<string, { schema: Schema }>
@@ -60,7 +70,7 @@ export interface Response {
 /** OpenAPI 3.1 of all routes, from the tables that requests are checked by. */
 export const describeApi = (has: Has): OpenApi => {
   const operations: Operation[] = [
-    ...[health, ready, ...DESCRIPTION_ROUTES, status, info],
+    ...[healthRoute, readyRoute, ...DESCRIPTION_ROUTES, statusRoute, infoRoute],
     ...(has.metrics ? [metrics] : []),
     ...(has.rules ? RULE_ROUTES : []),
     ...(has.management ? MANAGEMENT_ROUTES : []),
@@ -74,7 +84,7 @@ export const describeApi = (has: Has): OpenApi => {
     info: { title: 'Chainsieve', version, description: API_DESCRIPTION },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: '/' }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    tags: Object.entries(API_TAGS).map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }, { basic: [] }, { apiKey: [] }, { accessToken: [] }],
     paths,
     components: {
@@ -88,7 +98,7 @@ export const describeApi = (has: Has): OpenApi => {
         ...sourceSchemas(),
         ...(has.rules && ruleSchemas()),
       },
-      parameters: parametersOf(operations),
+      parameters: sharedParameters(operations),
       responses: errorResponses(),
       headers: errorHeaders(),
       securitySchemes: SECURITY_SCHEMES,
@@ -156,7 +166,7 @@ const describeOperation = (operation: Operation): Described => {
       },
     }),
     responses: {
-      ...faultsOf(operation),
+      ...faultResponses(operation),
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
       default: { $ref: '#/components/responses/Error' },
     },
@@ -164,7 +174,7 @@ const describeOperation = (operation: Operation): Described => {
   }
 }
 
-const responseOf = ({ description, content }: Answer): Response => ({
+const responseOf = ({ description, content }: DescribedAnswer): DescribedResponse => ({
   description,
   ...(content && { content: Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }])) }),
 })
@@ -191,13 +201,16 @@ const FAULT_HEADERS: Partial<Record<FaultName, readonly string[]>> = {
 }
 
 const errorHeaders = (): Record<string, Schema> => ({
-  'WWW-Authenticate': { description: 'How to send a token.', schema: text },
-  'Retry-After': { description: 'Seconds to wait.', schema: whole },
-  RateLimit: { description: 'What is left of each limit, and for how many seconds.', schema: text },
-  'RateLimit-Policy': { description: 'The limits of the token and of its account, where there are any.', schema: text },
+  'WWW-Authenticate': { description: 'How to send a token.', schema: stringSchema },
+  'Retry-After': { description: 'Seconds to wait.', schema: integerSchema },
+  RateLimit: { description: 'What is left of each limit, and for how many seconds.', schema: stringSchema },
+  'RateLimit-Policy': {
+    description: 'The limits of the token and of its account, where there are any.',
+    schema: stringSchema,
+  },
 })
 
-const errorResponses = (): Record<string, Response> =>
+const errorResponses = (): Record<string, DescribedResponse> =>
   Object.fromEntries(
     (Object.keys(FAULT_DOCS) as FaultName[]).map(name => [
       name,
@@ -208,13 +221,13 @@ const errorResponses = (): Record<string, Response> =>
             FAULT_HEADERS[name].map(header => [header, { $ref: `#/components/headers/${header}` }]),
           ),
         }),
-        content: { [JSON_BODY]: { schema: ref('Error') } },
+        content: { [JSON_BODY]: { schema: schemaRef('Error') } },
       },
     ]),
   )
 
 /** By status, the errors that an operation may answer beside its own answers. */
-const faultsOf = ({ path, query, headers, body, open }: Operation): Record<number, { $ref: string }> => {
+const faultResponses = ({ path, query, headers, body, open }: Operation): Record<number, { $ref: string }> => {
   const isSearch = path.includes('/es')
   const isRule = path.startsWith('/alerting')
   const takes = isSearch || isRule || (query ?? []).some(name => name !== 'access_token')
@@ -236,7 +249,11 @@ const faultsOf = ({ path, query, headers, body, open }: Operation): Record<numbe
 
 type ParameterPlace = 'path' | 'query' | 'header'
 
-const namedBy = ({ path, query = [], headers = [] }: Operation): [place: ParameterPlace, name: string][] => [
+const operationParameters = ({
+  path,
+  query = [],
+  headers = [],
+}: Operation): [place: ParameterPlace, name: string][] => [
   ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]): [ParameterPlace, string] => ['path', name!]),
   // It is a way to show a token, and stands among them.
   ...query.filter(name => name !== 'access_token').map((name): [ParameterPlace, string] => ['query', name]),
@@ -250,19 +267,19 @@ export type ShownParameter = { $ref: string } | (Schema & { $ref?: undefined })
 
 /** What the operation takes beside a body: a parameter whose values are its own stands there whole. */
 const shownParameters = (operation: Operation): ShownParameter[] =>
-  namedBy(operation).map(([place, name]) => {
+  operationParameters(operation).map(([place, name]) => {
     const own = place === 'query' ? operation.values?.[name] : undefined
     return own ? parameterOf(place, name, own) : { $ref: `#/components/parameters/${parameterKey(place, name)}` }
   })
 
-const parametersOf = (operations: readonly Operation[]): Record<string, Schema> => {
+const sharedParameters = (operations: readonly Operation[]): Record<string, Schema> => {
   const named = new Map(
-    operations.flatMap(namedBy).map(([place, name]) => [parameterKey(place, name), { place, name }]),
+    operations.flatMap(operationParameters).map(([place, name]) => [parameterKey(place, name), { place, name }]),
   )
   return Object.fromEntries(
     Array.from(named, ([key, { place, name }]) => [
       key,
-      parameterOf(place, name, (place === 'query' ? PARAMETER_VALUES.get(name) : undefined) ?? text),
+      parameterOf(place, name, (place === 'query' ? PARAMETER_VALUES.get(name) : undefined) ?? stringSchema),
     ]),
   )
 }
@@ -318,13 +335,13 @@ const QUERY_DOCS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** On without a value, too. */
-const FLAG_SCHEMA = oneOf(['true', 'false', ''])
+const FLAG_SCHEMA = enumSchema(['true', 'false', ''])
 
 /** What a parameter takes, if not any text. All others are refused. */
 const PARAMETER_VALUES: ReadonlyMap<string, Schema> = new Map<string, Schema>([
-  ['state', oneOf(alertState.options)],
-  ['bytes', oneOf([...UNITS.keys(), ''])],
-  ['default_operator', oneOf(['and', 'or', 'AND', 'OR'])],
+  ['state', enumSchema(alertState.options)],
+  ['bytes', enumSchema([...CAT_BYTE_UNITS.keys(), ''])],
+  ['default_operator', enumSchema(['and', 'or', 'AND', 'OR'])],
   ...['v', 'help', 'typed_keys', 'ignore_unavailable', 'include_unmapped', 'include_type_name', 'flat_settings'].map(
     (name): [string, Schema] => [name, FLAG_SCHEMA],
   ),

@@ -7,7 +7,7 @@ import type { SearchService } from '../search/service.ts'
 import { nodeListener, PRODUCT, sendAnswer, sendPieces } from './answer.ts'
 import type { Door } from './auth.ts'
 import type { Bodies } from './body.ts'
-import { type Exchange, factsOf, nameRequest, REQUEST_ID, tellRate } from './context.ts'
+import { type Exchange, nameRequest, REQUEST_ID, requestFacts, tellRate } from './context.ts'
 import { renderError } from './errors.ts'
 import { totalsFor } from './es/search.ts'
 
@@ -120,7 +120,7 @@ const sendWhole = (
 
 const answerHeaders = (incoming: IncomingMessage, rate: readonly string[]): string[] => [
   ...PRODUCT_HEADERS,
-  ...[REQUEST_ID, factsOf(incoming).id],
+  ...[REQUEST_ID, requestFacts(incoming).id],
   ...rate,
 ]
 

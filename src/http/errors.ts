@@ -4,7 +4,7 @@ import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Fault } from '../rules/schema.ts'
 import { JSON_TYPE } from './answer.ts'
-import { disconnected, type Exchange, factsOf, type Handler } from './context.ts'
+import { disconnected, type Exchange, type Handler, requestFacts } from './context.ts'
 
 /** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
 export const errorResponse = (
@@ -14,11 +14,11 @@ export const errorResponse = (
   headers?: Record<string, string>,
   more?: Record<string, unknown>,
 ) =>
-  new Response(JSON.stringify(errorOf(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
+  new Response(JSON.stringify(errorBody(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
 
 /** Its body. */
 export const errorText = (status: number, type: string, reason: string): string =>
-  JSON.stringify(errorOf(status, type, reason))
+  JSON.stringify(errorBody(status, type, reason))
 
 /** The same as bytes, for a connection that no request was read from. */
 export const rawError = (status: number, type: string, reason: string): string => {
@@ -27,20 +27,20 @@ export const rawError = (status: number, type: string, reason: string): string =
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
 }
 
-const errorOf = (status: number, type: string, told: string, more?: Record<string, unknown>) => {
-  const reason = shortened(told)
+const errorBody = (status: number, type: string, told: string, more?: Record<string, unknown>) => {
+  const reason = shortenReason(told)
   return { error: { root_cause: [{ type, reason }], type, reason, ...more }, status }
 }
 
 const LONGEST_REASON = 10_000
 
 /** A reason may repeat a name or an id of the request, which may be as long as a URL. */
-const shortened = (reason: string): string =>
+const shortenReason = (reason: string): string =>
   reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON - 1)}…` : reason
 
 /** What `error` of an answer tells of a refusal: in each of its causes, too, since some clients show nothing else. */
 export const causeOf = ({ code: type, message, details }: ChainsieveError) => {
-  const reason = shortened(message)
+  const reason = shortenReason(message)
   return { root_cause: [{ type, reason, ...details }], ...{ type, reason, ...details } }
 }
 
@@ -78,10 +78,10 @@ const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = n
 ])
 
 /** A refusal is 400 and its code is its type; what may be asked again is 429, since clients answer a 503 by asking again at once. */
-const statusOf = ({ code, next }: ChainsieveError): number => STATUS.get(code) ?? (next === 'retry' ? 429 : 400)
+const errorStatus = ({ code, next }: ChainsieveError): number => STATUS.get(code) ?? (next === 'retry' ? 429 : 400)
 
 const refusal = (error: ChainsieveError): Response => {
-  const status = statusOf(error)
+  const status = errorStatus(error)
   const headers = { ...ERROR_HEADERS[error.code], ...JSON_TYPE }
   return new Response(JSON.stringify({ error: causeOf(error), status }), { status, headers })
 }
@@ -97,7 +97,7 @@ export const renderError =
     if (error instanceof ChainsieveError && error.next === 'refuse') return refusal(error)
 
     if (error instanceof ChainsieveError && error.next === 'retry') {
-      const status = statusOf(error)
+      const status = errorStatus(error)
       const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)
       const headers = status === 429 || status === 503 ? { 'retry-after': String(seconds) } : {}
       return errorResponse(status, error.code, error.message, headers)
@@ -107,7 +107,7 @@ export const renderError =
     if (disconnected(c)) return new Response(null, { status: 499 })
 
     const { incoming } = c.env ?? {}
-    const request = incoming ? factsOf(incoming).id : randomUUID()
+    const request = incoming ? requestFacts(incoming).id : randomUUID()
     log.error('Failed to answer a request', { request, method: c.req.method, path: c.req.path, error })
     const [status, reason] = SYSTEM.get(systemFault(error)?.code ?? '') ?? []
     if (status !== undefined) return errorResponse(status, systemFault(error)!.code, reason!)

@@ -4,8 +4,8 @@ import type { Log } from '../lib/log.ts'
 import { EXPOSITION_TYPE, type Metrics } from '../lib/metrics.ts'
 import type { Door } from './auth.ts'
 import { originOf, THIS_MACHINE } from './connections.ts'
-import { type Context, factsOf, header } from './context.ts'
-import { text } from './openapi/schema.ts'
+import { header, type RequestContext, requestFacts } from './context.ts'
+import { stringSchema } from './openapi/schema.ts'
 import { routesOf } from './request.ts'
 
 export interface ServedMetrics {
@@ -22,11 +22,11 @@ export const metrics = routesOf<ServedMetrics & { door: Door }>('Server')(
   'Figures for Prometheus. `--metrics` says who needs no token.',
   {
     described: ['access_token'],
-    answers: { 200: { description: 'The figures.', content: { 'text/plain': text } } },
+    answers: { 200: { description: 'The figures.', content: { 'text/plain': stringSchema } } },
   },
   ({ text, access, door }) =>
     async c => {
-      if (access === 'token' || (access === 'local' && !isLocal(c))) {
+      if (access === 'token' || (access === 'local' && !isAskedLocally(c))) {
         if (access === 'local') refuseUnnamed(c)
         const caller = door.enter(c)
         if (!caller.scopes.has('admin')) return door.forbid(c, caller, 'admin')
@@ -44,10 +44,10 @@ const isThisMachine = (address: string): boolean => originOf(address) === THIS_M
  * Behind trusted proxies, the client that these name, if all of them are on this machine: to a proxy elsewhere, 127.0.0.1 is itself. What
  * comes from one that names nobody may come from anywhere.
  */
-const isLocal = ({ env }: Context): boolean => {
+const isAskedLocally = ({ env }: RequestContext): boolean => {
   const incoming = env?.incoming
   if (!incoming || !namesThisMachine(incoming.headers.host)) return false
-  const { origin } = factsOf(incoming)
+  const { origin } = requestFacts(incoming)
   if (origin && origin.proxies.length > 0) return [origin.address, ...origin.proxies].every(isThisMachine)
   if (origin?.isNamed === false || !isThisMachine(incoming.socket.remoteAddress ?? '')) return false
   return FORWARDED.every(name => incoming.headers[name] === undefined)
@@ -57,11 +57,11 @@ const isLocal = ({ env }: Context): boolean => {
 const namesThisMachine = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host)
 
 /** A scraper on this machine needs to know why it is refused: it is taken for the proxy there, or asks by another name. */
-const refuseUnnamed = (c: Context): void => {
+const refuseUnnamed = (c: RequestContext): void => {
   if (header(c, 'authorization') !== undefined || c.req.query('access_token')) return
   const incoming = c.env?.incoming
   if (!incoming || !isThisMachine(incoming.socket.remoteAddress ?? '')) return
-  const { origin } = factsOf(incoming)
+  const { origin } = requestFacts(incoming)
   const { host = '' } = incoming.headers
   if (!namesThisMachine(host))
     throw refuse(
@@ -96,26 +96,26 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
   return (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const began = log ? performance.now() : 0
     // A socket that is closed has none.
-    const address = log && (factsOf(incoming).address ?? incoming.socket.remoteAddress)
+    const address = log && (requestFacts(incoming).address ?? incoming.socket.remoteAddress)
     outgoing.once('close', () => {
       // 499: the client went away before it had the whole answer.
       const status = outgoing.writableFinished ? outgoing.statusCode : 499
       count(status)
       log?.info('Answered a request', {
-        ...described(incoming),
+        ...requestFields(incoming),
         address,
         status,
-        ms: rounded(performance.now() - began),
+        ms: roundTenth(performance.now() - began),
       })
     })
   }
 }
 
 /** Without the query of the URL, where tokens may stand. */
-const described = (incoming: IncomingMessage) => {
-  const { id, account } = factsOf(incoming)
+const requestFields = (incoming: IncomingMessage) => {
+  const { id, account } = requestFacts(incoming)
   const { method, url = '' } = incoming
   return { request: id, method, path: url.split('?', 1)[0], account }
 }
 
-const rounded = (ms: number) => Math.round(ms * 10) / 10
+const roundTenth = (ms: number) => Math.round(ms * 10) / 10

@@ -8,13 +8,21 @@ import { cut } from '../query/json.ts'
 import { expected, type Fault, listOf, type Place, placeOf } from '../rules/place.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Alerting } from './alerting/service.ts'
-import { readBody, readWithin } from './body.ts'
-import { type Context, type Handler, header } from './context.ts'
-import { type Answers, answer, EVERYWHERE, type Operation, ref, type Schema, type Tag } from './openapi/schema.ts'
+import { readRequestBody, readWithin } from './body.ts'
+import { type Handler, header, type RequestContext } from './context.ts'
+import {
+  type Answers,
+  answerSchema,
+  COMMON_PARAMETERS,
+  type Operation,
+  type Schema,
+  schemaRef,
+  type Tag,
+} from './openapi/schema.ts'
 
 /** Reads URL parameters that may be left out. What one of them cannot be is refused by its name. */
 
-export const integerOf = (
+export const integerParameter = (
   name: string,
   text: string | undefined,
   { min = 1, max = Number.MAX_SAFE_INTEGER } = {},
@@ -27,14 +35,14 @@ export const integerOf = (
 }
 
 /** Epoch milliseconds. As everywhere, a time without a zone is UTC. */
-export const timeOf = (name: string, text: string | undefined): number | undefined => {
+export const timeParameter = (name: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
   const at = parseTime(text)
   if (at === undefined) throw wrong(name, text, 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"')
   return at
 }
 
-export const oneOfThese = <const T extends string>(
+export const choiceParameter = <const T extends string>(
   name: string,
   text: string | undefined,
   known: readonly T[],
@@ -43,14 +51,19 @@ export const oneOfThese = <const T extends string>(
   throw wrong(name, text, listOf(known, 'or'), didYouMean(cut(text), known))
 }
 
-export const flagOf = (name: string, text: string | undefined): boolean =>
-  text === '' || oneOfThese(name, text, ['true', 'false']) === 'true'
+export const flagParameter = (name: string, text: string | undefined): boolean =>
+  text === '' || choiceParameter(name, text, ['true', 'false']) === 'true'
 
-export const addressOf = (name: string, text: string | undefined): string | undefined =>
-  hexOf(name, text, 20, 'an address')
+export const addressParameter = (name: string, text: string | undefined): string | undefined =>
+  hexParameter(name, text, 20, 'an address')
 
 /** Lower case. */
-export const hexOf = (name: string, text: string | undefined, bytes: number, what: string): string | undefined => {
+export const hexParameter = (
+  name: string,
+  text: string | undefined,
+  bytes: number,
+  what: string,
+): string | undefined => {
   if (text === undefined) return undefined
   if (/^0x[0-9a-f]+$/i.test(text) && text.length === 2 + 2 * bytes) return text.toLowerCase()
   throw wrong(name, text, `${what} of 0x and ${2 * bytes} hex digits`)
@@ -63,7 +76,7 @@ const wrong = (name: string, text: string, what: string, remedy = '') =>
   )
 
 /** The rule of the path; a refusal where there is none, or it is another account's. */
-export const ruleOf = (c: Context, { rules }: Alerting): StoredRule => {
+export const ruleOf = (c: RequestContext, { rules }: Alerting): StoredRule => {
   const id = c.req.param('id')!
   return storedRule(rules, c.get('account').id, /^[1-9]\d{0,14}$/.test(id) ? Number(id) : id)
 }
@@ -76,15 +89,15 @@ export const storedRule = (rules: Alerting['rules'], account: number, id: number
 }
 
 /** The same, where something is to be done by what it says. */
-export const fitRuleOf = (c: Context, alerting: Alerting): StoredRule => {
+export const fitRuleOf = (c: RequestContext, alerting: Alerting): StoredRule => {
   const rule = ruleOf(c, alerting)
   if (rule.unfit !== undefined) throw refuse('validation_exception', rule.unfit)
   return rule
 }
 
 /** The body as plain values; undefined where there is none. */
-const readJson = async (c: Context, limits: Limits): Promise<unknown> => {
-  const body = await readBody(c, limits)
+const readJsonBody = async (c: RequestContext, limits: Limits): Promise<unknown> => {
+  const body = await readRequestBody(c, limits)
   if (body === undefined) return undefined
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
@@ -94,8 +107,8 @@ const readJson = async (c: Context, limits: Limits): Promise<unknown> => {
 }
 
 /** The body as an object. */
-const readObject = async (c: Context, limits: Limits): Promise<Record<string, unknown>> => {
-  const body = await readJson(c, limits)
+const readObject = async (c: RequestContext, limits: Limits): Promise<Record<string, unknown>> => {
+  const body = await readJsonBody(c, limits)
   if (isRecord(body)) return body
   throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)
 }
@@ -104,23 +117,23 @@ const readObject = async (c: Context, limits: Limits): Promise<Record<string, un
 export const AROUND = 2
 
 /** The body of what takes a rule: more is refused than a rule could be, however it is written. */
-export const readRule = (c: Context, limits: Limits): Promise<Record<string, unknown>> =>
+export const readRuleBody = (c: RequestContext, limits: Limits): Promise<Record<string, unknown>> =>
   readWithin(c, 'rule', limits, limits => readObject(c, limits), AROUND * limits.rule)
 
-type Members<E extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<E, undefined>>
+type ShapeMembers<E extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<E, undefined>>
 
 /** Looks for faults between members, each time that one was read. */
-type Check<E extends v.ObjectEntries> = (place: Place, members: Partial<Members<E>>, read: keyof E) => void
+type CheckMembers<E extends v.ObjectEntries> = (place: Place, members: Partial<ShapeMembers<E>>, read: keyof E) => void
 
 /** A small body by its shape: its members, or the faults of all. A missing body has no members. */
 export const readMembers = async <E extends v.ObjectEntries>(
-  c: Context,
+  c: RequestContext,
   limits: Limits,
   shape: v.StrictObjectSchema<E, undefined>,
-  check?: Check<E>,
-): Promise<{ members: Members<E>; faults: [] } | { faults: Fault[] }> => {
+  check?: CheckMembers<E>,
+): Promise<{ members: ShapeMembers<E>; faults: [] } | { faults: Fault[] }> => {
   const known = Object.keys(shape.entries)
-  const body = (await readWithin(c, 'shortBody', limits, limits => readJson(c, limits))) ?? {}
+  const body = (await readWithin(c, 'shortBody', limits, limits => readJsonBody(c, limits))) ?? {}
   const faults: Fault[] = []
   const place = placeOf(body, faults, { label: 'The body' })
   if (!isRecord(body)) throw refuse('parsing_exception', 'The body must be a JSON object, or be left out.')
@@ -132,15 +145,15 @@ export const readMembers = async <E extends v.ObjectEntries>(
         .fault(`${cut(name)} is not known here: the body has ${listOf(known)}.${didYouMean(cut(name), known)}`)
   }
   const members = readShape(shape, place, check)
-  return faults.length === 0 ? { members: members as Members<E>, faults: [] } : { faults }
+  return faults.length === 0 ? { members: members as ShapeMembers<E>, faults: [] } : { faults }
 }
 
 /** Those members of an object that are as the shape says; the others are faults. Members that are not in the shape are left out. */
 export const readShape = <E extends v.ObjectEntries>(
   { entries }: v.StrictObjectSchema<E, undefined>,
   place: Place,
-  check: Check<E> = () => {},
-): Partial<Members<E>> => {
+  check: CheckMembers<E> = () => {},
+): Partial<ShapeMembers<E>> => {
   const members: Record<string, unknown> = {}
   for (const [name, shape] of Object.entries(entries)) {
     const member = place.member(name)
@@ -150,9 +163,9 @@ export const readShape = <E extends v.ObjectEntries>(
       const at = path.reduce((at, { key }) => at.element(key as number), member)
       expected(at, message, remedyOf(at.value, type))
     }
-    check(place, members as Partial<Members<E>>, name)
+    check(place, members as Partial<ShapeMembers<E>>, name)
   }
-  return members as Partial<Members<E>>
+  return members as Partial<ShapeMembers<E>>
 }
 
 /** A sentence on what clients often do wrong. */
@@ -165,12 +178,15 @@ const remedyOf = (value: unknown, wanted: string): string => {
 }
 
 /** URL parameters of these names; others are refused, save those that clients send everywhere. */
-export const readParameters = <T extends string>(c: Context, known: readonly T[]): Partial<Record<T, string>> => {
+export const readParameters = <T extends string>(
+  c: RequestContext,
+  known: readonly T[],
+): Partial<Record<T, string>> => {
   const start = c.req.url.indexOf('?')
   const found: Partial<Record<T, string>> = {}
   if (start < 0) return found
   for (const [name, value] of new URLSearchParams(c.req.url.slice(start))) {
-    if ((EVERYWHERE as readonly string[]).includes(name)) continue
+    if ((COMMON_PARAMETERS as readonly string[]).includes(name)) continue
     if (!known.includes(name as T))
       throw refuse(
         'illegal_argument_exception',
@@ -184,9 +200,9 @@ export const readParameters = <T extends string>(c: Context, known: readonly T[]
 export const etagOf = ({ revision }: StoredRule): string => `"${revision}"`
 
 /** Refuses a change to another revision than the one that `If-Match` names. */
-export const checkIfMatch = (c: Context, rule: StoredRule): void => {
+export const checkIfMatch = (c: RequestContext, rule: StoredRule): void => {
   const wanted = header(c, 'if-match')
-  if (wanted === undefined || names(wanted, rule)) return
+  if (wanted === undefined || namesRevision(wanted, rule)) return
   throw refuse(
     'precondition_failed_exception',
     `Rule ${rule.id} is at revision ${etagOf(rule)} now, which If-Match does not name: read it again, and apply your change to that.`,
@@ -194,13 +210,13 @@ export const checkIfMatch = (c: Context, rule: StoredRule): void => {
 }
 
 /** Whether the client has this revision. */
-export const isKnown = (c: Context, rule: StoredRule): boolean => {
+export const hasCurrentRevision = (c: RequestContext, rule: StoredRule): boolean => {
   const known = header(c, 'if-none-match')
-  return known !== undefined && names(known, rule)
+  return known !== undefined && namesRevision(known, rule)
 }
 
 /** Also by a weak tag, which proxies make of ours when they compress an answer: a revision is never two different ones. */
-const names = (tags: string, rule: StoredRule): boolean =>
+const namesRevision = (tags: string, rule: StoredRule): boolean =>
   tags.trim() === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etagOf(rule))
 
 /** One method of a path outside of `…/es`: its description, and what answers it. */
@@ -224,12 +240,12 @@ export const routesOf =
     method: Operation['method'],
     path: string,
     doc: string,
-    { query = [], described = [...query, ...EVERYWHERE], answers, ...about }: About<Q>,
+    { query = [], described = [...query, ...COMMON_PARAMETERS], answers, ...about }: About<Q>,
     /** `parameters` reads those of the URL, of which it refuses unknown ones. */
-    handler: (services: Services, parameters: (c: Context) => Partial<Record<Q, string>>) => Handler,
+    handler: (services: Services, parameters: (c: RequestContext) => Partial<Record<Q, string>>) => Handler,
   ): Route<Services> => ({
     ...{ method, path, tag, doc, query: described, ...about },
-    answers: typeof answers === 'string' ? { 200: answer(ref(answers)) } : answers,
+    answers: typeof answers === 'string' ? { 200: answerSchema(schemaRef(answers)) } : answers,
     handler: services => handler(services, c => readParameters(c, query)),
   })
 

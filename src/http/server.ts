@@ -16,7 +16,7 @@ import { type Log, silent } from '../lib/log.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { nodeListener } from './answer.ts'
 import { type Cors, limitConnections, NO_PROXIES, type Proxies } from './connections.ts'
-import { type Ending, type Env, factsOf, nameRequest } from './context.ts'
+import { type Ending, type Env, nameRequest, requestFacts } from './context.ts'
 import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
 import type { Certificate } from './tls.ts'
@@ -70,7 +70,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   const [begun, soon] = [new AbortController(), new AbortController()]
   const ending: Ending = { begun: begun.signal, soon: soon.signal }
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
-    const facts = factsOf(incoming)
+    const facts = requestFacts(incoming)
     facts.ending = ending
     if (proxies !== NO_PROXIES) {
       facts.origin = proxies.originOf(incoming)
@@ -102,7 +102,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   answerUnreadable(server, limits)
   limitConnections(server, limits, log, { isTls: certificate !== undefined, trusts: proxies.trusts })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', error => reject(explain(error, host, port)))
+    server.once('error', error => reject(listenError(error, host, port)))
     server.listen(port, host, resolve)
   })
   server.on('error', error => log.warn('Failed to accept a connection', { error }))
@@ -181,7 +181,7 @@ const hostOf = (host: string): string => {
   return host.includes(':') ? `[${host}]` : host
 }
 
-const explain = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
+const listenError = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
   const at = `${hostOf(host)}:${port}`
   const why: Record<string, string> = {
     EADDRINUSE: `${at} is in use by another process: stop that process, or choose another port with --port.`,

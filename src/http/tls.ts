@@ -65,7 +65,7 @@ export const openCertificate = (
           tried = digest
           pair = found
           use(pair)
-          log.info('Took the TLS certificate', { file: files.cert, until: endOf(pair) })
+          log.info('Took the TLS certificate', { file: files.cert, until: certificateEnd(pair) })
           warnOfEnd(pair, files, log)
         } catch (error) {
           failures++
@@ -85,8 +85,8 @@ const readPair = (files: CertificateFiles): Pair => {
 }
 
 const readFiles = (files: CertificateFiles): Pair => ({
-  cert: read(files.cert, 'certificate', '--tls-cert'),
-  key: read(files.key, 'key', '--tls-key'),
+  cert: readTlsFile(files.cert, 'certificate', '--tls-cert'),
+  key: readTlsFile(files.key, 'key', '--tls-key'),
   minVersion: 'TLSv1.2',
 })
 
@@ -102,7 +102,7 @@ const checkPair = (pair: Pair, files: CertificateFiles) => {
   }
 }
 
-const read = (file: string, what: string, flag: string): Buffer => {
+const readTlsFile = (file: string, what: string, flag: string): Buffer => {
   try {
     return readFileSync(file)
   } catch (error) {
@@ -112,9 +112,9 @@ const read = (file: string, what: string, flag: string): Buffer => {
 
 const digestOf = ({ cert, key }: Pair): string => createHash('sha256').update(cert).update(key).digest('hex')
 
-const endOf = ({ cert }: Pair): string => new Date(new X509Certificate(cert).validTo).toISOString()
+const certificateEnd = ({ cert }: Pair): string => new Date(new X509Certificate(cert).validTo).toISOString()
 
 const warnOfEnd = (pair: Pair, { cert }: CertificateFiles, log: Log) => {
-  const until = endOf(pair)
+  const until = certificateEnd(pair)
   if (Date.parse(until) <= Date.now()) log.warn('The TLS certificate has expired', { file: cert, until })
 }

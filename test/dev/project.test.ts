@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import {
+  artifactsState,
   createCodeNaming,
   createNaming,
   findProjects,
   readArtifacts,
   replaceAbis,
-  stateOf,
 } from '../../src/dev/project.ts'
 import { listAbis } from '../../src/ingest/decoding/abis.ts'
 
@@ -89,9 +89,9 @@ test('artifacts of both tools are read, whatever lies beside them is not', t => 
 
 test('the state of a folder changes with its artifacts, and with nothing else', t => {
   const folder = tempFolder(t, { 'a/A.json': {} })
-  let before = stateOf(folder)
+  let before = artifactsState(folder)
   const hasChanged = () => {
-    const now = stateOf(folder)
+    const now = artifactsState(folder)
     const changed = now !== before
     before = now
     return changed

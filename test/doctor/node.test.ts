@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createBudget } from '../../src/chain/budget/budget.ts'
 import { openSpent } from '../../src/chain/budget/spent-file.ts'
-import type { Watch } from '../../src/doctor/machine.ts'
+import type { ObservedTimes } from '../../src/doctor/machine.ts'
 import { checkNodes } from '../../src/doctor/node.ts'
 import { spentStem } from '../../src/engine/files.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -15,7 +15,7 @@ import { configOf, linesOf, MAINNET, type Test, tempFolder } from './support.ts'
 const CHAIN = demoBlocks().slice(0, 3)
 const FIRST = String(Number(CHAIN[0]!.block.number))
 const never = new AbortController().signal
-const newWatch = (): Watch => ({ startedAt: Date.now(), started: performance.now(), heads: [] })
+const newWatch = (): ObservedTimes => ({ startedAt: Date.now(), started: performance.now(), heads: [] })
 
 const spentAt = (data: string) => openSpent(spentStem(data, MAINNET), silent)
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseHit } from '../../src/export/lines.ts'
 import { readHits, readPage } from '../../src/export/page.ts'
-import { bodyOf } from '../../src/export/run.ts'
+import { pageBody } from '../../src/export/run.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 
 const answerOf = (hits: readonly string[], token: string) =>
@@ -48,6 +48,6 @@ test('integers keep every digit', () => {
 })
 
 test('members are added in front of the text of a body', () => {
-  assert.equal(bodyOf(' { } ', { size: 1 }), '{"size":1 } ')
-  assert.equal(bodyOf('{"query":{"term":{"a":1e400}}}', { size: 1 }), '{"size":1,"query":{"term":{"a":1e400}}}')
+  assert.equal(pageBody(' { } ', { size: 1 }), '{"size":1 } ')
+  assert.equal(pageBody('{"query":{"term":{"a":1e400}}}', { size: 1 }), '{"size":1,"query":{"term":{"a":1e400}}}')
 })

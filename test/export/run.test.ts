@@ -8,11 +8,11 @@ import fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects, parquetSchema } from 'hyparquet'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createSearcher } from '../../src/engine/query/searcher.ts'
-import { type Asked, journalOf, openTarget } from '../../src/export/journal.ts'
+import { type ExportRequest, journalOf, openTarget } from '../../src/export/journal.ts'
 import { createCsvRows, createNdjson, type Encoder, gzipped } from '../../src/export/lines.ts'
 import { createParquet } from '../../src/export/parquet.ts'
-import { readQuery } from '../../src/export/query.ts'
-import { type Ask, runExport, toStream } from '../../src/export/run.ts'
+import { readExportQuery } from '../../src/export/query.ts'
+import { type AskPage, runExport, toStream } from '../../src/export/run.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { type AnswerOptions, answerSearch } from '../../src/search/answer.ts'
@@ -55,7 +55,7 @@ type Format = 'ndjson' | 'csv' | 'parquet' | 'ndjson.gz' | 'csv.gz'
 
 const encoderOf = (format: Format, entities: string, query: string): Encoder => {
   const [plain, isPacked] = format.split('.') as ['ndjson' | 'csv' | 'parquet', string | undefined]
-  const request = readQuery(query, { index: INDEX, entities, format: plain, limits: DEFAULT_LIMITS })
+  const request = readExportQuery(query, { index: INDEX, entities, format: plain, limits: DEFAULT_LIMITS })
   const made =
     plain === 'csv'
       ? createCsvRows(request, { raw: false })
@@ -148,9 +148,9 @@ test('whatever kills it and however the chain changes, the file is what one sear
       async (format, { entities, query }, steps) => {
         const { store, answer, change } = setUp()
         const file = join(folder, `${files++}.${format}`)
-        const asked: Asked = { network: 'ethereum/test/net', entities, query, format, from: 'data' }
+        const asked: ExportRequest = { network: 'ethereum/test/net', entities, query, format, from: 'data' }
         let salt = 0
-        const run = async (size: number, ask: Ask) => {
+        const run = async (size: number, ask: AskPage) => {
           const target = openTarget(file, asked)
           try {
             const encoder = encoderOf(format, entities, query)
@@ -192,10 +192,16 @@ test('whatever kills it and however the chain changes, the file is what one sear
 test('the columns of Parquet have the types of their fields', async () => {
   const { store, answer } = setUp()
   const file = join(folder, `${files++}.parquet`)
-  const asked: Asked = { network: 'ethereum/test/net', entities: 'tx', query: '{}', format: 'parquet', from: 'data' }
+  const asked: ExportRequest = {
+    network: 'ethereum/test/net',
+    entities: 'tx',
+    query: '{}',
+    format: 'parquet',
+    from: 'data',
+  }
   const target = openTarget(file, asked)
   const encoder = encoderOf('parquet', 'tx', '{}')
-  const ask: Ask = async (kinds, body) => answer(kinds, body)
+  const ask: AskPage = async (kinds, body) => answer(kinds, body)
   await runExport({ ...{ ask, entities: 'tx', query: '{}', encoder, target, signal: never }, onStep() {} })
   target.close()
   store.close()
@@ -219,7 +225,7 @@ const refusal = (code: string, says: RegExp) => (error: unknown) =>
 
 test('a file that is not ours, was changed, or was asked for otherwise is left alone', async () => {
   const file = join(folder, 'own.ndjson')
-  const asked: Asked = { network: 'a/b/c', entities: 'tx', query: '{}', format: 'ndjson', from: 'data' }
+  const asked: ExportRequest = { network: 'a/b/c', entities: 'tx', query: '{}', format: 'ndjson', from: 'data' }
   writeFileSync(file, 'mine')
   assert.throws(() => openTarget(file, asked), refusal('export_file_exists', /own\.ndjson exists, .*delete it$/))
   assert.equal(readFileSync(file, 'utf8'), 'mine')
@@ -245,7 +251,7 @@ test('a file that is not ours, was changed, or was asked for otherwise is left a
 
 test('an export takes no order, size or aggregations, and a table nothing beside the documents', () => {
   const read = (query: string, format: 'ndjson' | 'csv') =>
-    readQuery(query, { index: INDEX, entities: 'tx', format, limits: DEFAULT_LIMITS })
+    readExportQuery(query, { index: INDEX, entities: 'tx', format, limits: DEFAULT_LIMITS })
   for (const name of ['size', 'sort', 'aggs', 'search_after', 'resume', 'from', 'collapse'])
     assert.throws(
       () => read(`{${JSON.stringify(name)}:1}`, 'ndjson'),
@@ -259,7 +265,7 @@ test('an export takes no order, size or aggregations, and a table nothing beside
 test('standard output cannot be corrected: a reorganisation of what was written ends it', async () => {
   const { store, answer, change } = setUp()
   let n = 0
-  const ask: Ask = async (kinds, body) => {
+  const ask: AskPage = async (kinds, body) => {
     if (n++ === 3) change(14, 2, 'other')
     return answer(kinds, body)
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openAccounts } from '../../src/accounts/index.ts'
 import type { AlertingService } from '../../src/http/alerting/service.ts'
-import type { AlertSeries, Destinations, WholeDelivery } from '../../src/http/shapes/rules.ts'
+import type { AlertSeries, DestinationsAnswer, WholeDelivery } from '../../src/http/shapes/rules.ts'
 import { refuse } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../src/limits/index.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
@@ -74,7 +74,7 @@ const serve = (limits: Partial<Limits> = {}) => {
     deliveries: async filter => noted({ deliveries: filter }, { deliveries: [], next: null }),
     delivery: async (account, id) =>
       account === 1 && id === 5 ? ({ id, attempts: [] } as unknown as WholeDelivery) : undefined,
-    destinations: async account => ({ complete: true, destinations: [{ account }] }) as unknown as Destinations,
+    destinations: async account => ({ complete: true, destinations: [{ account }] }) as unknown as DestinationsAnswer,
     redeliverAll: async (account, which) => noted({ redeliverAll: account, ...which }, { redelivered: 3 }),
     series: async (rules, parts) =>
       noted({ series: rules.map(({ id }) => id), ...parts }, { rules: [] } as unknown as AlertSeries),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { Services } from '../../src/http/app.ts'
+import type { AppServices } from '../../src/http/app.ts'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -13,12 +13,12 @@ const JSON_UTF8 = 'application/json; charset=UTF-8'
 const bearer = { authorization: `Bearer ${TOKEN}` }
 const ES = `/${MAINNET}/es`
 
-const call = async (path: string, init: RequestInit = {}, services: Partial<Services> = {}) => {
+const call = async (path: string, init: RequestInit = {}, services: Partial<AppServices> = {}) => {
   const reply = await appOf(services).request(path, { headers: bearer, ...init })
   const text = await reply.text()
   return { status: reply.status, headers: Object.fromEntries(reply.headers), body: text === '' ? '' : JSON.parse(text) }
 }
-const post = (path: string, body?: Body, services: Partial<Services> = {}) =>
+const post = (path: string, body?: Body, services: Partial<AppServices> = {}) =>
   call(path, { method: 'POST', ...(body === undefined ? {} : { body }) }, services)
 
 const error = (status: number, type: string, reason: string, headers: Record<string, string> = {}) => ({

@@ -3,7 +3,7 @@ import type { RequestOptions } from 'node:http'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { Services } from '../../src/http/app.ts'
+import type { AppServices } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { ChainsieveError, refuse, retry } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -13,7 +13,7 @@ const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
 
 /** Two servers: one answers by the app alone, the other directly where it can; `taken` tells of each request whether it did. */
-const start = async (services: Partial<Services> = {}) => {
+const start = async (services: Partial<AppServices> = {}) => {
   const { app, direct } = bothOf({
     limits: { ...DEFAULT_LIMITS, body: 1_000, requestsByToken: 5_000_000 },
     ...services,

@@ -3,19 +3,19 @@ import { test } from 'node:test'
 import type { Act } from '../../src/accounts/audit.ts'
 import type { TokenScope } from '../../src/accounts/index.ts'
 import type { Management, NewAbi } from '../../src/http/manage/service.ts'
-import type { Abi, AbiOfAddress, Redecoding } from '../../src/http/shapes/management.ts'
+import type { AbiAnswer, AbiOfAddress, RedecodingAnswer } from '../../src/http/shapes/management.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import { ALICE, appOf, callerOf, MAINNET } from './support.ts'
 
 const ID = '0123456789abcdef'
 const ADDRESS = `0x${'ab'.repeat(20)}`
 const HASH = `0x${'cd'.repeat(32)}`
-const info = (over: Partial<Abi> = {}): Abi => ({
+const info = (over: Partial<AbiAnswer> = {}): AbiAnswer => ({
   ...{ id: ID, name: 'Harbour', network: null, address: null, codeHash: null, probability: 1 },
   ...{ events: 1, functions: 0, errors: 0, bytes: 9, addedAt: '2024-05-17T12:00:00.000Z' },
   ...over,
 })
-const redecoding: Redecoding = {
+const redecoding: RedecodingAnswer = {
   ...{ id: '1-a~b~c-0', network: MAINNET, abi: ID, name: 'Harbour', askedAt: '2024-05-17T12:00:00.000Z' },
   ...{ state: 'waiting', nextBlock: null, blocksLeft: null },
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Services } from '../../src/http/app.ts'
+import type { AppServices } from '../../src/http/app.ts'
 import { createProxies } from '../../src/http/connections.ts'
 import { watchRequests } from '../../src/http/metrics.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
@@ -12,7 +12,7 @@ import { bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
 
-const start = async (services: Partial<Services> = {}) => {
+const start = async (services: Partial<AppServices> = {}) => {
   const { app, direct } = bothOf(services)
   const metrics = createMetrics()
   const lines: string[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Caller, TokenScope } from '../../src/accounts/index.ts'
-import { createRates } from '../../src/http/auth.ts'
+import { createRequestQuotas } from '../../src/http/auth.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { ALICE, bothOf, echo, MAINNET, send } from './support.ts'
@@ -27,7 +27,7 @@ const start = async (limits = {}) => {
     },
     metrics: { text: async () => 'metrics', access: 'token' },
     limits: all,
-    rates: createRates(all, () => time.now),
+    rates: createRequestQuotas(all, () => time.now),
   })
   const taken: boolean[] = []
   const server = await listen(app, {
@@ -117,7 +117,7 @@ test('a token has so many requests in a minute, however it asks', async () => {
 test('a token may have a limit of its own, and all tokens of an account one together', async () => {
   const all = { ...DEFAULT_LIMITS, requestsByToken: 5, requestsByAccount: 7 }
   const time = { now: 0 }
-  const rates = createRates(all, () => time.now)
+  const rates = createRequestQuotas(all, () => time.now)
   const [slow, fast, usual] = [
     { id: 1, token: 1, rate: 2 },
     { id: 1, token: 2, rate: 100 },
@@ -153,7 +153,7 @@ test('a token may have a limit of its own, and all tokens of an account one toge
   time.now = 60_000
   assert.deepEqual(rates.take(fast), left(100, 99, 6, 60))
 
-  const alone = createRates(DEFAULT_LIMITS, () => 0)
+  const alone = createRequestQuotas(DEFAULT_LIMITS, () => 0)
   assert.deepEqual(alone.take({ id: 1, token: 1 }), [])
   const own = ['ratelimit-policy', '"requests";q=9;w=60', 'ratelimit', '"requests";r=8;t=60']
   assert.deepEqual(alone.take({ id: 1, token: 1, rate: 9 }), own)
@@ -208,7 +208,7 @@ test('an address that shows bad tokens again and again is told to wait, and good
 })
 
 test('windows of very many addresses are forgotten, the oldest first', () => {
-  const rates = createRates({ ...DEFAULT_LIMITS, refusalsByAddress: 1 }, () => 0)
+  const rates = createRequestQuotas({ ...DEFAULT_LIMITS, refusalsByAddress: 1 }, () => 0)
   assert.equal(rates.refused('first'), undefined)
   for (let i = 0; i < 9_999; i++) assert.equal(rates.refused(String(i)), undefined)
   assert.ok(rates.refused('first'))

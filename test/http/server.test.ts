@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { after, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import type { Services } from '../../src/http/app.ts'
+import type { AppServices } from '../../src/http/app.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
@@ -13,7 +13,7 @@ import { ALICE, appOf, bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []
 after(() => Promise.all(servers.map(server => server.close(0))))
-const start = async (services: Partial<Services> = {}) => {
+const start = async (services: Partial<AppServices> = {}) => {
   const { app, direct } = bothOf(services)
   const server = await listen(app, { direct, host: '127.0.0.1', port: 0 })
   servers.push(server)
@@ -202,7 +202,7 @@ test('a client that goes away aborts its search', async () => {
   let aborted: Promise<unknown> | undefined
   const lines: string[] = []
   const searching = new Promise<void>(begun => {
-    const hanging: Partial<Services> = {
+    const hanging: Partial<AppServices> = {
       log: createLog({ write: line => void lines.push(line), json: false }),
       search: {
         ...echo,
@@ -233,7 +233,7 @@ test('a stream is taken as fast as the client reads it, and ends when the client
   const cancel = new Promise(resolve => {
     cancelled = resolve
   })
-  const endless: Partial<Services> = {
+  const endless: Partial<AppServices> = {
     search: {
       ...echo,
       search: async () => ({
@@ -264,7 +264,7 @@ test('a stream is taken as fast as the client reads it, and ends when the client
 
 test('an answer that fails half-way is seen to be incomplete', async () => {
   const lines: string[] = []
-  const failing: Partial<Services> = {
+  const failing: Partial<AppServices> = {
     log: createLog({ write: line => void lines.push(line), json: false }),
     search: {
       ...echo,
@@ -287,7 +287,7 @@ test('an answer that fails half-way is seen to be incomplete', async () => {
 test('closing lets a request finish and takes no further one', async () => {
   let finish = () => {}
   const begun = Promise.withResolvers<void>()
-  const slow: Partial<Services> = {
+  const slow: Partial<AppServices> = {
     search: {
       ...echo,
       search: async call => {
@@ -315,7 +315,7 @@ test('closing lets a request finish and takes no further one', async () => {
 
 test('closing breaks off what takes too long', async () => {
   const begun = Promise.withResolvers<void>()
-  const hanging: Partial<Services> = {
+  const hanging: Partial<AppServices> = {
     search: {
       ...echo,
       search: () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import type { Caller } from '../../src/accounts/index.ts'
-import { createApp, type Services } from '../../src/http/app.ts'
+import { type AppServices, createApp } from '../../src/http/app.ts'
 import { createBodies } from '../../src/http/body.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -61,7 +61,7 @@ const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
   return call
 }
 
-const servicesOf = (services: Partial<Services>): Services => {
+const servicesOf = (services: Partial<AppServices>): AppServices => {
   const limits = services.limits ?? { ...DEFAULT_LIMITS, body: 1_000 }
   return {
     search: echo,
@@ -74,10 +74,10 @@ const servicesOf = (services: Partial<Services>): Services => {
   }
 }
 
-export const appOf = (services: Partial<Services> = {}) => createApp(servicesOf(services)).app
+export const appOf = (services: Partial<AppServices> = {}) => createApp(servicesOf(services)).app
 
 /** The app, and what answers before it, as they stand in a server. */
-export const bothOf = (services: Partial<Services> = {}) => createApp(servicesOf(services))
+export const bothOf = (services: Partial<AppServices> = {}) => createApp(servicesOf(services))
 
 export interface Reply {
   status: number

@@ -1,12 +1,14 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { OpenApi, Response } from '../../src/http/description.ts'
+import type { DescribedResponse, OpenApi } from '../../src/http/description.ts'
 
 const COMPONENT = '#/components/responses/'
 
 /** An answer that an operation describes, also where it shares it with others. */
-export const responseOf = ({ components }: OpenApi, response: Response | { $ref: string }): Response =>
-  '$ref' in response ? components.responses[response.$ref.slice(COMPONENT.length)]! : response
+export const responseOf = (
+  { components }: OpenApi,
+  response: DescribedResponse | { $ref: string },
+): DescribedResponse => ('$ref' in response ? components.responses[response.$ref.slice(COMPONENT.length)]! : response)
 
 /** Checks values against the schemas of a description; what is wrong, in words, or undefined. */
 export const createChecker = (api: OpenApi) => {

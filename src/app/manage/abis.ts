@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AbiShelf } from '../../http/manage/service.ts'
-import type { Abi, WholeAbi } from '../../http/shapes/management.ts'
+import type { AbiAnswer, WholeAbiAnswer } from '../../http/shapes/management.ts'
 import { abiFile, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/decoding/abis.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
@@ -13,9 +13,9 @@ const ABI_HEAD_BYTES = 4_096
 
 /** The ABIs in a folder, as HTTP shows them. Files are read once each, as they come: their names change with their content. */
 export const createAbiShelf = (folder: string): AbiShelf => {
-  const known = new Map<string, Abi>()
+  const known = new Map<string, AbiAnswer>()
 
-  const infoOf = async (file: string): Promise<Abi | undefined> => {
+  const infoOf = async (file: string): Promise<AbiAnswer | undefined> => {
     const before = known.get(file)
     if (before && existsSync(join(folder, file))) return before
     try {
@@ -40,7 +40,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
 
   return {
     async list({ network, address, codeHash, name }) {
-      const found: Abi[] = []
+      const found: AbiAnswer[] = []
       const files = fileNames(folder)
       for (const file of files) {
         const info = await infoOf(file)
@@ -80,7 +80,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
         keepAbis(folder, [abi])
         return abiFile(abi)
       })
-      const added: (Abi | undefined)[] = []
+      const added: (AbiAnswer | undefined)[] = []
       for (const file of new Set(files)) added.push(await infoOf(file))
       return added.filter(info => info !== undefined)
     },
@@ -92,7 +92,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
 const fileOf = (id: string): string => `${id}.json`
 const abiId = (file: string): string => file.replace(/\.json$/, '')
 
-const readInfo = async (handle: FileHandle, file: string): Promise<Abi> => {
+const readInfo = async (handle: FileHandle, file: string): Promise<AbiAnswer> => {
   const { size, mtimeMs } = await handle.stat()
   const isLong = size > MAX_SHOWN_ABI
   const text = isLong
@@ -117,7 +117,7 @@ const readInfo = async (handle: FileHandle, file: string): Promise<Abi> => {
 /** What stands before the declarations, as an object of its own. */
 const abiHead = (text: string): string => `${text.slice(0, text.indexOf('"events":')).trimEnd().replace(/,$/, '')}}`
 
-const entriesOf = ({ events, functions, errors = [] }: StoredAbi): WholeAbi['abi'] => [
+const entriesOf = ({ events, functions, errors = [] }: StoredAbi): WholeAbiAnswer['abi'] => [
   ...events.map(event => ({ type: 'event', ...event })),
   ...functions.map(it => ({ type: 'function', ...it })),
   ...errors.map(error => ({ type: 'error', ...error })),

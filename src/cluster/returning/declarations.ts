@@ -1,7 +1,7 @@
 import { createEventDecoder, createFunctionDecoder } from '../../decode/abi.ts'
 import type { DecodedArg, DecodeResult, Signature } from '../../decode/types.ts'
 import { scaled } from '../../documents/show.ts'
-import type { Source } from '../../export/from-documents.ts'
+import type { ExportedSource } from '../../export/from-documents.ts'
 
 /** What a document shows of how it was decoded. */
 export interface ShownDecoding {
@@ -19,7 +19,7 @@ interface ShownArgument {
   value: { type: string; scaled: number | null }
 }
 
-export const shownDecoding = (source: Source, name: 'event' | 'method'): ShownDecoding => ({
+export const shownDecoding = (source: ExportedSource, name: 'event' | 'method'): ShownDecoding => ({
   name: source[name],
   args: source.args as ShownArgument[],
   str: source.str,

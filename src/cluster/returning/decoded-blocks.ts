@@ -6,14 +6,14 @@ import type { Failure } from '../../documents/failures.ts'
 import { asJson, readDocument } from '../../documents/show.ts'
 import { type DecodedTrace, REVERT } from '../../documents/traces.ts'
 import { placeOf } from '../../engine/schema.ts'
-import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
+import { type ExportedSource, rawOfDocuments } from '../../export/from-documents.ts'
 import { stop } from '../../lib/errors.ts'
 import { type Declarations, type Declared, shownDecoding } from './declarations.ts'
 import type { Fetched } from './restore.ts'
 
 interface Placed {
   place: number
-  source: Source
+  source: ExportedSource
 }
 
 /**
@@ -29,7 +29,9 @@ export const decodedOfDocuments = (
     (of.get(kind) ?? []).map(({ position, source }) => ({
       place: placeOf(position),
       // What chains add may be numbers of any size; arguments are computed with.
-      source: (kind === 'event' || kind === 'call' ? JSON.parse(source) : readDocument(source, asJson)) as Source,
+      source: (kind === 'event' || kind === 'call'
+        ? JSON.parse(source)
+        : readDocument(source, asJson)) as ExportedSource,
     }))
   const sourcesOf = (all: readonly Placed[]) => all.map(({ source }) => source)
   const [block] = placed('block')
@@ -75,7 +77,7 @@ const unknownCall = (selector: string): Signature => ({
   ...{ event: null, probability: 0, error: null },
 })
 
-const failureOf = (source: Source): Failure | undefined => {
+const failureOf = (source: ExportedSource): Failure | undefined => {
   const { error, revertReason, revertName, revertData, revertAddress, revertTrace } = source
   if (error === undefined || error === null) return undefined
   return {
@@ -88,12 +90,12 @@ const failureOf = (source: Source): Failure | undefined => {
   }
 }
 
-const revertIn = ({ revertReason, revertName }: Source) =>
+const revertIn = ({ revertReason, revertName }: ExportedSource) =>
   revertReason === undefined && revertName === undefined
     ? undefined
     : { name: (revertName as string | null) ?? null, reason: (revertReason as string | null) ?? null }
 
-const decodedTrace = (trace: NonNullable<RawBlock['traces']>[number], source: Source): DecodedTrace => {
+const decodedTrace = (trace: NonNullable<RawBlock['traces']>[number], source: ExportedSource): DecodedTrace => {
   const revert = revertIn(source)
   return revert ? { ...trace, [REVERT]: revert } : trace
 }
@@ -131,10 +133,14 @@ const callReader = (
 
 const stepKey = (tx: number, way: readonly number[]): string => `${tx}/${way.join()}`
 
-const declaredOf = (source: Source, input: string, declarations: Declarations, likely: number | undefined): Declared =>
-  declarations.call(shownDecoding(source, 'method'), input, likely) ?? lost('call', source)
+const declaredOf = (
+  source: ExportedSource,
+  input: string,
+  declarations: Declarations,
+  likely: number | undefined,
+): Declared => declarations.call(shownDecoding(source, 'method'), input, likely) ?? lost('call', source)
 
-const lost = (kind: string, source: Source): never => {
+const lost = (kind: string, source: ExportedSource): never => {
   throw stop(
     'return_undeclared',
     `the store has no declaration by which the ${kind} ${String(source.event ?? source.method)} of transaction ${String(source.transactionHash)} was decoded: its document cannot come back. Keep the documents in the cluster, or index the network again into a new data folder`,

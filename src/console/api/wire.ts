@@ -1,20 +1,33 @@
-import type { AbiOfAddress, AccountAnswer, WholeAbi as WholeAbiAnswer } from '../../http/shapes/management.ts'
+import type { AbiOfAddress, AccountAnswer, WholeAbiAnswer } from '../../http/shapes/management.ts'
 import type {
   Alert,
-  Attempt,
-  Delivery as DeliveryAnswer,
-  Destinations,
+  AttemptAnswer,
+  DeliveryAnswer,
+  DestinationsAnswer,
   RuleAnswer,
-  Simulation as SimulationAnswer,
-  TestPreview,
+  SimulationAnswer,
+  TestPreviewAnswer,
 } from '../../http/shapes/rules.ts'
 import type { NetworkStatus } from '../../http/shapes/server.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Json, JsonObject } from './json.ts'
 
 /** Shapes of the API's answers, as far as the console reads them. */
-export type { Abi, RateSample, Rates, Redecoding, StorageAnswer } from '../../http/shapes/management.ts'
-export type { Alert, AlertSeries, Attempt, Destinations, SeriesOfRule, TestResult } from '../../http/shapes/rules.ts'
+export type {
+  AbiAnswer,
+  RateSample,
+  RatesAnswer,
+  RedecodingAnswer,
+  StorageAnswer,
+} from '../../http/shapes/management.ts'
+export type {
+  Alert,
+  AlertSeries,
+  AttemptAnswer,
+  DestinationsAnswer,
+  SeriesOfRule,
+  TestResultAnswer,
+} from '../../http/shapes/rules.ts'
 export type { NetworkStatus, Status } from '../../http/shapes/server.ts'
 export type { Kind } from '../../mapping/index.ts'
 
@@ -50,11 +63,11 @@ export type KnownAbi = AbiOfAddress
 export type Rule = RuleAnswer &
   JsonObject & { technology: string; blockchain: string; network: string; config: JsonObject }
 export type ListedAlertState = Alert['state']
-export type Delivery = DeliveryAnswer & { attempts?: Attempt[] }
-export type Destination = Destinations['destinations'][number]
+export type Delivery = DeliveryAnswer & { attempts?: AttemptAnswer[] }
+export type Destination = DestinationsAnswer['destinations'][number]
 export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: SearchHit[] }
-export type PreviewedMessage = Omit<TestPreview['messages'][number], 'body'> & { body?: JsonObject | null }
-export type PreviewAnswer = Omit<TestPreview, 'messages'> & { messages: PreviewedMessage[] }
+export type PreviewedMessage = Omit<TestPreviewAnswer['messages'][number], 'body'> & { body?: JsonObject | null }
+export type PreviewAnswer = Omit<TestPreviewAnswer, 'messages'> & { messages: PreviewedMessage[] }
 
 export type ScopeCoverage = (NetworkStatus['coverage'] & {})[number]
 export type ScopeFilling = NetworkStatus['filling'] & {}

@@ -4,41 +4,57 @@ import { refuse } from '../../lib/errors.ts'
 import { DAY_MS, partsBetween } from '../../lib/time.ts'
 import type { Place } from '../../rules/place.ts'
 import { createNameCounter } from '../../search/index-names.ts'
-import { json } from '../answer.ts'
+import { jsonResponse } from '../answer.ts'
 import { actorOf } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { answer, closed, listOf, oneOf, orNull, ref, text } from '../openapi/schema.ts'
-import { integerOf, jsonBody, oneOfThese, readMembers, ruleOf, storedRule, timeOf } from '../request.ts'
+import {
+  answerSchema,
+  closedSchema,
+  enumSchema,
+  listSchema,
+  nullableSchema,
+  schemaRef,
+  stringSchema,
+} from '../openapi/schema.ts'
+import {
+  choiceParameter,
+  integerParameter,
+  jsonBody,
+  readMembers,
+  ruleOf,
+  storedRule,
+  timeParameter,
+} from '../request.ts'
 import { alertState, type Redelivery, redelivery, type WideRedelivery, wideRedelivery } from '../shapes/rules.ts'
-import { RULE, ruleRoute } from './service.ts'
+import { RULE_PATH, ruleRoute } from './service.ts'
 
-export const listAlerts = ruleRoute(
+export const alertsRoute = ruleRoute(
   'get',
-  `${RULE}/alerts`,
+  `${RULE_PATH}/alerts`,
   'What the rule matched and what became of each match, newest first.',
   { query: ['size', 'before', 'state'], answers: 'Alerts' },
   (alerting, parameters) => async c => {
     const rule = ruleOf(c, alerting)
     const { size, before, state } = parameters(c)
-    return json(
+    return jsonResponse(
       await alerting.service.alerts(rule, {
-        size: sizeOf(size),
+        size: pageSizeOf(size),
         before,
-        state: oneOfThese('state', state, alertState.options),
+        state: choiceParameter('state', state, alertState.options),
       }),
     )
   },
 )
 
 /** How many one page of a list has. */
-export const sizeOf = (text: string | undefined, byDefault = 20): number =>
-  integerOf('size', text, { max: 1_000 }) ?? byDefault
+export const pageSizeOf = (text: string | undefined, byDefault = 20): number =>
+  integerParameter('size', text, { max: 1_000 }) ?? byDefault
 
 /** Half hours of a day, which may begin in the middle of one. */
 const DEFAULT_BUCKETS = 49
 const MOST_BUCKETS = 500
 
-export const alertSeries = ruleRoute(
+export const alertSeriesRoute = ruleRoute(
   'get',
   '/alerting/series',
   'How many alerts each rule had, by time.',
@@ -46,16 +62,16 @@ export const alertSeries = ruleRoute(
   ({ rules, service, limits, gate }, parameters) =>
     async c => {
       const given = parameters(c)
-      const to = timeOf('to', given.to) ?? Date.now()
-      const from = timeOf('from', given.from) ?? to - DAY_MS
+      const to = timeParameter('to', given.to) ?? Date.now()
+      const from = timeParameter('from', given.from) ?? to - DAY_MS
       if (to < from)
         throw refuse('illegal_argument_exception', 'The URL parameter [to] must not be earlier than [from].')
-      const buckets = integerOf('buckets', given.buckets, { max: MOST_BUCKETS }) ?? DEFAULT_BUCKETS
+      const buckets = integerParameter('buckets', given.buckets, { max: MOST_BUCKETS }) ?? DEFAULT_BUCKETS
       const { id } = c.get('account')
       const asked = given.rules === undefined ? undefined : [...new Set(given.rules.split(','))]
       if (asked) createNameCounter(limits)(asked)
-      const wanted = asked?.map(text => storedRule(rules, id, integerOf('rules', text)!)) ?? rules.list(id)
-      return json(await gate(id, () => service.series(wanted, partsBetween(from, to, buckets))))
+      const wanted = asked?.map(text => storedRule(rules, id, integerParameter('rules', text)!)) ?? rules.list(id)
+      return jsonResponse(await gate(id, () => service.series(wanted, partsBetween(from, to, buckets))))
     },
 )
 
@@ -68,14 +84,18 @@ const LISTED_STATES = Object.keys({
   cancelled: true,
 } satisfies Record<ListedState | DeliveryState, true>) as ListedState[]
 
-export const listDeliveries = ruleRoute(
+export const deliveriesRoute = ruleRoute(
   'get',
   '/alerting/deliveries',
   'Deliveries of the account across its rules, newest first.',
   {
     query: ['rule', 'state', 'channel', 'target', 'alert', 'since', 'until', 'size', 'before'],
-    values: { state: oneOf(LISTED_STATES) },
-    answers: { 200: answer(closed({ deliveries: listOf(ref('Delivery')), next: orNull(text) })) },
+    values: { state: enumSchema(LISTED_STATES) },
+    answers: {
+      200: answerSchema(
+        closedSchema({ deliveries: listSchema(schemaRef('Delivery')), next: nullableSchema(stringSchema) }),
+      ),
+    },
   },
   ({ service }, parameters) =>
     async c => {
@@ -83,18 +103,18 @@ export const listDeliveries = ruleRoute(
       const { channel, target, alert } = given
       const filter = {
         ...{ channel, target, alert },
-        rule: integerOf('rule', given.rule),
-        state: oneOfThese('state', given.state, LISTED_STATES),
-        since: timeOf('since', given.since),
-        until: timeOf('until', given.until),
-        before: integerOf('before', given.before),
-        limit: sizeOf(given.size, 50),
+        rule: integerParameter('rule', given.rule),
+        state: choiceParameter('state', given.state, LISTED_STATES),
+        since: timeParameter('since', given.since),
+        until: timeParameter('until', given.until),
+        before: integerParameter('before', given.before),
+        limit: pageSizeOf(given.size, 50),
       }
-      return json(await service.deliveries({ account: c.get('account').id, ...filter }))
+      return jsonResponse(await service.deliveries({ account: c.get('account').id, ...filter }))
     },
 )
 
-export const getDelivery = ruleRoute(
+export const deliveryRoute = ruleRoute(
   'get',
   '/alerting/deliveries/{id}',
   'One delivery with every attempt.',
@@ -108,25 +128,25 @@ export const getDelivery = ruleRoute(
           'resource_not_found_exception',
           `This account has no delivery ${id}: its deliveries are at /alerting/deliveries/.`,
         )
-      return json(found)
+      return jsonResponse(found)
     },
 )
 
-export const listDestinations = ruleRoute(
+export const destinationsRoute = ruleRoute(
   'get',
   '/alerting/destinations',
   'What waits for each receiver of the account, and what it never got.',
   { answers: 'Destinations' },
   ({ service }) =>
     async c =>
-      json(await service.destinations(c.get('account').id)),
+      jsonResponse(await service.destinations(c.get('account').id)),
 )
 
-export const redeliverMany = ruleRoute(
+export const redeliverRoute = ruleRoute(
   'post',
   '/alerting/deliveries/redeliver',
   'Sends deliveries again that fulfil all that the body names.',
-  { body: jsonBody(ref('WideRedelivery'), { dead: true }), answers: 'Redelivered' },
+  { body: jsonBody(schemaRef('WideRedelivery'), { dead: true }), answers: 'Redelivered' },
   ({ rules, service, limits }) =>
     async c => {
       const body = await readMembers(c, limits, wideRedelivery, checkWide)
@@ -134,7 +154,7 @@ export const redeliverMany = ruleRoute(
       const done = await service.redeliverAll(c.get('account').id, body.members)
       const detail = Object.fromEntries(Object.entries(body.members).filter(([, value]) => value !== undefined))
       rules.note(actorOf(c), null, 'rule redeliver', detail)
-      return json(done)
+      return jsonResponse(done)
     },
 )
 
@@ -147,18 +167,18 @@ const checkWide = (place: Place, members: WideRedelivery, read: keyof WideRedeli
     )
 }
 
-export const redeliver = ruleRoute(
+export const redeliverRuleRoute = ruleRoute(
   'post',
-  `${RULE}/redeliver`,
+  `${RULE_PATH}/redeliver`,
   'Sends deliveries again: of one alert, of a time, or all that are dead.',
-  { body: jsonBody(ref('Redelivery'), { dead: true }), answers: 'Redelivered' },
+  { body: jsonBody(schemaRef('Redelivery'), { dead: true }), answers: 'Redelivered' },
   alerting => async c => {
     const rule = ruleOf(c, alerting)
     const body = await readMembers(c, alerting.limits, redelivery, checkWhich)
     if (!('members' in body)) return invalid(body.faults)
     const done = await alerting.service.redeliver(rule, body.members)
     alerting.rules.note(actorOf(c), rule.id, 'rule redeliver')
-    return json(done)
+    return jsonResponse(done)
   },
 )
 

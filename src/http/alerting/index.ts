@@ -1,18 +1,33 @@
 import {
-  alertSeries,
-  getDelivery,
-  listAlerts,
-  listDeliveries,
-  listDestinations,
-  redeliver,
-  redeliverMany,
+  alertSeriesRoute,
+  alertsRoute,
+  deliveriesRoute,
+  deliveryRoute,
+  destinationsRoute,
+  redeliverRoute,
+  redeliverRuleRoute,
 } from './deliveries.ts'
-import { createRule, createRules, getRule, listRules, removeRule, updateRule } from './rules.ts'
-import { previewTest, simulate, simulateRule, testRule } from './simulate.ts'
+import {
+  createRuleRoute,
+  createRulesRoute,
+  removeRuleRoute,
+  ruleRouteOfId,
+  rulesRoute,
+  updateRuleRoute,
+} from './rules.ts'
+import { previewTestRoute, simulateRoute, simulateRuleRoute, testRuleRoute } from './simulate.ts'
 
 /** Every route below `/alerting`. What has a name comes before what any name stands for. */
 export const RULE_ROUTES = [
-  ...[listRules, createRule, createRules, simulate, previewTest],
-  ...[getRule, updateRule, removeRule, simulateRule, testRule, listAlerts, redeliver],
-  ...[alertSeries, listDeliveries, redeliverMany, getDelivery, listDestinations],
+  ...[rulesRoute, createRuleRoute, createRulesRoute, simulateRoute, previewTestRoute],
+  ...[
+    ruleRouteOfId,
+    updateRuleRoute,
+    removeRuleRoute,
+    simulateRuleRoute,
+    testRuleRoute,
+    alertsRoute,
+    redeliverRuleRoute,
+  ],
+  ...[alertSeriesRoute, deliveriesRoute, redeliverRoute, deliveryRoute, destinationsRoute],
 ]

@@ -6,25 +6,39 @@ import { MAX_FAULTS, within } from '../../rules/place.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule, type Fault } from '../../rules/schema.ts'
 import { checkRoom, type NewRule, networkOf } from '../../rules/store.ts'
-import { json, sendAnswer } from '../answer.ts'
-import { readBody } from '../body.ts'
+import { jsonResponse, sendAnswer } from '../answer.ts'
+import { readRequestBody } from '../body.ts'
 import { actorOf } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { answer, listOf, ref } from '../openapi/schema.ts'
-import { AROUND, checkIfMatch, etagOf, integerOf, isKnown, jsonBody, readRule, ruleOf } from '../request.ts'
-import { sizeOf } from './deliveries.ts'
-import { type Alerting, type AlertingService, RULE, RULE_EXAMPLE, RULES, ruleRoute } from './service.ts'
+import { answerSchema, listSchema, schemaRef } from '../openapi/schema.ts'
+import {
+  AROUND,
+  checkIfMatch,
+  etagOf,
+  hasCurrentRevision,
+  integerParameter,
+  jsonBody,
+  readRuleBody,
+  ruleOf,
+} from '../request.ts'
+import { pageSizeOf } from './deliveries.ts'
+import { type Alerting, type AlertingService, RULE_EXAMPLE, RULE_PATH, RULES_PATH, ruleRoute } from './service.ts'
 
-export const listRules = ruleRoute(
+export const rulesRoute = ruleRoute(
   'get',
-  RULES,
+  RULES_PATH,
   'All rules of the account, in the order of their ids; with `size` or `after`, one page of them.',
-  { query: ['size', 'after'], answers: { 200: answer({ anyOf: [listOf(ref('StoredRule')), ref('Rules')] }) } },
+  {
+    query: ['size', 'after'],
+    answers: { 200: answerSchema({ anyOf: [listSchema(schemaRef('StoredRule')), schemaRef('Rules')] }) },
+  },
   (alerting, parameters) => async c => {
     const { id } = c.get('account')
     const { size, after } = parameters(c)
     if (size !== undefined || after !== undefined)
-      return json(await showPage(alerting, id, { after: integerOf('after', after) ?? 0, size: sizeOf(size) }))
+      return jsonResponse(
+        await showPage(alerting, id, { after: integerParameter('after', after) ?? 0, size: pageSizeOf(size) }),
+      )
     return sendAnswer(c, alerting.log, {
       status: 200,
       body: ReadableStream.from(listText(alerting, id)).pipeThrough(new TextEncoderStream()),
@@ -32,17 +46,17 @@ export const listRules = ruleRoute(
   },
 )
 
-export const createRule = ruleRoute(
+export const createRuleRoute = ruleRoute(
   'post',
-  RULES,
+  RULES_PATH,
   'Creates a rule.',
   {
-    body: jsonBody(ref('Rule'), RULE_EXAMPLE),
-    answers: { 201: answer(ref('StoredRule'), 'The rule was created.') },
+    body: jsonBody(schemaRef('Rule'), RULE_EXAMPLE),
+    answers: { 201: answerSchema(schemaRef('StoredRule'), 'The rule was created.') },
   },
   ({ rules, service, limits }) =>
     async c => {
-      const checked = checkRule(await readRule(c, limits), {
+      const checked = checkRule(await readRuleBody(c, limits), {
         refusedHost: service.refusedHost,
         abis: service.abis,
         limits,
@@ -56,38 +70,38 @@ export const createRule = ruleRoute(
         return rules.create(id, input, start, actorOf(c))
       })
       await rules.synced()
-      return shown({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
+      return ruleResponse({ service }, rule, { status: 201, headers: { location: `/alerting/rules/${rule.id}/` } })
     },
 )
 
-export const getRule = ruleRoute(
+export const ruleRouteOfId = ruleRoute(
   'get',
-  RULE,
+  RULE_PATH,
   'One rule.',
   {
     headers: ['If-None-Match'],
-    answers: { 200: answer(ref('StoredRule')), 304: { description: 'The client has this revision.' } },
+    answers: { 200: answerSchema(schemaRef('StoredRule')), 304: { description: 'The client has this revision.' } },
   },
   alerting => c => {
     const rule = ruleOf(c, alerting)
-    if (isKnown(c, rule)) return new Response(null, { status: 304, headers: { etag: etagOf(rule) } })
-    return shown(alerting, rule)
+    if (hasCurrentRevision(c, rule)) return new Response(null, { status: 304, headers: { etag: etagOf(rule) } })
+    return ruleResponse(alerting, rule)
   },
 )
 
-export const updateRule = ruleRoute(
+export const updateRuleRoute = ruleRoute(
   'put',
-  RULE,
+  RULE_PATH,
   'Changes what the body has, and keeps the rest; with `replace`, the body is the whole rule.',
   {
     query: ['replace'],
     headers: ['If-Match'],
-    body: jsonBody(ref('RuleChange'), { enabled: false }),
+    body: jsonBody(schemaRef('RuleChange'), { enabled: false }),
     answers: 'StoredRule',
   },
   alerting => async c => {
     const { rules, service, limits } = alerting
-    const change = await readRule(c, limits)
+    const change = await readRuleBody(c, limits)
     const since = Date.now()
     const replaces = new URLSearchParams(c.req.url.split('?')[1]).get('replace') === 'true'
     for (;;) {
@@ -115,7 +129,7 @@ export const updateRule = ruleRoute(
       await rules.synced()
       const pauses = before.enabled && !after.enabled
       const more = pauses ? { cancelledDeliveries: await service.cancel(after, 'paused', since) } : {}
-      return shown(alerting, after, { more })
+      return ruleResponse(alerting, after, { more })
     }
   },
 )
@@ -127,9 +141,9 @@ const startAfterMove = (service: AlertingService, before: StoredRule, input: Rul
 /** How many deliveries a deletion cancelled. The answer has no body, as clients of old expect. */
 const CANCELLED_HEADER = 'cancelled-deliveries'
 
-export const removeRule = ruleRoute(
+export const removeRuleRoute = ruleRoute(
   'delete',
-  RULE,
+  RULE_PATH,
   'Deletes a rule. The header `Cancelled-Deliveries` says how many queued deliveries that cancelled.',
   { headers: ['If-Match'], answers: { 204: { description: 'The rule was deleted.' } } },
   alerting => async c => {
@@ -149,16 +163,16 @@ export const removeRule = ruleRoute(
   },
 )
 
-const shown = async (
+const ruleResponse = async (
   { service }: Pick<Alerting, 'service'>,
   rule: StoredRule,
   { status = 200, headers = {}, more = {} }: { status?: number; headers?: Record<string, string>; more?: object } = {},
 ): Promise<Response> =>
-  json({ ...(await showRule(service, rule)), ...more }, status, { etag: etagOf(rule), ...headers })
+  jsonResponse({ ...(await ruleAnswer(service, rule)), ...more }, status, { etag: etagOf(rule), ...headers })
 
-export const createRules = ruleRoute(
+export const createRulesRoute = ruleRoute(
   'post',
-  `${RULES}/bulk`,
+  `${RULES_PATH}/bulk`,
   'Creates the rules of all lines, or none if one of them has a fault.',
   {
     body: {
@@ -167,13 +181,13 @@ export const createRules = ruleRoute(
       type: 'application/x-ndjson',
       required: true,
     },
-    answers: { 201: answer(ref('CreatedRules'), 'All rules were created, in the order of their lines.') },
+    answers: { 201: answerSchema(schemaRef('CreatedRules'), 'All rules were created, in the order of their lines.') },
   },
   ({ rules, service, limits }) =>
     async c => {
       const { id } = c.get('account')
       const { refusedHost, abis } = service
-      const body = await readBody(c, limits)
+      const body = await readRequestBody(c, limits)
       const pause = createPauses()
       const starts = new Map<string, number | null>()
       const list: NewRule[] = []
@@ -183,7 +197,7 @@ export const createRules = ruleRoute(
         await pause()
         if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
         if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
-        const checked = checkRule(parsed(line, index), { refusedHost, abis, limits })
+        const checked = checkRule(parseRuleLine(line, index), { refusedHost, abis, limits })
         faults.push(...checked.faults.map(fault => within(index, fault)))
         if (faults.length >= MAX_FAULTS) break
         index++
@@ -200,7 +214,7 @@ export const createRules = ruleRoute(
         return rules.createAll(id, list, actorOf(c))
       })
       await rules.synced()
-      return json({ rules: made.map(({ id, input: { name } }) => ({ id, name })) }, 201)
+      return jsonResponse({ rules: made.map(({ id, input: { name } }) => ({ id, name })) }, 201)
     },
 )
 
@@ -219,7 +233,7 @@ function* linesOf(body: Uint8Array = new Uint8Array()): Generator<Uint8Array, vo
 
 const isBlankLine = (line: Uint8Array): boolean => line.every(byte => byte === 32 || byte === 9 || byte === 13)
 
-const parsed = (line: Uint8Array, index: number): unknown => {
+const parseRuleLine = (line: Uint8Array, index: number): unknown => {
   try {
     // A decoder takes no memory that threads share.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(line))) as unknown
@@ -233,10 +247,10 @@ const parsed = (line: Uint8Array, index: number): unknown => {
 }
 
 /** A rule as its owner sees it: what was written, and what the server knows of it. */
-const showRule = async (service: AlertingService, rule: StoredRule): Promise<object> =>
-  shownWith(service, rule, await service.triggerCounts([rule.id]))
+const ruleAnswer = async (service: AlertingService, rule: StoredRule): Promise<object> =>
+  ruleWithCounts(service, rule, await service.triggerCounts([rule.id]))
 
-const shownWith = (service: AlertingService, rule: StoredRule, counts: ReadonlyMap<number, number>): object => ({
+const ruleWithCounts = (service: AlertingService, rule: StoredRule, counts: ReadonlyMap<number, number>): object => ({
   id: rule.id,
   ...rule.input,
   enabled: rule.enabled,
@@ -261,7 +275,7 @@ const showPage = async (
   const counts = await service.triggerCounts(ids)
   const shown = await mapInTurns(ids, id => {
     const rule = rules.get(account, id)
-    return rule && shownWith(service, rule, counts)
+    return rule && ruleWithCounts(service, rule, counts)
   })
   return {
     rules: shown.filter(rule => rule !== undefined),
@@ -269,7 +283,7 @@ const showPage = async (
   }
 }
 
-const turn = createYield()
+const yieldTurn = createYield()
 
 /** An account's rules as the text of a JSON list, in pieces: there may be many, and nobody waits for them who did not ask. */
 async function* listText({ rules, service }: Alerting, account: number): AsyncGenerator<string, void> {
@@ -277,14 +291,14 @@ async function* listText({ rules, service }: Alerting, account: number): AsyncGe
   const counts = await service.triggerCounts(ids)
   let separator = '['
   for (let at = 0; at < ids.length; ) {
-    await turn()
+    await yieldTurn()
     const started = performance.now()
     let piece = ''
     do {
       // One may have been deleted meanwhile.
       const rule = rules.get(account, ids[at++]!)
       if (rule === undefined) continue
-      piece += separator + JSON.stringify(shownWith(service, rule, counts))
+      piece += separator + JSON.stringify(ruleWithCounts(service, rule, counts))
       separator = ','
     } while (at < ids.length && performance.now() - started < PIECE_MS)
     yield piece

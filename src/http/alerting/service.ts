@@ -12,11 +12,11 @@ import { routesOf } from '../request.ts'
 import type {
   Alert,
   AlertSeries,
-  Delivery,
-  Destinations,
+  DeliveryAnswer,
+  DestinationsAnswer,
   Redelivery,
-  TestPreview,
-  TestResult,
+  TestPreviewAnswer,
+  TestResultAnswer,
   WholeDelivery,
   WideRedelivery,
 } from '../shapes/rules.ts'
@@ -49,9 +49,9 @@ export interface AlertingService {
     asking: { account: number; signal: AbortSignal },
   ): Promise<Simulation>
   /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
-  test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResult>
+  test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResultAnswer>
   /** What each of the rule's alerts would send, for the same document. Nothing is sent. */
-  preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreview>
+  preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreviewAnswer>
   /** The newest first. */
   alerts(rule: StoredRule, page: AlertsWanted): Promise<AlertPage>
   /**
@@ -61,11 +61,11 @@ export interface AlertingService {
   cancel(rule: StoredRule, why: 'deleted' | 'paused', since: number): Promise<number | null>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
   /** The account's deliveries, the newest first. */
-  deliveries(filter: PageFilter): Promise<{ deliveries: Delivery[]; next: string | null }>
+  deliveries(filter: PageFilter): Promise<{ deliveries: DeliveryAnswer[]; next: string | null }>
   /** With every attempt; undefined also where it is another account's. */
   delivery(account: number, id: number): Promise<WholeDelivery | undefined>
   /** What waits for each receiver of the account, and what it never got. */
-  destinations(account: number): Promise<Destinations>
+  destinations(account: number): Promise<DestinationsAnswer>
   redeliverAll(account: number, which: WideRedelivery): Promise<{ redelivered: number }>
   /** How many alerts rules had, by when their blocks were received. */
   series(rules: readonly StoredRule[], parts: Parts): Promise<AlertSeries>
@@ -92,8 +92,8 @@ interface RuleServices extends Alerting {
 }
 
 export const ruleRoute = routesOf<RuleServices>('Rules')
-export const RULES = '/alerting/rules'
-export const RULE = `${RULES}/{id}`
+export const RULES_PATH = '/alerting/rules'
+export const RULE_PATH = `${RULES_PATH}/{id}`
 /** Lets an account run a number of simulations and tests at once; a further one must try again later. */
 type Gate = <T>(account: number, work: () => Promise<T>) => Promise<T>
 

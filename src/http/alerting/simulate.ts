@@ -1,42 +1,42 @@
 import { type Fault, type Place, placeOf } from '../../rules/place.ts'
 import { checkRule } from '../../rules/schema.ts'
-import { json } from '../answer.ts'
+import { jsonResponse } from '../answer.ts'
 import { actorOf, askedBy, whileConnected } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { ref } from '../openapi/schema.ts'
-import { fitRuleOf, jsonBody, readMembers, readRule, readShape } from '../request.ts'
+import { schemaRef } from '../openapi/schema.ts'
+import { fitRuleOf, jsonBody, readMembers, readRuleBody, readShape } from '../request.ts'
 import { type SimulationRange, simulationRange, testRequest } from '../shapes/rules.ts'
-import { RULE, RULE_EXAMPLE, RULES, ruleRoute } from './service.ts'
+import { RULE_EXAMPLE, RULE_PATH, RULES_PATH, ruleRoute } from './service.ts'
 
-export const simulate = ruleRoute(
+export const simulateRoute = ruleRoute(
   'post',
-  `${RULES}/simulate`,
+  `${RULES_PATH}/simulate`,
   'Shows how often a rule would have fired in the stored blocks. Sends nothing.',
-  { body: jsonBody(ref('RuleToSimulate'), { ...RULE_EXAMPLE, size: 1 }), answers: 'Simulation' },
+  { body: jsonBody(schemaRef('RuleToSimulate'), { ...RULE_EXAMPLE, size: 1 }), answers: 'Simulation' },
   ({ service, limits, gate }) =>
     async c => {
-      const { fromBlock, toBlock, lastBlocks, size, buckets, ...rule } = await readRule(c, limits)
+      const { fromBlock, toBlock, lastBlocks, size, buckets, ...rule } = await readRuleBody(c, limits)
       const faults: Fault[] = []
       const place = placeOf({ fromBlock, toBlock, lastBlocks, size, buckets }, faults)
       const range = readShape(simulationRange, place, checkRange)
       const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked
-      return json(await gate(c.get('account').id, () => service.simulate(input, range, askedBy(c))))
+      return jsonResponse(await gate(c.get('account').id, () => service.simulate(input, range, askedBy(c))))
     },
 )
 
-export const simulateRule = ruleRoute(
+export const simulateRuleRoute = ruleRoute(
   'post',
-  `${RULE}/simulate`,
+  `${RULE_PATH}/simulate`,
   'Shows how often the rule would have fired in the stored blocks. Sends nothing.',
-  { body: jsonBody(ref('SimulationRange'), { size: 1 }, false), answers: 'Simulation' },
+  { body: jsonBody(schemaRef('SimulationRange'), { size: 1 }, false), answers: 'Simulation' },
   alerting => async c => {
     const { account, input } = fitRuleOf(c, alerting)
     const body = await readMembers(c, alerting.limits, simulationRange, checkRange)
     if (!('members' in body)) return invalid(body.faults)
     const { members } = body
-    return json(await alerting.gate(account, () => alerting.service.simulate(input, members, askedBy(c))))
+    return jsonResponse(await alerting.gate(account, () => alerting.service.simulate(input, members, askedBy(c))))
   },
 )
 
@@ -47,34 +47,36 @@ const checkRange = (place: Place, { fromBlock, toBlock, lastBlocks }: Simulation
     place.member('lastBlocks').fault('lastBlocks stands in place of fromBlock and toBlock: give either.')
 }
 
-export const testRule = ruleRoute(
+export const testRuleRoute = ruleRoute(
   'post',
-  `${RULE}/test`,
+  `${RULE_PATH}/test`,
   'Sends each of its alerts once, marked as a test.',
-  { body: jsonBody(ref('TestRequest'), {}, false), answers: 'TestResult' },
+  { body: jsonBody(schemaRef('TestRequest'), {}, false), answers: 'TestResult' },
   alerting => async c => {
     const rule = fitRuleOf(c, alerting)
     const body = await readMembers(c, alerting.limits, testRequest)
     if (!('members' in body)) return invalid(body.faults)
     const { members } = body
     alerting.rules.note(actorOf(c), rule.id, 'rule test')
-    return json(await alerting.gate(rule.account, () => alerting.service.test(rule, members._id, whileConnected(c))))
+    return jsonResponse(
+      await alerting.gate(rule.account, () => alerting.service.test(rule, members._id, whileConnected(c))),
+    )
   },
 )
 
-export const previewTest = ruleRoute(
+export const previewTestRoute = ruleRoute(
   'post',
-  `${RULES}/test`,
+  `${RULES_PATH}/test`,
   'Shows what each alert of a rule would send for a stored document. Sends nothing.',
-  { body: jsonBody(ref('RuleToTest'), RULE_EXAMPLE), answers: 'TestPreview' },
+  { body: jsonBody(schemaRef('RuleToTest'), RULE_EXAMPLE), answers: 'TestPreview' },
   ({ service, limits, gate }) =>
     async c => {
-      const { _id, ...rule } = await readRule(c, limits)
+      const { _id, ...rule } = await readRuleBody(c, limits)
       const faults: Fault[] = []
       const { _id: id } = readShape(testRequest, placeOf({ _id }, faults))
       const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked
-      return json(await gate(c.get('account').id, () => service.preview(input, id, whileConnected(c))))
+      return jsonResponse(await gate(c.get('account').id, () => service.preview(input, id, whileConnected(c))))
     },
 )

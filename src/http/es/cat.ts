@@ -4,18 +4,27 @@ import { fitting, fittingAny } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { PRODUCT } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
-import { type Answer, JSON_BODY, ref, text } from '../openapi/schema.ts'
+import { type DescribedAnswer, JSON_BODY, schemaRef, stringSchema } from '../openapi/schema.ts'
 import { healthOf, INFO } from './cluster.ts'
-import { aliasesOf, type Call, type Endpoint, indexName, isOn, kindsOf, type Told, told } from './endpoint.ts'
-import { bytesOf, uuidOf } from './indices.ts'
+import {
+  aliasesOf,
+  callKinds,
+  type EndpointCall,
+  type EsEndpoint,
+  indexName,
+  isOn,
+  type JsonAnswer,
+  jsonAnswer,
+} from './endpoint.ts'
+import { storeBytes, uuidOf } from './indices.ts'
 
 /** What is told as lines of text, or as JSON where a client wants that. */
-interface Table<Row> {
-  columns: Record<string, Column<Row>>
+interface CatTable<Row> {
+  columns: Record<string, CatColumn<Row>>
   rows: readonly Row[]
 }
 
-interface Column<Row> {
+interface CatColumn<Row> {
   /** Shorter names that `h` takes, too. */
   aliases?: readonly string[]
   doc: string
@@ -29,27 +38,30 @@ interface Column<Row> {
 /** URL parameters of all tables. */
 const TABLE_PARAMETERS = ['format', 'h', 's', 'v', 'help', 'bytes', 'time', 'local', 'master_timeout'] as const
 
-const shownTable = <Row>(call: Call, { columns, rows }: Table<Row>): Told | Response => {
+const shownTable = <Row>(call: EndpointCall, { columns, rows }: CatTable<Row>): JsonAnswer | Response => {
   const all = Object.entries(columns)
   if (isOn(call, 'help'))
-    return textOf(aligned(all.map(([name, { aliases = [], doc }]) => [name, aliases.join(','), doc])))
-  const shown = chosen(call, all)
-  const sorted = inOrder(call, all, rows)
+    return textResponse(alignCells(all.map(([name, { aliases = [], doc }]) => [name, aliases.join(','), doc])))
+  const shown = chosenColumns(call, all)
+  const sorted = sortRows(call, all, rows)
   if (wantsJson(call))
-    return told(sorted.map(row => Object.fromEntries(shown.map(([name, { value }]) => [name, value(row)]))))
+    return jsonAnswer(sorted.map(row => Object.fromEntries(shown.map(([name, { value }]) => [name, value(row)]))))
   const head = isOn(call, 'v') ? [shown.map(([name]) => name)] : []
   const lines = sorted.map(row => shown.map(([, { value }]) => value(row) ?? ''))
-  return textOf(
-    aligned(
+  return textResponse(
+    alignCells(
       [...head, ...lines],
       shown.map(([, { right = false }]) => right),
     ),
   )
 }
 
-type NamedColumn<Row> = readonly [name: string, column: Column<Row>]
+type NamedColumn<Row> = readonly [name: string, column: CatColumn<Row>]
 
-const chosen = <Row>({ parameters, names }: Call, all: readonly NamedColumn<Row>[]): NamedColumn<Row>[] => {
+const chosenColumns = <Row>(
+  { parameters, names }: EndpointCall,
+  all: readonly NamedColumn<Row>[],
+): NamedColumn<Row>[] => {
   const wanted = names.listed(parameters.get('h') ?? '')
   if (wanted.length === 0) return [...all]
   return wanted.flatMap((name): NamedColumn<Row>[] => {
@@ -64,8 +76,8 @@ const chosen = <Row>({ parameters, names }: Call, all: readonly NamedColumn<Row>
 const columnNamed = <Row>(name: string, all: readonly NamedColumn<Row>[]): NamedColumn<Row> | undefined =>
   all.find(([known, { aliases = [] }]) => known === name || aliases.includes(name))
 
-const inOrder = <Row>(
-  { parameters, names }: Call,
+const sortRows = <Row>(
+  { parameters, names }: EndpointCall,
   all: readonly NamedColumn<Row>[],
   rows: readonly Row[],
 ): readonly Row[] => {
@@ -94,7 +106,7 @@ const inOrder = <Row>(
 }
 
 /** By the parameter, or else by what the client accepts, where that is not text. */
-const wantsJson = ({ c, parameters }: Call): boolean => {
+const wantsJson = ({ c, parameters }: EndpointCall): boolean => {
   const format = parameters.get('format')
   if (format !== undefined && format !== '') {
     if (format === 'json' || /^application\/(.*\+)?json/.test(format)) return true
@@ -108,7 +120,7 @@ const wantsJson = ({ c, parameters }: Call): boolean => {
   return !accepted.includes('text/plain') && /application\/(\S*\+)?json/.test(accepted)
 }
 
-const aligned = (lines: readonly (readonly string[])[], right: readonly boolean[] = []): string => {
+const alignCells = (lines: readonly (readonly string[])[], right: readonly boolean[] = []): string => {
   const widths = (lines[0] ?? []).map((_, i) => Math.max(...lines.map(line => line[i]!.length)))
   return lines
     .map(line => {
@@ -118,10 +130,10 @@ const aligned = (lines: readonly (readonly string[])[], right: readonly boolean[
     .join('')
 }
 
-const textOf = (body: string): Response =>
+const textResponse = (body: string): Response =>
   new Response(body, { headers: { ...PRODUCT, 'content-type': 'text/plain; charset=UTF-8' } })
 
-export const UNITS = new Map([
+export const CAT_BYTE_UNITS = new Map([
   ['b', 1],
   ['kb', 2 ** 10],
   ['mb', 2 ** 20],
@@ -130,10 +142,10 @@ export const UNITS = new Map([
 ])
 
 /** Bytes as Elasticsearch writes them: `2.3mb`, or a number alone in the unit that is asked for. */
-const shownBytes = ({ parameters }: Call, bytes: number): string => {
+const shownBytes = ({ parameters }: EndpointCall, bytes: number): string => {
   const given = parameters.get('bytes')
   if (given !== undefined && given !== '') {
-    const unit = UNITS.get(given)
+    const unit = CAT_BYTE_UNITS.get(given)
     if (unit === undefined)
       throw refuse(
         'illegal_argument_exception',
@@ -141,12 +153,12 @@ const shownBytes = ({ parameters }: Call, bytes: number): string => {
       )
     return String(Math.floor(bytes / unit))
   }
-  const [name, unit] = [...UNITS].findLast(([, size]) => bytes >= size) ?? ['b', 1]
+  const [name, unit] = [...CAT_BYTE_UNITS].findLast(([, size]) => bytes >= size) ?? ['b', 1]
   return `${String(Math.floor((bytes / unit) * 10) / 10)}${name}`
 }
 
 /** The moment, as two columns of several tables tell it. */
-const clockColumns = <Row>(now = new Date()): Record<'epoch' | 'timestamp', Column<Row>> => ({
+const clockColumns = <Row>(now = new Date()): Record<'epoch' | 'timestamp', CatColumn<Row>> => ({
   epoch: {
     aliases: ['t', 'time'],
     doc: 'seconds since 1970-01-01 00:00:00',
@@ -159,12 +171,12 @@ const clockColumns = <Row>(now = new Date()): Record<'epoch' | 'timestamp', Colu
   },
 })
 
-const TABLE: Answer = {
+const TABLE: DescribedAnswer = {
   description: 'A table: as text, or as JSON with `format=json`.',
-  content: { 'text/plain': text, [JSON_BODY]: ref('Table') },
+  content: { 'text/plain': stringSchema, [JSON_BODY]: schemaRef('Table') },
 }
 
-const catIndices: Endpoint = {
+const catIndices: EsEndpoint = {
   paths: ['_cat/indices', '_cat/indices/{index}'],
   methods: ['GET'],
   doc: 'A line for each index, with documents and bytes.',
@@ -173,14 +185,14 @@ const catIndices: Endpoint = {
   answers: { 200: TABLE },
   async handle(call) {
     const { c, service, network } = call
-    const kinds = kindsOf(call)
+    const kinds = callKinds(call)
     const holdings = await service.holdings({ network, ...askedBy(c) })
-    const size: Column<Kind> = {
+    const size: CatColumn<Kind> = {
       ...{ aliases: ['ss', 'storeSize'], doc: 'store size of primaries & replicas', right: true },
-      value: kind => shownBytes(call, bytesOf(holdings, [kind])),
-      order: kind => bytesOf(holdings, [kind]),
+      value: kind => shownBytes(call, storeBytes(holdings, [kind])),
+      order: kind => storeBytes(holdings, [kind]),
     }
-    const columns: Record<string, Column<Kind>> = {
+    const columns: Record<string, CatColumn<Kind>> = {
       health: { aliases: ['h'], doc: 'current health status', value: () => 'green' },
       status: { aliases: ['s'], doc: 'open/close status', value: () => 'open' },
       index: { aliases: ['i', 'idx'], doc: 'index name', value: kind => indexName(call, kind) },
@@ -211,7 +223,7 @@ const catIndices: Endpoint = {
   },
 }
 
-const catCount: Endpoint = {
+const catCount: EsEndpoint = {
   paths: ['_cat/count', '_cat/count/{index}'],
   methods: ['GET', 'POST'],
   doc: 'The number of documents.',
@@ -219,10 +231,10 @@ const catCount: Endpoint = {
   answers: { 200: TABLE },
   async handle(call) {
     const { c, service, network } = call
-    const kinds = kindsOf(call)
+    const kinds = callKinds(call)
     const { counts } = await service.holdings({ network, ...askedBy(c) })
     const count = kinds.reduce((sum, kind) => sum + counts[kind], 0)
-    const columns: Record<string, Column<number>> = {
+    const columns: Record<string, CatColumn<number>> = {
       ...clockColumns<number>(),
       count: { aliases: ['dc', 'docs.count', 'docsCount'], doc: 'the document count', value: String },
     }
@@ -230,17 +242,17 @@ const catCount: Endpoint = {
   },
 }
 
-const catHealth: Endpoint = {
+const catHealth: EsEndpoint = {
   paths: ['_cat/health'],
   methods: ['GET'],
   doc: 'The health of the cluster, in one line.',
   parameters: [...TABLE_PARAMETERS, 'ts'],
   answers: { 200: TABLE },
   handle(call) {
-    const health = healthOf(kindsOf(call).length)
-    const number = (doc: string, value: string): Column<null> => ({ doc, right: true, value: () => value })
+    const health = healthOf(callKinds(call).length)
+    const number = (doc: string, value: string): CatColumn<null> => ({ doc, right: true, value: () => value })
     const shards = String(health.active_shards)
-    const columns: Record<string, Column<null>> = {
+    const columns: Record<string, CatColumn<null>> = {
       ...clockColumns<null>(),
       cluster: { aliases: ['cl'], doc: 'cluster name', value: () => INFO.cluster_name },
       status: { aliases: ['st'], doc: 'health status', value: () => health.status },
@@ -259,7 +271,7 @@ const catHealth: Endpoint = {
   },
 }
 
-const catAliases: Endpoint = {
+const catAliases: EsEndpoint = {
   paths: ['_cat/aliases', '_cat/aliases/{names}'],
   methods: ['GET'],
   doc: 'A line for each alias.',
@@ -267,13 +279,13 @@ const catAliases: Endpoint = {
   answers: { 200: TABLE },
   handle(call) {
     const isWanted = fittingAny(call.names.listed(call.path.get('names') ?? '*'))
-    const rows = kindsOf(call).flatMap(kind =>
+    const rows = callKinds(call).flatMap(kind =>
       aliasesOf(call, kind)
         .filter(isWanted)
         .map(alias => ({ alias, index: indexName(call, kind) })),
     )
     const none = (doc: string) => ({ doc, value: () => '-' })
-    const columns: Record<string, Column<(typeof rows)[number]>> = {
+    const columns: Record<string, CatColumn<(typeof rows)[number]>> = {
       alias: { aliases: ['a'], doc: 'alias name', value: row => row.alias },
       index: { aliases: ['i', 'idx'], doc: 'index alias points to', value: row => row.index },
       filter: none('filter'),
@@ -285,12 +297,13 @@ const catAliases: Endpoint = {
   },
 }
 
-const cat: Endpoint = {
+const cat: EsEndpoint = {
   paths: ['_cat'],
   methods: ['GET'],
   doc: 'The names of these tables.',
-  answers: { 200: { description: 'The names, as text.', content: { 'text/plain': text } } },
-  handle: () => textOf(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
+  answers: { 200: { description: 'The names, as text.', content: { 'text/plain': stringSchema } } },
+  handle: () =>
+    textResponse(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
 }
 
 /** The tables of `_cat`. */

@@ -1,9 +1,9 @@
 import { refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
-import { json } from '../answer.ts'
+import { jsonResponse } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { routesOf } from '../request.ts'
-import { type Call, type Endpoint, indexName, kindsOf, OF_CLUSTER, told } from './endpoint.ts'
+import { callKinds, type EndpointCall, type EsEndpoint, indexName, jsonAnswer, OF_CLUSTER } from './endpoint.ts'
 
 /** What clients ask a server before they ask it anything else. They go by the version, which is that of the dialect that is spoken here, and by the tagline, letter by letter. */
 export const INFO = {
@@ -27,7 +27,7 @@ export const INFO = {
 }
 
 /** The one node that clients see. */
-const NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
+const ONLY_NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
 
 export const healthOf = (shards: number) => ({
   ...{
@@ -47,7 +47,7 @@ const INDEX_HEALTH = {
   ...{ relocating_shards: 0, initializing_shards: 0, unassigned_shards: 0 },
 }
 
-const clusterHealth: Endpoint = {
+const clusterHealth: EsEndpoint = {
   paths: ['_cluster/health', '_cluster/health/{index}'],
   methods: ['GET'],
   doc: 'Always green. `/status` tells how far the network is indexed.',
@@ -57,14 +57,14 @@ const clusterHealth: Endpoint = {
   ],
   answers: 'ClusterHealth',
   handle(call) {
-    const kinds = kindsOf(call)
+    const kinds = callKinds(call)
     const detailed = ['indices', 'shards'].includes(call.parameters.get('level') ?? '')
     const indices = detailed && { indices: Object.fromEntries(kinds.map(it => [indexName(call, it), INDEX_HEALTH])) }
-    return told({ ...healthOf(kinds.length), ...indices })
+    return jsonAnswer({ ...healthOf(kinds.length), ...indices })
   },
 }
 
-const clusterStats: Endpoint = {
+const clusterStats: EsEndpoint = {
   paths: ['_cluster/stats'],
   methods: ['GET'],
   doc: 'Documents and bytes of the network, and the version.',
@@ -75,7 +75,7 @@ const clusterStats: Endpoint = {
     const { counts, bytes } = await service.holdings({ network, ...askedBy(c) })
     const count = KINDS.reduce((sum, kind) => sum + counts[kind], 0)
     const shards = { total: KINDS.length, primaries: KINDS.length, replication: 0 }
-    return told({
+    return jsonAnswer({
       _nodes: { total: 1, successful: 1, failed: 0 },
       ...{ cluster_name: INFO.cluster_name, cluster_uuid: INFO.cluster_uuid, timestamp: Date.now(), status: 'green' },
       indices: { count: KINDS.length, shards, docs: { count, deleted: 0 }, store: { size_in_bytes: bytes } },
@@ -84,17 +84,21 @@ const clusterStats: Endpoint = {
   },
 }
 
-const clusterSettings: Endpoint = {
+const clusterSettings: EsEndpoint = {
   paths: ['_cluster/settings'],
   methods: ['GET'],
   doc: 'The cluster settings, of which none is set.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults'],
   answers: 'ClusterSettings',
   handle: ({ parameters }) =>
-    told({ persistent: {}, transient: {}, ...(parameters.get('include_defaults') === 'true' && { defaults: {} }) }),
+    jsonAnswer({
+      persistent: {},
+      transient: {},
+      ...(parameters.get('include_defaults') === 'true' && { defaults: {} }),
+    }),
 }
 
-const nodes: Endpoint = {
+const nodes: EsEndpoint = {
   paths: ['_nodes', '_nodes/{names}', '_nodes/{name}/{names}'],
   methods: ['GET'],
   doc: 'The one node, without its address, because clients that sniff would drop the path: turn sniffing off.',
@@ -102,12 +106,12 @@ const nodes: Endpoint = {
   answers: 'Nodes',
   handle(call) {
     checkNodeNames(call)
-    return told({
+    return jsonAnswer({
       _nodes: { total: 1, successful: 1, failed: 0 },
       cluster_name: INFO.cluster_name,
       nodes: {
-        [NODE.id]: {
-          ...{ name: NODE.name, host: NODE.ip, ip: NODE.ip, version: INFO.version.number },
+        [ONLY_NODE.id]: {
+          ...{ name: ONLY_NODE.name, host: ONLY_NODE.ip, ip: ONLY_NODE.ip, version: INFO.version.number },
           ...{ build_flavor: INFO.version.build_flavor, build_type: 'unknown', build_hash: 'unknown' },
           ...{ roles: ['data', 'ingest', 'master'], attributes: {} },
         },
@@ -117,7 +121,7 @@ const nodes: Endpoint = {
 }
 
 /** Nodes and parts of what is told of them; there is one node, and nothing more to tell. */
-const checkNodeNames = ({ path, names }: Call): void => {
+const checkNodeNames = ({ path, names }: EndpointCall): void => {
   const named = ['name', 'names'].flatMap(name => names.listed(path.get(name) ?? ''))
   const unknown = named.find(name => !NODE_NAMES.includes(name))
   if (unknown === undefined) return
@@ -127,45 +131,70 @@ const checkNodeNames = ({ path, names }: Call): void => {
   )
 }
 
-const NODE_NAMES = ['_all', '_local', 'http', 'transport', 'settings', 'os', 'process', 'plugins', 'ingest', NODE.id]
+const NODE_NAMES = [
+  '_all',
+  '_local',
+  'http',
+  'transport',
+  'settings',
+  'os',
+  'process',
+  'plugins',
+  'ingest',
+  ONLY_NODE.id,
+]
 
-const searchShards: Endpoint = {
+const searchShards: EsEndpoint = {
   paths: ['_search_shards', '{index}/_search_shards'],
   methods: ['GET', 'POST'],
   doc: 'One shard for each index.',
   parameters: ['local', 'preference', 'routing'],
   answers: 'SearchShards',
   handle(call) {
-    const kinds = kindsOf(call)
-    return told({
-      nodes: { [NODE.id]: { name: NODE.name, ephemeral_id: NODE.id, transport_address: NODE.ip, attributes: {} } },
+    const kinds = callKinds(call)
+    return jsonAnswer({
+      nodes: {
+        [ONLY_NODE.id]: {
+          name: ONLY_NODE.name,
+          ephemeral_id: ONLY_NODE.id,
+          transport_address: ONLY_NODE.ip,
+          attributes: {},
+        },
+      },
       indices: Object.fromEntries(kinds.map(kind => [indexName(call, kind), {}])),
       shards: kinds.map(kind => [shardOf(call, kind)]),
     })
   },
 }
 
-const shardOf = (call: Call, kind: (typeof KINDS)[number]) => ({
-  ...{ state: 'STARTED', primary: true, node: NODE.id, relocating_node: null, shard: 0, index: indexName(call, kind) },
-  allocation_id: { id: NODE.id },
+const shardOf = (call: EndpointCall, kind: (typeof KINDS)[number]) => ({
+  ...{
+    state: 'STARTED',
+    primary: true,
+    node: ONLY_NODE.id,
+    relocating_node: null,
+    shard: 0,
+    index: indexName(call, kind),
+  },
+  allocation_id: { id: ONLY_NODE.id },
 })
 
-export const info = routesOf<unknown>('Elasticsearch')(
+export const infoRoute = routesOf<unknown>('Elasticsearch')(
   'get',
   '/',
   'Name and version, which clients ask for first.',
   { described: ['access_token'], answers: 'Information' },
-  () => () => json(INFO),
+  () => () => jsonResponse(INFO),
 )
 
-const about: Endpoint = {
+const aboutEndpoint: EsEndpoint = {
   paths: [''],
   methods: ['GET'],
   doc: 'Name and version, which clients ask for first.',
   several: true,
   answers: 'Information',
-  handle: () => told(INFO),
+  handle: () => jsonAnswer(INFO),
 }
 
 /** What is told of the server as a cluster of one node. */
-export const CLUSTER = [about, clusterHealth, clusterStats, clusterSettings, nodes, searchShards]
+export const CLUSTER_ENDPOINTS = [aboutEndpoint, clusterHealth, clusterStats, clusterSettings, nodes, searchShards]

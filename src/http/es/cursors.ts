@@ -3,12 +3,21 @@ import { schemaOf } from '../../query/keys.ts'
 import type { OpenedPit, PitOpening } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
-import { answer, orError, ref } from '../openapi/schema.ts'
-import { type Call, type Endpoint, keysOf, SHARDS, targetOf, textKey, textsKey, told } from './endpoint.ts'
+import { answerSchema, orError, schemaRef } from '../openapi/schema.ts'
+import {
+  callTarget,
+  type EndpointCall,
+  type EsEndpoint,
+  jsonAnswer,
+  keysOf,
+  SHARDS,
+  textKey,
+  textsKey,
+} from './endpoint.ts'
 import { dialectOf } from './search.ts'
 
-const opened = async (call: Call, dialect: PitOpening['dialect']): Promise<OpenedPit> => {
-  const { network, entities } = targetOf(call)
+const opened = async (call: EndpointCall, dialect: PitOpening['dialect']): Promise<OpenedPit> => {
+  const { network, entities } = callTarget(call)
   // Some clients send an empty object.
   await keysOf(call, {})
   const keepAlive = call.parameters.get('keep_alive')
@@ -20,23 +29,23 @@ const opened = async (call: Call, dialect: PitOpening['dialect']): Promise<Opene
   return call.service.cursors.openPit({ network, entities, keepAlive, dialect, ...askedBy(call.c) })
 }
 
-const accountOf = ({ c, network }: Call) => ({ network, account: askedBy(c).account })
+const accountOf = ({ c, network }: EndpointCall) => ({ network, account: askedBy(c).account })
 
-const CLOSED_ANSWERS = { 200: answer(ref('Closed')), 404: orError('Closed', 'There was none.') }
+const CLOSED_ANSWERS = { 200: answerSchema(schemaRef('Closed')), 404: orError('Closed', 'There was none.') }
 
-const openPit: Endpoint = {
+const openPit: EsEndpoint = {
   paths: ['{index}/_pit'],
   methods: ['POST'],
   doc: 'Opens a point in time, as Elasticsearch does.',
   parameters: ['keep_alive', 'preference', 'routing'],
   tag: 'Search',
   answers: 'PointInTime',
-  handle: async call => told({ id: (await opened(call, 'elasticsearch')).id }),
+  handle: async call => jsonAnswer({ id: (await opened(call, 'elasticsearch')).id }),
 }
 
 const OF_PIT = { id: textKey }
 
-const closePit: Endpoint = {
+const closePit: EsEndpoint = {
   paths: ['_pit'],
   methods: ['DELETE'],
   doc: 'Closes a point in time.',
@@ -47,11 +56,11 @@ const closePit: Endpoint = {
     const { id } = await keysOf(call, OF_PIT)
     if (!id) throw refuse('illegal_argument_exception', 'search context id is not provided: write {"id": "…"}.')
     const freed = call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids: [id] })
-    return told({ succeeded: freed.length > 0, num_freed: freed.length }, freed.length > 0 ? 200 : 404)
+    return jsonAnswer({ succeeded: freed.length > 0, num_freed: freed.length }, freed.length > 0 ? 200 : 404)
   },
 }
 
-const openPointInTime: Endpoint = {
+const openPointInTime: EsEndpoint = {
   paths: ['{index}/_search/point_in_time'],
   methods: ['POST'],
   doc: 'Opens a point in time, as OpenSearch does.',
@@ -59,13 +68,13 @@ const openPointInTime: Endpoint = {
   answers: 'OpenedPointInTime',
   async handle(call) {
     const { id, opened: creation_time } = await opened(call, 'opensearch')
-    return told({ pit_id: id, _shards: SHARDS, creation_time })
+    return jsonAnswer({ pit_id: id, _shards: SHARDS, creation_time })
   },
 }
 
 const OF_PITS = { pit_id: textsKey }
 
-const closePointsInTime: Endpoint = {
+const closePointsInTime: EsEndpoint = {
   paths: ['_search/point_in_time'],
   methods: ['DELETE'],
   doc: 'Closes points in time.',
@@ -77,29 +86,29 @@ const closePointsInTime: Endpoint = {
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: no pit ids specified;')
     call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids })
     // As in OpenSearch, what was closed already is closed as well.
-    return told({ pits: ids.map(pit_id => ({ successful: true, pit_id })) })
+    return jsonAnswer({ pits: ids.map(pit_id => ({ successful: true, pit_id })) })
   },
 }
 
-const closeAllPointsInTime: Endpoint = {
+const closeAllPointsInTime: EsEndpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['DELETE'],
   doc: 'Closes all points in time of the account.',
   answers: 'ClosedPointsInTime',
   handle(call) {
     const freed = call.service.cursors.close({ ...accountOf(call), kind: 'pit', ids: 'all' })
-    return told({ pits: freed.map(pit_id => ({ successful: true, pit_id })) })
+    return jsonAnswer({ pits: freed.map(pit_id => ({ successful: true, pit_id })) })
   },
 }
 
-const listPointsInTime: Endpoint = {
+const listPointsInTime: EsEndpoint = {
   paths: ['_search/point_in_time/_all'],
   methods: ['GET'],
   doc: 'The open points in time of the account.',
   answers: 'PointsInTime',
   handle(call) {
     const pits = call.service.cursors.pits(accountOf(call))
-    return told({
+    return jsonAnswer({
       pits: pits.map(({ id, opened, keepAliveMs }) => ({ pit_id: id, creation_time: opened, keep_alive: keepAliveMs })),
     })
   },
@@ -109,7 +118,7 @@ const SCROLL_PATHS = ['_search/scroll', '_search/scroll/{id}']
 const OF_SCROLL = { scroll_id: { ...textKey, schema: textsKey.schema }, scroll: textKey }
 const OF_SCROLLS = { scroll_id: textsKey }
 
-const scroll: Endpoint = {
+const scroll: EsEndpoint = {
   paths: SCROLL_PATHS,
   methods: ['GET', 'POST'],
   doc: 'The next page of a scroll. The id is in the body, the URL or the path.',
@@ -127,7 +136,7 @@ const scroll: Endpoint = {
   },
 }
 
-const clearScroll: Endpoint = {
+const clearScroll: EsEndpoint = {
   paths: SCROLL_PATHS,
   methods: ['DELETE'],
   doc: 'Closes one scroll, several, or with `_all` all scrolls of the account.',
@@ -144,7 +153,7 @@ const clearScroll: Endpoint = {
     const isAll = ids.includes('_all')
     const { account } = askedBy(c)
     const freed = service.cursors.close({ network, account, kind: 'scroll', ids: isAll ? 'all' : ids })
-    return told({ succeeded: true, num_freed: freed.length }, freed.length > 0 || isAll ? 200 : 404)
+    return jsonAnswer({ succeeded: true, num_freed: freed.length }, freed.length > 0 || isAll ? 200 : 404)
   },
 }
 

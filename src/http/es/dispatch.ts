@@ -10,25 +10,25 @@ import { PRODUCT } from '../answer.ts'
 import type { Handler } from '../context.ts'
 import { errorResponse, unknownRoute, wrongMethod } from '../errors.ts'
 import {
-  type Call,
   checkParameters,
   createNames,
-  type Endpoint,
+  type EndpointCall,
+  type EsEndpoint,
   filterPathOf,
+  type JsonAnswer,
   type Method,
   OF_INDEXES,
-  parametersOf,
-  type Told,
+  urlParameters,
 } from './endpoint.ts'
 
 /** Answers everything below `/:technology/:blockchain/:network/es`. */
 export const dispatch = (
-  endpoints: readonly Endpoint[],
+  endpoints: readonly EsEndpoint[],
   { service, limits, log }: { service: SearchService; limits: Limits; log: Log },
 ): Handler => {
   const find = createRoutes(endpoints)
   return async c => {
-    const [, technology, blockchain, name, , ...segments] = c.req.path.split('/').map(decoded)
+    const [, technology, blockchain, name, , ...segments] = c.req.path.split('/').map(decodeSegment)
     const method = (c.req.method === 'HEAD' ? 'GET' : c.req.method) as Method
     const found = find(segments)
     const one = found?.endpoints.get(method)
@@ -44,11 +44,11 @@ export const dispatch = (
     const network = namedIn(`${technology}/${blockchain}/${name}`, () => service.networks(), names.count)
     checkNetwork(network, service.networks(network), [network, path.get('index')].filter(Boolean).join('/'))
     if (!endpoint.several && eachOf(network).length > 1) throw oneOnly(`[${endpoint.paths[0]}]`)
-    const pairs = parametersOf(c)
+    const pairs = urlParameters(c)
     checkParameters(c, pairs, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
     const parameters = new Map(pairs)
     const filterPath = filterPathOf(parameters, limits)
-    const response = shown(
+    const response = endpointResponse(
       await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, names, filterPath }),
       { parameters, filterPath },
     )
@@ -61,7 +61,7 @@ export const dispatch = (
 /** Only of networks that have scopes. */
 const COVERAGE = 'chainsieve-coverage'
 
-const decoded = (segment: string): string => {
+const decodeSegment = (segment: string): string => {
   if (!segment.includes('%')) return segment
   try {
     return decodeURIComponent(segment)
@@ -73,9 +73,9 @@ const decoded = (segment: string): string => {
   }
 }
 
-const shown = (
-  answer: Told | Response,
-  { parameters, filterPath }: Pick<Call, 'parameters' | 'filterPath'>,
+const endpointResponse = (
+  answer: JsonAnswer | Response,
+  { parameters, filterPath }: Pick<EndpointCall, 'parameters' | 'filterPath'>,
 ): Response => {
   if (answer instanceof Response) return answer
   const { value, status = 200 } = answer
@@ -86,12 +86,12 @@ const shown = (
 
 interface FoundEndpoints {
   /** By the method that they take. */
-  endpoints: ReadonlyMap<Method, { endpoint: Endpoint; path: ReadonlyMap<string, string> }>
+  endpoints: ReadonlyMap<Method, { endpoint: EsEndpoint; path: ReadonlyMap<string, string> }>
 }
 
 /** Finds endpoints by their paths; names before what stands for any of them. */
 export const createRoutes = (
-  endpoints: readonly Endpoint[],
+  endpoints: readonly EsEndpoint[],
 ): ((segments: readonly string[]) => FoundEndpoints | undefined) => {
   const bySize = new Map<number, EndpointRoute[]>()
   for (const endpoint of endpoints)
@@ -112,7 +112,7 @@ export const createRoutes = (
 }
 
 interface EndpointRoute {
-  endpoint: Endpoint
+  endpoint: EsEndpoint
   parts: readonly string[]
 }
 

@@ -11,25 +11,36 @@ import type { Answer, Wanted } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
-import { answer, listOf as listSchema, orError, ref } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, type Call, type Endpoint, keysOf, kindOf, SOURCE_PARAMETERS, targetOf } from './endpoint.ts'
+import { answerSchema, listSchema, orError, schemaRef } from '../openapi/schema.ts'
+import {
+  BODY_PARAMETERS,
+  callKind,
+  callTarget,
+  type EndpointCall,
+  type EsEndpoint,
+  keysOf,
+  SOURCE_PARAMETERS,
+} from './endpoint.ts'
 
 const GET_PARAMETERS = [
   ...SOURCE_PARAMETERS,
   ...['preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
 ] as const
 
-const get: Endpoint = {
+const getEndpoint: EsEndpoint = {
   paths: ['{index}/_doc/{id}', '{index}/{type}/{document}', '{index}/{document}'],
   methods: ['GET'],
   doc: 'One document by its id; with HEAD, whether it exists.',
   limit: '`stored_fields` takes only `_none_`. `version` and `version_type` are refused: a document has one version.',
   parameters: [...GET_PARAMETERS, 'stored_fields'],
   tag: 'Search',
-  answers: { 200: answer(ref('Document')), 404: orError('Document', 'The document, or the index, is not there.') },
+  answers: {
+    200: answerSchema(schemaRef('Document')),
+    404: orError('Document', 'The document, or the index, is not there.'),
+  },
   async handle(call) {
     const { c, service, log, network, path, parameters } = call
-    const entity = kindOf(call)
+    const entity = callKind(call)
     const stored = parameters.get('stored_fields')
     if (stored !== undefined && stored !== '' && stored !== '_none_') throw noStoredFields(stored)
     const source = stored === '_none_' ? false : sourceFilter(call)
@@ -39,16 +50,19 @@ const get: Endpoint = {
   },
 }
 
-const source: Endpoint = {
+const sourceEndpoint: EsEndpoint = {
   paths: ['{index}/_source/{id}', '{index}/{type}/{id}/_source'],
   methods: ['GET'],
   doc: 'The `_source` of one document; with HEAD, whether it exists.',
   parameters: GET_PARAMETERS,
   tag: 'Search',
-  answers: { 200: answer(ref('Source')), 404: orError('Document', 'The document, or the index, is not there.') },
+  answers: {
+    200: answerSchema(schemaRef('Source')),
+    404: orError('Document', 'The document, or the index, is not there.'),
+  },
   async handle(call) {
     const { c, service, log, network, path } = call
-    const entity = kindOf(call)
+    const entity = callKind(call)
     const source = sourceFilter(call)
     if (source === false) throw refuse('illegal_argument_exception', 'fetching source can not be disabled')
     const answer = await service.get({ network, entity, id: path.get('id')!, source, bare: true, ...askedBy(c) })
@@ -56,7 +70,7 @@ const source: Endpoint = {
   },
 }
 
-const filteredBy = ({ status, body }: Answer, { filterPath }: Call): Answer => ({
+const filteredBy = ({ status, body }: Answer, { filterPath }: EndpointCall): Answer => ({
   status,
   body: body instanceof Uint8Array && filterPath.length > 0 ? filterJson(body, filterPath) : body,
 })
@@ -72,7 +86,7 @@ const OF_MGET = {
   ids: { ...given, schema: listSchema(SCHEMAS.text) },
 }
 
-const mget: Endpoint = {
+const mget: EsEndpoint = {
   paths: ['_mget', '{index}/_mget', '{index}/{type}/_mget'],
   methods: ['GET', 'POST'],
   doc: 'Several documents by their ids, from any indices.',
@@ -87,28 +101,28 @@ const mget: Endpoint = {
   async handle(call) {
     const { c, service, log, network, filterPath } = call
     const { docs, ids } = await keysOf(call, OF_MGET, 'an object such as {"ids": ["0x…"]}')
-    const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsOf(call, ids) : [])]
+    const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsIn(call, ids) : [])]
     if (wanted.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: no documents to get;')
     return sendAnswer(c, log, await service.documents({ network, wanted, filterPath, ...askedBy(c) }))
   },
 }
 
-const idsOf = (call: Call, place: JsonNode): Wanted[] => {
+const idsIn = (call: EndpointCall, place: JsonNode): Wanted[] => {
   const source = sourceFilter(call)
-  return listOf(call, place, 'a list of ids').map(at =>
-    wantedOf(call, call.path.get('index'), scalar(at, 'an id'), source),
+  return listOfNodes(call, place, 'a list of ids').map(at =>
+    wantedDocument(call, call.path.get('index'), scalar(at, 'an id'), source),
   )
 }
 
-const listOf = ({ limits }: Call, place: JsonNode, expected: string): JsonNode[] => {
+const listOfNodes = ({ limits }: EndpointCall, place: JsonNode, expected: string): JsonNode[] => {
   if (Array.isArray(place.value) && place.value.length > limits.ids) throw overLimit('ids', limits)
   return list(place, expected)
 }
 
-const docsOf = (call: Call, place: JsonNode): Wanted[] => {
+const docsOf = (call: EndpointCall, place: JsonNode): Wanted[] => {
   const source = sourceFilter(call)
-  return listOf(call, place, 'a list of documents').map(at => {
+  return listOfNodes(call, place, 'a list of documents').map(at => {
     const { _id, _index, _source } = readKeys(
       at,
       'an object such as {"_index": "tx", "_id": "0x…"}',
@@ -117,7 +131,7 @@ const docsOf = (call: Call, place: JsonNode): Wanted[] => {
     )
     if (_id === undefined) throw refuse('action_request_validation_exception', `${at.path}: id is missing;`)
     const own = _source === undefined ? source : sourceFilter(call, _source)
-    return wantedOf(call, _index ?? call.path.get('index'), _id, own)
+    return wantedDocument(call, _index ?? call.path.get('index'), _id, own)
   })
 }
 
@@ -133,18 +147,18 @@ const OF_DOC = {
 /** Harmless: the Java client sends some of them as null. */
 const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
-const sourceFilter = ({ pairs, limits }: Call, own?: JsonNode): SourceFilter =>
+const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter =>
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
 
 /** A document of an index that is not there is told so in its place. */
-const wantedOf = (call: Call, index: string | undefined, id: string, source: SourceFilter): Wanted => {
+const wantedDocument = (call: EndpointCall, index: string | undefined, id: string, source: SourceFilter): Wanted => {
   if (index === undefined)
     throw refuse(
       'action_request_validation_exception',
       `Validation Failed: 1: index is missing for [${id.slice(0, 80)}];`,
     )
   try {
-    const { entities } = targetOf(call, index)
+    const { entities } = callTarget(call, index)
     if (entities === '' || entities.includes(','))
       throw refuse('illegal_argument_exception', `A document belongs to one entity, not to [${index.slice(0, 80)}].`)
     return { kind: entities as Kind, id, source }
@@ -156,4 +170,4 @@ const wantedOf = (call: Call, index: string | undefined, id: string, source: Sou
 }
 
 /** Documents by their ids. */
-export const DOCUMENTS = [get, source, mget]
+export const DOCUMENT_ENDPOINTS = [getEndpoint, sourceEndpoint, mget]

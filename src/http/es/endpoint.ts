@@ -17,15 +17,15 @@ import {
   type Target,
 } from '../../search/index-names.ts'
 import type { SearchService } from '../../search/service.ts'
-import { readBody, readWithin } from '../body.ts'
-import type { Context } from '../context.ts'
-import { type Answers, type Body, EVERYWHERE, type Tag } from '../openapi/schema.ts'
+import { readRequestBody, readWithin } from '../body.ts'
+import type { RequestContext } from '../context.ts'
+import { type Answers, type Body, COMMON_PARAMETERS, type Tag } from '../openapi/schema.ts'
 import type { ANSWER_SHAPES } from '../shapes/answers.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** One endpoint of `/{technology}/{blockchain}/{network}/es`. Whatever takes GET takes HEAD. */
-export interface Endpoint {
+export interface EsEndpoint {
   /**
    * Below `…/es`: `{index}/_search`. `{index}` stands for names of indexes, `{type}` for the kind where old clients repeat it, `{document}`
    * for an id that is no name of an endpoint, `{id}`, `{name}` and `{names}` for anything.
@@ -45,12 +45,12 @@ export interface Endpoint {
   body?: Body
   /** All of them, or the name of the schema of the one with status 200. */
   answers: Answers | keyof typeof ANSWER_SHAPES
-  handle(call: Call): Told | Response | Promise<Told | Response>
+  handle(call: EndpointCall): JsonAnswer | Response | Promise<JsonAnswer | Response>
 }
 
 /** What an endpoint is given. */
-export interface Call {
-  c: Context
+export interface EndpointCall {
+  c: RequestContext
   service: SearchService
   limits: Limits
   log: Log
@@ -63,18 +63,18 @@ export interface Call {
   /** The same as they came. */
   pairs: Parameters
   /** What counts and looks up the names that the request lists. */
-  names: Names
+  names: ListedNames
   /** The parts of the answer to keep. */
   filterPath: readonly string[]
 }
 
 /** JSON that is not text yet. */
-export interface Told {
+export interface JsonAnswer {
   value: unknown
   status?: number
 }
 
-export const told = (value: unknown, status = 200): Told => ({ value, status })
+export const jsonAnswer = (value: unknown, status = 200): JsonAnswer => ({ value, status })
 
 /** Members of an answer that a search of one shard gives. */
 export const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
@@ -82,16 +82,19 @@ export const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
 export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }
 
 /** A small body by its keys, all of which must be known; without a body all are absent. */
-export const keysOf = async <K extends Keys>(call: Call, keys: K, expected = 'a JSON object'): Promise<ValuesOf<K>> =>
-  readKeys(await jsonOf(call), expected, keys, [])
+export const keysOf = async <K extends Keys>(
+  call: EndpointCall,
+  keys: K,
+  expected = 'a JSON object',
+): Promise<ValuesOf<K>> => readKeys(await jsonBodyOf(call), expected, keys, [])
 
-const texts = (place: JsonNode): string[] => elements(place).map(at => string(at, 'text, or a list of texts'))
+const textsAt = (place: JsonNode): string[] => elements(place).map(at => string(at, 'text, or a list of texts'))
 /** Null counts as absent. */
 export const textKey = orNull(asText('text'), SCHEMAS.text)
 
 /** A text, or a list of texts. */
 export const textsKey = key(
-  (place): string[] => (place === undefined || place.value === null ? [] : texts(place)),
+  (place): string[] => (place === undefined || place.value === null ? [] : textsAt(place)),
   SCHEMAS.texts,
 )
 
@@ -99,15 +102,15 @@ export const textsKey = key(
 export const BODY_PARAMETERS = ['source', 'source_content_type'] as const
 
 /** The body, or what stands in its place in the URL; undefined where there is neither. */
-export const bodyOf = async ({ c, limits, parameters }: Call): Promise<Uint8Array | undefined> => {
-  const body = await readBody(c, limits)
+export const endpointBody = async ({ c, limits, parameters }: EndpointCall): Promise<Uint8Array | undefined> => {
+  const body = await readRequestBody(c, limits)
   const source = parameters.get('source')
   return body ?? (source === undefined || source === '' ? undefined : Buffer.from(source))
 }
 
 /** The body of what is answered here and not by a thread, as text; undefined where there is none. */
-const textOf = async (call: Call): Promise<string | undefined> => {
-  const body = await readWithin(call.c, 'shortBody', call.limits, limits => bodyOf({ ...call, limits }))
+const bodyText = async (call: EndpointCall): Promise<string | undefined> => {
+  const body = await readWithin(call.c, 'shortBody', call.limits, limits => endpointBody({ ...call, limits }))
   if (body === undefined) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -117,13 +120,13 @@ const textOf = async (call: Call): Promise<string | undefined> => {
 }
 
 /** The body as JSON with the places of its values; an empty object where there is none. */
-export const jsonOf = async (call: Call): Promise<JsonNode> => {
-  const text = await textOf(call)
+export const jsonBodyOf = async (call: EndpointCall): Promise<JsonNode> => {
+  const text = await bodyText(call)
   return bodyNode(text === undefined || text.trim() === '' ? new Map() : parseJson(text, call.limits))
 }
 
 /** The names that one request lists: they are counted together, and each list is looked up once. */
-export interface Names {
+export interface ListedNames {
   count: NameCounter
   /** Those in a text with commas between them, each once. */
   listed(text: string): string[]
@@ -131,13 +134,13 @@ export interface Names {
   target(network: string, expression: string, networks: readonly string[], options: IndexOptions): Target
 }
 
-export const createNames = (limits: Limits): Names => {
+export const createNames = (limits: Limits): ListedNames => {
   const count = createNameCounter(limits)
   const targets = new Map<string, () => Target>()
   return {
     count,
     listed(text) {
-      const names = [...new Set(namesIn(text))]
+      const names = [...new Set(splitNames(text))]
       count(names)
       return names
     },
@@ -145,7 +148,7 @@ export const createNames = (limits: Limits): Names => {
       const key = JSON.stringify([expression, options])
       let found = targets.get(key)
       if (!found) {
-        found = outcomeOf(() => findTarget(network, expression, networks, { ...options, counted: count }))
+        found = rememberOutcome(() => findTarget(network, expression, networks, { ...options, counted: count }))
         targets.set(key, found)
       }
       return found()
@@ -154,7 +157,7 @@ export const createNames = (limits: Limits): Names => {
 }
 
 /** What came of it: a value, or an error to be thrown. */
-const outcomeOf = <T>(work: () => T): (() => T) => {
+const rememberOutcome = <T>(work: () => T): (() => T) => {
   try {
     const value = work()
     return () => value
@@ -166,24 +169,24 @@ const outcomeOf = <T>(work: () => T): (() => T) => {
 }
 
 /** What the names of indexes in the path mean, all kinds where there is none. */
-export const targetOf = (call: Call, expression = call.path.get('index') ?? '_all'): Target => {
+export const callTarget = (call: EndpointCall, expression = call.path.get('index') ?? '_all'): Target => {
   const { network, service, path, parameters, names } = call
   const types = path.get('type') ?? parameters.get('type')
   return names.target(network, expression, service.networks(network), {
     ignoreUnavailable: isOn(call, 'ignore_unavailable'),
     allowNoIndices: parameters.get('allow_no_indices') !== 'false',
-    types: types === undefined || types === '' ? undefined : namesIn(types),
+    types: types === undefined || types === '' ? undefined : splitNames(types),
   })
 }
 
-export const kindsOf = (call: Call): Kind[] => {
-  const { entities } = targetOf(call)
+export const callKinds = (call: EndpointCall): Kind[] => {
+  const { entities } = callTarget(call)
   return KINDS.filter(kind => entities.split(',').includes(kind))
 }
 
 /** The one kind that a document's path names. */
-export const kindOf = (call: Call): Kind => {
-  const { entities } = targetOf(call)
+export const callKind = (call: EndpointCall): Kind => {
+  const { entities } = callTarget(call)
   const [kind, ...more] = entities.split(',')
   if (kind && more.length === 0) return kind as Kind
   throw refuse(
@@ -192,32 +195,34 @@ export const kindOf = (call: Call): Kind => {
   )
 }
 
-export const indexName = ({ network }: Pick<Call, 'network'>, kind: Kind): string => `${indexOf(network)}-${kind}`
+export const indexName = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string =>
+  `${indexOf(network)}-${kind}`
 
 /** Those of some kinds, in all networks that are asked. */
-export const indexNames = (call: Call, kinds: readonly Kind[]): string[] =>
-  eachOf(targetOf(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
+export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[] =>
+  eachOf(callTarget(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
 
 /** Other names of a kind's index. */
-export const aliasesOf = ({ network }: Pick<Call, 'network'>, kind: Kind): string[] => [kind, indexOf(network)].sort()
+export const aliasesOf = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string[] =>
+  [kind, indexOf(network)].sort()
 
 /** Something of each index by its name. */
-export const byIndex = <T>(call: Call, make: (kind: Kind) => T): Record<string, T> => {
-  const { network, entities } = targetOf(call)
+export const byIndex = <T>(call: EndpointCall, make: (kind: Kind) => T): Record<string, T> => {
+  const { network, entities } = callTarget(call)
   const kinds = KINDS.filter(kind => entities.split(',').includes(kind))
   return Object.fromEntries(
     eachOf(network).flatMap(one => kinds.map(kind => [indexName({ network: one }, kind), make(kind)])),
   )
 }
 
-export const namesIn = (text: string): string[] =>
+export const splitNames = (text: string): string[] =>
   text
     .split(',')
     .map(name => name.trim())
     .filter(name => name !== '')
 
 /** The URL parameters of a request, in their order. */
-export const parametersOf = (c: Context): Parameters => {
+export const urlParameters = (c: RequestContext): Parameters => {
   const start = c.req.url.indexOf('?')
   return start < 0 ? [] : [...new URLSearchParams(c.req.url.slice(start))]
 }
@@ -251,8 +256,8 @@ export const SOURCE_PARAMETERS = [
 export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
 
 /** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
-export const checkParameters = (c: Context, pairs: Parameters, own: readonly string[] = []): void => {
-  const known = [...EVERYWHERE, ...own]
+export const checkParameters = (c: RequestContext, pairs: Parameters, own: readonly string[] = []): void => {
+  const known = [...COMMON_PARAMETERS, ...own]
   const unknown = [...new Set(pairs.map(([name]) => name))].filter(name => !known.includes(name))
   if (unknown.length === 0) return
   const named = unknown.slice(0, 10).map(name => {
@@ -266,7 +271,7 @@ export const checkParameters = (c: Context, pairs: Parameters, own: readonly str
 }
 
 /** Whether a parameter is on: also where it stands without a value. */
-export const isOn = ({ parameters }: Pick<Call, 'parameters'>, name: string): boolean => {
+export const isOn = ({ parameters }: Pick<EndpointCall, 'parameters'>, name: string): boolean => {
   const value = parameters.get(name)
   if (value === undefined || value === 'false') return false
   if (value === '' || value === 'true') return true
@@ -278,7 +283,7 @@ export const isOn = ({ parameters }: Pick<Call, 'parameters'>, name: string): bo
 
 /** What of an answer is wanted. */
 export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Limits): string[] => {
-  const patterns = [...new Set(namesIn(parameters.get('filter_path') ?? ''))]
+  const patterns = [...new Set(splitNames(parameters.get('filter_path') ?? ''))]
   // Each name is looked for in each object of the answer.
   if (patterns.reduce((sum, pattern) => sum + pattern.split('.').length, 0) > limits.filterPath)
     throw overLimit('filterPath', limits)
@@ -290,7 +295,7 @@ export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Li
 const MOST_ANSWERS = 100
 
 /** How many answers the URL asks for: 10 by default. */
-export const readSize = ({ parameters }: Pick<Call, 'parameters'>): number => {
+export const sizeParameter = ({ parameters }: Pick<EndpointCall, 'parameters'>): number => {
   const text = parameters.get('size') ?? '10'
   const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
   if (size >= 1 && size <= MOST_ANSWERS) return size

@@ -2,30 +2,34 @@ import { refuse } from '../../lib/errors.ts'
 import type { SearchService } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
-import { answer, orError, ref } from '../openapi/schema.ts'
-import { type Endpoint, readSize } from './endpoint.ts'
+import { answerSchema, orError, schemaRef } from '../openapi/schema.ts'
+import { type EsEndpoint, sizeParameter } from './endpoint.ts'
 
 const similarTo = (
   kind: Parameters<SearchService['similar']>[0]['kind'],
   id: RegExp,
   named: string,
   doc: string,
-): Endpoint => ({
+): EsEndpoint => ({
   paths: [`${kind}/{id}/similar`],
   methods: ['GET'],
   doc: `${doc} Elasticsearch does not have it.`,
   parameters: ['size'],
   tag: 'Search',
   answers: {
-    200: answer(ref('SearchAnswer')),
+    200: answerSchema(schemaRef('SearchAnswer')),
     404: orError('Document', `The ${kind} is not there.`),
-    501: answer(ref('Error'), 'sqlite-vec cannot be loaded on the platform of the server.'),
+    501: answerSchema(schemaRef('Error'), 'sqlite-vec cannot be loaded on the platform of the server.'),
   },
   async handle(call) {
     const { c, service, log, network, path } = call
     const asked = path.get('id')!
     if (!id.test(asked)) throw refuse('illegal_argument_exception', `Name ${named}, not by [${asked.slice(0, 80)}].`)
-    return sendAnswer(c, log, await service.similar({ network, kind, id: asked, size: readSize(call), ...askedBy(c) }))
+    return sendAnswer(
+      c,
+      log,
+      await service.similar({ network, kind, id: asked, size: sizeParameter(call), ...askedBy(c) }),
+    )
   },
 })
 
@@ -50,7 +54,7 @@ const similarCalls = similarTo(
   'Calls of the same function, the newest one each, of contracts with similar code.',
 )
 
-const suggest: Endpoint = {
+const suggest: EsEndpoint = {
   paths: ['suggest'],
   methods: ['GET'],
   doc: 'Names that someone who types `q` may mean. Elasticsearch does not have it.',
@@ -65,7 +69,7 @@ const suggest: Endpoint = {
         'illegal_argument_exception',
         `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST_TYPED}.`,
       )
-    return sendAnswer(c, log, await service.suggest({ network, q, size: readSize(call), ...askedBy(c) }))
+    return sendAnswer(c, log, await service.suggest({ network, q, size: sizeParameter(call), ...askedBy(c) }))
   },
 }
 

@@ -1,18 +1,18 @@
-import { answer, EVERYWHERE, type Operation, ref } from '../openapi/schema.ts'
+import { answerSchema, COMMON_PARAMETERS, type Operation, schemaRef } from '../openapi/schema.ts'
 import { CAT } from './cat.ts'
-import { CLUSTER } from './cluster.ts'
+import { CLUSTER_ENDPOINTS } from './cluster.ts'
 import { CURSORS } from './cursors.ts'
-import { DOCUMENTS } from './documents.ts'
-import { type Endpoint, OF_INDEXES } from './endpoint.ts'
+import { DOCUMENT_ENDPOINTS } from './documents.ts'
+import { type EsEndpoint, OF_INDEXES } from './endpoint.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { INDICES } from './indices.ts'
 import { MULTI_SEARCHES } from './msearch.ts'
 import { SEARCHES } from './search.ts'
 
 /** Every endpoint of `/{technology}/{blockchain}/{network}/es`. */
-export const ENDPOINTS: readonly Endpoint[] = [
-  ...[...SEARCHES, ...CURSORS, ...MULTI_SEARCHES, ...DOCUMENTS, ...INDICES],
-  ...[...CAT, ...CLUSTER, ...EXTENSIONS],
+export const ENDPOINTS: readonly EsEndpoint[] = [
+  ...[...SEARCHES, ...CURSORS, ...MULTI_SEARCHES, ...DOCUMENT_ENDPOINTS, ...INDICES],
+  ...[...CAT, ...CLUSTER_ENDPOINTS, ...EXTENSIONS],
 ]
 
 const ES = '/{technology}/{blockchain}/{network}/es'
@@ -23,7 +23,9 @@ export const endpointOperations = (): Operation[] =>
     const { paths, methods, doc, limit, parameters = [], tag = 'Elasticsearch', body, answers } = endpoint
     return paths.flatMap(path =>
       methods.map((method): Operation => {
-        const query = [...new Set([...parameters, ...(path.includes('{index}') ? OF_INDEXES : []), ...EVERYWHERE])]
+        const query = [
+          ...new Set([...parameters, ...(path.includes('{index}') ? OF_INDEXES : []), ...COMMON_PARAMETERS]),
+        ]
         return {
           method: method.toLowerCase() as Operation['method'],
           path: `${ES}${path === '' ? '' : `/${path}`}`,
@@ -31,7 +33,7 @@ export const endpointOperations = (): Operation[] =>
           doc: limit === undefined ? doc : `${doc} ${limit}`,
           query,
           ...(body && { body }),
-          answers: typeof answers === 'string' ? { 200: answer(ref(answers)) } : answers,
+          answers: typeof answers === 'string' ? { 200: answerSchema(schemaRef(answers)) } : answers,
         }
       }),
     )

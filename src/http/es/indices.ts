@@ -14,22 +14,22 @@ import {
   aliasesOf,
   BODY_PARAMETERS,
   byIndex,
-  type Call,
-  type Endpoint,
+  callKinds,
+  type EndpointCall,
+  type EsEndpoint,
   indexName,
   indexNames,
   isOn,
+  jsonAnswer,
   keysOf,
-  kindsOf,
   OF_CLUSTER,
-  told,
 } from './endpoint.ts'
 
 /** An id that stays the same for an index of that name, in the form of Elasticsearch's. */
 export const uuidOf = (name: string): string =>
   createHash('sha256').update(name).digest().subarray(0, 16).toString('base64url')
 
-const settingsOf = (call: Call, kind: Kind) => {
+const indexSettings = (call: EndpointCall, kind: Kind) => {
   const name = indexName(call, kind)
   return {
     ...{ creation_date: '0', number_of_shards: '1', number_of_replicas: '0', uuid: uuidOf(name) },
@@ -43,8 +43,8 @@ const flattened = (settings: object, prefix: string): [string, unknown][] =>
     typeof value === 'object' && value !== null ? flattened(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   )
 
-const shownSettings = (call: Call, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
-  const wanted = flattened(settingsOf(call, kind), 'index.').filter(([name]) => isWanted(name))
+const shownSettings = (call: EndpointCall, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
+  const wanted = flattened(indexSettings(call, kind), 'index.').filter(([name]) => isWanted(name))
   if (isOn(call, 'flat_settings')) return Object.fromEntries(wanted)
   const { version, blocks, ...plain } = Object.fromEntries(
     wanted.map(([name, value]) => {
@@ -56,16 +56,16 @@ const shownSettings = (call: Call, kind: Kind, isWanted: (name: string) => boole
   return Object.keys(index).length === 0 ? {} : { index }
 }
 
-const aliases = (call: Call, kind: Kind) => Object.fromEntries(aliasesOf(call, kind).map(name => [name, {}]))
+const aliases = (call: EndpointCall, kind: Kind) => Object.fromEntries(aliasesOf(call, kind).map(name => [name, {}]))
 
-const indices: Endpoint = {
+const indices: EsEndpoint = {
   paths: ['{index}'],
   methods: ['GET'],
   doc: 'Aliases, mapping and settings of indices; with HEAD, whether they exist.',
   parameters: [...OF_CLUSTER, 'flat_settings', 'include_defaults', 'include_type_name', 'features'],
   answers: 'ByIndex',
   handle: call =>
-    told(
+    jsonAnswer(
       byIndex(call, kind => ({
         aliases: aliases(call, kind),
         mappings: mappingsOf(call, kind),
@@ -74,7 +74,7 @@ const indices: Endpoint = {
     ),
 }
 
-const settings: Endpoint = {
+const settings: EsEndpoint = {
   paths: ['_settings', '_settings/{names}', '{index}/_settings', '{index}/_settings/{names}'],
   methods: ['GET'],
   doc: 'The settings of indices that clients read. None can be changed.',
@@ -83,11 +83,11 @@ const settings: Endpoint = {
   handle(call) {
     const names = call.names.listed(call.path.get('names') ?? '')
     const isWanted = names.length === 0 || names.includes('_all') ? undefined : fittingAny(names)
-    return told(byIndex(call, kind => ({ settings: shownSettings(call, kind, isWanted) })))
+    return jsonAnswer(byIndex(call, kind => ({ settings: shownSettings(call, kind, isWanted) })))
   },
 }
 
-const alias: Endpoint = {
+const alias: EsEndpoint = {
   paths: ['_alias', '_alias/{names}', '{index}/_alias', '{index}/_alias/{names}', '_aliases', '{index}/_aliases'],
   methods: ['GET'],
   doc: 'Aliases: the name of the entity, and the name of the network for all of its entities.',
@@ -96,11 +96,11 @@ const alias: Endpoint = {
   handle(call) {
     const patterns = call.names.listed(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
     const isWanted = fittingAny(patterns)
-    const found = kindsOf(call).map(kind => ({ kind, names: aliasesOf(call, kind).filter(isWanted) }))
+    const found = callKinds(call).map(kind => ({ kind, names: aliasesOf(call, kind).filter(isWanted) }))
     const missing = patterns.filter(name => !name.includes('*') && !found.some(({ names }) => names.includes(name)))
     if (missing.length > 0)
       throw refuse('aliases_not_found_exception', `alias [${missing.join(',').slice(0, 200)}] missing`)
-    return told(
+    return jsonAnswer(
       Object.fromEntries(
         found
           .filter(({ names }) => names.length > 0)
@@ -113,15 +113,15 @@ const alias: Endpoint = {
   },
 }
 
-const resolve: Endpoint = {
+const resolve: EsEndpoint = {
   paths: ['_resolve/index/{index}'],
   methods: ['GET'],
   doc: 'The indices and aliases that names and patterns match.',
   answers: 'ResolvedIndexes',
   handle(call) {
-    const found = kindsOf(call).map(kind => ({ name: indexName(call, kind), aliases: aliasesOf(call, kind) }))
+    const found = callKinds(call).map(kind => ({ name: indexName(call, kind), aliases: aliasesOf(call, kind) }))
     const names = [...new Set(found.flatMap(({ aliases }) => aliases))].sort()
-    return told({
+    return jsonAnswer({
       indices: found.map(({ name, aliases }) => ({ name, aliases, attributes: ['open'] })),
       aliases: names.map(name => ({
         name,
@@ -132,19 +132,19 @@ const resolve: Endpoint = {
   },
 }
 
-const refresh: Endpoint = {
+const refresh: EsEndpoint = {
   paths: ['_refresh', '{index}/_refresh'],
   methods: ['GET', 'POST'],
   doc: 'Does nothing: a block can be searched as soon as it is stored.',
   answers: 'Shards',
   handle(call) {
-    kindsOf(call)
-    return told({ _shards: ASKED_SHARDS })
+    callKinds(call)
+    return jsonAnswer({ _shards: ASKED_SHARDS })
   },
 }
 
 /** All kinds lie in one file: of its bytes each has the share that its documents are of all. */
-export const bytesOf = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): number => {
+export const storeBytes = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): number => {
   const all = KINDS.reduce((sum, kind) => sum + counts[kind], 0)
   const own = kinds.reduce((sum, kind) => sum + counts[kind], 0)
   return all === 0 ? 0 : Math.round((bytes * own) / all)
@@ -153,7 +153,7 @@ export const bytesOf = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): nu
 const METRICS = ['_all', 'docs', 'store'] as const
 
 /** The wanted ones; without a name all there are. */
-const metricsOf = ({ c, path, names }: Call): readonly string[] => {
+const metricsOf = ({ c, path, names }: EndpointCall): readonly string[] => {
   const metrics = names.listed(path.get('names') ?? '_all')
   const unknown = metrics.find(name => !METRICS.some(it => it === name))
   if (unknown === undefined) return metrics
@@ -163,7 +163,7 @@ const metricsOf = ({ c, path, names }: Call): readonly string[] => {
   )
 }
 
-const stats: Endpoint = {
+const statsEndpoint: EsEndpoint = {
   paths: ['_stats', '_stats/{names}', '{index}/_stats', '{index}/_stats/{names}'],
   methods: ['GET'],
   doc: 'The number of documents and bytes of each index.',
@@ -172,12 +172,12 @@ const stats: Endpoint = {
   answers: 'Statistics',
   async handle(call) {
     const { c, service, network } = call
-    const kinds = kindsOf(call)
+    const kinds = callKinds(call)
     const holdings = await service.holdings({ network, ...askedBy(c) })
     const names = metricsOf(call)
     const wants = (name: string) => names.includes('_all') || names.includes(name)
     const of = (some: readonly Kind[]) => {
-      const size = bytesOf(holdings, some)
+      const size = storeBytes(holdings, some)
       const one = {
         ...(wants('docs') && { docs: { count: some.reduce((sum, it) => sum + holdings.counts[it], 0), deleted: 0 } }),
         ...(wants('store') && {
@@ -186,7 +186,7 @@ const stats: Endpoint = {
       }
       return { primaries: one, total: one }
     }
-    return told({
+    return jsonAnswer({
       _shards: { ...ASKED_SHARDS, total: kinds.length, successful: kinds.length },
       _all: of(kinds),
       indices: Object.fromEntries(
@@ -203,21 +203,21 @@ const stats: Endpoint = {
  * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
  * capabilities (`_field_caps`), whose types are plain text to clients, tell its own.
  */
-const shown: Declare = (field, encoding) =>
+const shownFields: Declare = (field, encoding) =>
   encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
 
 /** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
-const mappingsOf = (call: Call, kind: Kind): unknown => {
-  const mapping = { properties: propertiesOf(kind, shown) }
+const mappingsOf = (call: EndpointCall, kind: Kind): unknown => {
+  const mapping = { properties: propertiesOf(kind, shownFields) }
   return isTyped(call) ? { [kind]: mapping } : mapping
 }
 
-const isTyped = (call: Call): boolean =>
+const isTyped = (call: EndpointCall): boolean =>
   call.parameters.has('include_type_name') ? isOn(call, 'include_type_name') : call.path.has('type')
 
 const PARAMETERS = [...OF_CLUSTER, 'include_type_name', 'include_defaults'] as const
 
-const mapping: Endpoint = {
+const mapping: EsEndpoint = {
   paths: [
     ...['_mapping', '_mappings', '_mapping/_all', '_mapping/{type}'],
     ...['{index}/_mapping', '{index}/_mappings', '{index}/_mapping/_all', '{index}/_mapping/{type}'],
@@ -228,10 +228,10 @@ const mapping: Endpoint = {
   parameters: PARAMETERS,
   several: true,
   answers: 'ByIndex',
-  handle: call => told(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
+  handle: call => jsonAnswer(byIndex(call, kind => ({ mappings: mappingsOf(call, kind) }))),
 }
 
-const fieldMapping: Endpoint = {
+const fieldMapping: EsEndpoint = {
   paths: [
     ...['_mapping/field/{names}', '_mapping/{type}/field/{names}'],
     ...['{index}/_mapping/field/{names}', '{index}/_mapping/{type}/field/{names}'],
@@ -243,10 +243,10 @@ const fieldMapping: Endpoint = {
   answers: 'ByIndex',
   handle(call) {
     const isWanted = fittingAny(call.names.listed(call.path.get('names')!))
-    return told(
+    return jsonAnswer(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
-          pathsIn(propertiesOf(kind, shown))
+          pathsIn(propertiesOf(kind, shownFields))
             .filter(([path, { type }]) => type !== undefined && type !== 'nested' && isWanted(path))
             .map(([path, { fields: _, ...property }]) => [
               path,
@@ -263,7 +263,7 @@ const OF_FIELDS = {
   fields: optional(place => elements(place).map(asText('the name of a field')), SCHEMAS.texts),
 }
 
-const fieldCaps: Endpoint = {
+const fieldCaps: EsEndpoint = {
   paths: ['_field_caps', '{index}/_field_caps'],
   methods: ['GET', 'POST'],
   doc: 'The fields, their types, and whether they can be searched and aggregated.',
@@ -277,8 +277,8 @@ const fieldCaps: Endpoint = {
     const named = call.names.listed(fields?.join() ?? call.parameters.get('fields') ?? '')
     if (named.length === 0)
       throw refuse('illegal_argument_exception', "specified fields can't be null or empty: send fields=*, for all.")
-    const kinds = kindsOf(call)
-    return told({ indices: indexNames(call, kinds), fields: capabilities(call, kinds, named) })
+    const kinds = callKinds(call)
+    return jsonAnswer({ indices: indexNames(call, kinds), fields: capabilities(call, kinds, named) })
   },
 }
 
@@ -289,11 +289,11 @@ interface Capability {
   aggregatable: boolean
 }
 
-const capabilities = (call: Call, kinds: readonly Kind[], patterns: readonly string[]) => {
+const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: readonly string[]) => {
   const isWanted = fittingAny(patterns)
   const found = new Map<string, Map<string, { capability: Capability; kinds: Kind[] }>>()
   for (const kind of kinds)
-    for (const [path, capability] of [...METADATA, ...fieldsOf(kind)]) {
+    for (const [path, capability] of [...METADATA, ...mappingFields(kind)]) {
       if (!isWanted(path)) continue
       const byType = found.get(path) ?? new Map<string, { capability: Capability; kinds: Kind[] }>()
       const same = byType.get(capability.type) ?? { capability, kinds: [] }
@@ -315,19 +315,24 @@ const capabilities = (call: Call, kinds: readonly Kind[], patterns: readonly str
   )
 }
 
-const fieldsOf = (kind: Kind): [path: string, capability: Capability][] =>
+const mappingFields = (kind: Kind): [path: string, capability: Capability][] =>
   pathsIn(propertiesOf(kind)).map(([path, { type = 'object', index }]) => {
     const isValue = type !== 'object' && type !== 'nested'
     const searchable = isValue && index !== false
     return [path, { type, metadata_field: false, searchable, aggregatable: searchable && type !== 'text' }]
   })
 
-const metadata = (type: string, searchable: boolean): [string, Capability] => [
+const indexMetadata = (type: string, searchable: boolean): [string, Capability] => [
   type,
   { type, metadata_field: true, searchable, aggregatable: false },
 ]
 
-const METADATA = [metadata('_id', true), metadata('_index', true), metadata('_type', true), metadata('_source', false)]
+const METADATA = [
+  indexMetadata('_id', true),
+  indexMetadata('_index', true),
+  indexMetadata('_type', true),
+  indexMetadata('_source', false),
+]
 
 const UNMAPPED_CAPABILITY: Capability = {
   type: 'unmapped',
@@ -342,7 +347,7 @@ const OF_ANALYZE = {
   text: optional(place => elements(place).map(at => scalar(at, 'a text')), SCHEMAS.texts),
 }
 
-const analyze: Endpoint = {
+const analyze: EsEndpoint = {
   paths: ['_analyze', '{index}/_analyze'],
   methods: ['GET', 'POST'],
   doc: 'The tokens of a text, by the analyzer `standard` or `keyword`, or by that of a field.',
@@ -373,7 +378,7 @@ const analyze: Endpoint = {
       before += one.length + 1
       return found
     })
-    return told({ tokens })
+    return jsonAnswer({ tokens })
   },
 }
 
@@ -393,8 +398,8 @@ const splitterOf = (name: string): ((text: string) => AnalyzedToken[]) => {
   )
 }
 
-const analyzerOf = (call: Call, path: string): string =>
-  kindsOf(call).some(kind => lookup(kind, path)?.es === 'text') ? 'standard' : 'keyword'
+const analyzerOf = (call: EndpointCall, path: string): string =>
+  callKinds(call).some(kind => lookup(kind, path)?.es === 'text') ? 'standard' : 'keyword'
 
 /** Words stand in the text in their order. */
 const standard = (text: string): AnalyzedToken[] => {
@@ -403,7 +408,7 @@ const standard = (text: string): AnalyzedToken[] => {
   return words(text).map(token => {
     const start = Math.max(at, lower.indexOf(token, at))
     at = start + token.length
-    return { token, start, end: at, type: typeOf(token) }
+    return { token, start, end: at, type: esType(token) }
   })
 }
 
@@ -417,7 +422,18 @@ const TOKEN_TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
   [/^[\p{Nd}.,_']+$/u, '<NUM>'],
 ]
 
-const typeOf = (token: string): string => TOKEN_TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
+const esType = (token: string): string => TOKEN_TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
 
 /** What is told of indices. */
-export const INDICES = [analyze, indices, mapping, fieldMapping, fieldCaps, settings, alias, resolve, stats, refresh]
+export const INDICES = [
+  analyze,
+  indices,
+  mapping,
+  fieldMapping,
+  fieldCaps,
+  settings,
+  alias,
+  resolve,
+  statsEndpoint,
+  refresh,
+]

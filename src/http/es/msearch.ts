@@ -10,16 +10,24 @@ import { TEMPLATE_KEYS } from '../../query/template/request.ts'
 import type { Target } from '../../search/index-names.ts'
 import { inList, outOfList, withStatus } from '../../search/service.ts'
 import { PRODUCT, sendAnswer } from '../answer.ts'
-import { askedBy, type Ending, factsOf } from '../context.ts'
+import { askedBy, type Ending, requestFacts } from '../context.ts'
 import { renderError } from '../errors.ts'
 import type { Body } from '../openapi/schema.ts'
-import { BODY_PARAMETERS, bodyOf, type Call, type Endpoint, isOn, namesIn, OF_SHARDS } from './endpoint.ts'
+import {
+  BODY_PARAMETERS,
+  type EndpointCall,
+  type EsEndpoint,
+  endpointBody,
+  isOn,
+  OF_SHARDS,
+  splitNames,
+} from './endpoint.ts'
 import { dialectOf, searchWith } from './search.ts'
 
 /** Searches of one request that run at the same time, unless it asks for fewer. */
 const SEARCHES_AT_ONCE = 4
 
-const msearch: Endpoint = {
+const msearch: EsEndpoint = {
   paths: ['_msearch', '{index}/_msearch', '{index}/{type}/_msearch'],
   methods: ['GET', 'POST'],
   doc: 'Several searches in one request, as lines of JSON: a header and a body for each.',
@@ -46,18 +54,21 @@ interface AskedSearch {
 }
 
 /** Answers several searches. `read` makes one of the line behind its header. */
-const searchesWith = async (call: Call, read: (line: Uint8Array) => Promise<AskedSearch>): Promise<Response> => {
+const searchesWith = async (
+  call: EndpointCall,
+  read: (line: Uint8Array) => Promise<AskedSearch>,
+): Promise<Response> => {
   const { c, log, filterPath } = call
   const started = performance.now()
-  const items = itemsOf(call, await bodyOf(call))
+  const items = splitSearches(call, await endpointBody(call))
   const { signal } = askedBy(c)
-  const ending = c.env?.incoming && factsOf(c.env.incoming).ending
+  const ending = c.env?.incoming && requestFacts(c.env.incoming).ending
   const until = ending ? AbortSignal.any([signal, ending.soon]) : signal
-  const answers = inOrder(items, atOnce(call), item => answerOf(call, item, { read, signal: until, ending }))
+  const answers = inOrder(items, atOnce(call), item => searchItem(call, item, { read, signal: until, ending }))
   return sendAnswer(c, log, { status: 200, body: streamed(answers, started, filterPath) })
 }
 
-const atOnce = ({ parameters }: Call): number => {
+const atOnce = ({ parameters }: EndpointCall): number => {
   const given = Number(parameters.get('max_concurrent_searches') ?? SEARCHES_AT_ONCE)
   if (!Number.isSafeInteger(given) || given < 1)
     throw refuse('illegal_argument_exception', 'The URL parameter [max_concurrent_searches] must be positive.')
@@ -69,17 +80,17 @@ interface SearchItem {
   body: Uint8Array
 }
 
-const LINE_END = 10
+const LINE_FEED = 10
 
 /** The lines in pairs. Empty ones between two searches are passed over, as in Elasticsearch. */
-const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): SearchItem[] => {
+const splitSearches = ({ limits }: EndpointCall, body: Uint8Array | undefined): SearchItem[] => {
   if (body === undefined) throw refuse('parse_exception', 'request body or source parameter is required')
-  if (body.at(-1) !== LINE_END)
+  if (body.at(-1) !== LINE_FEED)
     throw refuse('illegal_argument_exception', 'The msearch request must be terminated by a newline [\n]')
   const items: SearchItem[] = []
   let at = 0
   const line = (): Uint8Array => {
-    const end = body.indexOf(LINE_END, at)
+    const end = body.indexOf(LINE_FEED, at)
     const found = body.subarray(at, end)
     at = end + 1
     return found
@@ -97,11 +108,12 @@ const itemsOf = ({ limits }: Call, body: Uint8Array | undefined): SearchItem[] =
   return items
 }
 
-const isBlankText = (bytes: Uint8Array): boolean => bytes.every(byte => byte === LINE_END || byte === 13 || byte === 32)
+const isBlankText = (bytes: Uint8Array): boolean =>
+  bytes.every(byte => byte === LINE_FEED || byte === 13 || byte === 32)
 
 /** What is asked of each item, whatever it may be answered: its JSON text with the status in it; undefined where the patterns leave nothing of it. */
-const answerOf = async (
-  call: Call,
+const searchItem = async (
+  call: EndpointCall,
   { header, body: line }: SearchItem,
   {
     read,
@@ -156,7 +168,7 @@ const HEADER_KEYS = {
 /** Options that change nothing here, as in the URL. */
 const HARMLESS_HEADER_KEYS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 
-const headerOf = (call: Call, line: Uint8Array): Target & { isNamed: boolean } => {
+const headerOf = (call: EndpointCall, line: Uint8Array): Target & { isNamed: boolean } => {
   if (line.length > call.limits.searchHeader) throw overLimit('searchHeader', call.limits)
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
   const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
@@ -167,7 +179,7 @@ const headerOf = (call: Call, line: Uint8Array): Target & { isNamed: boolean } =
   const target = call.names.target(network, index ?? '_all', service.networks(network), {
     ignoreUnavailable: keys.ignore_unavailable ?? isOn(call, 'ignore_unavailable'),
     allowNoIndices: keys.allow_no_indices ?? true,
-    types: types === undefined ? undefined : namesIn(types),
+    types: types === undefined ? undefined : splitNames(types),
   })
   return { ...target, isNamed: index !== undefined }
 }
@@ -232,7 +244,7 @@ const TEMPLATE: Body = {
   example: { source: { query: { match_all: {} } } },
 }
 
-const searchTemplate: Endpoint = {
+const searchTemplate: EsEndpoint = {
   paths: ['_search/template', '{index}/_search/template', '{index}/{type}/_search/template'],
   methods: ['GET', 'POST'],
   doc: 'Searches by a mustache template, `source`, filled with `params`.',
@@ -242,14 +254,14 @@ const searchTemplate: Endpoint = {
   body: TEMPLATE,
   answers: 'SearchAnswer',
   async handle(call) {
-    const { body, explain } = await rendered(call, await sent(call))
+    const { body, explain } = await renderBody(call, await templateBody(call))
     const parameters = call.pairs.filter(([name]) => !BODY_PARAMETERS.some(it => it === name))
     const pairs = explain ? [...parameters, ['explain', 'true'] as const] : parameters
     return searchWith({ ...call, pairs }, body)
   },
 }
 
-const msearchTemplate: Endpoint = {
+const msearchTemplate: EsEndpoint = {
   paths: ['_msearch/template', '{index}/_msearch/template', '{index}/{type}/_msearch/template'],
   methods: ['GET', 'POST'],
   doc: 'Several searches by templates, as lines of JSON: a header and a template for each.',
@@ -265,12 +277,12 @@ const msearchTemplate: Endpoint = {
   answers: 'MultiSearchAnswer',
   handle: call =>
     searchesWith(call, async line => {
-      const { body, explain } = await rendered(call, line)
+      const { body, explain } = await renderBody(call, line)
       return { body, ...(explain && { parameters: [['explain', 'true']] }) }
     }),
 }
 
-const renderTemplate: Endpoint = {
+const renderTemplate: EsEndpoint = {
   paths: ['_render/template', '_render/template/{id}'],
   methods: ['GET', 'POST'],
   doc: 'What a template makes of its `params`, without searching.',
@@ -286,7 +298,7 @@ const renderTemplate: Endpoint = {
         'illegal_argument_exception',
         `unable to find script [${id.slice(0, 80)}]: templates are not stored here. Send it as [source] to _render/template.`,
       )
-    const { body } = await rendered(call, await sent(call), true)
+    const { body } = await renderBody(call, await templateBody(call), true)
     // Shown as it is, since it is known to be JSON: no digit is lost.
     return new Response(Buffer.concat([Buffer.from('{"template_output":'), body, Buffer.from('}')]), {
       headers: PRODUCT,
@@ -294,13 +306,13 @@ const renderTemplate: Endpoint = {
   },
 }
 
-const sent = async (call: Call): Promise<Uint8Array> => {
-  const body = await bodyOf(call)
+const templateBody = async (call: EndpointCall): Promise<Uint8Array> => {
+  const body = await endpointBody(call)
   if (body !== undefined && !isBlankText(body)) return body
   throw refuse('parse_exception', 'request body or source parameter is required')
 }
 
-const rendered = ({ c, service }: Call, body: Uint8Array, isJson = false) =>
+const renderBody = ({ c, service }: EndpointCall, body: Uint8Array, isJson = false) =>
   service.render({ body, isJson, ...askedBy(c) })
 
 /** Several searches in one request, and searches by templates. */

@@ -2,23 +2,23 @@ import { refuse } from '../../lib/errors.ts'
 import { parseSource } from '../../query/hits/source-filter.ts'
 import { SEARCH_PARAMETERS, sourceOf } from '../../query/parameters.ts'
 import type { Dialect } from '../../search/service.ts'
-import { formatOf, sendAnswer } from '../answer.ts'
+import { acceptedFormat, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
-import { answer, type Answer as Described, JSON_BODY, orError, ref } from '../openapi/schema.ts'
+import { answerSchema, type DescribedAnswer as Described, JSON_BODY, orError, schemaRef } from '../openapi/schema.ts'
 import {
   BODY_PARAMETERS,
-  bodyOf,
-  type Call,
-  type Endpoint,
+  callKind,
+  callTarget,
+  type EndpointCall,
+  type EsEndpoint,
+  endpointBody,
   isOn,
-  kindOf,
   OF_SHARDS,
   SOURCE_PARAMETERS,
-  targetOf,
 } from './endpoint.ts'
 
 /** In which dialect a search is answered: `…/search/` in its own, all else as Elasticsearch 7 does, but for older clients. */
-export const dialectOf = (call: Call): Dialect => ({
+export const dialectOf = (call: EndpointCall): Dialect => ({
   totals: isOn(call, 'rest_total_hits_as_int') ? 'integer' : totalsFor(call.c.req.path, header(call.c, 'user-agent')),
   typedKeys: isOn(call, 'typed_keys'),
   ...(call.filterPath.length > 0 && { filterPath: call.filterPath }),
@@ -38,7 +38,7 @@ const isOld = (client: string | undefined): boolean =>
 const FOUND: Described = {
   description: 'The hits, in the format that the header Accept asks for.',
   content: {
-    [JSON_BODY]: ref('SearchAnswer'),
+    [JSON_BODY]: schemaRef('SearchAnswer'),
     'application/x-ndjson': { type: 'string', description: 'A line of JSON for each hit.' },
     'text/csv': {
       type: 'string',
@@ -48,22 +48,22 @@ const FOUND: Described = {
   },
 }
 
-const search: Endpoint = {
+const searchEndpoint: EsEndpoint = {
   paths: ['{index}/search', '_search', '{index}/_search', '{index}/{type}/_search'],
   methods: ['GET', 'POST'],
   doc: 'Searches. `{index}/search` answers the total as a number, as before version 7; `_search` as an object. `scroll` opens a scroll.',
   parameters: [...Object.keys(SEARCH_PARAMETERS), ...OF_SHARDS, ...BODY_PARAMETERS, 'scroll', 'type', 'typed_keys'],
   several: true,
   tag: 'Search',
-  body: { schema: ref('SearchBody'), example: { query: { match_all: {} }, size: 1 } },
+  body: { schema: schemaRef('SearchBody'), example: { query: { match_all: {} }, size: 1 } },
   answers: { 200: FOUND },
-  handle: async call => searchWith(call, await bodyOf(call)),
+  handle: async call => searchWith(call, await endpointBody(call)),
 }
 
 /** Answers a search whose body may have come in another way. */
-export const searchWith = async (call: Call, body: Uint8Array | undefined): Promise<Response> => {
+export const searchWith = async (call: EndpointCall, body: Uint8Array | undefined): Promise<Response> => {
   const { c, service, log, pairs, path, parameters } = call
-  const target = targetOf(call)
+  const target = callTarget(call)
   const format = wantedFormat(call)
   const scroll = parameters.get('scroll')
   const more = {
@@ -75,8 +75,8 @@ export const searchWith = async (call: Call, body: Uint8Array | undefined): Prom
   return sendAnswer(c, log, await service.search(asked))
 }
 
-const wantedFormat = ({ c, parameters, filterPath }: Call) => {
-  const format = formatOf(header(c, 'accept'))
+const wantedFormat = ({ c, parameters, filterPath }: EndpointCall) => {
+  const format = acceptedFormat(header(c, 'accept'))
   if (!format) return undefined
   const other = parameters.has('scroll') ? 'scroll' : filterPath.length > 0 ? 'filter_path' : undefined
   if (other === undefined) return format
@@ -86,12 +86,12 @@ const wantedFormat = ({ c, parameters, filterPath }: Call) => {
   )
 }
 
-type Search = Parameters<Call['service']['search']>[0]
+type SearchCall = Parameters<EndpointCall['service']['search']>[0]
 
 /** What a search tells other than its hits. */
-const answerOf = async (
-  { c, service, log, pairs, filterPath }: Call,
-  asked: Pick<Search, 'network' | 'entities' | 'body' | 'form'> & Partial<Pick<Search, 'parameters'>>,
+const answerWith = async (
+  { c, service, log, pairs, filterPath }: EndpointCall,
+  asked: Pick<SearchCall, 'network' | 'entities' | 'body' | 'form'> & Partial<Pick<SearchCall, 'parameters'>>,
 ): Promise<Response> => {
   const dialect = { totals: 'integer', typedKeys: false, filterPath } as const
   return sendAnswer(c, log, await service.search({ parameters: pairs, ...asked, dialect, ...askedBy(c) }))
@@ -100,60 +100,61 @@ const answerOf = async (
 /** Options of `q`. */
 const QUERY_PARAMETERS = ['q', 'df', 'default_operator', 'analyze_wildcard', 'analyzer', 'lenient'] as const
 
-const count: Endpoint = {
+const countEndpoint: EsEndpoint = {
   paths: ['_count', '{index}/_count', '{index}/{type}/_count', '{index}/count'],
   methods: ['GET', 'POST'],
   doc: 'The number of documents that match a query.',
   parameters: [...QUERY_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'type'],
   several: true,
   tag: 'Search',
-  body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
+  body: { schema: schemaRef('QueryBody'), example: { query: { match_all: {} } } },
   answers: 'CountAnswer',
-  handle: async call => answerOf(call, { ...targetOf(call), body: await bodyOf(call), form: { tell: 'count' } }),
+  handle: async call =>
+    answerWith(call, { ...callTarget(call), body: await endpointBody(call), form: { tell: 'count' } }),
 }
 
-const validate: Endpoint = {
+const validateEndpoint: EsEndpoint = {
   paths: ['_validate/query', '{index}/_validate/query', '{index}/{type}/_validate/query'],
   methods: ['GET', 'POST'],
   doc: 'Whether a query is valid; with `explain`, why it is not.',
   limit: 'The explanation of a valid query is the query as it was sent.',
   parameters: [...QUERY_PARAMETERS, ...BODY_PARAMETERS, 'explain', 'rewrite', 'all_shards', 'type'],
   several: true,
-  body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
+  body: { schema: schemaRef('QueryBody'), example: { query: { match_all: {} } } },
   answers: 'Validity',
   async handle(call) {
-    const target = targetOf(call)
-    const body = await bodyOf(call)
+    const target = callTarget(call)
+    const body = await endpointBody(call)
     const form = { tell: 'validity', why: isOn(call, 'explain') } as const
     const parameters = call.pairs.filter(([name]) => name !== 'explain')
-    return answerOf(call, { ...target, body, parameters, form })
+    return answerWith(call, { ...target, body, parameters, form })
   },
 }
 
-const explain: Endpoint = {
+const explainEndpoint: EsEndpoint = {
   paths: ['{index}/_explain/{id}', '{index}/{type}/{id}/_explain'],
   methods: ['GET', 'POST'],
   doc: 'Whether a document matches a query, and how its score comes about. With `_source`, also the document.',
   limit: 'Neither filter clauses nor reasons why a document does not match are listed. `stored_fields` is refused.',
   parameters: [...QUERY_PARAMETERS, ...SOURCE_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'parent', 'type'],
-  body: { schema: ref('QueryBody'), example: { query: { match_all: {} } } },
-  answers: { 200: answer(ref('Explanation')), 404: orError('Explanation', 'It is not there.') },
+  body: { schema: schemaRef('QueryBody'), example: { query: { match_all: {} } } },
+  answers: { 200: answerSchema(schemaRef('Explanation')), 404: orError('Explanation', 'It is not there.') },
   async handle(call) {
     const { network, path } = call
-    const kind = kindOf(call)
-    const body = await bodyOf(call)
+    const kind = callKind(call)
+    const body = await endpointBody(call)
     if (body === undefined && !call.parameters.has('q'))
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: query is missing;')
     const form = { tell: 'match', kind, id: path.get('id')!, source: shownSource(call) } as const
-    return answerOf(call, { network, entities: kind, body, form })
+    return answerWith(call, { network, entities: kind, body, form })
   },
 }
 
 /** The document is shown where the request says what of it. */
-const shownSource = ({ pairs, limits, parameters }: Call) =>
+const shownSource = ({ pairs, limits, parameters }: EndpointCall) =>
   SOURCE_PARAMETERS.some(name => parameters.has(name))
     ? parseSource({ path: '_source', value: sourceOf(pairs) }, limits)
     : undefined
 
 /** Searches of all forms. */
-export const SEARCHES = [search, count, explain, validate]
+export const SEARCHES = [searchEndpoint, countEndpoint, explainEndpoint, validateEndpoint]

@@ -7,13 +7,13 @@ import type { Limits } from '../../limits/index.ts'
 import { cut } from '../../query/json.ts'
 import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
 import type { Fault } from '../../rules/schema.ts'
-import { json } from '../answer.ts'
-import { readBody, readWithin } from '../body.ts'
-import { actorOf, askedBy, type Context } from '../context.ts'
+import { jsonResponse } from '../answer.ts'
+import { readRequestBody, readWithin } from '../body.ts'
+import { actorOf, askedBy, type RequestContext } from '../context.ts'
 import { invalid } from '../errors.ts'
-import { answer, closed, listOf, ref } from '../openapi/schema.ts'
-import { addressOf, flagOf, hexOf, readMembers, routesOf } from '../request.ts'
-import { type Abi, newRedecodings } from '../shapes/management.ts'
+import { answerSchema, closedSchema, listSchema, schemaRef } from '../openapi/schema.ts'
+import { addressParameter, flagParameter, hexParameter, readMembers, routesOf } from '../request.ts'
+import { type AbiAnswer, newRedecodings } from '../shapes/management.ts'
 import type { Management, NewAbi } from './service.ts'
 
 /** What the routes are answered by. */
@@ -23,9 +23,9 @@ interface ManagementServices extends Management {
   features: readonly ('search' | 'rules' | 'abis' | 'metrics')[]
 }
 
-const route = routesOf<ManagementServices>('Management')
+const managementRoute = routesOf<ManagementServices>('Management')
 
-const account = route(
+const accountRoute = managementRoute(
   'get',
   '/account',
   'Whose token this is, what it may do, and what this server has.',
@@ -35,14 +35,14 @@ const account = route(
       parameters(c)
       const caller = c.get('account')
       const token = management.token(caller.token)
-      return json({
+      return jsonResponse({
         account: caller.name,
         token: {
           id: caller.token,
           hint: token?.hint ?? null,
           scopes: [...caller.scopes],
-          createdAt: iso(token?.createdAt),
-          expiresAt: iso(token?.expiresAt),
+          createdAt: isoOrNull(token?.createdAt),
+          expiresAt: isoOrNull(token?.expiresAt),
           rate: token?.rate ?? null,
         },
         limits,
@@ -51,40 +51,44 @@ const account = route(
     },
 )
 
-const iso = (time: number | null | undefined): string | null => (time == null ? null : new Date(time).toISOString())
+const isoOrNull = (time: number | null | undefined): string | null =>
+  time == null ? null : new Date(time).toISOString()
 
-const rates = route(
+const ratesRoute = managementRoute(
   'get',
   '/status/rates',
   'How fast networks were indexed in the last hour.',
   { query: ['network'], answers: 'Rates' },
   (management, parameters) => c => {
     const { network } = parameters(c)
-    if (network !== undefined) checkNetwork(network, management)
-    return json(management.rates(network))
+    if (network !== undefined) requireNetwork(network, management)
+    return jsonResponse(management.rates(network))
   },
 )
 
-const storage = route(
+const storageRoute = managementRoute(
   'get',
   '/status/storage',
   'What takes how much room in the store of a network. Needs the scope admin.',
   {
     query: ['network'],
-    answers: { 200: answer(ref('Storage')), 202: answer(ref('Storage'), 'It is measured now: ask again.') },
+    answers: {
+      200: answerSchema(schemaRef('Storage')),
+      202: answerSchema(schemaRef('Storage'), 'It is measured now: ask again.'),
+    },
   },
   (management, parameters) => async c => {
     const { network } = parameters(c)
     if (network === undefined)
       throw refuse('illegal_argument_exception', 'Name the network: /status/storage?network=T/B/N.')
-    checkNetwork(network, management)
+    requireNetwork(network, management)
     const found = await management.storage(network)
-    return json(found, found.storage === null && found.state === 'measuring' ? 202 : 200)
+    return jsonResponse(found, found.storage === null && found.state === 'measuring' ? 202 : 200)
   },
 )
 
 /** Refuses what is no network of this server. */
-const checkNetwork = (network: string, management: Pick<Management, 'networks'>): void => {
+const requireNetwork = (network: string, management: Pick<Management, 'networks'>): void => {
   const known = management.networks().map(it => it.network)
   if (known.includes(network)) return
   throw refuse(
@@ -96,46 +100,46 @@ const checkNetwork = (network: string, management: Pick<Management, 'networks'>)
 const ABI_WHERE = ['network', 'address', 'codeHash', 'name'] as const
 
 /** Those that were given, not those of the bundled registry. */
-const listAbis = route(
+const listAbisRoute = managementRoute(
   'get',
   '/abis',
   'The ABIs that were added. Needs the scope admin, as do all routes of ABIs.',
-  { query: ABI_WHERE, answers: { 200: answer(closed({ abis: listOf(ref('Abi')) })) } },
+  { query: ABI_WHERE, answers: { 200: answerSchema(closedSchema({ abis: listSchema(schemaRef('Abi')) })) } },
   ({ abis }, parameters) =>
     async c => {
       const { name, ...where } = parameters(c)
-      return json({ abis: await abis.list({ name, ...whereOf(where) }) })
+      return jsonResponse({ abis: await abis.list({ name, ...whereOf(where) }) })
     },
 )
 
-const getAbi = route(
+const getAbiRoute = managementRoute(
   'get',
   '/abis/{id}',
   'One ABI with its declarations.',
   { answers: 'WholeAbi' },
   ({ abis }) =>
     async c => {
-      const id = idOf(c)
+      const id = abiIdOf(c)
       const abi = await abis.get(id)
       if (!abi) throw absent(id)
-      return json(abi)
+      return jsonResponse(abi)
     },
 )
 
-const removeAbi = route(
+const removeAbiRoute = managementRoute(
   'delete',
   '/abis/{id}',
   'Removes an ABI. What was decoded by it stays so.',
   { answers: { 204: { description: 'It was removed.' } } },
   management => c => {
-    const id = idOf(c)
+    const id = abiIdOf(c)
     if (!management.abis.remove(id)) throw absent(id)
     management.note(actorOf(c), { action: 'abi remove', target: id })
     return new Response(null, { status: 204 })
   },
 )
 
-const idOf = (c: Context): string => {
+const abiIdOf = (c: RequestContext): string => {
   const id = c.req.param('id')!
   if (!/^[0-9a-f]{16}$/.test(id)) throw absent(id)
   return id
@@ -144,26 +148,29 @@ const idOf = (c: Context): string => {
 const absent = (id: string) =>
   refuse('resource_not_found_exception', `There is no ABI ${id}: GET /abis/ lists those that were added.`)
 
-const addAbis = route(
+const addAbisRoute = managementRoute(
   'post',
   '/abis',
   'Adds ABIs: one in any form that the command line reads, or several.',
   {
     query: [...ABI_WHERE, 'redecode'],
-    body: { schema: ref('NewAbis'), required: true },
+    body: { schema: schemaRef('NewAbis'), required: true },
     answers: {
-      201: answer(closed({ abis: listOf(ref('Abi')), redecodings: listOf(ref('Redecoding')) }), 'They were added.'),
+      201: answerSchema(
+        closedSchema({ abis: listSchema(schemaRef('Abi')), redecodings: listSchema(schemaRef('Redecoding')) }),
+        'They were added.',
+      ),
     },
   },
   (management, parameters) => async c => {
     const { redecode, name, ...where } = parameters(c)
-    const redecodes = redecode !== undefined && flagOf('redecode', redecode)
+    const redecodes = redecode !== undefined && flagParameter('redecode', redecode)
     const read = await readNew(c, management.limits, { name, ...whereOf(where) })
     if (read.faults.length > 0) return invalid(read.faults)
     for (const abi of read.abis) checkHolder(abi, management)
     const added = await management.abis.add(read.abis)
     await mapInTurns(added, abi =>
-      management.note(actorOf(c), { action: 'abi add', target: abi.name, detail: detailOf(abi) }),
+      management.note(actorOf(c), { action: 'abi add', target: abi.name, detail: abiDetail(abi) }),
     )
     const redecodings = redecodes
       ? await management.redecodings.start(
@@ -171,11 +178,11 @@ const addAbis = route(
           undefined,
         )
       : []
-    return json({ abis: added, redecodings }, 201)
+    return jsonResponse({ abis: added, redecodings }, 201)
   },
 )
 
-const detailOf = ({ id, network, address, codeHash }: Abi) => ({ id, network, address, codeHash })
+const abiDetail = ({ id, network, address, codeHash }: AbiAnswer) => ({ id, network, address, codeHash })
 
 interface Around {
   name: string | undefined
@@ -186,32 +193,32 @@ interface Around {
 
 const whereOf = ({ network, address, codeHash }: Partial<Record<'network' | 'address' | 'codeHash', string>>) => ({
   network,
-  address: addressOf('address', address),
-  codeHash: hexOf('codeHash', codeHash, 32, 'a hash'),
+  address: addressParameter('address', address),
+  codeHash: hexParameter('codeHash', codeHash, 32, 'a hash'),
 })
 
 const readNew = async (
-  c: Context,
+  c: RequestContext,
   limits: Limits,
   around: Around,
 ): Promise<{ abis: NewAbi[]; faults: readonly Fault[] }> => {
-  const bytes = await readWithin(c, 'abiUpload', limits, limits => readBody(c, limits))
+  const bytes = await readWithin(c, 'abiUpload', limits, limits => readRequestBody(c, limits))
   if (bytes === undefined)
     throw refuse('parsing_exception', 'The body is missing: send a JSON ABI, an artifact, or {"abis": […]}.')
   const text = new TextDecoder().decode(bytes)
   // Tools send JSON under many a content type; lists of signatures begin otherwise.
-  if (!/^\s*[[{]/.test(text)) return { abis: [newAbi(text, 'The body', around, {})], faults: [] }
-  const body = parsed(text)
+  if (!/^\s*[[{]/.test(text)) return { abis: [createNewAbi(text, 'The body', around, {})], faults: [] }
+  const body = parseAbiBody(text)
   if (!isRecord(body) || !Array.isArray(body.abis)) {
     const single = isRecord(body) && ENTRY_KEYS.some(key => Object.hasOwn(body, key)) ? { abis: [body] } : undefined
     return single
       ? severalIn(single, around)
-      : { abis: [newAbi(JSON.stringify(body), 'The body', around, {})], faults: [] }
+      : { abis: [createNewAbi(JSON.stringify(body), 'The body', around, {})], faults: [] }
   }
   return severalIn(body, around)
 }
 
-const parsed = (text: string): unknown => {
+const parseAbiBody = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
@@ -230,11 +237,11 @@ const severalIn = (body: object, around: Around): { abis: NewAbi[]; faults: read
   const entries = list.value as readonly unknown[]
   if (entries.length === 0 || entries.length > MOST_ABIS)
     list.fault(`abis must be a list of 1 to ${MOST_ABIS} ABIs, not of ${entries.length}.`)
-  const abis = entries.slice(0, MOST_ABIS).flatMap((_, n) => readEntry(list.element(n), around) ?? [])
+  const abis = entries.slice(0, MOST_ABIS).flatMap((_, n) => readAbiEntry(list.element(n), around) ?? [])
   return { abis, faults }
 }
 
-const readEntry = (place: Place, around: Around): NewAbi | undefined => {
+const readAbiEntry = (place: Place, around: Around): NewAbi | undefined => {
   if (!isRecord(place.value) || !Object.hasOwn(place.value, 'abi')) {
     place.fault(`${place.label} must be an object with "abi": a JSON ABI, or an artifact.`)
     return undefined
@@ -244,22 +251,22 @@ const readEntry = (place: Place, around: Around): NewAbi | undefined => {
   const isArtifact = contractName !== undefined || Object.hasOwn(place.value, 'bytecode')
   if (!isArtifact && !object(place, { what: 'an ABI', known: ABI_KEYS })) return undefined
   for (const name of ['name', 'network']) optional(place.member(name), member => void filled(member))
-  hex(place.member('address'), 20)
-  hex(place.member('codeHash'), 32)
+  checkHex(place.member('address'), 20)
+  checkHex(place.member('codeHash'), 32)
   const { abi, ...entry } = place.value as { abi: unknown } & Partial<Record<keyof Around, string>>
-  return newAbi(JSON.stringify(isRecord(abi) ? abi : { abi }), place.path, around, {
+  return createNewAbi(JSON.stringify(isRecord(abi) ? abi : { abi }), place.path, around, {
     ...entry,
     ...(entry.name === undefined && typeof contractName === 'string' && { name: contractName }),
   })
 }
 
-const hex = (place: Place, bytes: number) =>
+const checkHex = (place: Place, bytes: number) =>
   optional(place, ({ value, label, fault }) => {
     if (typeof value === 'string' && value.length === 2 + 2 * bytes && /^0x[0-9a-f]+$/i.test(value)) return
     fault(`${label} must be 0x and ${2 * bytes} hex digits.`)
   })
 
-const newAbi = (text: string, place: string, around: Around, own: Partial<Around>): NewAbi => ({
+const createNewAbi = (text: string, place: string, around: Around, own: Partial<Around>): NewAbi => ({
   ...{ text, place },
   name: own.name ?? around.name,
   network: own.network ?? around.network ?? null,
@@ -269,14 +276,14 @@ const newAbi = (text: string, place: string, around: Around, own: Partial<Around
 
 /** Refused as the command line refuses it. */
 const checkHolder = ({ place, network, address, codeHash }: NewAbi, management: Management) => {
-  if (network !== null) checkNetwork(network, management)
+  if (network !== null) requireNetwork(network, management)
   if (address !== null && codeHash !== null)
     throw refuse('bad_abi', `${place}: an ABI is for a contract or for a code: give address or codeHash, not both.`)
   if (address !== null && network === null)
     throw refuse('bad_abi', `${place}: name the network of the contract ${address}, as network=T/B/N.`)
 }
 
-const abiOfAddress = route(
+const abiOfAddressRoute = managementRoute(
   'get',
   '/{technology}/{blockchain}/{network}/abi/{address}',
   'What decodes the logs and calls of a contract.',
@@ -285,50 +292,52 @@ const abiOfAddress = route(
     parameters(c)
     const { technology, blockchain, network: name, address } = c.req.param() as Record<string, string>
     const network = `${technology}/${blockchain}/${name}`
-    checkNetwork(network, management)
+    requireNetwork(network, management)
     if (!/^0x[0-9a-f]{40}$/i.test(address!))
       throw refuse('illegal_argument_exception', `${address} is not an address: it has 0x and 40 hex digits.`)
-    return json(await management.abiOf(network, address!.toLowerCase(), askedBy(c)))
+    return jsonResponse(await management.abiOf(network, address!.toLowerCase(), askedBy(c)))
   },
 )
 
-const listRedecodings = route(
+const listRedecodings = managementRoute(
   'get',
   '/redecodings',
   'What is decoded again now, and what waits for its turn. Needs the scope admin, as do the next two.',
-  { answers: { 200: answer(closed({ redecodings: listOf(ref('Redecoding')) })) } },
+  { answers: { 200: answerSchema(closedSchema({ redecodings: listSchema(schemaRef('Redecoding')) })) } },
   ({ redecodings }, parameters) =>
     async c => {
       parameters(c)
-      return json({ redecodings: await redecodings.list() })
+      return jsonResponse({ redecodings: await redecodings.list() })
     },
 )
 
-const startRedecodings = route(
+const startRedecodings = managementRoute(
   'post',
   '/redecodings',
   'Decodes stored blocks again by some ABIs.',
   {
-    body: { schema: ref('NewRedecodings'), required: true },
-    answers: { 202: answer(closed({ redecodings: listOf(ref('Redecoding')) }), 'They were asked for.') },
+    body: { schema: schemaRef('NewRedecodings'), required: true },
+    answers: {
+      202: answerSchema(closedSchema({ redecodings: listSchema(schemaRef('Redecoding')) }), 'They were asked for.'),
+    },
   },
   management => async c => {
     const body = await readMembers(c, management.limits, newRedecodings)
     if (!('members' in body)) return invalid(body.faults)
     const { abis, networks } = body.members
-    for (const network of networks ?? []) checkNetwork(network, management)
+    for (const network of networks ?? []) requireNetwork(network, management)
     const started = await management.redecodings.start(abis, networks)
     const detail = { networks: [...new Set(started.map(({ network }) => network))] }
     management.note(actorOf(c), { action: 'redecode start', target: abis.join(' '), detail })
-    return json({ redecodings: started }, 202)
+    return jsonResponse({ redecodings: started }, 202)
   },
 )
 
-const stopRedecoding = route(
+const stopRedecoding = managementRoute(
   'delete',
   '/redecodings/{id}',
   'Stops decoding again. What is decoded already stays so.',
-  { answers: { 202: answer(ref('Redecoding'), 'It stops before its next step.') } },
+  { answers: { 202: answerSchema(schemaRef('Redecoding'), 'It stops before its next step.') } },
   management => async c => {
     const id = c.req.param('id')!
     const stopped = await management.redecodings.stop(id)
@@ -338,20 +347,20 @@ const stopRedecoding = route(
         `There is no re-decoding ${id}: it has ended, or was never asked for. GET /redecodings/ lists those that go on.`,
       )
     management.note(actorOf(c), { action: 'redecode stop', target: stopped.abi, detail: { network: stopped.network } })
-    return json(stopped, 202)
+    return jsonResponse(stopped, 202)
   },
 )
 
 /** Routes by which a server is managed. */
 export const MANAGEMENT_ROUTES = [
-  account,
-  rates,
-  storage,
-  listAbis,
-  addAbis,
-  getAbi,
-  removeAbi,
-  abiOfAddress,
+  accountRoute,
+  ratesRoute,
+  storageRoute,
+  listAbisRoute,
+  addAbisRoute,
+  getAbiRoute,
+  removeAbiRoute,
+  abiOfAddressRoute,
   listRedecodings,
   startRedecodings,
   stopRedecoding,

@@ -1,13 +1,13 @@
 import type { Act, Actor } from '../../accounts/audit.ts'
 import type { TokenInfo } from '../../accounts/index.ts'
 import type {
-  Abi,
+  AbiAnswer,
   AbiOfAddress,
-  Rates,
-  Redecoding,
+  RatesAnswer,
+  RedecodingAnswer,
   ServedNetwork,
   StorageAnswer,
-  WholeAbi,
+  WholeAbiAnswer,
 } from '../shapes/management.ts'
 
 /** What operators and tools manage a server by, besides searches and rules. */
@@ -18,11 +18,11 @@ export interface Management {
   /** What this server has. */
   networks(): ServedNetwork[]
   abis: AbiShelf
-  redecodings: Redecodings
+  redecodings: RedecodingService
   /** What decodes the logs and calls of a contract. */
   abiOf(network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress>
   /** How fast networks were indexed, of one network or of all. */
-  rates(network: string | undefined): Rates
+  rates(network: string | undefined): RatesAnswer
   /** What takes how much room in the store of a network; measured where that was not done lately. */
   storage(network: string): Promise<StorageAnswer>
 }
@@ -47,20 +47,20 @@ export interface NewAbi {
 }
 
 export interface AbiShelf {
-  list(filter: AbiFilter): Promise<Abi[]>
-  info(id: string): Promise<Abi | undefined>
+  list(filter: AbiFilter): Promise<AbiAnswer[]>
+  info(id: string): Promise<AbiAnswer | undefined>
   /** With its declarations. */
-  get(id: string): Promise<WholeAbi | undefined>
+  get(id: string): Promise<WholeAbiAnswer | undefined>
   /** Keeps all of them, or none where one is bad. */
-  add(abis: readonly NewAbi[]): Promise<Abi[]>
+  add(abis: readonly NewAbi[]): Promise<AbiAnswer[]>
   /** False where there was none. */
   remove(id: string): boolean
 }
 
-export interface Redecodings {
-  list(): Promise<Redecoding[]>
+export interface RedecodingService {
+  list(): Promise<RedecodingAnswer[]>
   /** On these networks, or on all that are stored and that an ABI is for. Refuses an id that there is no ABI of. */
-  start(abis: readonly string[], networks: readonly string[] | undefined): Promise<Redecoding[]>
+  start(abis: readonly string[], networks: readonly string[] | undefined): Promise<RedecodingAnswer[]>
   /** Undefined where there is none. */
-  stop(id: string): Promise<Redecoding | undefined>
+  stop(id: string): Promise<RedecodingAnswer | undefined>
 }

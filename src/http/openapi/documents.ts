@@ -8,48 +8,62 @@ import {
   type List,
   MAPPING,
 } from '../../mapping/index.ts'
-import { closed, flag, number, orNull, ref, type Schema, text, whole } from './schema.ts'
+import {
+  booleanSchema,
+  closedSchema,
+  integerSchema,
+  nullableSchema,
+  numberSchema,
+  type Schema,
+  schemaRef,
+  stringSchema,
+} from './schema.ts'
 
-const hex: Schema = { type: ['string', 'null'], pattern: '^0x[0-9a-fA-F]*$' }
+const hexSchema: Schema = { type: ['string', 'null'], pattern: '^0x[0-9a-fA-F]*$' }
 
 /** How a kind of field looks in `_source`; encodings that stand apart come with `decimals` or by their name. */
 const SHOWN_KINDS = {
-  address: { ...hex, description: 'An address with the checksum of EIP-55.' },
-  hex,
-  hexList: { type: ['array', 'null'], items: hex },
-  hexNumber: hex,
+  address: { ...hexSchema, description: 'An address with the checksum of EIP-55.' },
+  hex: hexSchema,
+  hexList: { type: ['array', 'null'], items: hexSchema },
+  hexNumber: hexSchema,
   quantity: encoded('quantity'),
   wide: encoded('wide'),
   amount: encoded('amount'),
-  boolean: orNull(flag),
-  seconds: orNull(whole),
-  datetime: orNull(text),
-  keyword: orNull(text),
-  text: orNull(text),
-  long: orNull(whole),
-  integers: { type: ['array', 'null'], items: whole },
-  double: orNull(number),
-  integer256: orNull(whole),
-  decimal: orNull(text),
+  boolean: nullableSchema(booleanSchema),
+  seconds: nullableSchema(integerSchema),
+  datetime: nullableSchema(stringSchema),
+  keyword: nullableSchema(stringSchema),
+  text: nullableSchema(stringSchema),
+  long: nullableSchema(integerSchema),
+  integers: { type: ['array', 'null'], items: integerSchema },
+  double: nullableSchema(numberSchema),
+  integer256: nullableSchema(integerSchema),
+  decimal: nullableSchema(stringSchema),
   flattened: { type: ['object', 'null'] },
 } as const satisfies Record<FieldKind, Schema>
 
 function encoded(kind: FieldKind): Schema {
-  const types = { long: orNull(whole), double: orNull(number), hex, integer: orNull(text) } as const
+  const types = {
+    long: nullableSchema(integerSchema),
+    double: nullableSchema(numberSchema),
+    hex: hexSchema,
+    integer: nullableSchema(stringSchema),
+  } as const
   const members = Object.entries(ENCODINGS[kind]).map(([name, { compare }]) => [
     name,
     types[compare as keyof typeof types],
   ])
-  return { ...closed({}, Object.fromEntries(members)), type: ['object', 'null'] }
+  return { ...closedSchema({}, Object.fromEntries(members)), type: ['object', 'null'] }
 }
 
 const fieldSchema = (field: Field | List): Schema =>
   isList(field)
-    ? { type: ['array', 'null'], items: objectOf(field.members), description: field.doc }
+    ? { type: ['array', 'null'], items: fieldsSchema(field.members), description: field.doc }
     : { ...SHOWN_KINDS[field.kind], description: field.doc }
 
 /** Members such as `value.hex` lie in an object of their own. `_source` may be filtered: no field is required. */
-const objectOf = (fields: Readonly<Record<string, Field | List>>): Schema => {
+const fieldsSchema = (fields: Readonly<Record<string, Field | List>>): Schema => {
   const properties: Record<string, Schema> = {}
   const inner = new Map<string, Record<string, Field | List>>()
   for (const [name, field] of Object.entries(fields)) {
@@ -57,16 +71,16 @@ const objectOf = (fields: Readonly<Record<string, Field | List>>): Schema => {
     if (rest.length === 0) properties[name] = fieldSchema(field)
     else inner.set(first, { ...inner.get(first), [rest.join('.')]: field })
   }
-  for (const [name, members] of inner) properties[name] = { ...objectOf(members), type: ['object', 'null'] }
-  return closed({}, properties)
+  for (const [name, members] of inner) properties[name] = { ...fieldsSchema(members), type: ['object', 'null'] }
+  return closedSchema({}, properties)
 }
 
 /** Name of the schema of a kind's `_source`. */
 export const sourceName = (kind: Kind): string => `${kind[0]!.toUpperCase()}${kind.slice(1)}Source`
 
-export const anySource: Schema = { anyOf: KINDS.map(kind => ref(sourceName(kind))) }
+export const anySource: Schema = { anyOf: KINDS.map(kind => schemaRef(sourceName(kind))) }
 
 export const sourceSchemas = (): Record<string, Schema> =>
   Object.fromEntries(
-    KINDS.map(kind => [sourceName(kind), { ...objectOf(MAPPING[kind].fields), description: MAPPING[kind].doc }]),
+    KINDS.map(kind => [sourceName(kind), { ...fieldsSchema(MAPPING[kind].fields), description: MAPPING[kind].doc }]),
   )

@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto'
 import { JSON_TYPE } from '../answer.ts'
-import type { Described, Response as DescribedResponse, OpenApi } from '../description.ts'
+import type { Described, DescribedResponse, OpenApi } from '../description.ts'
 import { routesOf } from '../request.ts'
-import { answer, text as plainText, type Schema } from './schema.ts'
+import { answerSchema, stringSchema as plainText, type Schema } from './schema.ts'
 
 /** The description as a page: without scripts, and with nothing from elsewhere. */
-export const pageOf = (api: OpenApi): string => {
+export const apiPage = (api: OpenApi): string => {
   const { info, tags, paths, components } = api
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
   const sections = tags.map(({ name, description }) =>
     [
-      `<h2 id="${escaped(name)}">${escaped(name)}</h2><p>${marked(description)}</p>`,
+      `<h2 id="${escapeHtml(name)}">${escapeHtml(name)}</h2><p>${markCode(description)}</p>`,
       ...operations.filter(({ operation }) => operation.tags.includes(name)).map(it => operationOf(it, components)),
     ].join('\n'),
   )
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
-      `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code> ${marked(String(schema.description ?? ''))}</summary>${schemaHtml(schema)}</details>`,
+      `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code> ${markCode(String(schema.description ?? ''))}</summary>${schemaHtml(schema)}</details>`,
   )
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(info.title)} API</title><style>${STYLE}</style></head><body>
-<h1>${escaped(info.title)} ${escaped(info.version)}</h1>
-<p>${marked(info.description)} <a href="openapi.json">openapi.json</a> is the same for programs.</p>
-<nav>${[...tags.map(({ name }) => name), 'Schemas'].map(name => `<a href="#${escaped(name)}">${escaped(name)}</a>`).join(' ')}</nav>
+<title>${escapeHtml(info.title)} API</title><style>${STYLE}</style></head><body>
+<h1>${escapeHtml(info.title)} ${escapeHtml(info.version)}</h1>
+<p>${markCode(info.description)} <a href="openapi.json">openapi.json</a> is the same for programs.</p>
+<nav>${[...tags.map(({ name }) => name), 'Schemas'].map(name => `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`).join(' ')}</nav>
 ${sections.join('\n')}
 <h2 id="Schemas">Schemas</h2>
 ${schemas.join('\n')}
@@ -46,37 +46,37 @@ const operationOf = (
       schema,
     } = shown.$ref === undefined ? shown : parameters[nameIn(shown.$ref)]!
     const values = (schema as { enum?: readonly string[] }).enum?.map(it => `\`${it || '""'}\``).join(', ')
-    return `<tr><td><code>${escaped(String(name))}</code></td><td>${escaped(String(place))}</td><td>${marked([description, values].filter(Boolean).join(' '))}</td></tr>`
+    return `<tr><td><code>${escapeHtml(String(name))}</code></td><td>${escapeHtml(String(place))}</td><td>${markCode([description, values].filter(Boolean).join(' '))}</td></tr>`
   })
-  const body = requestBody ? `<h4>Body</h4>${contentOf(requestBody.content)}` : ''
+  const body = requestBody ? `<h4>Body</h4>${contentHtml(requestBody.content)}` : ''
   const answers = Object.entries(responses).map(([status, response]) => {
     const { description, content = {} }: DescribedResponse =
       '$ref' in response ? known[nameIn(response.$ref)]! : response
-    return `<dt>${escaped(status)}: ${marked(description)}</dt><dd>${contentOf(content)}</dd>`
+    return `<dt>${escapeHtml(status)}: ${markCode(description)}</dt><dd>${contentHtml(content)}</dd>`
   })
-  return `<details id="${escaped(operationId)}"><summary><b class="${escaped(method)}">${escaped(method.toUpperCase())}</b> <code>${escaped(path)}</code> ${marked(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
+  return `<details id="${escapeHtml(operationId)}"><summary><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code> ${markCode(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
 ${rows.length > 0 ? `<h4>Parameters</h4><table>${rows.join('')}</table>` : ''}${body}<h4>Answers</h4><dl>${answers.join('')}</dl></details>`
 }
 
 const nameIn = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
 
-const contentOf = (content: Record<string, { schema: Schema }>): string =>
+const contentHtml = (content: Record<string, { schema: Schema }>): string =>
   Object.entries(content)
-    .map(([type, { schema }]) => `<p><code>${escaped(type)}</code></p>${schemaHtml(schema)}`)
+    .map(([type, { schema }]) => `<p><code>${escapeHtml(type)}</code></p>${schemaHtml(schema)}`)
     .join('')
 
 /** References are links to the schemas below. */
 const schemaHtml = (schema: Schema): string =>
-  `<pre>${escaped(JSON.stringify(schema, null, 2)).replace(
+  `<pre>${escapeHtml(JSON.stringify(schema, null, 2)).replace(
     /#\/components\/schemas\/(\w+)/g,
     (_, name: string) => `<a href="#schema-${name}">${name}</a>`,
   )}</pre>`
 
-const escaped = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** What stands between backticks is code. */
-const marked = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+const markCode = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 
 const STYLE = [
   'body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:1rem;color:#1b1f24;background:#fff}',
@@ -103,7 +103,11 @@ export const DESCRIPTION_ROUTES = [
     'get',
     '/openapi.json',
     'This description.',
-    { open: true, described: [], answers: { 200: answer({ type: 'object', required: ['openapi', 'info', 'paths'] }) } },
+    {
+      open: true,
+      described: [],
+      answers: { 200: answerSchema({ type: 'object', required: ['openapi', 'info', 'paths'] }) },
+    },
     ({ json }) =>
       () =>
         new Response(json(), { headers: JSON_TYPE }),

@@ -7,12 +7,22 @@ import { CLAUSES } from '../../query/dsl/index.ts'
 import { REFUSED_KEYS } from '../../query/refused.ts'
 import { CHANNELS, type Parameter } from '../../rules/channels.ts'
 import { OPERATORS, type Operator } from '../../rules/rule.ts'
-import { closed, flag, listOf, mapOf, oneOf, orNull, ref, type Schema, text } from './schema.ts'
+import {
+  booleanSchema,
+  closedSchema,
+  enumSchema,
+  listSchema,
+  mapSchema,
+  nullableSchema,
+  type Schema,
+  schemaRef,
+  stringSchema,
+} from './schema.ts'
 
-const query = ref('Query')
-const object: Schema = { type: 'object' }
+const query = schemaRef('Query')
+const anyObject: Schema = { type: 'object' }
 
-const open = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
+const openProperties = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
 
 const propertiesOf = (keys: NonNullable<AggregationKind['keys']>): Record<string, Schema> =>
   Object.fromEntries(Object.entries(keys).map(([name, { schema }]) => [name, schema]))
@@ -20,7 +30,7 @@ const propertiesOf = (keys: NonNullable<AggregationKind['keys']>): Record<string
 const clauseSchema = (name: keyof typeof CLAUSES): Schema => {
   const { doc, limit, example, fieldwise, keys }: Clause = CLAUSES[name]
   return {
-    ...(fieldwise ? { type: 'object', minProperties: 1 } : open(propertiesOf(keys))),
+    ...(fieldwise ? { type: 'object', minProperties: 1 } : openProperties(propertiesOf(keys))),
     description: limit === undefined ? doc : `${doc} ${limit}`,
     examples: [example],
   }
@@ -34,7 +44,7 @@ interface Documented {
 }
 
 const aggregationSchema = ({ doc, limit, example, keys = {} }: Documented): Schema => ({
-  ...open(propertiesOf(keys)),
+  ...openProperties(propertiesOf(keys)),
   description: limit === undefined ? doc : `${doc} ${limit}`,
   examples: [example],
 })
@@ -75,9 +85,9 @@ export const querySchemas = (): Record<string, Schema> => ({
       ),
       // A filter is a query itself.
       filter: { ...query, description: AGGREGATIONS.filter.doc },
-      aggs: mapOf(ref('Aggregation')),
-      aggregations: mapOf(ref('Aggregation')),
-      meta: object,
+      aggs: mapSchema(schemaRef('Aggregation')),
+      aggregations: mapSchema(schemaRef('Aggregation')),
+      meta: anyObject,
     },
     additionalProperties: false,
   },
@@ -103,31 +113,39 @@ export const querySchemas = (): Record<string, Schema> => ({
   },
 })
 
-const link: Schema = { ...text, format: 'uri' }
-const HELD_SCHEMAS: Record<Parameter['holds'], Schema> = { url: link, addresses: listOf(text), text, name: text }
+const link: Schema = { ...stringSchema, format: 'uri' }
+const HELD_SCHEMAS: Record<Parameter['holds'], Schema> = {
+  url: link,
+  addresses: listSchema(stringSchema),
+  text: stringSchema,
+  name: stringSchema,
+}
 
 /** Each with its parameters, all of which it must have. */
 const action: Schema = {
   oneOf: Object.entries<Record<string, Parameter>>(CHANNELS).map(([type, parameters]) => {
     const held = Object.entries(parameters).map(([name, { holds }]) => [name, HELD_SCHEMAS[holds]])
-    return closed(
-      { type: { const: type }, parameters: closed(Object.fromEntries(held)) },
-      { payload: listOf(ref('PayloadField')) },
+    return closedSchema(
+      { type: { const: type }, parameters: closedSchema(Object.fromEntries(held)) },
+      { payload: listSchema(schemaRef('PayloadField')) },
     )
   }),
 }
 
 const LIST_OPERATORS: readonly Operator[] = ['Equals any', 'Equals any (ignore case)']
 const TEXT_OPERATORS = OPERATORS.filter(it => it !== 'Inspect' && !LIST_OPERATORS.includes(it))
-const COMPARES = { useScaledValue: flag, operatorParameters: { type: 'null' } }
+const COMPARES = { useScaledValue: booleanSchema, operatorParameters: { type: 'null' } }
 
 const condition: Schema = {
   oneOf: [
-    closed({ name: text, operator: oneOf(TEXT_OPERATORS), value: text }, COMPARES),
-    closed({ name: text, operator: oneOf(LIST_OPERATORS), value: listOf(text) }, COMPARES),
-    closed(
-      { name: text, operator: { const: 'Inspect' }, operatorParameters: listOf(ref('Condition')) },
-      { useScaledValue: flag, value: orNull(text) },
+    closedSchema({ name: stringSchema, operator: enumSchema(TEXT_OPERATORS), value: stringSchema }, COMPARES),
+    closedSchema(
+      { name: stringSchema, operator: enumSchema(LIST_OPERATORS), value: listSchema(stringSchema) },
+      COMPARES,
+    ),
+    closedSchema(
+      { name: stringSchema, operator: { const: 'Inspect' }, operatorParameters: listSchema(schemaRef('Condition')) },
+      { useScaledValue: booleanSchema, value: nullableSchema(stringSchema) },
     ),
   ],
 }
@@ -138,8 +156,12 @@ export const ruleSchemas = (): Record<string, Schema> => ({
   Action: action,
   PayloadField: {
     oneOf: [
-      closed({ fieldType: { const: 'Field' }, fieldName: text }, { subPayloads: { type: 'null' } }),
-      closed({ fieldType: { const: 'Sub Field' }, fieldName: text, subPayloads: listOf(ref('PayloadField')) }),
+      closedSchema({ fieldType: { const: 'Field' }, fieldName: stringSchema }, { subPayloads: { type: 'null' } }),
+      closedSchema({
+        fieldType: { const: 'Sub Field' },
+        fieldName: stringSchema,
+        subPayloads: listSchema(schemaRef('PayloadField')),
+      }),
     ],
   },
 })

@@ -3,21 +3,24 @@ export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+export const schemaRef = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 
-export const text = { type: 'string' } as const
-export const flag = { type: 'boolean' } as const
-export const whole = { type: 'integer' } as const
-export const number = { type: 'number' } as const
+export const stringSchema = { type: 'string' } as const
+export const booleanSchema = { type: 'boolean' } as const
+export const integerSchema = { type: 'integer' } as const
+export const numberSchema = { type: 'number' } as const
 
-export const orNull = (schema: Schema & { type: string }): Schema => ({ ...schema, type: [schema.type, 'null'] })
-export const listOf = (items: Schema): Schema => ({ type: 'array', items })
-export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
-export const oneOf = (values: readonly (string | number)[]): Schema => ({ enum: values })
-export const described = (description: string, schema: Schema): Schema => ({ ...schema, description })
+export const nullableSchema = (schema: Schema & { type: string }): Schema => ({
+  ...schema,
+  type: [schema.type, 'null'],
+})
+export const listSchema = (items: Schema): Schema => ({ type: 'array', items })
+export const mapSchema = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
+export const enumSchema = (values: readonly (string | number)[]): Schema => ({ enum: values })
+export const describedSchema = (description: string, schema: Schema): Schema => ({ ...schema, description })
 
 /** An object that has all of `required`, may have `optional`, and nothing else. */
-export const closed = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => ({
+export const closedSchema = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => ({
   type: 'object',
   properties: { ...required, ...optional },
   ...(Object.keys(required).length > 0 && { required: Object.keys(required) }),
@@ -25,13 +28,13 @@ export const closed = (required: Record<string, Schema>, optional: Record<string
 })
 
 /** The same, and may have more: what is told there grows with the program. */
-export const open = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => {
-  const { additionalProperties: _, ...schema } = closed(required, optional)
+export const openSchema = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => {
+  const { additionalProperties: _, ...schema } = closedSchema(required, optional)
   return schema
 }
 
 /** A text, or several. */
-export const names: Schema = { anyOf: [text, listOf(text)] }
+export const namesSchema: Schema = { anyOf: [stringSchema, listSchema(stringSchema)] }
 
 export interface Body {
   schema: Schema
@@ -42,25 +45,25 @@ export interface Body {
   type?: string
 }
 
-export interface Answer {
+export interface DescribedAnswer {
   description: string
   /** By media type; absent without a body. */
   content?: Readonly<Record<string, Schema>>
 }
 
 /** By status; all others are errors. */
-export type Answers = Readonly<Record<number, Answer>>
+export type Answers = Readonly<Record<number, DescribedAnswer>>
 
 export const JSON_BODY = 'application/json'
 
-export const answer = (schema: Schema, description = 'The answer.'): Answer => ({
+export const answerSchema = (schema: Schema, description = 'The answer.'): DescribedAnswer => ({
   description,
   content: { [JSON_BODY]: schema },
 })
 
 /** An answer that may be an error as well. */
-export const orError = (name: string, description: string): Answer =>
-  answer({ anyOf: [ref(name), ref('Error')] }, description)
+export const orError = (name: string, description: string): DescribedAnswer =>
+  answerSchema({ anyOf: [schemaRef(name), schemaRef('Error')] }, description)
 
 /** One method of one path. */
 export interface Operation {
@@ -81,9 +84,9 @@ export interface Operation {
   answers: Answers
 }
 
-export type Tag = keyof typeof TAGS
+export type Tag = keyof typeof API_TAGS
 
-export const TAGS = {
+export const API_TAGS = {
   Search: 'Documents of one network, in the dialect of Elasticsearch 7.',
   Elasticsearch: 'What clients and tools of Elasticsearch ask besides.',
   Rules: 'Alert rules of the account, their alerts and deliveries.',
@@ -92,4 +95,4 @@ export const TAGS = {
 } as const
 
 /** URL parameters that clients send everywhere. */
-export const EVERYWHERE = ['access_token', 'error_trace', 'filter_path', 'human', 'pretty'] as const
+export const COMMON_PARAMETERS = ['access_token', 'error_trace', 'filter_path', 'human', 'pretty'] as const

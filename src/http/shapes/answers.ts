@@ -26,7 +26,7 @@ import {
 const kind = oneOf(KINDS)
 const shards = open({ total: whole, successful: whole, failed: whole, skipped: may(whole) })
 const document = { _index: text, _type: kind, _id: text }
-const source = json<Record<string, unknown>>(anySource)
+const anySourceShape = json<Record<string, unknown>>(anySource)
 
 const hitOf = <S extends Shape>(own: S) =>
   closed({
@@ -53,7 +53,7 @@ const error = described(
   }),
 )
 
-const hit = hitOf(source)
+const hit = hitOf(anySourceShape)
 const innerHit = described('A document, or an element of a nested list in it.', hitOf(object))
 const hits = closed({
   hits: listOf(hit),
@@ -73,7 +73,7 @@ const searchAnswer = closed({
 
 const found = closed({
   ...{ ...document, found: flag, _version: may(whole), _seq_no: may(whole), _primary_term: may(whole) },
-  ...{ _routing: may(text), _parent: may(text), _source: may(source) },
+  ...{ _routing: may(text), _parent: may(text), _source: may(anySourceShape) },
 })
 const suggestion = closed({
   ...{ text, kind: text, score: number, field: may(text), entity: may(text), address: may(text) },
@@ -95,7 +95,7 @@ export const ANSWER_SHAPES = {
   CountAnswer: closed({ count: whole, _shards: shards }),
   Document: found,
   Documents: closed({ docs: listOf(anyOf([found, json({ type: 'object', required: ['_id', 'error'] })])) }),
-  Source: source,
+  Source: anySourceShape,
   Explanation: open({ ...document, matched: flag, explanation: may(object) }),
   Validity: open({ valid: flag, _shards: may(shards), explanations: may(listOf(object)), error: may(text) }),
   Tokens: closed({

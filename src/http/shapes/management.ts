@@ -126,11 +126,11 @@ export const MANAGEMENT_SHAPES = {
 
 export type AccountAnswer = Of<typeof account>
 export type ServedNetwork = Of<typeof account>['server']['networks'][number]
-export type Rates = Of<typeof rates>
-type NetworkRates = Rates['networks'][number]
+export type RatesAnswer = Of<typeof rates>
+type NetworkRates = RatesAnswer['networks'][number]
 export type RateSample = NetworkRates['samples'][number]
 export type StorageAnswer = Of<typeof storage>
-export type Abi = Of<typeof abi>
-export type WholeAbi = Of<typeof wholeAbi>
-export type Redecoding = Of<typeof redecoding>
+export type AbiAnswer = Of<typeof abi>
+export type WholeAbiAnswer = Of<typeof wholeAbi>
+export type RedecodingAnswer = Of<typeof redecoding>
 export type AbiOfAddress = Of<typeof abiOfAddress>

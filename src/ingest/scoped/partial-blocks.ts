@@ -5,7 +5,7 @@ import { FULL_SEGMENT } from '../../engine/index/segments.ts'
 import type { Lookups } from '../../engine/port.ts'
 import { createSearcher } from '../../engine/query/searcher.ts'
 import { openReader } from '../../engine/reader.ts'
-import { rawOfDocuments, type Source } from '../../export/from-documents.ts'
+import { type ExportedSource, rawOfDocuments } from '../../export/from-documents.ts'
 import { stop } from '../../lib/errors.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
@@ -147,8 +147,8 @@ const PAGE = 5_000
 export const openStoredBlocks = (store: string, chainId: number | undefined) => {
   const reader = openReader(store, nativeBinding())
   const { search } = createSearcher(reader)
-  const within = (kind: Kind, from: number, to: number): Source[] => {
-    const found: Source[] = []
+  const within = (kind: Kind, from: number, to: number): ExportedSource[] => {
+    const found: ExportedSource[] = []
     const query = { range: { 'blockNumber.num': { gte: from, lte: to } } }
     const ofBlock = { range: { 'number.num': { gte: from, lte: to } } }
     let after: unknown[] | undefined
@@ -157,7 +157,7 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
       const body = { query: kind === 'block' ? ofBlock : query, sort: [{ _doc: 'asc' }], size: PAGE, ...more }
       const request = parseSearch(JSON.stringify(body), [kind], Date.now())
       const { hits } = search(request, { deadline: Number.POSITIVE_INFINITY })
-      for (const { document } of hits) found.push((document as Document)._source as Source)
+      for (const { document } of hits) found.push((document as Document)._source as ExportedSource)
       if (hits.length < PAGE) return found
       after = hits.at(-1)!.sort as unknown[]
     }
@@ -184,4 +184,4 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
     close: reader.close,
   }
 }
-const hashOf = ({ blockHash }: Source): string => blockHash as string
+const hashOf = ({ blockHash }: ExportedSource): string => blockHash as string

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useGet, useLive } from '../../api/ask.ts'
 import { callApi, messageOf } from '../../api/client.ts'
 import { type Json, listAt, member, textAt } from '../../api/json.ts'
-import type { Abi, Redecoding, WholeAbi } from '../../api/wire.ts'
+import type { AbiAnswer, RedecodingAnswer, WholeAbi } from '../../api/wire.ts'
 import { navigate } from '../../browser/router.tsx'
 import { Await, Empty, Fault, NeedsScope, Progress } from '../../parts/answer.tsx'
 import { Aside, announce, Button, confirm, TextField } from '../../parts/controls.tsx'
@@ -24,7 +24,7 @@ export default ({ parameters }: PageProps) => (
 )
 
 const Content = ({ open }: { open: string | undefined }) => {
-  const asked = useGet<{ abis: Abi[] }>('abis')
+  const asked = useGet<{ abis: AbiAnswer[] }>('abis')
   const [wanted, setWanted] = useState('')
   const [round, setRound] = useState(0)
   const decodeAgain = () => setRound(count => count + 1)
@@ -85,12 +85,12 @@ const Content = ({ open }: { open: string | undefined }) => {
   )
 }
 
-const fits = ({ id, name, network, address, codeHash }: Abi, wanted: string): boolean => {
+const fits = ({ id, name, network, address, codeHash }: AbiAnswer, wanted: string): boolean => {
   const text = wanted.trim().toLowerCase()
   return [id, name, network, address, codeHash].some(it => it?.toLowerCase().includes(text))
 }
 
-const COLUMNS: readonly Column<Abi>[] = [
+const COLUMNS: readonly Column<AbiAnswer>[] = [
   { title: 'Name', width: 'minmax(12ch, 2fr)', cell: ({ name }) => <Text value={name ?? 'unnamed'} brief /> },
   { title: 'For', width: 'minmax(16ch, 1fr)', cell: abi => <For abi={abi} /> },
   { title: 'Network', width: 'minmax(16ch, 1fr)', cell: ({ network }) => network ?? 'all networks' },
@@ -101,7 +101,7 @@ const COLUMNS: readonly Column<Abi>[] = [
 ]
 
 /** Which contracts it decodes. */
-const For = ({ abi: { address, codeHash, network } }: { abi: Abi }) => {
+const For = ({ abi: { address, codeHash, network } }: { abi: AbiAnswer }) => {
   if (address !== null) return <Hash value={address} kind="address" network={network} />
   if (codeHash === null) return 'any contract that it fits'
   return say`code ${<Hash value={codeHash} />}`
@@ -167,7 +167,7 @@ const remove = async ({ id, name }: WholeAbi): Promise<boolean> => {
 
 const decodeAgain = (id: string): Promise<boolean> =>
   runAnnounced(async () => {
-    const { redecodings } = await callApi<{ redecodings: Redecoding[] }>('redecodings', { body: { abis: [id] } })
+    const { redecodings } = await callApi<{ redecodings: RedecodingAnswer[] }>('redecodings', { body: { abis: [id] } })
     announce(
       redecodings.length === 0
         ? 'There is no network with blocks that the ABI is for.'
@@ -189,14 +189,14 @@ const [BUSY_MS, IDLE_MS] = [700, 10_000]
 
 /** How far decoding stored blocks again is; with another `round` it asks at once. */
 const Redecodings = ({ round }: { round: number }) => {
-  const { data, error, again } = useLive<{ redecodings: Redecoding[] }>('redecodings', ({ redecodings }) =>
+  const { data, error, again } = useLive<{ redecodings: RedecodingAnswer[] }>('redecodings', ({ redecodings }) =>
     redecodings.length > 0 ? BUSY_MS : IDLE_MS,
   )
   useEffect(() => {
     if (round > 0) again()
   }, [round])
   const most = useRef(new Map<string, number>())
-  const seen = useRef(new Map<string, Redecoding>())
+  const seen = useRef(new Map<string, RedecodingAnswer>())
   const redecodings = data?.redecodings ?? []
   for (const { id, blocksLeft } of redecodings)
     if (blocksLeft !== null) most.current.set(id, Math.max(blocksLeft, most.current.get(id) ?? 0))
@@ -235,7 +235,7 @@ const Redecodings = ({ round }: { round: number }) => {
   )
 }
 
-const Running = ({ redecoding, total }: { redecoding: Redecoding; total: number | undefined }) => {
+const Running = ({ redecoding, total }: { redecoding: RedecodingAnswer; total: number | undefined }) => {
   const { name, abi, network, blocksLeft, state } = redecoding
   const what = `${visibleText(name ?? abi)} on ${network}`
   if (state === 'waiting' || blocksLeft === null || total === undefined) return <p>{what} waits for its turn.</p>

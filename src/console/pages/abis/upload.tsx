@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
 import { callApi, messageOf } from '../../api/client.ts'
-import type { Abi, Status } from '../../api/wire.ts'
+import type { AbiAnswer, Status } from '../../api/wire.ts'
 import { Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { countText, visibleText } from '../../parts/format.ts'
@@ -123,7 +123,7 @@ const addOne = async (file: UploadedText, { network, address, redecode }: AbiTar
     if (address) where.set('address', address)
     // A body of several has a name for each.
     if (!SEVERAL.test(text)) where.set('name', file.name.replace(/\.\w+$/, ''))
-    const { abis } = await callApi<{ abis: Abi[] }>(`abis?${where}`, { body: text })
+    const { abis } = await callApi<{ abis: AbiAnswer[] }>(`abis?${where}`, { body: text })
     return { file: file.name, text: abis.map(abiSummary).join('; '), failed: false }
   } catch (error) {
     return { file: file.name, text: messageOf(error), failed: true }
@@ -132,7 +132,7 @@ const addOne = async (file: UploadedText, { network, address, redecode }: AbiTar
 
 const SEVERAL = /^\s*\{\s*"abis"\s*:/
 
-const abiSummary = ({ events, functions, errors }: Abi) =>
+const abiSummary = ({ events, functions, errors }: AbiAnswer) =>
   `added with ${counted(events, 'event')}, ${counted(functions, 'function')} and ${counted(errors, 'error')}`
 
 const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : countText(number, what))

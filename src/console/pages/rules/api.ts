@@ -1,6 +1,15 @@
 import { ApiError, callApi, callApiForText, messageOf, searchDocuments } from '../../api/client.ts'
 import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
-import type { Alert, AlertSeries, Delivery, Kind, PreviewAnswer, Rule, Simulation, TestResult } from '../../api/wire.ts'
+import type {
+  Alert,
+  AlertSeries,
+  Delivery,
+  Kind,
+  PreviewAnswer,
+  Rule,
+  Simulation,
+  TestResultAnswer,
+} from '../../api/wire.ts'
 import { announce, confirm } from '../../parts/controls.tsx'
 import { countText, visibleText } from '../../parts/format.ts'
 import type { RuleFault } from './model.ts'
@@ -51,7 +60,7 @@ export const deleteRule = async (id: number, etag: string): Promise<string | und
 export const simulate = (body: JsonObject, signal: AbortSignal) =>
   callApi<Simulation>(`${RULES}/simulate`, { body, signal })
 export const previewTest = (body: JsonObject) => callApi<PreviewAnswer>(`${RULES}/test`, { body })
-export const sendRuleTest = (id: number) => callApi<TestResult>(`${RULES}/${id}/test`, { body: {} })
+export const sendRuleTest = (id: number) => callApi<TestResultAnswer>(`${RULES}/${id}/test`, { body: {} })
 
 /** A day in half hours, or what `query` says. */
 export const getSeries = (query: Query, signal: AbortSignal) => get<AlertSeries>('alerting/series', query, signal)

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useAction, useEvery, useGet, usePages } from '../../api/ask.ts'
-import type { Attempt, Delivery } from '../../api/wire.ts'
+import type { AttemptAnswer, Delivery } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Aside, Button, type Option, SelectField } from '../../parts/controls.tsx'
@@ -142,7 +142,11 @@ export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again():
   )
 }
 
-const AttemptView = ({ attempt: { at, outcome, status, error, head, latencyMs, nextAt } }: { attempt: Attempt }) => (
+const AttemptView = ({
+  attempt: { at, outcome, status, error, head, latencyMs, nextAt },
+}: {
+  attempt: AttemptAnswer
+}) => (
   <li>
     <Time value={at} brief />: {outcome}
     {status !== null && `, HTTP ${status}`}, {latencyMs?.toLocaleString()} ms

@@ -1,5 +1,5 @@
 import { useGet, useLive } from '../../api/ask.ts'
-import type { Rates, Status, StorageAnswer } from '../../api/wire.ts'
+import type { RatesAnswer, Status, StorageAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault, NeedsScope } from '../../parts/answer.tsx'
 import { SelectField, Tabs } from '../../parts/controls.tsx'
@@ -51,7 +51,7 @@ const START = 'chainsieve serve --network ethereum/ethereum/mainnet --rpc URL --
 
 const Networks = () => {
   const status = useLive<Status>('status', PAGE_REFRESH_MS)
-  const rates = useLive<Rates>('status/rates', RATES_MS)
+  const rates = useLive<RatesAnswer>('status/rates', RATES_MS)
   const failed = status.data ? 'What is shown is old' : 'The status cannot be read'
   return (
     <Await asked={status} failed={failed} busy="Reading the status">

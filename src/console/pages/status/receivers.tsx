@@ -1,5 +1,5 @@
 import { useLive } from '../../api/ask.ts'
-import type { Destination, Destinations } from '../../api/wire.ts'
+import type { Destination, DestinationsAnswer } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Button } from '../../parts/controls.tsx'
@@ -13,7 +13,7 @@ const RECEIVERS_REFRESH_MS = 5_000
 
 /** What waits for each receiver of the account, and the deliveries to it. */
 export const ReceiversTab = () => {
-  const asked = useLive<Destinations>('alerting/destinations', RECEIVERS_REFRESH_MS)
+  const asked = useLive<DestinationsAnswer>('alerting/destinations', RECEIVERS_REFRESH_MS)
   return (
     <Await asked={asked} failed="The receivers cannot be read" busy="Reading the receivers" quiet>
       {({ complete, destinations }) => (
