@@ -1,6 +1,6 @@
 // As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
 import zlib from 'node:zlib'
-import type { ByteWriter } from '../../lib/bytes.ts'
+import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 import type { Addresses } from './addresses.ts'
 import { cursor, type Form, type Ids, sized, takeVarint } from './form.ts'
@@ -16,9 +16,8 @@ import { HEX, QUOTE, ZERO } from './json.ts'
  *     66           the whole data compressed by zstd: the frame follows
  *     67           a selector: 4 bytes follow (only first, where the data is 4 bytes longer than whole words)
  *
- * The form depends on nothing but the
- * data and the dictionary, so that equal data have equal packed forms and SQL can compare them. Only data over
- * `COMPARABLE` bytes may be compressed; it is longer than what an index may hold anyway (`ignore_above`).
+ * Equal data have equal packed forms, which SQL can compare. Only data over `COMPARABLE` bytes, which is longer than
+ * an index may hold (`ignore_above`), may be compressed.
  */
 export const WORD = { address: 64, rest: 65, zstd: 66, selector: 67 } as const
 const { address: ADDRESS, rest: REST, zstd: ZSTD, selector: SELECTOR } = WORD
@@ -26,12 +25,12 @@ const COMPARABLE = 127
 /** Below this packed size the compressor costs more than it saves. */
 const WORTH_COMPRESSING = 512
 
-/** Dictionary id of an address given as 40 lower-case hex digits, or undefined where it has none (and gets none). */
-export type AddressId = (digits: string) => number | undefined
+/** Finds the dictionary id of an address of 40 lower-case digits; undefined where it has none. */
+type AddressId = (digits: string) => number | undefined
 
 /**
- * Appends the packed form of `0x` hex data. Returns false, having written nothing, where an address in it has no id: then no stored data
- * equals it. Large data are compressed by default.
+ * Appends the packed form of `0x` hex data. Returns false, having written nothing, if an address in it has no id:
+ * then no stored data equals it.
  */
 export const pack = (out: ByteWriter, data: string, addressId: AddressId, compresses = true): boolean => {
   const start = out.length
@@ -69,10 +68,7 @@ export const pack = (out: ByteWriter, data: string, addressId: AddressId, compre
   return true
 }
 
-/**
- * Appends the packed form of one topic, as `pack` does with all of them in a row; returns the dictionary id of the address that it
- * is, undefined where it is none. `addressId` is given the whole topic then.
- */
+/** Appends the packed form of one topic; returns the dictionary id if it is an address. `addressId` takes the whole topic. */
 export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: string) => number): number | undefined => {
   if (topic.startsWith(ADDRESS_PREFIX) && (topic.charCodeAt(26) !== ZERO || topic.charCodeAt(27) !== ZERO)) {
     const id = addressId(topic)
@@ -87,35 +83,18 @@ export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: str
 /** More than the own bytes of a frame. */
 const FRAME_BYTES = 64
 
-/** `0x` hex data of a packed form; `address` gives the 40 hex digits of a dictionary id. */
+/** `0x` hex data of a packed form, which may be damaged; `address` gives the 40 hex digits of a dictionary id. */
 export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
-  if (packed[0] === ZSTD) return `0x${decompressed(packed.subarray(1)).toString('hex')}`
-  let hex = '0x'
-  for (let at = 0; at < packed.length; ) {
-    const control = packed[at++]!
-    if (control <= 32) {
-      hex += ZEROS.slice(0, 64 - 2 * control) + hexOf(packed, at, at + control)
-      at += control
-    } else if (control < 64) {
-      hex += hexOf(packed, at, at + control - 32) + ZEROS.slice(0, 64 - 2 * (control - 32))
-      at += control - 32
-    } else if (control === SELECTOR) {
-      hex += hexOf(packed, at, at + 4)
-      at += 4
-    } else {
-      if (control > REST) throw impossible('a packed value')
-      const { value, start } = varint(packed, at)
-      if (control === ADDRESS) {
-        hex += ZEROS.slice(0, 24) + address(value)
-        at = start
-      } else {
-        hex += hexOf(packed, start, start + value)
-        at = start + value
-      }
-    }
-  }
-  return hex
+  let at = 0
+  if (packed[0] === ZSTD) at = packed.length
+  while (at < packed.length) at = endOfWord(packed, at)
+  if (at !== packed.length) throw impossible('a packed value')
+  text.clear()
+  writeWordDigits(text, packed, 0, at, { plain: (out, id) => out.ascii(address(id)) })
+  return `0x${text.latin1()}`
 }
+
+const text = createByteWriter()
 
 const ZEROS = '0'.repeat(64)
 /** Zero bytes before an address in its word. An address that begins with zeros itself is packed as any other word. */
@@ -146,11 +125,6 @@ const packWord = (out: ByteWriter, bytes: Uint8Array, at: number, leading: numbe
   }
 }
 
-const hexOf = (bytes: Uint8Array, start: number, end: number): string => {
-  if (end > bytes.length) throw impossible('a packed value')
-  return Buffer.prototype.hexSlice.call(bytes, start, end)
-}
-
 const compress = (out: ByteWriter, start: number, data: Buffer) => {
   // With the size of its input, the compressor takes no more memory than that needs, which is most of its time.
   const frame = zlib.zstdCompressSync(data, { pledgedSrcSize: data.length, chunkSize: data.length + FRAME_BYTES })
@@ -160,22 +134,10 @@ const compress = (out: ByteWriter, start: number, data: Buffer) => {
   out.bytes(frame)
 }
 
-const varint = (bytes: Uint8Array, at: number): { value: number; start: number } => {
-  let value = 0
-  let factor = 1
-  for (;;) {
-    const byte = bytes[at++]
-    if (byte === undefined) throw impossible('a packed number')
-    value += (byte & 0x7f) * factor
-    if (byte < 0x80) return { value, start: at }
-    factor *= 128
-  }
-}
-
 /** Far more than any transaction or step of one has: a damaged frame may say that it holds much more. */
 const MAX_DECOMPRESSED = 2 ** 28
 
-export const decompressed = (frame: Uint8Array): Buffer => {
+const decompressed = (frame: Uint8Array): Buffer => {
   try {
     return zlib.zstdDecompressSync(frame, { maxOutputLength: MAX_DECOMPRESSED })
   } catch (error) {
@@ -184,14 +146,14 @@ export const decompressed = (frame: Uint8Array): Buffer => {
 }
 
 /** Appends packed data as hex digits. */
-export const writeWordDigits = (
+const writeWordDigits = (
   out: ByteWriter,
   packed: Uint8Array,
   start: number,
   end: number,
-  addresses: Addresses,
+  addresses: Pick<Addresses, 'plain'>,
 ) => {
-  if (start < end && packed[start] === WORD.zstd) return out.digits(decompressed(packed.subarray(start + 1, end)))
+  if (start < end && packed[start] === ZSTD) return out.digits(decompressed(packed.subarray(start + 1, end)))
   cursor.at = start
   while (cursor.at < end) {
     const control = packed[cursor.at++]!
@@ -204,14 +166,14 @@ export const writeWordDigits = (
       out.digits(packed, at, at + control - 32)
       out.fill(ZERO, 128 - 2 * control)
       cursor.at = at + control - 32
-    } else if (control === WORD.selector) {
+    } else if (control === SELECTOR) {
       out.digits(packed, at, at + 4)
       cursor.at = at + 4
-    } else if (control === WORD.address) {
+    } else if (control === ADDRESS) {
       out.fill(ZERO, 24)
       addresses.plain(out, takeVarint(packed))
     } else {
-      if (control !== WORD.rest) throw impossible('a packed value')
+      if (control !== REST) throw impossible('a packed value')
       const size = takeVarint(packed)
       out.digits(packed, cursor.at, cursor.at + size)
       cursor.at += size
@@ -224,9 +186,10 @@ export const endOfWord = (packed: Uint8Array, at: number): number => {
   const control = packed[at]!
   if (control <= 32) return at + 1 + control
   if (control < 64) return at + 1 + control - 32
+  if (control === SELECTOR) return at + 5
   cursor.at = at + 1
   const value = takeVarint(packed)
-  return control === WORD.rest ? cursor.at + value : cursor.at
+  return control === REST ? cursor.at + value : cursor.at
 }
 
 /** The 32 bytes of a packed word that is no rest. */
@@ -239,7 +202,7 @@ export const expandWord = (
 ): void => {
   target.fill(0, to, to + 32)
   const control = packed[at]!
-  if (control === WORD.address) {
+  if (control === ADDRESS) {
     cursor.at = at + 1
     addresses.copy(takeVarint(packed), target, to + 12)
     return
