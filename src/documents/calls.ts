@@ -4,36 +4,33 @@ import type { Revert } from '../decode/errors.ts'
 import type { DecodedArg, Signature } from '../decode/types.ts'
 import { createFailures, type DecodedTrace, hasFailed, revertOf } from './traces.ts'
 
-/** A call of a function, in the order of the block's execution. */
 export interface BlockCall {
   /** Place of the transaction in its block. */
   tx: number
-  /** Place among the block's traces that are kept; null for a transaction's own call where these are not known. */
+  /** Place among the block's stored traces; null for a transaction's own call without traces. */
   trace: number | null
   from: string
   to: string
   signature: Signature
-  /** As the node tells it. */
+  /** As it comes from the node. */
   value: unknown
   callType: string
-  /** Calls above it. */
+  /** Number of calls above it. */
   depth: number
-  /** Null where the call data could not be decoded. */
+  /** Null if the call data could not be decoded. */
   args: DecodedArg[] | null
-  /** What is wrong with the call data, also where it decodes. */
+  /** A fault of the call data, also if they decode. */
   error: string | null
-  /** It failed, or a call above it did. */
+  /** The call, or one above it, failed. */
   reverted: boolean
-  /** What the contract said where it failed itself, as far as that is known. */
+  /** The error that the contract itself returned, if it is known. */
   revert: Revert | undefined
-  /** As those of a decoded log. */
   decimals?: number | null
 }
 
-/** A call before it is decoded. */
 type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error' | 'decimals'> & { input: string }
 
-/** All calls of a block that name a function: those in its traces, or where it has none those that its transactions are. */
+/** All calls of functions in a block: in its traces, or, without traces, its transactions themselves. */
 const callsIn = ({ block, receipts }: RawBlock, traces: readonly DecodedTrace[] | undefined): UndecodedCall[] => {
   const calls: UndecodedCall[] = []
   if (traces === undefined) {
@@ -57,14 +54,14 @@ const callsIn = ({ block, receipts }: RawBlock, traces: readonly DecodedTrace[] 
   return calls
 }
 
-/** The calls of a block with what they mean; `traces` are its steps, where it has any, `decode` is told the place of the transaction, too, and `signatureOf` gives the same object for equal signatures. */
+/** The decoded calls of a block. `signatureOf` gives one object for equal signatures. */
 export const blockCalls = (
   raw: RawBlock,
   traces: readonly DecodedTrace[] | undefined,
   decode: (to: string, input: string, tx: number) => DecodedCall,
   signatureOf: (call: DecodedCall) => Signature,
 ): BlockCall[] =>
-  // By name, since copying what is left over takes longer than to decode it.
+  // By name: to copy the rest of an object takes longer than to decode it.
   callsIn(raw, traces).map(({ tx, trace, from, to, input, value, callType, depth, reverted, revert }) => {
     const decoded = decode(to, input, tx)
     const { args, error } = decoded
@@ -72,7 +69,7 @@ export const blockCalls = (
     return { tx, trace, from, to, signature, value, callType, depth, args, error, reverted, revert }
   })
 
-/** Of a block's steps those alone that call functions: the calls then stand at their places among these. */
+/** The traces that call functions, and the calls with their places among these. */
 export const keepCalls = (
   traces: readonly DecodedTrace[],
   calls: readonly BlockCall[],

@@ -6,33 +6,29 @@ import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'
 import { createFailures, hasFailed } from './traces.ts'
 
-/** A creation of a contract, in the order of the block's execution. */
 export interface Creation {
   address: string
   creator: string
-  /** Place of the transaction in its block. */
   tx: number
-  /** The code as its trace tells it, `0x` hex; undefined where there is no trace of it. */
+  /** From its trace, `0x` hex; undefined without traces. */
   code: string | undefined
-  /** Contract that it passed a call on to while it was created. */
+  /** Contract to which its constructor delegated a call. */
   delegate: string | undefined
 }
 
-/** The parts of a code that documents show. */
 export type ShownCode = Omit<Code, 'proxy' | 'features'>
 
-/** A contract that a block creates, with what its code tells. */
 export interface BlockContract {
   address: string
   creator: string
   tx: number
-  /** Null where the code is not known. */
+  /** Null if the code is not known. */
   code: Code | null
   implementation: string | null
   abi: KnownAbi
 }
 
-/** All contracts that a block creates. Of what failed nothing is left; what destroys itself at once was there, and may be what somebody looks for. */
+/** All contracts that a block creates, also those that destruct themselves at once, but none that failed. */
 export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] => {
   const creations: Creation[] = []
   if (traces === undefined) {
@@ -47,7 +43,10 @@ export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] =
   }
   const failures = createFailures()
   let transaction = -1
-  /** Those of the transaction at hand: a block may have a thousand of them, and a hundred thousand calls to be looked up. */
+  /**
+   * Creations of one transaction: a block may have a thousand of them and a hundred thousand calls
+   * to look up.
+   */
   const own = new Map<string, Creation>()
   for (const trace of traces) {
     if (trace.type === 'reward') continue
@@ -68,15 +67,13 @@ export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] =
   return creations
 }
 
-/** Where a contract was created. */
 export interface ContractPlace {
   block: BlockParts
   transactionHash: string
-  /** Sender of the transaction. */
   origin: string
 }
 
-/** Addresses checksummed; hex in lower case. */
+/** Expects checksummed addresses, and hex in lower case. */
 export const contractDocument = (
   { block, transactionHash, origin }: ContractPlace,
   { address, creator, code, implementation, abi }: Omit<BlockContract, 'tx' | 'code'> & { code: ShownCode | null },

@@ -2,30 +2,27 @@ import type { RawBlock } from '../chain/wire.ts'
 import type { Revert } from '../decode/errors.ts'
 import { type DecodedTrace, hasFailed, hasSucceeded, REVERT } from './traces.ts'
 
-/** Why a transaction failed; undefined members are not known. */
+/** Undefined members are not known. */
 export interface Failure {
-  /** In words: what the contract said, or else how the step ended in which it began. */
+  /** The contract's reason, or the error of the step in which the failure began. */
   error: string
   revertReason: string | undefined
   revertName: string | undefined
-  /** What the contract returned. */
   revertData: string | undefined
-  /** Contract in whose code it began. */
   revertAddress: string | undefined
-  /** Way to the step in which it began. */
+  /** Trace address of that step. */
   revertTrace: number[] | undefined
 }
 
 export interface Failures {
-  /** By the index of the transaction; undefined where it did not fail, or nobody knows. */
+  /** By the index of the transaction; undefined if it did not fail, or the reason is not known. */
   txs: readonly (Failure | undefined)[]
-  /** The block's steps, with what was said in those that reverted. */
   traces: readonly DecodedTrace[]
 }
 
 /**
- * Why transactions and steps of a block failed. A step that returns what a step right below it returned has handed it on: the innermost
- * one began it, and its contract's ABI tells what it means. `decode` is told the place of the transaction, too.
+ * Why transactions and steps of a block failed. A step that returns what a step right below it
+ * returned has passed it on: the innermost one began it, and its contract's ABI decodes it.
  */
 export const blockFailures = (
   raw: RawBlock,
@@ -58,7 +55,6 @@ export const blockFailures = (
   return { txs, traces: decoded }
 }
 
-/** What of a step tells why it failed. */
 export interface Step {
   type: string
   traceAddress: number[]
@@ -70,7 +66,7 @@ export interface Step {
 
 const ZERO = `0x${'0'.repeat(40)}`
 
-/** Without traces: what reverts leaves gas, and what halts otherwise leaves none. */
+/** Without traces: a revert leaves gas, any other failure leaves none. */
 const untraced = (usedAll: boolean): Failure => ({
   error: usedAll ? 'Out of gas, or bad instruction' : 'Reverted',
   revertReason: undefined,
@@ -80,7 +76,7 @@ const untraced = (usedAll: boolean): Failure => ({
   revertTrace: undefined,
 })
 
-/** Whose code a step ran, undefined of a creation, and what it returned, undefined where that is nothing. */
+/** The contract whose code a step ran, unless it is a creation, and the data that it returned, if any. */
 export const saidBy = ({ type, action, result }: Step): { address: string | undefined; data: string | undefined } => {
   const address = type === 'call' ? (action as { to: string }).to : undefined
   const { output, code } = (result ?? {}) as { output?: string; code?: string }
@@ -89,13 +85,13 @@ export const saidBy = ({ type, action, result }: Step): { address: string | unde
 }
 
 /**
- * For each failed step, the index of the step in which the failure began; undefined for others. Steps come in the order of their execution;
- * some of them may be missing.
+ * For each failed step, in the order of execution, the index of the step in which the failure
+ * began. Some steps may be missing.
  */
 export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
   const origins = new Array<number | undefined>(traces.length)
   if (!traces.some(trace => trace.error !== undefined)) return origins
-  /** Steps around the one at hand, by their depth. */
+  /** Indices of the steps around the current one, by depth. */
   const path: number[] = []
   /** For each step, the last step directly below it that failed and returned the same. */
   const below = new Map<number, number>()
@@ -109,7 +105,6 @@ export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
     const above = depth === 0 ? undefined : path[depth - 1]
     if (above !== undefined && isHandedOn(traces[above]!, trace)) below.set(above, i)
   }
-  // Those below come behind.
   for (let i = traces.length - 1; i >= 0; i--) {
     const from = below.get(i)
     if (from !== undefined) origins[i] = origins[from]
@@ -117,7 +112,10 @@ export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
   return origins
 }
 
-/** Whether a step failed by what a step right below it failed by: it reverts with the same, or with nothing right after it. */
+/**
+ * Whether a step only passes on the failure of a step right below it: it reverts with the same
+ * data, or with none right after it.
+ */
 const isHandedOn = (above: Step, trace: Step): boolean => {
   const { traceAddress } = trace
   if (above.error !== 'Reverted' || !above.traceAddress.every((place, i) => place === traceAddress[i])) return false

@@ -4,7 +4,6 @@ import type { DecodedArg, EventAbi } from '../decode/types.ts'
 import type { Document } from './document.ts'
 import * as show from './show.ts'
 
-/** What documents say of the block that holds them. */
 export interface BlockParts {
   number: number
   hash: string
@@ -20,24 +19,21 @@ export const blockParts = (number: number, hash: string, time: number): BlockPar
   datetime: show.datetime(time),
 })
 
-/** Where a log stands, taken from wherever it is kept; hex in lower case, the address checksummed. */
+/** Hex in lower case, the address checksummed. */
 export interface LogPlace {
   block: BlockParts
   transactionHash: string
-  /** Places in the block. */
   transactionIndex: number
   logIndex: number
   address: string
 }
 
-/** What a log means. */
 export interface EventParts {
   event: EventAbi
-  /** Null where the log could not be decoded; `error` says why. */
   args: readonly DecodedArg[] | null
   error: string | null
   probability: number
-  /** Decimals of the emitting token, null where unknown or none of the arguments is an integer. */
+  /** Of the emitting token; null if they are unknown, or no argument is an integer. */
   decimals: number | null
 }
 
@@ -69,15 +65,13 @@ export const eventDocument = (
   }
 }
 
-/** Whether decimals say anything of these arguments. */
 export const hasInteger = (args: readonly DecodedArg[]): boolean => args.some(({ int }) => int !== null)
 
-/** Places in the block of transactions and of logs, in order. */
 export interface Places {
   txs: Uint32Array
   logs: Uint32Array
 }
-/** The places of the transactions and logs of an excerpt, or of a partial block; undefined for a complete block, where they follow each other. */
+/** Of an excerpt or a partial block; undefined for a complete block, whose places have no gaps. */
 export const placesOf = ({ block, receipts, partial }: RawBlock): Places | undefined => {
   const last = receipts.length - 1
   if (last < 0 || (!partial && Number(block.transactions[last]!.transactionIndex) === last)) return undefined

@@ -2,28 +2,34 @@ import { isHex } from '../lib/hex.ts'
 import { type Field, type FieldKind, isList, MAPPING, wireName } from '../mapping/index.ts'
 
 /**
- * What a block, or a transaction with its receipt, tells beside the fields that all chains have. Nothing of it is lost: what no field can
- * show is kept as the wire has it.
+ * Members of a block, or of a transaction with its receipt, beyond the fields that all chains have.
+ * What no field can show is stored as it is.
  */
 export interface Rest {
   kind: RestKind
-  /** Fields that few chains have, in the order of the wire, with what it says of them: never null. */
+  /** Fields of few chains, in the order of the wire; never null. */
   rare: ReadonlyMap<string, unknown>
-  /** Other members as the wire has them, but for nulls; undefined where there are none. */
+  /** All other members that are not null. */
   extra: Record<string, unknown> | undefined
 }
 
 type Wire = Readonly<Record<string, unknown>>
 export type RestKind = 'block' | 'tx'
 
-/** Members that place an object in the chain, which the store knows, or that repeat another. They were compared with what is due. */
+/**
+ * Members that place an object in the chain, which the store knows, or repeat another. They were
+ * checked before.
+ */
 const PLACED = ['blockHash', 'blockNumber', 'blockTimestamp', 'transactionIndex', 'transactionHash']
 const OWN = {
   block: ['number', 'timestamp', 'transactions', 'transactionCount'],
   tx: PLACED,
   receipt: [...PLACED, 'logs'],
 }
-/** What a receipt repeats of its transaction, by whether it has a form. Without one it tells nothing: the transaction's stands. */
+/**
+ * What a receipt repeats of its transaction, and whether a value of it is valid; else the
+ * transaction's stands.
+ */
 const REPEATED: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['from', value => isHexOf(value, 42, 42)],
   ['to', value => isHexOf(value, 42, 42)],
@@ -48,7 +54,6 @@ const rareOf = (kind: RestKind): ReadonlyMap<string, Field> =>
     ),
   )
 
-/** Fields of a kind that few chains have. */
 export const RARE: Readonly<Record<RestKind, ReadonlyMap<string, Field>>> = { block: rareOf('block'), tx: rareOf('tx') }
 
 export const restOfBlock = (block: Wire): Rest | undefined => {
@@ -57,7 +62,7 @@ export const restOfBlock = (block: Wire): Rest | undefined => {
   return ended(into)
 }
 
-/** Of what the transaction and its receipt tell differently, `extra.receipt` has the receipt's. */
+/** `extra.receipt` has members whose values differ from the transaction's. */
 export const restOfTx = (tx: Wire, receipt: Wire): Rest | undefined => {
   const into = newRest('tx')
   for (const name in tx) if (!KNOWN.tx.has(name)) keep(into, name, tx[name])

@@ -1,21 +1,19 @@
 import type { DecodedArg } from '../decode/types.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 
-/**
- * How values look in `_source`, by kind. Integers come as numbers where these are exact and as bigints beyond.
- */
+/** Values of `_source`, by kind. Integers are numbers where these are exact, else bigints. */
 
 export type Integer = number | bigint
 
 const GREATEST_LONG = 2n ** 63n - 1n
 
-/** How an integer beyond 2^53 stands in the document: as it is, or as JSON text that keeps every digit. */
+/** What stands for an integer beyond 2^53: a bigint, or JSON text that keeps every digit. */
 export type BigIntegers = (value: bigint) => unknown
 export const asJson: BigIntegers = value =>
   (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value))
 export const asBigint: BigIntegers = value => value
 
-/** A long, or null where the integer does not fit 64 bits. */
+/** Null if the integer does not fit 64 bits. */
 export const long = (value: Integer, big: BigIntegers): unknown => {
   if (typeof value === 'number') return value
   if (value > GREATEST_LONG || value < -GREATEST_LONG - 1n) return null
@@ -28,28 +26,24 @@ export const paddedHex = (value: Integer): string => `0x${value.toString(16).pad
 
 export const quantity = (value: Integer, big: BigIntegers) => ({ num: long(value, big), raw: rawHex(value) })
 
-/** Decimals of the native unit: the same 18 on every EVM chain. */
 export const COIN_DECIMALS = 18
 
-/** An integer divided by 10^decimals, as the nearest double. */
+/** The nearest double of an integer divided by 10^decimals. */
 export const scaled = (value: Integer, decimals: number): number => {
   const number = Number(value)
-  // The quotient of two numbers that doubles hold exactly is the nearest one, and takes a tenth of the time.
+  // The quotient of two exact doubles is the nearest one, and takes a tenth of the time.
   if (Number.isSafeInteger(number) && decimals < POWERS.length) return number / POWERS[decimals]!
   return Number(`${value}e-${decimals}`)
 }
 
-/** The powers of ten that a double holds exactly. */
 const POWERS = Array.from({ length: 23 }, (_, decimals) => Number(`1e${decimals}`))
 
 export const coin = (value: Integer): number => scaled(value, COIN_DECIMALS)
 
-/** `YYYY-MM-DDThh:mm:ss` in UTC of a time in seconds. */
 export const datetime = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19)
 
 export const address = checksumAddress
 
-/** An argument of an event; `decimals` are those of the emitting token. */
 export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: number | null, big: BigIntegers) => ({
   name,
   pos,
@@ -61,17 +55,16 @@ export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: nu
   },
 })
 
-/** The top-level one ends with the letter. */
 export const traceId = (transactionHash: string, traceAddress: readonly number[]): string =>
   [`${transactionHash}_t`, ...traceAddress].join('_')
 export const callId = (transactionHash: string, traceAddress: readonly number[]): string =>
   [`${transactionHash}_c`, ...traceAddress].join('_')
 export const eventId = (transactionHash: string, logIndex: number): string => `${transactionHash}_e_${logIndex}`
 
-/** JSON of documents as objects. Integers that a double does not hold become what `big` makes of them. */
+/** Reads a document's JSON. `big` converts integers that a double does not hold. */
 export const readDocument = (text: string, big: BigIntegers): unknown =>
   LONG.test(text) ? (JSON.parse as Parse)(text, exactly(big)) : JSON.parse(text)
-/** Where none may be in the text, the quick way does. */
+/** Without such a text, the plain parser, which is faster, will do. */
 const LONG = /[:,[]-?\d{16}/
 const exactly =
   (big: BigIntegers): Reviver =>

@@ -6,20 +6,18 @@ import * as show from './show.ts'
 
 export type TokenStandard = 'ERC-20' | 'ERC-721' | 'ERC-1155' | 'ERC-4626'
 
-/** A token's own description. */
 export interface TokenFacts {
   name: string | null
   symbol: string | null
   decimals: number | null
-  /** What is wrong with its answers, null where nothing is. */
   error: string | null
 }
 
-/** A token that is seen in a block and in none before. */
+/** A token that no lower block has. */
 export interface BlockToken extends TokenFacts {
   address: string
   standard: TokenStandard
-  /** Place among the block's tokens, whether or not those were seen before. */
+  /** Place among all tokens of the block. */
   place: number
 }
 
@@ -28,7 +26,7 @@ const APPROVAL = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3
 const TRANSFER_SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
 const TRANSFER_BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
 
-/** The standard whose contracts alone emit such a log. */
+/** The only standard whose contracts emit such a log. */
 const standardOfLog = (topics: readonly string[]): TokenStandard | undefined => {
   switch (topics[0]?.toLowerCase()) {
     case TRANSFER:
@@ -45,7 +43,7 @@ const STANDARDS: ReadonlySet<string> = new Set<TokenStandard>(['ERC-20', 'ERC-72
 const isTokenStandard = (standard: string | null | undefined): standard is TokenStandard =>
   typeof standard === 'string' && STANDARDS.has(standard)
 
-/** Contracts that emit as tokens do, in the order in which they first do so, by their addresses in lower case. */
+/** Contracts that emit events of tokens, by lower-case address, in the order of their first event. */
 export const emittersIn = ({ receipts }: Pick<RawBlock, 'receipts'>): Map<string, TokenStandard> => {
   const emitters = new Map<string, TokenStandard>()
   for (const { logs } of receipts)
@@ -58,7 +56,7 @@ export const emittersIn = ({ receipts }: Pick<RawBlock, 'receipts'>): Map<string
   return emitters
 }
 
-/** Tokens of a block in the order in which it shows them, by their addresses in lower case: those that it creates, then those that emit. */
+/** A block's tokens by lower-case address: first those that it creates, then those that emit. */
 export const tokensOf = (
   emitters: ReadonlyMap<string, TokenStandard>,
   contracts: readonly Pick<BlockContract, 'address' | 'code'>[],
@@ -75,7 +73,7 @@ export const tokensIn = (
   contracts: readonly Pick<BlockContract, 'address' | 'code'>[] = [],
 ): Map<string, TokenStandard> => tokensOf(emittersIn(raw), contracts)
 
-/** The address checksummed. */
+/** Expects a checksummed address. */
 export const tokenDocument = (
   block: BlockParts,
   { address, name, symbol, decimals, standard, error }: Omit<BlockToken, 'place'>,

@@ -2,18 +2,14 @@ import type { RewardTrace, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { Revert } from '../decode/errors.ts'
 import type { trace as mapping } from '../mapping/documents/trace.ts'
 
-/** The decoded revert of a failed step; it belongs to the step, and no node can forge it. */
+/** The decoded revert of a failed step. As a symbol, it cannot come from a node. */
 export const REVERT: unique symbol = Symbol('revert')
 
-/** A step, and what a contract said where it reverted. */
 export type DecodedTrace = RpcTrace & { readonly [REVERT]?: Revert }
 
 export const revertOf = (trace: object): Revert | undefined => (trace as { [REVERT]?: Revert })[REVERT]
 
-/**
- * Reads a field of a trace, as its path in the mapping names it, from the wire's object. The type of a call stands among its other members
- * there, and that nothing went wrong is told by silence.
- */
+/** Reads a field of a trace, by its path in the mapping. A missing `error` reads as null. */
 export const traceReader = (path: string): ((trace: RpcTrace) => unknown) =>
   READERS[path as WirePath] as (trace: object) => unknown
 
@@ -22,7 +18,6 @@ type WirePath = Exclude<
   'transactionHash' | 'transactionPosition' | 'blockHash' | 'blockNumber' | 'timestamp'
 >
 
-/** A trace of any type. */
 interface Wire {
   type: string
   action: Record<string, unknown>
@@ -32,7 +27,7 @@ interface Wire {
   error?: unknown
 }
 
-/** Written out, since a member that is read by name takes several times as long, and every trace is asked for each of these. */
+/** Written out: to read members by name takes several times as long, and every trace needs all of them. */
 const READERS: Record<WirePath, (trace: Wire) => unknown> = {
   type: ({ type }) => type,
   callType: ({ type, action }) => (type === 'call' ? action.callType : undefined),
@@ -59,9 +54,9 @@ const READERS: Record<WirePath, (trace: Wire) => unknown> = {
   traceAddress: ({ traceAddress }) => traceAddress,
 }
 
-/** Tells of each step of a block, which are given in the order of their execution, whether it failed or one around it did. */
+/** Makes what says of each step, in the order of execution, whether it or one around it failed. */
 export const createFailures = (): ((trace: Exclude<RpcTrace, RewardTrace>) => boolean) => {
-  /** Depth of the topmost step that failed of those around the one at hand. */
+  /** Depth of the topmost failed step around the current one. */
   let failed = Number.POSITIVE_INFINITY
   let transaction = -1
   return ({ transactionPosition, traceAddress, error }) => {

@@ -2,19 +2,17 @@ import type { RawBlock } from '../chain/wire.ts'
 import { keccakHex } from '../lib/keccak.ts'
 import { type Places, placesOf } from './logs.ts'
 
-/** A log by which a contract tells that it runs other code from then on. */
+/** A log by which a contract announces that it runs other code from now on. */
 export interface Upgrade {
-  /** Lower-case, as all addresses here. */
   address: string
-  /** Of the log in its block. */
   place: number
-  /** Whose code that is; null where the log does not tell. */
+  /** Null if the log does not name it. */
   implementation: string | null
 }
 
 const UPGRADED = keccakHex('Upgraded(address)')
 
-/** With those after which only the contract itself can tell: of diamonds, of proxies whose beacon changes, and of Safes. */
+/** With events after which only the contract can name its code: diamonds, beacon proxies and Safes. */
 const TELLING: ReadonlySet<string> = new Set(
   [
     'Upgraded(address)',
@@ -24,7 +22,6 @@ const TELLING: ReadonlySet<string> = new Set(
   ].map(keccakHex),
 )
 
-/** In the order of their places. */
 export const upgradesIn = (raw: RawBlock): readonly Upgrade[] => {
   let upgrades = known.get(raw)
   if (!upgrades) {
@@ -34,7 +31,7 @@ export const upgradesIn = (raw: RawBlock): readonly Upgrade[] => {
   return upgrades
 }
 
-/** Of blocks on their way, which are asked more than once. */
+/** Blocks in the pipeline are asked several times. */
 const known = new WeakMap<RawBlock, readonly Upgrade[]>()
 
 const findUpgrades = (raw: RawBlock): Upgrade[] => {
@@ -45,7 +42,6 @@ const findUpgrades = (raw: RawBlock): Upgrade[] => {
     for (const { address, topics } of logs) {
       index++
       const [topic] = topics
-      // Almost no log goes on from here.
       if (topic === undefined || !TELLING.has(topic.toLowerCase())) continue
       const named = topic.toLowerCase() === UPGRADED
       if (named && topics.length !== 2) continue

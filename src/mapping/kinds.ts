@@ -23,7 +23,6 @@ export type FieldKind =
   | 'decimal'
   | 'flattened'
 
-/** How Elasticsearch types one encoding of a field. */
 export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date' | 'flattened'
 
 /**
@@ -111,24 +110,24 @@ export interface Field {
   /** One sentence for the reference docs. */
   doc: string
   origin: Origin
-  /** Member of the wire object, where it differs from the field's name. */
+  /** Member of the wire object, if its name differs. */
   wire?: string
-  /** Kept beside the small columns, since it is long and seldom asked for. */
+  /** Stored behind the small fields, since it is long and seldom read. */
   bulk?: true
   /**
-   * Few chains have it: kept with others like it in one value of the record, under this number, which no other field of the kind has and
-   * which never changes. A value of another form than the field's goes into `extra`; null is not kept.
+   * Few chains have it: it is stored in one value with others, under this number, which is unique
+   * in the kind and never changes. Values of another form go into `extra`; null is not stored.
    */
   rare?: number
-  /** Kept elsewhere than among the fields of the document's record. */
+  /** Stored elsewhere than among the fields of the record. */
   apart?: true
   /** Holds ABI-encoded data: mostly 32-byte words. */
   words?: true
   /** A bloom filter that follows from the document's own logs. */
   bloom?: true
-  /** Has a column (doc values) in every segment, stored under this number, which no other field has and which never changes. */
+  /** Has a column (doc values) under this unique number, which never changes. */
   column?: number
-  /** Has postings, stored under this number, which no other field has and which never changes: conditions on it cost no scan. */
+  /** Has postings under this unique number, which never changes: conditions on it cost no scan. */
   indexed?: number
   /** Every value has so many bytes. */
   bytes?: number

@@ -12,10 +12,10 @@ export interface Property {
   [option: string]: unknown
 }
 
-/** How one encoding of a field is declared; undefined where it is not. */
+/** Undefined if the encoding is not declared. */
 export type Declare = (field: Field, encoding: Encoding) => Property | undefined
 
-/** The properties of a kind; members such as `value.hex` lie in an object of their own. */
+/** Members such as `value.hex` stand in an object of their own. */
 export const propertiesOf = (kind: Kind, declare: Declare = declared): Properties =>
   propertiesIn(MAPPING[kind].fields, declare)
 
@@ -63,7 +63,7 @@ export const declared: Declare = (field, { es, ignoreAbove, compare }) => ({
   ...(field.hidden && { index: false }),
 })
 
-/** Every path of a mapping with what it names, objects before what is in them. */
+/** Objects come before what is in them. */
 export const pathsIn = (properties: Properties, prefix = ''): [path: string, property: Property][] =>
   Object.entries(properties).flatMap(([name, property]): [string, Property][] => [
     [`${prefix}${name}`, property],

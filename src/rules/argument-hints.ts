@@ -3,8 +3,8 @@ import { ALL, type Compare, type Exact, NONE, type Node, type Operand } from '..
 import { ceil, floor, showExact } from '../query/exact.ts'
 import { and, exists, GREATEST_LONG, isIn, LEAST_LONG, nested, not, or, range } from '../query/simplify.ts'
 /**
- * What the index of arguments tells of a condition on one: its name, and where the value itself or one of its properties is compared, the hex
- * or the number that it must have. Of what lies inside tuples and arrays the index knows nothing.
+ * A condition on an argument in terms of the index: the argument's name, and the hex or number of
+ * its value. The index knows nothing of what is inside of tuples and arrays.
  */
 export const argumentHint = (kind: Kind, compare: Compare): Node => {
   const [list = '', name, ...steps] = compare.steps
@@ -33,7 +33,7 @@ interface Fields {
   type: FieldPath
 }
 
-/** Longer texts are in no index of keywords. */
+/** Longer texts are not indexed. */
 const LONGEST = 256
 
 /** `value` may stand between an argument and its properties. */
@@ -54,7 +54,7 @@ const valueHint = (property: Property, fields: Fields, compare: Compare): Node =
   if (how === 'equal') return or(operands.map(operand => EQUAL[property](fields, operand, compare)))
   const number = operands[0]?.number
   if ((property !== '' && property !== 'num') || number === undefined) return ALL
-  // A value that is not a 64-bit integer is compared separately: larger integers as numbers, all else as text.
+  // Values beyond 64-bit integers are compared separately: integers as numbers, all others as text.
   const rest = not(exists(fields.num))
   const bounds = integersFrom(how, number)
   const { num } = fields
@@ -69,7 +69,7 @@ const valueHint = (property: Property, fields: Fields, compare: Compare): Node =
   return or([within, rest])
 }
 
-/** Both sides are the nearest double of what is compared, and rounding keeps the order. */
+/** Both sides are doubles: rounding keeps the order. */
 const scaledHint = ({ scaled }: Fields, { how, operands }: Compare): Node => {
   if (how === 'equal')
     return or(
@@ -119,7 +119,7 @@ const EQUAL: Record<Property, EqualHint> = {
 
 const PLAIN_HEX = /^0x[0-9a-f]*$/
 
-/** All the ways in which an integer is shown: negative ones in two's complement of their width. */
+/** All hex forms of an integer: negative ones in two's complement of each width. */
 const integerHexes = ({ number }: Operand): string[] => {
   if (number === undefined || number.scale > 0) return []
   const { digits } = number
@@ -130,10 +130,9 @@ const integerHexes = ({ number }: Operand): string[] => {
   return hexes
 }
 
-/** What an order to an exact number means for the integers and doubles of an index. */
 export type Order = Exclude<Compare['how'], 'equal'>
 export type IntegerBounds = { least: bigint } | { most: bigint }
-/** The integers that are in such order to a number. */
+/** The integers in that order to a number. */
 export const integersFrom = (how: Order, number: Exact): IntegerBounds => {
   switch (how) {
     case 'greater':
@@ -146,7 +145,7 @@ export const integersFrom = (how: Order, number: Exact): IntegerBounds => {
       return { most: floor(number) }
   }
 }
-/** The doubles that round numbers in such order to one: the bound itself may stand for one that is within. */
+/** The doubles in that order to a number. The bound may have been rounded, and is included. */
 export const doublesFrom = (field: FieldPath, how: Order, number: Exact): Node => {
   const bound = doubleOf(number)
   if (!Number.isFinite(bound)) return exists(field)

@@ -5,8 +5,8 @@ import { cut } from '../query/json.ts'
 import { TARGET_KINDS, type TargetType } from './rule.ts'
 
 /**
- * Way into a document of a condition's name and those of the `Inspect`s around it, outermost first. The outermost may be written with
- * dots (`value.coin`); the others, such as names of arguments, stand as they are.
+ * Path into a document of a condition's name and those of the `Inspect`s around it. The outermost
+ * may be written with dots (`value.coin`).
  */
 export const stepsOf = (kind: Kind, [name = '', ...inspected]: readonly string[]): string[] => {
   const [first = '', second, ...rest] = [...name.split('.'), ...inspected]
@@ -16,7 +16,6 @@ export const stepsOf = (kind: Kind, [name = '', ...inspected]: readonly string[]
   return Object.hasOwn(MAPPING[kind].fields, inner) ? [inner, ...rest] : [first, second, ...rest]
 }
 
-/** Whether names of a condition, as for `stepsOf`, are an attribute of the kind. Where not, ` Did you mean "…"?` or nothing. */
 export const findAttribute = (
   kind: Kind,
   names: readonly string[],
@@ -45,10 +44,10 @@ const namesIn = (kind: Kind): readonly string[] => {
 /** A rule may name thousands of them. */
 const ATTRIBUTES: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [kind, namesIn(kind)]))
 
-/** Names that conditions on the kind may have, without places in lists; of arguments, only that there are some. */
+/** Names that conditions may have, without places in lists and names of arguments. */
 export const attributesOf = (kind: Kind): readonly string[] => ATTRIBUTES.get(kind)!
 
-/** What is wrong with the names of a condition, as for `stepsOf`, in one sentence or two; undefined where nothing is. */
+/** The fault in the names of a condition, in one sentence or two, if there is one. */
 export const checkAttribute = (targetType: TargetType, names: readonly string[]): string | undefined => {
   const kind = TARGET_KINDS[targetType]
   const found = findAttribute(kind, names)
@@ -56,14 +55,14 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   return `${MAPPING[kind].name} has no attribute "${cut(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
 }
 
-/** What is wrong with the name of an outermost `Inspect`: that no attribute is at it or below. */
+/** The fault in the name of an outermost `Inspect`, if there is one. */
 export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
   const kind = TARGET_KINDS[targetType]
   if (leadsToAttribute(kind, name)) return undefined
   return `${MAPPING[kind].name} has nothing named "${cut(name)}" to inspect.${didYouMean(cut(name), attributesOf(kind))}`
 }
 
-/** Whether an attribute is at the dotted name or below it. What arguments an event has is its contract's affair. */
+/** Whether the dotted name is an attribute or leads to one. Any argument may exist: contracts declare them. */
 export const leadsToAttribute = (kind: Kind, name: string): boolean => {
   const plain = withoutPlaces(name.split('.'))
   const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))

@@ -1,14 +1,14 @@
 /**
- * The ways of notifying, and what each asks for. Rules are checked by this table, the API describes it, and the
- * console draws its forms from it, so that a new way is declared here and sent by a file in `delivery/`.
+ * The channels and their parameters. By this table rules are checked, the API is described and the
+ * console draws its forms; a file in `delivery/` sends.
  */
 export interface Parameter {
-  /** What forms call it. */
+  /** In forms. */
   label: string
   hint?: string
-  /** `addresses` is a list of addresses of email; a `name` is a short text. */
+  /** `addresses` are email addresses; a `name` is a short text. */
   holds: 'url' | 'addresses' | 'text' | 'name'
-  /** Of a URL: whoever knows its path may send, so that only its origin is shown. */
+  /** A URL whose path allows to send: only its origin is shown. */
   secret?: true
 }
 
@@ -35,7 +35,7 @@ export const CHANNEL_TYPES = Object.keys(CHANNELS) as ChannelType[]
 
 type Held<P extends Parameter> = P['holds'] extends 'addresses' ? string[] : string
 
-/** A receiver of each type with its parameters, all of which it must have. */
+/** A receiver of each type has all of its parameters. */
 export type Receiver = {
   [T in ChannelType]: {
     type: T

@@ -6,7 +6,7 @@ import { TOKEN } from './extracts.ts'
 import { atMost, expected, filled, list, object, oneOf, optional, type Place, string, wrongOf } from './place.ts'
 
 export interface RuleOptions {
-  /** Why nothing may be sent to the host of a URL, to complete "the host is …"; undefined where it may. */
+  /** Completes "the host is …" if nothing may be sent there. */
   refusedHost?: (hostname: string) => string | undefined
 }
 
@@ -37,7 +37,7 @@ const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
     )
 }
 
-/** What the operator allows; of a name, whose addresses may change, what it is to be looked up for. */
+/** A range for the operator to allow. The addresses of a name may change. */
 const rangeOf = (host: string): string => {
   const address = host.replace(/^\[|\]$/g, '')
   if (isIPv4(address)) return `${address}/32`
@@ -70,7 +70,7 @@ const DOMAIN = /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}]
 const PLACEHOLDER = 'chainsieve-token'
 const UNSEEN = /^\s|\s$|\p{Cc}/u
 
-/** Elements of a list that are the same as others before them. */
+/** Reports elements that repeat another one. */
 export const distinct = (places: readonly Place[]) => {
   const seen = new Map<string, Place>()
   for (const place of places) {
@@ -91,7 +91,6 @@ interface AlertOptions extends RuleOptions {
   limits: Limits
 }
 
-/** A rule's `alerts`. */
 export const checkAlerts = (place: Place, options: AlertOptions): void => {
   const alerts = [...list(place, { of: 'alerts', min: 1, max: 10 })]
   for (const it of alerts) action(it, options)

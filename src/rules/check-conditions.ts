@@ -8,7 +8,7 @@ import { impossibleFor } from './impossible.ts'
 import { atMost, boolean, expected, filled, list, listOf, object, oneOf, type Place, string, wrongOf } from './place.ts'
 import { type Condition, OPERATORS, type Operator, type TargetType } from './rule.ts'
 
-/** A rule's `targetMap`. `target`: undefined where it is not known for a fault. */
+/** Checks a rule's `targetMap`. `target` is undefined if it is faulty. */
 export const checkConditions = (
   place: Place,
   target: TargetType | undefined,
@@ -25,7 +25,7 @@ export const checkConditions = (
   distinct(targets)
 }
 
-/** Conditions of all levels, and elements of the lists that they compare with. */
+/** Counts conditions of all levels, and the values that they compare with. */
 const countsIn = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
   const counts = { ruleConditions: 0, ruleValues: 0 }
   let level = listAt(targetMap)
@@ -41,14 +41,12 @@ const countsIn = (targetMap: unknown): { ruleConditions: number; ruleValues: num
 const listAt = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 interface Way {
-  /** Undefined where it is not known for a fault. */
+  /** Undefined if it is faulty. */
   target: TargetType | undefined
-  /** Names of the conditions around. */
   steps: readonly string[]
-  /** An `Inspect` around asks for scaled values. */
   scaled: boolean
   limits: Limits
-  /** They are stored already: what can never match is not refused. */
+  /** Stored conditions are not refused for values that never match. */
   isKept: boolean
   typesAt: TypesAt | undefined
 }
@@ -57,7 +55,6 @@ const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
 const SECOND = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
 const COMPARING = OPERATORS.filter(it => it !== 'Inspect')
 const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
-/** Those whose entities have arguments. */
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
 const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
@@ -75,7 +72,7 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   const unknown =
     target && name !== undefined && operator === 'Inspect' && level === 1 ? checkOutermost(target, name) : undefined
   if (unknown !== undefined) place.member('name').fault(unknown)
-  // Inside an unknown attribute no further fault is told.
+  // An unknown attribute hides the faults inside.
   const inside = unknown === undefined && name !== undefined
   const way: Way = inside
     ? { target, steps: [...steps, name], scaled, limits, isKept, typesAt }
@@ -96,12 +93,12 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   if (way.target === undefined || inspects) return
   const complaint = checkAttribute(way.target, way.steps)
   if (complaint !== undefined) place.member('name').fault(complaint)
-  // That of scaled values was told above.
+  // Scaled values were checked above.
   else if (operator !== undefined && !isKept && typesAt && !scaled)
     possibleAt(place.member('value'), impossibleFor(way.target, way.steps, operator, typesAt))
 }
 
-/** Refuses values that nothing ever matches, or that would be compared as text. */
+/** Refuses values that never match, or would be compared as text. */
 const possibleAt = (place: Place, impossible: ReturnType<typeof impossibleFor>) => {
   const found = (value: unknown) => (typeof value === 'string' ? impossible(value) : undefined)
   for (const it of found(place.value) ? [place] : wrongOf(place, value => found(value) === undefined)) {
@@ -124,7 +121,7 @@ const operatorAt = (place: Place, level: 1 | 2 | 3): Operator | undefined => {
 const operandAt = (place: Place, operator: Operator | undefined) => {
   const { value } = place
   if (operator === undefined) return
-  // Nothing is compared with it, but clients that fill every property send one.
+  // It has no operand, but clients that fill every property send one.
   if (operator === 'Inspect' && (value === undefined || value === null)) return
   if (!WITH_LIST.includes(operator)) {
     const instead = operator === 'Equals (ignore case)' ? 'Equals any (ignore case)' : 'Equals any'
@@ -141,13 +138,13 @@ const operandAt = (place: Place, operator: Operator | undefined) => {
   else for (const it of wrongOf(place, isString)) string(it)
 }
 
-/** Those that may be too long: a list of many short ones costs no more than a look at each. */
+/** Values that may be too long: many short ones cost only a look at each. */
 const longOperands = (place: Place, { ruleValue: most }: Limits): Iterable<Place> => {
   const isShort = (value: unknown) => typeof value === 'string' && value.length * BYTES <= most
   return Array.isArray(place.value) ? wrongOf(place, isShort) : [place]
 }
 
-/** Most of UTF-8 for one code unit. */
+/** Most bytes of a UTF-16 code unit in UTF-8. */
 const BYTES = 3
 
 const scaledAt = (place: Place, { target, steps }: Way): boolean => {

@@ -8,17 +8,16 @@ import { readAsset, readTextAsset } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
 import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
-/** ABIs that the user gave, as of now. */
 export type OwnAbis = () => readonly Pick<OwnAbi, 'events' | 'functions'>[]
 
-/** Types that the values at the steps below `args` may have, by all declarations of the names; undefined where no declaration has them. */
+/** Types of the values at the steps below `args`, in all declarations; undefined if none has them. */
 export type TypesAt = (steps: readonly string[]) => ReadonlySet<string> | undefined
 
-/** Names of events or methods of one rule that are looked up, and functions of one name: looking takes some milliseconds. */
+/** Names that are looked up for one rule, and functions of one name: a look-up takes milliseconds. */
 const MAX_NAMES = 4
 const MAX_FUNCTIONS = 500
 
-/** What is known of the arguments of the events or methods that a rule's conditions name. Nothing is read before it is asked for. */
+/** Finds the types of a rule's arguments, on demand, by the events or methods that its conditions name. */
 export const argumentTypesOf = (config: Pick<RuleConfig, 'targetType' | 'targetMap'>, own: OwnAbis): TypesAt => {
   const kind = TARGET_KINDS[config.targetType]
   let declared: (readonly AbiParam[])[] | undefined
@@ -33,7 +32,7 @@ export const argumentTypesOf = (config: Pick<RuleConfig, 'targetType' | 'targetM
   }
 }
 
-/** The events or methods that the rule is about; none where it does not say, or names too many. */
+/** None if the conditions name none, or too many. */
 const namesIn = (kind: Kind, targetMap: unknown): string[] => {
   const field = kind === 'event' ? 'event' : 'method'
   for (const condition of Array.isArray(targetMap) ? targetMap : []) {
@@ -47,7 +46,7 @@ const namesIn = (kind: Kind, targetMap: unknown): string[] => {
   return []
 }
 
-/** Undefined where there are too many. */
+/** Undefined if there are too many. */
 const declarationsOf = (kind: Kind, name: string, own: ReturnType<OwnAbis>): (readonly AbiParam[])[] | undefined => {
   const mine = own.flatMap(({ events, functions }) => (kind === 'event' ? events : functions))
   const bundled = kind === 'event' ? eventsNamed(name) : functionsNamed(name)
@@ -69,7 +68,7 @@ const functionsNamed = (name: string) => {
   return functions.named(name, MAX_FUNCTIONS)
 }
 
-/** An argument is looked for by its name, and only where none has it by its position. */
+/** By its name, or if none has that name by its position. */
 const typesIn = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
   const named = inputs.filter(({ name }) => name === first)
   const found = named.length > 0 ? named : PLACE.test(first) ? inputs.slice(Number(first), Number(first) + 1) : []

@@ -9,41 +9,38 @@ import { type Face, hexFace, valuesAt } from '../query/compare.ts'
 import { integer, showExact, simplest } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
 
-/** A block as rules look at it. */
 export interface BlockEntities extends BlockDocumentsInput {
   /** Whether the decimals of that address are not known *yet*. */
   undecided?(address: string): boolean
-  /** The same as documents, built when they are asked for. */
   documents: BlockDocuments
 }
 
-/** One entity. Most are told by the wire's own data that no rule looks for them, and never become documents. */
+/** Most entities are found by no rule, by data from the wire alone, and never become documents. */
 export interface Entity {
   kind: Kind
-  /** Another number for every entity that was ever looked at: what was read of one holds for no other. */
+  /** Unique: caches of one entity's values compare it. */
   stamp: number
   block: BlockEntities
-  /** Place among the block's entities of the kind; of an event, its log's. */
+  /** Place among the block's entities of the kind; of an event, that of its log. */
   index: number
   tx: RpcTransaction | undefined
   receipt: RpcReceipt | undefined
   log: RpcLog | undefined
-  /** What an event or a call means. */
   decoded: Decoded | undefined
 }
 
 type Decoded = Pick<DecodedLog, 'args' | 'signature'>
 
-/** Undefined where there is none, as of an event that is not known by name. */
+/** Undefined for an event without a known name. */
 export const documentOf = ({ kind, index, block: { documents } }: Entity): Document | undefined =>
   documents[kind](index)
 
 let lastStamp = 0
 
-/** All entities of the kinds, in the order of the chain: an event stands behind its log. */
+/** In the order of the chain: an event follows its log. */
 export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): boolean }): Generator<Entity, void> {
   const { raw, logs } = block
-  // All members each time: entities are many, and objects of one shape are read faster.
+  // All members each time: objects of one shape are read faster.
   const entity = (
     kind: Kind,
     index: number,
@@ -75,16 +72,15 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
 
 const LISTED_KINDS = Object.keys(LISTED) as (keyof typeof LISTED)[]
 
-/** None, one, or several. */
 export type Keys = undefined | string | readonly string[]
 
-/** What a condition asks of entities, read from the wire's own data where that is possible. */
+/** Reads what a condition compares, from data of the wire if possible. */
 export interface Source {
-  /** Exactly what `valuesAt` reads from the document. */
+  /** As `valuesAt` reads from the document. */
   faces(entity: Entity): readonly Face[]
-  /** For each of these values the keys of everything that it may be equal to. */
+  /** Keys of everything that the values may be equal to. */
   keys(entity: Entity): Keys
-  /** Whether something would stand there if the decimals were known. */
+  /** Whether there would be a value if the decimals were known. */
   needsDecimals(entity: Entity): boolean
 }
 
@@ -141,7 +137,7 @@ const OF_LOG: Readonly<Record<string, Read>> = {
   ...OF_BLOCK,
 }
 
-/** Members of the wire's objects that fields show as they are. What is not listed is read from documents. */
+/** Members of the wire that fields show as they are. Other fields are read from documents. */
 const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> = {
   block: Object.fromEntries(
     ['number', 'hash', 'miner', 'gasUsed', 'gasLimit', 'baseFeePerGas'].map(name => [
@@ -202,7 +198,7 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
   },
 }
 
-/** How a wire value is compared, and the key of all that it may be equal to. */
+/** How a wire value is compared, and its key. */
 interface Form {
   face(value: never): Face
   key(value: never): string
@@ -211,7 +207,7 @@ interface Form {
 const textFace = (text: string): Face => ({ text, number: undefined })
 const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
 const booleanFace = (value: boolean): Face => ({ text: String(value), number: integer(value ? 1n : 0n) })
-/** Only operands that are not numbers need its text, and hardly any rule has one. */
+/** Its text is rarely needed: operands are nearly always numbers. */
 const fractionFace = (digits: bigint, scale: number): Face => ({
   get text() {
     return showExact(simplest({ digits, scale }))
@@ -240,7 +236,7 @@ const truth: Form = {
 }
 const COIN_DECIMALS = 18
 
-/** By the encoding that is named, `''` being none. What is not listed is read from documents. */
+/** By encoding. Others are read from documents. */
 const FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, Form | undefined>>>>> = {
   address: { '': address, raw: checksummed },
   hex: { '': hex },
@@ -267,7 +263,7 @@ const wireSource = (read: Read, { face, key }: Form): Source => ({
   needsDecimals: () => false,
 })
 
-/** An argument itself, by its name, or where none has that name by its position. */
+/** An argument by its name, or if none has that name by its position. */
 const argument = (name: string, scaled: boolean): Source => {
   const place = placeOf(name)
   const read = <T>({ args }: Decoded, of: (arg: DecodedArg) => T): T | T[] | undefined => {

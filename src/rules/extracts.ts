@@ -7,11 +7,10 @@ import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 /** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
 export const TOKEN: RegExp = /\{([\w$.]+)\}/g
 
-/** What the rule asks to be sent and its entities never have, each in a sentence, `most` of them. It is left out of what is sent. */
+/** Names in a rule's URLs and payloads that its entities never have, each in a sentence. */
 export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
   const kind = TARGET_KINDS[targetType]
   const found: string[] = []
-  /** Whether it is there. */
   const look = (name: string, what: string): boolean => {
     if (leadsToAttribute(kind, name)) return true
     if (found.length < most)

@@ -16,7 +16,7 @@ import { and, exists, GREATEST_LONG, isIn, not, or, range } from '../query/simpl
 import { analyze, LONGEST_TOKEN } from '../query/text/analysis.ts'
 import { argumentHint, doubleOf, doublesFrom, type IntegerBounds, integersFrom } from './argument-hints.ts'
 
-/** What an index can tell of a condition: it holds wherever the condition does, and where it is `exact`, nowhere else. */
+/** A query that holds wherever the condition does, and if it is `exact`, nowhere else. */
 export interface Hint {
   readonly node: Node
   readonly exact: boolean
@@ -37,16 +37,16 @@ const exactly = (node: Node): Hint => ({ node, exact: true })
 
 export interface At {
   kind: Kind
-  /** Of the field in the mapping, without places in lists and without the encoding. */
+  /** In the mapping, without places in lists and encoding. */
   path: string
   field: Field
   fieldKind: FieldKind
   encoding: string
-  /** Whether one place in a list is meant, which no index tells. */
+  /** Whether it names one place of a list, which is not indexed. */
   oneElement: boolean
 }
 
-/** Undefined where the mapping has no values. */
+/** Undefined if the mapping has no such field. */
 export const fieldAt = (kind: Kind, steps: readonly string[]): At | undefined => {
   const [name = '', ...rest] = steps
   const { fields } = MAPPING[kind]
@@ -64,7 +64,6 @@ export const fieldAt = (kind: Kind, steps: readonly string[]): At | undefined =>
 const fieldOf = ({ kind, path }: At, encoding = ''): FieldPath =>
   lookup(kind, encoding === '' ? path : `${path}.${encoding}`)!
 
-/** Some value of several: what holds for one of them. */
 const equals = ({ how, operands }: Compare, each: (operand: Operand) => Hint): Hint => {
   if (how !== 'equal') return UNKNOWN
   const hints = operands.map(each)
@@ -73,7 +72,7 @@ const equals = ({ how, operands }: Compare, each: (operand: Operand) => Hint): H
 
 type Hinter = (at: At, compare: Compare) => Hint
 
-/** Longer texts are in no index of keywords. */
+/** Longer texts are not indexed. */
 const LONGEST = 256
 
 const address: Hinter = (at, compare) =>
@@ -84,7 +83,6 @@ const address: Hinter = (at, compare) =>
     return isChecksummed(operand.text) ? exactly(isIn(fieldOf(at, 'raw'), [operand.text])) : NEVER
   })
 
-/** Hex is shown in lower case. */
 const hex: Hinter = (at, compare) =>
   equals(compare, operand => {
     const text = operand.text.toLowerCase()
@@ -94,7 +92,7 @@ const hex: Hinter = (at, compare) =>
 
 const exactText = (field: FieldPath, { text }: Operand): Hint => {
   if (text.length > LONGEST) return UNKNOWN
-  // What is stored as UTF-8 has no half of a pair.
+  // Texts are stored as UTF-8, which has no lone surrogates.
   return text.isWellFormed() ? exactly(isIn(field, [text])) : NEVER
 }
 
@@ -104,15 +102,15 @@ const keyword: Hinter = (at, compare) =>
 const text: Hinter = (at, compare) =>
   equals(compare, operand => {
     if (!compare.ignoreCase) return exactText(fieldOf(at, 'raw'), operand)
-    // Words of the same letters are the same words; one of them may stand in longer texts, too.
+    // Equal texts have equal words, but other texts may have them, too.
     if (!/^[a-zA-Z0-9]+$/.test(operand.text) || operand.text.length > LONGEST_TOKEN) return UNKNOWN
     return { node: and(analyze(operand.text).map(word => isIn(fieldOf(at), [word]))), exact: false }
   })
 
-/** A value has many spellings with zeros in front. */
+/** A value has many spellings with leading zeros. */
 const hexNumber: Hinter = () => UNKNOWN
 
-/** Unsigned integers that are shown in several encodings. `decimals`: of what is compared, as a power of ten. */
+/** Unsigned integers in several encodings. */
 const unsigned =
   (within: (at: At, bounds: IntegerBounds) => Hint): Hinter =>
   (at, compare) => {
@@ -134,7 +132,7 @@ const unsigned =
     return bounds.least <= 0n ? exactly(exists(fieldOf(at, 'raw'))) : within(at, bounds)
   }
 
-/** `num` is null where an integer does not fit 64 bits. */
+/** `num` is null if an integer does not fit 64 bits. */
 const quantity = unsigned((at, bounds) => {
   const num = fieldOf(at, 'num')
   const raw = exists(fieldOf(at, 'raw'))
@@ -147,7 +145,7 @@ const quantity = unsigned((at, bounds) => {
     : exactly(or([range(num, { gte: bounds.least }), beyond]))
 })
 
-/** Digits that are as many for all order as the integers do: those of 256 bits. */
+/** Padded digits order as integers do, up to 256 bits. */
 const padded = unsigned((at, bounds) => {
   const field = fieldOf(at, 'padded')
   const bound = 'most' in bounds ? bounds.most : bounds.least
@@ -182,7 +180,7 @@ const seconds: Hinter = (at, compare) => {
   return exactly(range(field, 'most' in bounds ? { lte: instant } : { gte: instant }))
 }
 
-/** Compared as text, times from the year 10000 on come before all others: they begin with a plus sign. */
+/** As text, times from the year 10000 on precede all others: they begin with a plus sign. */
 const YEAR_10000 = 253_402_300_800_000
 
 const datetime: Hinter = (at, compare) => {
@@ -211,7 +209,7 @@ const datetime: Hinter = (at, compare) => {
 const SHOWN = '0000-01-01T00:00:00'
 const BEGINNING = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?$/
 
-/** The first moment that is shown so, or begins so. */
+/** The first moment whose text begins so. */
 const instantOf = (text: string): number | undefined => {
   if (!BEGINNING.test(text)) return undefined
   const whole = text + SHOWN.slice(text.length)

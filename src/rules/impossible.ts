@@ -12,15 +12,15 @@ import { OPERATOR_MEANINGS } from './lower.ts'
 import { listOf } from './place.ts'
 import { type Condition, type Operator, type RuleConfig, TARGET_KINDS, type TargetType } from './rule.ts'
 
-/** What a value must be, and a sentence on what to write instead. */
+/** What a value must be, and what to write instead. */
 export interface Impossible {
   must: string
   remedy: string
-  /** Set where numbers are compared by their size with what is no number: as texts, which nobody means. */
+  /** Numbers would be compared as texts, which nobody means. */
   asText?: true
 }
 
-/** A test of the values of one condition: why a value will not do, undefined where it may. */
+/** Makes a test of the values of one condition. */
 export const impossibleFor = (
   targetType: TargetType,
   names: readonly string[],
@@ -45,14 +45,13 @@ export const impossibleFor = (
   return value => whyNever(at, { ...node, operands: [operandOf(value)] })
 }
 
-/** More of a kind than anybody reads. */
 const MAX_WARNINGS = 20
-/** Conditions of one rule that are checked. A program writes far more of them, not a person who errs, and an account may have a million. */
+/** Conditions of one rule that are checked. Programs write far more of them. */
 const MAX_LOOKED_AT = 50
 
 /**
- * A sentence on each value that will not do, since what is refused today may have been stored by an earlier version, and on each that is
- * compared as text though numbers may be meant.
+ * Warnings of values that never match, which an earlier version may have stored, and of texts that
+ * are compared with numbers.
  */
 export const impossibleIn = (config: RuleConfig, own: OwnAbis): string[] => {
   const { targetType, targetMap } = config
@@ -73,7 +72,7 @@ export const impossibleIn = (config: RuleConfig, own: OwnAbis): string[] => {
   return found
 }
 
-/** Whether an argument of which no type is known is compared by size with what is no number. */
+/** Whether an argument of unknown type is compared by size with a text. */
 const isDoubtful = (
   targetType: TargetType,
   names: readonly string[],
@@ -100,7 +99,7 @@ const notNumber = (text: string, how: Compare['how'], must = 'a number'): Imposs
   ...(how !== 'equal' && { asText: true }),
 })
 
-/** What to write in place of a text that is no number, such as one with separators. */
+/** How to write a number instead, for example without separators. */
 const remedyFor = (text: string): string => {
   const plain = text.trim().replace(SEPARATORS, '')
   return plain !== text && isNumber(plain)
@@ -108,7 +107,6 @@ const remedyFor = (text: string): string => {
     : 'Write decimal digits without separators or units, or 0x-hex.'
 }
 
-/** Between groups of three digits. */
 const SEPARATORS = /(?<=^[+-]?\d{1,3}(?:[,_'\s]\d{3})*)[,_'\s](?=\d{3}(?!\d))/g
 
 const comparisonsIn = (
@@ -140,9 +138,8 @@ const whyNever = (at: At, compare: Compare): Impossible | undefined => {
 const HEX = /^0x[0-9a-f]*$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const WITH_ARGUMENTS = /^([A-Za-z_$][\w$]*)\(/
-/** Kinds of which the index knows too little to tell. */
+/** Kinds of number of which the index knows too little. */
 const NUMBERS: ReadonlySet<string> = new Set(['long', 'integers', 'integer256', 'decimal', 'hexNumber'])
-/** Kinds of which every value is a number. */
 const ORDERED: ReadonlySet<string> = new Set([...NUMBERS, 'quantity', 'wide', 'amount', 'double', 'seconds'])
 
 const SECONDS = 'a time in whole seconds since 1970'

@@ -6,14 +6,14 @@ import { stepsOf } from './attributes.ts'
 import { hintOf } from './hints.ts'
 import { type Condition, type Operator, type RuleConfig, TARGET_KINDS } from './rule.ts'
 
-/** All that must hold for an entity to match the rule. */
+/** All conditions of a rule. */
 export const lower = ({ targetType, targetMap }: RuleConfig): Compare[] => {
   const kind = TARGET_KINDS[targetType]
   const conditions = targetMap.flatMap(condition => flatten(kind, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }
 
-/** A method is called by a transaction itself. */
+/** A method is called by the transaction itself. */
 const TOP_LEVEL: Compare = Object.freeze({
   op: 'compare',
   kind: 'call',
@@ -24,7 +24,6 @@ const TOP_LEVEL: Compare = Object.freeze({
   scaled: false,
 })
 
-/** An `Inspect` only makes the way longer. */
 const flatten = (kind: Kind, around: readonly string[], scaled: boolean, condition: Condition): Compare[] => {
   const { name, operator, value, useScaledValue, operatorParameters } = condition
   const names = [...around, name]
@@ -54,7 +53,7 @@ export const OPERATOR_MEANINGS = {
   'Equals any (ignore case)': { how: 'equal', ignoreCase: true },
 } as const satisfies Record<Exclude<Operator, 'Inspect'>, Pick<Compare, 'how' | 'ignoreCase'>>
 
-/** The conditions as a query: what indexes can tell of each goes before it, and stands in its place where that is all of it. */
+/** A query for the conditions. A hint precedes its condition, or replaces it if it is exact. */
 export const toQuery = (kind: Kind, conditions: readonly Compare[]): Node =>
   and(
     conditions.flatMap((condition): Node[] => {

@@ -6,18 +6,17 @@ import { keyOfText } from './match-keys.ts'
 import { createTable, type Table } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
-/** Attribute of one kind that conditions ask for. What it reads of the entity at hand is read once. */
+/** What conditions on one kind read. The current entity's values are read once. */
 export interface Attribute {
   readonly name: string
   readonly steps: readonly string[]
-  /** Whether what it reads depends on the decimals of the emitting token. */
+  /** Whether it depends on the decimals of the emitting token. */
   readonly scaled: boolean
   readonly source: Source
-  /** Groups by the keys of their chosen condition on it. */
+  /** Groups by the keys of their `key` condition on it. */
   readonly table: Table<Group>
-  /** Conditions and bounds that ask for it. */
   uses: number
-  /** Stamps of the entities that these are of. */
+  /** Stamp of the entity that `faces` were read from. */
   facesOf: number
   faces: readonly Face[]
   keysOf: number
@@ -37,7 +36,7 @@ export const createAttribute = (name: string, node: Compare): Attribute => ({
   keys: undefined,
 })
 
-/** Amounts in whole tokens; of an argument they can be named like a part of it, too. */
+/** Amounts in whole tokens, which paths of arguments may name, too. */
 export const isScaled = ({ steps, scaled }: Pick<Compare, 'steps' | 'scaled'>): boolean =>
   scaled || (steps[0] === 'args' && steps.length > 2 && steps.at(-1) === 'scaled')
 
@@ -57,27 +56,25 @@ export const keysOf = (attribute: Attribute, entity: Entity): Keys => {
   return attribute.keys
 }
 
-/** One condition, however many rules have it. */
+/** One condition of any number of rules. */
 export interface Condition {
-  /** Tells it from all others. */
   readonly name: string
   readonly attribute: Attribute
   readonly node: Compare
-  /** Groups that have it. */
   uses: number
-  /** Where it is an equality: what it can be equal to. Made when it is first asked for, as the test is. */
+  /** Keys of its operands. Made on demand, as is the test. */
   keys: string | ReadonlySet<string> | undefined
   test: ((face: Face) => boolean) | undefined
 }
 
-/** Of an equality alone; scaled amounts have no keys, since without the decimals nothing would be found that waits for them. */
+/** Scaled amounts have no keys: they may wait for decimals. */
 export const hasKeys = ({ node }: Condition): boolean => node.how === 'equal' && !isScaled(node)
 
 export const keysOfCondition = ({ node }: Condition): string[] => [
   ...new Set(node.operands.map(({ text }) => keyOfText(text))),
 ]
 
-/** Whether it holds. Keys say "no" first: only what they let pass has to be read exactly. */
+/** Keys are compared first; only if they are equal, values are compared exactly. */
 export const holds = (condition: Condition, entity: Entity): boolean => {
   const { attribute } = condition
   if (hasKeys(condition)) {
@@ -103,44 +100,41 @@ export const holds = (condition: Condition, entity: Entity): boolean => {
 const allows = (wanted: string | ReadonlySet<string>, key: string): boolean =>
   typeof wanted === 'string' ? wanted === key : wanted.has(key)
 
-/** A rule among those that differ from it in one bound at most. */
 export interface Member {
   readonly rule: StoredRule
   readonly group: Group
-  /** What its bound is compared with; undefined where the group has none. */
+  /** The operand of the group's bound, if it has one. */
   readonly operand: Compare['operands'][number] | undefined
-  /** False once the rule was taken away; it goes when many have. */
+  /** False once the rule is removed; it stays in lists until many are. */
   live: boolean
-  /** Stamp of the last entity that it was found for. */
+  /** Stamp of the last entity that it matched. */
   found: number
 }
 
-/** Rules that are equal in everything but one bound. */
+/** Rules that differ in nothing but one bound. */
 export interface Group {
   readonly name: string
-  /** All have to hold. The cheapest stand first, until those of many that fail take their places. */
+  /** Cheap ones first, except that conditions of wide rules move to the front when they fail. */
   readonly conditions: Condition[]
   readonly bound: Bound | undefined
-  /** Whose keys find the group; undefined where no condition has any: it is tried for every entity then. */
+  /** The condition by whose keys the group is found; a group without one is tried for every entity. */
   key: Condition | undefined
   live: number
-  /** Without bound all that there are, else those whose operands are numbers, by number. */
+  /** With a bound, only those whose operands are numbers, by number. */
   readonly members: Ordered
-  /** Members by the text of their operands, for values that are not numbers; built when one comes. */
+  /** Members by the text of their operands, for values that are not numbers; built on demand. */
   texts: Ordered | undefined
-  /** Stamp of the last entity that it was tried for. */
   tried: number
 }
 
-/** A comparison with one operand that is another in each rule. */
+/** A comparison whose operand differs from rule to rule. */
 export interface Bound {
   readonly attribute: Attribute
   readonly how: Compare['how']
-  /** Whether the operands are numbers. */
   readonly numeric: boolean
 }
 
-/** A list that is in order up to `sorted`; what came later is put into its places before the next look. */
+/** Sorted up to `sorted`; later items are sorted in before the next look-up. */
 interface Ordered {
   items: Member[]
   sorted: number
@@ -162,7 +156,7 @@ export const dropMember = (group: Group, member: Member): void => {
   member.live = false
   group.live--
   for (const list of [group.members, group.texts]) {
-    // Each removal pays for one place, so that many in a row cost no more than one after the other.
+    // Each removal pays for one place, so that many cost no more than single ones.
     if (list === undefined || list.items.length < 2 * group.live + 8) continue
     let sorted = 0
     for (let i = 0; i < list.sorted; i++) if (list.items[i]!.live) sorted++
@@ -171,7 +165,7 @@ export const dropMember = (group: Group, member: Member): void => {
   }
 }
 
-/** A few that came later are put in one by one; many are sorted with the rest. */
+/** So many later items are inserted; more are sorted with the rest. */
 const FEW = 16
 
 const settle = (list: Ordered, order: Order): readonly Member[] => {
@@ -194,7 +188,7 @@ const settle = (list: Ordered, order: Order): readonly Member[] => {
   return items
 }
 
-/** Hands over the members whose bound holds, in no order; one may come several times. */
+/** Calls `found` for members whose bound holds, in no order, maybe more than once. */
 export const passing = (group: Group, entity: Entity, found: (member: Member) => void): void => {
   const { bound, members } = group
   if (bound === undefined) {
@@ -212,14 +206,14 @@ export const passing = (group: Group, entity: Entity, found: (member: Member) =>
   }
 }
 
-/** `order` is that of a member's operand to the value: negative where it is less. */
+/** `order` compares a member's operand with the value. */
 const within = (
   items: readonly Member[],
   how: Compare['how'],
   order: (member: Member) => number,
   found: (member: Member) => void,
 ): void => {
-  /** The first whose operand is not less than the value, or not even equal. */
+  /** Index of the first operand that is not less than the value, or greater than it. */
   const first = (orEqual: boolean): number => {
     let [low, high] = [0, items.length]
     while (low < high) {

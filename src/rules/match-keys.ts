@@ -3,10 +3,9 @@ import type { Face } from '../query/compare.ts'
 import { parseExact, simplest } from '../query/exact.ts'
 
 /**
- * Keys by which rules are found: what is equal, as numbers or as text in any letter case, has the same key. Several values may share
- * one (hex with leading zeros, an address and the integer of its digits): what a key finds is still compared exactly.
- *
- * An integer is its hex digits, a fraction `digits/scale`, any other text is itself behind a `t`.
+ * Keys by which rules are found. Values that are equal, as numbers or as text in any letter case,
+ * have the same key; different values may share one, and are then compared exactly. An integer is
+ * its hex digits, a fraction `digits/scale`, any other text is itself after a `t`.
  */
 export const keyOfText = (text: string): string => {
   const lower = text.toLowerCase()
@@ -17,10 +16,9 @@ export const keyOfText = (text: string): string => {
 }
 
 const HEX = /^0x[0-9a-f]+$/
-/** Booleans are equal to the numbers 1 and 0, too. */
 const BOOLEANS: Readonly<Record<string, string>> = { __proto__: null as never, true: '1', false: '0' }
 
-/** Of what is hex text for sure, as nodes send it. */
+/** For text that is surely hex. */
 export const keyOfHex = (hex: string): string => (hex.length > 2 ? withoutZeros(hex.toLowerCase()) : keyOfText(hex))
 
 const withoutZeros = (lower: string): string => {
@@ -38,7 +36,7 @@ export const keyOfNumber = (number: Exact): string => {
   return scale === 0 ? keyOfInteger(digits) : `${digits}/${scale}`
 }
 
-/** Keys under one of which every operand stands that the value may be equal to. */
+/** Keys of all operands that the value may be equal to. */
 export const keysOfFace = ({ text, number }: Face): string[] => {
   const key = keyOfText(text)
   const other = number === undefined ? key : keyOfNumber(number)
@@ -46,8 +44,8 @@ export const keysOfFace = ({ text, number }: Face): string[] => {
 }
 
 /**
- * How large a share of a kind's entities an equality with this operand finds, roughly, as mainnet's traffic is: rules are found by their
- * rarest equality.
+ * A rough share of a kind's entities that equal this operand, as on mainnet: rules are found by
+ * their rarest equality.
  */
 export const frequencyOf = ({ steps }: Pick<Compare, 'steps'>, operand: string): number =>
   (steps[0] === 'args' ? undefined : FREQUENCIES[steps[0]!]) ?? frequencyOfValue(operand)

@@ -22,29 +22,28 @@ import { type Choice, nameOfAttribute, type Shape, shapeOf } from './match-shape
 import { createProbed } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
-/** Receives the hits of one block. */
+/** Takes the matches of one block. */
 export interface Matching {
   readonly block: number
   found(rule: StoredRule, entity: Entity): void
-  /** For want of the decimals of that token. */
+  /** A match depends on the unknown decimals of that token. */
   undecided(token: string): void
   failed(rule: StoredRule, error: unknown): void
-  /** Rules that failed in this block already, and are not tried again in it. */
+  /** Rules that have failed in this block. */
   readonly broken: Set<Group | Attribute>
-  /** Accounts that have found more in it than they may: their rules are asked no more. */
+  /** Accounts with all matches that they may have. */
   readonly full: ReadonlySet<number>
-  /** Groups of rules of such accounts alone. */
+  /** Groups of such accounts alone. */
   readonly spent: Set<Group>
 }
 
 export type KindMatcher = ReturnType<typeof createKindMatcher>
 
-/** The rules of one kind of entity. */
 export const createKindMatcher = () => {
   const conditions = createConditions()
   const groups = new Map<string, Group>()
   const choices = createChoices()
-  /** Groups that no key finds. */
+  /** Groups without a key. */
   const loose = new Set<Group>()
   const probed = createProbed()
   let size = 0
@@ -108,7 +107,7 @@ export const createKindMatcher = () => {
         waits = true
         continue
       }
-      // What has failed will fail again: of a wide rule it is asked first from now on, and what had failed before it next.
+      // What has failed will fail again: a wide rule asks it first from now on.
       if (i >= WIDE) {
         conditions.copyWithin(1, 0, i)
         conditions[0] = condition
@@ -184,7 +183,7 @@ export const createKindMatcher = () => {
   }
 }
 
-/** The conditions and attributes of rules, each once however many rules have it. */
+/** Shares conditions and attributes among rules. */
 const createConditions = () => {
   const attributes = new Map<string, Attribute>()
   const conditions = new Map<string, Condition>()
@@ -224,13 +223,12 @@ const createConditions = () => {
   }
 }
 
-/** Chooses the groups of rules that could be in several, by their bounds. */
+/** Chooses among the groups that a rule could be in, by their bounds. */
 const createChoices = () => {
-  /** Rules that could be in a group, by its name. */
   const counts = new Map<string, number>()
   const countOf = ({ name }: Choice) => counts.get(name) ?? 0
   return {
-    /** By the bound that most rules differ in from others which are equal in the rest. */
+    /** The group that most rules could be in. */
     best: ({ choices: [first, ...others] }: Shape): Choice =>
       others.reduce((best, it) => (countOf(it) > countOf(best) ? it : best), first!),
     count({ choices }: Shape, change: 1 | -1) {
@@ -244,13 +242,13 @@ const createChoices = () => {
   }
 }
 
-/** Rules of a group ask for the same: what fails for one fails for all of them. */
+/** Rules of a group ask the same: what fails for one fails for all. */
 const blame = (group: Group, error: unknown, { block, broken, failed }: Matching) => {
   broken.add(group)
   for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) failed(rule, error)
 }
 
-/** Whether nobody has room for what it could find. */
+/** Whether only full accounts have rules in the group. */
 const isSpent = (group: Group, { full, spent }: Matching): boolean => {
   if (full.size === 0) return false
   if (spent.has(group)) return true
@@ -262,7 +260,7 @@ const isSpent = (group: Group, { full, spent }: Matching): boolean => {
 /** Conditions up to which a rule keeps the order of their cost. */
 const WIDE = 8
 
-/** The rarest equality, by what its operands are and how many groups are found by them already. */
+/** The rarest equality, by its operands and the groups that have them as keys already. */
 const chooseKey = ({ conditions }: Group): Condition | undefined => {
   let chosen: Condition | undefined
   let least = Number.POSITIVE_INFINITY
@@ -276,7 +274,7 @@ const chooseKey = ({ conditions }: Group): Condition | undefined => {
   return chosen
 }
 
-/** Whether it is only for want of the decimals, which are not known yet, that nothing stands there. */
+/** Whether only unknown decimals are missing for a value. */
 const isOpen = (attribute: Attribute, entity: Entity): boolean =>
   attribute.scaled &&
   entity.kind === 'event' &&
@@ -284,6 +282,6 @@ const isOpen = (attribute: Attribute, entity: Entity): boolean =>
   facesOf(attribute, entity).length === 0 &&
   attribute.source.needsDecimals(entity)
 
-/** What is read from the wire and asked by keys goes before what has to be read exactly; amounts in whole tokens come last. */
+/** Conditions with keys first, amounts in whole tokens last. */
 const cheapestFirst = (a: Condition, b: Condition): number => rankOf(a) - rankOf(b)
 const rankOf = (condition: Condition): number => (isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1)

@@ -2,21 +2,19 @@ import { createHash } from 'node:crypto'
 import type { Compare } from '../query/ast.ts'
 import { isScaled } from './match-group.ts'
 
-/** A rule's conditions by their names, in the order of these, and the groups that it could be in. */
+/** A rule's conditions by their sorted names, and the groups that it could be in. */
 export interface Shape {
   nodes: ReadonlyMap<string, Compare>
-  /** One or more. */
   choices: readonly Choice[]
 }
 
-/** A group, and the bound that it leaves open. */
 export interface Choice {
   /** Equal for rules that differ in nothing but the operand of the bound. */
   name: string
   bound: Compare | undefined
 }
 
-/** Bounds of one rule that are thought of: each costs a name as long as the rule. More are in hardly any. */
+/** Bounds of one rule that are considered: each costs a name as long as the rule. */
 const MAX_BOUNDS = 10
 
 export const shapeOf = (nodes: readonly Compare[]): Shape => {
@@ -27,7 +25,7 @@ export const shapeOf = (nodes: readonly Compare[]): Shape => {
   return { nodes: inOrder, choices: choices.map(bound => ({ name: nameOfGroup(inOrder, bound), bound })) }
 }
 
-/** An amount in whole tokens has no key: there an equality is a bound, too. */
+/** Amounts in whole tokens have no keys: an equality of them is a bound. */
 const isBound = (node: Compare): boolean =>
   node.operands.length === 1 && (node.how !== 'equal' || (isScaled(node) && node.operands[0]!.number !== undefined))
 
@@ -56,5 +54,5 @@ const nameOfGroup = (nodes: Shape['nodes'], bound: Compare | undefined): string 
   return name.length <= LONGEST ? name : createHash('sha256').update(name).digest('base64')
 }
 
-/** Longer names are kept as their hash, so that wide rules do not stand in memory many times over. No name looks like one. */
+/** Longer names are hashed, which saves memory for wide rules. */
 const LONGEST = 400

@@ -2,23 +2,20 @@ import type { Entity } from './entities.ts'
 import type { Attribute } from './match-group.ts'
 /** Values by keys, for look-ups that nearly always find nothing. */
 export interface Table<T extends object> {
-  /** Number of keys. */
   readonly size: number
   add(key: string, item: T): void
   remove(key: string, item: T): void
-  /** How many stand under the key. */
   count(key: string): number
   forEach(key: string, found: (item: T) => void): void
 }
 
-/** Keys from which on bits tell first that one is not there; a smaller map stays in the processor's cache. */
+/** Keys from which on a filter is asked first; a smaller map fits the processor's cache. */
 const MANY = 256
 const BITS_PER_KEY = 16
 
 export const createTable = <T extends object>(): Table<T> => {
-  /** A lone item stands there itself. */
   const items = new Map<string, T | Set<T>>()
-  /** A bit is set if a key of that hash is there, or was there since the bits were last rebuilt. */
+  /** A filter of the keys since it was last rebuilt. */
   let bits: Uint32Array | undefined
   let mask = 0
   let marked = 0
@@ -74,7 +71,7 @@ export const createTable = <T extends object>(): Table<T> => {
   }
 }
 
-/** Of a key's last characters: those of hashes and addresses are random already. */
+/** Of the last characters, which are random for hashes and addresses. */
 const hashOf = (key: string): number => {
   let hash = key.length
   for (let i = Math.max(0, key.length - LAST); i < key.length; i++) hash = Math.imul(hash, 31) + key.charCodeAt(i)
@@ -84,7 +81,7 @@ const hashOf = (key: string): number => {
 
 const LAST = 8
 
-/** The attributes that have keys. Of arguments only those are asked for that an event has. */
+/** The attributes with keys. Of arguments only those that an event has are probed. */
 export const createProbed = () => {
   const plain = new Set<Attribute>()
   const named = new Map<string, Set<Attribute>>()

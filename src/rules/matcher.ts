@@ -9,16 +9,15 @@ import { type StoredRule, TARGET_KINDS } from './rule.ts'
 export type { BlockEntities } from './entities.ts'
 
 export interface Matches {
-  /** In the order of the block's entities, then of the rules' ids. */
   found: Found[]
   /**
-   * Addresses (40 digits) of tokens whose decimals decide on further matches and are not known yet: the block is to be matched again
-   * when they are.
+   * Addresses (40 digits) of tokens whose unknown decimals decide on further matches: when they are
+   * known, the block is to be matched again.
    */
   undecided: string[]
-  /** Rules that could not be asked, by a fault of the program: others are not touched by it. */
+  /** Rules that failed by a fault of the program, which others survive. */
   failed: Failed[]
-  /** Accounts whose rules found more than they may have of one block; what is in `found` is the first of it. */
+  /** Accounts with more matches than they may have: `found` has the first of them. */
   cut: number[]
 }
 
@@ -30,7 +29,7 @@ export interface Failed {
 export interface Found {
   rule: StoredRule
   kind: Kind
-  /** Built when it is first asked for: not every match is wanted. */
+  /** Built on demand: not every match needs it. */
   readonly document: Document
 }
 
@@ -41,7 +40,10 @@ export interface MatcherOptions {
 
 export type Matcher = ReturnType<typeof createMatcher>
 
-/** Many rules, of which a block finds those that match: indexed by what they ask for, so that their number hardly matters. */
+/**
+ * Finds the rules that a block matches. They are indexed by their conditions, so that their number
+ * hardly matters.
+ */
 export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}) => {
   const members = new Map<number, Member>()
   const kinds = new Map<Kind, KindMatcher>()
@@ -60,7 +62,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
   }
 
   return {
-    /** Adds a rule, or puts it in the place of the one of its id. Kept is what can match: not what is paused or has no first block yet. */
+    /** Adds or replaces a rule. Paused rules, and those without a first block, are left out. */
     set(rule: StoredRule) {
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
@@ -75,13 +77,11 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
       starts.add(rule.startBlock)
     },
     remove,
-    /** Rules that are looked for. */
     get size(): number {
       return members.size
     },
-    /** Whether any rule looks at this block: one that none looks at costs nothing. */
+    /** Whether any rule looks at this block. */
     wants: (block: number): boolean => block >= starts.first,
-    /** Whether any rule looks at entities of this kind. */
     looksAt: (kind: Kind): boolean => kinds.has(kind),
     match(block: BlockEntities): Matches {
       const found: Found[] = []
@@ -117,7 +117,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
   }
 }
 
-/** First blocks of the rules; mostly there are few different ones. */
+/** First blocks of the rules, mostly few different ones. */
 const createStarts = () => {
   const counts = new Map<number, number>()
   let first = Number.POSITIVE_INFINITY

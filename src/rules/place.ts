@@ -3,27 +3,26 @@ import { isRecord } from '../lib/record.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 import { cut } from '../query/json.ts'
 
-/** What is wrong at one place of a rule, e.g. at `config.targetMap[0].value`: what was expected, what came, what to do. */
+/** A fault at one place of a rule, e.g. at `config.targetMap[0].value`. */
 export interface Fault {
   path: string
   message: string
 }
 
-/** A value somewhere in what is checked. Faults are gathered rather than thrown, so that all of them are told at once. */
+/** A value in what is checked. Faults are collected, so that all of them are reported. */
 export interface Place {
   readonly value: unknown
-  /** Empty for the whole. */
   readonly path: string
-  /** As sentences call it: the last step of its path. */
+  /** The last step of its path, as sentences name it. */
   readonly label: string
   fault(message: string): void
-  /** There are so many faults that no more are kept: looking for some is in vain. */
+  /** There are enough faults: to look for more is in vain. */
   full(): boolean
   member(name: string): Place
   element(index: number): Place
 }
 
-/** More faults than anybody reads; a list of a million wrong elements makes no answer of a hundred megabytes. */
+/** More faults than anybody reads: a list of a million wrong elements makes no huge response. */
 export const MAX_FAULTS = 100
 
 export const placeOf = (
@@ -47,26 +46,25 @@ export const placeOf = (
     placeOf((value as readonly unknown[])[index], faults, { path: `${path}[${index}]`, label: `${label}[${index}]` }),
 })
 
-/** A fault of a rule as one of the list that the rule is in; null: it is in none. */
+/** A fault of a rule that is an element of a list, or null if it is in none. */
 export const within = (index: number | null, { path, message }: Fault): Fault => ({
   path: index === null ? path : `[${index}]${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
   message,
 })
 
-/** A place that is not what it must be. `remedy` is a sentence of its own. */
+/** Reports a value that is wrong. `remedy` is a sentence of its own. */
 export const expected = ({ value, label, fault }: Place, what: string, remedy = ''): undefined =>
   void fault(
     `${label} must be ${what}, ${value === undefined ? 'and is missing' : `not ${shown(value)}`}.${remedy && ` ${remedy}`}`,
   )
 
-/** The value, short enough for a message. */
 export const shown = (value: unknown): string => {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'
   return typeof value === 'string' ? cut(JSON.stringify(value)) : String(value)
 }
 
-/** Whether it is an object; properties that it does not know are faults. */
+/** Whether it is an object; unknown properties are faults. */
 export const object = (
   place: Place,
   {
@@ -100,7 +98,7 @@ export const string = (place: Place, what = 'a string'): string | undefined => {
   return expected(place, what, typeof value === 'number' ? `Put it in quotes: "${value}".` : '')
 }
 
-/** Whether a text, if it is one, has no more bytes than its limit allows. */
+/** Whether a text has no more bytes than its limit allows. */
 export const atMost = ({ value, label, fault }: Place, limit: LimitName, limits: Limits): boolean => {
   if (typeof value !== 'string' || Buffer.byteLength(value) <= limits[limit]) return true
   fault(overLimit(limit, limits, label).message)
@@ -111,7 +109,6 @@ export const optional = (place: Place, check: (place: Place) => void): void => {
   if (place.value !== undefined) check(place)
 }
 
-/** A string that is not empty. */
 export const filled = (place: Place, what = 'a string that is not empty'): string | undefined => {
   const value = string(place, what)
   return value === '' ? expected(place, what) : value
@@ -152,7 +149,7 @@ export const integer = (
   return expected(place, orNull ? `${bounds}, or null` : bounds, remedy)
 }
 
-/** The elements of a list, at most `max` of them: where it has more, that is the fault. */
+/** The first `max` elements of a list; more are a fault. */
 export function* list(
   place: Place,
   { of, min = 0, max = Number.POSITIVE_INFINITY }: { of: string; min?: 0 | 1; max?: number },
@@ -176,7 +173,7 @@ export function* list(
   for (let index = 0; index < end && !place.full(); index++) yield place.element(index)
 }
 
-/** Those elements of what may be a list that are not `good`. A list of a million good ones costs no more than a look at each. */
+/** Elements that are not `good`: a list of a million good ones costs only a look at each. */
 export function* wrongOf(place: Place, good: (value: unknown) => boolean): Generator<Place, void> {
   const { value } = place
   if (!Array.isArray(value)) return

@@ -1,9 +1,8 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Receiver } from './channels.ts'
 
-/** An alerting rule as its owner wrote it (see `schema.ts` for what is checked), and as it is stored. */
 
-/** What a rule may look at, and the kind of entity that it is. */
+/** What a rule may look at. */
 export const TARGET_KINDS = {
   Event: 'event',
   Log: 'log',
@@ -33,7 +32,6 @@ export const OPERATORS = [
 ] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** A condition of any of the three levels. */
 export interface Condition {
   name: string
   operator: Operator
@@ -51,10 +49,10 @@ export type PayloadItem =
 
 export type Action = { payload?: PayloadItem[] } & Receiver
 
-/** Marks of finality that nodes tell as tags of blocks. */
+/** Tags by which nodes name final blocks. */
 export const FINALITY_TAGS = ['safe', 'finalized'] as const
 export type FinalityTag = (typeof FINALITY_TAGS)[number]
-/** What an alert waits for: blocks above its own, or that a node tells its block to be safe or finalized. */
+/** Blocks above the match, or a tag that its block must have reached. */
 export type Confirmations = number | FinalityTag
 
 export interface RuleConfig {
@@ -76,11 +74,11 @@ export interface RuleInput {
   version?: number
   description?: string | null
   enabled?: boolean
-  /** First block that the rule looks at; by default the one above all blocks that are known when the rule is created. */
+  /** First block that the rule looks at; by default the next one after it was created. */
   startBlock?: number | null
-  /** Also notifies of a match while it is pending. */
+  /** Also notifies of pending matches. */
   notifyPending?: boolean
-  /** Other properties that its owner keeps with it. */
+  /** Other properties of the owner's. */
   [further: string]: unknown
 }
 
@@ -89,34 +87,31 @@ export interface StoredRule {
   account: number
   /** Grows with every change: the rule's ETag. */
   revision: number
-  /** Grows with changes of what is matched, so that a new name makes no alert a second time. Part of every alert's id. */
+  /** Grows with each change of what is matched. Part of every alert's id, so a new name repeats no alert. */
   matching: number
   enabled: boolean
-  /** `technology/blockchain/network`, or the pattern of several; see networks.ts. */
+  /** `technology/blockchain/network`, or the pattern of several. */
   network: string
   /**
-   * First block that it looks at; null while the network's head is not known: it is fixed when the head is first followed. Of several networks
-   * each fixes its own, and this stays null.
+   * First block that it looks at; null until the network's head is known, and for several networks,
+   * each of which has its own.
    */
   startBlock: number | null
   input: RuleInput
-  /** Why it cannot be worked with, in sentences; it is paused then, and its input says nothing. */
+  /** Why it cannot be used, in sentences; it is paused then, and its input is empty. */
   unfit?: string
   /** Epoch milliseconds. */
   createdAt: number
   updatedAt: number
 }
 
-/** The networks of a rule: one by its name, or several by patterns, part by part: `ethereum/ethereum,base/mainnet`. */
 
-/** `technology/blockchain/network` of a rule, or the pattern of several. */
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
   [technology, blockchain, network].map(textOf).join('/')
-/** In one order, so that the same networks have one name. */
+/** Sorted, so that equal networks have equal names. */
 const textOf = (names: NetworkNames): string => (typeof names === 'string' ? names : [...names].sort().join(','))
-/** Whether it is the pattern of several. */
+/** Whether it is the pattern of several networks. */
 export const isWide = (network: string): boolean => /[*,]/.test(network)
-/** Whether a rule of that network, or of several by a pattern, looks at this one. */
 export const covers = (rule: string, network: string): boolean => {
   if (!isWide(rule)) return rule === network
   const [wanted, parts] = [rule.split('/'), network.split('/')]
@@ -124,7 +119,7 @@ export const covers = (rule: string, network: string): boolean => {
     parts.length === wanted.length && wanted.every((part, i) => part === '*' || part.split(',').includes(parts[i]!))
   )
 }
-/** Names in lists that no network has in their place, as `blockchain: bsae`. */
+/** Names in a pattern that no network has in that part, as `blockchain: bsae`. */
 export const unknownNames = (rule: string, networks: readonly string[]): string[] => {
   if (!isWide(rule)) return []
   const known = networks.map(network => network.split('/'))

@@ -27,18 +27,16 @@ export type CheckedRule = { rule: RuleInput; faults: [] } | { rule?: undefined; 
 
 export interface CheckOptions extends RuleOptions {
   limits?: Limits
-  /** The rule that it is to replace. An earlier version may have stored conditions that would be refused now. */
+  /** The rule that it replaces: its conditions may come from an earlier version. */
   before?: RuleInput | undefined
-  /** ABIs that tell types of arguments beside those that ship with the program. */
+  /** ABIs beside the bundled ones. */
   abis?: OwnAbis
 }
 
 /**
- * A rule as it came in a body, checked to the letter: every fault, in the order of the rule's parts. Any value at all may be handed in.
- * What is the server's is left out of the rule; what is nobody's is kept.
- *
- * Not by valibot: of an object's unknown properties it names the first alone, after a wrong discriminator it looks no further, and it takes
- * arrays for objects.
+ * Checks a rule from a body, whatever it is, and reports every fault in the order of the rule's
+ * parts. Properties of the server are dropped, unknown ones kept. Not by valibot, which reports
+ * only the first unknown property, stops at a wrong discriminator and takes arrays for objects.
  */
 export const checkRule = (
   value: unknown,
@@ -51,12 +49,11 @@ export const checkRule = (
     return { faults }
   }
   const { kept, tooDeep } = split(value)
-  // A value that is nested this deep is not a rule, and recursive code must not walk it.
+  // It is not a rule, and recursive code must not walk it.
   if (tooDeep !== undefined) {
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
-  // A value that is too large is not checked further.
   if (bytesOf(kept) > limits.rule) {
     rule.fault(overLimit('rule', limits, rule.label).message)
     return { faults }
@@ -91,7 +88,7 @@ const OWN: readonly string[] = [
   'startBlock',
   'notifyPending',
 ]
-/** What an answer adds to a rule. It may come back with it, and is not stored. */
+/** Properties that responses add. They may be sent back, and are not stored. */
 export const SERVERS: readonly string[] = [
   ...['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'failing', 'warnings'],
   'cancelledDeliveries',
@@ -104,7 +101,7 @@ const split = (value: Record<string, unknown>): { kept: Record<string, unknown>;
   return { kept: Object.fromEntries(own), tooDeep: own.find(([, inner]) => levelsExceed(inner, MAX_LEVELS))?.[0] }
 }
 
-/** Level by level, not by calling itself: the value may be deeper than the stack. */
+/** Level by level, since it may be deeper than the stack. */
 const levelsExceed = (value: unknown, most: number): boolean => {
   let level = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -114,7 +111,6 @@ const levelsExceed = (value: unknown, most: number): boolean => {
   return false
 }
 
-/** Size of the JSON that is stored. */
 const bytesOf = (rule: object): number =>
   Buffer.byteLength(JSON.stringify(rule, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
 
@@ -125,7 +121,6 @@ const confirmations = (place: Place) => {
   else expected(place, `an integer from 0 to 100000, or ${listOf(FINALITY_TAGS, 'or')}`)
 }
 
-/** As a network's name is written in the configuration and in URLs. */
 const NETWORK_PART = /^[a-z0-9][a-z0-9_.-]{0,63}$/
 
 const networkPart = (place: Place) => {
@@ -134,7 +129,6 @@ const networkPart = (place: Place) => {
   networkName(place)
 }
 
-/** Names in a list of one part. */
 const MAX_NAMES = 100
 
 const networkNames = (place: Place, names: readonly unknown[]) => {
@@ -160,7 +154,7 @@ const networkName = (place: Place) => {
   )
 }
 
-/** What its owner keeps with the rule must come back as it was. */
+/** Further properties must come back as they were. */
 const further = (place: Place) => {
   if (place.label === '__proto__') place.fault('"__proto__" cannot be kept: give the property another name.')
   const steps = inexact(place.value)
@@ -169,7 +163,7 @@ const further = (place: Place) => {
   it.fault(`${it.label} is a number that loses digits in JSON: write it as a string.`)
 }
 
-/** The way to the first number that is not kept exactly. */
+/** The path to the first number that JSON does not keep. */
 const inexact = (value: unknown): (string | number)[] | undefined => {
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value)) ? undefined : []

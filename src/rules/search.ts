@@ -7,42 +7,39 @@ import { lower, toQuery } from './lower.ts'
 import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 export interface SearchOfRule {
-  /** Blocks that are looked at, both inclusive. */
   from: number
   to: number
   order: 'asc' | 'desc'
-  /** Number of hits, or -1 for all. */
+  /** -1 for all. */
   size: number
 }
 
-/** Blocks that a simulation looks through, both included; by default all that are stored. */
+/** Blocks of a simulation, both inclusive; by default all that are stored. */
 export interface SimulationRange {
   fromBlock?: number | undefined
   toBlock?: number | undefined
   /** In place of both: so many of the newest blocks. */
   lastBlocks?: number | undefined
-  /** Parts of time by which what is found is counted, at most. */
+  /** Most buckets of the series. */
   buckets?: number | undefined
-  /** Hits to show. */
   size?: number | undefined
 }
 
 /** The result of running a rule over stored history. */
 export interface Simulation {
-  /** How often the rule would have fired. */
   total: number
-  /** Whether every block of the range is stored; where not, `holes` are those that are missing. */
+  /** Whether every block of the range is stored; `holes` are those that are not. */
   complete: boolean
   holes: { from: number; to: number }[]
   fromBlock: number
   toBlock: number
-  /** As a search shows them, the newest first. */
+  /** Newest first. */
   hits: unknown[]
-  /** How much was found by the time of blocks; null where no block of the range is stored. Absent where nobody asked. */
+  /** Matches by time; null if no block of the range is stored. Only on request. */
   series?: SimulationSeries | null
-  /** Of a rule of several networks: what each gives, but for its hits. Then holes and series are told there alone. */
+  /** For a rule of several networks, the result of each without hits; only these have holes and series. */
   networks?: Omit<SimulationOfNetwork, 'hits'>[]
-  /** What will not do what the rule's owner may expect, as with a stored rule. */
+  /** Of a stored rule, too. */
   warnings?: string[]
 }
 
@@ -52,11 +49,11 @@ export interface SimulationOfNetwork extends Simulation {
 
 export interface SimulationSeries {
   intervalMs: number
-  /** When each begins, as ISO-8601 UTC. */
+  /** ISO-8601, UTC. */
   buckets: { from: string; count: number }[]
 }
 
-/** Counts what a search of a rule finds by parts of the time of blocks, which begin at multiples of their length. */
+/** Adds a histogram of the blocks' times. */
 export const withSeries = (request: SearchRequest, { intervalMs }: Pick<Parts, 'intervalMs'>): SearchRequest => {
   const fields = Object.fromEntries(request.parts.map(({ kind }) => [kind, lookup(kind, 'timestamp')!]))
   const values = { fields, type: 'date', missing: undefined } as const
@@ -69,7 +66,6 @@ export const withSeries = (request: SearchRequest, { intervalMs }: Pick<Parts, '
   }
 }
 
-/** The first or the last stored block of a range. */
 export const edgeOf = (from: number, to: number, order: 'asc' | 'desc'): SearchRequest => ({
   parts: [{ kind: 'block', query: blocksBetween('block', from, to) }],
   sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
@@ -79,7 +75,6 @@ export const edgeOf = (from: number, to: number, order: 'asc' | 'desc'): SearchR
   trackTotal: false,
 })
 
-/** What a rule finds, as a search of what is stored. */
 export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest => {
   const kind = TARGET_KINDS[config.targetType]
   const conditions = lower(config)
@@ -93,13 +88,12 @@ export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOf
   }
 }
 
-/** Where kinds have the number of their block, other than in `blockNumber`. */
+/** Fields with the block's number, other than `blockNumber`. */
 const NUMBER_FIELDS: Partial<Record<Kind, string>> = { block: 'number', token: 'firstSeen' }
 
 const blocksBetween = (kind: Kind, from: number, to: number): Node =>
   range(lookup(kind, `${NUMBER_FIELDS[kind] ?? 'blockNumber'}.num`)!, { gte: BigInt(from), lte: BigInt(to) })
 
-/** The block that a document says it is of. */
 export const blockOfDocument = ({
   _source,
 }: {

@@ -7,8 +7,8 @@ import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf, type RuleInput, type StoredRule } from './rule.ts'
 /**
- * Opens the secrets by which webhooks of an account are signed, as Standard Webhooks writes them: `whsec_<base64 of 32 bytes>`. They sign, so they cannot be kept as hashes: the file is its
- * owner's alone.
+ * Opens the secrets that sign webhooks of an account, as Standard Webhooks writes them:
+ * `whsec_<base64 of 32 bytes>`. Signing needs the secrets themselves, not hashes.
  */
 export const openSecrets = (
   folder: string,
@@ -37,11 +37,10 @@ export const openSecrets = (
   return {
     /** The newest first, then those that a rotation has left valid: a message is signed with each. */
     current,
-    /** The newest secret, created if there is none. */
-    // Another process may make the first one at the same time: whoever comes second takes it.
+    /** The newest secret, which is created if there is none. Another process may create it first. */
     ensure: (account: number): string =>
       current(account)[0] ?? db.transaction(() => current(account)[0] ?? create(account)).immediate(),
-    /** Makes a new one; those before it are good for `overlapMs` more. */
+    /** Creates a secret; those before it stay valid for `overlapMs`. */
     rotate: (account: number, { overlapMs }: { overlapMs: number }): string =>
       db
         .transaction(() => {
@@ -54,13 +53,12 @@ export const openSecrets = (
   }
 }
 
-/** Rules in the place of others: new ones without any before, removed ones without any after. */
 interface Exchange {
   before?: readonly RuleInput[]
   after?: readonly RuleInput[]
 }
 
-/** Refuses a change that its account has no room for. What becomes no more is let through also where there is too much already. */
+/** Throws if the account has no room for a change. A change that makes less always passes. */
 export const checkRoom = (
   rules: Pick<Rules, 'sizeOf'>,
   account: number,
@@ -80,9 +78,8 @@ const sizeOf = (inputs: readonly RuleInput[]): number =>
 
 export { networkOf } from './rule.ts'
 
-/** The changes of a network's rules: those created or changed, and the ids of those that left it. */
 interface RuleChanges {
-  /** Ask with it the next time. */
+  /** For the next call. */
   seq: number
   changed: StoredRule[]
   removed: number[]
@@ -95,9 +92,8 @@ export interface NewRule {
 
 export type Rules = ReturnType<typeof openRules>
 
-/** What is read of rules. */
 const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limits) => {
-  // A rule beyond the limit was stored by another version, and would fill the memory.
+  // An oversized rule, of another version, would fill the memory.
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
@@ -132,13 +128,13 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
 
   const toRule = (row: Row): StoredRule => readRow(row, limits)
 
-  /** The network's own name, and the patterns that fit it. */
+  /** The network, and the patterns that cover it. */
   const namesFor = (network: string, known: Pick<typeof networks, 'all'>): string[] => [
     network,
     ...known.all().filter(name => isWide(name) && covers(name, network)),
   ]
 
-  /** A rule may leave a pattern for another one that fits the network, too. */
+  /** A rule may leave a pattern for another one that covers the network, too. */
   const stillCovers = (id: number, network: string): boolean => {
     const now = networkById.get(id)
     return now !== undefined && covers(now, network)
@@ -155,21 +151,23 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
 
   return {
     list: (account: number): StoredRule[] => byAccount.all(account).map(toRule),
-    /** Ids of an account's rules, or of all, ascending; of a page, those after an id. */
+    /** Ascending, of an account or of all; for pages, only ids above `after`. */
     ids: (
       account: number | undefined,
       { after, size }: { after: number; size: number } = { after: 0, size: -1 },
     ): number[] => (account === undefined ? allIds.all(after, size) : idsOf.all(account, after, size)),
-    /** What an account has: how many rules, and bytes of their JSON. */
     sizeOf: (account: number): { rules: number; bytes: number } => size.get(account)!,
-    /** Undefined also where the rule is another account's. */
+    /** Undefined if the rule is another account's. */
     get,
-    /** Whosever it is. */
+    /** Of any account. */
     find,
-    /** Costs far less than to read all of it. */
+    /** Cheaper than to read the rule. */
     revisionOf: (id: number): number | undefined => revision.get(id),
 
-    /** What happened to the rules of a network, also to those of several, after `since`; 0: all that it has. Paused rules are among them. */
+    /**
+     * Changes of a network's rules, also of those of several networks, after `since`; 0 for all
+     * rules, paused ones too.
+     */
     changes: (network: string, since: number): RuleChanges =>
       db.transaction(() => ({
         seq: lastSeq.get()!,
@@ -180,12 +178,12 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
       }))(),
 
     all: (): StoredRule[] => everything.all().map(toRule),
-    /** Networks that there are rules for, and patterns of several. */
+    /** Networks that have rules, and patterns of several. */
     networks: (): string[] => networks.all(),
   }
 }
 
-/** Opens the rules of a data folder, which several processes and threads may do at once. `native` is the path of SQLite's binding. */
+/** Several processes and threads may open the rules at once. `native` is the path of SQLite's binding. */
 export const openRules = (
   folder: string,
   {
@@ -194,7 +192,7 @@ export const openRules = (
     limits = DEFAULT_LIMITS,
   }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
 ) => {
-  // The disk may take long: whoever has to, waits for it by `synced`, and no thread stands still.
+  // The disk may be slow: commits do not wait for it, `synced` does.
   const db = connectAccounts(folder, native, { lasting: false })
   const reading = createRuleReading(db, limits)
   const { find, get } = reading
@@ -216,7 +214,7 @@ export const openRules = (
   const trail = createTrail(db, now)
   let written = 0
 
-  // A transaction inside another is a part of it.
+  // A nested transaction is a part of the outer one.
   const write = <T>(work: () => T): T => {
     const result = db.transaction(work).immediate()
     written++
@@ -250,17 +248,16 @@ export const openRules = (
   return {
     ...reading,
     /**
-     * `input` is valid. `startBlock` null: it is fixed by `fixStart` when the network's head is first known. `by`, here and below: who does it,
-     * for the audit trail; by default, whoever sits at the command line.
+     * `input` is valid. A null `startBlock` is fixed by `fixStart`. `by` names who did it in the
+     * audit trail; by default the user of the command line.
      */
     create: (account: number, input: RuleInput, startBlock: number | null, by?: Actor): StoredRule =>
       createAll(account, [{ input, startBlock }], by)[0]!,
-    /** All or none, in their order. */
     createAll,
 
     /**
-     * Puts a whole valid `input` in the place of the stored one: `changed` where the rule is no longer of `ifRevision`, so that nothing is
-     * lost that another has written meanwhile. Without `startBlock` it stays as it is.
+     * Replaces a rule by a whole valid `input`, unless it is no longer of `ifRevision`. Without
+     * `startBlock`, that stays.
      */
     update: (
       account: number,
@@ -284,7 +281,7 @@ export const openRules = (
           network: networkOf(input),
           startBlock: startBlock === undefined ? before.startBlock : startBlock,
           input,
-          // A clock that was set back makes no change older than the one before.
+          // A clock that was set back makes no change older.
           updatedAt: Math.max(now(), before.updatedAt),
         }
         if (!matchesSame(before, rule)) rule.matching++
@@ -314,29 +311,26 @@ export const openRules = (
         return 'removed'
       }),
 
-    /** Notes something else that was done with a rule, or with several. */
+    /** Records another action on rules in the audit trail. */
     note: (by: Actor, id: number | null, action: string, detail?: Readonly<Record<string, unknown>>) =>
       write(() => trail.record(by, { action, ...(id !== null && { target: String(id) }), ...(detail && { detail }) })),
 
-    /** Where the rule has no start yet. */
     fixStart: (id: number, startBlock: number) =>
       write(() => {
         if (find(id)?.startBlock === null) start.run(startBlock, nextSeq.get(), id)
       }),
 
-    /** Another number whenever anybody, in any process, has written to the accounts file. Costs a look at shared memory. */
-    // Both only grow, so no two different states have the same sum.
+    /** Differs after each write to the accounts file by any process: a sum of two numbers that only grow. */
     version: (): number => dataVersion.get()! + written,
 
-    /** Commits what `work` does at once, which is far quicker than one by one. */
+    /** One transaction for all writes of `work`, which is far faster. */
     together: write,
-    /** Resolves when all that was committed before outlives a power cut; until then it outlives only the process. */
+    /** Resolves when all earlier commits would survive a power cut. */
     synced: createSynced(syncLog(join(folder, ACCOUNTS_FILE))),
     close: () => void db.close(),
   }
 }
 
-/** The entry of the audit trail for a change of a rule. */
 const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
   ...{ action: `rule ${change}`, target: String(id) },
   detail: { name, ...(enabled === false && { enabled }) },
@@ -344,11 +338,11 @@ const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
 
 interface Row extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   enabled: number
-  /** Null where it is too large. */
+  /** Null if it is too large. */
   input: string | null
 }
 
-/** A rule that cannot be read is paused, and says why: others must not suffer from it. */
+/** A rule that cannot be read is paused, so that others do not suffer. */
 const readRow = (row: Row, limits: Limits): StoredRule => {
   if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
   try {
@@ -375,7 +369,7 @@ const toRow = (rule: Omit<StoredRule, 'id' | 'unfit'>) => ({
   input: JSON.stringify(rule.input),
 })
 
-/** Whether both find the same entities, and call each by the same alert id. */
+/** Whether both find the same entities and give their alerts the same ids. */
 const matchesSame = (a: StoredRule, b: StoredRule): boolean =>
   a.network === b.network &&
   a.startBlock === b.startBlock &&

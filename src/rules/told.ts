@@ -1,15 +1,15 @@
 import type { StoredRule } from './rule.ts'
 import type { Rules } from './store.ts'
 
-/** The parts of a rule that notifications need: without its conditions. Its `startBlock` may be an earlier one. */
+/** A rule for notifications, without its conditions. Its `startBlock` may be older. */
 export type ToldRule = (id: number) => StoredRule | undefined
 
-/** Bytes of JSON of rules that are kept. */
+/** Bytes of JSON that are cached. */
 const KEPT = 8e6
 
-/** Reads each revision of a rule once, however often it fires: it may be long. */
+/** Reads each revision of a rule once: it may be long. */
 export const createToldRules = (rules: Pick<Rules, 'find' | 'revisionOf'>, kept = KEPT): ToldRule => {
-  /** What was asked for last stands at the end. */
+  /** Least recently used first. */
   const known = new Map<number, { rule: StoredRule; bytes: number }>()
   let held = 0
 

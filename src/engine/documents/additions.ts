@@ -8,25 +8,24 @@ import type { Added } from '../index/dictionary.ts'
 import { positionOf } from '../schema.ts'
 import type { BatchContext } from './batch.ts'
 
-/** New dictionary entries. They are written with the first batch that is committed after they came up, whichever that is. */
+/** New dictionary entries, written with the next batch that is committed, whichever that is. */
 export interface Additions {
   addresses: Added
   names: Added
   signatures: { first: number; entries: Signature[] }
   codes: CodeRow[]
-  /** What contracts answered. */
   tokens: TokenRow[]
   links: LinkRow[]
 }
 
-/** Texts by their ids in the dictionary of names, null where there is none. */
+/** Texts are ids of names. */
 export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics' | 'features'> {
   id: number
   standard: number | null
   source: number | null
 }
 
-/** The same; `id` is that of its address. */
+/** `id` is that of its address. */
 export interface TokenRow {
   id: number
   decimals: number | null
@@ -36,22 +35,19 @@ export interface TokenRow {
   error: number | null
 }
 
-/** What a contract answered when it was asked for what tokens tell. */
+/** What a contract answered to the calls of tokens. */
 export interface LearntToken extends TokenFacts {
-  /** 40 lower-case hex digits. */
   address: string
-  /** Null where the answers leave that open. */
+  /** Null if the answers do not tell. */
   standard: TokenStandard | null
 }
 
-/** What a contract was found to run. */
 export interface LearntLink {
-  /** Lower-case. */
   address: string
-  /** Of its own code, as `0x` hex; null where it has none. */
+  /** `0x` hex; null without code. */
   codeHash: string | null
   delegation: Delegation | null
-  /** Up to where the chain was known when it was asked. */
+  /** Head of the chain when it was asked. */
   position: number
 }
 
@@ -60,7 +56,7 @@ export interface LinkRow extends Omit<LearntLink, 'address'> {
   id: number
 }
 
-/** Gives what came up since the last batch the form in which it is written. */
+/** Converts what was added since the last batch to rows. */
 export const createAdditions = (context: BatchContext) => {
   const nameId = (text: string | null): number | null => (text === null ? null : context.names.id(text))
 
@@ -85,7 +81,7 @@ export const createAdditions = (context: BatchContext) => {
     nameId,
     tokenRow,
     take(): Additions {
-      // Before the dictionaries are taken: they hold the texts of these.
+      // Before the dictionaries are taken, which these may add to.
       const codes = context.takeCodes().map(codeRow)
       const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
       const links = context
@@ -105,16 +101,13 @@ export const createAdditions = (context: BatchContext) => {
 
 export const digitsOf = (address: string): string => address.slice(2).toLowerCase()
 
-/** What is found in a block besides its documents. It may depend on what the blocks before it hold. */
+/** What a block holds besides documents. It may depend on lower blocks. */
 export interface Findings {
-  /** Of the block. */
   number: number
   contracts: readonly BlockContract[]
-  /** Those that no lower block has shown. */
   tokens: readonly BlockToken[]
   upgrades: readonly Upgrade[]
 }
-/** What a row of a contract holds beside its position. */
 export type ContractColumns = [
   address: number,
   creator: number,
@@ -128,9 +121,8 @@ export type ContractColumns = [
 export type ContractRow = [position: number, ...ContractColumns]
 export interface FoundRows {
   contracts: ContractRow[]
-  /** Tokens that were seen in no lower block that is stored, with what is known of them by now. */
+  /** Tokens that no lower stored block has. */
   sights: (TokenRow & { position: number })[]
-  /** Ids of addresses. */
   upgrades: { position: number; address: number; implementation: number | null }[]
 }
 export const createFindings = (

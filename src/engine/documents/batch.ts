@@ -22,7 +22,7 @@ import { createPiece, NUMBERED_KINDS, type Piece, type PieceBuilder, type PieceC
 import { type BlockRows, joinBlockRows } from './records/block.ts'
 import { joinRecordRows, type RecordRows } from './records/rows.ts'
 
-/** A run of neighbouring blocks, ready to be written in one transaction; typed arrays all through, so that it moves between threads. */
+/** Neighbouring blocks, to be written in one transaction; typed arrays, so that it moves between threads. */
 export interface Batch extends SegmentCounts, FoundRows {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
@@ -31,12 +31,12 @@ export interface Batch extends SegmentCounts, FoundRows {
   pairs: Pairs
   numbers: Numbers
   columns: BatchColumn[]
-  /** Dictionary entries that came up until this batch was finished: this one may use them, or one that is built at the same time. */
+  /** All dictionary entries that were added before this batch was finished, for it or for others. */
   added: Additions
 }
 
 export interface BatchContext extends PieceContext {
-  /** EIP-155 chain id, where it is known. */
+  /** Undefined if it is not known. */
   chainId: number | undefined
   addresses: Dictionary
   names: Dictionary
@@ -48,22 +48,20 @@ export interface BatchContext extends PieceContext {
 }
 
 export interface BatchBuilder {
-  /** The block above the last one. It is taken apart at once: nothing of it is kept. */
+  /** Takes the next block, of which it keeps nothing. */
   add(input: DecodedBlock): void
-  /** The same of blocks that were taken apart elsewhere, with what was found in each. */
+  /** Takes blocks that another thread converted, and what was found in each. */
   addPiece(piece: Piece, findings: readonly Findings[]): void
   readonly blocks: number
-  /** Documents of all kinds but events. */
   readonly documents: number
   finish(): Batch
 }
 
-/** Builds the batch of a run of neighbouring blocks, which have been checked and decoded. */
 export const createBatch = (context: BatchContext): BatchBuilder => {
   const additions = createAdditions(context)
   const findings = createFindings(context, additions)
   const pieces: Piece[] = []
-  /** What is not in `pieces` yet. */
+  /** The piece that is being built. */
   let open: PieceBuilder | undefined
   let [blocks, documents] = [0, 0]
 
@@ -103,7 +101,6 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
 }
 
-/** The buffers of a batch, to be moved to another thread instead of copied. */
 export const transferables = (batch: Batch): ArrayBuffer[] => [
   batch.header.buffer,
   ...[batch.blocks, ...Object.values(batch.records)].flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
@@ -113,9 +110,9 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
 ]
 
 export type Joined = Omit<Batch, keyof FoundRows | 'chainId' | 'added'>
-/** Joins the pieces of neighbouring blocks, in chain order, so that they are one segment. */
+/** Joins the pieces of neighbouring blocks to one segment. */
 export const joinPieces = (pieces: readonly Piece[]): Joined => {
-  /** Of each piece, by kind: documents before it. */
+  /** For each piece, by kind: the number of documents before it. */
   const before = pieces.map(() => byKind(COUNTED_KINDS, () => 0))
   const counts = byKind(COUNTED_KINDS, () => 0)
   for (const [i, piece] of pieces.entries())

@@ -17,17 +17,13 @@ import { formOfField } from '../forms/field-forms.ts'
 import type { Form } from '../forms/form.ts'
 import { rest } from '../forms/rest.ts'
 
-/** A field of a record. */
 export interface Column {
-  /** Name of the field in the mapping. */
   field: string
   form: Form
-  /** Member of the wire object. */
   wire: string
   declaration: Field | List
 }
 
-/** Neighbouring places of a block whose records share a row. */
 export const PLACES_PER_ROW = byKind(RECORD_KINDS, placesPerRow)
 
 const fieldwise: ReadonlySet<Kind> = new Set(FIELDWISE_KINDS)
@@ -47,7 +43,7 @@ const formOf = (kind: FieldwiseKind, declaration: Field | List): Form =>
 
 export type RareColumn = Column & { number: number }
 
-/** Fields that few chains have, by their names: the kind's `extra` holds them, too. */
+/** Fields of few chains by name; the kind's `extra` holds them, too. */
 export const RARE_COLUMNS: Readonly<Record<RestKind, ReadonlyMap<string, RareColumn>>> = byKind(
   ['block', 'tx'],
   kind =>
@@ -63,7 +59,7 @@ export const REST_VALUES = byKind(['block', 'tx'], kind => rest([...RARE_COLUMNS
 
 const STORED: ReadonlySet<Origin> = new Set(['wire', 'receipt', 'decoded', 'rest'])
 
-/** Fields of a record in their order: those that are small come first. */
+/** The stored fields of a kind: small ones first. */
 const recordColumns = (kind: FieldwiseKind): readonly Column[] => {
   const isStored = (declaration: Field | List) =>
     STORED.has(declaration.origin) && (isList(declaration) || !(declaration.apart || declaration.rare !== undefined))
@@ -76,9 +72,8 @@ const recordColumns = (kind: FieldwiseKind): readonly Column[] => {
 
 export const RECORD_COLUMNS: Record<FieldwiseKind, readonly Column[]> = byKind(FIELDWISE_KINDS, recordColumns)
 
-/** Which of a record's fields has this name; -1 where none has. */
+/** Index of a field; -1 if it is not stored. */
 export const columnIndex = (kind: FieldwiseKind, field: string): number =>
   RECORD_COLUMNS[kind].findIndex(column => column.field === field)
 
-/** Which of a record's fields holds those that few chains have. */
 export const REST: Readonly<Record<RestKind, number>> = byKind(['block', 'tx'], kind => columnIndex(kind, 'extra'))

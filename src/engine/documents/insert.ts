@@ -3,7 +3,6 @@ import type { ContractRow } from './additions.ts'
 import type { BlockRows } from './records/block.ts'
 import type { RecordRows } from './records/rows.ts'
 
-/** Gives one blob after the other. */
 const blobsOf = ({ lengths, bytes }: Pick<RecordRows, 'lengths' | 'bytes'>): (() => Buffer) => {
   const pool = Buffer.from(bytes.buffer)
   let [start, blob] = [0, 0]
@@ -14,7 +13,6 @@ const blobsOf = ({ lengths, bytes }: Pick<RecordRows, 'lengths' | 'bytes'>): (()
   }
 }
 
-/** Inserts rows of blocks. */
 export const blockInserter = (db: Db) => {
   const many = manyInserter(db, 'block', 6, 4)
   return {
@@ -28,7 +26,6 @@ export const blockInserter = (db: Db) => {
   }
 }
 
-/** Inserts rows of contracts, or replaces those that are there. */
 export const contractInserter = (db: Db) => {
   const many = manyInserter(db, 'contract', 9, 16, 'INSERT OR REPLACE')
   return {
@@ -40,7 +37,6 @@ export const contractInserter = (db: Db) => {
   }
 }
 
-/** Inserts rows of records. */
 export const recordInserter = (db: Db, table: string) => {
   const many = manyInserter(db, table, 2, RECORD_ROWS)
   return {
@@ -52,13 +48,9 @@ export const recordInserter = (db: Db, table: string) => {
     discard: many.discard,
   }
 }
-/** Rows of one statement. */
 const RECORD_ROWS = 16
 
-/**
- * Inserts rows by statements of many VALUES, which takes half the time of single ones. `verb` tells what becomes of a row
- * that is there.
- */
+/** Inserts rows by statements of many VALUES, which takes half the time of single ones. */
 export const manyInserter = (
   db: Db,
   table: string,
@@ -86,7 +78,7 @@ export const manyInserter = (
     flush() {
       for (let i = 0; i < count; i += columns) one.run(values.slice(i, i + columns))
       count = 0
-      // Holds on to no batch's buffers.
+      // Keeps no batch's buffers alive.
       values = new Array(size)
     },
     discard() {

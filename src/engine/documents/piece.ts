@@ -23,40 +23,36 @@ import { createTraceWriter, txInputs } from './records/trace.ts'
 import { blockReader, callReader, logReader, stepReader, txReader } from './wire-readers.ts'
 
 /**
- * What some neighbouring blocks come to, before it is joined with others into a batch. Typed arrays all through, so that it moves between
- * threads; they may be views of larger buffers. Ordinals are those within the piece.
+ * Neighbouring blocks before they are joined with others to a batch. Ordinals count from the
+ * piece's start. Typed arrays, so that it moves between threads; they may be views of larger
+ * buffers.
  */
 export interface Piece {
   events: number
   counts: Record<RecordKind, number>
   header: Pick<SegmentHeader, 'ends' | 'times' | 'partials'> & { numbers: Uint32Array }
-  /** 1: of each block what scopes want. */
+  /** 1: it holds only what scopes want. */
   scoped: number
   blocks: BlockRows
   records: Record<RecordKind, RecordRows>
   pairs: Record<CountedKind, Pairs>
   numbers: Record<NumberedKind, Numbers>
-  /** Values by the numbers of columns. */
   columns: Map<number, Float64Array<ArrayBuffer>>
 }
 
-/** Kinds whose arguments are numbers. */
 export const NUMBERED_KINDS = ['log', 'call'] as const
 type NumberedKind = (typeof NUMBERED_KINDS)[number]
 
-/** What pieces are built with; whoever has the same dictionaries can build them. */
 export interface PieceContext {
   addresses: Pick<Dictionary, 'id'>
-  /** Id of an address as the wire has it. */
   address(text: string): number
-  /** Id of the address that a topic is. */
   addressOfTopic(topic: string): number
   names: Pick<Dictionary, 'id'>
   signature(signature: Signature): Numbered
   hash(text: string): Hash62
-  /** Decimals of the token at an address (40 lower-case digits), undefined where unknown or no token. */
+  /** `address` has 40 lower-case digits. Undefined if they are unknown, or there is no token. */
   decimals(address: string): number | undefined
-  /** The bloom filter of a receipt's logs, as `0x` hex. */
+  /** `0x` hex. */
   bloom(receipt: RpcReceipt): unknown
 }
 
@@ -64,14 +60,13 @@ export type PieceBuilder = ReturnType<typeof createPiece>
 
 export const createPiece = (context: PieceContext) => {
   const records = byKind(RECORD_KINDS, createRecordRows)
-  /** Documents so far. */
   const counts = byKind(RECORD_KINDS, () => 0)
   const ends = byKind(RECORD_KINDS, (): number[] => [])
   const times: number[] = []
   const numbers: number[] = []
   let scoped = 0
   const partials: SegmentHeader['partials'] = new Map()
-  /** Dictionary ids of the topics behind the first of the log at hand, where they are addresses. */
+  /** Ids of the current log's stored topics that are addresses. */
   const topicIds: (number | undefined)[] = []
   let events = 0
 
@@ -115,11 +110,11 @@ export const createPiece = (context: PieceContext) => {
     index.trace(trace, counts.trace++)
   }
 
-  /** The block above the last one. It is taken apart at once: nothing of it is kept. */
+  /** Takes the next block, of which it keeps nothing. */
   const add = (input: DecodedDocuments) => {
     const number = Number(input.raw.block.number)
     decimals.clear()
-    // A transaction's call data is that of its first trace.
+    // A transaction and its first trace have the same call data.
     ids.packed = input.traces.length > 0 ? new Map() : undefined
     const { block, receipts } = input.raw
     index.block(block, times.length)
@@ -181,7 +176,6 @@ export const createPiece = (context: PieceContext) => {
     get blocks(): number {
       return times.length
     },
-    /** Documents of all kinds but events. */
     get documents(): number {
       return RECORD_KINDS.reduce((sum, kind) => sum + counts[kind], times.length)
     },
@@ -202,7 +196,6 @@ export const createPiece = (context: PieceContext) => {
   }
 }
 
-/** The index of a piece's documents. */
 const createPieceIndex = (context: PieceContext, { address, name }: Ids) => {
   const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
   const numbers = byKind(NUMBERED_KINDS, createNumbersBuilder)
@@ -225,13 +218,12 @@ const createPieceIndex = (context: PieceContext, { address, name }: Ids) => {
   }
 }
 
-/** Decimals of the tokens that logs and calls of a block are of. */
 const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
   const known = new Map<number, number | undefined>()
   return {
-    /** To be called before each block: tokens are looked up once for it. */
+    /** To be called before each block, for which tokens are looked up once. */
     clear: () => known.clear(),
-    /** Those it was stored with before, else as they are known now; `id` is that of the address. */
+    /** The decimals that it was stored with, or those that are known now; `id` is that of the address. */
     of({ args, decimals }: Pick<DecodedLog, 'args' | 'decimals'>, id: number, address: string): number | undefined {
       if (!args || !hasInteger(args)) return undefined
       if (decimals !== undefined) return decimals ?? undefined
@@ -245,7 +237,6 @@ const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
   }
 }
 
-/** The buffers of a piece, to be moved to another thread instead of copied. */
 export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns }: Piece): ArrayBuffer[] =>
   [
     header.times,

@@ -9,28 +9,25 @@ import { newStarts, startsIn } from './records/rows.ts'
 import { INPUT, newTraceRecord, readTrace } from './records/trace.ts'
 
 /**
- * Stored documents as the bytes of their records. Fields are read from them by `locate` or `seek` (transactions and blocks), `readTrace`,
- * `readLog` and `readCall` in `records/`, or one by one by `valueReader` (record-values.ts).
+ * Stored documents as bytes. Fields are read by `locate` or `seek` (transactions, blocks),
+ * `readTrace`, `readLog`, `readCall`, or one by one by `valueReader`.
  */
 export interface Records {
   /**
-   * The record of the document at a position, undefined where none is stored. The view is the same object each time for a kind, and
-   * holds until the next record of that kind is asked for; its bytes never change.
+   * Undefined if no document is stored at the position. The view is one object for each kind, and
+   * valid until the next call for that kind.
    */
   find(kind: RecordKind, position: number): RecordView | undefined
-  /** All records between two positions in order, read by runs of rows. Ends early where `visit` returns false. */
+  /** Visits all records between two positions, until `visit` returns false. */
   each(kind: RecordKind, from: number, to: number, visit: (position: number, view: RecordView) => unknown): void
-  /** What all documents of a block show of it. */
   block(number: number): StoredBlock | undefined
-  /** The record of a block, beside what `block` tells. */
   blockRecord(number: number): RecordView | undefined
-  /** The packed call data of the transaction at a position; null and undefined as the node told. */
+  /** The packed call data of a transaction; null or undefined as it came from the node. */
   txInput(position: number): RecordView | null | undefined
-  /** The packed call data of the trace at a position; null and undefined as the node told. */
+  /** The same of a trace. */
   traceInput(position: number): RecordView | null | undefined
 }
 
-/** A record in the row that it lies in. */
 export interface RecordView {
   bytes: Buffer
   start: number
@@ -39,13 +36,13 @@ export interface RecordView {
 
 export interface RecordsOptions {
   prepare(sql: string): Statement
-  /** Changes with the state of the store: what was read of another one is forgotten. */
+  /** A new state empties the caches. */
   version(): unknown
 }
 
-/** Blocks that are held: some 5 kB each. */
+/** Blocks that are cached, of some 5 kB each. */
 const BLOCKS = 500
-/** Rows that are read in one go. */
+/** Rows of one query. */
 const RUN = 64
 
 export const createRecords = ({ prepare, version }: RecordsOptions): Records => {
@@ -76,14 +73,13 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
   }
 
   const take = (row: Row, position: number, bytes: Buffer) => {
-    // Were it damaged, the row before would still be there under its own position.
+    // If the new row is damaged, the old one would still have its position.
     row.position = -1
     row.count = startsIn(bytes, row.kind, position, row.starts)
     row.bytes = bytes
     row.position = position
   }
 
-  /** The record at a place of the row that was read last. */
   const viewOf = (row: Row, inside: number): RecordView | undefined => {
     if (inside >= row.count) return undefined
     const { view } = row
@@ -118,7 +114,7 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
           take(row, position, bytes)
           for (let inside = 0; inside < row.size; inside++) {
             if (position + inside < from || position + inside > to) continue
-            // What is visited may ask for records itself.
+            // `visit` may read other records.
             if (row.position !== position) take(row, position, bytes)
             const view = viewOf(row, inside)
             if (view && visit(position + inside, view) === false) return
@@ -148,7 +144,6 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
   }
 }
 
-/** What transactions and steps are called with, of records that are found by their positions. */
 export const createInputs = (find: Records['find']): Pick<Records, 'txInput' | 'traceInput'> => {
   const trace = newTraceRecord()
   const txInput = (position: number): RecordView | null | undefined => {
@@ -174,10 +169,9 @@ export const createInputs = (find: Records['find']): Pick<Records, 'txInput' | '
   }
 }
 
-/** The row of a kind that was read last: neighbours lie in one. */
+/** The row that was read last: neighbours share it. */
 interface Row {
   kind: RecordKind
-  /** Places of a row. */
   size: number
   select: Statement
   selectRun: Statement

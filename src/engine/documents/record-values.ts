@@ -10,10 +10,9 @@ import { seek } from './records/fields.ts'
 import { type LogRecord, newLogRecord, readLog } from './records/log.ts'
 import { fieldsOfTrace, txOfTrace } from './records/trace.ts'
 
-/** Reads one field of the document at a position. */
 export type ValueReader = (position: number) => StoredValue
 
-/** Undefined where the field takes the whole document: lists, packed data, bloom filters and what decoding tells. */
+/** Undefined if the field needs the whole document: lists, packed data, bloom filters and decoded fields. */
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
   const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? OF_BLOCK.get(field) : undefined)
   if (create) return create(records)
@@ -53,14 +52,13 @@ const hashText = (hash: Buffer | undefined): string | undefined => hash && `0x${
 const BLOCK_HASH: Create = records => position => hashText(records.block(blockOf(position))?.hash)
 const TIME: Create = records => position => records.block(blockOf(position))?.time
 
-/** What all documents of a block tell of it. */
 const OF_BLOCK: ReadonlyMap<string, Create> = new Map([
   ['blockHash', BLOCK_HASH],
   ['blockNumber', () => blockOf],
   ['timestamp', TIME],
 ])
 
-/** The hash of the transaction whose place another reader tells. */
+/** The hash of the transaction whose place `place` reads. */
 const transactionHash =
   (place: Create): Create =>
   records => {
@@ -98,7 +96,7 @@ const TRACE_TX: Create = records => position => {
   return tx < 0 ? undefined : tx
 }
 
-/** A field of a call: its own record tells it, or else its trace, or its transaction, which may name it otherwise. */
+/** A field of a call stands in its own record, or else in its trace or its transaction. */
 const ofCall =
   (own: (call: CallRecord) => StoredValue, inTrace: Create | undefined, inTx?: Create): Create =>
   records => {
@@ -120,7 +118,7 @@ const field =
 
 const CALL_TX = ofCall(({ tx }) => tx, TRACE_TX)
 
-/** Fields that stand in no record of their kind as they are asked for. */
+/** Fields that do not stand in the records of their kind. */
 const DERIVED: Partial<Record<Kind, ReadonlyMap<string, Create>>> = {
   block: new Map([
     ['number', () => blockOf],

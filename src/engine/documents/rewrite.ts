@@ -11,7 +11,7 @@ import { rewriteLog } from './records/log.ts'
 import { newStarts, startsIn, writeRow } from './records/rows.ts'
 import { fieldsOfTrace } from './records/trace.ts'
 
-/** Puts what decoding anew changes into the records: each row that holds some of them is written again. */
+/** Writes rows again whose records change by decoding them again. */
 export const createRewriter = (db: Db) => {
   const rewriters = {
     tx: createRowRewriter(db, 'tx'),

@@ -13,18 +13,17 @@ import { newCallRecord, readCall } from './records/call.ts'
 import { newLogRecord, readLog } from './records/log.ts'
 import { newTraceRecord, readTrace } from './records/trace.ts'
 
-/** A log as its record tells it; the address is a dictionary id. */
+/** `address` is a dictionary id. */
 export interface StoredLog {
   address: number
   signature: number
-  /** Place of the transaction in the block. */
   tx: number
   decimals: number | null
   topics: string[]
   data: string
 }
 
-/** A call with what the trace or the transaction keeps of it; the address is a dictionary id. */
+/** `to` is a dictionary id. */
 export interface StoredCall {
   tx: number
   to: number
@@ -34,15 +33,14 @@ export interface StoredCall {
   traceAddress: number[]
 }
 
-/** A step with what tells why it failed; what was decoded of that are ids of the dictionary of names. */
+/** The decoded members are ids of names. */
 export interface StoredStep extends Step {
-  /** Place of the transaction in the block; -1 for a reward. */
   tx: number
   revertReason: number | undefined
   revertName: number | undefined
 }
 
-/** Reads what is decoded: logs, calls and failures. Undefined where none is stored (any more). */
+/** Reads what is decoded: logs, calls and failures. Undefined if none is stored (any more). */
 export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signature' | 'addressDigits' | 'name'>) => {
   const { records } = reader
   const log = newLogRecord()
@@ -51,7 +49,6 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
   const readMethod = valueReader('tx', 'method', records)!
   const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
 
-  /** All topics of a log, of the packed ones that its record keeps. */
   const topics = (signature: number, packed: Uint8Array): string[] => {
     const { topic } = reader.signature(signature)
     const rest = unpack(packed, reader.addressDigits)
@@ -75,7 +72,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
     return unpack(bytes.subarray(start, end), reader.addressDigits)
   }
 
-  /** Of a call inside of a transaction: what its trace tells. */
+  /** Reads a call inside of a transaction, from its trace. */
   const inTrace = (position: number) => {
     const { bytes, start } = present(records.find('trace', position), 'a call')
     readTrace(bytes, start, trace)
@@ -124,7 +121,6 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
         revertName: idAt(bytes, REVERT_NAME),
       }
     },
-    /** The emitter's id and all topics of a log. */
     topics: readTopics,
     log(position: number): StoredLog | undefined {
       const view = records.find('log', position)
@@ -151,9 +147,9 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
       const { tx, to } = call
       return { tx, to, traceAddress: [], input: inputOf(records.txInput(positionOf(block, tx))), signature, decimals }
     },
-    /** Id of the name of the function that a transaction calls; null where unknown. */
+    /** Id of the name of the function that a transaction calls. */
     method: (position: number): number | null => (readMethod(position) ?? null) as number | null,
-    /** The first log of a block, from a transaction on, that told of an upgrade; undefined where there is none. */
+    /** The first log of a block, from a transaction on, that announces an upgrade. */
     upgradeFrom(block: number, tx: number): number | undefined {
       const positions = upgrades.all(positionOf(block, 0), positionOf(block + 1, 0) - 1) as number[]
       return positions.find(position => {

@@ -6,19 +6,15 @@ import { traceReader } from '../../documents/traces.ts'
 import { isList, MAPPING, wireName } from '../../mapping/index.ts'
 import { FOLLOWS } from '../forms/bytes.ts'
 
-/** A transaction with its receipt. */
 export interface WireTransaction {
   tx: RpcTransaction
   receipt: RpcReceipt
-  /** Name of the function that it calls, undefined where unknown. */
   method: string | undefined
-  /** Why it failed, where that is known. */
   failure: Failure | undefined
-  /** The bloom filter of its logs, as `0x` hex. */
   bloom: unknown
 }
 
-/** Makes what reads a field, by its name in the mapping, from a document as it comes from the wire. */
+/** Makes what reads a field of a document as it comes from the wire. */
 export type ReaderOf<T> = (field: string) => (document: T) => unknown
 
 export const blockReader: ReaderOf<RpcBlock> = field => {
@@ -42,13 +38,13 @@ export const txReader: ReaderOf<WireTransaction> = field => {
   return declaration.origin === 'receipt' ? ({ receipt }) => receipt[wire] : ({ tx }) => tx[wire]
 }
 
-/** Rewards are of no transaction. */
+/** Rewards belong to no transaction. */
 export const stepReader: ReaderOf<RpcTrace> = field =>
   field === 'transactionPosition'
     ? trace => (trace.type === 'reward' ? undefined : trace.transactionPosition)
     : traceReader(field)
 
-/** Numbers that a log is indexed by, by their fields: those of its emitter and signature in the dictionaries, and its transaction's place. */
+/** Ids of the emitter and signature, and the place of the transaction. */
 export interface IndexedLogFields {
   address: number
   signature: number
@@ -57,7 +53,6 @@ export interface IndexedLogFields {
 
 export const logReader: ReaderOf<IndexedLogFields> = field => log => log[field as keyof IndexedLogFields]
 
-/** A call with the number of its signature in the dictionary. */
 export interface NumberedCall {
   call: BlockCall
   signature: number

@@ -2,27 +2,24 @@ import { bloomBitsOf } from '../../lib/bloom.ts'
 import { type ByteWriter, putDigits } from '../../lib/bytes.ts'
 import { checksumDigits } from '../../lib/keccak.ts'
 
-/** What is shown, or worked out, of addresses by their dictionary ids. */
+/** Writes addresses by their dictionary ids. */
 export interface Addresses {
   /** Appends the 40 digits in the letter case of EIP-55. */
   checksummed(out: ByteWriter, id: number): void
-  /** Appends them in lower case. */
   plain(out: ByteWriter, id: number): void
-  /** The same of the 20 bytes of an address that may be in no dictionary. */
+  /** Of the 20 bytes of an address that may be in no dictionary. */
   checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void
-  /** Copies the 20 bytes. */
   copy(id: number, target: Uint8Array, at: number): void
-  /** Its bits in a bloom filter, packed into one number, as an emitter and as a topic. */
+  /** Bits in a bloom filter, packed into one number, as an emitter and as a topic. */
   bloomBits(id: number): number
   topicBits(id: number): number
 }
 
 const SLOTS = 1 << 16
-/** Checksummed digits, then lower-case ones. */
 const SIZE = 80
 const DIGITS = 40
 
-/** An id has one slot, which the latest one holds. The memory is taken as slots are first used: 8 MB where all are. */
+/** A cache of one id for each slot, of 8 MB if all slots are used. */
 export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses => {
   const owners = new Uint32Array(SLOTS)
   const ascii = Buffer.alloc(SLOTS * SIZE)
@@ -31,7 +28,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses 
   const emitterBits = new Float64Array(SLOTS)
   const topicBits = new Float64Array(SLOTS)
   const word = Buffer.alloc(32)
-  /** Its bytes before the checksummed digits of each. */
+  /** The bytes, then the checksummed digits. */
   const foreign = Buffer.alloc(FOREIGN * FOREIGN_SIZE)
   const foreignView = new DataView(foreign.buffer, foreign.byteOffset, foreign.length)
   foreign.write('0'.repeat(DIGITS), 20)
@@ -72,7 +69,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses 
       out.words(view, at, at + DIGITS)
     },
     checksummedBytes(out, bytes, start) {
-      // Addresses differ in any of their bytes, but for the zeros that some begin with.
+      // Addresses differ in their last bytes.
       const slot =
         (bytes[start + 19]! | (bytes[start + 18]! << 8) | (bytes[start + 17]! << 16) | (bytes[start + 16]! << 24)) &
         (FOREIGN - 1)
@@ -99,7 +96,7 @@ const isSame = (a: Uint8Array, from: number, b: Uint8Array, start: number): bool
   return true
 }
 
-/** Slots for addresses that go by no id, such as those of withdrawals. */
+/** Slots for addresses without ids, such as those of withdrawals. */
 const FOREIGN = 1 << 12
 const FOREIGN_SIZE = 60
 const UNKNOWN = -1

@@ -12,10 +12,9 @@ import {
 } from './form.ts'
 import { CLOSE_LIST, COMMA, OPEN_LIST, piece, writeHex } from './json.ts'
 
-/** In place of a bloom filter that follows from the transaction's logs. */
+/** Stands for a bloom filter that follows from the transaction's logs. */
 export const FOLLOWS = true
 
-/** Bytes with their length; of a bloom filter, one byte may say that it is that of the transaction's logs. */
 const bytesForm = (name: 'bytes' | 'bloom'): Form => ({
   name,
   size: 'length',
@@ -46,13 +45,12 @@ export const bytes: Form = {
 }
 export const bloom: Form = bytesForm('bloom')
 
-/** As `0x` hex; null where the chain's data state that. */
+/** `0x` hex, or an explicit null. */
 export function takeBytes(bytes: Buffer): string | null {
   const length = takeLength(bytes)
   return length < 0 ? null : `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`
 }
 
-/** Appends a list of hashes, which lie one behind the other. */
 export const writeHashes = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
   out.bytes(start < end ? FIRST : NONE)
   for (let at = start; at < end; at += 32) {
@@ -65,7 +63,7 @@ const FIRST = piece('["0x')
 const NEXT = piece('","0x')
 const LAST = piece('"]')
 
-/** Items of 32 bytes, one behind the other. */
+/** Items of 32 bytes. */
 export const hashes: Form = sized('hashes', {
   write(out, value) {
     for (const hash of value as string[]) writeHexBytes(out, hash, 2)
@@ -73,7 +71,6 @@ export const hashes: Form = sized('hashes', {
   json: () => writeHashes,
 })
 
-/** Appends a list of small integers. */
 export const writeIntegers = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
   out.byte(OPEN_LIST)
   for (cursor.at = start; cursor.at < end; ) {
@@ -83,7 +80,6 @@ export const writeIntegers = (out: ByteWriter, bytes: Uint8Array, start: number,
   out.byte(CLOSE_LIST)
 }
 
-/** Small integers, as varints. */
 export const integers: Form = sized('integers', {
   write(out, value) {
     for (const integer of value as number[]) out.varint(integer)
@@ -91,7 +87,6 @@ export const integers: Form = sized('integers', {
   json: () => writeIntegers,
 })
 
-/** The small integers of a list that begins at an offset. */
 export const integersAt = (bytes: Uint8Array, offset: number): number[] => {
   cursor.at = offset
   const length = takeLength(bytes)
@@ -103,7 +98,7 @@ export const integersAt = (bytes: Uint8Array, offset: number): number[] => {
 /** Bytes up to which a loop is faster than a call into Node. */
 const SHORT = 64
 
-/** Appends the bytes of a text's hex digits from a place on; an odd number of them gets a zero before it. */
+/** Appends the bytes of hex digits; an odd number of digits gets a zero before it. */
 export const writeHexBytes = (out: ByteWriter, text: string, from: number) => {
   const size = (text.length - from + 1) >> 1
   const target = out.reserve(size)
@@ -115,7 +110,6 @@ export const writeHexBytes = (out: ByteWriter, text: string, from: number) => {
   out.advance(size)
 }
 
-/** The value of the hex digit at a place. */
 export const digitAt = (text: string, at: number): number => DIGITS[text.charCodeAt(at)]!
 
 const DIGITS = new Uint8Array(128)

@@ -7,7 +7,7 @@ import { list } from './list.ts'
 import { writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
 import { words } from './words.ts'
 
-/** The form of each kind of field. `extra` has one of its own in each kind of document: see rest.ts. */
+/** `extra` has forms of its own: see rest.ts. */
 const FORMS: Record<Exclude<FieldKind, 'flattened'>, Form> = {
   address,
   hex: bytes,

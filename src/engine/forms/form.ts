@@ -10,15 +10,14 @@ import { NULL, writeJson } from './json.ts'
 export interface Form {
   name: FormName
   size: Size
-  /** Appends what the wire says, which was checked; null where it says that there is none. */
+  /** Appends a checked value from the wire; null is an explicit null. */
   write(out: ByteWriter, value: unknown, ids: Ids): void
-  /** Makes what appends the value as JSON. */
   json(plan: FieldPlan, shown: Shown): WriteValue
-  /** Reads the value. Absent where it takes the whole document, or more than one value. */
+  /** Reads the value. Absent if it needs the whole document, or is a list. */
   take?(bytes: Buffer): StoredValue
-  /** The wire's value as columns hold it, undefined where it is none. Absent where that is an integer. */
+  /** The value for columns, undefined if there is none. Absent if values are integers. */
   number?(value: unknown, ids: Pick<Ids, 'address' | 'name'>): number | undefined
-  /** Adds the term by which the wire's value is found. Absent where fields of the form have no postings. */
+  /** Adds the value's term. Absent if fields of the form have no postings. */
   term?(value: unknown, ids: TermIds, add: AddTerm): void
 }
 
@@ -43,62 +42,54 @@ export type FormName =
   | 'list'
   | 'rest'
 
-/**
- * How the end of a value is found: a `varint`, a single `byte`, an `integer` (see integer.ts), or bytes behind their
- * `length`.
- */
+/** How the end of a value is found: see `skipValue`. */
 export type Size = 'varint' | 'byte' | 'integer' | 'length'
 
-/** Ids of what a block names, given if need be. */
+/** Numbers what a block refers to. */
 export interface Ids {
-  /** Of an address as the wire has it. */
   address(text: string): number
   addressOfDigits(digits: string): number
-  /** Of the address that a topic is. */
   addressOfTopic(topic: string): number
   name(text: string): number
-  /** Packed forms of large data, by their text, where a block has the same data twice: compressing takes time. */
+  /** Packed forms of large data, by their text: to compress the same twice takes time. */
   packed: Map<string, Uint8Array> | undefined
   /** Whether large data are compressed; default true. */
   compresses?: boolean
 }
 
-/** What values are shown with. */
 export interface Shown {
   addresses: Addresses
-  /** Appends a name of the dictionary as JSON text. */
   name(out: ByteWriter, id: number): void
-  /** Appends the bloom filter of the logs of the transaction at hand. */
+  /** Appends the bloom filter of the current transaction's logs. */
   ownBloom?(out: ByteWriter): void
 }
 
-/** How a field is shown to one request. What is not shown at all has no plan. */
+/** How a field is shown to one request. */
 export interface FieldPlan {
   shown: 'whole' | 'part'
-  /** Whether a value that is no object is shown: a null in place of one, too. */
+  /** Whether a value that is no object is shown, or an explicit null. */
   single: boolean
-  /** Members of an object that are shown: a bit for each, in their order. */
+  /** Members of an object that are shown: a bit for each. */
   members: number
-  /** What is left of a value, undefined where nothing is. */
+  /** What is left of a value; undefined if that is nothing. */
   cut(value: unknown): unknown
 }
 
-/** Appends the value that the cursor stands before; false where the filter leaves nothing of it. */
+/** Appends the value at the cursor; false if the filter leaves nothing. */
 export type WriteValue = (out: ByteWriter, bytes: Buffer) => boolean
 
 /**
- * One field of a stored document. Addresses and names are ids of their dictionaries; integers are exact, and text where
- * a node's leading zeros are shown; bytes are `0x` hex. Null is one that the chain's data state, undefined that there is none.
+ * A field of a stored document: ids of addresses and names, exact integers (text if leading zeros
+ * are shown), `0x` hex of bytes. Null is explicit, undefined means absent.
  */
 export type StoredValue = number | bigint | string | boolean | null | undefined
 
-/** Appends the null that the chain's data state. */
 export const writeNull = (out: ByteWriter, { single }: FieldPlan): boolean => {
   if (single) out.bytes(NULL)
   return single
 }
 
-/** Appends what a filter leaves of a value; false where that is nothing. */
+/** Appends what a filter leaves of a value; false if that is nothing. */
 export const writeCut = (out: ByteWriter, value: unknown, { cut }: FieldPlan): boolean => {
   const left = cut(value)
   if (left !== undefined) writeJson(out, left)
@@ -107,7 +98,7 @@ export const writeCut = (out: ByteWriter, value: unknown, { cut }: FieldPlan): b
 
 /** An integer below this is its own byte. */
 export const SMALL = 128
-/** Hex digits with their leading zeros follow, behind their number of bytes. */
+/** Hex digits with leading zeros follow, after their number of bytes. */
 export const PADDED = 254
 export const NULL_INTEGER = 255
 
@@ -133,29 +124,25 @@ export const skipValue = (bytes: Uint8Array, { size }: Pick<Form, 'size'>): void
   }
 }
 
-/** Added to the length of bytes: 0 is an explicit null, 1 the bloom filter of the transaction's logs. */
+/** Added to the length of bytes: 0 is an explicit null, 1 a bloom filter that follows from logs. */
 export const LENGTH_BASE = 2
 export const OWN_BLOOM = 1
 export const NO_BYTES = -1
 export const FOLLOWS_LOGS = -2
 
-/**
- * Length of the bytes that the cursor then stands before; -1 for an explicit null, and for a bloom filter -2 where it is
- * that of the transaction's logs.
- */
+/** Moves the cursor to the bytes and returns their length, `NO_BYTES` or `FOLLOWS_LOGS`. */
 export const takeLength = (bytes: Uint8Array): number => {
   const stated = takeVarint(bytes)
   return stated >= LENGTH_BASE ? stated - LENGTH_BASE : stated === OWN_BLOOM ? FOLLOWS_LOGS : NO_BYTES
 }
 
 interface Sized {
-  /** Appends what is not null. */
   write(out: ByteWriter, value: unknown, ids: Ids): void
-  /** Makes what appends the bytes between two places as JSON; it gives false where the filter leaves nothing. */
+  /** False if the filter leaves nothing. */
   json(shown: Shown, plan: FieldPlan): (out: ByteWriter, bytes: Buffer, start: number, end: number) => unknown
 }
 
-/** A form whose values are bytes behind their length, which is known when they are written. */
+/** A form of bytes after their length. */
 export const sized = (name: FormName, { write, json }: Sized): Form => ({
   name,
   size: 'length',
@@ -176,7 +163,7 @@ export const sized = (name: FormName, { write, json }: Sized): Form => ({
   },
 })
 
-/** Puts the length of what was written since `start` into the byte before it, and makes room where one byte is not enough. */
+/** Puts the length into the byte before `start`, and makes room if it takes more bytes. */
 const endLength = (out: ByteWriter, start: number) => {
   const length = out.length - start
   const stated = length + LENGTH_BASE
@@ -197,9 +184,8 @@ const varintSize = (value: number): number => {
   return size
 }
 
-/** Where the next value of a record is read. One for all readers, since none of them waits: two results then need no object. */
+/** Where the next value is read. One for all readers, none of which waits: so results need no object. */
 export const cursor = { at: 0 }
-/** Reads the varint at the cursor and moves behind it. */
 export const takeVarint = (bytes: Uint8Array): number => {
   const first = bytes[cursor.at++]!
   if (first < 0x80) return first
@@ -208,7 +194,7 @@ export const takeVarint = (bytes: Uint8Array): number => {
   for (;;) {
     const byte = bytes[cursor.at++]!
     value += (byte & 0x7f) * unit
-    // Beyond the end there is no byte, which ends the loop, too.
+    // Beyond the end, the byte is undefined and ends the loop, too.
     if (!(byte >= 0x80)) return value
     unit *= 0x80
   }

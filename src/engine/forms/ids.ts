@@ -3,14 +3,13 @@ import { isTrue } from '../../lib/hex.ts'
 import type { Addresses } from './addresses.ts'
 import { cursor, type Form, type Ids, type Shown, takeVarint, writeNull } from './form.ts'
 import { FALSE, HEX, NULL, QUOTE, TRUE } from './json.ts'
-/** Appends an address of the dictionary as JSON. */
 export const writeAddress = (out: ByteWriter, id: number, addresses: Addresses) => {
   out.bytes(HEX)
   addresses.checksummed(out, id)
   out.byte(QUOTE)
 }
 
-/** Ids in a dictionary; 0 is an explicit null. */
+/** Ids of a dictionary; 0 is an explicit null. */
 const idForm = (
   name: 'address' | 'name',
   idOf: (ids: Pick<Ids, 'address' | 'name'>, text: string) => number,

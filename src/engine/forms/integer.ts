@@ -3,12 +3,12 @@ import { digitAt, writeHexBytes } from './bytes.ts'
 import { cursor, type Form, NULL_INTEGER, PADDED, SMALL, writeNull } from './form.ts'
 import { writeHex } from './json.ts'
 
-/** Appends an integer as JSON from its big-endian bytes; `members` are those that are shown of an object. */
+/** Appends an integer as JSON from its big-endian bytes; `members` are those of an object that are shown. */
 export type WriteInteger = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => void
 
 /**
- * An unsigned integer: a small one is a byte, any other its big-endian bytes behind their number. With `keepsZeros`, an
- * even number of digits keeps its leading zeros as they are.
+ * An unsigned integer: a small one is a byte, any other its big-endian bytes after their number.
+ * With `keepsZeros`, an even number of digits keeps its leading zeros.
  */
 export const integer = (show: WriteInteger, keepsZeros = false): Form => ({
   name: keepsZeros ? 'digits' : 'uint',
@@ -39,7 +39,6 @@ const write = (out: ByteWriter, value: unknown, keepsZeros: boolean) => {
   const text = integerHex(value)
   let first = 2
   while (first < text.length && text.charCodeAt(first) === ZERO) first++
-  // An even number of digits with leading zeros are bytes, and are shown with all of them.
   if (keepsZeros && first > 2 && text.length > 3 && text.length % 2 === 0) {
     out.byte(PADDED)
     out.byte((text.length - 2) >> 1)
@@ -60,7 +59,7 @@ const ZERO = 48
 export const integerHex = (value: unknown): string =>
   typeof value === 'number' ? `0x${value.toString(16)}` : (value as string)
 
-/** An integer; its digits as `0x` hex where they are shown with leading zeros; null where the chain's data state that. */
+/** A number, `0x` hex with leading zeros if these are shown, or an explicit null. */
 export const takeInteger = (bytes: Buffer): number | bigint | string | null => {
   const head = bytes[cursor.at++]!
   if (head < SMALL) return head

@@ -1,12 +1,10 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 
-/** JSON that stands between values. */
 export const piece = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
 
 export const NULL = piece('null')
 export const TRUE = piece('true')
 export const FALSE = piece('false')
-/** What hex text begins with. */
 export const HEX = piece('"0x')
 
 const codes = [...Buffer.from('",{}[]0')]
@@ -20,17 +18,15 @@ export const [QUOTE, COMMA, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST, ZERO] = codes as
   number,
 ]
 
-/** A value as JSON text, by the runtime. */
 export const writeJson = (out: ByteWriter, value: unknown) => out.text(JSON.stringify(value))
 
-/** `"0x…"` of bytes. */
 export const writeHex = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
   out.bytes(HEX)
   out.digits(bytes, start, end)
   out.byte(QUOTE)
 }
 
-/** A member of an object: its key, with the comma before it, and what appends its value; false where it has none. */
+/** `key` begins with a comma. `write` returns false if the member is absent. */
 export interface Member {
   key: Uint8Array
   write(out: ByteWriter): boolean
@@ -38,7 +34,7 @@ export interface Member {
 
 export const keyOf = (name: string): Uint8Array => piece(`,${JSON.stringify(name)}:`)
 
-/** Appends members; `start` is where the first of the object begins. */
+/** `start` is where the first member of the object begins. */
 export const writeMembers = (out: ByteWriter, members: readonly Member[], start: number) => {
   for (let i = 0; i < members.length; i++) {
     const { key, write } = members[i]!

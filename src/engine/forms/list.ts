@@ -11,7 +11,7 @@ import { writeHexNumber } from './numbers.ts'
 export const list = ({ members }: List): Form => {
   const fields = Object.entries(members).map(([name, member]) => ({ name, member, key: keyOf(name) }))
   return sized('list', {
-    /** A member that an item does not carry is an empty list. */
+    /** An absent member is an empty list. */
     write(out, value) {
       const items = value as Record<string, unknown>[]
       const rlp = items.map(item =>
@@ -23,7 +23,7 @@ export const list = ({ members }: List): Form => {
       const write = listWriter(fields, addresses)
       if (plan.cut(SAMPLE) === SAMPLE) return write
       return (out, bytes, start) => {
-        // What a filter cuts into goes through objects.
+        // A filtered list goes through objects.
         whole.truncate(0)
         write(whole, bytes, start)
         return writeCut(out, JSON.parse(whole.latin1()), plan)
@@ -39,7 +39,7 @@ interface Member {
 }
 
 const whole = createByteWriter(1 << 10)
-/** A filter that looks into a list at all takes this item out. */
+/** A filter that looks into a list removes this item. */
 const SAMPLE = [{}]
 
 const rlpOf = (member: Field, value: unknown): Rlp => {
@@ -54,7 +54,7 @@ const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_$
 
 const evenDigits = (digits: string): string => (digits.length % 2 ? `0${digits}` : digits)
 
-/** Writes lists of objects from the RLP that they are kept in: of each item its members, each a list that is empty where it has none. */
+/** Writes lists of objects from their RLP. */
 const listWriter = (fields: readonly Member[], addresses: Addresses) => {
   const value = (out: ByteWriter, rlp: Uint8Array, kind: FieldKind, at: number) => {
     enter(rlp, at)
@@ -105,7 +105,7 @@ const listWriter = (fields: readonly Member[], addresses: Addresses) => {
   }
 }
 
-/** Where the content of the item that was entered last begins and ends. */
+/** The content of the item that was entered last. */
 const item = { start: 0, end: 0 }
 
 const enter = (rlp: Uint8Array, at: number) => {

@@ -2,7 +2,6 @@ import { COIN_DECIMALS, scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './json.ts'
 
-/** Integers as documents show them (see documents/show.ts), from their big-endian bytes without leading zeros; zero has none, or one. */
 
 const NUM = piece(',"num":')
 const COIN = piece(',"coin":')
@@ -10,9 +9,8 @@ const PADDED = piece(',"padded":"0x')
 const RAW = piece(',"raw":"0x')
 const DIGITS = Buffer.from('0123456789abcdef')
 
-/** All members. */
 export const EVERY = -1
-/** Of each shape, the members that are shown, by bits in their order. */
+/** The bits of each shape's members. */
 const QUANTITY = { num: 1, raw: 2 } as const
 const WIDE = { padded: 1, raw: 2 } as const
 const AMOUNT = { num: 1, coin: 2, padded: 4, raw: 8 } as const
@@ -32,7 +30,7 @@ export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, 
   out.byte(CLOSE)
 }
 
-/** The same of an integer that a double holds. */
+/** Of an integer that a double holds. */
 export const writeSmallQuantity = (out: ByteWriter, value: number, members: number) => {
   out.byte(OPEN)
   if (members & QUANTITY.num) {
@@ -86,7 +84,6 @@ export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to
   out.byte(CLOSE)
 }
 
-/** The digits of an integer as text of 64, and the quotation mark behind them. */
 const writePadded = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
   out.fill(ZERO, Math.max(0, 64 - 2 * (to - from)))
   out.digits(bytes, from, to)
@@ -106,7 +103,6 @@ export const writeDigits = (out: ByteWriter, bytes: Uint8Array, start: number, t
   out.digits(bytes, from, to)
 }
 
-/** The same of an integer that a double holds. */
 const writeSmallDigits = (out: ByteWriter, value: number) => {
   let size = 1
   for (let above = 16; value >= above; above *= 16) size++
@@ -120,14 +116,13 @@ const writeSmallDigits = (out: ByteWriter, value: number) => {
   out.advance(size)
 }
 
-/** `"0x…"` */
 export const writeHexNumber = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
   out.bytes(HEX)
   writeDigits(out, bytes, from, to)
   out.byte(QUOTE)
 }
 
-/** Null where it does not fit 64 bits with a sign. */
+/** Null if it does not fit 64 bits with a sign. */
 export const writeLong = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
   if (fitsLong(bytes, from, to)) writeDecimal(out, bytes, from, to)
   else out.bytes(NULL)
@@ -136,11 +131,10 @@ export const writeLong = (out: ByteWriter, bytes: Uint8Array, from: number, to: 
 export const fitsLong = (bytes: Uint8Array, from: number, to: number): boolean =>
   to - from < 8 || (to - from === 8 && bytes[from]! < 0x80)
 
-/** Bytes of an integer that a double holds whatever they are; and of one that takes so few divisions that these are worth while. */
+/** Bytes that always fit a double; bytes for which divisions are faster than bigints. */
 const SAFE = 6
 const SHORT = 12
 
-/** The decimal digits of an integer. */
 export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
   if (to - from <= SAFE) return out.decimal(smallOf(bytes, from, to))
   if (to - from > SHORT) return out.ascii(String(integerOf(bytes, from, to)))
@@ -150,13 +144,13 @@ export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, t
   out.decimal(parts.low, 9)
 }
 
-/** An integer divided by 10^decimals, as the nearest double. */
+/** The nearest double of an integer divided by 10^decimals. */
 export const scaledOf = (bytes: Uint8Array, from: number, to: number, decimals: number): number => {
   if (to - from <= SAFE) return scaled(smallOf(bytes, from, to), decimals)
   if (to - from > SHORT) return scaled(integerOf(bytes, from, to), decimals)
   divide(bytes, from, to)
   const { high, middle, low } = parts
-  // Amounts are often whole billions, and then one division rounds as reading all digits does.
+  // For whole billions, frequent among amounts, one division rounds as reading all digits does.
   if (low === 0 && decimals >= 9 && high < MAX_BILLIONS) return scaled(high * BILLION + middle, decimals - 9)
   const digits = `${high > 0 ? `${high}${padded(middle)}` : middle}${padded(low)}`
   return Number(`${digits}e-${decimals}`)

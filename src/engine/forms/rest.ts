@@ -1,26 +1,25 @@
 import type { Rest } from '../../documents/rest.ts'
 import { cursor, type Form, sized, skipValue, takeLength, takeVarint, writeCut } from './form.ts'
 
-/** A field that few chains have. */
 export interface RareField {
   field: string
   number: number
   form: Form
 }
 
-/** Behind fields that few chains have, each of which begins with its number. */
+/** Follows the fields of few chains, each of which begins with its number. */
 const END_OF_RARE = 0
 
 /**
- * The value of a record that holds fields which few chains have, each behind its number, and then, behind a zero, the JSON
- * of members that no field names. Those members are what it is shown as.
+ * Fields of few chains, each after its number, then a zero and the JSON of all other members. It is
+ * shown as these members.
  */
 export const rest = (rare: readonly RareField[]) => {
   const byName = new Map(rare.map(one => [one.field, one]))
   /** Numbers have holes. */
   const byNumber = new Map(rare.map(one => [one.number, one]))
 
-  /** Puts the cursor before the field of a number; false where it is not there. */
+  /** Puts the cursor before the field of a number; false if it is absent. */
   const find = (number: number, bytes: Uint8Array, end: number): boolean => {
     while (cursor.at < end) {
       const found = takeVarint(bytes)
@@ -52,7 +51,7 @@ export const rest = (rare: readonly RareField[]) => {
 
   return {
     form,
-    /** Goes from the rest's value to the field of a number; false where it is not there. */
+    /** Goes from the value's start to the field of a number; false if it is absent. */
     seek: (number: number, bytes: Uint8Array): boolean => find(number, bytes, takeLength(bytes) + cursor.at),
   }
 }

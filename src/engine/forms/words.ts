@@ -1,4 +1,5 @@
-// As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
+// By default import: with an older Node, a missing name would end the program before it asks for a
+// newer one.
 import zlib from 'node:zlib'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
@@ -25,7 +26,6 @@ const COMPARABLE = 127
 /** Below this packed size the compressor costs more than it saves. */
 const WORTH_COMPRESSING = 512
 
-/** Finds the dictionary id of an address of 40 lower-case digits; undefined where it has none. */
 type AddressId = (digits: string) => number | undefined
 
 /**
@@ -68,7 +68,7 @@ export const pack = (out: ByteWriter, data: string, addressId: AddressId, compre
   return true
 }
 
-/** Appends the packed form of one topic; returns the dictionary id if it is an address. `addressId` takes the whole topic. */
+/** Returns the dictionary id if the topic is an address; `addressId` takes the whole topic. */
 export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: string) => number): number | undefined => {
   if (topic.startsWith(ADDRESS_PREFIX) && (topic.charCodeAt(26) !== ZERO || topic.charCodeAt(27) !== ZERO)) {
     const id = addressId(topic)
@@ -80,10 +80,9 @@ export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: str
   return undefined
 }
 
-/** More than the own bytes of a frame. */
 const FRAME_BYTES = 64
 
-/** `0x` hex data of a packed form, which may be damaged; `address` gives the 40 hex digits of a dictionary id. */
+/** Reads packed data, which may be damaged, as `0x` hex; `address` gives the 40 digits of an id. */
 export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
   let at = 0
   if (packed[0] === ZSTD) at = packed.length
@@ -97,7 +96,7 @@ export const unpack = (packed: Uint8Array, address: (id: number) => string): str
 const text = createByteWriter()
 
 const ZEROS = '0'.repeat(64)
-/** Zero bytes before an address in its word. An address that begins with zeros itself is packed as any other word. */
+/** Zero bytes before an address. One that begins with zeros itself is packed as any other word. */
 const ADDRESS_PADDING = 12
 const ADDRESS_PREFIX = `0x${ZEROS.slice(0, 2 * ADDRESS_PADDING)}`
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
@@ -126,7 +125,7 @@ const packWord = (out: ByteWriter, bytes: Uint8Array, at: number, leading: numbe
 }
 
 const compress = (out: ByteWriter, start: number, data: Buffer) => {
-  // With the size of its input, the compressor takes no more memory than that needs, which is most of its time.
+  // With the size of its input, the compressor takes little memory, which is most of its time.
   const frame = zlib.zstdCompressSync(data, { pledgedSrcSize: data.length, chunkSize: data.length + FRAME_BYTES })
   if (frame.length + 1 >= out.length - start) return
   out.truncate(start)
@@ -134,7 +133,7 @@ const compress = (out: ByteWriter, start: number, data: Buffer) => {
   out.bytes(frame)
 }
 
-/** Far more than any transaction or step of one has: a damaged frame may say that it holds much more. */
+/** Far more than any transaction has: a damaged frame may state a huge size. */
 const MAX_DECOMPRESSED = 2 ** 28
 
 const decompressed = (frame: Uint8Array): Buffer => {
@@ -145,7 +144,6 @@ const decompressed = (frame: Uint8Array): Buffer => {
   }
 }
 
-/** Appends packed data as hex digits. */
 const writeWordDigits = (
   out: ByteWriter,
   packed: Uint8Array,
@@ -181,7 +179,6 @@ const writeWordDigits = (
   }
 }
 
-/** Where the packed word that begins here ends. */
 export const endOfWord = (packed: Uint8Array, at: number): number => {
   const control = packed[at]!
   if (control <= 32) return at + 1 + control
@@ -192,7 +189,7 @@ export const endOfWord = (packed: Uint8Array, at: number): number => {
   return control === REST ? cursor.at + value : cursor.at
 }
 
-/** The 32 bytes of a packed word that is no rest. */
+/** Of any packed word but a rest. */
 export const expandWord = (
   packed: Uint8Array,
   at: number,
@@ -212,10 +209,9 @@ export const expandWord = (
   for (let i = 0; i < size; i++) target[first + i] = packed[at + 1 + i]!
 }
 
-/** Characters of data below which they may as well be packed again. */
+/** Characters of data from which on packed forms are cached. */
 const LARGE = 1000
 
-/** Appends data in their packed form. */
 export const packData = (out: ByteWriter, data: string, ids: Ids) => {
   if (data.length <= 2) return
   const known = data.length > LARGE ? ids.packed : undefined
@@ -226,7 +222,6 @@ export const packData = (out: ByteWriter, data: string, ids: Ids) => {
   known?.set(data, Buffer.from(out.view(start)))
 }
 
-/** Appends packed data as JSON. */
 export const writeWords = (out: ByteWriter, packed: Uint8Array, start: number, end: number, addresses: Addresses) => {
   out.bytes(HEX)
   writeWordDigits(out, packed, start, end, addresses)

@@ -4,16 +4,14 @@ import { type ColumnData, decodeColumn } from './column-codec.ts'
 import { nameOf } from './columns-structure.ts'
 import { createSegmentCache } from './segment-cache.ts'
 
-/** Least and greatest value that a segment has in a column. */
 export interface ColumnBounds {
   least: number
   greatest: number
 }
 
-/** Columns as they are read, decoded, and kept for the next query. */
 export type ColumnCache = ReturnType<typeof createColumnCache>
 
-/** `capacity`: bytes of decoded columns that are kept. */
+/** `capacity`: bytes of decoded columns. */
 export const createColumnCache = (db: Db, capacity: () => number) => {
   const selectBounds = db.prepare('SELECT least, greatest FROM col WHERE segment = ? AND field = ?')
   const selectData = db.prepare('SELECT data FROM col WHERE segment = ? AND field = ?').pluck()
@@ -34,7 +32,6 @@ export const createColumnCache = (db: Db, capacity: () => number) => {
     /** Undefined where no document of the segment has the field. */
     bounds: bounds.get,
     data: data.get,
-    /** Forgets all segments but these. */
     keep(segments: readonly Segment[]): void {
       bounds.keep(segments)
       data.keep(segments)

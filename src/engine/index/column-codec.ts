@@ -30,14 +30,13 @@ export type StoredValues = Uint8Array | Uint16Array | Uint32Array | Float64Array
 type Width = 0 | 1 | 2 | 4 | 8
 
 export interface EncodedColumn {
-  /** Least and greatest of the values that are not missing. */
   least: number
   greatest: number
   data: Uint8Array<ArrayBuffer>
 }
 
 export interface EncodeOptions {
-  /** Whether it may be compressed: for segments that stay. */
+  /** Whether segments that stay as they are hold it: then it may be compressed. */
   full: boolean
 }
 
@@ -46,9 +45,7 @@ export const MISSING = -1
 const HEAD = 24
 const ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array } as const
 
-/** Values below which looking for a dictionary costs more than it saves. */
 const FEW = 1024
-/** More would need more bytes for a place than most values take themselves. */
 const MAX_ENTRIES = 2 ** 16
 
 const widthFor = (range: number): Width =>
@@ -76,7 +73,7 @@ export const encodeColumn = (values: Float64Array, { full }: EncodeOptions): Enc
   return { least, greatest, data: sealed(bytes, full) }
 }
 
-/** The distinct values in ascending order, and the place of each value among them, where that takes less than the values themselves. */
+/** Distinct values, ascending, and the place of each value among them; undefined if that saves nothing. */
 const dictionaryOf = (values: Float64Array, width: Width): Pick<Parts, 'values' | 'dictionary'> | undefined => {
   const most = Math.min(MAX_ENTRIES, Math.floor((values.length * (width - 1)) / 8))
   const found = distinct(values, most)
@@ -90,10 +87,9 @@ const dictionaryOf = (values: Float64Array, width: Width): Pick<Parts, 'values' 
   return { dictionary, values: Float64Array.from(indices, index => places[index]!) }
 }
 
-/** By open addressing: a Map of doubles takes several times as long. Undefined where there are more than `most`. */
+/** By open addressing: a Map of doubles takes several times as long. */
 const distinct = (values: Float64Array, most: number) => {
   const mask = 2 ** Math.ceil(Math.log2(2 * (most + 2))) - 1
-  /** Indices of entries, from 1 on. */
   const slots = new Uint32Array(mask + 1)
   const entries = new Float64Array(most)
   const indices = new Uint32Array(values.length)
@@ -168,7 +164,7 @@ const sealed = (plain: Uint8Array<ArrayBuffer>, full: boolean): Uint8Array<Array
 
 const checksumOf = (bytes: Uint8Array): number => zlib.crc32(bytes.subarray(HEAD), zlib.crc32(bytes.subarray(0, 20)))
 
-/** `what` names the column in the error that says that it is damaged. */
+/** An error names the column by `what`. */
 export const decodeColumn = (blob: Uint8Array, what: string): ColumnData => {
   const stored = new DataView(blob.buffer, blob.byteOffset, blob.byteLength)
   if (blob.length < HEAD || checksumOf(blob) !== stored.getUint32(20, true)) throw impossible(what)
@@ -201,7 +197,6 @@ const bodyOf = (blob: Uint8Array, packed: boolean, what: string): Uint8Array<Arr
 const aligned = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
   bytes.byteOffset % 8 === 0 ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
 
-/** Whether a stored column is compressed, as those of segments are that stay. */
 export const isPacked = (blob: Uint8Array): boolean => blob[2] === 1
 
 export const valueAt = ({ values, base, dictionary }: ColumnData, ordinal: number): number => {
@@ -209,7 +204,6 @@ export const valueAt = ({ values, base, dictionary }: ColumnData, ordinal: numbe
   return dictionary ? dictionary[stored]! : base + stored
 }
 
-/** Writes the values of a column into an array, from a place on. */
 export const copyValues = ({ values, base, dictionary, count }: ColumnData, target: Float64Array, start: number) => {
   if (!values) target.fill(dictionary ? dictionary[0]! : base, start, start + count)
   else if (dictionary) for (let i = 0; i < count; i++) target[start + i] = dictionary[values[i]!]!

@@ -13,7 +13,7 @@ import { countOf, FULL_LEVEL, levelOf, SEGMENT_COUNTS, type SegmentCounts, sumOf
 import type { IndexStructure, SegmentPart } from './structure.ts'
 import { COLUMN_FIELDS, columnByNumber } from './terms.ts'
 
-/** Values that one step of a merge joins, at least one column's. */
+/** Values after which a merge makes a step. */
 const VALUES = 50_000
 
 /** A column is one row for each segment in which some document has the field. */
@@ -88,7 +88,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
   }
 }
 
-/** The values of neighbouring segments one behind the other; undefined where none of them has any. */
+/** The values of neighbouring segments; undefined if none has any. */
 const join = (
   run: readonly SegmentPart[],
   kind: CountedKind,

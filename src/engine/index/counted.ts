@@ -21,7 +21,7 @@ export interface CallSignatures {
   has(signature: number): boolean
 }
 
-/** Which signatures are those of calls; asked one by one, since there may be many. */
+/** Which signatures are those of calls. They may be many, so they are read one by one. */
 export const callSignatures = (db: Db): CallSignatures => {
   let known = signaturesOfCalls.get(db)
   if (!known) {

@@ -1,22 +1,20 @@
 import { keepLatest } from '../../lib/caches.ts'
 
 /**
- * A dictionary on the side that decodes: gives text a small integer, remembering what the store knows already. What it adds is handed on
- * (`takeAdded`) to be written with or before the first rows that use it; ids that were never written are never seen by anyone.
+ * Numbers texts on the side that decodes. New entries (`takeAdded`) are written with the first rows
+ * that use them; an id that was never written is never seen.
  */
 export type Dictionary = ReturnType<typeof createDictionary>
 
 export interface Added {
-  /** Id of the first text. */
   first: number
   texts: string[]
 }
 
 export interface DictionaryOptions {
-  /** Highest id that is stored. */
   last: number
   find(text: string): number | undefined
-  /** Entries that one of the two generations of the cache holds. */
+  /** Entries of one generation of the cache. */
   capacity?: number
 }
 
@@ -27,10 +25,9 @@ interface Entry {
 
 export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryOptions) => {
   let next = last + 1
-  /** The store can find all up to here. */
   let writtenUpTo = last
-  // Two generations make a cheap least-recently-used cache: what is not asked for while one fills is dropped with the other, unless the
-  // store cannot find it yet.
+  // A cheap least-recently-used cache: the older generation is dropped, but for entries that the
+  // store cannot find yet.
   let young = new Map<string, Entry>()
   let old = new Map<string, Entry>()
   let most = capacity
@@ -64,7 +61,6 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
 
   return {
     id: (text: string): number => entryOf(text).id,
-    /** What was added since the last call, in the order of ids. */
     takeAdded(): Added {
       const taken = added
       added = { first: next, texts: [] }
@@ -77,7 +73,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
   }
 }
 
-/** A copy that does not keep the (maybe huge) text alive that it is a slice of. */
+/** A copy: a slice would keep a maybe huge text alive. */
 const detach = (text: string): string => {
   // Addresses and most names are short and ASCII, and take a byte a character.
   if (text.length <= FEW && copy.write(text, 0) === text.length) return copy.toString('latin1', 0, text.length)

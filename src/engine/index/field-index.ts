@@ -9,7 +9,6 @@ import { COLUMN_FIELDS, HASHED, POSTINGS_FIELDS, termOf } from './terms.ts'
 
 /** A column of a batch, encoded, on its way to the thread that writes. */
 export interface BatchColumn {
-  /** Number of the column. */
   field: number
   least: number
   greatest: number
@@ -43,7 +42,6 @@ export const createFieldIndex = (pairs: Record<CountedKind, ReturnType<typeof cr
         for (const { read, term, add } of terms) term(read(document), ids, add)
       }
     },
-    /** Values by the numbers of columns. */
     finish: (): Map<number, Float64Array<ArrayBuffer>> =>
       new Map(Array.from(columns, ([field, { take }]) => [field, take()])),
   }

@@ -17,7 +17,6 @@ import {
   UNDECODED,
 } from './terms.ts'
 
-/** A signature by its number in the dictionary. */
 export interface Numbered {
   id: number
   /** Shared by all that the dictionary had no room for. */
@@ -29,7 +28,7 @@ export interface IndexedLog extends Omit<DecodedLog, 'decimals'> {
   emitter: number
   decimals: number | undefined
   topics: readonly string[]
-  /** Dictionary ids of the topics behind the first, where they are addresses and that is known. */
+  /** Ids of the topics behind the first that are addresses, where they are known. */
   topicIds: readonly (number | undefined)[]
 }
 
@@ -39,7 +38,7 @@ export interface IndexedCall extends Pick<BlockCall, 'signature' | 'args'> {
   decimals: number | undefined
 }
 
-/** What of documents is indexed: they become terms and numbers. */
+/** Makes what adds the terms and numbers of logs and calls. */
 export const createIndexing = (
   { addresses, hash }: Pick<PieceContext, 'addresses' | 'hash'>,
   postings: ReturnType<typeof createPairsBuilder>,
@@ -98,7 +97,7 @@ export const createIndexing = (
   }
 }
 
-/** Where the topics begin that a log keeps itself: an unlisted signature does not tell the first. */
+/** Index of the first topic that a log stores itself: an unlisted signature has no first topic. */
 export const firstTopicOf = ({ unlisted }: Numbered): 0 | 1 => (unlisted ? 0 : 1)
 
 export const isEvent = ({ event }: Signature, { unlisted }: Numbered): boolean => event !== null && !unlisted

@@ -15,9 +15,9 @@ import {
 import type { IndexStructure, SegmentPart, Structures } from './structure.ts'
 import { termOf, UNDECODED } from './terms.ts'
 /**
- * Makes one segment of neighbouring ones, in steps so small that nobody who waits for a block waits long: each is a transaction of its own. The index
- * of a segment that is not listed is seen by nobody, so that it can be written, and later be removed, bit by bit; only when it is whole
- * the new segment takes the place of the others. What is not listed stands in `dropped` until it is gone, also after a crash.
+ * Merges neighbouring segments, each small step in a transaction of its own, so that no block waits
+ * long. Nobody reads the index of a segment that is not listed: it is written, and later removed,
+ * bit by bit. `dropped` lists what is to be removed, also after a crash.
  */
 export type Merging = ReturnType<typeof createMerging>
 
@@ -33,10 +33,9 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
   const insertSegment = segmentInserter(db)
   let work: Iterator<void> | undefined
 
-  /** The run of neighbouring segments of one level that holds this block, where there are enough of them. */
+  /** The neighbouring segments of one level around a block, if they are enough to merge. */
   const runAround = (block: number): SegmentRow[] | undefined => {
     const middle = at.get(block) as SegmentRow | undefined
-    // It may be gone by now.
     if (!middle || middle.last < block || middle.level >= FULL_LEVEL) return undefined
     const run = [middle]
     while (run.length < FAN) {
@@ -73,7 +72,7 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
   }
 
   return {
-    /** One step, if need be of another merge around this block; whether there may be more to do. Within a transaction. */
+    /** Makes one step of a merge around this block; whether there may be more to do. Within a transaction. */
     step(block: number): boolean {
       if (!work) {
         const segment = oldest.get() as number | undefined
@@ -88,14 +87,14 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
       if (work.next().done) work = undefined
       return true
     },
-    /** Gives up what is under way, since the segments change, or since a step failed. */
+    /** Gives up the merge, since the segments change or a step failed. */
     abandon(): void {
       work = undefined
     },
   }
 }
 
-/** Between segments of scopes there may be blocks that hold nothing that is wanted. */
+/** Segments of scopes need not touch: blocks between them hold nothing. */
 const areNeighbours = (below: SegmentRow, above: SegmentRow): boolean =>
   below.scoped === above.scoped &&
   below.emptied === above.emptied &&
@@ -110,7 +109,7 @@ const partsOf = (run: readonly SegmentRow[]): SegmentPart[] => {
   })
 }
 
-/** Takes all blocks above `to` out of the index. */
+/** Removes all blocks above `to` from the index. */
 export const truncate = (db: Db, to: number, { all, postings }: Structures) => {
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
   const nextNumber = segmentNumbers(db)

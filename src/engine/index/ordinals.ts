@@ -1,7 +1,7 @@
 import { createByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
-/** Reads a list of `count` ascending ordinals, varints of their differences, which takes the bytes from `start` to `end`. */
+/** Reads `count` ascending ordinals: varints of their differences. */
 export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = bytes.length): Uint32Array => {
   // Each takes a byte at least.
   if (end - start < count || end > bytes.length) throw impossible('a list of the index')
@@ -22,7 +22,7 @@ export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = 
   return result
 }
 
-/** Puts lists of one term together, from segment to segment. */
+/** Joins the lists of one term from segment to segment. */
 export type ListBuilder = ReturnType<typeof createListBuilder>
 
 export const createListBuilder = () => {
@@ -33,7 +33,6 @@ export const createListBuilder = () => {
     get count() {
       return count
     },
-    /** The one ordinal, where `count` is 1. */
     get last() {
       return last
     },
@@ -47,7 +46,7 @@ export const createListBuilder = () => {
       last = ordinal
       count++
     },
-    /** Adds a list with all its ordinals moved by `offset`: only its first difference is written anew. */
+    /** Adds a list, its ordinals moved by `offset`: only its first difference is written again. */
     append(bytes: Uint8Array, start: number, end: number, more: number, offset: number): void {
       let [at, first, shift] = [start, 0, 0]
       while (bytes[at]! >= 0x80) {

@@ -4,10 +4,9 @@ import type { Segment } from '../reader.ts'
 import { readOrdinals } from './points.ts'
 import { createSegmentCache, type SegmentState } from './segment-cache.ts'
 
-/** Numbers of arguments as they are read, and kept for the next query. To count, their values alone are read. */
+/** Caches the numbers of arguments. Counts read their values alone. */
 export type PointsCache = ReturnType<typeof createPointsCache>
 
-/** `capacity`: bytes that are kept. */
 export const createPointsCache = (db: Db, capacity: () => number) => {
   const select = (column: string) => {
     const statement = db.prepare(`SELECT ${column} FROM num WHERE segment = ? AND field = ?`).pluck()
@@ -33,15 +32,12 @@ export const createPointsCache = (db: Db, capacity: () => number) => {
     capacity: () => capacity() * (1 - VALUES),
   })
   return {
-    /** In ascending order; undefined where the segment has none of the field. */
     values: values.get,
-    /** Ordinals of the documents that have the values, in their order. */
     ordinals(segment: Segment, field: number): Uint32Array {
       const found = ordinals.get(segment, field)
       if (!found || found.length !== values.get(segment, field)?.length) throw impossible('a column of the index')
       return found
     },
-    /** Forgets all segments but these. */
     keep(segments: readonly Segment[]): void {
       values.keep(segments)
       ordinals.keep(segments)
@@ -52,25 +48,23 @@ export const createPointsCache = (db: Db, capacity: () => number) => {
 /** Share of values: hits are looked for in few segments. */
 const VALUES = 5 / 6
 
-/** The values of a column of `num` in ascending order, to be searched: integers of 64 bits in even fields, doubles in odd ones. */
+/** A column of `num`, ascending: 64-bit integers in even fields, doubles in odd ones. */
 export interface SortedPoints {
   readonly length: number
   readonly byteLength: number
-  /** All of them, to be read one after the other. */
   readonly values: BigInt64Array | Float64Array
-  /** Of the first value that comes from a bound on; the number of values where none does. */
+  /** Index of the first value at or after a bound; the number of values if there is none. */
   placeOf(bound: PointBound): number
 }
 
-/** Where a range of points begins or ends: before all values that are equal to this one, or behind them. */
+/** The place before all values that equal this one, or behind them. */
 export interface PointBound {
   value: number
   behind: boolean
-  /** Upper and lower half of the least integer that comes from it on; undefined where none of 64 bits does. */
+  /** Halves of the least 64-bit integer at or after it, if there is one. */
   integer: { high: number; low: number } | undefined
 }
 
-/** A bound of integers is a bigint within 64 bits. */
 export const pointBound = (value: bigint | number, behind: boolean): PointBound => {
   const least = typeof value === 'bigint' ? (behind ? value + 1n : value) : undefined
   return {
@@ -85,7 +79,6 @@ export const pointBound = (value: bigint | number, behind: boolean): PointBound 
 
 const MOST = 2n ** 63n - 1n
 
-/** `blob` is the column's values as they are stored. */
 export const sortedPoints = (field: number, blob: Buffer): SortedPoints => {
   if (blob.length % 8 !== 0) throw impossible('a column of the index')
   // A copy: the arrays must begin at multiples of their size.
@@ -93,7 +86,7 @@ export const sortedPoints = (field: number, blob: Buffer): SortedPoints => {
   return field % 2 === 0 ? integers(buffer) : doubles(new Float64Array(buffer))
 }
 
-/** Compared by halves: reading a bigint out of an array makes an object of it. */
+/** Compared by halves: a bigint read from an array is an object. */
 const integers = (buffer: ArrayBuffer): SortedPoints => {
   const highs = new Int32Array(buffer)
   const lows = new Uint32Array(buffer)

@@ -4,7 +4,7 @@ import { callSignatures, kindOfField } from './counted.ts'
 import { type Column, columnsOfNumbers, mergeColumns, readColumn } from './points.ts'
 import type { IndexStructure } from './structure.ts'
 
-/** Numbers that one step of a merge puts together, at least one field's. */
+/** Numbers after which a merge makes a step. */
 const NUMBERS = 10_000
 
 /** The table `num`. */
@@ -84,7 +84,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
 
 type NumRow = [field: number, vals: Buffer, ords: Buffer]
 
-/** A column without what some documents had in it, and with another one. Linear, since a column may be of a whole segment. */
+/** A column without some documents, and with others. Linear, since it may be of a whole segment. */
 const patched = (
   field: number,
   row: [Buffer, Buffer] | undefined,

@@ -1,17 +1,14 @@
 import { doubled, joinBytes, joinDoubles, joinMoved } from '../../lib/arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
-/**
- * Numbers of documents as they come, on their way to the thread that writes: integers that fit 64 bits as such in even fields, doubles in odd
- * ones, 8 bytes each.
- */
+/** Numbers of documents, 8 bytes each: 64-bit integers in even fields, doubles in odd ones. */
 export interface Numbers {
   fields: Float64Array<ArrayBuffer>
   values: Uint8Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
 }
 
-/** The numeric index of one field in one segment: values in ascending order beside the ordinals of their documents. */
+/** Values of a field in one segment, ascending, and the ordinals of their documents. */
 export interface Column {
   field: number
   values: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>
@@ -37,7 +34,6 @@ export const createNumbersBuilder = () => {
       else doubles[count] = value
       ordinals[count++] = ordinal
     },
-    /** Views of what was added. */
     finish: (): Numbers => ({
       fields: fields.subarray(0, count),
       values: new Uint8Array(values.buffer, 0, count * 8),
@@ -46,20 +42,18 @@ export const createNumbersBuilder = () => {
   }
 }
 
-/** One behind the other, ordinals moved by what is given with each. */
 export const joinNumbers = (parts: readonly { part: Numbers; by: number }[]): Numbers => ({
   fields: joinDoubles(parts.map(({ part }) => part.fields)),
   values: joinBytes(parts.map(({ part }) => part.values)),
   ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
 })
 
-/** A column as the table `num` holds it. */
 export const readColumn = (field: number, values: Buffer, ordinals: Buffer): Column => {
   if (values.length !== ordinals.length * 2) throw impossible('a column of the index')
   return { field, values: readValues(field, values), ordinals: readOrdinals(ordinals) }
 }
 
-/** Of what is read copies are made: the arrays must begin at multiples of their size. */
+/** Copies what is read: arrays must begin at multiples of their size. */
 export const readOrdinals = (ordinals: Buffer): Column['ordinals'] => {
   if (ordinals.length % 4 !== 0) throw impossible('a column of the index')
   return new Uint32Array(new Uint8Array(ordinals).buffer)
@@ -71,7 +65,6 @@ const readValues = (field: number, values: Buffer): Column['values'] => {
   return field % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer)
 }
 
-/** Puts columns of one field together. Equal values stand in the order of the columns. */
 export const mergeColumns = (field: number, columns: readonly Omit<Column, 'field'>[]): Column => {
   const size = columns.reduce((sum, { ordinals }) => sum + ordinals.length, 0)
   const values = field % 2 === 0 ? new BigInt64Array(size) : new Float64Array(size)
@@ -92,7 +85,6 @@ export const mergeColumns = (field: number, columns: readonly Omit<Column, 'fiel
   return { field, values, ordinals }
 }
 
-/** Sorts numbers into columns, by field. */
 export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): Column[] => {
   const places = new Map<number, number[]>()
   for (let i = 0; i < fields.length; i++) {
@@ -122,7 +114,7 @@ export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): Column[
     })
 }
 
-/** A column of numbers in any order, given by index; equal ones stay in their order. */
+/** Equal numbers stay in their order. */
 export const sortedColumn = (
   field: number,
   target: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
@@ -130,7 +122,7 @@ export const sortedColumn = (
   ordinalAt: (index: number) => number,
 ): Column => {
   const count = target.length
-  // Doubles sort fast and order integers up to rounding; what they hold equal is compared exactly.
+  // Doubles sort fast and order integers up to rounding; equal ones are compared exactly.
   const keys = new Float64Array(count)
   for (let i = 0; i < count; i++) keys[i] = Number(valueAt(i))
   const order = new Uint32Array(count)

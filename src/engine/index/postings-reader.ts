@@ -5,37 +5,33 @@ import { filterKey, mayHold } from './term-filter.ts'
 import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root, rowOf } from './term-rows.ts'
 import { FIELDS_PER_VALUE } from './terms.ts'
 
-/** One term of a segment: how many documents have it, and where their ordinals are. */
 export interface Posting {
   segment: number
   term: number
   fingerprint: number
   n: number
-  /** For `ordinals` alone. */
   at: Place
 }
 
-/** What a reader must know of a segment; `revised` grows where its terms change. */
+/** `revised` grows with each change of the segment's terms. */
 interface Listed {
   id: number
   revised: number
 }
 
-/** A segment with what is kept of it. */
 interface View extends Listed {
   root: Root | undefined
   filter: Uint32Array | undefined
 }
 
 /**
- * Bytes that a reader keeps: of roots (3 MB at five million logs), of the blocks that it looked at last, of filters (13 MB at five million logs),
- * and of long lists.
- * Where there is no room for the filters of all segments, the others are looked at without.
+ * Bytes that a reader caches: roots (3 MB at five million logs), the latest blocks, filters (13
+ * MB), and long lists. Without room for a segment's filter, it is read without one.
  */
 const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20, ordinals: 4 << 20 }
-/** Documents from which on the list of a term is kept: shorter ones are read as fast as found. */
+/** Documents from which on the list of a term is cached: shorter ones are read as fast as found. */
 const LONG = 64
-/** Postings of the look-ups of one state that are kept: what scores a query asks for the terms that found its matches. */
+/** Postings that are cached until the state changes: scores ask for the terms that found the matches. */
 const ANSWERS = 2_000
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
 const LOADED = 8
@@ -53,7 +49,6 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   let byId = new Map<number, View>()
   let rootBytes = 0
   let filterBytes = 0
-  /** Filters that the look-up at hand has loaded. */
   let loaded = 0
   const answers = new Map<string, readonly Posting[]>()
   let answered = 0
@@ -94,7 +89,6 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
     return view.filter
   }
 
-  /** Whether the filter tells that a segment has no such term. */
   const lacks = (view: View, root: Root, key: number): boolean => {
     const filter = view.filter ?? (isFiltered(root.rows.length) ? loadFilter(view) : undefined)
     return filter !== undefined && !mayHold(filter, key)
@@ -106,7 +100,6 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
     cursor.open(block)
   }
 
-  /** Terms from `first` to `last`, of this fingerprint alone where one is given. */
   const collect = (view: View, { first, last, fingerprint, key }: Range, found: Posting[]) => {
     const root = view.root ?? loadRoot(view)
     if (!root || (key !== undefined && lacks(view, root, key))) return
@@ -133,7 +126,6 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   }
 
   return {
-    /** Follows the segments that there are. */
     keep(segments: readonly Listed[]) {
       answers.clear()
       answered = 0
@@ -146,7 +138,6 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       for (const view of before.values()) if (byId.get(view.id) !== view) forget(view)
       lists.keep(views)
     },
-    /** In all segments, or in certain ones. */
     between(first: number, last: number, fingerprint?: number, among?: ReadonlySet<number>): readonly Posting[] {
       if (among) return inSome(among, { first, last, fingerprint, key: keyOfRange(first, last) })
       const key = `${first} ${last} ${fingerprint}`
@@ -159,7 +150,6 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       keepAnswer(key, found)
       return found
     },
-    /** In one segment. */
     within(segment: number, first: number, last: number): Posting[] {
       loaded = 0
       const found: Posting[] = []
@@ -182,13 +172,12 @@ interface Range {
   first: number
   last: number
   fingerprint: number | undefined
-  /** What the filters are asked for, if there is such a thing. */
   key: number | undefined
 }
 
 const bytesOf = ({ rows }: Root): number => 200 + rows.length * 16
 
-/** Of a range of more than one value there is no key. */
+/** A range of several values has no key. */
 const keyOfRange = (first: number, last: number): number | undefined => {
   const value = Math.floor(first / FIELDS_PER_VALUE)
   return first === last || (value > 0 && Math.floor(last / FIELDS_PER_VALUE) === value) ? filterKey(first) : undefined
@@ -202,7 +191,7 @@ const postingAt = (
   at: { count, ordinal, row, start, end, bytes },
 })
 
-/** Keeps what was asked for last, in two generations: where one is full, the other is dropped. */
+/** Caches by size, in two generations: when one is full, the other is dropped. */
 const createRecent = <T extends { length: number }>(limit: number) => {
   let young = new Map<number, T>()
   let old = new Map<number, T>()

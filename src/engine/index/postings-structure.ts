@@ -12,7 +12,7 @@ import { changesOf, patchTerms } from './term-patch.ts'
 import { blockOf, createTermReading, createTermWriting, isFiltered, type Root, rowNumbers } from './term-rows.ts'
 import { fieldOfTerm, HASHED, termOf } from './terms.ts'
 
-/** Rows that are removed in one step. */
+/** Rows that one step removes. */
 const ROWS = 200
 
 export interface PostingStructure extends IndexStructure {
@@ -28,7 +28,6 @@ export const createPostingStructure = (db: Db): PostingStructure => {
 
   const rootOf = (segment: number): Root => reading.root(segment) ?? EMPTY
 
-  /** Takes the terms of a new segment, row by row. */
   const writerOf = (segment: number, width: number) => {
     const numbers = rowNumbers()
     const out = createTermWriter(width, bytes => {
@@ -46,7 +45,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
     }
   }
 
-  /** Writes a patched segment's filter, made anew where it has no room for what has come; returns how many keys it holds. */
+  /** Writes a patched segment's filter, or a new one if it is too small; returns the number of its keys. */
   const patchFilter = (segment: number, root: Root, keys: readonly Uint32Array[]): number => {
     if (!isFiltered(root.rows.length)) return 0
     let filter = reading.filter(segment)
@@ -139,7 +138,7 @@ const EMPTY: Root = {
   ...{ width: 4, held: 0, next: rowNumbers().next },
 }
 
-/** Which kind's ordinals a term has. Neighbouring terms are often of few fields. */
+/** The kind whose ordinals a term has. Neighbouring terms are often of few fields. */
 const createKinds = (db: Db): ((term: number) => CountedKind) => {
   const calls = callSignatures(db)
   const known = new Map<number, CountedKind>()
@@ -154,7 +153,6 @@ const createKinds = (db: Db): ((term: number) => CountedKind) => {
   }
 }
 
-/** Sorts pairs and groups them by term. */
 export const writePairs = (pairs: Pairs, out: TermWriter) => {
   const { fingerprints, ordinals } = pairs
   const { values, fields, order } = sortPairs(pairs)

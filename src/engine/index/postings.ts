@@ -1,10 +1,7 @@
 import { doubled, joinDoubles, joinMoved, joinWords } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
-/**
- * Terms of documents as they come, on their way to the thread that writes: document by document, so that ordinals of a term ascend.
- * A fingerprint other than 0 stands beside hashed values alone.
- */
+/** Terms of documents, in the order of the documents. Only hashed values have a fingerprint other than 0. */
 export interface Pairs {
   terms: Float64Array<ArrayBuffer>
   fingerprints: Uint32Array<ArrayBuffer>
@@ -27,7 +24,6 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
       fingerprints[count] = fingerprint
       ordinals[count++] = ordinal
     },
-    /** Views of what was added. */
     finish: (): Pairs => ({
       terms: terms.subarray(0, count),
       fingerprints: fingerprints.subarray(0, count),
@@ -36,14 +32,14 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
   }
 }
 
-/** One behind the other, ordinals moved by what is given with each; those of a term must ascend from part to part. */
+/** The ordinals of a term must ascend from part to part. */
 export const joinPairs = (parts: readonly { part: Pairs; by: number }[]): Pairs => ({
   terms: joinDoubles(parts.map(({ part }) => part.terms)),
   fingerprints: joinWords(parts.map(({ part }) => part.fingerprints)),
   ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
 })
 
-/** Pairs in the order of term, fingerprint and ordinal: value and field of the terms, and the indices of the pairs. */
+/** In the order of term, fingerprint and ordinal; `order` has the indices of the pairs. */
 export interface SortedPairs {
   values: Uint32Array
   fields: Uint32Array
@@ -55,7 +51,7 @@ const DIGITS = 2 ** DIGIT
 /** Least significant digits first: two of the field, three of the value. */
 const PASSES = 5
 
-/** By counting, digit by digit. All columns move along, since looking them up by index would miss the processor's cache. */
+/** A radix sort. All columns move along: looking them up by index would miss the processor's cache. */
 export const sortPairs = ({ terms, fingerprints }: Pairs): SortedPairs => {
   const count = terms.length
   let from = columnsOf(count)

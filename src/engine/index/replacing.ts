@@ -6,7 +6,7 @@ import type { Revision } from './revision.ts'
 import { blockAt } from './segment.ts'
 import { readHeader, type SegmentCounts } from './segments.ts'
 
-/** Takes segments of partial blocks out, in whose place others come. Within a transaction. */
+/** Removes segments of partial blocks in whose place others come. Within a transaction. */
 export const createReplacing = (db: Db) => {
   const overlapping = db
     .prepare<[number, number], number>('SELECT id FROM segment WHERE first <= ? AND last >= ?')
@@ -25,13 +25,13 @@ export const createReplacing = (db: Db) => {
        WHERE pos >= ? AND pos < ? AND tx = ? AND address = ? AND code IS NULL`,
   )
   return {
-    /** Whether these are all segments that overlap what is to be written, and all of them are partial. */
+    /** Whether exactly these segments overlap the batches, and all of them are partial. */
     isSame(batches: readonly Pick<SegmentCounts, 'first' | 'last'>[], replaces: readonly number[]): boolean {
       const known = new Set(replaces)
       const found = new Set(batches.flatMap(({ first, last }) => overlapping.all(last, first)))
       return known.isSupersetOf(found) && replaces.every(id => find.get(id)?.scoped === 1)
     },
-    /** Returns what is known of the codes of contracts: nobody asks for them again. */
+    /** Returns the codes of the contracts, which are not read from a node again. */
     remove(segment: number): KnownCode[] {
       const codes: KnownCode[] = []
       const header = readHeader(db, segment, find.get(segment)!.first)
@@ -46,7 +46,7 @@ export const createReplacing = (db: Db) => {
       drop.run(segment)
       return codes
     },
-    /** Where the contracts are stored again. */
+    /** To be called when the contracts are stored again. */
     restore(codes: readonly KnownCode[]) {
       for (const { block, tx, address, code, implementation, name, abi, probability } of codes)
         restoreCode.run(
@@ -77,7 +77,7 @@ interface KnownCode {
   probability: number | null
 }
 
-/** Writes what a revision changes in documents and in their segment, but not in the index; false where the segment is no more. */
+/** Writes the changes of documents and of their segment, but not of the index; false if the segment is gone. */
 export const createReviser = (db: Db): ((revision: Revision) => boolean) => {
   const exists = db.prepare('SELECT 1 FROM segment WHERE id = ?').pluck()
   const rewrite = createRewriter(db)

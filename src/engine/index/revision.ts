@@ -12,9 +12,9 @@ import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type Pairs } from './postings.ts'
 import { columnNumber, findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
-/** What changes where logs, calls and failures of one segment are decoded anew, ready to be written in one transaction. */
+/** Changes of one segment by decoding logs, calls and failures again, to be written in one transaction. */
 export interface Revision {
-  /** Its number is used once: where it is gone, the segment has been merged or cut since, and its ordinals are others. */
+  /** The number is never used again: a segment that was merged or cut has another one, and other ordinals. */
   segment: number
   logs: { position: number; signature: number; decimals: number | null; topics?: Uint8Array | null }[]
   calls: { position: number; signature: number; decimals: number | null }[]
@@ -28,7 +28,6 @@ export interface Revision {
   added: Additions
 }
 
-/** Kinds whose documents a revision changes. */
 export const revisedKinds = ({ logs, calls, txs, traces }: Revision): Kind[] => [
   ...(logs.length > 0 ? (['log', 'event'] as const) : []),
   ...(calls.length > 0 ? (['call'] as const) : []),
@@ -36,16 +35,14 @@ export const revisedKinds = ({ logs, calls, txs, traces }: Revision): Kind[] => 
   ...(traces.length > 0 ? (['trace'] as const) : []),
 ]
 
-/** Fields of a record that are other names from then on. */
+/** Names that fields of a record get. */
 export interface NamesChange {
   position: number
-  /** By the field's place in the record, the id in the dictionary of names. */
+  /** By the field's place in the record, the name's id. */
   names: [column: number, name: number][]
 }
 
-/** Values that a column has from then on. */
 export interface ColumnChange {
-  /** Number of the column. */
   field: number
   ordinals: number[]
   values: number[]
@@ -56,18 +53,16 @@ export interface Indexed {
   numbers: Numbers
 }
 
-/** Where a document stands, and as what its segment counts it. */
+/** A document's position, and its ordinal in the segment. */
 export interface Spot {
   position: number
   ordinal: number
 }
 
-/** Documents of a kind come in the order of the chain. */
 export type RevisionBuilder = ReturnType<typeof createRevision>
 
 export type NamedKind = 'tx' | 'trace' | 'call'
 
-/** Of the arguments, null where the call does not decode. */
 interface DecodedCall {
   signature: Signature
   args: DecodedArg[] | null
@@ -100,7 +95,7 @@ export const createRevision = (
     args && hasInteger(args) ? (context.decimals(digitsOf(address)) ?? stored ?? undefined) : undefined
 
   return {
-    /** False where the dictionary has no room for what the log is now: it stays what it was. */
+    /** False if the dictionary has no room for the new signature: the log stays as it was. */
     log({ position, ordinal }: Spot, stored: StoredLog, was: DecodedLog, now: DecodedLog): boolean {
       const before = { id: stored.signature, unlisted: was.signature.key === UNLISTED }
       const after = context.signature(now.signature)
@@ -127,7 +122,7 @@ export const createRevision = (
       if (after.unlisted) return false
       const { to: target } = stored
       const decimals = decimalsOf(now.args, target, stored.decimals)
-      // What is shared by all that are unlisted does not tell the selector.
+      // The shared signature of unlisted calls has no selector.
       const signature = { ...was.signature, topic: now.signature.topic }
       removed.call({ ...was, signature, numbered: before, target, decimals: stored.decimals ?? undefined }, ordinal)
       put.call({ ...now, numbered: after, target, decimals }, ordinal)
@@ -136,7 +131,7 @@ export const createRevision = (
       return true
     },
 
-    /** A field that is a name: it had the number `was` in the dictionary of names. What a call shows of these stands in its trace. */
+    /** A field whose name had the id `was`. Names of calls stand in their traces. */
     name(kind: NamedKind, field: string, { position, ordinal }: Spot, was: number | null, now: string): void {
       const name = context.names.id(now)
       if (name === was) return
@@ -153,10 +148,9 @@ export const createRevision = (
       else named[kind].set(position, { position, names: [[column, name]] })
     },
 
-    /** Has the dictionary know what documents elsewhere are decoded by; false where it has no room for it. */
+    /** Puts the signature into the dictionary; false if there is no room. */
     signature: (now: Signature): boolean => !context.signature(now).unlisted,
 
-    /** Documents that change. */
     get documents() {
       return logs.length + calls.length + named.tx.size + named.trace.size
     },

@@ -1,30 +1,29 @@
-/** A segment in one state of it; `revised` grows where what it holds changes. */
+/** `revised` grows with each change of what the segment holds. */
 export interface SegmentState {
   id: number
   revised: number
 }
 
-/** What is read of segments, by field or term, and kept for the next query. */
+/** Caches what is read of segments, by field or term. */
 export interface SegmentCache<T, H = void> {
-  /** Undefined where the segment has nothing of it. `hint` is for who loads it. */
+  /** Undefined if the segment has none of it. `hint` is handed to `load`. */
   get(segment: SegmentState, field: number, hint: H): T | undefined
-  /** Forgets all segments but these. */
+  /** Forgets all other segments. */
   keep(segments: readonly SegmentState[]): void
 }
 
 export interface SegmentCacheOptions<T, H> {
   load(segment: SegmentState, field: number, hint: H): T | undefined
   bytesOf(value: T): number
-  /** Bytes that are kept at this moment: beyond them what was used first is forgotten. */
+  /** Bytes that may be cached now. */
   capacity(): number
 }
 
-/** What is kept beside a value. */
+/** Bytes of an entry beside its value. */
 const OVERHEAD = 200
 
 interface Entry<T> {
   value: T | undefined
-  /** Whether the store has one. */
   exists: boolean
 }
 
@@ -33,9 +32,8 @@ export const createSegmentCache = <T, H = void>({
   bytesOf,
   capacity,
 }: SegmentCacheOptions<T, H>): SegmentCache<T, H> => {
-  /** By segment, in one state of it. */
   let segments = new Map<number, { revised: number; entries: Map<number, Entry<T>> }>()
-  /** Those whose values are there, the one that was used last at the end. */
+  /** Entries with values, least recently used first. */
   const loaded = new Set<Entry<T>>()
   let held = 0
 
@@ -80,7 +78,7 @@ export const createSegmentCache = <T, H = void>({
       }
       if (!entry.exists) return undefined
       if (entry.value === undefined) return fill(entry, segment, field, hint)
-      // While there is room for all, nobody asks which one was used last.
+      // While there is room for all, their order does not matter.
       if (held * 2 > capacity()) {
         loaded.delete(entry)
         loaded.add(entry)

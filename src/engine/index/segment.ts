@@ -3,8 +3,8 @@ import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
- * A segment: a run of blocks whose documents are numbered from 0 by kind, in chain order. Its header translates these
- * ordinals into positions and back. The blocks are neighbours, but for those that hold what scopes want.
+ * A segment: a run of blocks whose documents are numbered from 0 by kind, in chain order. Its header translates
+ * these ordinals into positions and back. Blocks of scopes may have gaps between them.
  */
 export interface SegmentHeader {
   /** Number of the first block. */

@@ -8,7 +8,7 @@ export interface StoredSignature extends Signature {
   id: number
 }
 
-/** Reads the dictionaries of a store, and keeps what is asked for often: entries never change. `version` is that of the state that is read. */
+/** Caches frequent entries, which never change. `version` is that of the state that is read. */
 export const createDictionaryReader = (db: Db, version: () => unknown) => {
   const selectSignatures = db.prepare(
     'SELECT id, key, topic, indexed, abi, probability, error FROM signature WHERE id > ? ORDER BY id',
@@ -21,14 +21,14 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
   let signatures: StoredSignature[] = []
   let bySort: Record<'log' | 'call', StoredSignature[]> = { log: [], call: [] }
   const signaturesById = new Map<number, StoredSignature>()
-  /** Read on demand; `version` is that of the state in which they were read last. */
+  /** `version` is that of the state in which they were read last. */
   let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
   const addresses = createCache<number, string>(30_000)
   const addressIds = createCache<string, number>(10_000)
   const names = createCache<number, string>(10_000)
 
   return {
-    /** Takes up the signatures of a new state. */
+    /** Reads the signatures of a new state. */
     loadSignatures(): void {
       const more = selectSignatures.all(signatures.at(-1)?.id ?? 0) as SignatureRow[]
       if (more.length === 0) return
@@ -39,14 +39,13 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
         call: signatures.filter(({ of }) => of === 'call'),
       }
     },
-    /** Those of logs, or of calls. */
     signatures: (of: 'log' | 'call'): readonly StoredSignature[] => bySort[of],
     signature: (id: number): StoredSignature => present(signaturesById.get(id), 'the number of a signature'),
     addressId(digits: string): number | undefined {
       const known = addressIds.get(digits)
       if (known !== undefined) return known
       const id = selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined
-      // One that is not known yet may come with the next block.
+      // An unknown one may come with the next block.
       return id === undefined ? undefined : addressIds.set(digits, id)
     },
     /** 40 lower-case hex digits. */
@@ -59,7 +58,7 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
     nameId: (name: string): number | undefined => selectNameId.get(name) as number | undefined,
     name: (id: number): string =>
       names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
-    /** All names that are known so far, in the order of their ids. */
+    /** In the order of their ids. */
     names(): readonly string[] {
       if (allNames.version !== version()) {
         const more = selectNames.all(allNames.last) as { id: number; name: string }[]
@@ -89,7 +88,7 @@ const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
   event: abi === null ? null : (JSON.parse(abi) as EventAbi),
 })
 
-/** A cache that starts anew when it is full: simple, and fast where few keys make up most of the look-ups. */
+/** A cache that is emptied when it is full: fast where few keys make up most look-ups. */
 export const createCache = <K, V>(capacity: number) => {
   const entries = new Map<K, V>()
   return {
@@ -102,7 +101,7 @@ export const createCache = <K, V>(capacity: number) => {
   }
 }
 
-/** The stored dictionaries, as building batches asks for them: ids that are given go on behind theirs. */
+/** The stored dictionaries, for building batches: new ids follow theirs. */
 export type StoredDictionaries = ReturnType<typeof createStoredDictionaries>
 export const createStoredDictionaries = (db: Db) => {
   const findAddress = db.prepare<[Buffer], number>('SELECT id FROM address WHERE bytes = ?').pluck()
@@ -112,16 +111,11 @@ export const createStoredDictionaries = (db: Db) => {
     for (const bytes of db.prepare<[], Buffer>(sql).pluck().iterate()) yield bytes.toString('hex')
   }
   return {
-    /** The keys of the store's hashes. */
     hashKeys: hashKeys(db),
-    /** Highest id, 0 where there is none. */
     last: (of: 'address' | 'name' | 'code'): number =>
       db.prepare<[], number | null>(`SELECT max(id) FROM "${of}"`).pluck().get() ?? 0,
-    /** Id of an address of 40 lower-case digits. */
     address: (digits: string): number | undefined => findAddress.get(Buffer.from(digits, 'hex')),
-    /** All addresses, as digits. */
     addresses: (): Iterable<string> => digitsIn('SELECT bytes FROM address'),
-    /** Those of tokens alone. */
     tokens: (): { count: number; addresses: Iterable<string> } => ({
       count: db.prepare<[], number>('SELECT count(*) FROM token').pluck().get()!,
       addresses: digitsIn('SELECT bytes FROM token JOIN address USING (id)'),

@@ -4,7 +4,7 @@ import { createBlocks } from '../blocks.ts'
 import { createCoverageReader } from '../coverage.ts'
 import type { Lookups, StoredLink, StoredToken } from '../port.ts'
 
-/** What indexing asks of a store: its pages are in memory, or a read away. */
+/** Looks up what indexing needs of a store. */
 export const createLookups = (db: Db): Lookups => ({
   coverage: createCoverageReader(db),
   partial: createPartialLookup(db),
@@ -62,7 +62,7 @@ export const createLinkLookups = (db: Db): Pick<Lookups, 'link' | 'upgrades'> =>
        WHERE address = (SELECT id FROM address WHERE bytes = ?) AND (source IS NULL OR (SELECT name FROM name WHERE id = source) <> 'bytecode')
        ORDER BY pos DESC LIMIT 1`,
   )
-  /** A creation tells the code of a contract: of a proxy that is too little. */
+  /** The code of a contract's creation, unless it is a proxy. */
   const createdLink = (address: string): StoredLink | undefined => {
     const row = selectCreated.get(bytesOf(address))
     return row && { codeHash: hexOf(row.hash), delegation: null, position: row.pos }

@@ -23,8 +23,8 @@ import { createContext } from './context.ts'
 import { createRecordShows } from './shows.ts'
 
 /**
- * Documents of a block before it is stored, each built when it is first asked for: its record is written and shown as
- * that of a stored block is. Dictionaries and what is cached by them are those of the thread.
+ * Documents of a block before it is stored, each built on demand: its record is written and shown
+ * as that of a stored block. The thread's blocks share dictionaries and caches.
  */
 export const createBlockDocuments = (input: BlockDocumentsInput, big: BigIntegers): BlockDocuments => {
   shared ??= createShared()
@@ -72,10 +72,9 @@ export const createBlockDocuments = (input: BlockDocumentsInput, big: BigInteger
   }
 }
 
-/** Kinds that are shown from records. */
 type RecordsKind = Exclude<Kind, RowKind>
 
-/** `_source` of a document as JSON: that of most was written when the document was built. */
+/** `_source` as JSON: most documents were built from it. */
 export const jsonOf = (document: Document): string => {
   let text = texts.get(document)
   if (text === undefined) {
@@ -99,12 +98,10 @@ const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
   }
 }
 
-/** A block with what its records are written from. */
 interface OpenBlock {
   input: BlockDocumentsInput
   stored: StoredBlock
   logs: readonly RpcLog[]
-  /** Index of the transaction of each log. */
   owners: readonly number[]
 }
 
@@ -117,7 +114,7 @@ const openBlock = (input: BlockDocumentsInput): OpenBlock => {
     time: Number(block.timestamp),
     hashes: Buffer.from(block.transactions.map(({ hash }) => hash.slice(2)).join(''), 'hex'),
     txs: block.transactions.length,
-    // Blooms are written as they are stated: no logs are looked for.
+    // No logs are needed: blooms are written as they are stated.
     logEnds: NO_LOGS,
     places: placesOf(raw),
   }
@@ -151,12 +148,10 @@ const createShared = () => {
     trace: createTraceWriter(ids),
   }
   const outs = byKind([...RECORD_KINDS, 'block'], () => createByteWriter(1 << 12))
-  /** Of records that are visited beside the document at hand. */
   const visited = createByteWriter(1 << 12)
-  /** The records of the document at hand, by kind. */
   let views: Partial<Record<RecordKind, { position: number; view: RecordView }>> = {}
   let block: OpenBlock
-  /** A log shows no decimals: nobody is asked for them. */
+  /** Logs show no decimals: they are not looked up. */
   let isLog = false
 
   const record = (out: ByteWriter, append: (out: ByteWriter) => void): RecordView => {
@@ -240,7 +235,7 @@ const createShared = () => {
   }
 
   return {
-    /** Undefined of a log that is no event. */
+    /** Undefined for a log that is no event. */
     show(one: OpenBlock, kind: RecordsKind, place: number, big: BigIntegers): Document | undefined {
       block = one
       views = {}
@@ -255,7 +250,6 @@ const createShared = () => {
         _id: text(id),
         ...(routing && { _routing: text(routing) }),
         ...(parent && { _parent: text(parent) }),
-        // Most documents are wanted as JSON alone.
         get _source() {
           if (!source) {
             source = JSON.parse(json) as Document['_source']
@@ -271,10 +265,10 @@ const createShared = () => {
   }
 }
 
-/** Bytes as lower-case hex; half a byte at the start is padded. */
+/** A half byte at the start is padded. */
 const lowerHex = (hex: string): string => (hex.length % 2 ? `0x0${hex.slice(2)}` : hex).toLowerCase()
 
-/** Numbers what records name. A number is never given again: what is cached by it holds. */
+/** Numbers the values that records refer to. A number is never reused, so that caches stay valid. */
 const createNumbering = <T>() => {
   const ids = new Map<T, number>()
   const values = new Map<number, T>()

@@ -8,10 +8,10 @@ import { endOfWord, expandWord, WORD } from '../forms/words.ts'
 import { positionOf } from '../schema.ts'
 import type { Context } from './context.ts'
 
-/** Topics whose bits are known. They are those that are neither addresses nor the first of a signature. */
+/** Topics whose bits are cached: neither addresses nor the first of a signature. */
 const TOPICS = 20_000
 
-/** Writes a transaction's bloom filter, which is kept nowhere: it is that of its logs. */
+/** Writes a transaction's bloom filter, which follows from its logs. */
 export const createBloomShow = ({ reader, records, addresses }: Context) => {
   const firstBits = new Map<number, number>()
   const knownBits = new Map<string, number>()
@@ -30,7 +30,7 @@ export const createBloomShow = ({ reader, records, addresses }: Context) => {
     set((bits - low) / 4_194_304)
   }
 
-  /** -1 where the signature is that of logs of any first topic. */
+  /** -1 if the signature has no first topic. */
   const firstTopicBits = (signature: number): number => {
     let bits = firstBits.get(signature)
     if (bits === undefined) {

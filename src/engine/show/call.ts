@@ -21,7 +21,6 @@ import { writePath } from './trace.ts'
 
 interface CallDeclaration extends Declaration {
   probability: Uint8Array
-  /** Compiled when it is first needed. */
   decode?: FunctionDecoder
 }
 
@@ -39,16 +38,16 @@ const TRACE = {
 const TX_VALUE = columnIndex('tx', 'value')
 const formOf = (column: number) => RECORD_COLUMNS.trace[column]!.form
 
-/** The call at hand, and what its trace or its transaction keeps of it. */
+/** The current call, and what its trace or its transaction holds of it. */
 const createCallAt = ({ records, block }: Context) => {
   const call = newCallRecord()
   const trace = newTraceRecord()
-  /** Undefined until somebody asks. */
+  /** Read on demand. */
   let input: RecordView | undefined
   const at = {
     call,
     block: undefined as unknown as ShownBlock,
-    /** The row of the call's trace; of the transaction's own call, none. */
+    /** The row of the call's trace, if it has one. */
     bytes: undefined as Buffer | undefined,
     find(position: number): boolean {
       const view = records.find('call', position)
@@ -66,9 +65,7 @@ const createCallAt = ({ records, block }: Context) => {
       return true
     },
     tx: (): number => (at.bytes ? trace.tx : call.tx),
-    /** Whether its trace tells a field. */
     isTraced: (column: number): boolean => at.bytes !== undefined && trace.offsets[column]! >= 0,
-    /** Puts the cursor before a field of its trace. */
     inTrace(column: number): Buffer {
       cursor.at = trace.offsets[column]!
       return at.bytes!
@@ -80,7 +77,6 @@ const createCallAt = ({ records, block }: Context) => {
       for (let i = cursor.at; i < cursor.at + length; i++) if (at.bytes[i]! < 0x80) steps++
       return steps
     },
-    /** Its packed call data. */
     input(): RecordView {
       if (input) return input
       const { number } = at.block.stored
@@ -102,7 +98,7 @@ export const createCallShow = (context: Context): Show => {
   const show = createDecodedShow(addresses)
   const where = placeFields(() => at.block)
   let by: CallDeclaration | null
-  /** Undefined until somebody asks. */
+  /** Decoded on demand. */
   let decoded: Decoded | undefined
 
   const declarationOf = remembered(DECLARATIONS, (id: number): CallDeclaration | null => {
@@ -127,7 +123,7 @@ export const createCallShow = (context: Context): Show => {
     writeJson(out, unpack(bytes.subarray(start, end), reader.addressDigits).slice(0, 10))
   }
 
-  /** What its trace tells, or else its own record. */
+  /** A field of its trace, or else of its own record. */
   const either =
     (column: number, writeOwn: (out: ByteWriter) => void): WriteBy =>
     plan => {
@@ -139,7 +135,7 @@ export const createCallShow = (context: Context): Show => {
       }
     }
 
-  /** What only a trace tells, where it does. */
+  /** A field of its trace alone. */
   const traced =
     (column: number): WriteBy =>
     plan => {
@@ -214,5 +210,4 @@ export const createCallShow = (context: Context): Show => {
 
 const INFIX = piece('_c')
 const EMPTY_LIST = piece('[]')
-/** Bytes of a packed selector. */
 const SELECTOR = 5

@@ -10,27 +10,23 @@ import { EVERY, writeSmallQuantity } from '../forms/numbers.ts'
 import type { Reader } from '../reader.ts'
 import { always, type Write } from './plan.ts'
 
-/** What documents are shown from: a store, or a block that is not stored yet. */
+/** A store, or a block that is not stored yet. */
 export interface ShowSource extends Pick<Reader, 'records' | 'addressDigits' | 'name' | 'signature'> {
   addressBytes(id: number): Uint8Array
 }
 
-/** What the kinds share when they are shown. */
 export interface Context {
   reader: ShowSource
   records: Records
   addresses: Addresses
-  /** Appends a name of the dictionary as JSON text. */
   name(out: ByteWriter, id: number): void
-  /** Undefined where none is stored. */
   block(number: number): ShownBlock | undefined
 }
 
-/** What documents show of the block that holds them, as JSON. */
+/** Parts of a block as JSON. */
 export interface ShownBlock {
   stored: StoredBlock
   hash: Uint8Array
-  /** In quotes. */
   hashText: Uint8Array
   number: Uint8Array
   seconds: Uint8Array
@@ -78,7 +74,7 @@ export const createContext = (reader: ShowSource): Context => {
   }
 }
 
-/** Members that show where a document stands; `block` is that of the document at hand. */
+/** Fields of a document's place; `block` gives the current document's. */
 export const placeFields = (block: () => ShownBlock) => ({
   blockHash: () => always(out => out.bytes(block().hashText)),
   blockNumber: ({ shown, members }: FieldPlan): Write =>
@@ -87,7 +83,6 @@ export const placeFields = (block: () => ShownBlock) => ({
     ),
   seconds: () => always(out => out.bytes(block().seconds)),
   datetime: () => always(out => out.bytes(block().datetime)),
-  /** Of the transaction at the place that it tells. */
   transactionHash: (tx: () => number) => () =>
     always(out => {
       out.byte(QUOTE)
@@ -100,7 +95,6 @@ export const placeFields = (block: () => ShownBlock) => ({
       always(out => writeSmallQuantity(out, value(), members)),
 })
 
-/** Appends a transaction's hash without quotes. */
 export const writeTxHash = (out: ByteWriter, { stored }: ShownBlock, place: number) => {
   if (stored !== latest.block || place !== latest.place) {
     const start = hashStart(stored, place)
@@ -113,7 +107,7 @@ export const writeTxHash = (out: ByteWriter, { stored }: ShownBlock, place: numb
   out.bytes(latest.hash)
 }
 
-/** A hit shows its transaction up to three times, and its neighbours are often of the same one. */
+/** A hit shows its transaction up to three times, and neighbours often share it. */
 const latest: { block: StoredBlock | undefined; place: number; hash: Uint8Array } = {
   block: undefined,
   place: -1,

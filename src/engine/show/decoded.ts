@@ -6,17 +6,13 @@ import type { Addresses } from '../forms/addresses.ts'
 import { type FieldPlan, writeCut } from '../forms/form.ts'
 import { NULL, piece, writeJson } from '../forms/json.ts'
 import { type Argument, compileArguments, createLocated, type Located, shownArguments } from './located.ts'
-/** Declarations that are remembered. */
 export const DECLARATIONS = 5_000
 
-/** A declaration, ready to show what is decoded by it. */
 export interface Declaration {
-  /** The name as JSON. */
   name: Uint8Array
-  /** What `str` begins with. */
   begin: Uint8Array
   abi: { name: string; inputs: readonly AbiParam[] }
-  /** Undefined where these are not all of one word: then what it is decoded to goes through text and objects. */
+  /** Undefined if some take more than one word: then values are decoded to text and objects. */
   args: Argument[] | undefined
 }
 
@@ -30,14 +26,13 @@ export const declare = (abi: Declaration['abi'], isPlain = true): Declaration =>
   }
 }
 
-/** What a log or call was decoded to: where its arguments lie, or the arguments. */
+/** `located` if the arguments are read where they lie. */
 export type Decoded = 'located' | { args: readonly DecodedArg[] | null; error: string | null }
 
 export interface DecodedShow {
   located: Located
-  /** What appends `args`; false where the filter leaves nothing of it. */
+  /** Makes what appends `args`; false if the filter leaves nothing. */
   list(plan: FieldPlan): (out: ByteWriter, by: Declaration | null, decoded: Decoded, decimals: number | null) => boolean
-  /** Appends `str`. */
   text(out: ByteWriter, by: Declaration, decoded: Decoded): void
 }
 

@@ -10,12 +10,10 @@ import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { always, sourceWriter, type WriteBy } from './plan.ts'
 import type { Show } from './shows.ts'
 
-/** What the logs of a signature are shown by. */
 interface EventDeclaration extends Declaration {
   signature: StoredSignature
   error: Uint8Array
   probability: Uint8Array
-  /** Compiled when it is first needed. */
   decode?: EventDecoder
 }
 
@@ -25,10 +23,10 @@ export const createEventShow = (context: Context): Show => {
   const fields = logFields(at, context)
   const show = createDecodedShow(addresses)
   let by: EventDeclaration
-  /** Undefined until somebody asks. */
+  /** Decoded on demand. */
   let decoded: Decoded | undefined
 
-  /** Null where a log of this signature is no event. */
+  /** Null if logs of this signature are no events. */
   const declarationOf = remembered(DECLARATIONS, (id: number): EventDeclaration | null => {
     const signature = reader.signature(id)
     const { event, error, probability } = signature

@@ -1,23 +1,20 @@
-/** Hits as they were written, for whoever asks for the same documents next: the newest ones, or those of a frequent address. */
+/** Caches written hits for those who ask for the same documents next. */
 export interface HitCache<T> {
-  /** Undefined where it has to be written. */
   get(shape: HitShape, position: number): T | undefined
   set(shape: HitShape, position: number, hit: T): void
 }
 
-/** One for each way in which hits are written. */
 export type HitShape = object
 
-/** Half of it holds what was asked for last. */
+/** Half of it holds what was used last. */
 const CAPACITY = 8 * 2 ** 20
-/** What is kept beside the bytes. */
+/** Bytes of an entry beside the hit. */
 const OVERHEAD = 100
 
-/** Its length in bytes. */
 type Sized = { readonly length: number }
 type Generation<T> = Map<HitShape, Map<number, T>>
 
-/** `version` changes with the state of the store: what was written of another one is forgotten. */
+/** A new version empties it. */
 export const createHitCache = <T extends Sized>(version: () => unknown, capacity = CAPACITY): HitCache<T> => {
   let young: Generation<T> = new Map()
   let old: Generation<T> = new Map()

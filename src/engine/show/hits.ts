@@ -22,40 +22,36 @@ export interface HitsOptions {
 }
 
 export interface DocumentShowing {
-  /** All of it by default. */
   source?: SourceFilter | undefined
-  /** `_source` alone. */
+  /** Only `_source`. */
   bare?: boolean | undefined
 }
 
-/** Writes matches as JSON objects, and tells how many; what is gone meanwhile is left out. */
+/** Writes matches as JSON objects without those that are gone, and returns their number. */
 export type WriteHits = (found: readonly Found[], out: ByteWriter) => number
 
-/** How totals are written in answers: as a number, or as Elasticsearch 7 does. */
+/** A number, or an object as in Elasticsearch 7. */
 export type Totals = 'integer' | 'object'
 
 export interface HitsWriting {
-  /** How totals of inner hits are written; as a number where nothing is said. */
+  /** Of inner hits; by default a number. */
   totals?: Totals | undefined
-  /** What stands between two hits; a comma where nothing is said. */
+  /** Byte between two hits; by default a comma. */
   between?: number | undefined
 }
 
 export interface Hits {
-  /** What appends matches of a request. */
   writer(request: SearchRequest, index: string, how?: HitsWriting): WriteHits
-  /** Documents by their positions, as they are shown; undefined where there is none. */
   documents: Documents['load']
-  /** A document by its position, as an answer to `get` shows it; false where there is none. */
+  /** Writes the answer to `get`; false if there is no such document. */
   document(kind: Kind, position: number, index: string, out: ByteWriter, how?: DocumentShowing): boolean
 }
 
-/** Hits as JSON, written straight from what is stored. */
 export const createHits = (options: HitsOptions): Hits => {
   const { reader, shown, exact } = options
   const shows = showsOf(reader)
   const sources = new Map<string, ReturnType<Show['source']>>()
-  /** Clients ask with few filters, again and again. */
+  /** Clients use few filters. */
   const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {
     const key = `${kind} ${JSON.stringify(filter)}`
     if (!sources.has(key)) {
@@ -76,7 +72,6 @@ export const createHits = (options: HitsOptions): Hits => {
     }
     return writer
   }
-  /** As the writer does, of what is likely to be asked for again. */
   const writeKept = (write: WriteHit, position: number, score: string, out: ByteWriter): number => {
     const kept = cache.get(write, position)
     if (kept) {
@@ -96,7 +91,7 @@ export const createHits = (options: HitsOptions): Hits => {
   const plainWriter = (request: SearchRequest, index: string, between: number): WriteHits => {
     const { source, parts, size } = request
     const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source)]))
-    // What depends on the query is no part of what is kept.
+    // Parts that depend on the query are not cached.
     const keeps = size >= 0 && size <= KEPT
     return createPlainWriter(request, {
       ...{ documents: exact, reader, between, check: reader.check },
@@ -137,7 +132,7 @@ export const createHits = (options: HitsOptions): Hits => {
 }
 
 const SOURCES = 100
-/** Hits of a page that are kept: of a larger one each would push out others. */
+/** Hits of a page that are cached: those of a larger page would push out others. */
 const KEPT = 100
 /** A hit without its score, which depends on the query. */
 interface Kept {

@@ -15,17 +15,16 @@ import { missingValue } from '../query/sort/sort-values.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
 
-/** Appends what one name of `inner_hits` shows, as an object. */
 type Write = (one: Found, document: Document, out: ByteWriter) => void
 
-/** What appends `inner_hits`; nothing where none are asked for. */
+/** Appends `inner_hits`, if the request has any. */
 export const createInnerHits = (part: RequestPart, request: SearchRequest, options: RichOptions): Append[] => {
   const { collapse } = request
   const writers: [string, Write][] = [
     ...(part.innerHits ?? []).map((inner): [string, Write] => [inner.name, innerWriter(inner, options)]),
     ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, Write] => {
       const find = options.related.group(collapse!, request, inner)
-      // What marks hits marks those of their groups.
+      // Groups are marked as hits are.
       const parts = request.parts.map(({ kind, query, marks = [] }) => ({ kind, query, marks }))
       return [name, relatedWriter({ ...inner, parts }, hit => find(hit), options)]
     }),
@@ -69,7 +68,6 @@ const head = (total: number, totals: Totals, scored: boolean): string => {
   return `{"hits":{"total":${shown},"max_score":${scored ? 1 : null},"hits":[`
 }
 
-/** The elements of a list that fulfil the clause. */
 const elementWriter = ({ path, request, elementSort }: InnerHits, { index, totals }: RichOptions): Write => {
   const list = path!
   const { kind, query } = request.parts[0]!
@@ -94,12 +92,10 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
   }
 }
 
-/** Elements of nested lists as hits. */
 
 export type Source = Record<string, unknown>
 export interface ElementFound {
   element: Source
-  /** Its place in the list. */
   offset: number
   keys: readonly (Value | undefined)[]
   score: number | null
@@ -112,7 +108,6 @@ interface ElementOptions {
   /** The network's name as it stands in `_index`. */
   index: string
 }
-/** Makes a hit of an element of a document. */
 export const elementHits = ({
   kind,
   request,
@@ -135,7 +130,7 @@ export const elementHits = ({
     ...(sort.length > 0 && { sort: sort.map((_, k) => shownKey(keys[k]) ?? missing[k]) }),
   })
 }
-/** Names in filters are full paths: an element is shown as if it were the only one of its list. */
+/** Filters name full paths: an element is shown as the only one of its list. */
 const elementShow = (
   kind: Kind,
   { source, shown, parts }: SearchRequest,
@@ -164,7 +159,7 @@ const elementShow = (
     }
   }
 }
-/** What an element is sorted by; without a field it is its place. */
+/** Without a field, the sort key of an element is its place. */
 export const elementKeys =
   (sorts: readonly ElementSort[], list: string) =>
   (element: Source, offset: number): (Value | undefined)[] =>

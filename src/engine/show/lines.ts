@@ -5,7 +5,6 @@ import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
 import { showsOf } from './shows.ts'
 
-/** A document with all that is known of it beside what it shows. */
 export interface DocumentLine {
   kind: Kind
   id: string
@@ -13,22 +12,22 @@ export interface DocumentLine {
   position: number
   routing: string | undefined
   parent: string | undefined
-  /** `_source`, in bytes that hold until the next line is asked for. */
+  /** Valid until the next line. */
   source: Uint8Array
 }
 
 /**
- * All documents of a store as they are shown. Each verb, and each step of what it returns, is called between `begin` and `end` of the reader; these may be others
- * for each step. What is gone meanwhile is left out.
+ * All documents of a store as they are shown, without those that are gone. Each step is called
+ * between `begin` and `end` of the reader, which may be others for each step.
  */
 export interface DocumentLines {
   /** All of a block, but tokens. */
   block(number: number): Generator<DocumentLine, void>
-  /** Tokens first seen in these blocks, and those that changed since and were first seen in the others; nothing else tells of them. */
+  /** Tokens first seen in `blocks`, and those that changed since and were first seen in `others`. */
   tokens(blocks: Range | undefined, since: number, others: (block: number) => boolean): Generator<DocumentLine, void>
-  /** Where the documents of a block stand, also tokens first seen in it, without showing them: each step is one. */
+  /** Positions of a block's documents, also of tokens first seen in it, without showing them. */
   places(number: number): Generator<readonly [kind: Kind, position: number], void>
-  /** The newest change of tokens. */
+  /** The newest change of a token. */
   lastChange(): number
 }
 
@@ -40,7 +39,7 @@ export const createDocumentLines = (reader: Reader): DocumentLines => {
   const tokensIn = reader.prepare('SELECT pos FROM token WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
   const changed = reader.prepare('SELECT pos FROM token WHERE change > ? AND pos IS NOT NULL ORDER BY change').pluck()
   const block = reader.prepare('SELECT 1 FROM block WHERE number = ?').pluck()
-  /** A token stays known where the block that first showed it is taken out. */
+  /** A token outlives the block that first showed it. */
   const isStored = (position: number): boolean => block.get(blockOf(position)) !== undefined
   const lastChange = reader.prepare('SELECT max(change) FROM token').pluck()
 
@@ -74,7 +73,7 @@ export const createDocumentLines = (reader: Reader): DocumentLines => {
     }
   }
 
-  /** Where documents of a block may stand, but tokens. */
+  /** Positions of a block's documents, but tokens. */
   function* candidates(number: number): Generator<readonly [Kind, readonly number[]], void> {
     const [from, to] = [positionOf(number, 0), positionOf(number, PLACES - 1)]
     yield ['block', [from]]

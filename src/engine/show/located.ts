@@ -8,22 +8,21 @@ import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, T
 import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from '../forms/numbers.ts'
 import { endOfWord, expandWord, WORD } from '../forms/words.ts'
 
-/** Arguments of one word each, shown from where they lie packed. */
+/** Shows arguments of one word each from their packed form. */
 export interface Located {
-  /** Finds the topics, or the words of the data; false where they are not exactly those of the declaration. */
+  /** Finds the topics, or the words of the data; false if they do not fit the declaration. */
   locate(args: readonly Argument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean
-  /** Appends them, of which there is one at least, as the list that `args` is. */
+  /** Appends them, at least one, as `args`. */
   list(out: ByteWriter, args: readonly Argument[], decimals: number | null, shown: 'whole' | ShownArgument): void
-  /** Appends them as they stand in `str`: `from=0x…, value=1`. */
+  /** Appends them as in `str`: `from=0x…, value=1`. */
   text(out: ByteWriter, args: readonly Argument[]): void
 }
 
-/** Arguments that a declaration of one-word ones can have, for the length of its text is limited. */
+/** Arguments that a declaration can have, since the length of its text is limited. */
 const MOST = 16
 
-/** Where the arguments at hand lie. */
 const createPlaces = (addresses: Addresses) => {
-  /** Dictionary ids of addresses; -1 where the value lies in bytes. */
+  /** Dictionary ids of addresses; -1 if the value lies in `buffers`. */
   const ids = new Int32Array(MOST)
   const buffers: Uint8Array[] = new Array(MOST)
   const starts = new Int32Array(MOST)
@@ -39,7 +38,6 @@ const createPlaces = (addresses: Addresses) => {
     return true
   }
 
-  /** Whether the bytes of a word are all the same between two places. */
   const all = (byte: number, from: number, to: number): boolean => {
     for (let i = from; i < to; i++) if (words[i] !== byte) return false
     return true
@@ -51,12 +49,12 @@ const createPlaces = (addresses: Addresses) => {
     return at
   }
 
-  /** Takes a packed word as a value of the argument's type; false where it is none. */
+  /** Takes a packed word as a value of the argument's type; false if it is none. */
   const take = ({ form, size }: Argument, i: number, packed: Uint8Array, at: number): boolean => {
     const control = packed[at]!
     negative[i] = 0
     if (control <= 32) {
-      // Most integers; of signed ones those that are short enough to be positive.
+      // Most integers; signed ones if they are too short to be negative.
       if (form === 'unsigned' && control <= size) return place(i, packed, at + 1, at + 1 + control)
       if (form === 'signed' && control < size) return place(i, packed, at + 1, at + 1 + control)
       if (form === 'boolean') {
@@ -98,11 +96,9 @@ export const createLocated = (addresses: Addresses): Located => {
     addresses.checksummedBytes(out, buffers[i]!, starts[i]!)
   }
 
-  /** Negative ones are rare. */
   const negativeAt = ({ size }: Argument, i: number): bigint =>
     BigInt.asIntN(size * 8, BigInt(integerOf(buffers[i]!, starts[i]!, ends[i]!)))
 
-  /** Without its prefix. */
   const writeHex = (out: ByteWriter, argument: Argument, i: number) => {
     if (argument.form === 'address') writeAddress(out, i)
     else if (isInteger(argument) && !negative[i]) writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
@@ -211,26 +207,23 @@ const SCALED = piece(',"scaled":')
 const NO_INTEGER = piece('","num":null,"scaled":null')
 const PREFIX = piece('0x')
 
-/** How an argument of one word is shown. */
 export type Form = 'address' | 'unsigned' | 'signed' | 'boolean' | 'fixed' | 'hash'
 export interface Argument {
   form: Form
-  /** Bytes of the type. */
   size: number
-  /** Among the topics, else in the data. */
+  /** Else it lies in the data. */
   isTopic: boolean
   /** `,{"name":"…","pos":n,"value":{"hex":"0x` */
   before: Uint8Array
   /** `,"type":"…"}}` */
   behind: Uint8Array
-  /** Its parts where not all of them are shown: `,"name":"…"`, `,"pos":n` and `,"type":"…"`. */
+  /** Parts for filters: `,"name":"…"`, `,"pos":n` and `,"type":"…"`. */
   name: Uint8Array
   pos: Uint8Array
   type: Uint8Array
-  /** What stands before its value in `str`. */
   label: Uint8Array
 }
-/** Characters that `str` may have; what is longer is cut, and goes the long way. */
+/** Characters of `str`: what might be longer is decoded to text and cut. */
 const MAX_TEXT = 1000
 /** A value has 78 digits at most. */
 const MAX_VALUE = 90
@@ -245,7 +238,7 @@ const formOf = ({ type: written, indexed }: AbiParam): { form: Form; size: numbe
   if (kind === 'bytes') return { form: 'fixed', size: Number(bits) }
   return indexed && (type === 'string' || type === 'bytes') ? { form: 'hash', size: 32 } : undefined
 }
-/** Arguments that take one word each; undefined where not all of them do, or where their text might be cut. */
+/** Undefined if an argument takes more than one word, or their text might be too long. */
 export const compileArguments = (name: string, inputs: readonly AbiParam[]): Argument[] | undefined => {
   const compiled: Argument[] = []
   let length = name.length + 2
@@ -272,17 +265,15 @@ export const compileArguments = (name: string, inputs: readonly AbiParam[]): Arg
   }
   return compiled
 }
-/** What a filter leaves of each argument. */
 export interface ShownArgument {
   name: boolean
   pos: boolean
-  /** Undefined where the object goes with its members. */
   value: { hex: boolean; num: boolean; scaled: boolean; type: boolean } | undefined
 }
-/** What a filter leaves of `args`: all of each argument, parts of each, or a list without any; undefined where that goes, too. */
+/** What a filter leaves of `args`: all, parts of each argument, an empty list, or nothing. */
 export type ShownArguments = 'whole' | ShownArgument | 'empty' | undefined
 const SAMPLE = [{ name: '', pos: 0, value: { hex: '', num: 0, scaled: 0, type: '' } }]
-/** All arguments have the same members, so that what is left of one tells it of all. */
+/** All arguments have the same members: one tells what is left of each. */
 export const shownArguments = ({ shown, cut }: Pick<FieldPlan, 'shown' | 'cut'>): ShownArguments => {
   if (shown === 'whole') return 'whole'
   const left = cut(SAMPLE) as Partial<(typeof SAMPLE)[0]>[] | undefined

@@ -10,7 +10,7 @@ import { type Context, placeFields, type ShownBlock, writeTxHash } from './conte
 import { always, sourceWriter, type Write, type WriteBy } from './plan.ts'
 import type { Show } from './shows.ts'
 
-/** The log at hand, which an event is, too. */
+/** The current log, or event. */
 export interface LogAt {
   find(position: number): boolean
   block: ShownBlock
@@ -42,7 +42,6 @@ export const createLogAt = ({ records, block }: Context): LogAt => {
   return at
 }
 
-/** What logs and events show alike. */
 export const logFields = (at: LogAt, context: Context) => {
   const where = placeFields(() => at.block)
   return {
@@ -73,14 +72,13 @@ export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' |
   }
 }
 
-/** First topics that are known by their signatures. */
 const SIGNATURES = 10_000
 
 export const createLogShow = (context: Context): Show => {
   const { reader, addresses } = context
   const at = createLogAt(context)
   const fields = logFields(at, context)
-  /** Null where all topics are kept with the log. */
+  /** Null if the log holds all its topics. */
   const firstTopicOf = remembered(SIGNATURES, (signature: number) => {
     const { topic } = reader.signature(signature)
     return topic === null ? null : Buffer.from(topic.slice(2), 'hex')

@@ -11,17 +11,16 @@ import type { WriteHits } from './hits.ts'
 import type { Show } from './shows.ts'
 
 export interface PlainOptions extends ValuesFrom {
-  /** What stands between two hits. */
   between: number
-  /** What hits show as `sort`, where that is known already. */
+  /** Sort values that are known already. */
   sortOf?: ((one: Found) => unknown[]) | undefined
-  /** Called now and then: throws where the search is to be given up. */
+  /** Throws if the search is to stop. */
   check(): void
-  /** Appends a hit up to its `sort`; 0 where there is none. */
+  /** Appends a hit up to its `sort`; 0 if there is none. */
   write(one: Found, score: string, out: ByteWriter): number
 }
 
-/** Appends hits that show their envelope and `_source` alone. */
+/** Appends hits with their envelope and `_source` alone. */
 export const createPlainWriter = (
   request: SearchRequest,
   { between, check, write, sortOf: known, ...from }: PlainOptions,
@@ -50,10 +49,10 @@ export const createPlainWriter = (
   }
 }
 
-/** Hits that take little time together. */
+/** Hits between two checks. */
 const FEW = 8
 
-/** Writes which clauses with names a hit matches; undefined where none has a name. */
+/** Writes the names of the clauses that a hit matches; undefined if no clause has a name. */
 export const matchedNames = (
   { names }: Pick<SearchRequest, 'names'>,
   documents: Documents,
@@ -69,7 +68,7 @@ export const matchedNames = (
   }
 }
 
-/** Writes a hit up to its `sort` and tells how many bytes stand before its score; 0 where there is none. */
+/** Writes a hit up to its `sort`; returns the bytes before its score, or 0 if there is no such document. */
 export type WriteHit = (position: number, score: string, out: ByteWriter) => number
 export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show['source']>): WriteHit => {
   const { routing, parent } = show
@@ -100,7 +99,7 @@ export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show[
 }
 export const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
-/** Writes scores as they stand in hits; neighbours often have the same one. */
+/** Neighbours often have the same score. */
 export const scoreWriter = (isHidden: boolean): ((found: Pick<Found, 'score'>) => string) => {
   if (isHidden) return () => 'null'
   let last = 1
@@ -113,6 +112,6 @@ export const scoreWriter = (isHidden: boolean): ((found: Pick<Found, 'score'>) =
     return text
   }
 }
-/** As in Elasticsearch: sorted hits have no score, unless they are sorted by it, or it is asked for. */
+/** As in Elasticsearch: sorted hits have a score only if they are sorted by it, or it is asked for. */
 export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
   sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')

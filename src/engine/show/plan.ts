@@ -15,13 +15,13 @@ import type { FieldPlan } from '../forms/form.ts'
 import { keyOf, type Member, writeObject } from '../forms/json.ts'
 
 export interface SourcePlan {
-  /** Undefined where nothing of it is shown. */
+  /** Undefined if nothing of it is shown. */
   field(name: string): FieldPlan | undefined
-  /** Whether an object that holds fields is shown also where none of them is, or where it is null. */
+  /** Whether an object of fields is shown even if it is empty or null. */
   isShown(path: string): boolean
 }
 
-/** What a filter shows of documents of a kind; undefined where that is no `_source` at all. */
+/** What a filter shows of a kind; undefined without `_source`. */
 export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undefined => {
   const { any, of, cut } = compileSourcePaths(filter)
   if (!any) return undefined
@@ -38,13 +38,13 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
   }
 }
 
-/** Of an object with any members only what is cut tells whether something is left. */
+/** For an object with any members, `cut` alone tells whether something is left. */
 const isOpen = (kind: Kind, name: string): boolean => {
   const field = MAPPING[kind].fields[name]!
   return !isList(field) && field.kind === 'flattened'
 }
 
-/** Members of what a kind of field is shown as; none where that is a single value. */
+/** Members of the object that shows a kind of field, if it is one. */
 const membersOf = (kind: FieldKind): readonly string[] =>
   '' in ENCODINGS[kind]
     ? []
@@ -62,13 +62,11 @@ const BELOW = new Map(
   KINDS.map(kind => [kind, new Map(Object.keys(MAPPING[kind].fields).map(name => [name, pathsBelow(kind, name)]))]),
 )
 
-/** Appends the value of the document at hand; false where the document does not have the field. */
+/** Appends the current document's value; false if it has none. */
 export type Write = (out: ByteWriter) => boolean
 
-/** Makes what appends a field by how it is shown. */
 export type WriteBy = (plan: FieldPlan) => Write
 
-/** What every document has. */
 export const always =
   (write: (out: ByteWriter) => void): Write =>
   out => {
@@ -76,14 +74,14 @@ export const always =
     return true
   }
 
-/** The members of `_source` in the order in which the kind lists its fields. */
+/** The members of `_source` in the order of the mapping. */
 export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, WriteBy>>): Member[] =>
   Object.entries(fields).flatMap(([name, writeBy]) => {
     const field = plan.field(name)
     return field ? [{ key: keyOf(name), write: writeBy(field) }] : []
   })
 
-/** Makes what writes `_source` of a kind from what appends its fields; undefined where a filter leaves none of it. */
+/** Makes what writes `_source`; undefined if a filter leaves none. */
 export const sourceWriter =
   (kind: Kind, fields: Readonly<Record<string, WriteBy>>) =>
   (filter: SourceFilter): ((out: ByteWriter) => void) | undefined => {

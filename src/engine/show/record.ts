@@ -15,20 +15,18 @@ import { type Context, placeFields, type ShownBlock, writeTxHash } from './conte
 import { always, planMembers, planSource, type WriteBy } from './plan.ts'
 import type { Show } from './shows.ts'
 
-/** The fields of the record at hand, of a kind that is stored field by field. */
+/** The fields of the current record. */
 export interface RecordFields {
-  /** Goes to a record. */
   read(view: RecordView | undefined): void
   has(field: string): boolean
-  /** Puts the cursor before a field's value and returns the record's bytes; undefined where it has none. */
+  /** Puts the cursor before a field's value and returns the record's bytes; undefined if it has none. */
   seek(field: string): Buffer | undefined
-  /** Writers of all its fields, by name. */
   writers: ReadonlyMap<string, WriteBy>
 }
 
 /**
- * What writes `_source` of a kind whose records are written field by field; `derived` are the fields that its records do not tell, and
- * `view` gives the record of the document at hand.
+ * Makes what writes `_source` from the record that `view` gives; `derived` are fields that it does
+ * not hold.
  */
 export const recordSource = (
   kind: Exclude<FieldwiseKind, 'trace'>,
@@ -63,13 +61,11 @@ export const createRecordFields = (kind: Exclude<FieldwiseKind, 'trace'>, shown:
   }
 }
 
-/** Where the fields of a record begin in the bytes of its row. */
 export interface RecordAt {
   bytes: Buffer
   offsets: Int32Array
 }
 
-/** Fields of the record that `at` points into. */
 export const fieldsAt = (kind: FieldwiseKind, at: RecordAt, shown: Shown): Omit<RecordFields, 'read'> => {
   const columns = RECORD_COLUMNS[kind]
   const indexes = new Map(columns.map(({ field }, index) => [field, index]))
@@ -97,7 +93,6 @@ export const fieldsAt = (kind: FieldwiseKind, at: RecordAt, shown: Shown): Omit<
   }
 }
 
-/** Of fields that few chains have. */
 const rareWriters = (kind: RestKind, at: RecordAt, shown: Shown): [string, WriteBy][] =>
   Array.from(RARE_COLUMNS[kind].values(), ({ field, number, form }) => [
     field,
@@ -116,7 +111,6 @@ export const createBlockShow = (context: Context): Show => {
   const place = placeFields(() => block)
   let block: ShownBlock
 
-  /** What the block's row tells beside its record. */
   const derived = {
     number: place.blockNumber,
     hash: place.blockHash,

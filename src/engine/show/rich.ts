@@ -23,12 +23,12 @@ export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>
   shown !== undefined || collapse !== undefined || parts.some(({ innerHits }) => innerHits !== undefined)
 
 export interface RichOptions {
-  /** Undefined where documents tell all. */
+  /** Undefined if documents tell all. */
   reader: Reader | undefined
-  /** Called now and then: throws where the search is to be given up. */
+  /** Throws if the search is to stop. */
   check(): void
   related: Relating
-  /** What hits show as `sort`, where that is known already. */
+  /** Sort values that are known already. */
   sortOf?: ((one: Found) => unknown[]) | undefined
   index: string
   totals: Totals
@@ -37,23 +37,22 @@ export interface RichOptions {
   exact: Documents
   shows: Record<Kind, Show>
   sourceOf(kind: Kind, filter: SourceFilter): ReturnType<Show['source']>
-  /** Writes the hits of a search within this one. */
+  /** Writes inner hits. */
   writer: Hits['writer']
-  /** What stands between two hits. */
   between: number
 }
 
-/** Finds documents that hits bring along. */
+/** Finds the documents of inner hits. */
 export interface Relating {
   by(inner: InnerHits): (hit: Found, document: Document) => Related
-  /** The hits of a search that have the same value in the field that it is collapsed by. */
+  /** Hits with the same value in the field of `collapse`. */
   group(collapse: Collapse, among: SearchRequest, inner: SearchRequest): (hit: Found) => Related
 }
 
-/** Appends what else a hit shows, each member with a comma before it. */
+/** Appends more members of a hit, each with a comma before it. */
 export type Append = (one: Found, document: Document, out: ByteWriter) => void
 
-/** As the plain writer, for requests that ask for more: of each hit its document is read as an object, too. */
+/** Writes hits that show more: each document is also read as an object. */
 export const createRichWriter = (request: SearchRequest, options: RichOptions): WriteHits => {
   const { reader, check, shown, exact, between } = options
   const { sort, parts } = request
@@ -84,11 +83,11 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
 }
 
 interface KindWriter {
-  /** Up to `_source`; false where there is no such document. */
+  /** Writes a hit up to `_source`; false if there is no such document. */
   envelope(one: Found, document: Document, out: ByteWriter): boolean
   behindSource: Append[]
   atEnd: Append[]
-  /** Those that it reads of a document; undefined for all. */
+  /** Fields of the document that are read; undefined for all. */
   fields: string[] | undefined
 }
 
@@ -149,7 +148,7 @@ const envelopeWriter = (
 /** Documents never change under their ids. */
 const appendVersion: Append = (_one, _document, out) => out.ascii(',"_version":1')
 
-/** The position grows with the chain, as sequence numbers do with what is indexed. */
+/** Positions grow with the chain, as sequence numbers do. */
 const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_seq_no":${position},"_primary_term":1`)
 
 const appendExplanation: Append = ({ score, explanation = scored(score ?? 1) }, _document, out) =>

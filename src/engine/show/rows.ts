@@ -17,7 +17,7 @@ import { blockOf, positionOf } from '../schema.ts'
 import type { Context } from './context.ts'
 import type { Show } from './shows.ts'
 
-/** Shows contracts and tokens, which are few and kept in rows, through objects. */
+/** Shows contracts and tokens, which are few, through objects. */
 export const createRowShows = (context: Context, reader: Reader): Record<RowKind, Show> => {
   const readContract = reader
     .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')

@@ -14,7 +14,7 @@ import { createTraceShow } from './trace.ts'
 
 const known = new WeakMap<Reader, Shows>()
 
-/** How each kind is shown. All share these: who finds a document writes it before another is found. */
+/** How each kind is shown. All share these: a document must be written before another is found. */
 export const showsOf = (reader: Reader): Shows => {
   let shows = known.get(reader)
   if (!shows) {
@@ -34,7 +34,6 @@ const createShows = (reader: Reader): Shows => {
   return { ...createRecordShows(context), ...createRowShows(context, reader) }
 }
 
-/** How the kinds are shown that lie in records. */
 export const createRecordShows = (context: Context): Record<Exclude<Kind, RowKind>, Show> => {
   return {
     block: createBlockShow(context),
@@ -46,18 +45,18 @@ export const createRecordShows = (context: Context): Record<Exclude<Kind, RowKin
   }
 }
 
-/** Shows documents of one kind as JSON. A filter on `_source` decides what of them is read. */
+/** Shows documents of one kind as JSON. A filter on `_source` decides what is read. */
 export interface Show {
-  /** Goes to a document; false where none is stored there (any more). All else is of that one. */
+  /** Goes to a document; false if none is stored there. All other members are about it. */
   find(position: number): boolean
-  /** Each without quotes. */
+  /** Without quotes, as are all three. */
   id(out: ByteWriter): void
   /** Both or none. */
   routing: ((out: ByteWriter) => void) | undefined
   parent: ((out: ByteWriter) => void) | undefined
-  /** What writes `_source`; undefined where none is wanted. */
+  /** Undefined if the filter leaves no `_source`. */
   source(filter: SourceFilter): ((out: ByteWriter) => void) | undefined
-  /** What rules need beside the fields of what is decoded; undefined of what no declaration is known for. */
+  /** Data for rules; undefined without a known declaration. */
   decoding?(): Decoding | undefined
 }
 export type Shows = Readonly<Record<Kind, Show>>

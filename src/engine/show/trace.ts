@@ -10,7 +10,6 @@ import { planSource, type SourcePlan, type Write, type WriteBy } from './plan.ts
 import { fieldsAt, type RecordAt } from './record.ts'
 import type { Show } from './shows.ts'
 
-/** Objects that hold fields of a trace. */
 type Outer = 'action' | 'result'
 const INPUT_FIELD = 'action.input'
 
@@ -23,7 +22,7 @@ export const createTraceShow = (context: Context): Show => {
   let block: ShownBlock
   let place = 0
 
-  /** Appends what a step is called with; an explicit null is one. */
+  /** The call data, or an explicit null. */
   const input =
     ({ single }: FieldPlan): Write =>
     out => {
@@ -79,7 +78,7 @@ export const createTraceShow = (context: Context): Show => {
 
   const members = (plan: SourcePlan): Member[] => {
     const results = names.filter(name => name.startsWith('result.'))
-    // What failed has none: that it has none is told behind the error.
+    // A failed step shows a null result behind its error.
     const noResult: Member = {
       key: keyOf('result'),
       write(out) {
@@ -96,7 +95,7 @@ export const createTraceShow = (context: Context): Show => {
     })
   }
 
-  /** Of a reward: how many others of its block stand before it. */
+  /** For a reward: the number of rewards before it in its block. */
   const rewardsBefore = (): number => {
     const { number } = block.stored
     let count = 0
@@ -142,7 +141,7 @@ export const createTraceShow = (context: Context): Show => {
 
 const INFIX = piece('_t')
 
-/** Appends `_<place>` for each step of a trace address that the cursor stands before. */
+/** Appends `_<place>` for each step of the trace address at the cursor. */
 export const writePath = (out: ByteWriter, bytes: Buffer | undefined) => {
   if (!bytes) return
   const length = takeLength(bytes)

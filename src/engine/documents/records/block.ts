@@ -10,25 +10,22 @@ import { blockReader } from '../wire-readers.ts'
 import { fieldsWriter, seek } from './fields.ts'
 import { endOfSealed, newStarts, seal, startsIn, writeRow } from './rows.ts'
 
-/** What all documents of a block show of it, as its row tells it. */
 export interface StoredBlock {
   number: number
   hash: Buffer
-  /** Seconds since 1970. */
   time: number
-  /** Hashes of its transactions in order, 32 bytes each; what is behind the last one is a checksum. */
+  /** Hashes of its transactions, 32 bytes each, then a checksum. */
   hashes: Buffer
   txs: number
-  /** Logs of the block up to and with each of its transactions, in order. */
+  /** For each transaction, the number of logs up to and with it. */
   logEnds: Uint32Array
-  /** Places of the transactions and logs of a partial block, ascending; undefined where these are 0, 1, 2, … */
+  /** Ascending; undefined if they have no gaps. */
   places: Places | undefined
 }
 
-/** Rows of blocks on their way to the thread that writes: all blobs in one buffer, so that they move without a copy. */
+/** Blobs share one buffer, which moves between threads without a copy. */
 export interface BlockRows {
   numbers: Float64Array<ArrayBuffer>
-  /** Seconds since 1970. */
   times: Float64Array<ArrayBuffer>
   /** Of the four blobs of each row: hash, hashes of transactions, ends of logs, record. */
   lengths: Uint32Array<ArrayBuffer>
@@ -72,7 +69,6 @@ export const joinBlockRows = (parts: readonly BlockRows[]): BlockRows => ({
   bytes: joinBytes(parts.map(({ bytes }) => bytes)),
 })
 
-/** Appends the blobs of a block's row. */
 export const createBlockWriter = (ids: Ids) => {
   const writeFields = fieldsWriter('block', blockReader, ids)
   const record = createByteWriter(1 << 12)
@@ -133,17 +129,16 @@ const readAscending = (bytes: Buffer, count: number): Uint32Array => {
   return places
 }
 
-/** Which of the block's transactions stands at a place; -1 where none of them does. */
+/** Index of the transaction at a place; -1 if there is none. */
 export const indexOfTx = ({ txs, places }: StoredBlock, place: number): number =>
   places ? indexIn(places.txs, place) : place < txs ? place : -1
 
-/** Where the hash of the transaction at a place begins in `hashes`; -1 where there is none. */
+/** Start of the hash of the transaction at a place; -1 if there is none. */
 export const hashStart = (block: StoredBlock, place: number): number => {
   const index = indexOfTx(block, place)
   return index < 0 ? -1 : index * HASH
 }
 
-/** The hash of the transaction at a place, as `0x` hex; undefined where there is none. */
 export const hashOfTx = (block: StoredBlock, place: number): string | undefined => {
   const start = hashStart(block, place)
   return start < 0 ? undefined : `0x${block.hashes.toString('hex', start, start + HASH)}`
@@ -164,10 +159,8 @@ const PARENT_HASH = columnIndex('block', 'parentHash')
 const LOGS_BLOOM = columnIndex('block', 'logsBloom')
 const starts = newStarts()
 
-/** The hash of the block below, as `0x` hex, of the row's record. */
 export const parentHashIn = (record: Buffer, number: number): string => bytesIn(record, number, PARENT_HASH)!
 
-/** The bloom filter of its logs, as `0x` hex; undefined where it has none. */
 export const logsBloomIn = (record: Buffer, number: number): string | undefined => bytesIn(record, number, LOGS_BLOOM)
 
 const bytesIn = (record: Buffer, number: number, column: number): string | undefined => {

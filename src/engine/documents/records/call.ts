@@ -2,15 +2,17 @@ import type { BlockCall } from '../../../documents/calls.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { cursor, takeVarint } from '../../forms/form.ts'
 
-/** A call as its record tells it. What is in its trace, or in its transaction, is not in it. */
+/** Does not repeat what the call's trace, or its transaction, holds. */
 export interface CallRecord {
-  /** Place of its trace; -1 where there are none and it is its transaction's own: only then are the members from `tx` on set. */
+  /**
+   * Place of its trace; -1 for a transaction's own call without traces, which alone sets the
+   * members from `tx` on.
+   */
   trace: number
   signature: number
   decimals: number | null
   reverted: boolean
   tx: number
-  /** Dictionary ids. */
   from: number
   to: number
   depth: number
@@ -30,7 +32,6 @@ export const writeCall = (out: ByteWriter, call: CallRecord): void => {
   out.varint(call.callType)
 }
 
-/** Appends the record of a call of a block; where it has a trace, only what that does not tell. */
 export const writeBlockCall = (
   out: ByteWriter,
   { trace, reverted, tx, depth }: Pick<BlockCall, 'trace' | 'reverted' | 'tx' | 'depth'>,
@@ -64,7 +65,6 @@ export const readCall = (bytes: Uint8Array, start: number, into: CallRecord): vo
   into.callType = takeVarint(bytes)
 }
 
-/** Appends a call's record with another signature and decimals. */
 export const rewriteCall = (
   out: ByteWriter,
   bytes: Uint8Array,

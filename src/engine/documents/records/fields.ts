@@ -4,10 +4,9 @@ import { cursor, type Ids, skipValue } from '../../forms/form.ts'
 import { RECORD_COLUMNS } from '../columns.ts'
 import type { ReaderOf } from '../wire-readers.ts'
 
-/** Bytes of the presence bits of a record of so many fields. */
 const headOf = (fields: number): number => (fields + 7) >> 3
 
-/** Makes what appends the fields of documents of a kind, in the order of its columns: presence bits, then the values. */
+/** Appends presence bits, then the values in the order of the columns. */
 export const fieldsWriter = <T>(kind: FieldwiseKind, readerOf: ReaderOf<T>, ids: Ids) => {
   const columns = RECORD_COLUMNS[kind]
   const readers = columns.map(({ field }) => readerOf(field))
@@ -31,8 +30,8 @@ export const fieldsWriter = <T>(kind: FieldwiseKind, readerOf: ReaderOf<T>, ids:
 }
 
 /**
- * Finds where the value of each field of a record begins, by the order of `RECORD_COLUMNS`: -1 for one that is absent. Nothing is decoded.
- * The cursor ends behind the last value.
+ * Finds where each field's value begins, by the order of `RECORD_COLUMNS`: -1 if it is absent. The
+ * cursor ends behind the last value.
  */
 export const locate = (kind: FieldwiseKind, bytes: Uint8Array, start: number, offsets: Int32Array): void => {
   const columns = RECORD_COLUMNS[kind]
@@ -46,7 +45,7 @@ export const locate = (kind: FieldwiseKind, bytes: Uint8Array, start: number, of
   }
 }
 
-/** Puts the cursor before one field of a record; false where the record does not have it. */
+/** Puts the cursor before one field; false if it is absent. */
 export const seek = (kind: FieldwiseKind, index: number, bytes: Uint8Array, start: number): boolean => {
   const columns = RECORD_COLUMNS[kind]
   if ((bytes[start + (index >> 3)]! & (1 << (index & 7))) === 0) return false
@@ -56,7 +55,7 @@ export const seek = (kind: FieldwiseKind, index: number, bytes: Uint8Array, star
   return true
 }
 
-/** Appends a record with another value of one field, which `write` appends. */
+/** Appends a record with another value of one field. */
 export const rewriteField = (
   out: ByteWriter,
   kind: FieldwiseKind,
@@ -71,7 +70,6 @@ export const rewriteField = (
   const offsets = new Int32Array(before + 1)
   locate(kind, bytes, start, offsets)
   offsets[before] = cursor.at
-  // The next value that is there begins where this one ends.
   const next = (from: number): number => offsets.slice(from).find(offset => offset >= 0)!
   const at = next(index)
   out.bytes(bytes, start, at)

@@ -3,21 +3,21 @@ import type { ByteWriter } from '../../../lib/bytes.ts'
 import { cursor, type Ids, takeVarint } from '../../forms/form.ts'
 import { packData, packTopic } from '../../forms/words.ts'
 
-/** A log as its record tells it; its topics and its data are packed, between these places of the row. */
+/** The packed topics and data lie in the row, between these places. */
 export interface LogRecord {
-  /** Place of the transaction in the block. */
   tx: number
-  /** Dictionary id of the emitter. */
   address: number
   signature: number
-  /** Of the emitting token. */
   decimals: number | null
   topicsStart: number
-  /** The data begin here, and end where the record does. */
+  /** Start of the data, which end with the record. */
   topicsEnd: number
 }
 
-/** Appends all of a log's record but for its topics and its data, which are to follow: see `endTopics`. Returns where the topics begin. */
+/**
+ * Appends a log's record up to its topics, and returns where these begin; topics, `endTopics` and
+ * data follow.
+ */
 export const writeLog = (
   out: ByteWriter,
   tx: number,
@@ -29,15 +29,11 @@ export const writeLog = (
   out.varint(address)
   out.varint(signature)
   out.varint(decimals == null ? 0 : decimals + 1)
-  // The length of the topics.
   out.byte(0)
   return out.length
 }
 
-/**
- * Makes what appends the record of a log. Where they are given, `topicIds` get the dictionary ids of the topics that are
- * kept with it, undefined for those that are no addresses; `firstTopic` is the first that is.
- */
+/** Appends a log's record. `topicIds` takes the ids of stored topics that are addresses. */
 export const createLogWriter =
   (ids: Ids) =>
   (
@@ -54,18 +50,14 @@ export const createLogWriter =
   }
 
 interface LogParts {
-  /** Place of the transaction in the block. */
   tx: number
-  /** Dictionary id of the emitter. */
   emitter: number
   signature: number
-  /** Of the emitting token. */
   decimals: number | null | undefined
-  /** 1 where the signature tells the first one. */
+  /** 1 if the signature has the first topic. */
   firstTopic: 0 | 1
 }
 
-/** To be called when the packed topics are written, and before the data are. */
 export const endTopics = (out: ByteWriter, start: number): void => {
   out.reserve(0)[start - 1] = out.length - start
 }
@@ -91,7 +83,10 @@ export const readLog = (bytes: Uint8Array, start: number, into: LogRecord): void
   into.topicsEnd = cursor.at + length
 }
 
-/** Appends a log's record with another signature and decimals, and with other packed topics where they are given. */
+/**
+ * Appends a log's record with another signature and decimals, and with other packed topics if they
+ * are given.
+ */
 export const rewriteLog = (
   out: ByteWriter,
   bytes: Uint8Array,

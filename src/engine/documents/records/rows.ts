@@ -1,4 +1,5 @@
-// As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
+// By default import: with an older Node, a missing name would end the program before it asks for a
+// newer one.
 import zlib from 'node:zlib'
 import { joinBytes, joinDoubles, joinWords } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
@@ -8,18 +9,17 @@ import { cursor, takeVarint } from '../../forms/form.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import { PLACES_PER_ROW } from '../columns.ts'
 
-/** Rows of one kind on their way to the thread that writes: all bytes in one buffer, so that they move without a copy. */
+/** Records share one buffer, which moves between threads without a copy. */
 export interface RecordRows {
-  /** Position of the first place of each row. */
   positions: Float64Array<ArrayBuffer>
   lengths: Uint32Array<ArrayBuffer>
   bytes: Uint8Array<ArrayBuffer>
 }
 
 export interface RecordRowsBuilder {
-  /** Where a record is appended to, between `begin` and `end`. */
+  /** Takes the record, between `begin` and `end`. */
   readonly out: ByteWriter
-  /** True where the record is the first one of its row. Places ascend within a block. */
+  /** True if the record is the first one of its row. Places ascend within a block. */
   begin(block: number, place: number): boolean
   end(): void
   finish(): RecordRows
@@ -31,7 +31,6 @@ export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
   const pool = createByteWriter(1 << 16)
   const positions: number[] = []
   const lengths: number[] = []
-  /** Where the records of the row at hand end. */
   const ends = new Uint32Array(size)
   let count = 0
   let block = -1
@@ -56,7 +55,6 @@ export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
         block = number
         first = place - inside
       }
-      // Places of a partial block that are not stored.
       while (count < inside) ends[count++] = out.length
       return out.length === 0
     },
@@ -70,7 +68,7 @@ export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
   }
 }
 
-/** One behind the other: no row holds records of two parts. */
+/** No row holds records of two parts. */
 export const joinRecordRows = (parts: readonly RecordRows[]): RecordRows => {
   const [first, ...others] = parts
   if (first && others.length === 0) return first
@@ -81,7 +79,6 @@ export const joinRecordRows = (parts: readonly RecordRows[]): RecordRows => {
   }
 }
 
-/** Appends a row of the records that `records` holds, sealed by its checksum. */
 export const writeRow = (out: ByteWriter, records: ByteWriter, ends: Uint32Array, count: number): void => {
   const start = out.length
   out.byte(PLAIN)
@@ -91,18 +88,16 @@ export const writeRow = (out: ByteWriter, records: ByteWriter, ends: Uint32Array
   seal(out, start)
 }
 
-/** What follows is as it is; any other first byte is kept for later. */
 const PLAIN = 0
 const SUM = 4
 
-/** Appends the checksum of all bytes from `start` on. */
 export const seal = (out: ByteWriter, start: number): void => {
   const sum = zlib.crc32(out.view(start))
   out.reserve(SUM).writeUInt32LE(sum, out.length)
   out.advance(SUM)
 }
 
-/** Where sealed bytes end before their checksum; throws where it is another than theirs. */
+/** End of the bytes before the checksum; throws if it is wrong. */
 export const endOfSealed = (bytes: Buffer, table: string, block: number): number => {
   const end = bytes.length - SUM
   if (end < 0 || zlib.crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) throw damagedRow(table, block)
@@ -111,7 +106,7 @@ export const endOfSealed = (bytes: Buffer, table: string, block: number): number
 
 const damagedRow = (table: string, block: number) => impossible(`block ${block} in the table "${table}"`)
 
-/** Finds where the records of a row begin, and where the last one ends; returns how many there are. */
+/** Finds where the records of a row begin, and where the last one ends; returns their number. */
 export const startsIn = (bytes: Buffer, table: string, position: number, starts: Uint32Array): number => {
   const block = blockOf(position)
   const end = endOfSealed(bytes, table, block)
@@ -130,5 +125,4 @@ export const startsIn = (bytes: Buffer, table: string, position: number, starts:
   return count
 }
 
-/** Most records of a row, and one more. */
 export const newStarts = (): Uint32Array => new Uint32Array(Math.max(...Object.values(PLACES_PER_ROW)) + 1)

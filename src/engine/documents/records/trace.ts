@@ -9,26 +9,25 @@ import { stepReader } from '../wire-readers.ts'
 import { fieldsWriter, locate } from './fields.ts'
 
 /**
- * What a step is called with is often that of the transaction, or of the step before it: `own` data stand at the end of the record,
- * those of the step `before` in the same row. An explicit `null` is what some nodes say of steps that are no calls.
+ * Where the call data of a step are stored: `own` data at the end of the record; else they are
+ * those of the transaction, or of the step before in the same row. Some nodes state `null` for
+ * steps that are no calls.
  */
 export const INPUT = { none: 0, own: 1, transaction: 2, before: 3, null: 4 } as const
 
-/** A trace as its record tells it. */
 export interface TraceRecord {
-  /** Place of the transaction in the block; -1 for a reward. */
+  /** -1 for a reward. */
   tx: number
-  /** Where each field's value begins, by the order of `RECORD_COLUMNS.trace`: -1 for one that is absent. */
+  /** Where each field's value begins, by the order of `RECORD_COLUMNS.trace`: -1 if it is absent. */
   offsets: Int32Array
-  /** One of `INPUT`. */
   input: number
-  /** Own data begin here, packed, and end where the record does. */
+  /** Start of the own packed data, which end with the record. */
   inputStart: number
 }
 
 const readInput = traceReader('action.input')
 
-/** Appends records of traces, which come in the order of their block; `txInput` is the call data of a trace's transaction. */
+/** Takes the traces of a block in order; `txInput` is the call data of the trace's transaction. */
 export const createTraceWriter = (ids: Ids) => {
   const writeFields = fieldsWriter('trace', stepReader, ids)
   let before: unknown
@@ -64,20 +63,17 @@ export const readTrace = (bytes: Uint8Array, start: number, into: TraceRecord): 
   into.inputStart = cursor.at
 }
 
-/** Place of a trace's transaction, -1 for a reward: nothing else is read. */
 export const txOfTrace = (bytes: Uint8Array, start: number): number => {
   cursor.at = start
   return takeVarint(bytes) - 1
 }
 
-/** Where the fields of a trace begin: behind the place of its transaction. */
 export const fieldsOfTrace = (bytes: Uint8Array, start: number): number => {
   cursor.at = start
   takeVarint(bytes)
   return cursor.at
 }
 
-/** The call data of the transaction that a trace is of. */
 export const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
   if (!places)
     return (trace: RpcTrace): string | undefined =>
