@@ -1,7 +1,6 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Receiver } from './channels.ts'
 
-
 /** What a rule may look at. */
 export const TARGET_KINDS = {
   Event: 'event',
@@ -104,7 +103,6 @@ export interface StoredRule {
   createdAt: number
   updatedAt: number
 }
-
 
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
   [technology, blockchain, network].map(textOf).join('/')

@@ -2,7 +2,6 @@ import { COIN_DECIMALS, scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './json.ts'
 
-
 const NUM = piece(',"num":')
 const COIN = piece(',"coin":')
 const PADDED = piece(',"padded":"0x')

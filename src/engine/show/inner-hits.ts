@@ -92,7 +92,6 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
   }
 }
 
-
 export type Source = Record<string, unknown>
 export interface ElementFound {
   element: Source
