@@ -177,31 +177,21 @@ export interface DocumentMapping {
 type Options = Partial<Omit<Field, 'kind' | 'doc'>>
 type Maker = (doc: string, options?: Options) => Field
 
-const maker =
-  (kind: FieldKind, defaults: Options = {}): Maker =>
-  (doc, options = {}) => ({ kind, doc, origin: 'wire', ...defaults, ...options })
+const BULK: ReadonlySet<FieldKind> = new Set(['hex', 'hexList', 'hexNumber', 'flattened'])
 
-/** Makers of fields, by kind: what the declarations in `documents/` are written with. */
-export const is: Record<FieldKind, Maker> = {
-  address: maker('address'),
-  hex: maker('hex', { bulk: true }),
-  hexList: maker('hexList', { bulk: true }),
-  hexNumber: maker('hexNumber', { bulk: true }),
-  quantity: maker('quantity'),
-  wide: maker('wide'),
-  amount: maker('amount'),
-  boolean: maker('boolean'),
-  seconds: maker('seconds'),
-  datetime: maker('datetime'),
-  keyword: maker('keyword'),
-  text: maker('text'),
-  long: maker('long'),
-  integers: maker('integers'),
-  double: maker('double'),
-  integer256: maker('integer256'),
-  decimal: maker('decimal'),
-  flattened: maker('flattened', { origin: 'rest', bulk: true }),
+const createMakers = (origin: Origin): Record<FieldKind, Maker> => {
+  const maker =
+    (kind: FieldKind): Maker =>
+    (doc, options = {}) => ({ kind, doc, origin, ...(BULK.has(kind) && { bulk: true }), ...options })
+  return Object.fromEntries(Object.keys(ENCODINGS).map(kind => [kind, maker(kind as FieldKind)])) as Record<
+    FieldKind,
+    Maker
+  >
 }
+
+/** Makers of fields, by kind, for the declarations in `documents/`. */
+export const is = createMakers('wire')
+export const decoded = createMakers('decoded')
 
 export const list = (
   list: List['list'],

@@ -42,6 +42,6 @@ export const block = {
       rare: 40,
     }),
     ...blockOfChains,
-    extra: is.flattened('Members of the block that are no fields, as the node tells them.'),
+    extra: is.flattened('Members of the block that are no fields, as the node tells them.', { origin: 'rest' }),
   },
 } satisfies DocumentMapping

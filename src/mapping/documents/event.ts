@@ -1,31 +1,24 @@
-import { type DocumentMapping, is, list } from '../kinds.ts'
+import { type DocumentMapping, decoded, is, list } from '../kinds.ts'
 export const event = {
   doc: 'A log decoded by its event’s declaration. Its id is `<transaction hash>_e_<log index>`.',
   name: 'An event',
   parents: ['tx'],
   stored: { in: 'log' },
   fields: {
-    event: is.text('Name of the event.', { origin: 'decoded', identifier: true }),
+    event: decoded.text('Name of the event.', { identifier: true }),
     args: list(
       'nested',
       'Arguments of the event, in the order of their declaration.',
       {
-        name: is.keyword('Name of the argument.', { origin: 'decoded' }),
-        pos: is.long('Zero-based position of the argument.', { origin: 'decoded' }),
-        'value.hex': is.hex('The value in hex; addresses checksummed.', { origin: 'decoded' }),
-        'value.num': is.integer256('The value as an integer, null where it is none or does not fit 64 bits.', {
-          origin: 'decoded',
-        }),
-        'value.dec': is.decimal('The value as an integer in decimal digits, of any size, null where it is none.', {
-          origin: 'decoded',
-        }),
-        'value.scaled': is.double(
+        name: decoded.keyword('Name of the argument.'),
+        pos: decoded.long('Zero-based position of the argument.'),
+        'value.hex': decoded.hex('The value in hex; addresses checksummed.'),
+        'value.num': decoded.integer256('The value as an integer, null where it is none or does not fit 64 bits.'),
+        'value.dec': decoded.decimal('The value as an integer in decimal digits, of any size, null where it is none.'),
+        'value.scaled': decoded.double(
           'The value divided by 10^decimals of the emitting token, null where these are unknown.',
-          {
-            origin: 'decoded',
-          },
         ),
-        'value.type': is.keyword('Solidity type of the argument.', { origin: 'decoded' }),
+        'value.type': decoded.keyword('Solidity type of the argument.'),
       },
       'decoded',
     ),
@@ -35,12 +28,10 @@ export const event = {
     address: is.address('Contract that emitted the event.'),
     blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
-    error: is.keyword('Why decoding failed, null where it did not.', { origin: 'decoded' }),
-    str: is.keyword('The event written like a call.', { origin: 'decoded' }),
+    error: decoded.keyword('Why decoding failed, null where it did not.'),
+    str: decoded.keyword('The event written like a call.'),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
-    probability: is.double('How sure the decoding is: 1 for an ABI that was given, less where it was guessed.', {
-      origin: 'decoded',
-    }),
+    probability: decoded.double('How sure the decoding is: 1 for an ABI that was given, less where it was guessed.'),
   },
 } satisfies DocumentMapping
 
@@ -60,6 +51,6 @@ export const log = {
     blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
-    removed: is.boolean('Whether the log was reorganised away; always false for a stored log.', { origin: 'decoded' }),
+    removed: decoded.boolean('Whether the log was reorganised away; always false for a stored log.'),
   },
 } satisfies DocumentMapping

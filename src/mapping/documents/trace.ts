@@ -1,4 +1,4 @@
-import { type DocumentMapping, is } from '../kinds.ts'
+import { type DocumentMapping, decoded, is } from '../kinds.ts'
 
 export const trace = {
   doc: 'A step of a transaction’s execution: a call, a creation or a self-destruction, or a reward of the block. Its id is `<transaction hash>_t`, followed by `_<place>` for each step of its trace address, of a reward `<block hash>_t_<n>`.',
@@ -32,12 +32,11 @@ export const trace = {
     'result.address': is.address('Contract that a creation made.', { indexed: 15 }),
     'result.code': is.hex('Code of the created contract.', { words: true }),
     error: is.keyword('Why the step failed, null where it did not.', { column: 45, indexed: 16 }),
-    revertReason: is.text('What the contract said when it reverted, decoded.', { origin: 'decoded', column: 47 }),
-    revertName: is.keyword('Name of the error that it reverted with: `Error`, `Panic`, or that of a custom error.', {
-      origin: 'decoded',
-      column: 48,
-      indexed: 21,
-    }),
+    revertReason: decoded.text('What the contract said when it reverted, decoded.', { column: 47 }),
+    revertName: decoded.keyword(
+      'Name of the error that it reverted with: `Error`, `Panic`, or that of a custom error.',
+      { column: 48, indexed: 21 },
+    ),
     subtraces: is.long('Number of steps directly below.'),
     traceAddress: is.integers('Way to the step: its place below each step above it.'),
     transactionHash: is.hex('Transaction of the step.', { origin: 'transaction', bytes: 32 }),

@@ -1,4 +1,4 @@
-import { type DocumentMapping, is, list } from '../kinds.ts'
+import { type DocumentMapping, decoded, is, list } from '../kinds.ts'
 import { txOfChains } from './chains.ts'
 
 export const tx = {
@@ -65,37 +65,30 @@ export const tx = {
       r: is.hexNumber('First part of the signature.'),
       s: is.hexNumber('Second part of the signature.'),
     }),
-    method: is.keyword('Name of the called function, as the signature registry knows its selector.', {
-      origin: 'decoded',
+    method: decoded.keyword('Name of the called function, as the signature registry knows its selector.', {
       column: 12,
       indexed: 9,
       identifier: true,
     }),
-    error: is.text(
+    error: decoded.text(
       'Why the transaction failed: what the contract said, or else how the step ended in which the failure began. Only of a transaction that failed.',
-      { origin: 'decoded', column: 25 },
+      { column: 25 },
     ),
-    revertReason: is.text('What the contract said when it reverted, decoded. Needs traces.', {
-      origin: 'decoded',
-      column: 26,
-    }),
-    revertName: is.keyword('Name of the error: `Error`, `Panic`, or that of a custom error. Needs traces.', {
-      origin: 'decoded',
+    revertReason: decoded.text('What the contract said when it reverted, decoded. Needs traces.', { column: 26 }),
+    revertName: decoded.keyword('Name of the error: `Error`, `Panic`, or that of a custom error. Needs traces.', {
       column: 27,
       indexed: 19,
     }),
-    revertData: is.hex('What the contract returned when it reverted. Needs traces.', { origin: 'decoded' }),
-    revertAddress: is.address('Contract in whose code the failure began. Needs traces.', {
-      origin: 'decoded',
+    revertData: decoded.hex('What the contract returned when it reverted. Needs traces.'),
+    revertAddress: decoded.address('Contract in whose code the failure began. Needs traces.', {
       column: 28,
       indexed: 20,
     }),
-    revertTrace: is.integers('Trace address of the step in which the failure began. Needs traces.', {
-      origin: 'decoded',
-    }),
+    revertTrace: decoded.integers('Trace address of the step in which the failure began. Needs traces.'),
     ...txOfChains,
     extra: is.flattened(
       'Members of the transaction and its receipt that are no fields, as the node tells them; `receipt` holds those that the receipt tells otherwise.',
+      { origin: 'rest' },
     ),
   },
 } satisfies DocumentMapping
