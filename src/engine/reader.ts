@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { remembered } from '../lib/caches.ts'
 import { createHash } from '../lib/hash.ts'
 import { merged, type Range } from '../lib/ranges.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
@@ -12,7 +13,7 @@ import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
 import { createKeptMemory, DEFAULT_KEPT, type KeptShare } from './kept.ts'
-import { createCache, createDictionaryReader } from './lookups/dictionary-reader.ts'
+import { createDictionaryReader } from './lookups/dictionary-reader.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
 
@@ -65,7 +66,6 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
   let segments: Segment[] = []
   let segmentsById = new Map<number, Segment>()
   let headers = new Map<number, ReadHeader>()
-  const statements = createCache<string, Statement>(500)
   const { loadSignatures, ...dictionaries } = createDictionaryReader(db, () => seen)
 
   const load = () => {
@@ -102,7 +102,7 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     /** Stored documents. */
     records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
     /** A prepared statement of this text, the same one each time. */
-    prepare: (sql: string): Statement => statements.get(sql) ?? statements.set(sql, db.prepare(sql)),
+    prepare: remembered(500, (sql: string): Statement => db.prepare(sql)),
     /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
     begin(check: () => void = () => {}): void {
       checking = check

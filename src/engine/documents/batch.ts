@@ -7,7 +7,7 @@ import type { Dictionary } from '../index/dictionary.ts'
 import { type BatchColumn, encodeColumns } from '../index/field-index.ts'
 import { joinNumbers, type Numbers } from '../index/points.ts'
 import { joinPairs, type Pairs } from '../index/postings.ts'
-import { encodeHeader } from '../index/segment.ts'
+import { encodeHeader, joinHeaders } from '../index/segment.ts'
 import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import {
   type Additions,
@@ -120,16 +120,15 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
       before[i]![kind] = counts[kind]
       counts[kind] += kind === 'block' ? piece.header.times.length : piece.counts[kind]
     }
-  const numbers = pieces.flatMap(piece => [...piece.header.numbers])
-  const [first, last] = [numbers[0]!, numbers.at(-1)!]
+  const header = joinHeaders(pieces.map(piece => piece.header))
   const events = pieces.reduce((sum, piece) => sum + piece.events, 0)
-  const counted = { first, last, events, scoped: pieces[0]!.scoped, ...counts }
+  const counted = { first: header.first, last: header.last, events, scoped: pieces[0]!.scoped, ...counts }
   const moved = <T>(kind: CountedKind, of: (piece: Piece) => T) =>
     pieces.map((piece, i) => ({ part: of(piece), by: before[i]![kind] }))
 
   return {
     ...counted,
-    header: encodeHeader({ ...joinHeaders(pieces, before), numbers: gappy(numbers) }),
+    header: encodeHeader(header),
     blocks: joinBlockRows(pieces.map(piece => piece.blocks)),
     records: byKind(RECORD_KINDS, kind => joinRecordRows(pieces.map(({ records }) => records[kind]))),
     pairs: joinPairs(COUNTED_KINDS.flatMap(kind => moved(kind, ({ pairs }) => pairs[kind]))),
@@ -137,18 +136,6 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
     columns: joinColumns(pieces, levelOf(counted) === FULL_LEVEL),
   }
 }
-type Before = readonly Readonly<Record<CountedKind, number>>[]
-const gappy = (numbers: readonly number[]): Uint32Array | undefined =>
-  numbers.at(-1)! - numbers[0]! + 1 === numbers.length ? undefined : Uint32Array.from(numbers)
-const joinHeaders = (pieces: readonly Piece[], before: Before): Omit<Piece['header'], 'numbers'> => ({
-  ends: byKind(RECORD_KINDS, kind =>
-    Uint32Array.from(pieces.flatMap(({ header }, i) => Array.from(header.ends[kind], end => end + before[i]![kind]))),
-  ),
-  times: Float64Array.from(pieces.flatMap(({ header }) => [...header.times])),
-  partials: new Map(
-    pieces.flatMap(({ header }, i) => Array.from(header.partials, ([at, places]) => [at + before[i]!.block, places])),
-  ),
-})
 const joinColumns = (pieces: readonly Piece[], full: boolean): BatchColumn[] =>
   encodeColumns(
     Array.from(pieces[0]!.columns.keys(), field => ({ field, parts: pieces.map(piece => piece.columns.get(field)!) })),

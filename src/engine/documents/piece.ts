@@ -30,7 +30,7 @@ import { blockReader, callReader, logReader, stepReader, txReader } from './wire
 export interface Piece {
   events: number
   counts: Record<RecordKind, number>
-  header: Pick<SegmentHeader, 'ends' | 'times' | 'partials'> & { numbers: Uint32Array }
+  header: SegmentHeader
   /** 1: it holds only what scopes want. */
   scoped: number
   blocks: BlockRows
@@ -186,7 +186,9 @@ export const createPiece = (context: PieceContext) => {
       header: {
         ends: byKind(RECORD_KINDS, kind => Uint32Array.from(ends[kind])),
         times: Float64Array.from(times),
-        numbers: Uint32Array.from(numbers),
+        first: numbers[0]!,
+        last: numbers.at(-1)!,
+        numbers: numbers.at(-1)! - numbers[0]! + 1 === numbers.length ? undefined : Uint32Array.from(numbers),
         partials,
       },
       blocks: blocks.finish(),
@@ -240,7 +242,7 @@ const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
 export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns }: Piece): ArrayBuffer[] =>
   [
     header.times,
-    header.numbers,
+    ...(header.numbers ? [header.numbers] : []),
     ...Object.values(header.ends),
     ...[blocks, ...[records, pairs, numbers].flatMap(byKind => Object.values<object>(byKind))].flatMap(arraysOf),
     ...columns.values(),

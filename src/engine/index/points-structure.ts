@@ -1,7 +1,7 @@
 import { bytesOf } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { callSignatures, kindOfField } from './counted.ts'
-import { type Column, columnsOfNumbers, mergeColumns, readColumn } from './points.ts'
+import { type Column, columnsOfNumbers, mergeColumns, newValues, readColumn } from './points.ts'
 import type { IndexStructure } from './structure.ts'
 
 /** Numbers after which a merge makes a step. */
@@ -94,7 +94,7 @@ const patched = (
   const before = readColumn(field, ...(row ?? [NOTHING, NOTHING]))
   const after = come ?? readColumn(field, NOTHING, NOTHING)
   const most = before.ordinals.length + after.ordinals.length
-  const values = field % 2 === 0 ? new BigInt64Array(most) : new Float64Array(most)
+  const values = newValues(field, most)
   const ordinals = new Uint32Array(most)
   let size = 0
   let at = 0

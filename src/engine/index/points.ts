@@ -67,7 +67,7 @@ const readValues = (field: number, values: Buffer): Column['values'] => {
 
 export const mergeColumns = (field: number, columns: readonly Omit<Column, 'field'>[]): Column => {
   const size = columns.reduce((sum, { ordinals }) => sum + ordinals.length, 0)
-  const values = field % 2 === 0 ? new BigInt64Array(size) : new Float64Array(size)
+  const values = newValues(field, size)
   const ordinals = new Uint32Array(size)
   const places = columns.map(() => 0)
   for (let to = 0; to < size; to++) {
@@ -86,54 +86,40 @@ export const mergeColumns = (field: number, columns: readonly Omit<Column, 'fiel
 }
 
 export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): Column[] => {
-  const places = new Map<number, number[]>()
-  for (let i = 0; i < fields.length; i++) {
-    const list = places.get(fields[i]!)
-    if (list) list.push(i)
-    else places.set(fields[i]!, [i])
-  }
+  const places = Map.groupBy(fields.keys(), i => fields[i]!)
   const integers = new BigInt64Array(values.buffer)
   const doubles = new Float64Array(values.buffer)
   return [...places]
     .sort(([a], [b]) => a - b)
-    .map(([field, at]) => {
-      const list = Uint32Array.from(at)
-      return field % 2 === 0
-        ? sortedColumn(
-            field,
-            new BigInt64Array(list.length),
-            i => integers[list[i]!]!,
-            i => ordinals[list[i]!]!,
-          )
-        : sortedColumn(
-            field,
-            new Float64Array(list.length),
-            i => doubles[list[i]!]!,
-            i => ordinals[list[i]!]!,
-          )
-    })
+    .map(([field, at]) => sortedColumn(field, field % 2 === 0 ? integers : doubles, ordinals, at))
 }
 
-/** Equal numbers stay in their order. */
-export const sortedColumn = (
+/** The column of a field whose numbers are at these indices; equal ones keep their order. */
+const sortedColumn = (
   field: number,
-  target: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
-  valueAt: (index: number) => bigint | number,
-  ordinalAt: (index: number) => number,
+  from: Column['values'],
+  ordinals: Uint32Array,
+  indices: readonly number[],
 ): Column => {
-  const count = target.length
-  // Doubles sort fast and order integers up to rounding; equal ones are compared exactly.
+  const count = indices.length
   const keys = new Float64Array(count)
-  for (let i = 0; i < count; i++) keys[i] = Number(valueAt(i))
   const order = new Uint32Array(count)
-  for (let i = 0; i < count; i++) order[i] = i
-  order.sort((a, b) => keys[a]! - keys[b]! || exactly(valueAt(a), valueAt(b)) || a - b)
-  const ordinals = new Uint32Array(count)
   for (let i = 0; i < count; i++) {
-    target[i] = valueAt(order[i]!)
-    ordinals[i] = ordinalAt(order[i]!)
+    keys[i] = Number(from[indices[i]!]!)
+    order[i] = i
   }
-  return { field, values: target, ordinals }
+  // Doubles sort fast and order integers up to rounding; equal ones are compared exactly.
+  order.sort((a, b) => keys[a]! - keys[b]! || exactly(from[indices[a]!]!, from[indices[b]!]!) || a - b)
+  const column = { field, values: newValues(field, count), ordinals: new Uint32Array(count) }
+  for (let i = 0; i < count; i++) {
+    const index = indices[order[i]!]!
+    column.values[i] = from[index]!
+    column.ordinals[i] = ordinals[index]!
+  }
+  return column
 }
 
 const exactly = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
+
+export const newValues = (field: number, length: number): Column['values'] =>
+  field % 2 === 0 ? new BigInt64Array(length) : new Float64Array(length)

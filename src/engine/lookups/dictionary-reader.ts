@@ -1,5 +1,6 @@
 import { signatureOf } from '../../decode/calls.ts'
 import type { EventAbi, Signature } from '../../decode/types.ts'
+import { remembered } from '../../lib/caches.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { hashKeys } from '../blocks.ts'
@@ -23,9 +24,7 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
   const signaturesById = new Map<number, StoredSignature>()
   /** `version` is that of the state in which they were read last. */
   let allNames: { names: string[]; last: number; version: unknown } = { names: [], last: 0, version: undefined }
-  const addresses = createCache<number, string>(30_000)
-  const addressIds = createCache<string, number>(10_000)
-  const names = createCache<number, string>(10_000)
+  const addressIds = new Map<string, number>()
 
   return {
     /** Reads the signatures of a new state. */
@@ -42,22 +41,20 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
     signatures: (of: 'log' | 'call'): readonly StoredSignature[] => bySort[of],
     signature: (id: number): StoredSignature => present(signaturesById.get(id), 'the number of a signature'),
     addressId(digits: string): number | undefined {
-      const known = addressIds.get(digits)
-      if (known !== undefined) return known
-      const id = selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined
+      let id = addressIds.get(digits)
+      if (id !== undefined) return id
+      id = selectAddressId.get(Buffer.from(digits, 'hex')) as number | undefined
+      if (addressIds.size >= ADDRESS_IDS) addressIds.clear()
       // An unknown one may come with the next block.
-      return id === undefined ? undefined : addressIds.set(digits, id)
+      if (id !== undefined) addressIds.set(digits, id)
+      return id
     },
     /** 40 lower-case hex digits. */
-    addressDigits: (id: number): string =>
-      addresses.get(id) ??
-      addresses.set(
-        id,
-        present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
-      ),
+    addressDigits: remembered(30_000, (id: number) =>
+      present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
+    ),
     nameId: (name: string): number | undefined => selectNameId.get(name) as number | undefined,
-    name: (id: number): string =>
-      names.get(id) ?? names.set(id, present(selectName.get(id) as string | undefined, 'the number of a name')),
+    name: remembered(10_000, (id: number) => present(selectName.get(id) as string | undefined, 'the number of a name')),
     /** In the order of their ids. */
     names(): readonly string[] {
       if (allNames.version !== version()) {
@@ -70,6 +67,8 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
     },
   }
 }
+
+const ADDRESS_IDS = 10_000
 
 interface SignatureRow {
   id: number
@@ -87,19 +86,6 @@ const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
   topic: topic && `0x${topic.toString('hex')}`,
   event: abi === null ? null : (JSON.parse(abi) as EventAbi),
 })
-
-/** A cache that is emptied when it is full: fast where few keys make up most look-ups. */
-export const createCache = <K, V>(capacity: number) => {
-  const entries = new Map<K, V>()
-  return {
-    get: (key: K) => entries.get(key),
-    set(key: K, value: V): V {
-      if (entries.size >= capacity) entries.clear()
-      entries.set(key, value)
-      return value
-    },
-  }
-}
 
 /** The stored dictionaries, for building batches: new ids follow theirs. */
 export type StoredDictionaries = ReturnType<typeof createStoredDictionaries>

@@ -1,5 +1,6 @@
 import { bloomBitsOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { remembered } from '../../lib/caches.ts'
 import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { cursor, takeVarint } from '../forms/form.ts'
@@ -13,7 +14,6 @@ const TOPICS = 20_000
 
 /** Writes a transaction's bloom filter, which follows from its logs. */
 export const createBloomShow = ({ reader, records, addresses }: Context) => {
-  const firstBits = new Map<number, number>()
   const knownBits = new Map<string, number>()
   const sum = new Uint8Array(256)
   const word = Buffer.alloc(32)
@@ -31,15 +31,10 @@ export const createBloomShow = ({ reader, records, addresses }: Context) => {
   }
 
   /** -1 if the signature has no first topic. */
-  const firstTopicBits = (signature: number): number => {
-    let bits = firstBits.get(signature)
-    if (bits === undefined) {
-      const { topic } = reader.signature(signature)
-      bits = topic === null ? -1 : bloomBitsOf(Buffer.from(topic.slice(2), 'hex'))
-      firstBits.set(signature, bits)
-    }
-    return bits
-  }
+  const firstTopicBits = remembered(TOPICS, (signature: number) => {
+    const { topic } = reader.signature(signature)
+    return topic === null ? -1 : bloomBitsOf(Buffer.from(topic.slice(2), 'hex'))
+  })
 
   const topicBits = (packed: Buffer, at: number, end: number): number => {
     if (packed[at] === WORD.address) {

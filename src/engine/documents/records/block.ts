@@ -1,6 +1,6 @@
 import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
 import type { Places } from '../../../documents/logs.ts'
-import { joinBytes, joinDoubles, joinWords } from '../../../lib/arrays.ts'
+import { joinBytes, joinDoubles, joinWords, lowerBound } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import { writeHexBytes } from '../../forms/bytes.ts'
 import { cursor, type Ids, NO_BYTES, takeLength, takeVarint } from '../../forms/form.ts'
@@ -145,14 +145,8 @@ export const hashOfTx = (block: StoredBlock, place: number): string | undefined 
 }
 
 const indexIn = (places: Uint32Array, place: number): number => {
-  let low = 0
-  let high = places.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (places[middle]! < place) low = middle + 1
-    else high = middle
-  }
-  return places[low] === place ? low : -1
+  const index = lowerBound(places, place)
+  return places[index] === place ? index : -1
 }
 
 const PARENT_HASH = columnIndex('block', 'parentHash')
