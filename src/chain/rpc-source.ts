@@ -223,7 +223,7 @@ const toMessage = (question: StateQuestion): Message =>
 const CALL_TRIES = 3
 
 /** The newest safe and finalized blocks; other nodes are asked where the first lacks a tag. */
-export const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBlocks> => {
+const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBlocks> => {
   let best: FinalityBlocks = { safe: null, finalized: null }
   const asked = new Set<Endpoint>()
   const ask = async (endpoint: Endpoint): Promise<FinalityBlocks> => {

@@ -15,7 +15,7 @@ export interface FinalityReport extends Readonly<Record<FinalityTag, number | nu
 
 export type Finality = ReturnType<typeof createFinality>
 
-export interface FinalityOptions {
+interface FinalityOptions {
   source: Pick<ChainSource, 'finality'> | undefined
   stored(number: number): BlockRef | undefined
   /** Has the writer take it up, after all that was handed to it before. */

@@ -18,7 +18,7 @@ import type { WriterLink } from './writer/writer-link.ts'
 
 export type Lane = ReturnType<typeof createLane>
 
-export interface ScopedChange {
+interface ScopedChange {
   /** Partial ones, ascending. */
   blocks: readonly RawBlock[]
   notes: CoverageNotes
@@ -205,7 +205,7 @@ const nothingNew = ({ addresses, names, signatures }: Additions): Additions => (
   links: [],
 })
 
-export interface Ref {
+interface Ref {
   number: number
   hash: string
   parentHash: string

@@ -250,3 +250,29 @@ export interface RedecodingReport {
   abi: string
   blocksLeft: number
 }
+
+export const NO_REPORT: Report = {
+  blocks: 0,
+  logs: 0,
+  events: 0,
+  done: 0,
+  total: 0,
+  head: null,
+  newest: null,
+  blockTime: null,
+  asked: null,
+  reading: null,
+  added: [],
+  waiting: null,
+  endpoints: [],
+  withoutTraces: null,
+  alerts: {},
+  redecoding: null,
+  filling: null,
+  missing: null,
+  finality: null,
+  shipping: null,
+  metrics: [],
+  troubles: new Map(),
+  accountTroubles: new Map(),
+}

@@ -19,6 +19,7 @@ import {
   type FromIndexer,
   type IndexerData,
   type Job,
+  NO_REPORT,
   type Report,
   type Sharing,
   type WriterData,
@@ -62,32 +63,6 @@ export interface IndexingOptions {
   log: Log
   onReport?: (report: Report) => void
   onAlerts?: () => void
-}
-
-export const NOTHING: Report = {
-  blocks: 0,
-  logs: 0,
-  events: 0,
-  done: 0,
-  total: 0,
-  head: null,
-  newest: null,
-  blockTime: null,
-  asked: null,
-  reading: null,
-  added: [],
-  waiting: null,
-  endpoints: [],
-  withoutTraces: null,
-  alerts: {},
-  redecoding: null,
-  filling: null,
-  missing: null,
-  finality: null,
-  shipping: null,
-  metrics: [],
-  troubles: new Map(),
-  accountTroubles: new Map(),
 }
 
 /** Opens a store once, so that all threads find today's form. `loss`: what its log has lost. */
@@ -171,7 +146,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
     },
     { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: youngMb } },
   )
-  let report = NOTHING
+  let report = NO_REPORT
   let reportedAt = performance.now()
   let error: Error | null = null
 
@@ -226,7 +201,7 @@ const exited = (thread: Worker): Promise<void> =>
   thread.threadId < 0 ? Promise.resolve() : new Promise(resolve => thread.once('exit', () => resolve()))
 
 /** Memory of one of several networks that are indexed side by side. */
-export interface NetworkMemory {
+interface NetworkMemory {
   youngMb: number
   writerCacheMb: number
   readerCacheMb: number
@@ -262,7 +237,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
   ended.catch(() => {})
 
   const report = () => {
-    const now = current?.report() ?? NOTHING
+    const now = current?.report() ?? NO_REPORT
     return before ? addUp(before, now) : now
   }
 
@@ -305,7 +280,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
     },
   }
 }
-export interface KeepOptions extends IndexingOptions {
+interface KeepOptions extends IndexingOptions {
   /** A start that throws, because the store is damaged, say, is tried again, too. Default: only where the disk is full. */
   patient?: boolean
 }

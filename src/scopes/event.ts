@@ -2,7 +2,7 @@ import { refuse } from '../lib/errors.ts'
 import { keccakHex } from '../lib/keccak.ts'
 import type { Factory } from './factory.ts'
 
-export interface EventInput {
+interface EventInput {
   type: string
   indexed: boolean
   name: string | undefined

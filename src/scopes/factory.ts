@@ -2,7 +2,7 @@ import type { LogFilter } from '../chain/source.ts'
 import type { RawBlock, RpcLog } from '../chain/wire.ts'
 import { filterFor } from './filter.ts'
 
-export interface NamedChild {
+interface NamedChild {
   /** The factory as text: see `textOfFactory`. */
   factory: string
   address: string

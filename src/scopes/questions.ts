@@ -20,7 +20,7 @@ interface Born {
 const EPOCHS = 64
 
 /** Logs of a factory's children from their first block on; of very many, some a little earlier. */
-export const questionsOfChildren = ({ from, topics }: Scope, all: readonly Born[], to: number): Question[] => {
+const questionsOfChildren = ({ from, topics }: Scope, all: readonly Born[], to: number): Question[] => {
   const children = all.filter(({ number }) => number <= to)
   const births = [...new Set(children.map(({ number }) => Math.max(number, from)))].sort((a, b) => a - b)
   const step = Math.max(1, Math.ceil(births.length / EPOCHS))

@@ -189,11 +189,10 @@ export const headOf = ({ block }: RawBlock): Head => ({
   parentHash: block.parentHash,
 })
 
-export const headsOf = (part: Part<Taken>): readonly Head[] =>
-  'taken' in part ? part.taken.blocks : part.blocks.map(headOf)
+const headsOf = (part: Part<Taken>): readonly Head[] => ('taken' in part ? part.taken.blocks : part.blocks.map(headOf))
 
 /** As `fetchBlocks`, but answers go to the taker first. What it gives back is read here. */
-export const fetchTaken = async <T extends Taken>(
+const fetchTaken = async <T extends Taken>(
   rpc: Rpc,
   numbers: readonly number[],
   options: ReadOptions,

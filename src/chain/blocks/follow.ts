@@ -257,7 +257,7 @@ const REMEMBERED_MS = 300_000
 const CONFIRM_MS = 200
 const SECOND_LOOK_MS = 1_000
 
-export interface SurveyOptions {
+interface SurveyOptions {
   rpc: Rpc
   clock: Clock
   pollMs: number | undefined

@@ -11,16 +11,9 @@ import { type Rpc, STRIDE } from '../rpc/rpc.ts'
 import { createHider, describeNetwork, parseNodeUrl } from '../rpc/transport.ts'
 import type { EndpointStatus } from '../source.ts'
 
-export interface Heads {
-  /**
-   * The newest announced head since the last call, else that of the next poll; undefined if it
-   * fails.
-   */
-  next(signal: AbortSignal): Promise<Head | undefined>
-  poke(): void
-}
+export type Heads = ReturnType<typeof createHeads>
 
-export interface HeadsOptions {
+interface HeadsOptions {
   rpc: Rpc
   budget: HeadBudget
   /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
@@ -31,17 +24,8 @@ export interface HeadsOptions {
   clock: Clock
 }
 
-export interface HeadsInlet {
-  /**
-   * Announcements come in from now on; `onSilence` is called when they stop although the chain
-   * moves.
-   */
-  attach(onSilence: () => void): void
-  detach(): void
-  push(head: Head): void
-}
-
-export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
+/** Tells when the head of the chain may have moved, by announcements and by polls. */
+export const createHeads = (options: HeadsOptions) => {
   const { rpc, budget, pollMs, safetyPollMs = SAFETY_POLL_MS, announcing, clock } = options
   let pushed: Head | undefined
   let highest = -1
@@ -94,7 +78,8 @@ export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
   }
 
   return {
-    async next(signal) {
+    /** The newest head announced since the last call, else that of the next poll; undefined if it fails. */
+    async next(signal: AbortSignal): Promise<Head | undefined> {
       for (;;) {
         signal.throwIfAborted()
         const now = clock.now()
@@ -132,8 +117,10 @@ export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
         return head
       }
     },
+    /** Has the next call poll at once. */
     poke,
-    attach(notify) {
+    /** Announcements come in from now on; `notify` is called when they stop although the chain moves. */
+    attach(notify: () => void) {
       onSilence = notify
       pushedAt = clock.elapsed()
       // A poll finds the blocks before the first announcement.
@@ -143,7 +130,7 @@ export const createHeads = (options: HeadsOptions): Heads & HeadsInlet => {
       onSilence = undefined
       poke()
     },
-    push(head) {
+    push(head: Head) {
       // Nodes show by a poll what is far above.
       if (head.number > highest + STRIDE) return poke()
       pushed = head
@@ -163,15 +150,13 @@ const EARLY = 0.9
 /** Polls go on at this pace while announcements come in, in case that they stop unnoticed. */
 const SAFETY_POLL_MS = 10_000
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   url: string
   timeoutMs: number
   log: Log
   clock: Clock
   random: () => number
 }
-
-export type Announcer = ReturnType<typeof createAnnouncer>
 
 export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: AnnouncerOptions) => {
   const url = parseNodeUrl(text, ['ws:', 'wss:', 'ipc:'])
@@ -181,7 +166,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
 
   return {
     status: (): EndpointStatus => ({ ...status }),
-    async run(heads: HeadsInlet, signal: AbortSignal) {
+    async run(heads: Omit<Heads, 'next'>, signal: AbortSignal) {
       let failures = 0
       let logged: string | undefined
       while (!signal.aborted) {
@@ -222,7 +207,7 @@ const subscribe = async (
   url: URL,
   timeoutMs: number,
   signal: AbortSignal,
-  heads: HeadsInlet,
+  heads: Omit<Heads, 'next'>,
   subscribed: () => void,
 ): Promise<string> => {
   const silence = new AbortController()

@@ -19,7 +19,7 @@ export interface BudgetStatus {
   month?: PeriodStatus
 }
 
-export interface PeriodStatus {
+interface PeriodStatus {
   limit: number
   used: number
   left: number

@@ -91,8 +91,6 @@ const SPARE = 1.1
 /** Whoever looks at the head less often than this does not follow it. */
 const LATE_MS = 600_000
 
-export type BudgetWaits = ReturnType<typeof createBudgetWaits>
-
 export const createBudgetWaits = (clock: Clock, log: Log) => {
   const waiting = { urgent: 0, others: 0 }
   const told = new Map<string, { until: number; since: string; for: string }>()

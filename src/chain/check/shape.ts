@@ -2,7 +2,7 @@ import { isHex, isLowerHex } from '../../lib/hex.ts'
 import { type LimitName, type Limits, overLimit } from '../../limits/index.ts'
 
 /** What is wrong with a value, and where: a JSON path without its root, such as `.logs[3].data`. */
-export interface ShapeFault {
+interface ShapeFault {
   path: string
   what: string
 }

@@ -1,4 +1,4 @@
-export interface JsonFault {
+interface JsonFault {
   /** Zero-based offset in UTF-16 units. */
   offset: number
   /** The JSON path of the value at fault, e.g. `$.receipts[3].logs`. */

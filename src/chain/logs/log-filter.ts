@@ -38,7 +38,7 @@ export const filterParams = ({ addresses, topics }: LogFilter) => ({
   ...(topics.length > 0 && { topics: [topics.length === 1 ? topics[0] : topics] }),
 })
 
-export interface BloomAnswer {
+interface BloomAnswer {
   may: boolean
   /** How likely it is that a bloom with as many bits would say so without such a log. */
   byChance: number

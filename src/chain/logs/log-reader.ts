@@ -21,7 +21,7 @@ import {
   rangeOf,
 } from './range-size.ts'
 
-export interface LogReaderOptions {
+interface LogReaderOptions {
   rpc: Rpc
   verify: boolean
   clock: Clock

@@ -15,7 +15,7 @@ import { createLogReader } from './log-reader.ts'
 import { type Density, newDensity, type Reach } from './range-size.ts'
 import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted-blocks.ts'
 
-export interface ScopedSourceOptions {
+interface ScopedSourceOptions {
   rpc: Rpc
   batch: number
   concurrency: number
@@ -91,7 +91,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
 }
 
 /** What finds blocks of a range by a filter, for as much at once as a node bears. */
-export interface WindowReader<F, T> {
+interface WindowReader<F, T> {
   reach(): Reach
   read(
     filter: F,
@@ -164,7 +164,7 @@ export interface Slice<T> {
   range: Asked
   found: readonly T[]
 }
-export interface SlicesOptions<T> {
+interface SlicesOptions<T> {
   rpc: Pick<Rpc, 'endpoints'>
   chunk: number
   concurrency: number

@@ -29,7 +29,7 @@ export interface EndpointOptions {
   random: () => number
 }
 
-export interface TraceState {
+interface TraceState {
   /** Null where it has none, undefined while that is not known. */
   method: TraceMethod | null | undefined
   why: string

@@ -152,8 +152,6 @@ export type RequestCounter = (calls: number, seconds: number, ok: boolean) => vo
 
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
-export type RpcMetrics = ReturnType<typeof createRpcMetrics>
-
 /** Metrics of requests to nodes. A node is named by its host: the rest of its address may hold a key. */
 export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]) => {
   const requests = metrics.counter('chainsieve_rpc_requests_total', 'HTTP requests to a node, by outcome.')

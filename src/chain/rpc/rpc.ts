@@ -11,7 +11,7 @@ import { BUDGET_USED, LEFT_ALONE } from './post.ts'
 import { createTracer, type Tracer } from './trace-methods.ts'
 export type Rpc = ReturnType<typeof createRpc>
 
-export interface RpcOptions {
+interface RpcOptions {
   endpoints: readonly Endpoint[]
   /** The chain that the nodes have to be of; that of the first one to answer where it is left out. */
   chainId?: number
@@ -135,7 +135,7 @@ const MISSED_TIMES = 3
 
 export const LACKS_METHOD = 'node_lacks_method'
 
-export const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; clock: Clock }) => {
+const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; clock: Clock }) => {
   let expected = chainId
   /** Asks a node for its chain, now and then again, as what is behind an address may change. */
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
@@ -195,7 +195,7 @@ const otherChain = (id: number, expected: number) =>
 const CHAIN_ID_MS = 60_000
 const BLOCK_NUMBER: Call = { method: 'eth_blockNumber', params: [] }
 
-export interface AttemptOptions {
+interface AttemptOptions {
   tries?: number | undefined
   traces?: boolean | undefined
   urgent?: boolean | undefined
@@ -209,7 +209,7 @@ interface NodeChoiceOptions {
   clock: Clock
   log: Log
 }
-export const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOptions) => {
+const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOptions) => {
   const waits = createBudgetWaits(clock, log)
   const done = createCondition()
 

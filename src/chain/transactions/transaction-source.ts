@@ -10,7 +10,7 @@ import type { FoundBlock } from './ask-transactions.ts'
 import { type FetchOptions, fetchReceipts, fetchTransactions } from './fetch-transactions.ts'
 import { createTransactionSearch, type SearchOptions, type SearchWindow } from './search.ts'
 
-export interface TransactionSourceOptions extends SearchOptions {
+interface TransactionSourceOptions extends SearchOptions {
   batch: number
   bloom: boolean
   traces: boolean

@@ -16,7 +16,7 @@ export interface LinkInquiryOptions {
 }
 
 /** Facts of contracts at the head by address, beacons on the way too; `offering` are known beacons. */
-export type LinkInquiry = (
+type LinkInquiry = (
   addresses: readonly string[],
   offering: readonly string[],
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 
-export interface NodeLookupOptions<T> {
+interface NodeLookupOptions<T> {
   /** Takes note of what is answered. */
   ask(some: readonly T[], signal: AbortSignal): Promise<void>
   most: number

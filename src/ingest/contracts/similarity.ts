@@ -5,7 +5,7 @@ import { createRecent } from '../../lib/caches.ts'
 
 export type Similarity = ReturnType<typeof createSimilarity>
 
-export interface Like {
+interface Like {
   holder: string
   /** From 1, the same but for what is filled in at deployment, to 0. */
   similarity: number

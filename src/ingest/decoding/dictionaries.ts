@@ -53,7 +53,7 @@ export interface SignatureIds {
   add(signature: Signature, most: number): number | undefined
 }
 
-export interface AddedSignatures {
+interface AddedSignatures {
   first: number
   entries: Signature[]
 }
@@ -100,7 +100,7 @@ const unlisted: Signature = {
 const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
 
 /** Tells of most addresses that are not stored. Addresses are 40 lower-case digits. */
-export type AddressFilter = ReturnType<typeof openAddressFilter>
+type AddressFilter = ReturnType<typeof openAddressFilter>
 
 /** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
 const MAX_FILTERED = 20_000_000

@@ -123,11 +123,11 @@ export const openDecoding = (
 
 export type OpenDecoding = ReturnType<typeof openDecoding>
 
-export const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): boolean =>
+const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): boolean =>
   indexers > 1 && !WITHOUT_BLOCKS.has(job.type)
 const WITHOUT_BLOCKS: ReadonlySet<IndexerData['job']['type']> = new Set(['watch', 'narrow', 'forget', 'move'])
 /** Addresses whose ids a server's thread remembers: it has no memory to spare. */
-export const FEW_ADDRESSES = 50_000
+const FEW_ADDRESSES = 50_000
 /** A server makes room more often. */
 export const roomOf = ({ job, sharing }: Pick<IndexerData, 'job' | 'sharing'>): Room =>
   sharing.room ?? (job.type === 'follow' ? { addresses: 1 << 18 } : {})

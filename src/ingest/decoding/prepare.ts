@@ -159,7 +159,7 @@ const createCodes = (stored: StoredDictionaries) => {
   }
 }
 
-export interface DocumentDecoderOptions {
+interface DocumentDecoderOptions {
   /** What the next block is decoded by: each part of it as of where it stands. */
   decoding(): Decoding
   traces: 'calls' | 'all'
@@ -209,7 +209,7 @@ const positionsIn = (raw: RawBlock): Positions => {
   }
   return { log, txs, tx: place => txs[places ? places.txs.indexOf(place) : place]! }
 }
-export interface PieceContextOptions extends JoinedDictionaries {
+interface PieceContextOptions extends JoinedDictionaries {
   hashKeys: readonly [number, number]
   decimals: PieceContext['decimals']
   bloomsChecked: boolean

@@ -1,4 +1,4 @@
-import type { Part, Taken, Taker } from '../../chain/blocks/fetch-range.ts'
+import type { Part, Taken } from '../../chain/blocks/fetch-range.ts'
 import { type Question, readBodyOf } from '../../chain/blocks/read-blocks.ts'
 import type { RangeOptions } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
@@ -154,26 +154,19 @@ const MOST_PASSING = 20
 const PASSING_MS = 1_000
 
 /** Some blocks of a run that are being built elsewhere, or are to be taken one by one. */
-export interface BegunPart {
+interface BegunPart {
   built(): Promise<BuiltPiece | undefined>
   /** The blocks themselves, with all there is to know of them; in place of the piece. */
   blocks(): Promise<RawBlock[]>
   drop(): void
 }
 
-export interface RunTaker extends Taker<AnswerTaken> {
-  /** Has a run built, once all that it needs was asked, as for single blocks: both know the same. */
-  begin(parts: readonly Part<AnswerTaken>[]): Promise<BegunPart[]>
-  /** Whether a run may be begun before the one before it is taken: what is learnt of it changes nothing of that one then. */
-  mayGoAhead(parts: readonly Part<AnswerTaken>[]): boolean
-}
-
-export interface AnswerTaken extends Taken, ReadAnswer {
+interface AnswerTaken extends Taken, ReadAnswer {
   blocks: ReadAnswer['blocks']
   question: Question
 }
 
-export const createRunTaker = (work: Work, builders: Builders): RunTaker => {
+const createRunTaker = (work: Work, builders: Builders) => {
   const { job, decoding, ruleWatcher, tokens, limits } = work
   const check = { bloom: !('node' in job) || job.node.bloom !== false, limits }
 
@@ -212,13 +205,15 @@ export const createRunTaker = (work: Work, builders: Builders): RunTaker => {
 
   return {
     threads: builders.threads,
-    wants: numbers => isPlain() && !numbers.some(ruleWatcher.wants),
-    async take(body, question) {
+    wants: (numbers: readonly number[]) => isPlain() && !numbers.some(ruleWatcher.wants),
+    async take(body: Uint8Array, question: Question): Promise<AnswerTaken | Uint8Array> {
       const read = await builders.read(body, question)
       return read instanceof Uint8Array ? read : { ...read, question }
     },
-    mayGoAhead: parts => isPlain() && parts.every(part => 'taken' in part),
-    async begin(parts) {
+    /** Whether a run may be begun before the one before it is taken: it learns nothing that changes that one. */
+    mayGoAhead: (parts: readonly Part<AnswerTaken>[]) => isPlain() && parts.every(part => 'taken' in part),
+    /** Has a run built, once all that it needs was asked, as for single blocks: both know the same. */
+    async begin(parts: readonly Part<AnswerTaken>[]): Promise<BegunPart[]> {
       const blocks = parts.flatMap(part => ('taken' in part ? [] : part.blocks))
       const facts = parts.flatMap(part => ('taken' in part ? part.taken.blocks : []))
       if (blocks.length > 0) await prefetch(work, blocks)

@@ -181,14 +181,14 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
 /** Time before a job is tried again. */
 export const AGAIN_MS = 5_000
 export type Depth = Pick<Extract<Job, { type: 'follow' }>, 'finality' | 'toFinalized'>
-export const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
+const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
   await pipeline.rollback(to)
   pace.lost(to)
   for (const known of [tokens, links]) known.forget(positionOf(to + 1, 0))
   log.info('Followed a reorganisation', { keptUpTo: to })
 }
 /** The highest block, at or below this one, that no reorganisation is expected to remove. */
-export const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: number): Promise<number> => {
+const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: number): Promise<number> => {
   const byDepth = top - depth.finality
   if (depth.toFinalized !== true) return byDepth
   const final = await finality.known(signal)
@@ -197,7 +197,7 @@ export const settledBelow = async ({ finality, signal, log }: Work, depth: Depth
   return byDepth
 }
 /** After a pause the stored tip may be on an abandoned branch: rolls back to where they part. */
-export const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
+const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
   const deepest = Math.min(tip - depth.finality, (await settledBelow(work, depth, tip)) - 1)
   await leaveOldBranch(
     work,
@@ -207,7 +207,7 @@ export const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
   )
 }
 /** The same of headers that were looked at for scopes. */
-export const leaveOldHeaders = async (work: Work, depth: Depth) => {
+const leaveOldHeaders = async (work: Work, depth: Depth) => {
   const { newest, looked } = work.lookups.coverage
   const tip = newest()?.number
   if (tip !== undefined)
@@ -238,11 +238,7 @@ const leaveOldBranch = async (work: Work, { tip, stored, deepest }: Branch, { fi
   )
 }
 /** Undefined where no node has it. */
-export const readBlock = async (
-  source: ChainSource,
-  number: number,
-  signal: AbortSignal,
-): Promise<RawBlock | undefined> => {
+const readBlock = async (source: ChainSource, number: number, signal: AbortSignal): Promise<RawBlock | undefined> => {
   try {
     const range = source.range({ from: number, to: number, order: 'oldest', run: 1, urgent: true, signal })
     for await (const [block] of range) return block

@@ -48,7 +48,7 @@ export interface ReplayOptions {
 }
 
 /** A transaction, and what happened in it: each document's `_source` as a search would answer it. */
-export interface Replayed {
+interface Replayed {
   txs: Source[]
   calls: Source[]
   traces: Source[]
@@ -143,7 +143,7 @@ const codesOf = async (
   return codes
 }
 
-export const readTransaction = async (
+const readTransaction = async (
   endpoint: Endpoint,
   hash: string,
   { signal, limits }: { signal: AbortSignal; limits: Limits },
@@ -177,7 +177,7 @@ interface Asking {
 }
 
 /** Adds the traces of a transaction, or tells why there are none and what is known of a failure. */
-export const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: Asking): Promise<string | undefined> => {
+const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: Asking): Promise<string | undefined> => {
   const [{ hash }] = raw.block.transactions as [RawBlock['block']['transactions'][number]]
   const refusals: string[] = []
   for (const { method, params, read } of METHODS) {

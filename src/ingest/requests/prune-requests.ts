@@ -16,7 +16,7 @@ export interface PruneRequest extends PruneLimits {
 }
 
 /** Requested by the operator, or by the settings of retention. */
-export type AskedBy = 'hand' | 'settings'
+type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
 

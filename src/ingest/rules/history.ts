@@ -8,7 +8,7 @@ import { isWide, type StoredRule } from '../../rules/rule.ts'
 import { blockOfDocument, searchOf } from '../../rules/search.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
 
-export interface HistoryOptions {
+interface HistoryOptions {
   network: string
   open(): DocumentReader
   ruleWatcher: RuleWatcher

@@ -232,7 +232,7 @@ const MESSAGES = {
 }
 
 /** Each trouble is logged once, however often it happens, until its rule is changed. */
-export const createTroubles = (log: Log, of: 'rule' | 'account') => {
+const createTroubles = (log: Log, of: 'rule' | 'account') => {
   const all = new Map<number, string>()
   return {
     all,

@@ -24,7 +24,7 @@ import {
   statusOf,
 } from './status.ts'
 
-export interface LiveStatusOptions extends StatusOptions {
+interface LiveStatusOptions extends StatusOptions {
   deliveries?(): DeliveryState
   readers?(): ThreadsState
   warnings?(): Reason[]
@@ -138,7 +138,7 @@ export const readStatus = (data: string): Status | undefined => {
   }
 }
 /** What the last server published before it was killed, or what one that runs does; undefined where it ended in good order. */
-export const lastPublished = (data: string): Status | undefined => {
+const lastPublished = (data: string): Status | undefined => {
   try {
     return JSON.parse(readFileSync(join(data, FILE), 'utf8')) as Status
   } catch {

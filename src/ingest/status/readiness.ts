@@ -13,7 +13,7 @@ export interface Reason {
   reason: string
 }
 
-export type ReasonType =
+type ReasonType =
   | 'nodes_failing'
   | 'wrong_chain'
   | 'no_new_block'
@@ -57,56 +57,40 @@ const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: st
 }
 
 /** A yellow cluster answers all that is asked: copies are missing, which a node's loss needs. */
-const reasonsOfCluster = (network: string, { state, since, watermark, lost }: RemoteHealth): Reason[] => [
-  ...(state === 'unreachable'
-    ? [{ type: 'cluster_unreachable' as const, network, since, reason: 'its cluster does not answer' }]
-    : []),
-  ...(state === 'red'
-    ? [{ type: 'cluster_red' as const, network, since, reason: 'its cluster has lost sight of some documents' }]
-    : []),
-  ...(lost.length > 0
-    ? [{ type: 'cluster_lost' as const, network, reason: 'its cluster lost an index: searches that need it fail' }]
-    : []),
-  ...(watermark === 'flood_stage'
-    ? [
-        {
-          type: 'cluster_disk_full' as const,
-          network,
-          reason: 'a disk of its cluster is so full that nothing is written',
-        },
-      ]
-    : []),
+const reasonsOfCluster = ({ state, since, watermark, lost }: RemoteHealth): (Reason | false)[] => [
+  state === 'unreachable' && { type: 'cluster_unreachable', since, reason: 'its cluster does not answer' },
+  state === 'red' && { type: 'cluster_red', since, reason: 'its cluster has lost sight of some documents' },
+  lost.length > 0 && { type: 'cluster_lost', reason: 'its cluster lost an index: searches that need it fail' },
+  watermark === 'flood_stage' && {
+    type: 'cluster_disk_full',
+    reason: 'a disk of its cluster is so full that nothing is written',
+  },
 ]
 
-const reasonsOfNetwork = ({ network, state, waiting, restarts, store, cluster }: NetworkStatus): Reason[] => {
-  const reasons: Reason[] = cluster ? reasonsOfCluster(network, cluster) : []
-  if (store === 'damaged')
-    reasons.push({ type: 'store_damaged', network, reason: 'its store is damaged and is not searched' })
-  if (store === 'unreadable') reasons.push({ type: 'store_unreadable', network, reason: 'its store cannot be read' })
-  if (state === 'stopped') reasons.push({ type: 'network_stopped', network, reason: 'indexing has stopped for good' })
-  else if (state === 'restarting')
-    reasons.push({
-      ...{ type: 'network_restarting', network, since: restarts!.endedAt },
-      reason: 'its threads failed and restart',
-    })
-  else if (waiting) {
-    const told = WAITING[waiting.kind]
-    if (told) reasons.push({ type: told[0], network, since: waiting.since, reason: told[1] })
-  }
-  return reasons
+const STORES: Readonly<Record<NonNullable<NetworkStatus['store']>, Reason>> = {
+  damaged: { type: 'store_damaged', reason: 'its store is damaged and is not searched' },
+  unreadable: { type: 'store_unreadable', reason: 'its store cannot be read' },
+}
+
+const reasonOfState = ({ state, waiting, restarts }: NetworkStatus): Reason | undefined => {
+  if (state === 'stopped') return { type: 'network_stopped', reason: 'indexing has stopped for good' }
+  if (state === 'restarting')
+    return { type: 'network_restarting', since: restarts!.endedAt, reason: 'its threads failed and restart' }
+  const [type, reason] = (waiting && WAITING[waiting.kind]) ?? []
+  return type && reason ? { type, since: waiting!.since, reason } : undefined
+}
+
+const reasonsOfNetwork = (status: NetworkStatus): Reason[] => {
+  const { network, store, cluster } = status
+  const all = [...(cluster ? reasonsOfCluster(cluster) : []), store && STORES[store], reasonOfState(status)]
+  return all.flatMap(one => (one ? [{ network, ...one }] : []))
 }
 
 const reasonsOfDeliveries = ({ state, restarts }: DeliveryState): Reason[] => {
   if (state === 'delivering') return []
+  if (state !== 'restarting') return [{ type: 'deliveries_stuck', reason: 'the delivery thread cannot continue' }]
   const since = restarts ? { since: restarts.endedAt } : {}
-  return state === 'restarting'
-    ? [
-        {
-          ...{ type: 'deliveries_stuck', ...since },
-          reason: 'the delivery thread failed and restarts',
-        },
-      ]
-    : [{ type: 'deliveries_stuck', reason: 'the delivery thread cannot continue' }]
+  return [{ type: 'deliveries_stuck', ...since, reason: 'the delivery thread failed and restarts' }]
 }
 
 const reasonsOfReaders = ({ error }: ThreadsState): Reason[] =>

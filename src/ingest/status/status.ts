@@ -8,7 +8,7 @@ import type { ThreadsState } from '../../search/threads.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import type { FinalityReport } from '../finality.ts'
 import type { MissingBlocks } from '../jobs/missing.ts'
-import type { RedecodingReport, Report, ScopeFilling, Waiting } from '../messages.ts'
+import { NO_REPORT, type RedecodingReport, type Report, type ScopeFilling, type Waiting } from '../messages.ts'
 import type { Indexing } from '../network.ts'
 import type { MovingReport, RemoteHealth, ShippingReport } from '../remote.ts'
 import type { LogLoss } from './live.ts'
@@ -130,70 +130,41 @@ export interface StatusOptions {
   cluster?(network: string): ClusterStatus | undefined
 }
 /** Reports of the last seconds, oldest first, by which speeds are measured. */
-export type Samples = ReadonlyMap<Indexing, { at: number; report: Report }[]>
+type Samples = ReadonlyMap<Indexing, { at: number; report: Report }[]>
 export const statusOf = async (
   network: string,
   { indexings, watching, held: ask, losses }: StatusOptions,
   samples: Samples,
 ): Promise<NetworkStatus> => {
   const indexing = indexings.find(it => it.network === network)
+  const attending = indexing ?? watching?.(network)
   let fault: string | null = null
-  const loss = losses?.get(network)
-  let store: Pick<NetworkStatus, 'store' | 'logLoss'> = loss ? { logLoss: loss } : {}
-  const {
-    ranges: held,
-    newest: stored,
-    coverage: covered,
-    looked,
-  } = await ask(network).catch((error: unknown): Held => {
+  const logLoss = losses?.get(network)
+  let store: Pick<NetworkStatus, 'store'> = {}
+  const { ranges, newest, coverage, looked } = await ask(network).catch((error: unknown): Held => {
     fault = messageOf(error)
-    store = {
-      ...store,
-      store: isDamage(error) ? 'damaged' : 'unreadable',
-    }
+    store = { store: isDamage(error) ? 'damaged' : 'unreadable' }
     return { ranges: [], newest: null }
   })
-  const coverage = covered ? { coverage: covered } : {}
-  if (!indexing) {
-    const attending = watching?.(network)
-    const restarts = attending?.restarts()
-    return {
-      network,
-      state: restarts?.nextAt ? 'restarting' : 'serving',
-      ...(restarts && { restarts }),
-      ranges: held,
-      ...coverage,
-      head: null,
-      lag: null,
-      ...lastBlock(stored, null),
-      blockTime: null,
-      blocksPerSecond: null,
-      eventsPerSecond: null,
-      secondsLeft: null,
-      error: attending?.error()?.message ?? (restarts?.nextAt ? restarts.error : fault),
-      ...store,
-      endpoints: [],
-      alerts: attending?.report().alerts ?? {},
-      ...shippingOf(attending),
-      ...redecodingOf(attending),
-    }
-  }
-  const report = indexing.report()
-  const error = indexing.error()
-  const [first] = samples.get(indexing) ?? []
+  const report = indexing?.report() ?? NO_REPORT
+  const error = attending?.error() ?? null
+  const restarts = attending?.restarts()
+  const [first] = (indexing && samples.get(indexing)) ?? []
   const seconds = first ? (performance.now() - first.at) / 1000 : 0
   const speed = (key: 'blocks' | 'events' | 'done'): number | null =>
     first && seconds > 0 ? Math.max(0, report[key] - first.report[key]) / seconds : null
   const filling = report.done < report.total
   const filled = speed('done')
-  const whole = held.at(-1)?.to
+  const whole = ranges.at(-1)?.to
   const top = looked === undefined ? whole : Math.max(looked, whole ?? 0)
   const head = headOf(report.head, whole)
-  const restarts = indexing.restarts()
-  const waiting = waitsForDisk(restarts) ?? report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing))
+  const waiting =
+    indexing && (waitsForDisk(restarts) ?? report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing)))
   const [state, why] = ((): [NetworkStatus['state'], string | null] => {
-    if (error) return ['stopped', error.message]
-    if (restarts?.nextAt && !waitsForDisk(restarts)) return ['restarting', restarts.error]
+    if (indexing && error) return ['stopped', error.message]
+    if (restarts?.nextAt && !(indexing && waitsForDisk(restarts)))
+      return ['restarting', error?.message ?? restarts.error]
+    if (!indexing) return ['serving', error?.message ?? fault]
     if (waiting) return ['waiting', waiting.for]
     return [filling ? 'filling' : 'following', fault]
   })()
@@ -202,26 +173,27 @@ export const statusOf = async (
     state,
     ...(waiting && { waiting }),
     ...(restarts && { restarts }),
-    ranges: held,
-    ...coverage,
+    ranges,
+    ...(coverage && { coverage }),
     ...(report.filling && { filling: report.filling }),
     ...(report.missing && { missing: report.missing }),
     head,
     lag: head === null || top === undefined ? null : Math.max(0, head - top),
-    ...lastBlock(stored, report.newest),
+    ...lastBlock(newest, report.newest),
     blockTime: report.blockTime,
     blocksPerSecond: speed('blocks'),
     eventsPerSecond: speed('events'),
     secondsLeft: filling && filled ? (report.total - report.done) / filled : null,
     error: why,
+    ...(logLoss && { logLoss }),
     ...store,
     endpoints: report.endpoints,
-    alerts: report.alerts,
+    alerts: attending?.report().alerts ?? {},
     ...(report.finality && { finality: report.finality }),
-    ...shippingOf(indexing),
-    ...redecodingOf(indexing),
+    ...workOf(attending),
   }
 }
+
 const waitsForDisk = (restarts: RestartStatus | undefined): Waiting | undefined =>
   restarts?.diskFull && restarts.nextAt
     ? { kind: 'disk', for: restarts.error, since: restarts.endedAt, until: restarts.nextAt }
@@ -253,13 +225,13 @@ const lastBlock = (stored: Held['newest'], taken: Report['newest']): Pick<Networ
     headAge: Math.max(0, Math.round(Date.now() / 1_000 - last.time)),
   }
 }
-const shippingOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'shipping' | 'moving'> => {
-  const report = indexing?.report().shipping
-  if (!report) return {}
-  const { moving, ...shipping } = report
-  return { shipping, ...(moving && { moving }) }
-}
-const redecodingOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'redecoding'> => {
-  const redecoding = indexing?.report().redecoding
-  return redecoding ? { redecoding } : {}
+/** What goes on beside the job. */
+const workOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'shipping' | 'moving' | 'redecoding'> => {
+  const { shipping: report, redecoding } = indexing?.report() ?? NO_REPORT
+  const { moving, ...shipping } = report ?? {}
+  return {
+    ...(report && { shipping: shipping as Omit<ShippingReport, 'moving'> }),
+    ...(moving && { moving }),
+    ...(redecoding && { redecoding }),
+  }
 }

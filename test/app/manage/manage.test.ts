@@ -9,8 +9,7 @@ import { createRateSampler, createRedecodings } from '../../../src/app/manage.ts
 import type { Stats } from '../../../src/engine/stats.ts'
 import type { NewAbi } from '../../../src/http/manage/service.ts'
 import { addAbis, listAbis } from '../../../src/ingest/decoding/abis.ts'
-import type { RedecodingReport } from '../../../src/ingest/messages.ts'
-import { NOTHING } from '../../../src/ingest/network.ts'
+import { NO_REPORT, type RedecodingReport } from '../../../src/ingest/messages.ts'
 import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/requests/redecode-requests.ts'
 import type { NetworkStatus } from '../../../src/ingest/status/status.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -94,7 +93,7 @@ test('decoding again is asked for, told and stopped', async t => {
   let report: RedecodingReport | null = null
   const redecodings = createRedecodings({
     ...{ folder, shelf, stored: () => ['a/b/c', 'd/e/f'] },
-    indexingOf: () => ({ report: () => ({ ...NOTHING, redecoding: report }) }),
+    indexingOf: () => ({ report: () => ({ ...NO_REPORT, redecoding: report }) }),
   })
   const brief = async () =>
     (await redecodings.list()).map(({ network, name, state, nextBlock, blocksLeft }) => ({

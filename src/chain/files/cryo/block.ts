@@ -67,7 +67,7 @@ const TRANSACTION: typeof BLOCK = [
 ]
 
 /** A block as a node would send it; throws a `RangeError` where rows do not belong together. */
-export const assembleBlock = (row: Row, transactions: readonly Row[], logs: readonly Row[]): RawBlock => {
+const assembleBlock = (row: Row, transactions: readonly Row[], logs: readonly Row[]): RawBlock => {
   const hash = hexOf(row('block_hash'), 'block_hash') ?? missing('block_hash')
   const number = `0x${numberOf(row('block_number'), 'block_number').toString(16)}`
   const at = { blockHash: hash, blockNumber: number }

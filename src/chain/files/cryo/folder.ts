@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { refuse } from '../../../lib/errors.ts'
 
-export type Datatype = 'blocks' | 'transactions' | 'logs'
+type Datatype = 'blocks' | 'transactions' | 'logs'
 
 export interface CryoFile {
   path: string

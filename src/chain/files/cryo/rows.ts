@@ -130,7 +130,7 @@ const COMPRESSORS: Compressors = {
   LZ4_RAW: (input, size) => unpackLz4(input, size),
 }
 
-export const openTable = async (path: string): Promise<Table> => {
+const openTable = async (path: string): Promise<Table> => {
   const file = await open(path, 'r')
   try {
     const { size } = await file.stat()

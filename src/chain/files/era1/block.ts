@@ -98,7 +98,7 @@ const withdrawalsOf = (header: Header, items: readonly Rlp[]): Record<string, He
   })
 }
 
-export interface DecodedReceipts {
+interface DecodedReceipts {
   /** What the receipts root is of. */
   encoded: Uint8Array[]
   receipts: RpcReceipt[]
@@ -110,7 +110,7 @@ export interface Place {
   transactionIndex: Hex
 }
 
-export const decodeReceipts = (
+const decodeReceipts = (
   items: readonly Rlp[],
   transactions: readonly Transaction[],
   places: readonly Place[],

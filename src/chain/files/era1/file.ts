@@ -134,7 +134,7 @@ const FILE = 'checksums.txt'
 const PIECE = 1 << 20
 
 /** Compares a file with its line in `checksums.txt`, or with all lines if they have no names. */
-export const checkSum = async (path: string, window: Window, signal?: AbortSignal): Promise<void> => {
+const checkSum = async (path: string, window: Window, signal?: AbortSignal): Promise<void> => {
   const list = join(dirname(path), FILE)
   const text = await readFile(list, 'utf8').catch(() => undefined)
   if (text === undefined) return

@@ -97,14 +97,14 @@ const fixedValue = async (window: Window, { from, to, type }: Entry, length: num
 /** Blocks of an era1 file at most, from which the depth of the tree follows. */
 export const MOST_BLOCKS = 8192
 
-export interface HeaderRecord {
+interface HeaderRecord {
   hash: Uint8Array
   /** 32 bytes, the least significant first. */
   totalDifficulty: Uint8Array
 }
 
 /** SSZ's `hash_tree_root` of `List[HeaderRecord, 8192]`: of a file's blocks, and the first four bytes of it are in its name. */
-export const accumulatorOf = (records: readonly HeaderRecord[]): Buffer => {
+const accumulatorOf = (records: readonly HeaderRecord[]): Buffer => {
   let row = records.map(({ hash, totalDifficulty }) => sha256(hash, totalDifficulty))
   let zero: Buffer = Buffer.alloc(32)
   for (let width = MOST_BLOCKS; width > 1; width /= 2) {

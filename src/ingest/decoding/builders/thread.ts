@@ -108,13 +108,13 @@ export const runBuilder = async (data: BuilderData) => {
 
 const moved = (body: Uint8Array): [Uint8Array, ArrayBuffer[]] => [body, [body.buffer as ArrayBuffer]]
 
-export interface BuilderOptions {
+interface BuilderOptions {
   context: PieceContext
   decode(raw: RawBlock): DecodedDocuments
   pack: Pick<PackOptions, 'chainId' | 'limits'>
 }
 /** Builds a piece for each run of neighbouring blocks. Throws where a line is wrong. */
-export const createBuilder =
+const createBuilder =
   ({ context, decode, pack }: BuilderOptions) =>
   (lines: readonly PackLine[]): BuiltPiece[] => {
     const built: BuiltPiece[] = []
@@ -138,7 +138,7 @@ export const createBuilder =
     close()
     return built
   }
-export interface AnswerBuilderOptions {
+interface AnswerBuilderOptions {
   /** But for the decimals, which are told for each piece. */
   context: PieceContext
   decode(raw: RawBlock): DecodedDocuments
@@ -149,7 +149,7 @@ interface Held {
   blocks: DecodedDocuments[]
 }
 /** Reads and builds answers of nodes in two steps, since decimals are asked for in between. */
-export const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
+const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
   const held = new Map<number, Held>()
   return {
     read(id: number, body: Uint8Array, question: Question): Omit<Read, 'abis'> {

@@ -4,20 +4,6 @@ import { type FilterMemory, openAddressFilter } from '../dictionaries.ts'
 import { locked, NoRoom } from './texts.ts'
 
 /** Addresses of several threads: a hash table in shared memory, and a filter of those stored. */
-export interface SharedAddresses {
-  /** Its id; gives it the next one where it has none. */
-  id(digits: string): number
-}
-
-export interface OwnedAddresses extends SharedAddresses {
-  /** What was added since the last call, in the order of ids. */
-  takeAdded(): Added
-  isFilling(): boolean
-  isTaken(): boolean
-  /** All are stored, and no other thread looks for any at the moment. */
-  reset(): void
-}
-
 export interface AddressesMemory {
   state: SharedArrayBuffer
   /** Places of addresses, from 1 on, by their hashes. */
@@ -27,7 +13,7 @@ export interface AddressesMemory {
   filter: FilterMemory<SharedArrayBuffer> | undefined
 }
 
-export interface AddressesOptions {
+interface AddressesOptions {
   /** So that nobody can make many addresses share a slot. */
   hashKeys: readonly [number, number]
   find(digits: string): number | undefined
@@ -59,7 +45,7 @@ export const createAddressesMemory = (
   }
 }
 
-export const joinAddresses = (memory: AddressesMemory, options: AddressesOptions): SharedAddresses =>
+export const joinAddresses = (memory: AddressesMemory, options: AddressesOptions) =>
   openAddresses(memory, options, () => {
     throw new NoRoom()
   })
@@ -68,7 +54,7 @@ const openAddresses = (
   memory: AddressesMemory,
   { hashKeys, find }: AddressesOptions,
   onNoRoom: (digits: string) => number,
-): SharedAddresses => {
+) => {
   const state = new Int32Array(memory.state)
   const slots = new Int32Array(memory.slots)
   const keys = new Uint32Array(memory.keys)
@@ -104,7 +90,8 @@ const openAddresses = (
   }
 
   return {
-    id(digits) {
+    /** Its id; gives it the next one where it has none. */
+    id(digits: string): number {
       const from = hash(digits).low & mask
       own.write(digits, 'hex')
       const known = probe(from)
@@ -127,7 +114,7 @@ const openAddresses = (
 }
 
 /** For the one thread that hands on what all threads add. */
-export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions): OwnedAddresses => {
+export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions) => {
   const state = new Int32Array(memory.state)
   const keys = Buffer.from(memory.keys)
   const room = keys.length / KEY_BYTES
@@ -142,6 +129,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
 
   return {
     ...addresses,
+    /** What was added since the last call, in the order of ids. */
     takeAdded() {
       const count = locked(state, () => state[COUNT]!)
       const added: Added = { first: state[FIRST]! + taken, texts: [] }
@@ -152,6 +140,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
     },
     isTaken: () => taken === state[COUNT]! + alone.size,
     isFilling: () => Atomics.load(state, COUNT) > room / 2,
+    /** All are stored, and no other thread looks for any at the moment. */
     reset() {
       state[FIRST]! += state[COUNT]! + alone.size
       state[COUNT] = 0

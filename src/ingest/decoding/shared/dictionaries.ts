@@ -1,7 +1,7 @@
 import type { Signature } from '../../../decode/types.ts'
 import { createDictionary, type Dictionary } from '../../../engine/index/dictionary.ts'
 import type { StoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
-import { createFilterMemory, type Dictionaries, openAddressFilter, type SignatureIds } from '../dictionaries.ts'
+import { createFilterMemory, openAddressFilter, type SignatureIds } from '../dictionaries.ts'
 import { type AddressesMemory, createAddressesMemory, joinAddresses, ownAddresses } from './addresses.ts'
 import { createTextsMemory, joinTexts, ownTexts, type SharedTexts, type TextsMemory } from './texts.ts'
 
@@ -26,14 +26,7 @@ export interface JoinedDictionaries {
 }
 
 /** Those of the thread that puts batches together, and hands on what all threads add. */
-export interface OwnedDictionaries extends Dictionaries {
-  memory: DictionariesMemory
-  isFilling(): boolean
-  /** Makes room: all that was taken is stored, and no other thread builds anything. False where something is not taken yet. */
-  reset(): boolean
-}
-
-export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number): OwnedDictionaries => {
+export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number) => {
   const memory = createMemory(stored, room)
   const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address })
   const names = ownTexts(memory.names)
@@ -51,6 +44,7 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, cap
       },
     },
     isFilling: () => all.some(one => one.isFilling()),
+    /** Makes room: all is stored, and no thread builds anything. False where something is not taken yet. */
     reset() {
       if (!all.every(one => one.isTaken())) return false
       for (const one of all) one.reset()

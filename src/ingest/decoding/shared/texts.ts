@@ -1,28 +1,14 @@
 import type { Added } from '../../../engine/index/dictionary.ts'
 
 /** Texts of several threads: a log in shared memory that each reads to its end before it adds. */
-export interface SharedTexts {
-  /** Undefined where no thread has added it. */
-  find(key: string): number | undefined
-  /** Adds a text, unless another thread just did; undefined where its id would reach `most`. */
-  add(key: string, text: string, most?: number): number | undefined
-}
-
-export interface OwnedTexts extends SharedTexts {
-  /** What was added since the last call, in the order of ids. */
-  takeAdded(): Added
-  isFilling(): boolean
-  isTaken(): boolean
-  /** All are stored, and no other thread looks for any at the moment. */
-  reset(): void
-}
+export type SharedTexts = ReturnType<typeof openTexts>
 
 export interface TextsMemory {
   state: SharedArrayBuffer
   bytes: SharedArrayBuffer
 }
 
-export interface TextsOptions {
+interface TextsOptions {
   /** The part of a text that is its key; default all of it. */
   keyOf?: (text: string) => string
   /** Texts that are known to begin with, and again after each `reset`. */
@@ -47,7 +33,7 @@ export const createTextsMemory = (first: number, room = ROOM): TextsMemory => {
   return { state, bytes: new SharedArrayBuffer(room) }
 }
 
-export const joinTexts = (memory: TextsMemory, options: TextsOptions = {}): SharedTexts => openTexts(memory, options)
+export const joinTexts = (memory: TextsMemory, options: TextsOptions = {}) => openTexts(memory, options)
 
 const openTexts = (
   memory: TextsMemory,
@@ -55,7 +41,7 @@ const openTexts = (
   onNoRoom: (text: string) => number = () => {
     throw new NoRoom()
   },
-): SharedTexts => {
+) => {
   const state = new Int32Array(memory.state)
   const bytes = Buffer.from(memory.bytes)
   let ids = new Map(load())
@@ -89,11 +75,13 @@ const openTexts = (
   }
 
   return {
-    find(key) {
+    /** Undefined where no thread has added it. */
+    find(key: string): number | undefined {
       catchUp()
       return ids.get(key)
     },
-    add: (key, text, most = Number.POSITIVE_INFINITY) =>
+    /** Adds a text, unless another thread just did; undefined where its id would reach `most`. */
+    add: (key: string, text: string, most = Number.POSITIVE_INFINITY): number | undefined =>
       locked(state, () => {
         catchUp()
         const known = ids.get(key)
@@ -107,7 +95,7 @@ const openTexts = (
 }
 
 /** For the one thread that hands on what all threads add. */
-export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}): OwnedTexts => {
+export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   const state = new Int32Array(memory.state)
   const bytes = Buffer.from(memory.bytes)
   /** Entries that came when the table was full. */
@@ -120,6 +108,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}): Owned
 
   return {
     ...texts,
+    /** What was added since the last call, in the order of ids. */
     takeAdded() {
       const [used, count] = locked(state, () => [state[USED]!, state[COUNT]!])
       const added: Added = { first: state[FIRST]! + takenTexts, texts: [] }
@@ -134,6 +123,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}): Owned
     },
     isTaken: () => takenTexts === state[COUNT]! + alone.length,
     isFilling: () => state[SEALED] === 1 || state[USED]! > bytes.length / 2,
+    /** All are stored, and no other thread looks for any at the moment. */
     reset() {
       state[FIRST]! += state[COUNT]! + alone.length
       for (const word of [COUNT, USED, SEALED]) state[word] = 0

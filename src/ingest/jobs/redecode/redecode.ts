@@ -20,7 +20,7 @@ import {
 } from '../../requests/redecode-requests.ts'
 import type { Changes } from '../../stored-changes.ts'
 
-export interface RedecodeOptions {
+interface RedecodeOptions {
   network: string
   store: string
   native: string | undefined
