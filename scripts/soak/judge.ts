@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Status } from '../../src/ingest/status/status.ts'
+import type { ServerStatus } from '../../src/ingest/status/status.ts'
 
 export type Curve = 'memory' | 'files' | 'threads' | 'store' | 'ledger' | 'log'
 
@@ -145,4 +145,4 @@ const sum = (folder: string, counts: (name: string) => boolean): number => {
   return bytes
 }
 
-export const lagOf = (status: Status | undefined): number | null => status?.networks[0]?.lag ?? null
+export const lagOf = (status: ServerStatus | undefined): number | null => status?.networks[0]?.lag ?? null

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Status } from '../../src/ingest/status/status.ts'
+import type { ServerStatus } from '../../src/ingest/status/status.ts'
 import { type Running, startProgram } from '../lib/program.ts'
 
 /** The server that soaks: always under the same address, killed and started again. */
@@ -18,7 +18,7 @@ export interface Soaked {
   start(): Promise<void>
   kill(): Promise<void>
   stop(): Promise<void>
-  status(): Promise<Status | undefined>
+  status(): Promise<ServerStatus | undefined>
   ask(path: string, body?: object): Promise<Response>
 }
 
@@ -81,7 +81,7 @@ export const createSoaked = (program: string, token: string, port: number, args:
     },
     async status() {
       const answer = await ask('/status').catch(() => undefined)
-      return answer?.ok ? ((await answer.json()) as Status) : undefined
+      return answer?.ok ? ((await answer.json()) as ServerStatus) : undefined
     },
   }
 }

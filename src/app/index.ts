@@ -6,10 +6,10 @@ import { type Config, type NetworkConfig, nodeOptions } from '../config/index.ts
 import type { DevOptions } from '../dev/chain-news.ts'
 import { DEMO_NETWORK, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from '../dev/demo.ts'
 import { storedNetworks } from '../engine/files.ts'
-import type { Job } from '../ingest/messages.ts'
+import type { IndexJob } from '../ingest/messages.ts'
 import { type Indexing, keepIndexing, prepareStore } from '../ingest/network.ts'
 import { type LogLoss, offlineStatus, readStatus } from '../ingest/status/live.ts'
-import type { Status } from '../ingest/status/status.ts'
+import type { ServerStatus } from '../ingest/status/status.ts'
 import { stop, systemFault } from '../lib/errors.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted, type Run, surviveFaults } from '../lib/shutdown.ts'
@@ -80,7 +80,7 @@ const serveIndexed = async (config: Config, indexings: readonly Indexing[], run:
 }
 
 /** As the server that runs tells it; without one, what is stored. */
-const readOrComputeStatus = async (config: Config, { shutdown }: Run): Promise<Status> => {
+const readOrComputeStatus = async (config: Config, { shutdown }: Run): Promise<ServerStatus> => {
   const isServed = () => lockedFor(config.data, nativeBinding(config.data)) === 'serve'
   let published = readStatus(config.data)
   const isSilent = !published && isServed()
@@ -159,7 +159,7 @@ const startFollowing = (
   } = network
   const keep = { blocks: keepBlocks, forMs: keepFor }
   const node = nodeOptions(network)
-  const job: Job = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs, scoping }
+  const job: IndexJob = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs, scoping }
   const { data, indexers, limits } = config
   const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
   const onOwn = () => onAlerts(name)

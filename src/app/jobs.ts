@@ -1,7 +1,7 @@
 import { depthOfChain } from '../config/chains.ts'
 import { type Config, type NetworkConfig, nodeOptions } from '../config/index.ts'
 import { removeStore, storedNetworks, storeFile } from '../engine/files.ts'
-import type { Job, Report } from '../ingest/messages.ts'
+import type { IndexJob, Report } from '../ingest/messages.ts'
 import { startIndexing } from '../ingest/network.ts'
 import type { Progress } from '../lib/progress.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
@@ -33,7 +33,7 @@ type Shown = Run & { progress: Progress }
 export const backfill = (config: Config, network: NetworkConfig, run: Shown): Promise<Summary> => {
   const { from, to, order, finality, storeBatch, scoping } = network
   const depth = depthOfChain(network.network, finality)
-  const job: Job = { type: 'index', node: nodeOptions(network), from, to, order, ...depth, scoping }
+  const job: IndexJob = { type: 'index', node: nodeOptions(network), from, to, order, ...depth, scoping }
   return runToEnd(config, network.network, job, storeBatch, run)
 }
 
@@ -48,7 +48,7 @@ const DEFAULT_BATCH = 200
 const runToEnd = async (
   config: Config,
   network: string,
-  job: Extract<Job, { type: 'index' | 'import' }>,
+  job: Extract<IndexJob, { type: 'index' | 'import' }>,
   storeBatch: number,
   { log, shutdown, progress }: Shown,
 ): Promise<Summary> => {

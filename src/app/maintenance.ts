@@ -16,11 +16,11 @@ import { createWriter } from '../engine/writer.ts'
 import { countOutside, type Outside, scopesIn } from '../ingest/jobs/narrow.ts'
 import { startIndexing } from '../ingest/network.ts'
 import {
-  type Asked,
   askToForget,
   askToNarrow,
   askToPrune,
   isPruneAsked,
+  type PruneRequestKind,
   withdraw,
 } from '../ingest/requests/prune-requests.ts'
 import { openStoredBlocks } from '../ingest/scoped/partial-blocks.ts'
@@ -120,7 +120,7 @@ const doWhatIsAsked = async (
 }
 
 /** What failed is not done by a later start, of which nobody would know why. What was interrupted is. */
-const orWithdraw = async (store: string, asked: Asked, signal: AbortSignal, work: () => Promise<void>) => {
+const orWithdraw = async (store: string, asked: PruneRequestKind, signal: AbortSignal, work: () => Promise<void>) => {
   try {
     await work()
   } catch (error) {

@@ -8,14 +8,14 @@ import type { Indexing } from '../ingest/network.ts'
 import {
   askedAt,
   askToRedecodeBy,
-  idOf,
   isStopped,
   openRedecodings,
-  type Redecoding,
+  type RedecodeRequest,
   redecodeFolder,
-  stopRedecoding,
+  redecodeId,
+  stopRedecode,
 } from '../ingest/requests/redecode-requests.ts'
-import type { NetworkStatus, Status } from '../ingest/status/status.ts'
+import type { NetworkState, ServerStatus } from '../ingest/status/status.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { every } from '../lib/scheduling/interval.ts'
@@ -32,7 +32,7 @@ interface ManagementOptions {
   networks(): readonly string[]
   indexings: readonly Indexing[]
   watching?: ((network: string) => Indexing | undefined) | undefined
-  status(): Promise<Status>
+  status(): Promise<ServerStatus>
   log: Log
 }
 
@@ -84,7 +84,7 @@ const SAMPLE_INTERVAL_MS = 10_000
 const MAX_SAMPLES = 360
 
 /** What the status tells now and then, of the last hour. */
-export const createRateSampler = (status: () => Promise<Status>, log: Log) => {
+export const createRateSampler = (status: () => Promise<ServerStatus>, log: Log) => {
   const samples = new Map<string, RateSample[]>()
   const take = async () => {
     const { networks } = await status()
@@ -112,7 +112,7 @@ export const createRateSampler = (status: () => Promise<Status>, log: Log) => {
 }
 
 const sampleOf = (
-  { head, ranges, lag, blocksPerSecond, eventsPerSecond, secondsLeft }: NetworkStatus,
+  { head, ranges, lag, blocksPerSecond, eventsPerSecond, secondsLeft }: NetworkState,
   at: string,
 ): RateSample => ({ at, head, top: ranges.at(-1)?.to ?? null, lag, blocksPerSecond, eventsPerSecond, secondsLeft })
 
@@ -128,13 +128,13 @@ interface RedecodingsOptions {
 
 /** Decoding stored blocks again, as HTTP asks for it: by the same files as the command line. */
 export const createRedecodings = ({ folder, shelf, stored, indexingOf }: RedecodingsOptions): RedecodingService => {
-  const show = async (redecoding: Redecoding, isFirst: boolean): Promise<RedecodingInfo> => {
+  const show = async (redecoding: RedecodeRequest, isFirst: boolean): Promise<RedecodingInfo> => {
     const { network, next } = redecoding
     const abi = redecoding.abi.replace(/\.json$/, '')
     const report = isFirst ? indexingOf(network)?.report().redecoding : undefined
     const isRunning = isFirst && (next !== null || report != null)
     return {
-      ...{ id: idOf(redecoding), network, abi },
+      ...{ id: redecodeId(redecoding), network, abi },
       name: (await shelf.info(abi))?.name ?? null,
       askedAt: new Date(askedAt(redecoding)).toISOString(),
       state: isStopped(redecoding) ? 'stopping' : isRunning ? 'running' : 'waiting',
@@ -172,14 +172,14 @@ export const createRedecodings = ({ folder, shelf, stored, indexingOf }: Redecod
           here.filter(stored => network === null || stored === network),
         ),
       )
-      const started = new Set(asked.flat().map(idOf))
+      const started = new Set(asked.flat().map(redecodeId))
       return (await list()).filter(({ id }) => started.has(id))
     },
     async stop(id) {
-      const found = openRedecodings(folder).find(redecoding => idOf(redecoding) === id)
+      const found = openRedecodings(folder).find(redecoding => redecodeId(redecoding) === id)
       const shown = found && (await list()).find(redecoding => redecoding.id === id)
       if (!found || !shown) return undefined
-      stopRedecoding(found, shown.state !== 'waiting')
+      stopRedecode(found, shown.state !== 'waiting')
       return { ...shown, state: 'stopping' }
     },
   }

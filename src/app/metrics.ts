@@ -6,7 +6,7 @@ import type { ClusterHealth } from '../cluster/indices/health.ts'
 import type { DeliveryThread } from '../delivery/service.ts'
 import { storeFile } from '../engine/files.ts'
 import type { Indexing } from '../ingest/network.ts'
-import type { NetworkStatus, Status } from '../ingest/status/status.ts'
+import type { NetworkState, ServerStatus } from '../ingest/status/status.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, exposition, type Labels, labelled, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
 import { coalesceFor } from '../lib/scheduling/coalesce.ts'
@@ -19,7 +19,7 @@ import { NO_ACCOUNT } from '../search/service.ts'
 interface MetricsOptions {
   /** The data folder. */
   data: string
-  status(): Promise<Status>
+  status(): Promise<ServerStatus>
   pool: Pick<Pool, 'holdings'>
   indexings: readonly Indexing[]
   watching?: ((network: string) => Indexing | undefined) | undefined
@@ -77,7 +77,7 @@ const simple =
 const gauge = simple('gauge')
 const counter = simple('counter')
 
-const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnapshot[] => [
+const serverGauges = ({ reasons = [], deliveries, readers }: ServerStatus): MetricSnapshot[] => [
   gauge('chainsieve_ready', 'Whether /ready answers 200.', [reasons.length === 0 ? 1 : 0]),
   gauge(
     'chainsieve_not_ready',
@@ -115,7 +115,7 @@ const serverGauges = ({ reasons = [], deliveries, readers }: Status): MetricSnap
 const restartsOf = (count: number | undefined, labels: Labels): MetricSnapshot =>
   counter('chainsieve_thread_restarts_total', 'Restarts of failed threads.', [count ?? 0, labels])
 
-const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, data: string): MetricSnapshot[] => {
+const networkMetrics = (status: NetworkState, indexing: Indexing | undefined, data: string): MetricSnapshot[] => {
   const { network, state, head, lag, lastBlock, headAge, blockTime, ranges, endpoints } = status
   const report = indexing?.report()
   const own: MetricSnapshot[] = [
@@ -179,7 +179,7 @@ const networkMetrics = (status: NetworkStatus, indexing: Indexing | undefined, d
   )
 }
 
-const budgetMetrics = (endpoints: NetworkStatus['endpoints'], hosts: readonly string[]): MetricSnapshot[] => {
+const budgetMetrics = (endpoints: NetworkState['endpoints'], hosts: readonly string[]): MetricSnapshot[] => {
   const budgets = endpoints.flatMap(({ budget }, i) => (budget ? [{ budget, endpoint: hosts[i]! }] : []))
   if (budgets.length === 0) return []
   const periods = budgets.flatMap(({ budget: { day, month }, endpoint }) =>
@@ -260,7 +260,7 @@ const createDocumentCounts = (pool: Pick<Pool, 'holdings'>) => {
     counts.set(network, made)
     return made
   }
-  return async (networks: readonly NetworkStatus[]): Promise<MetricSnapshot[]> => {
+  return async (networks: readonly NetworkState[]): Promise<MetricSnapshot[]> => {
     const all = networks
       .filter(({ ranges }) => ranges.length > 0)
       .map(async ({ network }) => {

@@ -1,12 +1,12 @@
 import type { Config } from '../config/index.ts'
 import { storedNetworks } from '../engine/files.ts'
 import {
+  type AbiScope,
   abiFolder,
-  addAbis as add,
-  listAbis as list,
-  removeAbis as remove,
+  storeAbiFiles as add,
+  readAbis as list,
+  removeAbisByName as remove,
   type StoredAbi,
-  type Where,
 } from '../ingest/decoding/abis.ts'
 import { askToRedecode, redecodeFolder } from '../ingest/requests/redecode-requests.ts'
 import { readStatus } from '../ingest/status/live.ts'
@@ -49,7 +49,7 @@ export const removeOwnAbis = async ({ data }: Config, names: string[], place: Ab
 
 export const listOwnAbis = async ({ data }: Config): Promise<AbiFile[]> => list(abiFolder(data)).map(toAbiFile)
 
-const toWhere = ({ network, address, codeHash }: AbiPlace): Where => ({
+const toWhere = ({ network, address, codeHash }: AbiPlace): AbiScope => ({
   network: network ?? null,
   address: address ?? null,
   codeHash: codeHash ?? null,

@@ -5,7 +5,7 @@ import { storedNetworks, storeFile } from '../engine/files.ts'
 import { readStore } from '../engine/open.ts'
 import type { NamedContract } from '../engine/query/suggest.ts'
 import { createMoved } from '../engine/shipping/document-location.ts'
-import { abiFolder, fileNames, findAbi, type StoredAbi } from '../ingest/decoding/abis.ts'
+import { abiFolder, findAbi, jsonFileNames, type StoredAbi } from '../ingest/decoding/abis.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { OwnAbis } from '../rules/declared.ts'
@@ -91,7 +91,7 @@ export const createOwnAbis = (data: string): OwnAbis => {
     }
   }
   return () => {
-    known = new Map(fileNames(folder).map(file => [file, known.get(file) ?? read(file)]))
+    known = new Map(jsonFileNames(folder).map(file => [file, known.get(file) ?? read(file)]))
     return [...known.values()].filter(abi => abi !== undefined)
   }
 }

@@ -146,7 +146,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const transactions = createTransactionSource({ ...finding, traces })
 
   const askState = <T>(
-    messages: Message[],
+    messages: RpcMessage[],
     read: (answer: Answer, method: string) => T,
     signal: AbortSignal,
   ): Promise<T[]> =>
@@ -209,12 +209,12 @@ const toHex = (answer: Answer, method: string): string => {
   throw retry('node_bad_answer', `${method}: the answer is not hex text`)
 }
 
-interface Message {
+interface RpcMessage {
   method: string
   params: unknown[]
 }
 
-const toMessage = (question: StateQuestion): Message =>
+const toMessage = (question: StateQuestion): RpcMessage =>
   'codeOf' in question
     ? { method: 'eth_getCode', params: [question.codeOf, 'latest'] }
     : { method: 'eth_getStorageAt', params: [question.storageOf, question.slot, 'latest'] }
@@ -227,7 +227,7 @@ const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBloc
   let best: FinalityBlocks = { safe: null, finalized: null }
   const asked = new Set<Endpoint>()
   const ask = async (endpoint: Endpoint): Promise<FinalityBlocks> => {
-    const [safe, finalized] = (await endpoint.send(CALLS, signal)).map(toMark)
+    const [safe, finalized] = (await endpoint.send(FINALITY_CALLS, signal)).map(toMark)
     best = { safe: best.safe ?? safe!, finalized: best.finalized ?? finalized! }
     asked.add(endpoint)
     const isWhole = best.safe !== null && best.finalized !== null
@@ -237,7 +237,7 @@ const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBloc
   return rpc.attempt(ask, signal, { tries: rpc.endpoints.length })
 }
 
-const CALLS: readonly Call[] = ['safe', 'finalized'].map(tag => ({
+const FINALITY_CALLS: readonly Call[] = ['safe', 'finalized'].map(tag => ({
   method: 'eth_getBlockByNumber',
   params: [tag, false],
 }))

@@ -76,14 +76,14 @@ interface TraceBase {
   traceAddress: number[]
 }
 
-interface TransactionTrace extends TraceBase {
+interface TransactionTraceBase extends TraceBase {
   transactionHash: Hex
   transactionPosition: number
   /** Why it failed, by `toTraceError`. Absent where it did not, even if a caller above was reverted. */
   error?: string
 }
 
-export interface CallTrace extends TransactionTrace {
+export interface CallTrace extends TransactionTraceBase {
   type: 'call'
   action: {
     /** `call`, `callcode`, `delegatecall` or `staticcall`. */
@@ -99,7 +99,7 @@ export interface CallTrace extends TransactionTrace {
   result: { gasUsed: Hex; output: Hex } | null
 }
 
-export interface CreateTrace extends TransactionTrace {
+export interface CreateTrace extends TransactionTraceBase {
   type: 'create'
   action: {
     /** `create` or `create2`. Some nodes do not tell. */
@@ -113,7 +113,7 @@ export interface CreateTrace extends TransactionTrace {
   result: { address?: Hex; code: Hex; gasUsed: Hex } | null
 }
 
-export interface SuicideTrace extends TransactionTrace {
+export interface SuicideTrace extends TransactionTraceBase {
   type: 'suicide'
   action: { address: Hex; refundAddress: Hex; balance: Hex }
   result: null

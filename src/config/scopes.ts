@@ -4,8 +4,8 @@ import { didYouMean } from '../lib/edit-distance.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
-import { placeOf, topicOf } from '../scopes/event.ts'
-import type { Factory, Scope } from '../scopes/factory.ts'
+import { eventTopic, parameterPlace } from '../scopes/event.ts'
+import type { ChainScope, Factory } from '../scopes/factory.ts'
 import { addressKind, type BlockPoint, blockPoint, type SettingKind, transactions } from './kinds.ts'
 
 /** What is wanted where not all of the chain is. */
@@ -16,7 +16,7 @@ export interface Scoping {
 }
 
 /** A scope whose ends may be counted from the head. */
-export interface WantedScope extends Omit<Scope, 'from' | 'to'> {
+export interface WantedScope extends Omit<ChainScope, 'from' | 'to'> {
   from: BlockPoint | undefined
   to: BlockPoint | undefined
 }
@@ -97,7 +97,7 @@ const scopeOf = (table: Record<string, unknown>, at: ScopePlace): WantedScope =>
   return { addresses: sorted(addresses), topics: sorted(topics), factory, ...wantedOf(wanted), from, to }
 }
 
-const wantedOf = (wanted: boolean | 'read-blocks'): Pick<Scope, 'transactions'> =>
+const wantedOf = (wanted: boolean | 'read-blocks'): Pick<ChainScope, 'transactions'> =>
   wanted === false ? {} : { transactions: wanted === true ? 'search' : wanted }
 
 const factoryOf = (value: unknown, at: ScopePlace): Factory => {
@@ -116,7 +116,7 @@ const factoryOf = (value: unknown, at: ScopePlace): Factory => {
       'bad_setting',
       `${at.place} needs event and parameter, such as event = "PairCreated(address indexed token0, address indexed token1, address pair, uint256)" and parameter = "pair".`,
     )
-  const place = explained(() => placeOf(event, String(parameter)), at.place)
+  const place = explained(() => parameterPlace(event, String(parameter)), at.place)
   return { addresses: sorted(addresses), topic: topicAt(event, `${at.place}: event`), place }
 }
 
@@ -165,7 +165,7 @@ const blockPointIn = (value: unknown, place: string): BlockPoint | undefined =>
 
 const topicAt = (value: unknown, place: string): string => {
   if (typeof value !== 'string') throw refuse('bad_setting', `${place} takes an event as text.`)
-  return explained(() => topicOf(value), place)
+  return explained(() => eventTopic(value), place)
 }
 
 const explained = <T>(read: () => T, place: string): T => {

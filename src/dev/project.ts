@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { addAbis, artifactFiles } from '../ingest/decoding/abis.ts'
+import { artifactFiles, storeAbiFiles } from '../ingest/decoding/abis.ts'
 import { messageOf } from '../lib/errors.ts'
 
 /** The folder where a project's compiler leaves its artifacts. */
@@ -166,7 +166,7 @@ export const replaceAbis = (folder: string, artifacts: readonly Artifact[]): Art
   const broken: Artifacts['broken'] = []
   for (const { file } of artifacts) {
     try {
-      addAbis(aside, [file], { network: null, address: null })
+      storeAbiFiles(aside, [file], { network: null, address: null })
     } catch (error) {
       broken.push({ file, why: messageOf(error) })
     }

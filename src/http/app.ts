@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import type { Status } from '../ingest/status/status.ts'
+import type { ServerStatus } from '../ingest/status/status.ts'
 import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
@@ -27,7 +27,7 @@ export interface AppServices {
   search: SearchService
   accounts: DoorOptions['accounts']
   rates?: RequestQuotas | undefined
-  status(): Status | Promise<Status>
+  status(): ServerStatus | Promise<ServerStatus>
   /** Absent where none are served. */
   metrics?: ServedMetrics | undefined
   /** Absent where this process serves no rules. */

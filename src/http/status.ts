@@ -1,9 +1,9 @@
-import type { Status } from '../ingest/status/status.ts'
+import type { ServerStatus } from '../ingest/status/status.ts'
 import { jsonResponse } from './answer.ts'
 import { answerSchema, schemaRef } from './openapi/schema.ts'
 import { routesOf } from './request.ts'
 
-const serverRoute = routesOf<{ status(): Status | Promise<Status> }>('Server')
+const serverRoute = routesOf<{ status(): ServerStatus | Promise<ServerStatus> }>('Server')
 
 /** Open to everybody, so it tells nothing but that the server answers. */
 export const healthRoute = serverRoute(
@@ -47,7 +47,7 @@ export const statusRoute = serverRoute(
 )
 
 /** The part that an account may see: only its own receivers. */
-const statusFor = (account: number, status: Status): Status => {
+const statusFor = (account: number, status: ServerStatus): ServerStatus => {
   const { deliveries } = status
   if (!deliveries) return status
   const failing = deliveries.failing.filter(it => it.account === account)

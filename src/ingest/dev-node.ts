@@ -11,9 +11,9 @@ export interface NodeState {
   announces: boolean
 }
 
-const TIMEOUT_MS = 3_000
-const MOST_BYTES = 1 << 20
-const UNCOUNTED = { take: async () => {}, close() {} }
+const DEV_NODE_TIMEOUT_MS = 3_000
+const MAX_NODE_BYTES = 1 << 20
+const UNCOUNTED_HOLD = { take: async () => {}, close() {} }
 const NO_NODE = 'the server there is not a node'
 
 /** The chain of a node for development, or why it is not known; `known` where it is the same. */
@@ -23,12 +23,12 @@ export const askNode = async (
   signal: AbortSignal,
 ): Promise<NodeState | { why: string }> => {
   const transport = createTransport(parseNodeUrl(url, NODE_PROTOCOLS), {
-    ...{ connections: 1, timeoutMs: TIMEOUT_MS, clock: systemClock },
+    ...{ connections: 1, timeoutMs: DEV_NODE_TIMEOUT_MS, clock: systemClock },
   })
   const ask = async (method: string): Promise<unknown> => {
-    const inner = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+    const inner = AbortSignal.any([signal, AbortSignal.timeout(DEV_NODE_TIMEOUT_MS)])
     const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
-    const { bytes } = await transport.post(message, { most: MOST_BYTES, hold: UNCOUNTED, signal: inner })
+    const { bytes } = await transport.post(message, { most: MAX_NODE_BYTES, hold: UNCOUNTED_HOLD, signal: inner })
     return (JSON.parse(bytes.toString()) as { result?: unknown }).result
   }
   try {

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../lib/retry.ts'
 import type { Confirmations, FinalityTag } from '../rules/rule.ts'
 import { FINALITY_TAGS } from '../rules/rule.ts'
 import type { Work } from './job-context.ts'
-import type { Job } from './messages.ts'
+import type { IndexJob } from './messages.ts'
 
 /** Null: nodes do not tell such a block, and `depth` stands in for it. */
 export interface FinalityReport extends Readonly<Record<FinalityTag, number | null>> {
@@ -28,9 +28,9 @@ interface FinalityOptions {
 const DEFAULT_DEPTH = 64
 /** A node that has just started does not have its tags yet: only after so many looks that found none there are none. */
 const BELIEVED = 3
-const AGAIN_MS = 250
+const TAGS_AGAIN_MS = 250
 
-export const depthOf = (job: Job): number => ('finality' in job ? job.finality : DEFAULT_DEPTH)
+export const depthOf = (job: IndexJob): number => ('finality' in job ? job.finality : DEFAULT_DEPTH)
 
 /** The finality of a chain, as the thread that follows it knows it. */
 export const createFinality = ({ source, stored, tell, depth, clock = systemClock }: FinalityOptions) => {
@@ -81,7 +81,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
     async known(signal: AbortSignal) {
       while (!isKnown()) {
         await look(signal)
-        if (!isKnown()) await clock.sleep(AGAIN_MS, signal)
+        if (!isKnown()) await clock.sleep(TAGS_AGAIN_MS, signal)
       }
       return newest.finalized?.number ?? null
     },
@@ -92,7 +92,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
 }
 
 /** While nothing waits for it, finality is only to reveal an impossible reorganisation. */
-const IDLE_MS = 60_000
+const IDLE_FINALITY_MS = 60_000
 /** Bounds of half a block's time. */
 const [SHORTEST_MS, LONGEST_MS] = [500, 12_000]
 
@@ -101,14 +101,14 @@ export const watchFinality = async (work: Work) => {
   const isNeeded = () => ruleWatcher.waitsForMarks || ('toFinalized' in job && job.toFinalized === true)
   const pollMs = 'node' in job ? job.node.pollMs : undefined
   const intervalMs = () => {
-    if (!finality.isKnown()) return AGAIN_MS
+    if (!finality.isKnown()) return TAGS_AGAIN_MS
     const half = ((pace.blockTime() ?? LONGEST_MS / 500) * 1_000) / 2
     return pollMs ?? Math.min(Math.max(half, SHORTEST_MS), LONGEST_MS)
   }
   let askedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     try {
-      if (isNeeded() || !finality.isKnown() || performance.now() - askedAt >= IDLE_MS) {
+      if (isNeeded() || !finality.isKnown() || performance.now() - askedAt >= IDLE_FINALITY_MS) {
         askedAt = performance.now()
         await finality.look(signal)
       }

@@ -21,18 +21,18 @@ import { shownFilter } from '../search/coverage.ts'
 import { keepPages } from '../sqlite/database.ts'
 import { openDecoding } from './decoding/open-decoding.ts'
 import { createFinality, depthOf, type Finality, watchFinality } from './finality.ts'
-import { createState, runChanges, type State, type Work } from './job-context.ts'
+import { createJobState, type JobState, runChanges, type Work } from './job-context.ts'
 import { indexRange, keepFollowing } from './jobs/follow.ts'
 import { forgetAsAsked } from './jobs/forget.ts'
-import { importPacks } from './jobs/import.ts'
+import { importFiles } from './jobs/import.ts'
 import { narrowAsAsked } from './jobs/narrow.ts'
 import { watchAbis, watchForgetting, watchNarrowing, watchRestore, watchRules } from './jobs/watch.ts'
-import type { FromIndexer, IndexerData, Report, ScopeFilling, ToIndexer, ToWriter, Waiting } from './messages.ts'
+import type { FillingReport, FromIndexer, IndexerData, Report, ToIndexer, ToWriter, WaitReason } from './messages.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import type { RemoteStore, ShippingReport } from './remote.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/partial-blocks.ts'
-import { createPace, createSince, KEPT, silence } from './status/waiting.ts'
+import { createChainPace, createSince, PACE_BLOCKS, silence } from './status/waiting.ts'
 /** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
 export const runIndexer = async (data: IndexerData & { port: MessagePort }, remote?: RemoteStore) => {
   const stopping = new AbortController()
@@ -57,8 +57,8 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
           spent: openSpent(spentStem(data.data, data.network), log),
         })
       : undefined
-  const state = createState()
-  const pace = createPace({ stored: newestTimes(db, KEPT), staleMs: patienceOf(data.job) })
+  const state = createJobState()
+  const pace = createChainPace({ stored: newestTimes(db, PACE_BLOCKS), staleMs: staleAfter(data.job) })
   let pipeline: Pipeline | undefined
   let storedBlocks: StoredBlocks | undefined
   let ruleWatcher: RuleWatcher | undefined
@@ -93,12 +93,12 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     filling: fillingOf(state),
     missing: state.missing,
     finality: finality?.report() ?? null,
-    shipping: shippingOf(pipeline, state),
+    shipping: shippingReport(pipeline, state),
     metrics: [...metrics.snapshot(), ...(pipeline?.metrics() ?? [])],
     troubles: ruleWatcher?.troubles ?? new Map(),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
   })
-  const reporting = setInterval(() => tell({ type: 'report', report: report() }), REPORT_MS)
+  const reporting = setInterval(() => tell({ type: 'report', report: report() }), INDEXER_REPORT_MS)
 
   let failure: unknown
   try {
@@ -108,7 +108,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
         `${data.store} was made by a server with role = "search", and holds no blocks: choose another data folder, or remove the file`,
       )
     if (!remote) checkWhole(db)
-    const chainId = await chainIdOf(data, source, lookups.chainId(), signal)
+    const chainId = await checkedChainId(data, source, lookups.chainId(), signal)
     const opened = openDecoding(data, db, lookups, chainId, source, log)
     const { tokens, contracts, links, preparer } = opened
     const rules = openRules(data.data, { ...nativeOption(), limits: data.limits })
@@ -176,13 +176,13 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
   parentPort!.close()
 }
 
-const REPORT_MS = 250
+const INDEXER_REPORT_MS = 250
 
 /** No block is due for jobs that do not follow a chain, and on a chain that creates blocks on demand. */
-const patienceOf = (job: IndexerData['job']): number | undefined =>
+const staleAfter = (job: IndexerData['job']): number | undefined =>
   job.type === 'follow' && job.node.shrinks !== true ? job.staleMs : 0
 
-const forRules = (rules: RuleWatcher | undefined): Omit<Waiting, 'since'> | undefined =>
+const forRules = (rules: RuleWatcher | undefined): Omit<WaitReason, 'since'> | undefined =>
   rules?.waiting ? { kind: 'rules', for: rules.waiting } : undefined
 
 const withoutTraces = (source: ChainSource | undefined): string | null => {
@@ -190,7 +190,7 @@ const withoutTraces = (source: ChainSource | undefined): string | null => {
   return tracing?.method === null ? tracing.why : null
 }
 
-const shippingOf = (pipeline: Pipeline | undefined, { trouble }: State): ShippingReport | null => {
+const shippingReport = (pipeline: Pipeline | undefined, { trouble }: JobState): ShippingReport | null => {
   const shipping = pipeline?.shipping()
   if (!shipping) return null
   return trouble && shipping.trouble === null
@@ -200,7 +200,7 @@ const shippingOf = (pipeline: Pipeline | undefined, { trouble }: State): Shippin
 
 const endsByItself = ({ type }: IndexerData['job']): boolean => type !== 'follow' && type !== 'watch'
 
-const fillingOf = ({ filling }: State): ScopeFilling | null => {
+const fillingOf = ({ filling }: JobState): FillingReport | null => {
   if (!filling) return null
   const { filter, ...range } = filling
   return { ...shownFilter(filter), ...range }
@@ -210,7 +210,7 @@ const runJob = async (work: Work) => {
   const { job } = work
   switch (job.type) {
     case 'import':
-      return importPacks(work, job.files)
+      return importFiles(work, job.files)
     case 'index':
       return indexRange(work, job)
     case 'follow':
@@ -238,7 +238,7 @@ const chainOf = (job: IndexerData['job'], stored: number | undefined): { chainId
   return chainId === undefined ? {} : { chainId }
 }
 
-const chainIdOf = async (
+const checkedChainId = async (
   { job, limits }: Pick<IndexerData, 'job' | 'limits'>,
   source: ChainSource | undefined,
   stored: number | undefined,

@@ -14,10 +14,10 @@ import type { Pipeline } from './pipeline.ts'
 import type { RemoteStore } from './remote.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import type { StoredBlocks } from './scoped/partial-blocks.ts'
-import type { Pace } from './status/waiting.ts'
-import { applyChanges, type Changes } from './stored-changes.ts'
+import type { ChainPace } from './status/waiting.ts'
+import { applyJobChanges, type JobChanges } from './stored-changes.ts'
 
-export interface State {
+export interface JobState {
   done: number
   total: number
   head: number | null
@@ -37,7 +37,7 @@ export interface State {
   missing: MissingBlocks | null
 }
 
-export const createState = (): State => ({
+export const createJobState = (): JobState => ({
   done: 0,
   total: 0,
   head: null,
@@ -61,8 +61,8 @@ export interface Work extends Omit<IndexerData, 'remote'>, OpenDecoding {
   lookups: Lookups
   source: ChainSource | undefined
   chainId: number | undefined
-  state: State
-  pace: Pace
+  state: JobState
+  pace: ChainPace
   finality: Finality
   log: Log
   signal: AbortSignal
@@ -76,10 +76,10 @@ const MAX_PATIENCE_MS = 1000
 /** Makes the changes of a job beside blocks of the head, which go first. */
 export const runChanges = (
   { pipeline, state, signal }: Pick<Work, 'pipeline' | 'state' | 'signal'>,
-  changes: Changes,
-) => applyChanges(changes, pipeline.apply, () => yieldToHead(state, signal))
+  changes: JobChanges,
+) => applyJobChanges(changes, pipeline.apply, () => yieldToHead(state, signal))
 
-const yieldToHead = async (state: State, signal: AbortSignal) => {
+const yieldToHead = async (state: JobState, signal: AbortSignal) => {
   await yieldToEventLoop()
   const until = performance.now() + MAX_PATIENCE_MS
   while (performance.now() < Math.min(until, state.headAt + HEAD_GAP_MS)) await sleep(HEAD_GAP_MS / 3)

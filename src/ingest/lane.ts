@@ -10,13 +10,13 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
 import type { LaneTurns } from '../lib/scheduling/lane-turns.ts'
 import type { BuiltPiece } from './decoding/builders/messages.ts'
-import type { Run } from './decoding/prepare.ts'
+import type { BatchRun } from './decoding/prepare.ts'
 import type { LaneName } from './messages.ts'
 import type { PipelineOptions } from './pipeline.ts'
 import { joinStored, type Replacing, type ReplacingOptions } from './scoped/partial-blocks.ts'
 import type { WriterLink } from './writer/writer-link.ts'
 
-export type Lane = ReturnType<typeof createLane>
+export type BlockLane = ReturnType<typeof createLane>
 
 interface ScopedChange {
   /** Partial ones, ascending. */
@@ -27,7 +27,7 @@ interface ScopedChange {
 export interface LaneContext
   extends Pick<PipelineOptions, 'preparer' | 'ruleWatcher' | 'blocks' | 'signal' | 'storeBatch'>,
     Pick<WriterLink, 'send'> {
-  neighbours: Neighbours
+  neighbours: LinkedBlocks
   turns: LaneTurns<LaneName>
   joining: ReplacingOptions
   /** Ranges that are stored or on their way, and the newest block that is stored in part. */
@@ -45,13 +45,13 @@ export interface LaneContext
 }
 
 /** Batches of each lane that may wait for the writer. */
-const WAITING: Record<LaneName, number> = { fill: 2, head: 64 }
+const MAX_WAITING_BATCHES: Record<LaneName, number> = { fill: 2, head: 64 }
 
 export const createLane = (name: LaneName, context: LaneContext) => {
   const { preparer, ruleWatcher, blocks, signal, storeBatch, send, neighbours, turns, joining } = context
   const { seen, noteScoped, tellUpdate, replace, committed, count, noteAdded, track } = context
   const { held } = neighbours
-  let run: Run | undefined
+  let run: BatchRun | undefined
   let hits: RuleMatch[] = []
   let last = -1
   const sent: Promise<void>[] = []
@@ -86,7 +86,7 @@ export const createLane = (name: LaneName, context: LaneContext) => {
   }
 
   const room = async () => {
-    while (sent.length > WAITING[name]) await sent.shift()
+    while (sent.length > MAX_WAITING_BATCHES[name]) await sent.shift()
   }
 
   /** Ends the run: what was added is committed as soon as may be. */
@@ -210,11 +210,11 @@ interface Ref {
   hash: string
   parentHash: string
 }
-export type Neighbours = ReturnType<typeof createNeighbours>
+export type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
 /** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
 export const UNLINKED = 'block_unlinked'
 /** Blocks that are stored whole or on their way there, as far as they have to link to each other. */
-export const createNeighbours = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {
+export const createLinkedBlocks = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   let held = blocks.ranges()
 

@@ -23,7 +23,7 @@ import type { TimedBlock } from './status/waiting.ts'
 /** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
 
 /** What is written in one transaction. Batches of the head go before those of a back-fill that wait. */
-export type Change =
+export type WriterChange =
   | { type: 'batch'; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
   /** Blocks in place of what is stored of them in part. */
   | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
@@ -39,15 +39,15 @@ export type Change =
   | { type: 'update'; update: AlertUpdate }
 
 /** What the writing thread answers to. */
-export type Request =
-  | Change
+export type WriterRequest =
+  | WriterChange
   /** Remote documents in place of some that are there. */
   | { type: 'patch'; lines: readonly PatchLine[] }
   /** Done when all that is stored was shipped. */
   | { type: 'ship' }
 
 export type ToWriter =
-  | (Request & { id: number })
+  | (WriterRequest & { id: number })
   /** The program is to stop: what cannot be written now is not waited for. */
   | { type: 'stop' }
   | { type: 'close' }
@@ -83,11 +83,11 @@ export interface IndexerData {
   data: string
   store: string
   abis: string
-  job: Job
+  job: IndexJob
   storeBatch: number
   /** Threads that decode and build documents. */
   indexers: number
-  sharing: Sharing
+  sharing: WorkSharing
   /** Pages of the store that it keeps; by default those of any reader. */
   cacheMb?: number
   limits: Limits
@@ -111,7 +111,7 @@ export interface WriterData {
   cacheMb?: number
 }
 
-export interface Sharing {
+export interface WorkSharing {
   /** Bytes of packs from which on it is worth to start them; default 8 MB. */
   from?: number
   /** Blocks of a node from which on it is; default 30. */
@@ -119,7 +119,7 @@ export interface Sharing {
   room?: Room
 }
 
-export type Job =
+export type IndexJob =
   | { type: 'import'; files: string[] }
   | {
       type: 'index'
@@ -161,7 +161,7 @@ export interface Keep {
 }
 
 /** Blocks are many short-lived objects, which a large young generation lets die early. */
-export const YOUNG_MB = {
+export const YOUNG_MB_BY_JOB = {
   watch: 24,
   follow: 24,
   narrow: 96,
@@ -169,7 +169,7 @@ export const YOUNG_MB = {
   move: 24,
   index: 96,
   import: 96,
-} as const satisfies Record<Job['type'], number>
+} as const satisfies Record<IndexJob['type'], number>
 
 export type BackfillOrder = 'newest' | 'oldest'
 
@@ -205,7 +205,7 @@ export interface Report {
   /** The pack that is being read; null of everything else. */
   reading: string | null
   /** Null where it goes on. */
-  waiting: Waiting | null
+  waiting: WaitReason | null
   endpoints: EndpointStatus[]
   /** Why blocks come without traces; null where they have some, and while that is not known. */
   withoutTraces: string | null
@@ -213,7 +213,7 @@ export interface Report {
   /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
   /** What is looked for below the head for scopes; null where nothing is. */
-  filling: ScopeFilling | null
+  filling: FillingReport | null
   /** Blocks that no node has; null where there are none. */
   missing: MissingBlocks | null
   /** Null while it is not known. */
@@ -233,7 +233,7 @@ export interface Report {
  * needs; `thread`: for a report; `budget`, `slow`, `fill`: for credits of nodes. Times are ISO-8601
  * UTC.
  */
-export interface Waiting {
+export interface WaitReason {
   kind: 'node' | 'chain' | 'block' | 'disk' | 'store' | 'cluster' | 'rules' | 'thread' | 'budget' | 'slow' | 'fill'
   for: string
   since: string
@@ -241,7 +241,7 @@ export interface Waiting {
   until?: string
 }
 
-export interface ScopeFilling extends ShownFilter, Range {
+export interface FillingReport extends ShownFilter, Range {
   /** The first block that was not looked at yet. */
   next: number
 }

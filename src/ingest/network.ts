@@ -18,12 +18,12 @@ import { abiFolder } from './decoding/abis.ts'
 import {
   type FromIndexer,
   type IndexerData,
-  type Job,
+  type IndexJob,
   NO_REPORT,
   type Report,
-  type Sharing,
+  type WorkSharing,
   type WriterData,
-  YOUNG_MB,
+  YOUNG_MB_BY_JOB,
 } from './messages.ts'
 import type { RemotePlace } from './remote.ts'
 import { type LogLoss, watchLog } from './status/live.ts'
@@ -31,7 +31,7 @@ import { type LogLoss, watchLog } from './status/live.ts'
 /** The threads that index one network, as the main thread sees them. */
 export interface Indexing {
   network: string
-  job: Job['type']
+  job: IndexJob['type']
   report(): Report
   /** When that was, as of `performance.now`. */
   reportedAt(): number
@@ -47,11 +47,11 @@ export interface Indexing {
 export interface IndexingOptions {
   data: string
   network: string
-  job: Job
+  job: IndexJob
   storeBatch: number
   /** Threads that decode and build documents; default 1. */
   indexers?: number
-  sharing?: Sharing
+  sharing?: WorkSharing
   /** How many are indexed in this process; default 1. */
   networks?: number
   limits?: Limits
@@ -208,20 +208,20 @@ interface NetworkMemory {
 }
 
 /** What all networks of a process take together, as long as each has the least that it needs. */
-const ALL = { youngMb: 96, writerCacheMb: 256, readerCacheMb: 128 }
-const MOST = { writerCacheMb: 128, readerCacheMb: 64 }
-const LEAST = { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 }
+const MEMORY_OF_ALL = { youngMb: 96, writerCacheMb: 256, readerCacheMb: 128 }
+const MAX_MEMORY = { writerCacheMb: 128, readerCacheMb: 64 }
+const MIN_MEMORY = { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 }
 
 /** Few networks have as much as one alone; of many each has its part. */
-export const memoryOf = (job: Job['type'], networks: number, isSmall = isMemorySmall()): NetworkMemory => {
-  if (isSmall) return LEAST
+export const memoryOf = (job: IndexJob['type'], networks: number, isSmall = isMemorySmall()): NetworkMemory => {
+  if (isSmall) return MIN_MEMORY
   const part = (what: keyof NetworkMemory, most: number) =>
-    Math.min(most, Math.max(LEAST[what], Math.floor(ALL[what] / networks)))
+    Math.min(most, Math.max(MIN_MEMORY[what], Math.floor(MEMORY_OF_ALL[what] / networks)))
   return {
     // What ends by itself runs alone.
-    youngMb: job === 'follow' || job === 'watch' ? part('youngMb', YOUNG_MB[job]) : YOUNG_MB[job],
-    writerCacheMb: part('writerCacheMb', MOST.writerCacheMb),
-    readerCacheMb: part('readerCacheMb', MOST.readerCacheMb),
+    youngMb: job === 'follow' || job === 'watch' ? part('youngMb', YOUNG_MB_BY_JOB[job]) : YOUNG_MB_BY_JOB[job],
+    writerCacheMb: part('writerCacheMb', MAX_MEMORY.writerCacheMb),
+    readerCacheMb: part('readerCacheMb', MAX_MEMORY.readerCacheMb),
   }
 }
 
@@ -238,7 +238,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
 
   const report = () => {
     const now = current?.report() ?? NO_REPORT
-    return before ? addUp(before, now) : now
+    return before ? addReports(before, now) : now
   }
 
   const start = () => {
@@ -285,7 +285,7 @@ interface KeepOptions extends IndexingOptions {
   patient?: boolean
 }
 /** Counts are of all threads there were, everything else is as the last one has it. */
-const addUp = (before: Report, now: Report): Report => ({
+const addReports = (before: Report, now: Report): Report => ({
   ...now,
   blocks: before.blocks + now.blocks,
   logs: before.logs + now.logs,

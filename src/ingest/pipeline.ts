@@ -4,7 +4,7 @@ import type { Blocks, Lookups } from '../engine/port.ts'
 import { holds, merged, type Range } from '../lib/ranges.ts'
 import { createLaneTurns } from '../lib/scheduling/lane-turns.ts'
 import type { Preparer } from './decoding/prepare.ts'
-import { createLane, createNeighbours, type Lane, type LaneContext } from './lane.ts'
+import { type BlockLane, createLane, createLinkedBlocks, type LaneContext } from './lane.ts'
 import { LANE_PARTS, type LaneName } from './messages.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import type { StoredBlocks } from './scoped/partial-blocks.ts'
@@ -28,7 +28,7 @@ export const createPipeline = (options: PipelineOptions) => {
   const { preparer, ruleWatcher, blocks, signal, onAlerts } = options
   const link = createWriterLink(options)
   const { send } = link
-  const neighbours = createNeighbours(blocks)
+  const neighbours = createLinkedBlocks(blocks)
   const { held } = neighbours
   const counts = { blocks: 0, logs: 0, events: 0 }
   let added: Range[] = []
@@ -39,7 +39,7 @@ export const createPipeline = (options: PipelineOptions) => {
     for (const additions of all) preparer.committed(additions)
     onAlerts()
   }
-  const { track, tracked, pause } = createGate()
+  const { track, tracked, pause } = createIntakeGate()
   const replace: LaneContext['replace'] = async (lane, build, notes, hits) => {
     const additions: Additions[] = []
     const update = hits.length > 0 ? { hits } : undefined
@@ -70,7 +70,7 @@ export const createPipeline = (options: PipelineOptions) => {
       neighbours.forget(range)
     },
   }
-  const lanes = new Map<LaneName, Lane>()
+  const lanes = new Map<LaneName, BlockLane>()
 
   const flushAll = async () => {
     for (const lane of lanes.values()) await lane.flush()
@@ -138,7 +138,7 @@ export const createPipeline = (options: PipelineOptions) => {
 }
 
 /** Knows what is being taken in, and lets nothing in for a while. */
-const createGate = () => {
+const createIntakeGate = () => {
   const taking = new Set<Promise<unknown>>()
   /** Until it resolves, nothing is let in. */
   let paused: Promise<void> | undefined

@@ -4,13 +4,13 @@ import { type Batch, transferables } from '../engine/documents/batch.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { aborted } from '../lib/shutdown.ts'
 import type { LaneContext } from './lane.ts'
-import type { Change, Revised } from './messages.ts'
+import type { Revised, WriterChange } from './messages.ts'
 import type { PatchLine } from './remote.ts'
 import { type Cut, cutStored } from './scoped/partial-blocks.ts'
 import type { WriterLink } from './writer/writer-link.ts'
 
 export type StoredChange =
-  | Extract<Change, { type: 'revise' | 'verified' | 'forget' }>
+  | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
   /** See `Change`; `build` is called when the dictionaries may be asked. */
   | { type: 'restore'; segment: number; build(): Batch }
   /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. */
@@ -19,10 +19,10 @@ export type StoredChange =
   | { type: 'patch'; lines: readonly PatchLine[] }
 
 /** A job as its changes. Each `yield` gives the outcome or throws; null lets the head go first. */
-export type Changes<R = void> = AsyncGenerator<StoredChange | null, R, Revised>
+export type JobChanges<R = void> = AsyncGenerator<StoredChange | null, R, Revised>
 
-export const applyChanges = async (
-  changes: Changes,
+export const applyJobChanges = async (
+  changes: JobChanges,
   apply: (change: StoredChange) => Promise<Revised>,
   yieldToHead: () => Promise<void> = async () => {},
 ): Promise<void> => {

@@ -9,27 +9,27 @@ interface EventInput {
 }
 
 /** An event as its declaration tells it, such as `Transfer(address indexed from, address indexed to, uint256 value)`. */
-export interface EventDeclaration {
+export interface ParsedEvent {
   topic: string
   inputs: readonly EventInput[]
 }
 
 const TOPIC = /^0x[0-9a-fA-F]{64}$/
-const NAME = /^[A-Za-z_$][\w$]*$/
+const PARAMETER_NAME = /^[A-Za-z_$][\w$]*$/
 const TYPE = /^(address|bool|string|function|bytes(\d{1,2})?|u?int(\d{1,3})?)((\[\d*\])*)$/
 
 /** The first topic of an event: that itself, or what follows from the declaration. */
-export const topicOf = (text: string): string => (TOPIC.test(text) ? text.toLowerCase() : parseEvent(text).topic)
+export const eventTopic = (text: string): string => (TOPIC.test(text) ? text.toLowerCase() : parseEvent(text).topic)
 
-export const parseEvent = (text: string): EventDeclaration => {
+export const parseEvent = (text: string): ParsedEvent => {
   const match = /^\s*(?:event\s+)?([A-Za-z_$][\w$]*)\s*\((.*)\)\s*(?:anonymous)?\s*;?\s*$/s.exec(text)
   if (!match) throw badEvent(text, 'it is not a name with types in parentheses')
-  const inputs = partsOf(match[2]!, text).map(part => parseInput(part, text))
+  const inputs = splitParameters(match[2]!, text).map(part => parseInput(part, text))
   return { topic: keccakHex(`${match[1]}(${inputs.map(({ type }) => type).join()})`), inputs }
 }
 
 /** What stands between commas that are in no parentheses. */
-const partsOf = (list: string, text: string): string[] => {
+const splitParameters = (list: string, text: string): string[] => {
   if (list.trim() === '') return []
   const parts = ['']
   let depth = 0
@@ -46,18 +46,18 @@ const partsOf = (list: string, text: string): string[] => {
 const parseInput = (part: string, text: string): EventInput => {
   const tuple = /^(?:tuple\s*)?\((.*)\)((?:\[\d*\])*)\s*(.*)$/s.exec(part)
   const [type, rest] = tuple
-    ? [`(${partsOf(tuple[1]!, text).map(inner => parseInput(inner, text).type)})${tuple[2]}`, tuple[3]!]
-    : split(part)
+    ? [`(${splitParameters(tuple[1]!, text).map(inner => parseInput(inner, text).type)})${tuple[2]}`, tuple[3]!]
+    : splitType(part)
   if (!tuple && !TYPE.test(type)) throw badEvent(text, `${JSON.stringify(type)} is not a type`)
   const words = rest.split(/\s+/).filter(word => word !== '')
   const indexed = words[0] === 'indexed'
   const [name, ...more] = indexed ? words.slice(1) : words
-  if (more.length > 0 || (name !== undefined && !NAME.test(name)))
+  if (more.length > 0 || (name !== undefined && !PARAMETER_NAME.test(name)))
     throw badEvent(text, `${JSON.stringify(part)} is not a parameter`)
   return { type: type.replace(/^(u?int)(?!\d)/, '$1256'), indexed, name }
 }
 
-const split = (part: string): [type: string, rest: string] => {
+const splitType = (part: string): [type: string, rest: string] => {
   const at = part.search(/\s/)
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at)]
 }
@@ -69,7 +69,7 @@ const badEvent = (text: string, why: string) =>
   )
 
 /** Where a parameter stands in a log, by its name or by its number from 0. */
-export const placeOf = (text: string, parameter: string): Factory['place'] => {
+export const parameterPlace = (text: string, parameter: string): Factory['place'] => {
   const { inputs } = parseEvent(text)
   const at = /^\d{1,2}$/.test(parameter) ? Number(parameter) : inputs.findIndex(({ name }) => name === parameter)
   const input = inputs[at]

@@ -22,23 +22,23 @@ export const childrenIn = ({ block, receipts }: RawBlock, factories: readonly Fa
     return receipts.flatMap(({ logs }) =>
       logs.flatMap(log => {
         if (!emitters.has(log.address.toLowerCase()) || log.topics[0]?.toLowerCase() !== factory.topic) return []
-        const address = addressAt(log, factory.place)
+        const address = namedAddress(log, factory.place)
         return address === undefined ? [] : [{ factory: text, address, number: Number(block.number) }]
       }),
     )
   })
 
-const addressAt = ({ topics, data }: RpcLog, place: Factory['place']): string | undefined => {
+const namedAddress = ({ topics, data }: RpcLog, place: Factory['place']): string | undefined => {
   const word = 'topic' in place ? topics[place.topic]?.slice(2) : data.slice(2 + place.word * 64, 66 + place.word * 64)
   return word?.length === 64 && /^0{24}/.test(word) ? `0x${word.slice(24).toLowerCase()}` : undefined
 }
 
 /** What a scope asks for of chosen contracts; undefined where it has a factory alone. */
-export const filterOfScope = ({ addresses, topics, factory }: Scope): LogFilter | undefined =>
+export const filterOfScope = ({ addresses, topics, factory }: ChainScope): LogFilter | undefined =>
   factory && addresses.length === 0 ? undefined : filterFor(addresses, topics)
 
 /** A log is wanted if one of a network's scopes fits it. */
-export interface Scope extends LogFilter {
+export interface ChainScope extends LogFilter {
   /** Addresses that events of this contract name are wanted, each from its event on. */
   factory: Factory | undefined
   /** Whether transactions from and to its contracts are wanted, too, whether or not they have logs. */

@@ -2,7 +2,7 @@ import type { LogFilter } from '../chain/source.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 
 /** The canonical text of a filter: two that want the same have the same. */
-export const textOf = ({ addresses, topics }: LogFilter): string => JSON.stringify([addresses, topics])
+export const filterText = ({ addresses, topics }: LogFilter): string => JSON.stringify([addresses, topics])
 
 export const filterOf = (text: string): LogFilter => {
   const [addresses, topics] = JSON.parse(text) as [string[], string[]]
@@ -19,19 +19,19 @@ const canonical = (texts: Iterable<string>): string[] =>
   [...new Set(Array.from(texts, text => text.toLowerCase()))].sort()
 
 /** Blocks that were looked at, by the text of the filter. */
-export type Coverage = ReadonlyMap<string, readonly Range[]>
+export type FilterCoverage = ReadonlyMap<string, readonly Range[]>
 
-export interface Lacking extends Range {
+export interface OpenQuestion extends Range {
   filter: LogFilter
 }
 
 /** What no earlier filter covered of a filter in a range, without whole blocks; ascending. */
-export const lackingOf = (
+export const findOpenQuestions = (
   wanted: LogFilter,
-  coverage: Coverage,
+  coverage: FilterCoverage,
   whole: readonly Range[],
   { from, to }: Range,
-): Lacking[] => {
+): OpenQuestion[] => {
   if (from > to) return []
   const known = [...coverage].flatMap(([text, ranges]) => {
     const filter = filterOf(text)
@@ -39,15 +39,15 @@ export const lackingOf = (
       ? [{ addresses: new Set(filter.addresses), topics: new Set(filter.topics), ranges }]
       : []
   })
-  const found: Lacking[] = []
+  const found: OpenQuestion[] = []
   for (const gap of gapsIn(whole, from, to))
     for (const part of splitAt(
       gap,
       known.flatMap(({ ranges }) => ranges),
     )) {
       const there = known.filter(({ ranges }) => ranges.some(range => range.from <= part.from && range.to >= part.to))
-      for (const filter of without(wanted, there)) {
-        const before = found.findLast(one => one.to === part.from - 1 && textOf(one.filter) === textOf(filter))
+      for (const filter of subtractFilters(wanted, there)) {
+        const before = found.findLast(one => one.to === part.from - 1 && filterText(one.filter) === filterText(filter))
         if (before) before.to = part.to
         else found.push({ filter, ...part })
       }
@@ -55,7 +55,7 @@ export const lackingOf = (
   return found
 }
 
-interface Known {
+interface KnownFilter {
   addresses: ReadonlySet<string>
   topics: ReadonlySet<string>
 }
@@ -79,8 +79,8 @@ const splitAt = ({ from, to }: Range, at: readonly Range[]): Range[] => {
 }
 
 /** What of a filter others leave over. */
-const without = ({ addresses, topics }: LogFilter, known: readonly Known[]): LogFilter[] => {
-  const topicsLeft = (there: readonly Known[]): readonly string[] | undefined => {
+const subtractFilters = ({ addresses, topics }: LogFilter, known: readonly KnownFilter[]): LogFilter[] => {
+  const topicsLeft = (there: readonly KnownFilter[]): readonly string[] | undefined => {
     if (there.some(one => one.topics.size === 0)) return undefined
     if (topics.length === 0) return topics
     const left = topics.filter(topic => !there.some(one => one.topics.has(topic)))

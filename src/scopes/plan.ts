@@ -1,8 +1,8 @@
 import type { LogFilter } from '../chain/source.ts'
 import type { Range } from '../lib/ranges.ts'
-import { filterFor, textOf } from './filter.ts'
+import { filterFor, filterText } from './filter.ts'
 
-export interface Asking extends Range {
+export interface RangeQuestion extends Range {
   filter: LogFilter
 }
 
@@ -10,19 +10,19 @@ export interface Asking extends Range {
 const BLOCKS_OF_CALL = 10_000
 
 /** The same questions by fewer calls: those for the same events are joined where ranges overlap. */
-export const planOf = (questions: readonly Asking[]): Asking[] => {
+export const planQuestions = (questions: readonly RangeQuestion[]): RangeQuestion[] => {
   const asked = questions.filter(({ from, to }) => from <= to)
   return [...Map.groupBy(asked, ({ filter }) => filter.topics.join()).values()].flatMap(some =>
-    clustersOf(some).flatMap(joined),
+    clustersOf(some).flatMap(joinQuestions),
   )
 }
 
 /** Questions that are better asked together: the largest come first, and others join them. */
-const clustersOf = (questions: readonly Asking[]): Asking[][] => {
-  const clusters: { questions: Asking[]; cost: Cost }[] = []
+const clustersOf = (questions: readonly RangeQuestion[]): RangeQuestion[][] => {
+  const clusters: { questions: RangeQuestion[]; cost: QuestionCost }[] = []
   for (const question of questions.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {
     const alone = costOf([question])
-    let best: { cluster: (typeof clusters)[number]; cost: Cost; saved: number } | undefined
+    let best: { cluster: (typeof clusters)[number]; cost: QuestionCost; saved: number } | undefined
     for (const cluster of clusters) {
       const cost = costOf([...cluster.questions, question])
       const saved = cluster.cost.calls + alone.calls - cost.calls
@@ -38,14 +38,14 @@ const clustersOf = (questions: readonly Asking[]): Asking[][] => {
   return clusters.map(({ questions }) => questions)
 }
 
-interface Cost {
+interface QuestionCost {
   calls: number
   /** Ranges, each of which takes a call at least. */
   parts: number
 }
 
-const costOf = (questions: readonly Asking[]): Cost => {
-  const parts = partsOf(questions)
+const costOf = (questions: readonly RangeQuestion[]): QuestionCost => {
+  const parts = splitByQuestions(questions)
   return {
     calls: parts.reduce((sum, { from, to }) => sum + Math.ceil((to - from + 1) / BLOCKS_OF_CALL), 0),
     parts: parts.length,
@@ -53,7 +53,7 @@ const costOf = (questions: readonly Asking[]): Cost => {
 }
 
 /** Ranges in each of which the same questions are asked. */
-const partsOf = (questions: readonly Asking[]): (Range & { questions: Asking[] })[] => {
+const splitByQuestions = (questions: readonly RangeQuestion[]): (Range & { questions: RangeQuestion[] })[] => {
   const starts = [...new Set(questions.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b)
   return starts.slice(0, -1).flatMap((from, i) => {
     const there = questions.filter(one => one.from <= from && one.to >= from)
@@ -61,13 +61,13 @@ const partsOf = (questions: readonly Asking[]): (Range & { questions: Asking[] }
   })
 }
 
-const joined = (questions: readonly Asking[]): Asking[] => {
-  const found: Asking[] = []
-  for (const { from, to, questions: there } of partsOf(questions)) {
+const joinQuestions = (questions: readonly RangeQuestion[]): RangeQuestion[] => {
+  const found: RangeQuestion[] = []
+  for (const { from, to, questions: there } of splitByQuestions(questions)) {
     const isAny = there.some(({ filter }) => filter.addresses.length === 0)
     const filter = filterFor(isAny ? [] : there.flatMap(it => it.filter.addresses), there[0]!.filter.topics)
     const before = found.at(-1)
-    if (before?.to === from - 1 && textOf(before.filter) === textOf(filter)) before.to = to
+    if (before?.to === from - 1 && filterText(before.filter) === filterText(filter)) before.to = to
     else found.push({ filter, from, to })
   }
   return found

@@ -1,9 +1,9 @@
 import type { LogFilter } from '../chain/source.ts'
 import type { Range } from '../lib/ranges.ts'
-import { type Factory, filterOfFactory, filterOfScope, type Scope, textOfFactory } from './factory.ts'
-import { type Coverage, filterFor, filterOf, type Lacking, lackingOf, textOf } from './filter.ts'
+import { type ChainScope, type Factory, filterOfFactory, filterOfScope, textOfFactory } from './factory.ts'
+import { type FilterCoverage, filterFor, filterOf, filterText, findOpenQuestions, type OpenQuestion } from './filter.ts'
 
-export interface Question extends Range {
+export interface ScopeQuestion extends Range {
   filter: LogFilter
   /** As which it counts as covered. */
   text: string
@@ -20,7 +20,7 @@ interface Born {
 const EPOCHS = 64
 
 /** Logs of a factory's children from their first block on; of very many, some a little earlier. */
-const questionsOfChildren = ({ from, topics }: Scope, all: readonly Born[], to: number): Question[] => {
+const questionsOfChildren = ({ from, topics }: ChainScope, all: readonly Born[], to: number): ScopeQuestion[] => {
   const children = all.filter(({ number }) => number <= to)
   const births = [...new Set(children.map(({ number }) => Math.max(number, from)))].sort((a, b) => a - b)
   const step = Math.max(1, Math.ceil(births.length / EPOCHS))
@@ -29,28 +29,31 @@ const questionsOfChildren = ({ from, topics }: Scope, all: readonly Born[], to: 
     const end = (starts[i + 1] ?? to + 1) - 1
     const addresses = children.filter(({ number }) => number <= end).map(({ address }) => address)
     const filter = filterFor(addresses, topics)
-    return { filter, text: textOf(filter), from: start, to: end }
+    return { filter, text: filterText(filter), from: start, to: end }
   })
 }
 
 /** Whose transactions a scope wants up to a block, and where. */
-export const transactionQuestionsOf = (scope: Scope, children: readonly Born[], to: number): Question[] => {
+export const transactionQuestionsOf = (scope: ChainScope, children: readonly Born[], to: number): ScopeQuestion[] => {
   const { addresses, factory, from, transactions } = scope
   if (transactions === undefined) return []
   const ofChildren = factory ? questionsOfChildren(scope, children, to) : []
   return [{ filter: { addresses }, from, to }, ...ofChildren].flatMap(({ filter: { addresses }, from, to }) => {
-    const filter = transactionsOf(addresses)
-    return addresses.length > 0 ? [{ filter, text: textOf(filter), from, to }] : []
+    const filter = transactionFilter(addresses)
+    return addresses.length > 0 ? [{ filter, text: filterText(filter), from, to }] : []
   })
 }
 
-export const questionsOf = (scopes: readonly Scope[], childrenOf: (factory: string) => readonly Born[]): Question[] =>
+export const questionsOf = (
+  scopes: readonly ChainScope[],
+  childrenOf: (factory: string) => readonly Born[],
+): ScopeQuestion[] =>
   scopes.flatMap(scope => {
     const { from, to = Number.MAX_SAFE_INTEGER, factory } = scope
     const filter = filterOfScope(scope)
     const children = factory ? childrenOf(textOfFactory(factory)) : []
     const sent = transactionQuestionsOf(scope, children, to)
-    const own = [...(filter ? [{ filter, text: textOf(filter), from, to }] : []), ...sent]
+    const own = [...(filter ? [{ filter, text: filterText(filter), from, to }] : []), ...sent]
     if (!factory) return own
     const text = textOfFactory(factory)
     const events = { filter: filterOfFactory(factory), text, factory, from, to }
@@ -61,34 +64,34 @@ export const questionsOf = (scopes: readonly Scope[], childrenOf: (factory: stri
 const MARK = 'transactions'
 
 /** What covers transactions from and to addresses, as a filter that no log fits. */
-export const transactionsOf = (addresses: Iterable<string>): LogFilter => filterFor(addresses, [MARK])
+export const transactionFilter = (addresses: Iterable<string>): LogFilter => filterFor(addresses, [MARK])
 
 export const isOfTransactions = ({ topics }: LogFilter): boolean => topics[0] === MARK
 
 /** Of which addresses transactions are still to be asked for in a range: see `lackingOf`. */
-export const lackingTransactions = (
+export const findOpenTransactions = (
   addresses: Iterable<string>,
-  coverage: Coverage,
+  coverage: FilterCoverage,
   whole: readonly Range[],
   range: Range,
-): Lacking[] => {
+): OpenQuestion[] => {
   const covered = new Map([...coverage].filter(([text]) => isOfTransactions(filterOf(text))))
-  return lackingOf(transactionsOf(addresses), covered, whole, range)
+  return findOpenQuestions(transactionFilter(addresses), covered, whole, range)
 }
 
 /** A filter as text, and the blocks in which it counts. */
-export interface Kept extends Range {
+export interface KeptCoverage extends Range {
   filter: string
 }
 
 /** The part of a filter's coverage that some questions still ask for, in their ranges. */
-export const keptOf = (text: string, questions: readonly Question[]): Kept[] => {
+export const remainingCoverage = (text: string, questions: readonly ScopeQuestion[]): KeptCoverage[] => {
   const covered = filterOf(text)
   return questions.flatMap(question => {
     const { from, to } = question
     if (question.text === text) return [{ filter: text, from, to }]
     const filter = common(covered, question.filter)
-    return filter ? [{ filter: textOf(filter), from, to }] : []
+    return filter ? [{ filter: filterText(filter), from, to }] : []
   })
 }
 
@@ -98,13 +101,13 @@ export const isOfLogs = ({ topics }: LogFilter): boolean => topics.every(topic =
 /** What fits two filters. */
 const common = (one: LogFilter, other: LogFilter): LogFilter | undefined => {
   if (isOfLogs(one) !== isOfLogs(other)) return undefined
-  const addresses = shared(one.addresses, other.addresses)
-  const topics = shared(one.topics, other.topics)
+  const addresses = commonValues(one.addresses, other.addresses)
+  const topics = commonValues(one.topics, other.topics)
   return addresses && topics && filterFor(addresses, topics)
 }
 
 /** No values stand for any. */
-const shared = (some: readonly string[], others: readonly string[]): readonly string[] | undefined => {
+const commonValues = (some: readonly string[], others: readonly string[]): readonly string[] | undefined => {
   if (some.length === 0) return others
   if (others.length === 0) return some
   const known = new Set(others)

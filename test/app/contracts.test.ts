@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createContracts } from '../../src/app/stores.ts'
-import { abiFolder, addAbis } from '../../src/ingest/decoding/abis.ts'
+import { abiFolder, storeAbiFiles } from '../../src/ingest/decoding/abis.ts'
 import { tempFolder } from '../e2e/program.ts'
 
 const NETWORK = 'ethereum/ethereum/mainnet'
@@ -16,7 +16,7 @@ test('contracts are those of ABIs that were given for an address on the network,
 
   const add = (name: string, text: string, where: { address: string | null; network: string | null }) => {
     writeFileSync(join(data, name), text)
-    addAbis(abiFolder(data), [join(data, name)], where)
+    storeAbiFiles(abiFolder(data), [join(data, name)], where)
   }
   const address = `0x${'ab'.repeat(20)}`
   add('Vault.json', ABI, { address, network: NETWORK })

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { services } from '../../src/app/index.ts'
 import { publishStatus, readStatus } from '../../src/ingest/status/live.ts'
-import type { Status } from '../../src/ingest/status/status.ts'
+import type { ServerStatus } from '../../src/ingest/status/status.ts'
 import { silent } from '../../src/lib/log.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
 import { lockDataFolder } from '../../src/sqlite/lock.ts'
 import { configOf } from '../doctor/support.ts'
 
-const STATUS: Status = { version: '1.2.3', networks: [], reasons: [] }
+const STATUS: ServerStatus = { version: '1.2.3', networks: [], reasons: [] }
 
 test('the status of a server that has just started is waited for, and is told at once', async t => {
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-status-'))

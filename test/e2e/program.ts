@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openAccounts, type TokenScope } from '../../src/accounts/index.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import type { Status } from '../../src/ingest/status/status.ts'
+import type { ServerStatus } from '../../src/ingest/status/status.ts'
 
 /** The real program, started from source as a process of its own. */
 export interface Program {
@@ -173,7 +173,7 @@ export interface Server extends Program {
   ask<T = unknown>(path: string, body?: unknown, method?: string): Promise<{ status: number; body: T }>
   search(network: string, entities: string, body?: unknown): Promise<SearchAnswer>
   total(network: string, entities: string, query?: unknown): Promise<number>
-  status(): Promise<Status>
+  status(): Promise<ServerStatus>
 }
 
 export interface SearchAnswer {
@@ -219,7 +219,7 @@ export const connect = async (program: Program, token: string): Promise<Server> 
     search,
     total: async (network, entities, query) =>
       (await search(network, entities, { size: 0, ...(query === undefined ? {} : { query }) })).hits.total,
-    status: async () => (await ask<Status>('/status')).body,
+    status: async () => (await ask<ServerStatus>('/status')).body,
   }
 }
 

@@ -3,7 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { addAbis, createAbiWatch, listAbis, readOwnAbis, removeAbis } from '../../src/ingest/decoding/abis.ts'
+import {
+  createAbiWatch,
+  readAbis,
+  readOwnAbis,
+  removeAbisByName,
+  storeAbiFiles,
+} from '../../src/ingest/decoding/abis.ts'
 import { createLog, type Log } from '../../src/lib/log.ts'
 
 const ANYWHERE = { address: null, network: null }
@@ -18,7 +24,7 @@ const setUp = (t: TestContext) => {
     writeFileSync(join(root, name), text)
     return join(root, name)
   }
-  return { root, folder, file, names: () => listAbis(folder).map(({ name }) => name) }
+  return { root, folder, file, names: () => readAbis(folder).map(({ name }) => name) }
 }
 
 test('an ABI is kept under its own name or that of its file, with how sure it is', t => {
@@ -30,7 +36,7 @@ test('an ABI is kept under its own name or that of its file, with how sure it is
     file('export.csv', '0xa9059cbb,transfer(address,uint256)\n'),
     file('written.txt', 'event B()'),
   ]
-  const added = addAbis(folder, files, { address: ADDRESS, network: NETWORK })
+  const added = storeAbiFiles(folder, files, { address: ADDRESS, network: NETWORK })
   const where = { address: ADDRESS.toLowerCase(), codeHash: null, network: NETWORK }
   const f = { name: 'f', inputs: [{ name: 'x', type: 'bool' }], outputs: [] }
   const transfer = { name: 'transfer', inputs: ['address', 'uint256'].map(type => ({ name: '', type })) }
@@ -41,7 +47,7 @@ test('an ABI is kept under its own name or that of its file, with how sure it is
     { name: 'written', ...where, probability: 1, events: [{ name: 'B', inputs: [] }], functions: [] },
   ])
   const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
-  assert.deepEqual(listAbis(folder).toSorted(byName), added.toSorted(byName))
+  assert.deepEqual(readAbis(folder).toSorted(byName), added.toSorted(byName))
   assert.equal(readOwnAbis(folder, 'a/b/c').length, 0)
   assert.equal(readOwnAbis(folder, NETWORK).length, 4)
 })
@@ -50,22 +56,24 @@ test('where one file is bad, nothing is kept', t => {
   const { root, folder, file, names } = setUp(t)
   const good = file('Good.json', '["event A()"]')
   const bad = file('Bad.txt', 'event A()\nevent B(uint7)')
-  assert.throws(() => addAbis(folder, [good, bad], ANYWHERE), {
+  assert.throws(() => storeAbiFiles(folder, [good, bad], ANYWHERE), {
     next: 'refuse',
     code: 'bad_abi',
     message: new RegExp(`^${bad}: line 2: a type is expected, not "uint7"`),
   })
-  assert.throws(() => addAbis(folder, [good, join(root, 'none.json')], ANYWHERE), { code: 'abi_unreadable' })
-  assert.throws(() => addAbis(folder, [good, join(root, 'Good.json', 'none')], ANYWHERE), { code: 'abi_unreadable' })
+  assert.throws(() => storeAbiFiles(folder, [good, join(root, 'none.json')], ANYWHERE), { code: 'abi_unreadable' })
+  assert.throws(() => storeAbiFiles(folder, [good, join(root, 'Good.json', 'none')], ANYWHERE), {
+    code: 'abi_unreadable',
+  })
   assert.deepEqual(names(), [])
 })
 
 test('what an older version kept counts as an ABI', t => {
   const { folder, file } = setUp(t)
-  addAbis(folder, [file('A.json', '["event A()"]')], ANYWHERE)
+  storeAbiFiles(folder, [file('A.json', '["event A()"]')], ANYWHERE)
   const old = { name: 'Old', ...ANYWHERE, events: [], functions: [] }
   writeFileSync(join(folder, '0123456789abcdef.json'), JSON.stringify(old))
-  assert.deepEqual(listAbis(folder)[0], { ...old, probability: 1, codeHash: null })
+  assert.deepEqual(readAbis(folder)[0], { ...old, probability: 1, codeHash: null })
 })
 
 test('ABIs are removed by name, all of it or those of one network and contract', t => {
@@ -73,22 +81,22 @@ test('ABIs are removed by name, all of it or those of one network and contract',
   const token = file('Token.json', '["event A()"]')
   const other = file('Vault.json', '["event B()"]')
   const its = { address: ADDRESS, network: NETWORK }
-  for (const where of [ANYWHERE, its, { ...its, network: 'a/b/c' }]) addAbis(folder, [token, other], where)
+  for (const where of [ANYWHERE, its, { ...its, network: 'a/b/c' }]) storeAbiFiles(folder, [token, other], where)
 
-  assert.throws(() => removeAbis(folder, ['Token', 'Valut'], ANYWHERE), {
+  assert.throws(() => removeAbisByName(folder, ['Token', 'Valut'], ANYWHERE), {
     next: 'refuse',
     code: 'unknown_abi',
     message: 'there is no ABI Valut, but Vault: chainsieve abi list shows all ABIs',
   })
-  assert.throws(() => removeAbis(folder, ['x'.repeat(30)], ANYWHERE), {
+  assert.throws(() => removeAbisByName(folder, ['x'.repeat(30)], ANYWHERE), {
     message: `there is no ABI ${'x'.repeat(30)}: chainsieve abi list shows all ABIs`,
   })
-  assert.throws(() => removeAbis(folder, ['Token'], { address: null, network: 'x/y/z' }), {
+  assert.throws(() => removeAbisByName(folder, ['Token'], { address: null, network: 'x/y/z' }), {
     message: 'no ABI Token is for that network, address or code: chainsieve abi list shows all ABIs',
   })
   assert.equal(names().length, 6)
 
-  const removed = removeAbis(folder, ['Token'], {
+  const removed = removeAbisByName(folder, ['Token'], {
     address: ADDRESS.toUpperCase().replace('0X', '0x'),
     network: NETWORK,
   })
@@ -97,27 +105,27 @@ test('ABIs are removed by name, all of it or those of one network and contract',
     [{ name: 'Token', network: NETWORK, address: ADDRESS.toLowerCase() }],
   )
   assert.deepEqual(names().toSorted(), ['Token', 'Token', 'Vault', 'Vault', 'Vault'])
-  removeAbis(folder, ['Vault', 'Token'], ANYWHERE)
+  removeAbisByName(folder, ['Vault', 'Token'], ANYWHERE)
   assert.deepEqual(readdirSync(folder), [])
-  assert.throws(() => removeAbis(join(folder, 'none'), ['Token'], ANYWHERE), { code: 'unknown_abi' })
+  assert.throws(() => removeAbisByName(join(folder, 'none'), ['Token'], ANYWHERE), { code: 'unknown_abi' })
 })
 
 test('an ABI for a code is kept, listed and removed as such, and one without is the same file as ever', t => {
   const { folder, file, names } = setUp(t)
   const hash = `0x${'Cd'.repeat(32)}`
   const token = file('Token.json', '["event A()"]')
-  addAbis(folder, [token], { ...ANYWHERE, codeHash: hash })
+  storeAbiFiles(folder, [token], { ...ANYWHERE, codeHash: hash })
   const kept = { name: 'Token', address: null, codeHash: hash.toLowerCase(), network: null, probability: 1 }
-  assert.deepEqual(listAbis(folder), [{ ...kept, events: [{ name: 'A', inputs: [] }], functions: [] }])
+  assert.deepEqual(readAbis(folder), [{ ...kept, events: [{ name: 'A', inputs: [] }], functions: [] }])
   assert.equal(readOwnAbis(folder, NETWORK)[0]?.codeHash, kept.codeHash)
-  addAbis(folder, [token], ANYWHERE)
+  storeAbiFiles(folder, [token], ANYWHERE)
   assert.ok(readdirSync(folder).includes('068a90700b8756df.json'), String(readdirSync(folder)))
   assert.deepEqual(names(), ['Token', 'Token'])
-  assert.throws(() => removeAbis(folder, ['Token'], { ...ANYWHERE, codeHash: `0x${'11'.repeat(32)}` }), {
+  assert.throws(() => removeAbisByName(folder, ['Token'], { ...ANYWHERE, codeHash: `0x${'11'.repeat(32)}` }), {
     code: 'unknown_abi',
   })
-  assert.equal(removeAbis(folder, ['Token'], { ...ANYWHERE, codeHash: hash })[0]?.codeHash, kept.codeHash)
-  assert.equal(listAbis(folder)[0]?.codeHash, null)
+  assert.equal(removeAbisByName(folder, ['Token'], { ...ANYWHERE, codeHash: hash })[0]?.codeHash, kept.codeHash)
+  assert.equal(readAbis(folder)[0]?.codeHash, null)
 })
 
 test('what is made of ABIs is made anew where they change, at most once a second', t => {
@@ -132,16 +140,16 @@ test('what is made of ABIs is made anew where they change, at most once a second
     return own.flatMap(({ events }) => events.map(({ name }) => name)).sort()
   })
   assert.deepEqual(watch(), [])
-  addAbis(folder, [file('A.json', '["event A()"]')], ANYWHERE)
-  addAbis(folder, [file('C.json', '["event C()"]')], { address: null, network: 'a/b/c' })
+  storeAbiFiles(folder, [file('A.json', '["event A()"]')], ANYWHERE)
+  storeAbiFiles(folder, [file('C.json', '["event C()"]')], { address: null, network: 'a/b/c' })
   now = 999
   assert.deepEqual(watch(), [])
   now = 1000
   assert.deepEqual(watch(), ['A'])
-  addAbis(folder, [file('D.json', '["event D()"]')], ANYWHERE)
+  storeAbiFiles(folder, [file('D.json', '["event D()"]')], ANYWHERE)
   assert.deepEqual(watch(), ['A'])
   assert.deepEqual(watch(0), ['A', 'D'], 'whoever cannot wait for it gets it at once')
-  removeAbis(folder, ['D'], ANYWHERE)
+  removeAbisByName(folder, ['D'], ANYWHERE)
   assert.deepEqual(watch(0), ['A'])
   made = 2
   now = 5000
@@ -154,7 +162,7 @@ test('what is made of ABIs is made anew where they change, at most once a second
   rmSync(join(folder, 'broken.json'))
   now = 9000
   assert.deepEqual(watch(), ['A'])
-  removeAbis(folder, names(), ANYWHERE)
+  removeAbisByName(folder, names(), ANYWHERE)
   now = 10_000
   assert.deepEqual(watch(), [])
   assert.deepEqual(said, [
@@ -190,17 +198,17 @@ test('of a folder, the artifacts below it are added, and nothing else that compi
     writeFileSync(join(folder, name), JSON.stringify(content))
   }
   const kept = join(folder, 'abis')
-  const [added, ...more] = addAbis(kept, [join(folder, 'out')], { network: null, address: null })
+  const [added, ...more] = storeAbiFiles(kept, [join(folder, 'out')], { network: null, address: null })
   assert.deepEqual([added?.name, added?.errors, more], ['Bank', [{ name: 'TooPoor', inputs: [] }], []])
   assert.throws(
-    () => addAbis(kept, [join(folder, 'empty')], { network: null, address: null }),
+    () => storeAbiFiles(kept, [join(folder, 'empty')], { network: null, address: null }),
     /no JSON ABI and no artifact of Foundry/,
   )
 
   writeFileSync(join(folder, 'mixed/tsconfig.json'), '{ // comments\n}')
   const lines: string[] = []
   const log = createLog({ write: line => void lines.push(line), json: true })
-  const names = addAbis(kept, [join(folder, 'mixed')], ANYWHERE, undefined, log).map(({ name }) => name)
+  const names = storeAbiFiles(kept, [join(folder, 'mixed')], ANYWHERE, undefined, log).map(({ name }) => name)
   assert.deepEqual(names, ['ERC20', 'Bank'])
   const { message, files: skipped } = JSON.parse(lines[0]!)
   assert.equal(message, 'Skipped files without an ABI')
@@ -210,5 +218,5 @@ test('of a folder, the artifacts below it are added, and nothing else that compi
   )
   // What looks like an ABI, and is none, is not passed over in silence.
   writeFileSync(join(folder, 'mixed/bad.json'), '[{"type": "event", "name": 5}]')
-  assert.throws(() => addAbis(kept, [join(folder, 'mixed')], ANYWHERE), /bad\.json/)
+  assert.throws(() => storeAbiFiles(kept, [join(folder, 'mixed')], ANYWHERE), /bad\.json/)
 })

@@ -4,7 +4,7 @@ import { keccak256 } from 'viem'
 import type { StateQuestion } from '../../src/chain/source.ts'
 import type { Hex, RawBlock } from '../../src/chain/wire.ts'
 import { createCodeReader } from '../../src/decode/contract-code.ts'
-import { type ContractsOptions, createContracts } from '../../src/ingest/contracts/contracts.ts'
+import { type ContractsOptions, createChainContracts } from '../../src/ingest/contracts/contracts.ts'
 import { type ChainsieveError, retry } from '../../src/lib/errors.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/retry.ts'
@@ -25,7 +25,7 @@ const creating = (...counts: number[]): RawBlock[] => {
 
 const setUp = (answer: (address: string) => string | ChainsieveError, rest: Partial<ContractsOptions> = {}) => {
   const asked: string[][] = []
-  const contracts = createContracts({
+  const contracts = createChainContracts({
     implementationOf: () => null,
     async state(questions: readonly StateQuestion[]) {
       const addresses = questions.map(question => ('codeOf' in question ? question.codeOf : ''))

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import type { Job, Sharing } from '../../src/ingest/messages.ts'
+import type { IndexJob, WorkSharing } from '../../src/ingest/messages.ts'
 import { numberOf } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { contentsIn, folderToIndex, indexIn, indexJob, logLines, serveTokens } from '../support/indexing.ts'
@@ -12,10 +12,10 @@ import { makeChain } from '../support/pack.ts'
 import { demoBlocks, generatedBlocks } from '../support/store.ts'
 
 interface Options {
-  job?: Partial<Extract<Job, { type: 'index' }>>
+  job?: Partial<Extract<IndexJob, { type: 'index' }>>
   node?: { traces?: 'off' | 'calls' | 'all'; batch?: number; bloom?: boolean }
   storeBatch?: number
-  sharing?: Sharing
+  sharing?: WorkSharing
   abi?: { file: string; address: string | null }
   /** Makes the node what it is. */
   play?: (node: FakeNode) => void

@@ -4,7 +4,7 @@ import { openAccounts } from '../../src/accounts/index.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { BlockRef, FinalityBlocks } from '../../src/chain/source.ts'
 import { createFinality, finalityTrouble } from '../../src/ingest/finality.ts'
-import type { Job, Report } from '../../src/ingest/messages.ts'
+import type { IndexJob, Report } from '../../src/ingest/messages.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { folderToIndex, followJob, indexIn, NETWORK, reported } from '../support/indexing.ts'
@@ -23,7 +23,7 @@ const everyBlock = (maxConfirmationCount: RuleInput['maxConfirmationCount']) =>
   }) as unknown as RuleInput
 
 /** Follows a node; rules 1, 2 and 3 wait for safe, for finalized, and for two blocks. */
-const follow = async (t: TestContext, node: FakeNode, rest: Partial<Extract<Job, { type: 'follow' }>> = {}) => {
+const follow = async (t: TestContext, node: FakeNode, rest: Partial<Extract<IndexJob, { type: 'follow' }>> = {}) => {
   const { data, store } = await folderToIndex(t)
   const accounts = openAccounts(data)
   accounts.createToken('one')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import type { Sharing } from '../../src/ingest/messages.ts'
+import type { WorkSharing } from '../../src/ingest/messages.ts'
 import { numberOf } from '../support/contents.ts'
 import { contentsIn, folderToIndex, followJob, indexIn, readStore, reported, serveTokens } from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
@@ -17,7 +17,7 @@ interface Options {
   /** Blocks that the node has to begin with. */
   begins: number
   indexers: number
-  sharing?: Sharing
+  sharing?: WorkSharing
 }
 
 /** A store that followed a chain while it was filled; `chain` is what the node has in the end. */

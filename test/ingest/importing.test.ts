@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { formatPackLine } from '../../src/chain/files/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import type { Sharing } from '../../src/ingest/messages.ts'
+import type { WorkSharing } from '../../src/ingest/messages.ts'
 import { numberOf } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { contentsIn, folderToIndex, indexIn } from '../support/indexing.ts'
@@ -13,7 +13,7 @@ import { demoBlocks, excerptOf, generatedBlocks } from '../support/store.ts'
 
 interface Options {
   storeBatch?: number
-  sharing?: Sharing
+  sharing?: WorkSharing
   abi?: { file: string; address: string | null }
   /** What is imported before. */
   before?: string

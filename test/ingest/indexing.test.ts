@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createBlocks } from '../../src/engine/blocks.ts'
-import type { Job } from '../../src/ingest/messages.ts'
+import type { IndexJob } from '../../src/ingest/messages.ts'
 import { numberOf } from '../support/contents.ts'
 import { folderToIndex, followJob, indexIn, indexJob, logLines, readStore, reported } from '../support/indexing.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
@@ -14,7 +14,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const { lines, log } = logLines()
   return {
     ...{ node, lines },
-    start: (job: Job) => indexIn(t, data, job, { log }),
+    start: (job: IndexJob) => indexIn(t, data, job, { log }),
     /** Hashes of the blocks that are stored, by number. */
     stored: () =>
       readStore(store, db => {

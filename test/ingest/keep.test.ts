@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { storeFile } from '../../src/engine/files.ts'
-import type { Job } from '../../src/ingest/messages.ts'
+import type { IndexJob } from '../../src/ingest/messages.ts'
 import { keepIndexing } from '../../src/ingest/network.ts'
 import { createStatus } from '../../src/ingest/status/live.ts'
 import { until } from '../e2e/program.ts'
@@ -13,7 +13,7 @@ import { followJob, logLines, NETWORK } from '../support/indexing.ts'
 import { type FakeNode, startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 
-const keep = async (t: TestContext, data: string, job: Job) => {
+const keep = async (t: TestContext, data: string, job: IndexJob) => {
   const { lines, log } = logLines()
   const indexing = keepIndexing({ data, network: NETWORK, job, storeBatch: 10, log })
   t.after(indexing.stop)
@@ -26,7 +26,7 @@ const keep = async (t: TestContext, data: string, job: Job) => {
   return { indexing, lines, status: async () => (await all()).networks[0]! }
 }
 
-const following = (node: FakeNode): Job => followJob(node, { node: { timeoutMs: 1_000 } })
+const following = (node: FakeNode): IndexJob => followJob(node, { node: { timeoutMs: 1_000 } })
 
 /** As the last that closes the store, SQLite would copy the log into it, without the checksums that go with it. */
 const holdOpen = (t: TestContext, data: string) => {

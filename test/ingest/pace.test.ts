@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createPace } from '../../src/ingest/status/waiting.ts'
+import { createChainPace } from '../../src/ingest/status/waiting.ts'
 
 const START = Date.parse('2026-03-01T00:00:00Z')
 
 const setUp = (options: { stored?: { number: number; time: number }[]; staleMs?: number } = {}) => {
   let now = START
   let off = 0
-  const pace = createPace({ stored: [], clock: { now: () => now + off, elapsed: () => now - START }, ...options })
+  const pace = createChainPace({ stored: [], clock: { now: () => now + off, elapsed: () => now - START }, ...options })
   return {
     pace,
     step(seconds: number) {

@@ -14,9 +14,9 @@ import { createLookups } from '../../src/engine/lookups/index.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import type { DocumentReader } from '../../src/engine/port.ts'
 import { openSearcher } from '../../src/engine/query/searcher.ts'
-import { createContracts } from '../../src/ingest/contracts/contracts.ts'
-import { createTokens } from '../../src/ingest/contracts/tokens.ts'
-import { type BuiltPiece, factsOf } from '../../src/ingest/decoding/builders/messages.ts'
+import { createChainContracts } from '../../src/ingest/contracts/contracts.ts'
+import { createChainTokens } from '../../src/ingest/contracts/tokens.ts'
+import { type BuiltPiece, blockFactsOf } from '../../src/ingest/decoding/builders/messages.ts'
 import { createDictionaries } from '../../src/ingest/decoding/dictionaries.ts'
 import { createDocumentDecoder, createPieceContext, createPreparer } from '../../src/ingest/decoding/prepare.ts'
 import { createPipeline } from '../../src/ingest/pipeline.ts'
@@ -66,13 +66,13 @@ const setUp = async (
   const { port1, port2 } = new MessageChannel()
   runWriter({ store, network: NETWORK, port: port1 })
   const rules = openRules(folder)
-  const contracts = createContracts({
+  const contracts = createChainContracts({
     state: undefined,
     readCode,
     abiOf: () => ({ name: null, source: null, probability: null }),
     log: silent,
   })
-  const tokens = createTokens({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
+  const tokens = createChainTokens({ listed: () => undefined, stored: () => undefined, call: undefined, log: silent })
   const own = createRuleWatcher({
     network: NETWORK,
     rules: openRules(folder),
@@ -97,7 +97,7 @@ const setUp = async (
     const piece = createPiece(context)
     const decode = createDocumentDecoder({ decoding: () => decoding, traces: 'all' })
     for (const raw of blocks) piece.add(decode(raw))
-    return { piece: piece.finish(), blocks: blocks.map(raw => factsOf(raw, contracts.creations(raw))) }
+    return { piece: piece.finish(), blocks: blocks.map(raw => blockFactsOf(raw, contracts.creations(raw))) }
   }
   const pipeline = createPipeline({
     port: port2,

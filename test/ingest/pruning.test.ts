@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createBlocks } from '../../src/engine/blocks.ts'
-import type { Job, Keep } from '../../src/ingest/messages.ts'
+import type { IndexJob, Keep } from '../../src/ingest/messages.ts'
 import { askToPrune, isPruneAsked } from '../../src/ingest/requests/prune-requests.ts'
 import {
   folderToIndex,
@@ -22,7 +22,7 @@ const place = async (t: TestContext) => {
   const { data, store } = await folderToIndex(t)
   const node = await startNode(t, chain)
   const { lines, log } = logLines(true)
-  const start = (job: Job) => indexIn(t, data, job, { log })
+  const start = (job: IndexJob) => indexIn(t, data, job, { log })
   return {
     store,
     removals: () =>

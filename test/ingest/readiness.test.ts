@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterHealth } from '../../src/cluster/indices/health.ts'
 import { createReadinessLog, type Reason, reasonsOf } from '../../src/ingest/status/readiness.ts'
-import type { NetworkStatus } from '../../src/ingest/status/status.ts'
+import type { NetworkState } from '../../src/ingest/status/status.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { ThreadsState } from '../../src/search/threads.ts'
 
-const NETWORK: NetworkStatus = {
+const NETWORK: NetworkState = {
   ...{ network: 'a/b/c', state: 'following', ranges: [], head: 9, lag: 0, lastBlock: null, headAge: 1, blockTime: 12 },
   ...{ blocksPerSecond: 0, eventsPerSecond: 0, secondsLeft: null, error: null, endpoints: [], alerts: {} },
 }
@@ -18,7 +18,7 @@ const CLUSTER: ClusterHealth = {
 }
 const READERS: ThreadsState = { most: 2, started: 1, busy: 0, waiting: 0, lost: 0, error: null }
 
-const typesOf = (network: Partial<NetworkStatus>) =>
+const typesOf = (network: Partial<NetworkState>) =>
   reasonsOf({ version: '1', networks: [{ ...NETWORK, ...network }] }).map(({ type, since }) => [type, since])
 
 test('each of the things that can be wrong is a reason, and no other is', () => {

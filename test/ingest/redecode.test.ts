@@ -9,7 +9,7 @@ import { openReader } from '../../src/engine/reader.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { abiFile } from '../../src/ingest/decoding/abis.ts'
 import type { RedecodingReport } from '../../src/ingest/messages.ts'
-import { askToRedecode, openRedecodings, stopRedecoding } from '../../src/ingest/requests/redecode-requests.ts'
+import { askToRedecode, openRedecodings, stopRedecode } from '../../src/ingest/requests/redecode-requests.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
 import { compile } from '../../src/query/predicate.ts'
 import { assertSame, checkSegments, documentsOf, numberOf, queriesOn, using } from '../support/contents.ts'
@@ -178,7 +178,7 @@ describe('what is decoded anew', () => {
       revise(_, write) {
         steps++
         const [redecoding] = openRedecodings(folder)
-        stopRedecoding(redecoding!, true)
+        stopRedecode(redecoding!, true)
         return write()
       },
     })
@@ -187,7 +187,7 @@ describe('what is decoded anew', () => {
 
     ask(ABIS[1]!)
     const [redecoding] = openRedecodings(folder)
-    stopRedecoding(redecoding!, false)
+    stopRedecode(redecoding!, false)
     assert.deepEqual(openRedecodings(folder), [])
     await run(store, { revise: (_, write) => write() })
     assert.equal(steps, 1)

@@ -8,8 +8,8 @@ import { createCodeReader } from '../../src/decode/contract-code.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import type { DecodedBlock } from '../../src/documents/document.ts'
 import { tokensIn } from '../../src/documents/tokens.ts'
-import { createContracts } from '../../src/ingest/contracts/contracts.ts'
-import { createTokens } from '../../src/ingest/contracts/tokens.ts'
+import { createChainContracts } from '../../src/ingest/contracts/contracts.ts'
+import { createChainTokens } from '../../src/ingest/contracts/tokens.ts'
 import { createRuleWatcher, type RuleWatcherOptions } from '../../src/ingest/rules/rule-watcher.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
@@ -82,7 +82,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
   accounts.close()
   const store = createTestStore(stored)
   const rules = openRules(folder)
-  const tokens = createTokens({
+  const tokens = createChainTokens({
     listed: () => undefined,
     stored: () => undefined,
     call:
@@ -95,7 +95,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
     rules: through(openRules(folder)),
     scans: readScans(store.db),
     tokens,
-    contracts: createContracts({
+    contracts: createChainContracts({
       state: code && (async questions => questions.map(code)),
       readCode: createCodeReader(),
       abiOf: () => ({ name: null, source: null, probability: null }),

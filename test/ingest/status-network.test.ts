@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Indexing } from '../../src/ingest/network.ts'
-import { statusOf } from '../../src/ingest/status/status.ts'
+import { networkStateOf } from '../../src/ingest/status/status.ts'
 
 const NETWORK = 'ethereum/test/net'
 
@@ -16,7 +16,7 @@ test('the head is never below a block that was stored since it was reported', as
       restarts: () => undefined,
     } as unknown as Indexing
     const held = async () => ({ ranges: top === null ? [] : [{ from: 0, to: top }], newest: null })
-    const told = await statusOf(NETWORK, { networks: () => [NETWORK], indexings: [indexing], held }, new Map())
+    const told = await networkStateOf(NETWORK, { networks: () => [NETWORK], indexings: [indexing], held }, new Map())
     return [told.head, told.lag]
   }
   assert.deepEqual(await headAt(50, 51), [51, 0])

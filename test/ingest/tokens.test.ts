@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { encodeAbiParameters } from 'viem'
 import { TOKEN_CALLS } from '../../src/decode/token-answers.ts'
 import type { StoredToken } from '../../src/engine/port.ts'
-import { createTokens, type TokensOptions } from '../../src/ingest/contracts/tokens.ts'
+import { createChainTokens, type TokensOptions } from '../../src/ingest/contracts/tokens.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 
@@ -19,7 +19,7 @@ type Answers = Partial<Record<keyof typeof TOKEN_CALLS, string>>
 
 const setUp = (answers: Record<string, Answers | Error>, rest: Partial<TokensOptions> = {}) => {
   const calls: string[][] = []
-  const tokens = createTokens({
+  const tokens = createChainTokens({
     listed: () => undefined,
     stored: () => undefined,
     async call(asked) {

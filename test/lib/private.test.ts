@@ -7,7 +7,7 @@ import { openAccounts } from '../../src/accounts/index.ts'
 import { connect } from '../../src/delivery/ledger/file.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
-import { addAbis } from '../../src/ingest/decoding/abis.ts'
+import { storeAbiFiles } from '../../src/ingest/decoding/abis.ts'
 import { collectAtMost, readAtMost } from '../../src/lib/read.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { lockDataFolder } from '../../src/sqlite/lock.ts'
@@ -26,7 +26,7 @@ const fill = (data: string, look: () => void) => {
   const deliveries = connect(data, undefined)
   const abi = join(root, 'abi.txt')
   writeFileSync(abi, 'event Moved(uint256 value)')
-  addAbis(join(data, 'abis'), [abi], { network: null, address: null })
+  storeAbiFiles(join(data, 'abis'), [abi], { network: null, address: null })
   look()
   deliveries.close()
   accounts.close()
@@ -75,7 +75,7 @@ test('no more is read than may be, also of what has no end', async () => {
   assert.equal(readAtMost(file, 2_999_999), undefined)
   assert.equal(readAtMost('/dev/zero', 10_000_000), undefined)
   assert.throws(() => readAtMost(root, 10), { code: 'EISDIR' })
-  assert.throws(() => addAbis(join(root, 'abis'), ['/dev/zero'], { network: null, address: null }, few), {
+  assert.throws(() => storeAbiFiles(join(root, 'abis'), ['/dev/zero'], { network: null, address: null }, few), {
     next: 'refuse',
     code: 'bad_abi',
     message: /^\/dev\/zero has more than 5MB of text\..* --limit abiFile=N\.$/,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { topicOf as topicOfAbi } from '../../src/decode/signature.ts'
-import { parseEvent, placeOf, topicOf } from '../../src/scopes/event.ts'
+import { eventTopic, parameterPlace, parseEvent } from '../../src/scopes/event.ts'
 
 test('an event is told by its declaration, however it is written', () => {
   const transfer = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -11,7 +11,7 @@ test('an event is told by its declaration, however it is written', () => {
     ' Transfer ( address , address,uint256 ) ',
     transfer.toUpperCase().replace('X', 'x'),
   ])
-    assert.equal(topicOf(text), transfer)
+    assert.equal(eventTopic(text), transfer)
   const inputs = [
     {
       type: 'tuple',
@@ -39,19 +39,19 @@ test('what is no event is refused', () => {
     'A((address)',
     'A(uint256))',
   ])
-    assert.throws(() => topicOf(text), { code: 'bad_event' }, text)
+    assert.throws(() => eventTopic(text), { code: 'bad_event' }, text)
 })
 
 test('the place of a parameter', () => {
   const pair = 'PairCreated(address indexed token0, address indexed token1, address pair, uint256)'
-  assert.deepEqual(placeOf(pair, 'token1'), { topic: 2 })
-  assert.deepEqual(placeOf(pair, 'pair'), { word: 0 })
-  assert.deepEqual(placeOf(pair, '2'), { word: 0 })
-  assert.deepEqual(placeOf('A(string s, uint256[] l, address a)', 'a'), { word: 2 })
+  assert.deepEqual(parameterPlace(pair, 'token1'), { topic: 2 })
+  assert.deepEqual(parameterPlace(pair, 'pair'), { word: 0 })
+  assert.deepEqual(parameterPlace(pair, '2'), { word: 0 })
+  assert.deepEqual(parameterPlace('A(string s, uint256[] l, address a)', 'a'), { word: 2 })
   for (const [text, name] of [
     [pair, '3'],
     [pair, 'nobody'],
     ['A(uint256[2] l, address a)', 'a'],
   ] as const)
-    assert.throws(() => placeOf(text, name), { code: 'bad_event' })
+    assert.throws(() => parameterPlace(text, name), { code: 'bad_event' })
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LogFilter } from '../../src/chain/source.ts'
 import { merged, type Range } from '../../src/lib/ranges.ts'
-import { filterFor, lackingOf, textOf } from '../../src/scopes/filter.ts'
+import { filterFor, filterText, findOpenQuestions } from '../../src/scopes/filter.ts'
 
 const [ADDRESSES, TOPICS] = [
   ['0xa', '0xb', '0xc'],
@@ -35,14 +35,14 @@ test('what is lacking is asked for, and with names of its own nothing is asked f
       (wanted, before, wholes, within) => {
         const coverage = new Map<string, Range[]>()
         for (const [filter, range] of before)
-          coverage.set(textOf(filter), merged([...(coverage.get(textOf(filter)) ?? []), range]))
+          coverage.set(filterText(filter), merged([...(coverage.get(filterText(filter)) ?? []), range]))
         const whole = merged(wholes)
         const everything = { addresses: [], topics: [] }
         const known = new Set([
           ...before.flatMap(([filter, range]) => logsOf(filter, range)),
           ...whole.flatMap(range => logsOf(everything, range)),
         ])
-        const asked = lackingOf(wanted, coverage, whole, within)
+        const asked = findOpenQuestions(wanted, coverage, whole, within)
         const all = asked.flatMap(one => logsOf(one.filter, one))
         const lacking = logsOf(wanted, within).filter(log => !known.has(log))
         assert.deepEqual(

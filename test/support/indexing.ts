@@ -3,8 +3,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
-import { abiFolder, addAbis } from '../../src/ingest/decoding/abis.ts'
-import type { Job, NodeOptions, Report } from '../../src/ingest/messages.ts'
+import { abiFolder, storeAbiFiles } from '../../src/ingest/decoding/abis.ts'
+import type { IndexJob, NodeOptions, Report } from '../../src/ingest/messages.ts'
 import { type Indexing, type IndexingOptions, startIndexing } from '../../src/ingest/network.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
 import type { Db } from '../../src/sqlite/database.ts'
@@ -26,7 +26,7 @@ export const folderToIndex = async (
   const db = openForWriting(store)
   sameHashes(db)
   db.close()
-  if (abi) addAbis(abiFolder(data), [abi.file], { network: null, address: abi.address })
+  if (abi) storeAbiFiles(abiFolder(data), [abi.file], { network: null, address: abi.address })
   return { data, store }
 }
 
@@ -40,12 +40,12 @@ export const contentsIn = (path: string): unknown => {
   return found
 }
 
-type Rest<Type extends Job['type']> = Partial<Omit<Extract<Job, { type: Type }>, 'type' | 'node'>> & {
+type Rest<Type extends IndexJob['type']> = Partial<Omit<Extract<IndexJob, { type: Type }>, 'type' | 'node'>> & {
   node?: Partial<NodeOptions>
 }
 
 /** A back-fill from a node. */
-export const indexJob = ({ url }: Pick<FakeNode, 'url'>, { node, ...rest }: Rest<'index'> = {}): Job => ({
+export const indexJob = ({ url }: Pick<FakeNode, 'url'>, { node, ...rest }: Rest<'index'> = {}): IndexJob => ({
   ...{ type: 'index', node: { urls: [url], pollMs: 20, timeoutMs: 5000, ...node } },
   ...{ from: undefined, to: undefined, order: 'newest', finality: 64, ...rest },
 })
@@ -53,7 +53,7 @@ export const indexJob = ({ url }: Pick<FakeNode, 'url'>, { node, ...rest }: Rest
 export const followJob = (
   { url }: Pick<FakeNode, 'url'>,
   { node, ...rest }: Rest<'follow'> = {},
-): Extract<Job, { type: 'follow' }> => ({
+): Extract<IndexJob, { type: 'follow' }> => ({
   ...{ type: 'follow', node: { urls: [url], pollMs: 20, timeoutMs: 5000, ...node } },
   ...{ from: undefined, order: 'newest', finality: 8, ...rest },
 })
@@ -62,7 +62,7 @@ export const followJob = (
 export const indexIn = (
   t: TestContext,
   data: string,
-  job: Job,
+  job: IndexJob,
   options: Partial<Omit<IndexingOptions, 'data' | 'job'>> = {},
 ): Indexing => {
   const indexing = startIndexing({ data, network: NETWORK, job, storeBatch: 10, log: silent, ...options })

@@ -15,7 +15,7 @@ import { abiFile, readOwnAbis, type StoredAbi } from '../../src/ingest/decoding/
 import { redecode } from '../../src/ingest/jobs/redecode/redecode.ts'
 import type { RedecodingReport } from '../../src/ingest/messages.ts'
 import { askToRedecode } from '../../src/ingest/requests/redecode-requests.ts'
-import { applyChanges, type StoredChange } from '../../src/ingest/stored-changes.ts'
+import { applyJobChanges, type StoredChange } from '../../src/ingest/stored-changes.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
 import { neighbours } from './contents.ts'
 import { oddEvents } from './odd.ts'
@@ -167,7 +167,7 @@ export const setUp = (t: Pick<TestContext, 'after'>) => {
         log,
         signal,
       })
-      return applyChanges(changes, async change => {
+      return applyJobChanges(changes, async change => {
         if (change.type === 'patch') return { ...(await patch!(change.lines)), took: 0 }
         assert.equal(change.type, 'revise')
         const { revision } = change as Extract<StoredChange, { type: 'revise' }>

@@ -3,7 +3,7 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import type { Scoping } from '../../src/config/scopes.ts'
 import { createCoverageReader } from '../../src/engine/coverage.ts'
 import { openForReading } from '../../src/engine/open.ts'
-import type { BackfillOrder, Job } from '../../src/ingest/messages.ts'
+import type { BackfillOrder, IndexJob } from '../../src/ingest/messages.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
 import { silent } from '../../src/lib/log.ts'
 import {
@@ -28,7 +28,7 @@ interface Followed {
 /** Follows a chain while `work` lasts; what that is given resolves when a block was looked at, and nothing is left to be looked for. */
 const followScopes = async (
   { data, store, node }: Followed,
-  job: Extract<Job, { type: 'follow' }>,
+  job: Extract<IndexJob, { type: 'follow' }>,
   work: (reaches: (number: number) => Promise<void>) => Promise<void>,
 ) => {
   const indexing = startIndexing({ data, network: NETWORK, storeBatch: 20, log: silent, job })

@@ -38,16 +38,16 @@ import { planQuery } from '../../src/engine/query/plan/planner.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
-import { createContracts } from '../../src/ingest/contracts/contracts.ts'
-import { createTokens } from '../../src/ingest/contracts/tokens.ts'
-import { factsOf } from '../../src/ingest/decoding/builders/messages.ts'
+import { createChainContracts } from '../../src/ingest/contracts/contracts.ts'
+import { createChainTokens } from '../../src/ingest/contracts/tokens.ts'
+import { blockFactsOf } from '../../src/ingest/decoding/builders/messages.ts'
 import {
+  type BatchRun,
   createDocumentDecoder,
   createPieceContext,
   createPreparer,
   type Preparer,
   type PreparerOptions,
-  type Run,
 } from '../../src/ingest/decoding/prepare.ts'
 import { joinDictionaries, ownDictionaries, type Room } from '../../src/ingest/decoding/shared/dictionaries.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -167,7 +167,7 @@ const decodeRevert: RevertDecoder = (...asked) => {
 export const failuresOf = (raw: RawBlock) => blockFailures(raw, decodeRevert)
 
 /** Some contracts have an ABI; only traces tell their codes. */
-const contracts = createContracts({
+const contracts = createChainContracts({
   state: undefined,
   readCode,
   abiOf({ address, code }) {
@@ -233,7 +233,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     methodOf: input => METHODS[input.slice(0, 10).toLowerCase()] ?? null,
   }
   const storedTokens = createTokenLookup(db)
-  const tokens = createTokens({
+  const tokens = createChainTokens({
     listed: address => shippedTokens().find(chainId, `0x${address}`),
     stored: address => storedTokens(address) ?? answersOf(address),
     call: undefined,
@@ -253,14 +253,14 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     }),
   )
   /** Builds most blocks in pieces, by one builder after the other, and some without. */
-  const addInPieces = (building: Run, blocks: readonly RawBlock[]) => {
+  const addInPieces = (building: BatchRun, blocks: readonly RawBlock[]) => {
     for (const [i, some] of runsOf(blocks, [1, 3, 2]).entries()) {
       if (i % 4 === 3) for (const block of some) building.add(preparer.decode(block))
       else {
         const builder = createPiece(contexts[i % contexts.length]!)
         for (const block of some) builder.add(decodeDocuments(block))
         const piece = builder.finish()
-        const facts = some.map(block => factsOf(block, contracts.creations(block)))
+        const facts = some.map(block => blockFactsOf(block, contracts.creations(block)))
         building.addPiece(structuredClone({ piece, blocks: facts }, { transfer: pieceBuffers(piece) }))
       }
     }

@@ -7,8 +7,8 @@ import { storeFile } from '../../../src/engine/files.ts'
 import { readStore } from '../../../src/engine/open.ts'
 import { KEPT_DOCUMENTS } from '../../../src/engine/shipping/evict.ts'
 import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
-import { abiFolder, addAbis } from '../../../src/ingest/decoding/abis.ts'
-import type { Job } from '../../../src/ingest/messages.ts'
+import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
+import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests/redecode-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -45,7 +45,7 @@ const main = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-moved-'))
   const target = openTarget(values.against, NETWORK, `moved-${process.pid}`)
   const data = join(folder, 'data')
-  const run = (job: Job, returning = false) =>
+  const run = (job: IndexJob, returning = false) =>
     startIndexing({ data, network: NETWORK, job, storeBatch: 100, remote: target.naming, returning, log: silent })
   const measured = async (work: () => Promise<number>): Promise<Measured> => {
     const [began, ours, cluster] = [performance.now(), process.cpuUsage(), await target.cpuSeconds()]
@@ -73,7 +73,7 @@ const main = async () => {
 
     const path = join(folder, 'abi.json')
     writeFileSync(path, JSON.stringify([{ type: 'event', name: 'Transfer', anonymous: false, inputs: ABI }]))
-    const [abi] = addAbis(abiFolder(data), [path], { network: null, address: null, codeHash: null })
+    const [abi] = storeAbiFiles(abiFolder(data), [path], { network: null, address: null, codeHash: null })
     const again = await measured(async () => {
       askToRedecode(redecodeFolder(data), abi!, [NETWORK])
       const serving = run({ type: 'watch' })

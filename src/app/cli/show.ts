@@ -1,5 +1,5 @@
 import type { Reason } from '../../ingest/status/readiness.ts'
-import type { DeliveryState, LastBlock, NetworkStatus, Status } from '../../ingest/status/status.ts'
+import type { DeliveryHealth, LastBlock, NetworkState, ServerStatus } from '../../ingest/status/status.ts'
 import { timeOf } from '../../lib/progress.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'
@@ -52,7 +52,7 @@ export const showSummary = (network: string, summary: Summary, json: boolean): s
 const holesOf = (held: Range[]): Range[] =>
   held.slice(1).map((range, i) => ({ from: held[i]!.to + 1, to: range.from - 1 }))
 
-export const showStatus = ({ networks, deliveries, reasons, warnings = [], silent }: Status): string =>
+export const showStatus = ({ networks, deliveries, reasons, warnings = [], silent }: ServerStatus): string =>
   [
     ...(reasons
       ? [showReady(reasons, deliveries?.failing ?? [])]
@@ -65,7 +65,7 @@ export const showStatus = ({ networks, deliveries, reasons, warnings = [], silen
 const SILENT = 'A server runs on this folder, but does not tell its status now. It stores:'
 
 /** What is wrong stands on the first line. */
-const showReady = (reasons: readonly Reason[], failing: DeliveryState['failing']): string =>
+const showReady = (reasons: readonly Reason[], failing: DeliveryHealth['failing']): string =>
   reasons.length === 0
     ? failing.length === 0
       ? 'The server is ready.'
@@ -78,7 +78,7 @@ const showReady = (reasons: readonly Reason[], failing: DeliveryState['failing']
         ]),
       )
 
-const showFailing = (failing: DeliveryState['failing']): string => {
+const showFailing = (failing: DeliveryHealth['failing']): string => {
   const [first] = failing
   const one = `a receiver of alerts has accepted nothing since ${first!.since}`
   return failing.length === 1
@@ -87,7 +87,7 @@ const showFailing = (failing: DeliveryState['failing']): string => {
 }
 
 /** Nothing where all is well. */
-const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] => {
+const showDeliveries = ({ error, restarts, failing }: DeliveryHealth): string[] => {
   const rows: [string, string][] = restarts ? [['failed', showRestarts(restarts)]] : []
   if (error !== null) rows.push(['error', error])
   for (const { target, rule, since, error } of failing)
@@ -98,7 +98,7 @@ const showDeliveries = ({ error, restarts, failing }: DeliveryState): string[] =
 const showRestarts = ({ count: times, endedAt, nextAt }: RestartStatus): string =>
   `${showCount(times, 'time')}, last at ${endedAt}${nextAt ? `, is started again at ${nextAt}` : ''}`
 
-const showNetwork = (status: NetworkStatus): string => {
+const showNetwork = (status: NetworkState): string => {
   const { network, state, ranges, head, lag, blocksPerSecond, eventsPerSecond, secondsLeft, error, endpoints } = status
   const { redecoding, waiting, restarts, lastBlock, headAge, finality, moving, shipping } = status
   const rows: [string, string][] = [
@@ -135,14 +135,14 @@ const showNetwork = (status: NetworkStatus): string => {
   return showRows(network, rows)
 }
 
-const showLoss = ({ transactions, blocks }: NonNullable<NetworkStatus['logLoss']>): string =>
+const showLoss = ({ transactions, blocks }: NonNullable<NetworkState['logLoss']>): string =>
   `at the start, its log was ${transactions > 0 ? `damaged, with ${showCount(transactions, 'transaction')} behind the damage` : 'missing'}: ` +
   `${blocks === null ? 'blocks' : showCount(blocks, 'block')} to index again`
 
 const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): string =>
   `${showNumber(median)} ms (median; p95 ${showNumber(p95)} ms)`
 
-const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkStatus['missing']>): string =>
+const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkState['missing']>): string =>
   `no node has ${showRanges(ranges)} (${showText(why)}): ${remedy}`
 
 /** What it does now, which its last error does not say. */
@@ -152,7 +152,7 @@ const showAnswering = ({
   slow,
   lastError,
   otherBranch,
-}: NetworkStatus['endpoints'][number]): string => {
+}: NetworkState['endpoints'][number]): string => {
   if (failingSince !== undefined) return `, fails since ${failingSince}`
   if (otherBranch)
     return `, is on another branch since ${otherBranch.since} (block ${otherBranch.number} is ${otherBranch.hash})`
@@ -161,11 +161,11 @@ const showAnswering = ({
   return now && ', answers now'
 }
 
-const showShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkStatus['shipping']>): string =>
+const showShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkState['shipping']>): string =>
   `${showCount(blocksLeft, 'block')} not in the cluster yet${trouble === null ? '' : `: since ${troubleSince} ${trouble}`}`
 
 /** Moving is one half, comparing the other. */
-const showMoving = ({ to, blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): string => {
+const showMoving = ({ to, blocks, shipped, verified }: NonNullable<NetworkState['moving']>): string => {
   const percent = Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
   const place = to === 'sqlite' ? 'file' : 'cluster'
   return `${percent} %, ${showNumber(shipped)} of ${showCount(blocks, 'block')} in the ${place}, ${showNumber(verified)} verified`
@@ -179,7 +179,7 @@ const showCluster = ({
   nodes,
   watermark,
   lost = [],
-}: NonNullable<NetworkStatus['cluster']>): string =>
+}: NonNullable<NetworkState['cluster']>): string =>
   [
     `${state} since ${since}`,
     ...(error === null ? [version ?? 'version unknown', showCount(nodes ?? 0, 'node')] : [showText(error)]),
@@ -189,7 +189,7 @@ const showCluster = ({
 
 const untilOf = ({ until }: { until?: string }): string => (until === undefined ? '' : ` until ${until}`)
 
-const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkStatus['endpoints'][number]['budget']>): string => {
+const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkState['endpoints'][number]['budget']>): string => {
   const unit = costs === 'calls' ? 'calls' : 'credits'
   const left = (period: NonNullable<typeof day>, when: string) =>
     `${showNumber(period.left)} of ${showNumber(period.limit)} ${unit} left ${when}`
@@ -201,17 +201,17 @@ const showBudget = ({ day, month, rate, costs }: NonNullable<NetworkStatus['endp
   ].join(', ')
 }
 
-const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkStatus['finality']>): string => {
+const showFinality = ({ safe, finalized, depth }: NonNullable<NetworkState['finality']>): string => {
   if (safe === null && finalized === null) return `${depth} blocks deep: nodes do not tell`
   const show = (number: number | null) => number ?? `${depth} blocks deep`
   return `${show(finalized)}, safe ${show(safe)}`
 }
 
-type ScopeStatus = NonNullable<NetworkStatus['coverage']>[number]
+type ScopeStatus = NonNullable<NetworkState['coverage']>[number]
 
 const showScope = (scope: ScopeStatus): string => `${showFilter(scope)}: ${showRanges(scope.ranges)}`
 
-const showFilling = ({ from, to, next, ...filter }: NonNullable<NetworkStatus['filling']>): string =>
+const showFilling = ({ from, to, next, ...filter }: NonNullable<NetworkState['filling']>): string =>
   `${showFilter(filter)}: ${from}-${to}, ${showCount(Math.max(0, to - next + 1), 'block')} left`
 
 const showFilter = ({ addresses, addressCount, topicCount, transactions }: Omit<ScopeStatus, 'ranges'>): string => {

@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AbiShelf } from '../../http/manage/service.ts'
 import type { AbiAnswer, WholeAbiAnswer } from '../../http/shapes/management.ts'
-import { abiFile, abiIn, fileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/decoding/abis.ts'
+import { abiFile, abiIn, jsonFileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/decoding/abis.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 
@@ -41,7 +41,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
   return {
     async list({ network, address, codeHash, name }) {
       const found: AbiAnswer[] = []
-      const files = fileNames(folder)
+      const files = jsonFileNames(folder)
       for (const file of files) {
         const info = await infoOf(file)
         if (!info) continue

@@ -62,7 +62,7 @@ export async function* fetchParts<T extends Taken>(
     if (unlinked(heads, edge, order) !== undefined) {
       for (const part of run) if ('taken' in part) part.taken.drop()
       const blocks = await fetchLinked(rpc, heads, edge, order, options, signal)
-      heads = blocks.map(headOf)
+      heads = blocks.map(headOfBlock)
       run = [{ blocks }]
     }
     edge = order === 'oldest' ? heads.at(-1) : heads[0]
@@ -155,7 +155,7 @@ const fetchLinked = (
           blocks.push(block)
         }
       }
-      const fault = unlinked(blocks.map(headOf), edge, order)
+      const fault = unlinked(blocks.map(headOfBlock), edge, order)
       if (fault !== undefined) throw retry('block_unlinked', (fault as Error).message)
       return blocks
     },
@@ -183,13 +183,14 @@ export interface Taken {
 
 export type Part<T extends Taken> = { blocks: RawBlock[] } | { taken: T }
 
-export const headOf = ({ block }: RawBlock): Head => ({
+export const headOfBlock = ({ block }: RawBlock): Head => ({
   number: Number(block.number),
   hash: block.hash,
   parentHash: block.parentHash,
 })
 
-const headsOf = (part: Part<Taken>): readonly Head[] => ('taken' in part ? part.taken.blocks : part.blocks.map(headOf))
+const headsOf = (part: Part<Taken>): readonly Head[] =>
+  'taken' in part ? part.taken.blocks : part.blocks.map(headOfBlock)
 
 /** As `fetchBlocks`, but answers go to the taker first. What it gives back is read here. */
 const fetchTaken = async <T extends Taken>(

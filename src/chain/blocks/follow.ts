@@ -118,7 +118,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       }
       tip = refOf(block.block)
       yielded.set(tip.number, tip.hash)
-      yielded.delete(tip.number - KEPT)
+      yielded.delete(tip.number - REMEMBERED_BLOCKS)
       yield { type: 'block', block }
     }
   }
@@ -247,7 +247,7 @@ const BEHIND = 'head_behind'
 /** Tries for an announced block before the head is requested again: the block may be gone. */
 const BLOCK_TRIES = 4
 /** Blocks whose hashes are remembered in case that the store is not that far yet. */
-const KEPT = 1024
+const REMEMBERED_BLOCKS = 1024
 const HEADS_PER_CALL = 8
 /** Polls by which, and time for which, a chain that was cut back has to show. */
 const CUT_TIMES = 3
@@ -269,11 +269,11 @@ export const surveyNodes = async (
   { rpc, clock, pollMs = 0, tip, stored }: SurveyOptions,
   signal: AbortSignal,
 ): Promise<void> => {
-  const everyMs = Math.max(EVERY_MS, 2 * pollMs)
+  const everyMs = Math.max(SURVEY_MS, 2 * pollMs)
   const look = async (endpoint: Endpoint) => {
     const head = await rpc.look(endpoint, signal)
     const newest = tip()
-    const number = newest === undefined ? head.number : Math.min(newest - NEAR, head.number)
+    const number = newest === undefined ? head.number : Math.min(newest - SURVEY_DEPTH, head.number)
     const ours = number < 0 ? undefined : stored(number)
     if (!ours) return
     const { hash } = number === head.number ? head : (await readHeads(endpoint, number, number, signal))[0]!
@@ -299,6 +299,6 @@ export const surveyNodes = async (
     )
   }
 }
-const EVERY_MS = 10_000
+const SURVEY_MS = 10_000
 /** Blocks below the tip that may be others on each node for a moment. */
-const NEAR = 3
+const SURVEY_DEPTH = 3

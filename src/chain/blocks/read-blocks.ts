@@ -203,13 +203,13 @@ const isListed = ({ transactions }: RpcBlock, receipts: unknown): receipts is Rp
     list => Array.isArray(list) && list.every(it => typeof it === 'object' && it !== null && !Array.isArray(it)),
   )
 
-interface Parts extends Pick<Question, 'chainId' | 'traceMethod'> {
+interface BlockParts extends Pick<Question, 'chainId' | 'traceMethod'> {
   block: RpcBlock
   receipts: RpcReceipt[] | null
   traced(): unknown
 }
 
-const toBlock = ({ block, receipts, chainId, traceMethod, traced }: Parts, options: CheckOptions): RawBlock => {
+const toBlock = ({ block, receipts, chainId, traceMethod, traced }: BlockParts, options: CheckOptions): RawBlock => {
   // Some nodes have null for the receipts of a block without transactions.
   if (receipts === null && block.transactions?.length === 0) receipts = []
   const number = Number(block.number)

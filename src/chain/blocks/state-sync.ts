@@ -30,7 +30,7 @@ export const stateSyncHash = ({ number, hash }: Pick<RpcBlock, 'number' | 'hash'
 const PREFIX = Buffer.from('matic-bor-receipt-')
 
 /** What of a block's state-sync transaction is not in both lists; undefined where nothing may be missing. */
-const missingOf = (
+const missingStateSync = (
   { number, transactions }: RpcBlock,
   receipts: readonly RpcReceipt[],
   derived: Hex,
@@ -44,7 +44,7 @@ const missingOf = (
 }
 
 export const lacksStateSync = (block: RpcBlock, receipts: readonly RpcReceipt[], chainId?: number): boolean =>
-  missingOf(block, receipts, stateSyncHash(block), chainId) !== undefined ||
+  missingStateSync(block, receipts, stateSyncHash(block), chainId) !== undefined ||
   receipts.at(-1)?.transactionHash === stateSyncHash(block)
 
 /** Puts a block's state-sync transaction in its place, asking for what the node left out. */
@@ -56,7 +56,7 @@ export const completeStateSync = async (
   urgent?: boolean,
 ): Promise<{ block: RpcBlock; receipts: RpcReceipt[] }> => {
   const derived = stateSyncHash(block)
-  const missing = missingOf(block, receipts, derived, endpoint.chainId)
+  const missing = missingStateSync(block, receipts, derived, endpoint.chainId)
   const ask = async (method: string, hash: Hex): Promise<Answer> =>
     (await endpoint.send([{ method, params: [hash] }], signal, urgent))[0]!
   let { transactions } = block

@@ -23,7 +23,7 @@ type Days = Map<string, number>
 export const spentInMemory = (): SpentFile => ({
   at() {
     const days: Days = new Map()
-    return { since: id => exact(sumOf(days, id)), add: (day, credits) => count(days, day, credits) }
+    return { since: id => exact(sumOf(days, id)), add: (day, credits) => countDay(days, day, credits) }
   },
 })
 
@@ -38,7 +38,7 @@ export const openSpent = (stem: string, log: Log, now: () => number = Date.now):
       return {
         since: id => exact(months.sum(key, id) + sumOf(pending, id)),
         add(day, credits) {
-          const sum = count(pending, day, credits)
+          const sum = countDay(pending, day, credits)
           try {
             months.append(day.slice(0, 7), { day, endpoint: key, name, credits: sum })
             pending.delete(day)
@@ -78,7 +78,7 @@ const createMonths = (stem: string, log: Log, now: () => number) => {
         const { day, endpoint, credits } = lineIn(line)
         const days = spent.get(endpoint) ?? new Map()
         spent.set(endpoint, days)
-        count(days, day, credits)
+        countDay(days, day, credits)
       } catch (error) {
         tell(path, messageOf(error))
       }
@@ -115,7 +115,7 @@ const createMonths = (stem: string, log: Log, now: () => number) => {
     sum(endpoint: string, id: string) {
       refresh(thisMonth())
       let sum = 0
-      for (const { spent } of months.values()) sum += sumOf(spent.get(endpoint) ?? NONE, id)
+      for (const { spent } of months.values()) sum += sumOf(spent.get(endpoint) ?? NO_DAYS, id)
       return sum
     },
     append(month: string, line: Line) {
@@ -175,7 +175,7 @@ const monthBefore = (at: number): string => {
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1)).toISOString().slice(0, 7)
 }
 
-const count = (days: Days, day: string, credits: number): number => {
+const countDay = (days: Days, day: string, credits: number): number => {
   const sum = (days.get(day) ?? 0) + credits
   days.set(day, sum)
   return sum
@@ -190,5 +190,5 @@ const sumOf = (days: Days, id: string): number => {
 /** Prices have six decimals; what sums of doubles add to them is none of it. */
 export const exact = (credits: number): number => Math.round(credits * 1e6) / 1e6
 
-const NONE: Days = new Map()
+const NO_DAYS: Days = new Map()
 const NEWLINE = 0x0a

@@ -13,7 +13,7 @@ import {
 } from '../wire.ts'
 import { checkShape, inconsistent } from './check-block.ts'
 import { FRAME } from './schema.ts'
-import { show } from './shape.ts'
+import { showValue } from './shape.ts'
 
 /**
  * Call trees of geth's callTracer in the form of `trace_block`. The gas of the transaction is taken
@@ -26,7 +26,7 @@ export const fromCallTracer = (
 ): RpcTrace[] => {
   const { block, receipts } = raw
   const where = `block ${Number(block.number)}`
-  if (!Array.isArray(results)) throw inconsistent(`${where} has no list of call trees: ${show(results)}`)
+  if (!Array.isArray(results)) throw inconsistent(`${where} has no list of call trees: ${showValue(results)}`)
   const traces: RpcTrace[] = []
   let i = 0
   for (const item of results) {
@@ -40,7 +40,7 @@ export const fromCallTracer = (
     const at = `${where}: call tree ${i}`
     if (named !== undefined && named !== tx.hash) throw inconsistent(`${at} is of transaction ${named}, not ${tx.hash}`)
     if (isObject(item) && item.result === undefined && item.type === undefined) {
-      throw inconsistent(`${at} failed: ${show(item.error ?? item)}`)
+      throw inconsistent(`${at} failed: ${showValue(item.error ?? item)}`)
     }
     const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
     // Only what the transaction itself says tells a tree without a hash from another block's.
@@ -72,7 +72,7 @@ export const toTraceError = (text: string): string => {
   return found?.[1] ?? text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-type TransactionTrace = Exclude<RpcTrace, RewardTrace>
+type UnrewardedTrace = Exclude<RpcTrace, RewardTrace>
 
 /** One call as geth's callTracer tells it. Fields that are empty are left out by some versions. */
 interface Frame {
@@ -89,7 +89,7 @@ interface Frame {
   calls?: unknown[] | null
 }
 
-interface Context {
+interface TraceContext {
   block: RpcBlock
   tx: RpcTransaction
   position: number
@@ -98,7 +98,7 @@ interface Context {
 }
 
 /** Appends the traces of a tree. Depth goes to 1,024 and breadth far beyond, so it does not recurse. */
-const flatten = (traces: RpcTrace[], top: Frame, context: Context, at: string): void => {
+const flatten = (traces: RpcTrace[], top: Frame, context: TraceContext, at: string): void => {
   const waiting: { frame: Frame; traceAddress: number[]; value: Hex }[] = [
     { frame: top, traceAddress: [], value: top.value ?? '0x0' },
   ]
@@ -120,7 +120,7 @@ const toTrace = (
   value: Hex,
   traceAddress: number[],
   subtraces: number,
-  { block, tx, position, receipt }: Context,
+  { block, tx, position, receipt }: TraceContext,
 ): RpcTrace => {
   const place = {
     blockHash: block.hash,
@@ -161,7 +161,7 @@ const toTrace = (
 }
 
 /** The gas of the top-level call without the intrinsic gas, which some nodes have taken off already. */
-const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: Context['receipt']) => {
+const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: TraceContext['receipt']) => {
   const limit = Number(tx.gas)
   const stated = Number(frame.gas ?? tx.gas)
   const intrinsic = stated < limit ? limit - stated : Math.min(limit, intrinsicGas(block, tx))
@@ -186,11 +186,12 @@ const intrinsicGas = (block: RpcBlock, tx: RpcTransaction): number => {
 }
 
 const toFrame = (value: unknown, at: string, limits: Limits): Frame => {
-  if (!isObject(value) || typeof value.type !== 'string') throw inconsistent(`${at} has no call in it: ${show(value)}`)
+  if (!isObject(value) || typeof value.type !== 'string')
+    throw inconsistent(`${at} has no call in it: ${showValue(value)}`)
   checkShape(FRAME, '', value, at, limits)
   const { calls } = value
   if (calls !== undefined && calls !== null && !Array.isArray(calls)) {
-    throw inconsistent(`${at} has no list of inner calls: ${show(calls)}`)
+    throw inconsistent(`${at} has no list of inner calls: ${showValue(calls)}`)
   }
   return value as unknown as Frame
 }
@@ -210,7 +211,7 @@ const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
    * The trace at hand and those around it, outermost first; calls below each that came, or were
    * left out.
    */
-  const path: { told: TransactionTrace; trace: TransactionTrace; came: number; leftOut: number }[] = []
+  const path: { told: UnrewardedTrace; trace: UnrewardedTrace; came: number; leftOut: number }[] = []
   for (const told of traces) {
     if (told?.type === 'reward') {
       kept.push(told)
@@ -240,12 +241,12 @@ const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
 /** Whether a contract calls a precompile and moves nothing. A call before its fork uses no gas. */
 const isIdleCall = (trace: RpcTrace): boolean => {
   if (trace?.type !== 'call' || !(trace.traceAddress?.length > 0) || trace.subtraces !== 0) return false
-  const number = numberOf(trace.action?.to)
+  const number = precompileNumber(trace.action?.to)
   if (number === undefined || !/^0x0*$/.test(trace.action.value)) return false
   return number <= 9 || trace.error !== undefined || !/^0x0*$/.test(trace.result?.gasUsed ?? '0x0')
 }
 
-const numberOf = (address: Hex | null | undefined): number | undefined => {
+const precompileNumber = (address: Hex | null | undefined): number | undefined => {
   if (typeof address !== 'string' || !address.startsWith(MANY_ZEROS)) return undefined
   const number = Number.parseInt(address.slice(MANY_ZEROS.length), 16)
   return (number >= 1 && number <= 0x11) || number === 0x100 ? number : undefined
@@ -255,7 +256,7 @@ const MANY_ZEROS = `0x${'0'.repeat(36)}`
 const errorOf = (said: string, to: Hex | null | undefined): string => {
   const error = toTraceError(said)
   // Precompiles fail with many words for one thing.
-  return KNOWN.has(error) || numberOf(to) === undefined ? error : BUILT_IN_FAILED
+  return KNOWN.has(error) || precompileNumber(to) === undefined ? error : BUILT_IN_FAILED
 }
 
 /** A trace of `trace_block` in our form; the same object where it has that already. */

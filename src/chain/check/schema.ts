@@ -3,7 +3,7 @@ import * as is from './shape.ts'
 /** What a node or a pack may say: every member that is read behind `chain/`, and its form. */
 
 const { optional } = is
-const bloom = is.bytes(256)
+const bloomShape = is.bytes(256)
 /** Roots, seals and nonces: up to a word, since chains other than Ethereum put values of their own there. */
 const seal = is.digits(32)
 
@@ -34,7 +34,7 @@ const AUTHORIZATION = is.object({
 })
 
 /** `blockHash`, `blockNumber` and `transactionIndex` are compared with what is due, here and in receipts and logs. */
-const TRANSACTION = is.open({
+const TRANSACTION_SHAPE = is.open({
   hash: is.id,
   from: is.address,
   to: optional(is.address),
@@ -65,7 +65,7 @@ export const BLOCK = is.open({
   nonce: optional(seal),
   mixHash: optional(seal),
   sha3Uncles: optional(seal),
-  logsBloom: optional(bloom),
+  logsBloom: optional(bloomShape),
   transactionsRoot: optional(seal),
   stateRoot: optional(seal),
   receiptsRoot: optional(seal),
@@ -83,7 +83,7 @@ export const BLOCK = is.open({
   uncles: optional(is.list(is.word32)),
   withdrawals: optional(is.list(WITHDRAWAL)),
   requestsHash: optional(is.word32),
-  transactions: is.list(TRANSACTION),
+  transactions: is.list(TRANSACTION_SHAPE),
 })
 
 const LOG = is.object({
@@ -106,7 +106,7 @@ export const LOGS = is.list(
   }),
 )
 
-const RECEIPT = is.open({
+const RECEIPT_SHAPE = is.open({
   status: optional(is.outcome),
   root: optional(seal),
   contractAddress: optional(is.address),
@@ -115,11 +115,11 @@ const RECEIPT = is.open({
   effectiveGasPrice: optional(is.quantity),
   blobGasUsed: optional(is.quantity),
   blobGasPrice: optional(is.quantity),
-  logsBloom: optional(bloom),
+  logsBloom: optional(bloomShape),
   logs: is.list(LOG),
 })
 
-export const RECEIPTS = is.list(RECEIPT)
+export const RECEIPTS = is.list(RECEIPT_SHAPE)
 
 const ACTION = {
   callType: optional(is.word(['call', 'callcode', 'delegatecall', 'staticcall'])),

@@ -16,26 +16,26 @@ export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limi
 }
 
 /** A value from outside, short enough for a message, whatever it is. */
-export const show = (value: unknown): string => {
+export const showValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === '') return '""'
-  if (typeof value === 'string') return cut(value)
+  if (typeof value === 'string') return shorten(value)
   if (typeof value !== 'object' || value === null) return String(value)
   const inside = Object.values(value)
-  if (inside.length < 20 && inside.every(isPlain)) return cut(JSON.stringify(value))
+  if (inside.length < 20 && inside.every(isPlain)) return shorten(JSON.stringify(value))
   return Array.isArray(value) ? `a list of ${inside.length}` : `an object of ${inside.length} members`
 }
 
 const isPlain = (value: unknown): boolean =>
   typeof value === 'string' ? value.length < 100 : typeof value !== 'object' || value === null
-const cut = (text: string): string => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
+const shorten = (text: string): string => (text.length > 80 ? `${text.slice(0, 77)}...` : text)
 
 const leaf =
   (due: string, is: (value: unknown) => boolean): Shape =>
   value =>
     is(value) ? undefined : not(due, value)
 
-const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${show(value)}, not ${due}` })
+const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${showValue(value)}, not ${due}` })
 
 /** A member that older chains leave out and some nodes set to null. */
 export const optional =
@@ -67,7 +67,7 @@ export const open = (members: Readonly<Record<string, Shape>>): Shape => {
     let size = 0
     for (const name in value as object) {
       if (known.has(name)) continue
-      const own = sizeOf((value as Record<string, unknown>)[name], 0)
+      const own = jsonSize((value as Record<string, unknown>)[name], 0)
       if (own === undefined) return { path: `.${name}`, what: `has more than ${MOST_DEPTH} levels` }
       size += name.length + own
     }
@@ -79,13 +79,13 @@ export const open = (members: Readonly<Record<string, Shape>>): Shape => {
 const MOST_DEPTH = 32
 
 /** Characters of a value, as JSON has them at least; undefined where it has too many levels. */
-const sizeOf = (value: unknown, depth: number): number | undefined => {
+const jsonSize = (value: unknown, depth: number): number | undefined => {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
   if (depth === MOST_DEPTH) return undefined
   let size = 1
   for (const name in value) {
-    const inner = sizeOf((value as Record<string, unknown>)[name], depth + 1)
+    const inner = jsonSize((value as Record<string, unknown>)[name], depth + 1)
     if (inner === undefined) return undefined
     size += name.length + inner
   }

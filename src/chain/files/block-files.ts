@@ -52,13 +52,13 @@ export const chainIdOfFiles = async (
   options: PackOptions & { signal: AbortSignal },
 ): Promise<number | undefined> => {
   for (const file of files) {
-    const chainId = await chainIdOf(file, options)
+    const chainId = await fileChainId(file, options)
     if (chainId !== undefined) return chainId
   }
   return undefined
 }
 
-const chainIdOf = async (
+const fileChainId = async (
   file: BlockFile,
   options: PackOptions & { signal: AbortSignal },
 ): Promise<number | undefined> => {
@@ -76,21 +76,21 @@ const filesAt = async (path: string): Promise<BlockFile[]> => {
   const found = await stat(path).catch(() => undefined)
   // Whoever reads it says what is wrong with it.
   if (!found) return [{ form: 'pack', path, size: 0 }]
-  if (found.isFile()) return [await fileOf(path, found.size)]
+  if (found.isFile()) return [await blockFileAt(path, found.size)]
   if (!found.isDirectory()) return [{ form: 'pack', path, size: 0 }]
   try {
-    return await filesIn(path, found.size)
+    return await blockFilesIn(path, found.size)
   } catch (error) {
     throw systemFault(error, path) ?? error
   }
 }
 
-const filesIn = async (path: string, size: number): Promise<BlockFile[]> => {
+const blockFilesIn = async (path: string, size: number): Promise<BlockFile[]> => {
   const folder = await findCryo(path)
   const era1: BlockFile[] = []
   for (const name of (await readdir(path)).filter(it => it.endsWith('.era1')).sort()) {
     const inner = join(path, name)
-    era1.push(await fileOf(inner, (await stat(inner)).size))
+    era1.push(await blockFileAt(inner, (await stat(inner)).size))
   }
   if (folder && era1.length > 0)
     throw refuse('import_mixed', `${path}: it has files of cryo and era1 files. Name the era1 files, or move them`)
@@ -98,7 +98,7 @@ const filesIn = async (path: string, size: number): Promise<BlockFile[]> => {
   return era1.length > 0 ? era1 : [{ form: 'pack', path, size }]
 }
 
-const fileOf = async (path: string, size: number): Promise<BlockFile> => {
+const blockFileAt = async (path: string, size: number): Promise<BlockFile> => {
   const head = await firstBytes(path)
   if (head === 'PAR1')
     throw refuse('import_parquet_file', `${path}: this is a Parquet file. Name the folder in which cryo wrote it`)

@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
 import { type CheckOptions, checkBlock, refOf } from '../check/check-block.ts'
 import { checkTraces } from '../check/check-traces.ts'
 import { fromTraceBlock } from '../check/normal-traces.ts'
-import { BLOATED, isBloated, textOf } from '../rpc/answer-body.ts'
+import { BLOATED, decodeText, isBloated } from '../rpc/answer-body.ts'
 import type { BlockRef } from '../source.ts'
 import type { RawBlock } from '../wire.ts'
 import { findJsonFault } from './json-fault.ts'
@@ -110,8 +110,8 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = bytesOf(packLine.bytes)
-  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${placeOf(packLine)}: ${BLOATED}. Remove the line`)
-  const text = textOf(bytes)
+  if (isBloated(bytes)) throw refuse('pack_not_a_block', `${packLinePlace(packLine)}: ${BLOATED}. Remove the line`)
+  const text = decodeText(bytes)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -131,7 +131,7 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     if (!(error instanceof ChainsieveError)) throw error
     throw refuse(
       'pack_inconsistent_block',
-      `${placeOf(packLine)}: ${error.message}. Record this block again, or remove the line`,
+      `${packLinePlace(packLine)}: ${error.message}. Record this block again, or remove the line`,
       error,
     )
   }
@@ -144,7 +144,7 @@ export const linkPackBlock = (packLine: PackLine, previous: BlockRef | undefined
   if (previous !== undefined && ref.number === previous.number + 1 && raw.block.parentHash !== previous.hash) {
     throw refuse(
       'pack_unlinked',
-      `${placeOf(packLine)}: block ${ref.number} names ${raw.block.parentHash} as its parent, but the block ${previous.number} ${packLine.form ? 'before it' : 'on the line before'} is ${previous.hash}. One of them was recorded from another branch: record both again`,
+      `${packLinePlace(packLine)}: block ${ref.number} names ${raw.block.parentHash} as its parent, but the block ${previous.number} ${packLine.form ? 'before it' : 'on the line before'} is ${previous.hash}. One of them was recorded from another branch: record both again`,
     )
   }
   return ref
@@ -163,7 +163,7 @@ const isBlank = (bytes: Uint8Array): boolean => {
   return true
 }
 
-export const placeOf = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
+export const packLinePlace = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
 
 /** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */
 async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
@@ -246,7 +246,7 @@ const readFault = (error: unknown, path: string, line: number): unknown => {
 
 const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError => {
   const fault = findJsonFault(text)
-  if (fault === undefined) return refuse('pack_broken_line', `${placeOf(at)}: ${messageOf(cause)}`, cause)
+  if (fault === undefined) return refuse('pack_broken_line', `${packLinePlace(at)}: ${messageOf(cause)}`, cause)
   if (fault.cut && at.last) {
     return refuse(
       'pack_truncated',
@@ -256,7 +256,7 @@ const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError
   }
   return refuse(
     'pack_broken_line',
-    `${placeOf(at)}, column ${fault.offset + 1}, at ${fault.path}: this is not JSON: ${fault.what}. Record this block again, or remove the line`,
+    `${packLinePlace(at)}, column ${fault.offset + 1}, at ${fault.path}: this is not JSON: ${fault.what}. Record this block again, or remove the line`,
     cause,
   )
 }
@@ -266,11 +266,14 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
   if (!isRecord(value)) {
     throw refuse(
       'pack_not_a_block',
-      `${placeOf(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
+      `${packLinePlace(at)}: expected a JSON object {"chainId","block","receipts"}, found ${kindOf(value)}`,
     )
   }
   const missing = (name: string, kind: string, hint: string) =>
-    refuse('pack_not_a_block', `${placeOf(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`)
+    refuse(
+      'pack_not_a_block',
+      `${packLinePlace(at)}, at $.${name}: expected ${kind}, found ${kindOf(value[name])}. ${hint}`,
+    )
   if (!isRecord(value.block)) {
     const hint =
       'transactions' in value
@@ -294,7 +297,7 @@ const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): 
     if (chainId !== undefined && id !== chainId) {
       throw refuse(
         'pack_other_chain',
-        `${placeOf(at)}, at $.chainId: this is a block of chain ${id}, but the network holds chain ${chainId}. Import it into a network of its own`,
+        `${packLinePlace(at)}, at $.chainId: this is a block of chain ${id}, but the network holds chain ${chainId}. Import it into a network of its own`,
       )
     }
     value.chainId = id

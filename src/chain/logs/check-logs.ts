@@ -1,11 +1,11 @@
 import type { Limits } from '../../limits/index.ts'
 import { checkShape, inconsistent, MAX_PLACES } from '../check/check-block.ts'
 import { LOGS } from '../check/schema.ts'
-import { show } from '../check/shape.ts'
+import { showValue } from '../check/shape.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import type { RpcLog } from '../wire.ts'
 import type { Fits } from './log-filter.ts'
-import type { Asked } from './log-limit.ts'
+import type { AskedRange } from './log-limit.ts'
 
 export interface BlockLogs {
   number: number
@@ -14,21 +14,27 @@ export interface BlockLogs {
 }
 
 /** Throws `retry('block_inconsistent')` unless all logs were asked for, each once. */
-export const checkLogs = (answer: unknown, asked: Asked, fits: Fits, where: string, limits: Limits): BlockLogs[] => {
+export const checkLogs = (
+  answer: unknown,
+  asked: AskedRange,
+  fits: Fits,
+  where: string,
+  limits: Limits,
+): BlockLogs[] => {
   checkShape(LOGS, 'logs', answer, where, limits)
   const blocks = new Map<number, BlockLogs>()
   for (const log of answer as RpcLog[]) {
     const number = Number(log.blockNumber)
     const fault = !(number >= asked.from && number <= asked.to)
-      ? `is of block ${show(log.blockNumber)}`
+      ? `is of block ${showValue(log.blockNumber)}`
       : log.removed === true
         ? 'is marked as removed'
         : !fits(log)
-          ? `is of contract ${log.address} with the first topic ${show(log.topics[0])}, which were not asked for`
+          ? `is of contract ${log.address} with the first topic ${showValue(log.topics[0])}, which were not asked for`
           : Number(log.logIndex) >= MAX_PLACES || Number(log.transactionIndex) >= MAX_PLACES
             ? 'has a place that no block has'
             : undefined
-    if (fault !== undefined) throw inconsistent(`${where}: log ${show(log.logIndex)} ${fault}`)
+    if (fault !== undefined) throw inconsistent(`${where}: log ${showValue(log.logIndex)} ${fault}`)
     const block = blocks.get(number)
     if (block === undefined) blocks.set(number, { number, hash: log.blockHash, logs: [log] })
     else {
@@ -38,22 +44,24 @@ export const checkLogs = (answer: unknown, asked: Asked, fits: Fits, where: stri
     }
   }
   const found = [...blocks.values()].sort((a, b) => a.number - b.number)
-  for (const block of found) checkOrder(block, where)
+  for (const block of found) checkLogOrder(block, where)
   return found
 }
 
 /** Some nodes give them in another order, which is as good. */
-const checkOrder = ({ number, logs }: BlockLogs, where: string) => {
+const checkLogOrder = ({ number, logs }: BlockLogs, where: string) => {
   logs.sort((a, b) => Number(a.logIndex) - Number(b.logIndex))
   for (let i = 1; i < logs.length; i++) {
     const [before, log] = [logs[i - 1]!, logs[i]!]
     if (Number(before.logIndex) === Number(log.logIndex))
-      throw inconsistent(`${where}: block ${number} has log ${show(log.logIndex)} twice`)
+      throw inconsistent(`${where}: block ${number} has log ${showValue(log.logIndex)} twice`)
     if (
       Number(before.transactionIndex) > Number(log.transactionIndex) ||
       (before.transactionIndex === log.transactionIndex) !== (before.transactionHash === log.transactionHash)
     )
-      throw inconsistent(`${where}: log ${show(log.logIndex)} of block ${number} is of another transaction than is due`)
+      throw inconsistent(
+        `${where}: log ${showValue(log.logIndex)} of block ${number} is of another transaction than is due`,
+      )
   }
 }
 
@@ -91,7 +99,7 @@ export interface Claim extends BlockLogs {
   by: Endpoint
 }
 
-export interface Found {
+export interface LogFinding {
   number: number
   /**
    * What nodes said of its logs. Where there is not exactly one claim, the block itself has to
@@ -103,12 +111,12 @@ export interface Found {
 }
 
 /** Blocks of which two nodes say the same have one claim, others two, be it that there is nothing. */
-export function* compare(
-  ours: readonly Found[],
+export function* compareFindings(
+  ours: readonly LogFinding[],
   by: Endpoint,
-  theirs: readonly Found[],
+  theirs: readonly LogFinding[],
   other: Endpoint,
-): Generator<Found> {
+): Generator<LogFinding> {
   const left = new Map(theirs.map(it => [it.number, it]))
   for (const { number, claims } of ours) {
     const [mine] = claims

@@ -46,13 +46,13 @@ interface BloomAnswer {
 
 /** Whether a well-formed bloom covers a log. */
 export const mayHold = (stated: unknown, { address, topics }: Pick<RpcLog, 'address' | 'topics'>): boolean => {
-  const bytes = bytesOf(stated)
+  const bytes = bloomBytes(stated)
   return bytes !== undefined && [address, ...topics].every(it => hasBits(bytes, bitsOf(it)))
 }
 
 /** Blooms are trusted only where the chain keeps them. A malformed one says that there may be logs. */
 export const askBloom = (stated: unknown, filters: readonly LogFilter[]): BloomAnswer => {
-  const bytes = bytesOf(stated)
+  const bytes = bloomBytes(stated)
   if (bytes === undefined) return { may: true, byChance: 1 }
   let set = 0
   for (const byte of bytes) for (let rest = byte; rest > 0; rest &= rest - 1) set++
@@ -68,7 +68,7 @@ export const askBloom = (stated: unknown, filters: readonly LogFilter[]): BloomA
   return { may, byChance: Math.min(1, byChance) }
 }
 
-const bytesOf = (stated: unknown): Buffer | undefined =>
+const bloomBytes = (stated: unknown): Buffer | undefined =>
   typeof stated === 'string' && /^0x[0-9a-f]{512}$/i.test(stated) ? Buffer.from(stated.slice(2), 'hex') : undefined
 
 const bitsOf = (value: string): number => bloomBitsOf(Buffer.from(value.slice(2), 'hex'))
@@ -86,12 +86,12 @@ interface Bits {
 }
 
 const filterBits = (filter: LogFilter): Bits => {
-  let bits = known.get(filter)
+  let bits = filterBitsCache.get(filter)
   if (bits === undefined) {
     bits = { addresses: filter.addresses.map(bitsOf), topics: filter.topics.map(bitsOf) }
-    known.set(filter, bits)
+    filterBitsCache.set(filter, bits)
   }
   return bits
 }
 /** Filters are asked about at every block of the head, and may have thousands of addresses. */
-const known = new WeakMap<LogFilter, Bits>()
+const filterBitsCache = new WeakMap<LogFilter, Bits>()

@@ -11,12 +11,12 @@ export type LogLimit =
   /** Addresses or topics of one call. */
   | { of: 'values'; most: number | undefined }
 
-export type Asked = Range
+export type AskedRange = Range
 
 /** Patterns with numbers go first, then blocks, then results, since a message may speak of all. */
-export const limitOf = (error: RpcError, asked: Asked): LogLimit | undefined => {
-  const text = textOf(error)
-  if (RATE.test(text)) return undefined
+export const limitOf = (error: RpcError, asked: AskedRange): LogLimit | undefined => {
+  const text = errorText(error)
+  if (RATE_LIMITED.test(text)) return undefined
   if (VALUES.test(text)) return { of: 'values', most: numberIn(VALUES_MOST, text) }
   const isEither = EITHER.test(text)
   const most = isEither ? undefined : firstNumber(BLOCKS_MOST, text)
@@ -34,14 +34,14 @@ export const isMissingLogs = ({ code, message }: RpcError): boolean =>
   code === -32601 || (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
 /** Some put what counts into `data`. */
-const textOf = ({ message, data }: RpcError): string => {
+const errorText = ({ message, data }: RpcError): string => {
   if (data === undefined || data === null) return message.slice(0, MOST_TEXT)
   return `${message} ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, MOST_TEXT)
 }
 const MOST_TEXT = 2_000
 
 /** These speak of calls by time, though they have "limit" and "exceed" in them. */
-const RATE =
+const RATE_LIMITED =
   /rate.?limit|too many requests|requests? (per|limited|count)|compute units|credits|quota|monthly|daily|throughput|slow down/i
 
 const N = '(\\d[\\d,._]*)\\s?(k\\b|m\\b)?'
@@ -114,7 +114,7 @@ const SUGGESTED = [
   /"from":"(0x[0-9a-f]{1,14})".*"to":"(0x[0-9a-f]{1,14})"/i,
 ]
 
-const suggestedIn = (text: string, { from, to }: Asked): number | undefined => {
+const suggestedIn = (text: string, { from, to }: AskedRange): number | undefined => {
   for (const pattern of SUGGESTED) {
     const found = pattern.exec(text)
     if (found === null) continue
@@ -141,7 +141,7 @@ const numberIn = (pattern: RegExp, text: string): number | undefined => {
 }
 
 /** Limits of those that do not tell them: they are the same for all. */
-const knownMost = (text: string, { from, to }: Asked): number | undefined => {
+const knownMost = (text: string, { from, to }: AskedRange): number | undefined => {
   const blocks = to - from + 1
   const fit = (...known: number[]) => known.find(it => it < blocks)
   // Chainstack: by the plan.

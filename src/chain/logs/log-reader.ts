@@ -7,9 +7,9 @@ import type { Endpoint } from '../rpc/endpoint.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
 import type { LogFilter } from '../source.ts'
 import { toQuantity } from '../wire.ts'
-import { type BlockLogs, checkLogs, compare, type Found, logsIn, mergeLogs } from './check-logs.ts'
+import { type BlockLogs, checkLogs, compareFindings, type LogFinding, logsIn, mergeLogs } from './check-logs.ts'
 import { filterParams, fitsAny, splitFilter } from './log-filter.ts'
-import { type Asked, isMissingLogs, limitOf } from './log-limit.ts'
+import { type AskedRange, isMissingLogs, limitOf } from './log-limit.ts'
 import {
   askWithin,
   createRangeAsker,
@@ -33,7 +33,7 @@ interface Some {
   endpoint: Endpoint
   /** Inclusive. */
   to: number
-  found: Found[]
+  found: LogFinding[]
 }
 
 export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReaderOptions) => {
@@ -44,7 +44,7 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   const someFrom = async (
     endpoint: Endpoint,
     filter: LogFilter,
-    range: Asked,
+    range: AskedRange,
     density: Density,
     signal: AbortSignal,
   ): Promise<Some> => {
@@ -56,14 +56,14 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
     const { to, blocks } = found ? trusted(found, asked) : { to: asked.to, blocks: undefined }
     return {
       ...{ endpoint, to },
-      found: blocks?.map((it): Found => foundBy(endpoint, it)) ?? [{ number: range.from, claims: [] }],
+      found: blocks?.map((it): LogFinding => foundBy(endpoint, it)) ?? [{ number: range.from, claims: [] }],
     }
   }
 
   const readOther = async (
     first: Endpoint,
     filter: LogFilter,
-    range: Asked,
+    range: AskedRange,
     density: Density,
     signal: AbortSignal,
   ): Promise<Some> => {
@@ -84,15 +84,15 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   const verified = async (
     some: Some,
     filter: LogFilter,
-    range: Asked,
+    range: AskedRange,
     density: Density,
     signal: AbortSignal,
-  ): Promise<Found[]> => {
-    const found: Found[] = []
+  ): Promise<LogFinding[]> => {
+    const found: LogFinding[] = []
     for (let { from } = range; from <= some.to; ) {
       const other = await readOther(some.endpoint, filter, { from, to: some.to }, density, signal)
       const ours = some.found.filter(it => it.number >= from && it.number <= other.to)
-      found.push(...compare(ours, some.endpoint, other.found, other.endpoint))
+      found.push(...compareFindings(ours, some.endpoint, other.found, other.endpoint))
       from = other.to + 1
     }
     return found.sort((a, b) => a.number - b.number)
@@ -106,12 +106,12 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
      */
     async read(
       filter: LogFilter,
-      range: Asked,
+      range: AskedRange,
       density: Density,
       signal: AbortSignal,
       isRuledOut: (number: number) => boolean = () => false,
-    ): Promise<Found[]> {
-      const found: Found[] = []
+    ): Promise<LogFinding[]> {
+      const found: LogFinding[] = []
       for (let { from } = range; from <= range.to; ) {
         if (isRuledOut(from)) {
           from++
@@ -126,7 +126,7 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
       return found
     },
     /** What is claimed of one block, by its hash, be it that there is nothing. */
-    readAt: (filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<Found> =>
+    readAt: (filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<LogFinding> =>
       rpc.attempt(
         async endpoint => {
           const parts = splitFilter(filter, reachOf(endpoint).values)
@@ -139,10 +139,10 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
   }
 }
 
-const foundBy = (by: Endpoint, block: BlockLogs): Found => ({ number: block.number, claims: [{ ...block, by }] })
+const foundBy = (by: Endpoint, block: BlockLogs): LogFinding => ({ number: block.number, claims: [{ ...block, by }] })
 
 /** Some providers cut answers at a round number of logs: the last block is then asked for again. */
-const trusted = (parts: readonly BlockLogs[][], asked: Asked) => {
+const trusted = (parts: readonly BlockLogs[][], asked: AskedRange) => {
   const ends = parts.filter(it => it.length > 0 && logsIn(it) % ROUND_COUNT === 0).map(it => it.at(-1)!.number)
   const blocks = mergeLogs(parts, `eth_getLogs of ${rangeOf(asked)}`)
   if (ends.length === 0) return { to: asked.to, blocks }
@@ -164,7 +164,7 @@ export const createAsker = (rpc: Rpc, limits: Limits) => {
   const ask = async (
     endpoint: Endpoint,
     parts: readonly LogFilter[],
-    asked: Asked,
+    asked: AskedRange,
     signal: AbortSignal,
   ): Promise<BlockLogs[][] | Refusal> => {
     checkHas(endpoint)
@@ -172,7 +172,7 @@ export const createAsker = (rpc: Rpc, limits: Limits) => {
     const range = { fromBlock: toQuantity(asked.from), toBlock: toQuantity(asked.to) }
     for (const part of parts) {
       const call: Call = { method: GET_LOGS, params: [{ ...range, ...filterParams(part) }] }
-      const answer = await askRange(endpoint, call, asked, signal, (error, where) => faultOf(endpoint, error, where))
+      const answer = await askRange(endpoint, call, asked, signal, (error, where) => logsFault(endpoint, error, where))
       if ('limit' in answer) return answer
       answers.push(checkLogs(answer.result, asked, fitsAny([part]), answer.where, limits))
     }
@@ -198,7 +198,7 @@ export const createAsker = (rpc: Rpc, limits: Limits) => {
       const answer = answers[0]!
       if (answer.error !== undefined) {
         if (heard(answer.error)) return undefined
-        throw faultOf(endpoint, answer.error, where)
+        throw logsFault(endpoint, answer.error, where)
       }
       blocks.push(checkLogs(answer.result, asked, fitsAny([part]), where, limits))
     }
@@ -210,7 +210,7 @@ export const createAsker = (rpc: Rpc, limits: Limits) => {
   return { awaitHead, ask, askAt }
 }
 
-const faultOf = (endpoint: Endpoint, error: RpcError, where: string): ChainsieveError => {
+const logsFault = (endpoint: Endpoint, error: RpcError, where: string): ChainsieveError => {
   if (isMissingLogs(error)) {
     endpoint.lacks.add(GET_LOGS)
     return lacksLogs(`${error.message} (${error.code})`)

@@ -8,9 +8,9 @@ import { BLOCK_MISSING } from '../rpc/answers.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { LogFilter, ScopedPart, ScopedSource } from '../source.ts'
 import type { RawBlock, RpcBlock } from '../wire.ts'
-import type { Found } from './check-logs.ts'
+import type { LogFinding } from './check-logs.ts'
 import { askBloom, fitsAny, mergeFilters } from './log-filter.ts'
-import type { Asked } from './log-limit.ts'
+import type { AskedRange } from './log-limit.ts'
 import { createLogReader } from './log-reader.ts'
 import { type Density, newDensity, type Reach } from './range-size.ts'
 import { fetchWanted, LOGS_LEFT_OUT, type WantedOptions } from './wanted-blocks.ts'
@@ -34,7 +34,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
   const reader = createLogReader(options)
   const chunk = Math.max(1, Math.floor(batch / 2))
 
-  const fetchSlice = async (filter: LogFilter, slice: Slice<Found>, signal: AbortSignal): Promise<RawBlock[]> => {
+  const fetchSlice = async (filter: LogFilter, slice: Slice<LogFinding>, signal: AbortSignal): Promise<RawBlock[]> => {
     const wanted: WantedOptions = { fits: fitsAny([filter]), bloom, limits }
     let { found } = slice
     for (let isAgain = false; ; isAgain = true) {
@@ -52,7 +52,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
 
   async function* find(
     filter: LogFilter,
-    range: Asked,
+    range: AskedRange,
     signal: AbortSignal,
     bloomOf: (number: number) => string | undefined = () => undefined,
   ): AsyncGenerator<ScopedPart> {
@@ -60,7 +60,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
       const stated = bloom ? bloomOf(number) : undefined
       return stated !== undefined && !askBloom(stated, [filter]).may
     }
-    const fetch = (slice: Slice<Found>, inner: AbortSignal) => fetchSlice(filter, slice, inner)
+    const fetch = (slice: Slice<LogFinding>, inner: AbortSignal) => fetchSlice(filter, slice, inner)
     for await (const { window, found } of readWindows(reader, filter, range, concurrency, signal, isRuledOut))
       yield* partsOf(window, found, { rpc, chunk, concurrency, fetch, signal })
   }
@@ -72,7 +72,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
     const fits = fitsAny(filters)
     const { claims } = await reader.readAt(mergeFilters(filters), { number, hash }, signal)
     // What only the merged filter fits is not wanted.
-    const found: Found = { number, claims: claims.map(it => ({ ...it, logs: it.logs.filter(fits) })) }
+    const found: LogFinding = { number, claims: claims.map(it => ({ ...it, logs: it.logs.filter(fits) })) }
     if (found.claims[0]?.logs.length === 0) {
       if (byChance > BY_CHANCE) return undefined
       // The bloom says that there must be some: the block itself shows.
@@ -95,7 +95,7 @@ interface WindowReader<F, T> {
   reach(): Reach
   read(
     filter: F,
-    range: Asked,
+    range: AskedRange,
     density: Density,
     signal: AbortSignal,
     isRuledOut?: (number: number) => boolean,
@@ -106,11 +106,11 @@ interface WindowReader<F, T> {
 export async function* readWindows<F, T>(
   reader: WindowReader<F, T>,
   filter: F,
-  range: Asked,
+  range: AskedRange,
   concurrency: number,
   signal: AbortSignal,
   isRuledOut: (number: number) => boolean = () => false,
-): AsyncGenerator<{ window: Asked; found: T[] }> {
+): AsyncGenerator<{ window: AskedRange; found: T[] }> {
   const density = newDensity()
   const ahead = () => {
     const reach = reader.reach()
@@ -118,7 +118,7 @@ export async function* readWindows<F, T>(
     if (!reach.isProved(span)) return 1
     return Math.min(concurrency, Math.max(1, Math.floor((AHEAD_ANSWERS * reach.results) / (span * density.perBlock))))
   }
-  const read = async ({ window, asked }: Window, inner: AbortSignal) => {
+  const read = async ({ window, asked }: AskedWindow, inner: AbortSignal) => {
     if (asked) return { window, found: await reader.read(filter, asked, density, inner, isRuledOut) }
     await yieldToEventLoop()
     return { window, found: [] }
@@ -131,18 +131,18 @@ export async function* readWindows<F, T>(
   )
 }
 
-interface Window {
-  window: Asked
+interface AskedWindow {
+  window: AskedRange
   /** The part of it that may hold something; undefined where nothing does. */
-  asked: Asked | undefined
+  asked: AskedRange | undefined
 }
 
 /** Each question begins with a block that may hold something, so that there are as few as there can be. */
 function* windowsOf(
-  { from, to }: Asked,
+  { from, to }: AskedRange,
   span: () => number,
   isRuledOut: (number: number) => boolean,
-): Generator<Window> {
+): Generator<AskedWindow> {
   for (let at = from; at <= to; ) {
     let first = at
     while (first <= to && first - at < MOST_PASSED && isRuledOut(first)) first++
@@ -161,7 +161,7 @@ const MOST_PASSED = 500
 
 /** Blocks of a window that are read together, and all blocks around them in which nothing was found. */
 export interface Slice<T> {
-  range: Asked
+  range: AskedRange
   found: readonly T[]
 }
 interface SlicesOptions<T> {
@@ -172,7 +172,7 @@ interface SlicesOptions<T> {
   signal: AbortSignal
 }
 export async function* partsOf<T extends { number: number }>(
-  window: Asked,
+  window: AskedRange,
   found: readonly T[],
   { rpc, chunk, concurrency, fetch, signal }: SlicesOptions<T>,
 ): AsyncGenerator<ScopedPart> {
@@ -191,7 +191,7 @@ export async function* partsOf<T extends { number: number }>(
   }
 }
 function* slicesOf<T extends { number: number }>(
-  { from, to }: Asked,
+  { from, to }: AskedRange,
   found: readonly T[],
   size: number,
 ): Generator<Slice<T>> {
@@ -205,7 +205,7 @@ function* slicesOf<T extends { number: number }>(
 }
 const slicesAhead = ({ endpoints }: Pick<Rpc, 'endpoints'>, chunk: number, concurrency: number): number => {
   const bytes = Math.max(...endpoints.map(it => it.bytesPerCall)) * 2 * chunk
-  return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes))
+  return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(SLICES_AHEAD_BYTES / bytes))
 }
-const AHEAD_BYTES = 16 << 20
+const SLICES_AHEAD_BYTES = 16 << 20
 export const PART_BLOCKS = 200

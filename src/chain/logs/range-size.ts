@@ -6,7 +6,7 @@ import type { Rpc } from '../rpc/rpc.ts'
 import type { LogFilter } from '../source.ts'
 import { toQuantity } from '../wire.ts'
 import { splitFilter } from './log-filter.ts'
-import { type Asked, type LogLimit, limitOf } from './log-limit.ts'
+import { type AskedRange, type LogLimit, limitOf } from './log-limit.ts'
 
 /** Logs that a block of a filter is expected to have, a little more rather than less. */
 export interface Density {
@@ -45,7 +45,7 @@ export const createReach = () => {
   let given = 0
 
   /** Once all of a range that was refused is known, so is that its logs are too many. */
-  const resolve = (density: Density, asked: Asked, logs: number) => {
+  const resolve = (density: Density, asked: AskedRange, logs: number) => {
     const refused = refusals.get(density)
     if (refused?.next !== asked.from) return
     refused.logs += logs
@@ -55,7 +55,7 @@ export const createReach = () => {
     refusals.delete(density)
   }
 
-  const cut = (asked: Asked) => {
+  const cut = (asked: AskedRange) => {
     const count = countOf(asked)
     if (count === 1) return
     if (wasLifted) patience = Math.min(MOST_PATIENCE, patience * 2)
@@ -80,7 +80,7 @@ export const createReach = () => {
      * time.
      */
     isProved: (count: number): boolean => count <= proved * 1.5,
-    passed(asked: Asked, logs: number, density: Density) {
+    passed(asked: AskedRange, logs: number, density: Density) {
       const count = countOf(asked)
       proved = Math.max(proved, count)
       given = Math.max(given, logs)
@@ -94,7 +94,7 @@ export const createReach = () => {
       ceiling *= 2
     },
     /** Notes a limit. Blocks to ask for next, where that is known. */
-    learn(limit: LogLimit, asked: Asked, density: Density): number | undefined {
+    learn(limit: LogLimit, asked: AskedRange, density: Density): number | undefined {
       const count = countOf(asked)
       switch (limit.of) {
         case 'values':
@@ -135,13 +135,13 @@ export const createReaches = (): ((endpoint: Endpoint) => Reach) => {
 export const askWithin = async <T>(
   reach: Reach,
   filter: LogFilter,
-  range: Asked,
+  range: AskedRange,
   density: Density,
-  ask: (parts: readonly LogFilter[], asked: Asked) => Promise<{ found: T; count: number } | Refusal>,
-): Promise<{ asked: Asked; found: T | undefined }> => {
+  ask: (parts: readonly LogFilter[], asked: AskedRange) => Promise<{ found: T; count: number } | Refusal>,
+): Promise<{ asked: AskedRange; found: T | undefined }> => {
   let most = reach.span(density)
   for (let tries = 0; ; tries++) {
-    const asked = { from: range.from, to: cut(range, most) }
+    const asked = { from: range.from, to: endOfRequest(range, most) }
     const parts = splitFilter(filter, reach.values)
     try {
       const answer = await ask(parts, asked)
@@ -161,7 +161,7 @@ export const askWithin = async <T>(
 }
 
 /** The last block of a question: a range that takes several is cut into equal ones. */
-const cut = ({ from, to }: Asked, most: number): number => {
+const endOfRequest = ({ from, to }: AskedRange, most: number): number => {
   const blocks = to - from + 1
   return from + Math.ceil(blocks / Math.ceil(blocks / most)) - 1
 }
@@ -191,7 +191,7 @@ const ROUND = [
   20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
 ]
 
-const countOf = ({ from, to }: Asked): number => to - from + 1
+const countOf = ({ from, to }: AskedRange): number => to - from + 1
 
 const FIRST_SPAN = 2_000
 /** A question may be for so many times more blocks than were ever answered for. */
@@ -229,13 +229,13 @@ export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
     async ask(
       endpoint: Endpoint,
       call: Call,
-      asked: Asked,
+      asked: AskedRange,
       signal: AbortSignal,
       faultOf: (error: RpcError, where: string) => ChainsieveError | undefined,
     ): Promise<{ result: unknown; where: string } | Refusal> {
       const where = `${call.method} of ${rangeOf(asked)}`
       const heard = (error: RpcError) => limitOf(error, asked) !== undefined
-      const isNear = asked.to > (heads.get(endpoint) ?? -1) - NEAR
+      const isNear = asked.to > (heads.get(endpoint) ?? -1) - NEAR_HEAD
       const header = { method: 'eth_getBlockByNumber', params: [toQuantity(asked.to), false] }
       const isPair = isNear && endpoint.batch > 1 && !alone.has(endpoint)
       let answers = await endpoint.sendOnce(isPair ? [call, header] : [call], signal, { heard })
@@ -269,7 +269,7 @@ const checkReached = (answer: Answer, to: number) => {
   }
 }
 
-export const rangeOf = ({ from, to }: Asked): string => (from === to ? `block ${from}` : `blocks ${from} to ${to}`)
+export const rangeOf = ({ from, to }: AskedRange): string => (from === to ? `block ${from}` : `blocks ${from} to ${to}`)
 
 /** So close to its head, not all machines behind an address may have a block. */
-const NEAR = 128
+const NEAR_HEAD = 128

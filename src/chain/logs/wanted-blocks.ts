@@ -14,7 +14,7 @@ import { isMissingMethod, resultOf } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTransaction } from '../wire.ts'
-import { areSameLogs, type Claim, type Found, isSameLog } from './check-logs.ts'
+import { areSameLogs, type Claim, isSameLog, type LogFinding } from './check-logs.ts'
 import { type Fits, mayHold } from './log-filter.ts'
 
 export interface WantedOptions {
@@ -35,7 +35,7 @@ export const LOGS_LEFT_OUT = 'logs_left_out'
 /** What is wanted of blocks; undefined where nothing is. A single claim about logs has to hold. */
 export const fetchWanted = async (
   rpc: Rpc,
-  found: readonly Found[],
+  found: readonly LogFinding[],
   options: WantedOptions,
   signal: AbortSignal,
 ): Promise<(RawBlock | undefined)[]> => {
@@ -52,7 +52,7 @@ export const fetchWanted = async (
       if (fault !== undefined) throw fault
     },
     signal,
-    { tries: (options.tries ?? TRIES) * rpc.endpoints.length },
+    { tries: (options.tries ?? WANTED_TRIES) * rpc.endpoints.length },
   )
   const outcomes = found.map(({ number }) => got.get(number)!)
   for (const outcome of outcomes) {
@@ -69,7 +69,7 @@ const blame = (endpoint: Endpoint, fault: ChainsieveError) => endpoint.health.fa
 /** One reading from one node. What costs fewer calls: all receipts of a block by one, or one for each transaction. */
 const readWanted = async (
   endpoint: Endpoint,
-  found: readonly Found[],
+  found: readonly LogFinding[],
   options: WantedOptions,
   signal: AbortSignal,
 ): Promise<(Outcome | ChainsieveError)[]> => {
@@ -105,7 +105,7 @@ const readWanted = async (
   )
 }
 
-const planOf = (endpoint: Endpoint, found: Found) => {
+const planOf = (endpoint: Endpoint, found: LogFinding) => {
   const claim = found.claims.length === 1 && !found.isDoubted ? found.claims[0]! : undefined
   if (claim === undefined) return { found, claim, isWhole: true, calls: [] }
   const hashes = [...new Set(claim.logs.map(it => it.transactionHash))]
@@ -114,7 +114,7 @@ const planOf = (endpoint: Endpoint, found: Found) => {
   return { found, claim, isWhole, calls: [blockCall(found.number), ...receipts] }
 }
 
-interface Read {
+interface ReadClaim {
   block: RpcBlock
   receipts: RpcReceipt[]
   isWhole: boolean
@@ -122,7 +122,7 @@ interface Read {
   chainId: number | undefined
 }
 
-const toPartial = (read: Read, options: WantedOptions): Outcome => {
+const toPartial = (read: ReadClaim, options: WantedOptions): Outcome => {
   const { block, receipts, isWhole, claim, chainId } = read
   const where = `block ${claim.number}`
   if (block.hash !== claim.hash)
@@ -160,7 +160,7 @@ const checkClaimed = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
 const readWhole = async (
   endpoint: Endpoint,
   chainId: number | undefined,
-  { number, claims }: Found,
+  { number, claims }: LogFinding,
   options: WantedOptions,
   signal: AbortSignal,
 ): Promise<Outcome | ChainsieveError> => {
@@ -188,7 +188,7 @@ const cutDown = (raw: RawBlock, fits: Fits): RawBlock =>
     return logs.length > 0 ? logs : undefined
   })
 
-const TRIES = 4
+const WANTED_TRIES = 4
 
 /** The header with some transactions; `keep` tells which logs stay, undefined drops a transaction. */
 export const cutBlock = (

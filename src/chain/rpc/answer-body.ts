@@ -16,7 +16,7 @@ export interface BodyOptions {
 export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
 
 /** The bytes of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
-export const readBody = async (body: Readable, { packed, most, hold, signal }: BodyOptions): Promise<Buffer> => {
+export const readHttpBody = async (body: Readable, { packed, most, hold, signal }: BodyOptions): Promise<Buffer> => {
   const source = packed ? body.pipe(createGunzip()) : body
   // Its reason comes out of the reading below; without a listener it would end the process.
   body.on('error', error => source.destroy(error))
@@ -49,7 +49,7 @@ export const joinBytes = (chunks: readonly Buffer[], size: number): Buffer => {
 
 export const textOfBody = (bytes: Buffer): string => {
   if (isBloated(bytes)) throw retry('node_bad_answer', BLOATED)
-  return textOf(bytes)
+  return decodeText(bytes)
 }
 
 /** The same, and frees the bytes at once: V8 would let many of them gather, since they are none of its heap. */
@@ -60,7 +60,7 @@ export const takeText = (bytes: Buffer): string => {
 }
 
 /** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
-export const textOf = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
+export const decodeText = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
 
 /** Whether JSON would take far more memory than its text: 1,000 bytes of `[],` become 15,000. */
 export const isBloated = (bytes: Uint8Array): boolean => {

@@ -140,7 +140,7 @@ export const toAnswer = (item: unknown): Answer | undefined => {
   return result === undefined ? undefined : { result }
 }
 
-export const errorIn = (body: unknown): RpcError | undefined =>
+export const firstError = (body: unknown): RpcError | undefined =>
   (Array.isArray(body) ? body : [body]).map(toAnswer).find(it => it?.error !== undefined)?.error
 
 export const statusError = (status: number, said: string, retryAfterMs: number | undefined): ChainsieveError => {

@@ -43,13 +43,13 @@ const openIpc = async (url: URL, signal: AbortSignal): Promise<Connection> => {
   const reader = createReader(socket)
   return {
     send: message => void socket.write(message),
-    next: reading => reader.whole(reading, () => readJson(reader, reading)),
+    next: reading => reader.whole(reading, () => readJsonText(reader, reading)),
     close: () => socket.destroy(),
   }
 }
 
 /** Brackets show where a text ends: some nodes put a line feed behind it, others nothing. */
-const readJson = async (reader: Reader, { most, hold, signal }: Reading): Promise<Buffer> => {
+const readJsonText = async (reader: Reader, { most, hold, signal }: Reading): Promise<Buffer> => {
   const parts: Buffer[] = []
   let size = 0
   let depth = 0
@@ -118,7 +118,7 @@ const openWebSocket = async (url: URL, signal: AbortSignal): Promise<Connection>
       reader.whole(reading, () =>
         readFrames(reader, reading, payload => {
           // Whoever sends pings, and does not read, gets no more of them.
-          if (socket.writableLength < MOST_WAITING) send(PONG, payload)
+          if (socket.writableLength < MAX_UNSENT_BYTES) send(PONG, payload)
         }),
       ),
     close() {
@@ -240,4 +240,4 @@ const closed = (why = '') => Object.assign(new Error(`the connection was closed$
 const BAD_FRAME = 'it sends what is no frame of a WebSocket'
 const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10] as const
 /** Bytes that may wait to be sent before pings are left unanswered. */
-const MOST_WAITING = 1 << 16
+const MAX_UNSENT_BYTES = 1 << 16

@@ -105,7 +105,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
 
   const forget = () => {
     const since = clock.elapsed() - RECENT_MS
-    answers = answers.slice(-MOST).filter(({ at }) => at >= since)
+    answers = answers.slice(-MAX_ANSWERS).filter(({ at }) => at >= since)
   }
   const sorted = (urgentOnly: boolean): number[] =>
     answers
@@ -120,9 +120,9 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
       forget()
       if (!urgent) return
       const times = sorted(true)
-      if (times.length < LEAST) return
-      const median = at(times, 0.5)
-      const fields = { endpoint: name, medianMs: median, p95Ms: at(times, 0.95) }
+      if (times.length < MIN_ANSWERS) return
+      const median = quantileOf(times, 0.5)
+      const fields = { endpoint: name, medianMs: median, p95Ms: quantileOf(times, 0.95) }
       if (!isSlow && median > SLOW_MS) {
         isSlow = true
         log.warn('The node answers slowly: blocks and alerts come late', fields)
@@ -135,22 +135,26 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
       forget()
       const times = sorted(false)
       if (times.length === 0) return {}
-      return { responseMs: { median: at(times, 0.5), p95: at(times, 0.95) }, ...(isSlow && { slow: true }) }
+      return {
+        responseMs: { median: quantileOf(times, 0.5), p95: quantileOf(times, 0.95) },
+        ...(isSlow && { slow: true }),
+      }
     },
   }
 }
 
-const at = (sorted: readonly number[], part: number): number => Math.round(sorted[Math.ceil(part * sorted.length) - 1]!)
+const quantileOf = (sorted: readonly number[], part: number): number =>
+  Math.round(sorted[Math.ceil(part * sorted.length) - 1]!)
 
-const MOST = 20
+const MAX_ANSWERS = 20
 const RECENT_MS = 300_000
-const LEAST = 3
+const MIN_ANSWERS = 3
 /** Half of it is fast again, so that it does not change with each answer. */
 const SLOW_MS = 2_000
 
 export type RequestCounter = (calls: number, seconds: number, ok: boolean) => void
 
-const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+const LATENCY_BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
 /** Metrics of requests to nodes. A node is named by its host: the rest of its address may hold a key. */
 export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]) => {
@@ -159,7 +163,7 @@ export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]) => {
   const latency = metrics.histogram(
     'chainsieve_rpc_request_duration_seconds',
     'Time from a request to a node to its answer or failure.',
-    BOUNDS_S,
+    LATENCY_BOUNDS_S,
   )
   const hosts = hostsOf(urls)
   return {

@@ -9,8 +9,8 @@ import {
   ANSWER_TOO_LARGE,
   type Answer,
   type Call,
-  errorIn,
   excerpt,
+  firstError,
   parseBody,
   RATE_LIMIT_CODES,
   type RpcError,
@@ -119,7 +119,7 @@ export const createPost = (context: PostContext) => {
       if (!heard) noteSize(body.length, calls)
       outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'
       const parsed = parseBody(body)
-      const fault = heard && errorIn(parsed)
+      const fault = heard && firstError(parsed)
       if (fault && heard(fault)) {
         outcome = 'ok'
         return [{ error: { ...fault, message: hide(fault.message) } }]

@@ -47,7 +47,7 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
     if (now?.method !== null) isWarned = false
     else if (!isWarned) {
       isWarned = true
-      log.warn('Continues without traces: no node has them', { why: now.why, remedy: REMEDY })
+      log.warn('Continues without traces: no node has them', { why: now.why, remedy: TRACES_REMEDY })
     }
   }
 
@@ -126,5 +126,5 @@ export const CALL_TRACER = {
 const HINT = ' (the node seems not to keep states of that age: use an archive node, begin later, or turn traces off)'
 
 const GRACE_MS = 60_000
-const REMEDY =
+const TRACES_REMEDY =
   'use a node with trace_block (Erigon, Nethermind, Reth, anvil) or with the debug namespace enabled (geth --http.api eth,debug), or turn traces off for this network'

@@ -1,15 +1,15 @@
 import { Pool } from 'undici'
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { type Clock, parseRetryAfter } from '../../lib/retry.ts'
-import { type BodyOptions, readBody } from './answer-body.ts'
+import { type BodyOptions, readHttpBody } from './answer-body.ts'
 import { CLOSED, type Connection, openConnection } from './connection.ts'
 
 export interface Transport {
-  post(message: string, reading: Omit<BodyOptions, 'packed'>): Promise<Response>
+  post(message: string, reading: Omit<BodyOptions, 'packed'>): Promise<HttpResponse>
   close(): Promise<void>
 }
 
-interface Response {
+interface HttpResponse {
   status: number
   retryAfterMs: number | undefined
   bytes: Buffer
@@ -88,7 +88,7 @@ const createHttp = (url: URL, { connections, timeoutMs, clock }: TransportOption
       return {
         status: response.statusCode,
         retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()),
-        bytes: await readBody(response.body, { ...reading, packed }),
+        bytes: await readHttpBody(response.body, { ...reading, packed }),
       }
     },
     close: () => pool.destroy(),

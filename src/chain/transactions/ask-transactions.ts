@@ -1,6 +1,6 @@
 import { retry } from '../../lib/errors.ts'
 import { inconsistent, isHash } from '../check/check-block.ts'
-import { type Asked, isMissingLogs } from '../logs/log-limit.ts'
+import { type AskedRange, isMissingLogs } from '../logs/log-limit.ts'
 import { createRangeAsker, type Refusal, rangeOf } from '../logs/range-size.ts'
 import type { Call, RpcError } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
@@ -19,7 +19,7 @@ export type ByBlock = Map<number, Set<string>>
 export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
   const { awaitHead, ask: askRange } = createRangeAsker(rpc, 'transactions')
 
-  const ask = (endpoint: Endpoint, call: Call, asked: Asked, signal: AbortSignal) =>
+  const ask = (endpoint: Endpoint, call: Call, asked: AskedRange, signal: AbortSignal) =>
     askRange(endpoint, call, asked, signal, error => {
       if (!isMissingSearch(call.method, error)) return undefined
       endpoint.lacks.add(call.method)
@@ -31,7 +31,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
     endpoint: Endpoint,
     side: 'from' | 'to',
     addresses: readonly string[],
-    asked: Asked,
+    asked: AskedRange,
     signal: AbortSignal,
   ): Promise<{ found: [number, string][]; traces: number } | Refusal> => {
     const where = `trace_filter of ${rangeOf(asked)}`
@@ -41,7 +41,9 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
     let traces = 0
     let first: string | undefined
     for (;;) {
-      const params = [{ ...range, [`${side}Address`]: addresses, ...(traces > 0 && { after: traces }), count: PAGE }]
+      const params = [
+        { ...range, [`${side}Address`]: addresses, ...(traces > 0 && { after: traces }), count: TRACES_PAGE },
+      ]
       const answer = await ask(endpoint, { method: 'trace_filter', params }, asked, signal)
       if ('limit' in answer) return answer
       const page = listOf(answer.result, where)
@@ -51,11 +53,11 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
       first ??= head
       traces += page.length
       for (const trace of page) {
-        const place = placeOf(trace, asked, where)
+        const place = tracePlace(trace, asked, where)
         if (place && isOuter(trace) && wanted.has(lower(memberOf(trace.action, side)))) found.push(place)
       }
       // Some nodes cut answers without a word, at a round number.
-      if (page.length === 0 || (page.length < PAGE && page.length % ROUND !== 0)) return { found, traces }
+      if (page.length === 0 || (page.length < TRACES_PAGE && page.length % ROUND_TRACES !== 0)) return { found, traces }
     }
   }
 
@@ -63,10 +65,10 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
     async askTraces(
       endpoint: Endpoint,
       addresses: readonly string[],
-      asked: Asked,
+      asked: AskedRange,
       signal: AbortSignal,
     ): Promise<{ found: ByBlock; traces: number } | Refusal> {
-      checkHas(endpoint, 'trace_filter')
+      checkHasSearch(endpoint, 'trace_filter')
       await awaitHead(endpoint, asked.to, signal)
       const found: ByBlock = new Map()
       let traces = 0
@@ -75,7 +77,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
         const answer = await askSide(endpoint, side, addresses, asked, signal)
         if ('limit' in answer) return answer
         traces = Math.max(traces, answer.traces)
-        for (const place of answer.found) add(found, place)
+        for (const place of answer.found) addPlace(found, place)
       }
       return { found, traces }
     },
@@ -84,10 +86,10 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
     async askPage(
       endpoint: Endpoint,
       address: string,
-      asked: Asked,
+      asked: AskedRange,
       signal: AbortSignal,
     ): Promise<{ found: ByBlock; to: number }> {
-      checkHas(endpoint, OTS)
+      checkHasSearch(endpoint, OTS)
       await awaitHead(endpoint, asked.to, signal)
       const where = `${OTS} of ${address} from block ${asked.from}`
       const params = [address, Math.max(0, asked.from - 1), OTS_PAGE]
@@ -104,7 +106,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
           throw inconsistent(`${where}: it has a transaction of block ${String(blockNumber)}, which was not asked for`)
         last = Math.max(last, number)
         // It also gives transactions in which others call the address.
-        if (number <= asked.to && (lower(from) === address || lower(to) === address)) add(found, [number, hash])
+        if (number <= asked.to && (lower(from) === address || lower(to) === address)) addPlace(found, [number, hash])
       }
       if (!page.firstPage && last < asked.from)
         throw inconsistent(`${where}: a page has no transactions, but more follow`)
@@ -113,12 +115,12 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
   }
 }
 
-const add = (found: ByBlock, [number, hash]: readonly [number, string]) => {
+const addPlace = (found: ByBlock, [number, hash]: readonly [number, string]) => {
   const hashes = found.get(number) ?? new Set()
   found.set(number, hashes.add(hash))
 }
 
-const checkHas = (endpoint: Endpoint, method: SearchMethod) => {
+const checkHasSearch = (endpoint: Endpoint, method: SearchMethod) => {
   if (endpoint.lacks.has(method)) throw retry(LACKS_METHOD, `does not have ${method}, as it said before`)
 }
 
@@ -138,7 +140,11 @@ const listOf = (value: unknown, where: string): Item[] => {
 }
 
 /** Where a trace stands; undefined for one that is of no transaction, as a reward is. */
-const placeOf = ({ blockNumber, transactionHash }: Item, asked: Asked, where: string): [number, string] | undefined => {
+const tracePlace = (
+  { blockNumber, transactionHash }: Item,
+  asked: AskedRange,
+  where: string,
+): [number, string] | undefined => {
   const number = Number(blockNumber)
   if (!(number >= asked.from && number <= asked.to))
     throw inconsistent(`${where}: it has a trace of block ${String(blockNumber)}, which was not asked for`)
@@ -156,7 +162,7 @@ const lower = (value: unknown): string => (typeof value === 'string' ? value.toL
 export const OTS = 'ots_searchTransactionsAfter' satisfies SearchMethod
 /** Most that Erigon gives. */
 const OTS_PAGE = 25
-const PAGE = 1_000
+const TRACES_PAGE = 1_000
 /** A node that gives more of a range is asked for fewer blocks. */
-const MOST_TRACES = 100 * PAGE
-const ROUND = 50
+const MOST_TRACES = 100 * TRACES_PAGE
+const ROUND_TRACES = 50

@@ -20,7 +20,7 @@ import type { Rpc } from '../rpc/rpc.ts'
 import type { RawBlock, RpcBlock, RpcReceipt, RpcTransaction } from '../wire.ts'
 import type { FoundBlock } from './ask-transactions.ts'
 
-export interface FetchOptions {
+export interface TransactionFetchOptions {
   isWanted: (tx: RpcTransaction) => boolean
   bloom: boolean
   traces: boolean
@@ -34,16 +34,16 @@ export interface FetchOptions {
 export const fetchTransactions = async (
   rpc: Rpc,
   found: readonly FoundBlock[],
-  options: FetchOptions,
+  options: TransactionFetchOptions,
   signal: AbortSignal,
 ): Promise<RawBlock[]> => {
   const hashes = new Map(found.map(it => [it.number, it.hashes]))
   const gather = createGatherer(found.map(({ number }) => number))
-  return attempt(rpc, options, signal, async endpoint => {
+  return attemptFetch(rpc, options, signal, async endpoint => {
     const missing = gather.missing()
     if (options.traces) return gather.add((await readBlocks(endpoint, missing, signal, options)).map(cutTo(options)))
     const isOneByOne = endpoint.lacks.has(BLOCK_RECEIPTS) || hasStateSync(endpoint.chainId)
-    const plans = missing.map(number => ({ number, ...planOf(number, hashes.get(number)!, isOneByOne) }))
+    const plans = missing.map(number => ({ number, ...planReceipts(number, hashes.get(number)!, isOneByOne) }))
     const { chainId } = endpoint
     const answers = await endpoint.send(
       plans.flatMap(({ number, calls }) => [blockCall(number), ...calls]),
@@ -65,10 +65,10 @@ export const fetchTransactions = async (
 export const fetchReceipts = async (
   rpc: Rpc,
   { block }: RawBlock,
-  options: FetchOptions,
+  options: TransactionFetchOptions,
   signal: AbortSignal,
 ): Promise<RawBlock> =>
-  attempt(rpc, options, signal, async endpoint => {
+  attemptFetch(rpc, options, signal, async endpoint => {
     const number = Number(block.number)
     const { chainId } = endpoint
     if (!options.traces) return completed(endpoint, block, { answers: [], asked: [] }, { ...options, chainId }, signal)
@@ -79,25 +79,25 @@ export const fetchReceipts = async (
     return cutTo(options)(raw!) as RawBlock
   })
 
-const attempt = <T>(
+const attemptFetch = <T>(
   rpc: Rpc,
-  { traces, urgent, tries = TRIES }: FetchOptions,
+  { traces, urgent, tries = FETCH_TRIES }: TransactionFetchOptions,
   signal: AbortSignal,
   work: (endpoint: Endpoint) => Promise<T>,
 ): Promise<T> => rpc.attempt(work, signal, { tries: tries * rpc.endpoints.length, traces, urgent })
 
 /** Its receipts: all of the block by one call where there are several. */
-const planOf = (number: number, hashes: readonly string[], isOneByOne: boolean) =>
+const planReceipts = (number: number, hashes: readonly string[], isOneByOne: boolean) =>
   hashes.length > 1 && !isOneByOne
     ? { asked: 'all' as const, calls: [receiptsCall(number)] }
     : { asked: hashes, calls: hashes.map(receiptCall) }
 
-interface Told {
+interface AskedReceipts {
   asked: 'all' | readonly string[]
   answers: readonly Answer[]
 }
 
-interface CompleteOptions extends FetchOptions {
+interface CompleteOptions extends TransactionFetchOptions {
   chainId: number | undefined
 }
 
@@ -105,7 +105,7 @@ interface CompleteOptions extends FetchOptions {
 const completed = async (
   endpoint: Endpoint,
   block: RpcBlock,
-  told: Told,
+  told: AskedReceipts,
   options: CompleteOptions,
   signal: AbortSignal,
 ): Promise<RawBlock> => {
@@ -126,14 +126,14 @@ const completed = async (
     const receipts = resultOf(answer!, `receipts of ${where}`) as RpcReceipt[]
     const raw: RawBlock = { ...withChain, block, receipts }
     checkBlock(raw, { bloom, limits })
-    return cut(raw, isWanted)
+    return cutTransactions(raw, isWanted)
   }
   const receipts = new Map<string, RpcReceipt>()
   for (const [i, hash] of left.entries())
     receipts.set(hash, resultOf(told.answers[i]!, `receipt of ${hash} in ${where}`) as RpcReceipt)
   const lacking = wanted.filter(({ hash }) => !receipts.has(hash)).map(({ hash }) => hash)
   if (lacking.length > 0) {
-    const { asked, calls } = planOf(number, lacking, endpoint.lacks.has(BLOCK_RECEIPTS) || hasStateSync(chainId))
+    const { asked, calls } = planReceipts(number, lacking, endpoint.lacks.has(BLOCK_RECEIPTS) || hasStateSync(chainId))
     const answers = await endpoint.send(calls, signal, options.urgent)
     if (asked === 'all') return completed(endpoint, block, { asked, answers }, options, signal)
     for (const [i, hash] of lacking.entries())
@@ -145,11 +145,11 @@ const completed = async (
     receipts: wanted.map(({ hash }) => receipts.get(hash)!),
   }
   checkExcerpt(raw, block.transactions.length, options)
-  return cut(raw, isWanted)
+  return cutTransactions(raw, isWanted)
 }
 
 /** What a node said to be in a block has to be there. */
-const checkAsked = ({ transactions }: RpcBlock, asked: Told['asked'], where: string): readonly string[] => {
+const checkAsked = ({ transactions }: RpcBlock, asked: AskedReceipts['asked'], where: string): readonly string[] => {
   if (asked === 'all') return []
   const there = new Set(transactions.map(({ hash }) => hash))
   for (const hash of asked)
@@ -158,11 +158,11 @@ const checkAsked = ({ transactions }: RpcBlock, asked: Told['asked'], where: str
 }
 
 const cutTo =
-  ({ isWanted }: FetchOptions) =>
+  ({ isWanted }: TransactionFetchOptions) =>
   (raw: RawBlock | ChainsieveError): RawBlock | ChainsieveError =>
-    raw instanceof ChainsieveError ? raw : cut(raw, isWanted)
+    raw instanceof ChainsieveError ? raw : cutTransactions(raw, isWanted)
 
-const cut = (raw: RawBlock, isWanted: (tx: RpcTransaction) => boolean): RawBlock =>
+const cutTransactions = (raw: RawBlock, isWanted: (tx: RpcTransaction) => boolean): RawBlock =>
   cutBlock(raw, tx => (isWanted(tx) ? [] : undefined))
 
 const asFault = async (reading: Promise<RawBlock>): Promise<RawBlock | ChainsieveError> => {
@@ -173,4 +173,4 @@ const asFault = async (reading: Promise<RawBlock>): Promise<RawBlock | Chainsiev
   }
 }
 
-const TRIES = 4
+const FETCH_TRIES = 4

@@ -1,7 +1,7 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
 import { mapInOrder } from '../../lib/scheduling/in-order.ts'
-import type { Asked } from '../logs/log-limit.ts'
+import type { AskedRange } from '../logs/log-limit.ts'
 import { readWindows } from '../logs/log-source.ts'
 import { askWithin, createReaches, type Density, newDensity } from '../logs/range-size.ts'
 import { type Call, isMissingBlock, resultOf } from '../rpc/answers.ts'
@@ -19,7 +19,7 @@ export interface SearchOptions {
 }
 
 export interface SearchWindow {
-  window: Asked
+  window: AskedRange
   found: FoundBlock[]
 }
 
@@ -44,7 +44,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
   const readSome = async (
     endpoint: Endpoint,
     addresses: readonly string[],
-    range: Asked,
+    range: AskedRange,
     density: Density,
     signal: AbortSignal,
   ): Promise<{ to: number; found: FoundBlock[] }> => {
@@ -64,7 +64,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     return { to: asked.to, found: found ? blocksOf(found) : [{ number: asked.to, hashes: [] }] }
   }
 
-  const readTraces = async (addresses: readonly string[], range: Asked, density: Density, signal: AbortSignal) => {
+  const readTraces = async (addresses: readonly string[], range: AskedRange, density: Density, signal: AbortSignal) => {
     const found: FoundBlock[] = []
     for (let { from } = range; from <= range.to; ) {
       const rest = { from, to: range.to }
@@ -76,7 +76,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
   }
 
   /** Each address has pages of its own. What all have reached is a window. */
-  async function* searchPages(addresses: readonly string[], range: Asked, signal: AbortSignal) {
+  async function* searchPages(addresses: readonly string[], range: AskedRange, signal: AbortSignal) {
     const cursors = addresses.map(address => ({ address, to: range.from - 1, found: new Map() as ByBlock }))
     for (let { from } = range; from <= range.to; ) {
       const behind = cursors.filter(it => it.to < from)
@@ -101,7 +101,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     }
   }
 
-  const search = (by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal) =>
+  const search = (by: SearchMethod, addresses: readonly string[], range: AskedRange, signal: AbortSignal) =>
     by === OTS
       ? searchPages(addresses, range, signal)
       : readWindows({ reach: () => reachOf(last), read: readTraces }, addresses, range, concurrency, signal)
@@ -127,7 +127,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
   return {
     search,
     /** The same of one window, at once. */
-    async searchAll(by: SearchMethod, addresses: readonly string[], range: Asked, signal: AbortSignal) {
+    async searchAll(by: SearchMethod, addresses: readonly string[], range: AskedRange, signal: AbortSignal) {
       if (by !== OTS) return readTraces(addresses, range, newDensity(), signal)
       const found: FoundBlock[] = []
       for await (const window of searchPages(addresses, range, signal)) found.push(...window.found)
@@ -135,7 +135,7 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     },
     async searching(from: number, signal: AbortSignal) {
       const refusals = new Map<string, string>()
-      for (const method of METHODS)
+      for (const method of SEARCH_METHODS)
         for (let failures = 1; failures <= PROBES; failures++) {
           try {
             await rpc.attempt(async endpoint => {
@@ -161,15 +161,15 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
 const probeOf = (method: SearchMethod, from: number): Call => {
   const block = toQuantity(Math.max(1, from))
   return method === OTS
-    ? { method: 'ots_searchTransactionsBefore', params: [NOBODY, 1, 1] }
-    : { method, params: [{ fromBlock: block, toBlock: block, fromAddress: [NOBODY], count: 1 }] }
+    ? { method: 'ots_searchTransactionsBefore', params: [PROBED_ADDRESS, 1, 1] }
+    : { method, params: [{ fromBlock: block, toBlock: block, fromAddress: [PROBED_ADDRESS], count: 1 }] }
 }
 
 const blocksOf = (found: ByBlock): FoundBlock[] =>
   [...found].sort(([a], [b]) => a - b).map(([number, hashes]) => ({ number, hashes: [...hashes] }))
 
 /** `trace_filter` goes first: one question is for many addresses, and for many transactions. */
-const METHODS: readonly SearchMethod[] = ['trace_filter', OTS]
-const NOBODY = `0x${'0'.repeat(39)}1`
+const SEARCH_METHODS: readonly SearchMethod[] = ['trace_filter', OTS]
+const PROBED_ADDRESS = `0x${'0'.repeat(39)}1`
 /** Rounds in which nodes are asked what they have, as long as some do not answer. */
 const PROBES = 5

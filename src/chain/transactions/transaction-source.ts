@@ -1,13 +1,13 @@
 import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
-import type { Asked } from '../logs/log-limit.ts'
+import type { AskedRange } from '../logs/log-limit.ts'
 import { PART_BLOCKS, partsOf, type Slice } from '../logs/log-source.ts'
 import { BLOCK_MISSING } from '../rpc/answers.ts'
 import type { FindTransactions, ScopedPart, TransactionSource } from '../source.ts'
 import type { RawBlock, RpcTransaction } from '../wire.ts'
 import type { FoundBlock } from './ask-transactions.ts'
-import { type FetchOptions, fetchReceipts, fetchTransactions } from './fetch-transactions.ts'
+import { fetchReceipts, fetchTransactions, type TransactionFetchOptions } from './fetch-transactions.ts'
 import { createTransactionSearch, type SearchOptions, type SearchWindow } from './search.ts'
 
 interface TransactionSourceOptions extends SearchOptions {
@@ -22,7 +22,7 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
   const { rpc, batch, concurrency, bloom, traces, limits, log } = options
   const search = createTransactionSearch(options)
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
-  const fetching = (addresses: readonly string[]): FetchOptions => ({
+  const fetching = (addresses: readonly string[]): TransactionFetchOptions => ({
     ...{ bloom, limits, traces },
     isWanted: fromOrTo(addresses),
   })
@@ -57,7 +57,7 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
 
   async function* find(
     addresses: readonly string[],
-    range: Asked,
+    range: AskedRange,
     how: FindTransactions,
     signal: AbortSignal,
   ): AsyncGenerator<ScopedPart> {
@@ -79,7 +79,7 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
 }
 
 /** Windows in which each block is read. */
-function* everyBlock({ from, to }: Asked): Generator<SearchWindow> {
+function* everyBlock({ from, to }: AskedRange): Generator<SearchWindow> {
   for (let at = from; at <= to; at += READ_BLOCKS) {
     const window = { from: at, to: Math.min(to, at + READ_BLOCKS - 1) }
     const numbers = Array.from({ length: window.to - at + 1 }, (_, i) => at + i)

@@ -7,7 +7,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
 import { createNodeLookup } from './node-lookup.ts'
 
-export type Contracts = ReturnType<typeof createContracts>
+export type ChainContracts = ReturnType<typeof createChainContracts>
 
 export interface ContractsOptions {
   state: ChainSource['state']
@@ -20,10 +20,18 @@ export interface ContractsOptions {
   clock?: Clock
 }
 
-const CONTRACTS = 50
+const CODES_PER_CALL = 50
 
 /** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
-export const createContracts = ({ state, readCode, abiOf, implementationOf, log, now, clock }: ContractsOptions) => {
+export const createChainContracts = ({
+  state,
+  readCode,
+  abiOf,
+  implementationOf,
+  log,
+  now,
+  clock,
+}: ContractsOptions) => {
   const asked = new WeakMap<RawBlock, Map<string, string>>()
 
   const toContract = ({ address, creator, tx, code: text, delegate }: Creation, at: number): BlockContract => {
@@ -55,7 +63,7 @@ export const createContracts = ({ state, readCode, abiOf, implementationOf, log,
     )
     for (const [index, { tell }] of open.entries()) tell(answers[index])
   }
-  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the codes of contracts', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: CODES_PER_CALL, what: 'for the codes of contracts', log, now, clock })
 
   const creations = (raw: RawBlock): Creation[] => {
     const answers = asked.get(raw)

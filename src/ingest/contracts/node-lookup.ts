@@ -14,9 +14,9 @@ interface NodeLookupOptions<T> {
 }
 
 /** Time for which nodes that do not answer are not asked. */
-const PAUSE_MS = 60_000
+const LOOKUP_PAUSE_MS = 60_000
 /** Time between two tries to get what a rule cannot be decided without. */
-const AGAIN_MS = 3_000
+const REQUIRE_AGAIN_MS = 3_000
 /** Errors that pass; a node may give any other error to every such question. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
@@ -44,7 +44,7 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
     const error = await attempt(some, signal)
     if (error === undefined) return
     const isTold = now() < pausedUntil
-    pausedUntil = now() + PAUSE_MS
+    pausedUntil = now() + LOOKUP_PAUSE_MS
     if (!isTold) log.warn(`Cannot ask the node ${what}, continues without`, { error })
   }
 
@@ -56,7 +56,7 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
     async prefetch(things: readonly T[], signal: AbortSignal) {
       const others = things.flatMap(thing => underWay.get(thing) ?? [])
       const own = things.filter(thing => !underWay.has(thing))
-      await eachOf(partsOf(own), async some => {
+      await forEachPart(partsOf(own), async some => {
         if (now() < pausedUntil) return
         const asking = askOrPause(some, signal)
         for (const thing of some) underWay.set(thing, asking)
@@ -71,21 +71,21 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
     /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
     async require(things: readonly T[], signal: AbortSignal) {
       let isLacking = false
-      await eachOf(partsOf(things), async some => {
+      await forEachPart(partsOf(things), async some => {
         if (!isLacking && (await attempt(some, signal))) isLacking = true
       })
-      if (isLacking) await clock.sleep(AGAIN_MS, signal)
+      if (isLacking) await clock.sleep(REQUIRE_AGAIN_MS, signal)
     },
   }
 }
 
-const eachOf = async <P>(parts: readonly P[], work: (part: P) => Promise<void>): Promise<void> => {
+const forEachPart = async <P>(parts: readonly P[], work: (part: P) => Promise<void>): Promise<void> => {
   const rest = parts.values()
   const lane = async () => {
     for (const part of rest) await work(part)
   }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, parts.length) }, lane))
+  await Promise.all(Array.from({ length: Math.min(PARTS_AT_ONCE, parts.length) }, lane))
 }
 
 /** Parts that are asked for at a time; the pace and the width of an endpoint hold for them as for blocks. */
-const AT_ONCE = 4
+const PARTS_AT_ONCE = 4

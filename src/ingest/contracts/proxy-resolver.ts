@@ -29,17 +29,17 @@ export interface ProxyResolverOptions extends LinkInquiryOptions {
 }
 
 /** Contracts that are asked in one go: their codes have up to 24 KB. */
-const CONTRACTS = 20
+const PROXIES_PER_CALL = 20
 /** Proxies of proxies that are followed. */
-const MAX_STEPS = 3
+const MAX_PROXY_STEPS = 3
 /** Position of what was asked on a branch that is gone. */
 const OUTDATED = -1
-const GENERATION = 100_000
+const LINKS_PER_GENERATION = 100_000
 
 const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   /** Null where the store has none. */
-  const known = createRecent<StoredLink | null>(GENERATION)
-  const histories = createRecent<UpgradeHistory>(GENERATION)
+  const known = createRecent<StoredLink | null>(LINKS_PER_GENERATION)
+  const histories = createRecent<UpgradeHistory>(LINKS_PER_GENERATION)
   let learnt: LearntLink[] = []
 
   const find = (address: string): StoredLink | null => {
@@ -94,7 +94,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     const visit = (contract: string, steps: number) => {
       if (found.some(it => it.address === contract)) return
       found.push({ address: contract, codeHash: find(contract)?.codeHash ?? null })
-      if (steps === MAX_STEPS) return
+      if (steps === MAX_PROXY_STEPS) return
       for (const target of targetsOf(contract, at))
         if (selector === undefined || (target.selectors?.includes(selector) ?? true)) visit(target.address, steps + 1)
     }
@@ -175,7 +175,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
     if (epoch !== asked) return ask(addresses, signal)
     for (const [address, link] of answers) remember(address, { ...link, position })
   }
-  const lookup = createNodeLookup({ ask, most: CONTRACTS, what: 'for the targets of proxies', log, now, clock })
+  const lookup = createNodeLookup({ ask, most: PROXIES_PER_CALL, what: 'for the targets of proxies', log, now, clock })
 
   /** Facts that the code of a new contract tells need no question. */
   const noteCreated = (blocks: readonly RawBlock[]) => {
@@ -193,7 +193,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
   const compareCodes = () => {
     const codes = new Map<string, string>()
     for (const holder of holders()) {
-      const runs = isAddress(holder) ? followed(holder).at(-1) : { codeHash: holder }
+      const runs = isAddressHolder(holder) ? followed(holder).at(-1) : { codeHash: holder }
       if (runs?.codeHash && !codes.has(runs.codeHash)) codes.set(runs.codeHash, holder)
     }
     likeness.compareWith(codes)
@@ -206,7 +206,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
 
   /** With those that ABIs are of, which others may be like. */
   const concernedOf = (blocks: readonly RawBlock[]): string[] => [
-    ...holders().filter(isAddress),
+    ...holders().filter(isAddressHolder),
     ...blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]),
   ]
 
@@ -215,7 +215,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
     const [from, to] = rangeOf(raw)
     const concerned = new Set(concernedOf([raw]))
     let last = [...concerned]
-    for (let step = 0; step < MAX_STEPS; step++) {
+    for (let step = 0; step < MAX_PROXY_STEPS; step++) {
       last = last.flatMap(address => nextOf(address, from, to)).filter(address => !concerned.has(address))
       for (const address of last) concerned.add(address)
     }
@@ -225,7 +225,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
   const knowWithin = async (addresses: Iterable<string>, from: number, to: number, signal: AbortSignal) => {
     const seen = new Set<string>()
     let open = new Set(addresses)
-    for (let step = 0; step <= MAX_STEPS && open.size > 0; step++) {
+    for (let step = 0; step <= MAX_PROXY_STEPS && open.size > 0; step++) {
       for (const address of open) seen.add(address)
       await lookup.prefetch(
         [...open].filter(address => isOpen(address, from, to)),
@@ -291,10 +291,10 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
 }
 
 /** No hash is as short. */
-const isAddress = (holder: string): boolean => holder.length === 42
+const isAddressHolder = (holder: string): boolean => holder.length === 42
 
 const heldBy = (holder: string): Linked =>
-  isAddress(holder) ? { address: holder, codeHash: null } : { address: '', codeHash: holder }
+  isAddressHolder(holder) ? { address: holder, codeHash: null } : { address: '', codeHash: holder }
 
 /** Contracts that emit or are called by what ABIs of single contracts declare, and new proxies. */
 const concernedIn = (

@@ -12,13 +12,13 @@ interface Like {
 }
 
 /** Codes that have less in common are not alike. */
-const LEAST = 0.5
-const GENERATION = 5_000
+const MIN_SIMILARITY = 0.5
+const VECTORS_PER_GENERATION = 5_000
 
 /** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
 export const createSimilarity = (stored: Lookups['features']) => {
-  const vectors = createRecent<Int8Array>(GENERATION)
-  const answers = createRecent<{ like: Like | null }>(GENERATION)
+  const vectors = createRecent<Int8Array>(VECTORS_PER_GENERATION)
+  const answers = createRecent<{ like: Like | null }>(VECTORS_PER_GENERATION)
   let holders: { codeHash: string; holder: string }[] = []
 
   const vectorOf = (codeHash: string): Int8Array | undefined => {
@@ -50,7 +50,8 @@ export const createSimilarity = (stored: Lookups['features']) => {
       for (const other of holders) {
         const its = other.codeHash === codeHash ? undefined : vectorOf(other.codeHash)
         const similarity = its ? similarityOf(vector, its) : 0
-        if (similarity >= LEAST && similarity > (like?.similarity ?? 0)) like = { holder: other.holder, similarity }
+        if (similarity >= MIN_SIMILARITY && similarity > (like?.similarity ?? 0))
+          like = { holder: other.holder, similarity }
       }
       answers.set(codeHash, { like })
       return like

@@ -6,7 +6,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
 import { createNodeLookup } from './node-lookup.ts'
 
-export type Tokens = ReturnType<typeof createTokens>
+export type ChainTokens = ReturnType<typeof createChainTokens>
 
 export interface TokensOptions {
   listed(address: string): { decimals: number; symbol: string } | undefined
@@ -19,25 +19,25 @@ export interface TokensOptions {
   clock?: Clock
 }
 
-interface Known extends StoredToken {
+interface KnownToken extends StoredToken {
   listed: { decimals: number; symbol: string } | undefined
 }
 
-const CONTRACTS = 20
-const MAX_KNOWN = 200_000
+const TOKENS_PER_CALL = 20
+const MAX_KNOWN_TOKENS = 200_000
 
-const CALLS = Object.values(TOKEN_CALLS)
+const TOKEN_CALL_DATA = Object.values(TOKEN_CALLS)
 
 /** Knows tokens from the list, the store and the chain. Addresses are 40 lower-case digits. */
-export const createTokens = (options: TokensOptions) => {
+export const createChainTokens = (options: TokensOptions) => {
   const { listed, onKnown, stored, call, log, now, clock } = options
-  const known = new Map<string, Known>()
+  const known = new Map<string, KnownToken>()
   let learnt: LearntToken[] = []
 
-  const find = (address: string): Known => {
+  const find = (address: string): KnownToken => {
     let token = known.get(address)
     if (!token) {
-      if (known.size > MAX_KNOWN) known.clear()
+      if (known.size > MAX_KNOWN_TOKENS) known.clear()
       token = Object.assign(stored(address) ?? { asked: false }, { listed: listed(address) })
       known.set(address, token)
     }
@@ -50,16 +50,16 @@ export const createTokens = (options: TokensOptions) => {
   }
 
   /** The list is right about decimals, and the contract about its symbol. */
-  const told = ({ listed }: Known, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
+  const told = ({ listed }: KnownToken, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
     symbol: symbol ?? listed?.symbol ?? null,
     decimals: listed?.decimals ?? decimals ?? null,
   })
 
   const ask = async (addresses: readonly string[], signal: AbortSignal) => {
-    const calls = addresses.flatMap(address => CALLS.map(data => ({ to: `0x${address}`, data })))
+    const calls = addresses.flatMap(address => TOKEN_CALL_DATA.map(data => ({ to: `0x${address}`, data })))
     const answers = await call!(calls, signal)
     for (const [index, address] of addresses.entries()) {
-      const own = factsOf(answers.slice(index * CALLS.length, (index + 1) * CALLS.length))
+      const own = tokenFactsOf(answers.slice(index * TOKEN_CALL_DATA.length, (index + 1) * TOKEN_CALL_DATA.length))
       const token = find(address)
       const facts = { ...own, ...told(token, own) }
       Object.assign(token, facts, { asked: true, standard: facts.standard ?? token.standard })
@@ -69,7 +69,7 @@ export const createTokens = (options: TokensOptions) => {
   }
   const lookup = createNodeLookup({
     ask,
-    most: CONTRACTS,
+    most: TOKENS_PER_CALL,
     what: 'for names, symbols and decimals of tokens',
     log,
     now,
@@ -116,7 +116,7 @@ export const createTokens = (options: TokensOptions) => {
   }
 }
 
-const factsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'address'> => {
+const tokenFactsOf = (answers: readonly (string | null)[]): Omit<LearntToken, 'address'> => {
   const [nameAnswer = null, symbolAnswer = null, decimalsAnswer = null, asset = null, totalAssets = null] = answers
   const name = readTokenText('name', nameAnswer)
   const symbol = readTokenText('symbol', symbolAnswer)

@@ -19,7 +19,7 @@ export interface StoredAbi extends Abi {
   network: string | null
 }
 
-export interface Where {
+export interface AbiScope {
   network: string | null
   address: string | null
   codeHash?: string | null
@@ -28,39 +28,39 @@ export interface Where {
 export const abiFolder = (data: string): string => join(data, 'abis')
 
 /** Reads ABI files and keeps all or none. Files in folders that hold no ABI are logged. */
-export const addAbis = (
+export const storeAbiFiles = (
   folder: string,
   files: readonly string[],
-  where: Where,
+  where: AbiScope,
   limits: Limits = DEFAULT_LIMITS,
   log: Log = silent,
 ): StoredAbi[] => {
-  const abis = files.flatMap(path => filesIn(path, limits, log)).map(file => readAbiFile(file, where, limits))
+  const abis = files.flatMap(path => abiFilesIn(path, limits, log)).map(file => readAbiFile(file, where, limits))
   keepAbis(folder, abis)
   return abis
 }
 
 /** The ABI that a text holds; `place` is what messages call the text. */
-export const abiIn = (text: string, place: string, where: Where, name: string): StoredAbi => {
+export const abiIn = (text: string, place: string, where: AbiScope, name: string): StoredAbi => {
   const { name: own = name, ...abi } = readAbi(text, place)
   const { address, codeHash } = lowerCase(where)
   return { name: own, address, codeHash, network: where.network, ...abi }
 }
 
-export const readAbiFile = (file: string, where: Where, limits: Limits = DEFAULT_LIMITS): StoredAbi =>
+export const readAbiFile = (file: string, where: AbiScope, limits: Limits = DEFAULT_LIMITS): StoredAbi =>
   abiIn(readText(file, limits), file, where, basename(file).replace(/\.(?:json|abi|txt|csv)$/, ''))
 
 export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
   makePrivateFolder(folder)
   for (const abi of abis) {
     const path = join(folder, abiFile(abi))
-    writeFileSync(`${path}.new`, textOf(abi), { mode: PRIVATE_FILE })
+    writeFileSync(`${path}.new`, abiText(abi), { mode: PRIVATE_FILE })
     renameSync(`${path}.new`, path)
   }
 }
 
 /** A file itself; of a folder the JSON ABIs and artifacts below it. */
-const filesIn = (path: string, limits: Limits, log: Log): string[] => {
+const abiFilesIn = (path: string, limits: Limits, log: Log): string[] => {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
   const found: string[] = []
   const skipped: string[] = []
@@ -96,10 +96,10 @@ const lackOf = (file: string, limits: Limits): string | undefined => {
   const abi = Array.isArray(content) ? content : (content as { abi?: unknown } | null)?.abi
   if (!Array.isArray(abi)) return 'no ABI'
   if (abi.length === 0) return 'an empty ABI'
-  return abi === content && !abi.every(it => KINDS.has(it?.type)) ? 'no ABI' : undefined
+  return abi === content && !abi.every(it => ABI_ITEM_TYPES.has(it?.type)) ? 'no ABI' : undefined
 }
 
-const KINDS = new Set(['function', 'event', 'error', 'constructor', 'fallback', 'receive'])
+const ABI_ITEM_TYPES = new Set(['function', 'event', 'error', 'constructor', 'fallback', 'receive'])
 
 /** JSON files below a folder, but for inputs of the compiler and notes of Hardhat. */
 export const artifactFiles = (folder: string): string[] => {
@@ -117,13 +117,13 @@ export const artifactFiles = (folder: string): string[] => {
 }
 
 export const abiFile = (abi: StoredAbi): string =>
-  `${createHash('sha256').update(textOf(abi)).digest('hex').slice(0, 16)}.json`
+  `${createHash('sha256').update(abiText(abi)).digest('hex').slice(0, 16)}.json`
 
 /** Without a code hash as older versions wrote it, so that the same ABI is not kept twice. */
-const textOf = (abi: StoredAbi): string =>
+const abiText = (abi: StoredAbi): string =>
   `${JSON.stringify({ ...abi, codeHash: abi.codeHash ?? undefined }, undefined, 2)}\n`
 
-const lowerCase = ({ address, codeHash }: Where) => ({
+const lowerCase = ({ address, codeHash }: AbiScope) => ({
   address: address?.toLowerCase() ?? null,
   codeHash: codeHash?.toLowerCase() ?? null,
 })
@@ -140,8 +140,8 @@ const readText = (file: string, limits: Limits): string => {
 }
 
 /** Removes all ABIs of some names; `where` narrows them down. An unknown name removes nothing. */
-export const removeAbis = (folder: string, names: readonly string[], where: Where): StoredAbi[] => {
-  const all = readAll(folder)
+export const removeAbisByName = (folder: string, names: readonly string[], where: AbiScope): StoredAbi[] => {
+  const all = readAbiFolder(folder)
   const { address, codeHash } = lowerCase(where)
   const found = all.filter(
     ({ abi }) =>
@@ -168,16 +168,16 @@ export const removeAbis = (folder: string, names: readonly string[], where: Wher
   return found.map(({ abi }) => abi)
 }
 
-export const listAbis = (folder: string): StoredAbi[] => readAll(folder).map(({ abi }) => abi)
+export const readAbis = (folder: string): StoredAbi[] => readAbiFolder(folder).map(({ abi }) => abi)
 
-const readAll = (folder: string): { path: string; abi: StoredAbi }[] =>
-  fileNames(folder).flatMap(name => {
+const readAbiFolder = (folder: string): { path: string; abi: StoredAbi }[] =>
+  jsonFileNames(folder).flatMap(name => {
     const abi = findAbi(folder, name)
     return abi ? [{ path: join(folder, name), abi }] : []
   })
 
 /** The JSON files in a folder; none if the folder does not exist. */
-export const fileNames = (folder: string): string[] => {
+export const jsonFileNames = (folder: string): string[] => {
   try {
     return readdirSync(folder)
       .filter(name => name.endsWith('.json'))
@@ -189,10 +189,10 @@ export const fileNames = (folder: string): string[] => {
 }
 
 /** The same for the same ABIs. */
-export const versionOf = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
+export const abiVersion = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
 
 export const removeAbiFile = (folder: string, file: string): boolean => {
-  if (!fileNames(folder).includes(file)) return false
+  if (!jsonFileNames(folder).includes(file)) return false
   rmSync(join(folder, file), { force: true })
   return true
 }
@@ -210,9 +210,9 @@ export const findAbi = (folder: string, file: string): StoredAbi | undefined => 
 }
 
 export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>
-  listAbis(folder).filter(abi => abi.network === null || abi.network === network)
+  readAbis(folder).filter(abi => abi.network === null || abi.network === network)
 
-const LOOK_MS = 1000
+const ABI_LOOK_MS = 1000
 
 /** Makes something of a network's ABIs, again when they change; on a fault the last state stays. */
 export const createAbiWatch = <T>(
@@ -229,12 +229,12 @@ export const createAbiWatch = <T>(
   },
   make: (own: StoredAbi[]) => T,
 ): ((age?: number) => T) => {
-  const look = (): string => fileNames(folder).join()
+  const look = (): string => jsonFileNames(folder).join()
   let seen = look()
   let lookedAt = now()
   let made = make(readOwnAbis(folder, network))
   let told = ''
-  return (age = LOOK_MS) => {
+  return (age = ABI_LOOK_MS) => {
     if (now() - lookedAt < age) return made
     lookedAt = now()
     try {

@@ -62,7 +62,7 @@ interface AddedSignatures {
 export const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
 
 /** Numbers signatures. Anyone can emit any topic: too many unknown ones share one. */
-export const createSignatures = (ids: SignatureIds, listed: number): ((signature: Signature) => Numbered) => {
+export const createSignatureNumbering = (ids: SignatureIds, listed: number): ((signature: Signature) => Numbered) => {
   const known = new Map<Signature, Numbered>()
   const idOf = (signature: Signature, most: number) => ids.find(signature.key) ?? ids.add(signature, most)
 

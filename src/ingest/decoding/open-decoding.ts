@@ -12,13 +12,13 @@ import type { Lookups } from '../../engine/port.ts'
 import type { Log } from '../../lib/log.ts'
 import { readAsset, readTextAsset } from '../../lib/runtime.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { createContracts } from '../contracts/contracts.ts'
+import { createChainContracts } from '../contracts/contracts.ts'
 import { createProxyResolver } from '../contracts/proxy-resolver.ts'
 import { createSimilarity } from '../contracts/similarity.ts'
-import { createTokens } from '../contracts/tokens.ts'
+import { createChainTokens } from '../contracts/tokens.ts'
 import type { Work } from '../job-context.ts'
-import { type IndexerData, YOUNG_MB } from '../messages.ts'
-import { createAbiWatch, versionOf } from './abis.ts'
+import { type IndexerData, YOUNG_MB_BY_JOB } from '../messages.ts'
+import { abiVersion, createAbiWatch } from './abis.ts'
 import { type Builders, createBuilders } from './builders/pool.ts'
 import { createAddressFilter, createDictionaries } from './dictionaries.ts'
 import { createPreparer } from './prepare.ts'
@@ -48,7 +48,7 @@ export const openDecoding = (
   const shared = sharesWork(data) ? ownDictionaries(known, roomOf(data), few) : undefined
   const stored = known.tokens()
   const filter = createAddressFilter(stored.count, stored.addresses)
-  const tokens = createTokens({
+  const tokens = createChainTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
     stored: address => (filter.mayHave(address) ? lookups.token(address) : undefined),
     onKnown: filter.add,
@@ -63,7 +63,7 @@ export const openDecoding = (
       ...createDecoding(registry, functions, errors, own, linksOf),
       abiOf: createAbiFinder(own, selector => called.find(selector).length > 0, linksOf, likeness.nearest),
       keys: boundKeys(own),
-      version: versionOf(own),
+      version: abiVersion(own),
       holders: own.flatMap(abi => holderOf(abi) ?? []),
     }
   })
@@ -74,7 +74,7 @@ export const openDecoding = (
     if (code) likeness.note(code)
     return code
   }
-  const contracts = createContracts({
+  const contracts = createChainContracts({
     state: source?.state,
     readCode,
     abiOf: (contract, at) => current.abiOf(contract, at),
@@ -144,7 +144,7 @@ export const startBuilders = (work: Work): Builders | undefined => {
     memory: dictionaries.memory,
     bloom: node?.bloom !== false,
     traces: node?.traces === 'calls' ? 'calls' : 'all',
-    youngMb: YOUNG_MB[job.type],
+    youngMb: YOUNG_MB_BY_JOB[job.type],
   })
 }
 /** Empties the shared dictionaries, once all is stored. Nobody must begin to build meanwhile. */

@@ -19,23 +19,23 @@ import { logsBloomOf } from '../../lib/bloom.ts'
 import { keepLatest } from '../../lib/caches.ts'
 import { createHash } from '../../lib/hash.ts'
 import type { Db } from '../../sqlite/database.ts'
-import type { Contracts } from '../contracts/contracts.ts'
+import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
-import type { Tokens } from '../contracts/tokens.ts'
+import type { ChainTokens } from '../contracts/tokens.ts'
 import type { BuiltPiece } from './builders/messages.ts'
-import { createDictionaries, createSignatures, type Dictionaries, UNKNOWN_SIGNATURES } from './dictionaries.ts'
+import { createDictionaries, createSignatureNumbering, type Dictionaries, UNKNOWN_SIGNATURES } from './dictionaries.ts'
 import type { JoinedDictionaries } from './shared/dictionaries.ts'
 export type Preparer = ReturnType<typeof createPreparer>
 
-export interface Run extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
+export interface BatchRun extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
   add(block: DecodedBlock): void
   addPiece(built: BuiltPiece): void
 }
 
 export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> {
   db: Db
-  tokens: Pick<Tokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
-  contracts: Pick<Contracts, 'in' | 'of' | 'carry'>
+  tokens: Pick<ChainTokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
+  contracts: Pick<ChainContracts, 'in' | 'of' | 'carry'>
   /** Default: what is learnt of proxies is not kept. */
   links?: Pick<ProxyResolver, 'takeLearnt'>
   traces?: 'calls' | 'all'
@@ -95,7 +95,7 @@ export const createPreparer = (options: PreparerOptions) => {
     },
     carry: contracts.carry,
     /** Starts a run of neighbouring blocks. Several may be under way at once. */
-    start(): Run {
+    start(): BatchRun {
       const batch = createBatch(context)
       const noteTokens = (number: number, shown: readonly BlockToken[]) => {
         for (const { address, place } of shown) tokens.sighted(address.slice(2), positionOf(number, place))
@@ -227,7 +227,7 @@ export const createPieceContext = (options: PieceContextOptions): PieceContext =
     address: text => ofAddress(text).id,
     addressOfTopic: topic => ofTopic(topic).id,
     names,
-    signature: createSignatures(signatures, listedSignatures),
+    signature: createSignatureNumbering(signatures, listedSignatures),
     hash: createHash(hashKeys),
     decimals,
     bloom: receipt => (bloomsChecked ? receipt.logsBloom : logsBloomOf(receipt.logs)),

@@ -9,15 +9,15 @@ import type { BuiltPiece } from '../decoding/builders/messages.ts'
 import type { Builders, ReadAnswer } from '../decoding/builders/pool.ts'
 import { makeRoom, startBuilders } from '../decoding/open-decoding.ts'
 import { prefetch, prefetchFor, type Work } from '../job-context.ts'
-import { type Lane, UNLINKED } from '../lane.ts'
+import { type BlockLane, UNLINKED } from '../lane.ts'
 import type { BackfillOrder } from '../messages.ts'
-import { extentOf, hasBlock, isMissing, missingOf, type Unavailable } from './missing.ts'
+import { extentOf, hasBlock, isMissing, missingBlockOf, type Unavailable } from './missing.ts'
 
 /** Blocks of a back-fill in memory: beside a larger heap, garbage collection takes most time. */
-const RUN = 50
+const RUN_BLOCKS = 50
 
 /** Blocks from which on threads are worth the time that they take to start. */
-const WORTH_THREADS = 30
+const MIN_SHARED_BLOCKS = 30
 
 /** Fetches what is missing of a range. Gives back what no node has, and gaps that do not link. */
 export const fill = async (
@@ -43,7 +43,7 @@ export const fill = async (
       if (!isMissing(error) && !isUnlinked) throw error
       state.total = state.done
       gaps = left()
-      const at = missingOf(error) ?? (isNewest ? gaps.at(-1)?.to : gaps[0]?.from)
+      const at = missingBlockOf(error) ?? (isNewest ? gaps.at(-1)?.to : gaps[0]?.from)
       const gap = gaps.find(it => at !== undefined && it.from <= at && at <= it.to)
       if (isUnlinked && gap) {
         log.warn('Received blocks that do not link to the stored ones, asks again later', {
@@ -76,11 +76,11 @@ const fillGaps = async (work: Work, gaps: readonly Range[], order: BackfillOrder
   const missing = countIn(gaps)
   state.total += missing
   const lane = pipeline.lane('fill')
-  const builders = source!.parts && missing >= (sharing.blocks ?? WORTH_THREADS) ? startBuilders(work) : undefined
+  const builders = source!.parts && missing >= (sharing.blocks ?? MIN_SHARED_BLOCKS) ? startBuilders(work) : undefined
   state.isShared = builders !== undefined
   try {
     for (const gap of gaps) {
-      const range = { ...gap, order, run: Math.min(storeBatch, RUN), signal }
+      const range = { ...gap, order, run: Math.min(storeBatch, RUN_BLOCKS), signal }
       if (builders) await takeBuilt(work, lane, builders, range)
       else
         for await (const blocks of source!.range(range)) {
@@ -96,7 +96,7 @@ const fillGaps = async (work: Work, gaps: readonly Range[], order: BackfillOrder
   }
 }
 
-const takeBlocks = async ({ state, signal }: Work, lane: Lane, blocks: readonly RawBlock[]) => {
+const takeBlocks = async ({ state, signal }: Work, lane: BlockLane, blocks: readonly RawBlock[]) => {
   for (const block of blocks) {
     signal.throwIfAborted()
     await lane.add(block)
@@ -105,7 +105,7 @@ const takeBlocks = async ({ state, signal }: Work, lane: Lane, blocks: readonly 
 }
 
 /** One run is built by other threads while the next one is read, and what is to be asked for it is asked. */
-const takeBuilt = async (work: Work, lane: Lane, builders: Builders, range: RangeOptions) => {
+const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range: RangeOptions) => {
   const { source, dictionaries, signal } = work
   const taker = createRunTaker(work, builders)
   let begun: BegunPart[] = []
@@ -136,7 +136,7 @@ const takeBuilt = async (work: Work, lane: Lane, builders: Builders, range: Rang
 }
 
 /** Blocks about which anything is special are taken one by one, which tells what is wrong with them. */
-const takePart = async (work: Work, lane: Lane, part: BegunPart) => {
+const takePart = async (work: Work, lane: BlockLane, part: BegunPart) => {
   const { state, signal } = work
   signal.throwIfAborted()
   const piece = await part.built()

@@ -7,14 +7,14 @@ import { ChainsieveError, refuse, stop } from '../../lib/errors.ts'
 import { systemClock } from '../../lib/retry.ts'
 import { makeRoom } from '../decoding/open-decoding.ts'
 import { prefetch, type Work } from '../job-context.ts'
-import type { Lane } from '../lane.ts'
-import type { Job, Keep } from '../messages.ts'
+import type { BlockLane } from '../lane.ts'
+import type { IndexJob, Keep } from '../messages.ts'
 import { fill } from './fill.ts'
-import { FORGOTTEN, untilForgotten } from './forget.ts'
+import { BLOCKS_FORGOTTEN, untilForgotten } from './forget.ts'
 import { cannotFill, extentOf, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
-import { blockAt, createHeadScopes, fillScopes, scopesAt, scopesFrom } from './scopes.ts'
+import { createHeadScopes, fillScopes, resolveBlock, scopesAt, scopesFrom } from './scopes.ts'
 
-type FollowJob = Extract<Job, { type: 'follow' }>
+type FollowJob = Extract<IndexJob, { type: 'follow' }>
 
 /** Follows the head and fills below it; starts again after passing errors from what is stored. */
 export const keepFollowing = async (work: Work, job: FollowJob) => {
@@ -26,15 +26,15 @@ export const keepFollowing = async (work: Work, job: FollowJob) => {
       signal.throwIfAborted()
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
       state.total = state.done
-      if (error.code === FORGOTTEN) continue
+      if (error.code === BLOCKS_FORGOTTEN) continue
       log.warn('Was interrupted, restarts in a moment', { error })
-      await systemClock.sleep(AGAIN_MS, signal)
+      await systemClock.sleep(RETRY_JOB_MS, signal)
     }
   }
 }
 
 interface Track extends Pick<FollowOptions, 'from' | 'tip' | 'stored' | 'headers' | 'transactions'> {
-  take(work: Work, lane: Lane, block: RawBlock): Promise<void>
+  take(work: Work, lane: BlockLane, block: RawBlock): Promise<void>
   left?(): void
   /** Fills what is missing below the head. `before`: what was lacking the last time. */
   fill(work: Work, before: Unavailable | undefined): Promise<Unavailable | undefined>
@@ -50,7 +50,7 @@ const followAndFill = async (work: Work, job: FollowJob) => {
   const over = new AbortController()
   const inside = { ...work, signal: AbortSignal.any([work.signal, over.signal]) }
   const parts = [
-    follow(inside, track, job),
+    followHead(inside, track, job),
     fillUntilWhole(inside, before => track.fill(inside, before)),
     untilForgotten(inside),
   ]
@@ -64,7 +64,7 @@ const followAndFill = async (work: Work, job: FollowJob) => {
 
 const trackBlocks = async (work: Work, job: FollowJob, head: number): Promise<Track> => {
   const { source, signal, pipeline, lookups } = work
-  const from = Math.min(head, Math.max(blockAt(job.from, head) ?? 0, await firstKept(work, job.keep, head)))
+  const from = Math.min(head, Math.max(resolveBlock(job.from, head) ?? 0, await firstKept(work, job.keep, head)))
   const tip = pipeline.held().at(-1)?.to
   const has = async (number: number) => (await readBlock(source!, number, signal)) !== undefined
   // What nodes have pruned by now is the back-fill's.
@@ -124,7 +124,11 @@ const trackScopes = async (work: Work, job: FollowJob, begin: number): Promise<T
 /** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
 const CATCH_UP = 2000
 
-const follow = async (work: Work, { take, left, fill, ...track }: Track, { finality, toFinalized = false }: Depth) => {
+const followHead = async (
+  work: Work,
+  { take, left, fill, ...track }: Track,
+  { finality, toFinalized = false }: Depth,
+) => {
   const { source, pipeline, dictionaries, state, pace, signal } = work
   const { finalized } = work.finality
   const lane = pipeline.lane('head')
@@ -179,8 +183,8 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
 }
 
 /** Time before a job is tried again. */
-export const AGAIN_MS = 5_000
-export type Depth = Pick<Extract<Job, { type: 'follow' }>, 'finality' | 'toFinalized'>
+export const RETRY_JOB_MS = 5_000
+export type Depth = Pick<Extract<IndexJob, { type: 'follow' }>, 'finality' | 'toFinalized'>
 const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
   await pipeline.rollback(to)
   pace.lost(to)
@@ -248,14 +252,14 @@ const readBlock = async (source: ChainSource, number: number, signal: AbortSigna
   return undefined
 }
 
-export const indexRange = async (work: Work, job: Extract<Job, { type: 'index' }>) => {
+export const indexRange = async (work: Work, job: Extract<IndexJob, { type: 'index' }>) => {
   const { source, signal, state, network, lookups } = work
   const head = await source!.head(signal)
   state.head = head
   if (job.scoping && !job.scoping.whole) return indexScopes(work, job, job.scoping, head)
   const floor = lookups.floor()
-  const from = blockAt(job.from, head) ?? floor
-  const to = blockAt(job.to, head) ?? head
+  const from = resolveBlock(job.from, head) ?? floor
+  const to = resolveBlock(job.to, head) ?? head
   if (to > head)
     throw refuse('beyond_head', `block ${to} is beyond the head of the chain, which is ${head}: lower --to`)
   if (from > to) throw emptyRange({ from, to }, head)
@@ -291,6 +295,6 @@ const emptyRange = ({ from, to }: { from: number; to: number }, head: number) =>
 const fillTwice = async (signal: AbortSignal, fill: (before?: Unavailable) => Promise<Unavailable | undefined>) => {
   const lacking = await fill()
   if (lacking === undefined) return undefined
-  await systemClock.sleep(AGAIN_MS, signal)
+  await systemClock.sleep(RETRY_JOB_MS, signal)
   return fill(lacking)
 }

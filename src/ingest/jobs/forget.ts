@@ -5,13 +5,13 @@ import { nativeBinding } from '../../lib/runtime.ts'
 import type { Work } from '../job-context.ts'
 import type { RemoteStore } from '../remote.ts'
 import { openForgetRequest } from '../requests/prune-requests.ts'
-import type { Changes } from '../stored-changes.ts'
+import type { JobChanges } from '../stored-changes.ts'
 
-const LOOK_MS = 1000
-const AGAIN_MS = 5_000
+const FORGET_LOOK_MS = 1000
+const RETRY_FORGET_MS = 5_000
 
 /** Forgets blocks whose documents were lost remotely, as requested: they are then fetched again. */
-export async function* forgetAsAsked(work: Work): Changes {
+export async function* forgetAsAsked(work: Work): JobChanges {
   for (let told: string | undefined; ; ) {
     const open = openForgetRequest(work.store)
     if (!open) return
@@ -23,12 +23,12 @@ export async function* forgetAsAsked(work: Work): Changes {
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
       if (told !== error.code) work.log.warn('Cannot forget blocks now, will retry', { why: error.message })
       told = error.code
-      await systemClock.sleep(error.retryAfterMs ?? AGAIN_MS, work.signal)
+      await systemClock.sleep(error.retryAfterMs ?? RETRY_FORGET_MS, work.signal)
     }
   }
 }
 
-async function* forget({ store, state, log }: Work, remote: RemoteStore): Changes {
+async function* forget({ store, state, log }: Work, remote: RemoteStore): JobChanges {
   const db = openForReading(store, nativeBinding())
   try {
     const { blocks, indices } = await remote.findLost(db, log)
@@ -42,11 +42,11 @@ async function* forget({ store, state, log }: Work, remote: RemoteStore): Change
   }
 }
 
-export const FORGOTTEN = 'blocks_forgotten'
+export const BLOCKS_FORGOTTEN = 'blocks_forgotten'
 
 /** Rejects when blocks were forgotten: then what is missing is looked for anew. */
 export const untilForgotten = async ({ state, signal }: Pick<Work, 'state' | 'signal'>): Promise<never> => {
   const before = state.forgotten
-  while (state.forgotten === before) await systemClock.sleep(LOOK_MS, signal)
-  throw retry(FORGOTTEN, 'blocks were forgotten, so what is missing is looked for anew')
+  while (state.forgotten === before) await systemClock.sleep(FORGET_LOOK_MS, signal)
+  throw retry(BLOCKS_FORGOTTEN, 'blocks were forgotten, so what is missing is looked for anew')
 }

@@ -1,22 +1,22 @@
 import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../chain/files/block-files.ts'
-import { linkPackBlock, type PackLine, placeOf } from '../../chain/files/pack.ts'
+import { linkPackBlock, type PackLine, packLinePlace } from '../../chain/files/pack.ts'
 import type { BlockRef } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import type { BuiltPiece } from '../decoding/builders/messages.ts'
-import { type Builders, type BuiltGroup, createGroupReader, type Group } from '../decoding/builders/pool.ts'
+import { type Builders, type BuiltGroup, createGroupReader, type LineGroup } from '../decoding/builders/pool.ts'
 import { makeRoom, startBuilders } from '../decoding/open-decoding.ts'
 import { type Work, yieldToEventLoop } from '../job-context.ts'
-import type { Lane } from '../lane.ts'
+import type { BlockLane } from '../lane.ts'
 import type { Pipeline } from '../pipeline.ts'
 
 /** Reads files from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
-export const importPacks = async (work: Work, paths: string[]) => {
+export const importFiles = async (work: Work, paths: string[]) => {
   const { pipeline, signal, state, limits, storeBatch } = work
   const files = await findBlockFiles(paths)
   state.total = files.reduce((sum, { size }) => sum + size, 0)
   const lane = pipeline.lane('fill')
-  const builders = work.state.total < (work.sharing.from ?? WORTH_THREADS) ? undefined : startBuilders(work)
+  const builders = work.state.total < (work.sharing.from ?? MIN_SHARED_BYTES) ? undefined : startBuilders(work)
   const readGroups = createGroupReader(storeBatch)
   let before = 0
   try {
@@ -41,7 +41,7 @@ export const importPacks = async (work: Work, paths: string[]) => {
   state.reading = null
 }
 
-const createTaker = (work: Work, lane: Lane) => {
+const createTaker = (work: Work, lane: BlockLane) => {
   const { pipeline, ruleWatcher, lookups, links, signal, chainId, limits, decoding } = work
   let previous: BlockRef | undefined
 
@@ -92,7 +92,7 @@ const createTaker = (work: Work, lane: Lane) => {
 
 const takeGroups = async (
   builders: Builders,
-  groups: AsyncIterable<Group>,
+  groups: AsyncIterable<LineGroup>,
   taker: ReturnType<typeof createTaker>,
   work: Work,
 ) => {
@@ -115,21 +115,21 @@ const takeGroups = async (
 }
 
 /** Bytes from which on threads are worth the time that they take to start. */
-const WORTH_THREADS = 8 << 20
+const MIN_SHARED_BYTES = 8 << 20
 
-const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: Lane) => {
+const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: BlockLane) => {
   const { number, hash } = raw.block
   const stored = pipeline.stored(Number(number))
   if (stored?.hash === hash) return
   if (stored)
     throw refuse(
       'block_stored',
-      `${placeOf(line)}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they belong to different branches or chains. Import it into another data folder`,
+      `${packLinePlace(line)}: block ${Number(number)} is ${hash} here, but ${stored.hash} is stored: they belong to different branches or chains. Import it into another data folder`,
     )
   try {
     await lane.add(raw)
   } catch (error) {
     if (!(error instanceof ChainsieveError) || error.code !== 'block_unlinked') throw error
-    throw refuse(error.code, `${placeOf(line)}: ${error.message}`, error)
+    throw refuse(error.code, `${packLinePlace(line)}: ${error.message}`, error)
   }
 }

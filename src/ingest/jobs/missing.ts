@@ -26,7 +26,7 @@ export const isMissing = (error: unknown): error is ChainsieveError =>
   error instanceof ChainsieveError && error.code === BLOCK_MISSING
 
 /** The block that an error of a missing one names. */
-export const missingOf = ({ details }: ChainsieveError): number | undefined => details?.block as number | undefined
+export const missingBlockOf = ({ details }: ChainsieveError): number | undefined => details?.block as number | undefined
 
 export const hasBlock = async (source: ChainSource, number: number, signal: AbortSignal): Promise<boolean> => {
   try {
@@ -82,12 +82,12 @@ export const fillUntilWhole = async (
       return
     }
     if (state.done > before) tries = 1
-    const waitMs = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
+    const waitMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1))
     const told = state.missing
     state.missing = {
-      ...{ ranges: lacking.ranges.slice(-MOST_RANGES), why: lacking.why, since },
+      ...{ ranges: lacking.ranges.slice(-MAX_MISSING_RANGES), why: lacking.why, since },
       nextAt: new Date(Date.now() + waitMs).toISOString(),
-      remedy: remedyOf(lacking.ranges),
+      remedy: missingRemedy(lacking.ranges),
     }
     if (!told || JSON.stringify(told.ranges) !== JSON.stringify(state.missing.ranges)) warn(log, state.missing)
     known = lacking
@@ -96,25 +96,25 @@ export const fillUntilWhole = async (
 }
 
 const warn = (log: Log, { ranges, why, remedy }: MissingBlocks) =>
-  log.warn('No node has some of the blocks, goes on without them', { blocks: textOf(ranges), why, remedy })
+  log.warn('No node has some of the blocks, goes on without them', { blocks: rangesText(ranges), why, remedy })
 
 export const cannotFill = ({ ranges, why }: Unavailable): ChainsieveError =>
-  stop('blocks_missing', `no node has ${textOf(ranges)} (${why}); all others are stored: ${remedyOf(ranges)}`)
+  stop('blocks_missing', `no node has ${rangesText(ranges)} (${why}); all others are stored: ${missingRemedy(ranges)}`)
 
 export const joinUnavailable = (all: readonly (Unavailable | undefined)[]): Unavailable | undefined => {
   const some = all.filter(it => it !== undefined)
   return some[0] && { ranges: merged(some.flatMap(({ ranges }) => ranges)), why: some[0].why }
 }
 
-const textOf = (ranges: readonly Range[]): string => {
-  const shown = ranges.slice(-MOST_TOLD).map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`))
-  return `${ranges.length === 1 && ranges[0]!.from === ranges[0]!.to ? 'block' : 'blocks'} ${shown.join(', ')}${ranges.length > MOST_TOLD ? ' and others' : ''}`
+const rangesText = (ranges: readonly Range[]): string => {
+  const shown = ranges.slice(-MAX_SHOWN_RANGES).map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`))
+  return `${ranges.length === 1 && ranges[0]!.from === ranges[0]!.to ? 'block' : 'blocks'} ${shown.join(', ')}${ranges.length > MAX_SHOWN_RANGES ? ' and others' : ''}`
 }
 
-const remedyOf = (ranges: readonly Range[]): string =>
+const missingRemedy = (ranges: readonly Range[]): string =>
   `begin later (--from ${ranges.at(-1)!.to + 1}), or add a node that has them (--rpc)`
 
-const FIRST_MS = 10_000
-const LONGEST_MS = 300_000
-const MOST_RANGES = 20
-const MOST_TOLD = 3
+const FIRST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 300_000
+const MAX_MISSING_RANGES = 20
+const MAX_SHOWN_RANGES = 3

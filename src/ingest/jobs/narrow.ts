@@ -3,19 +3,19 @@ import { cutBlock } from '../../chain/logs/wanted-blocks.ts'
 import type { Scoping } from '../../config/scopes.ts'
 import type { Lookups } from '../../engine/port.ts'
 import type { Range } from '../../lib/ranges.ts'
-import { type Scope, textOfFactory } from '../../scopes/factory.ts'
-import { isOfLogs, keptOf, type Question } from '../../scopes/questions.ts'
+import { type ChainScope, textOfFactory } from '../../scopes/factory.ts'
+import { isOfLogs, remainingCoverage, type ScopeQuestion } from '../../scopes/questions.ts'
 import type { Work } from '../job-context.ts'
 import { openNarrowRequest } from '../requests/prune-requests.ts'
 import type { Cut, StoredBlocks } from '../scoped/partial-blocks.ts'
-import type { Changes } from '../stored-changes.ts'
+import type { JobChanges } from '../stored-changes.ts'
 import { questionsIn, scopesAt } from './scopes.ts'
 
-const NOTHING = { from: 0, to: -1 }
-const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER }
+const NO_BLOCKS = { from: 0, to: -1 }
+const ALL_BLOCKS = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
 /** Removes what is outside of scopes where that was requested. What a stop interrupts is gone on with by whoever looks next. */
-export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log'>): Changes {
+export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log'>): JobChanges {
   for (let open = openNarrowRequest(work.store); open; open = openNarrowRequest(work.store)) {
     yield* narrow(work, open.request.scopes)
     open.end()
@@ -23,14 +23,14 @@ export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log
 }
 
 /** Coverage goes first: after an interruption, a scope that wants something asks for it again. */
-async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: readonly Scope[]): Changes {
+async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: readonly ChainScope[]): JobChanges {
   const { coverage } = lookups
   const questions = questionsIn(lookups, scopes)
-  const kept = new Map([...coverage.covered().keys()].map(text => [text, keptOf(text, questions)]))
+  const kept = new Map([...coverage.covered().keys()].map(text => [text, remainingCoverage(text, questions)]))
   const orphans = coverage.children().filter(({ factory, number }) => !isWantedChild(scopes, factory, number))
-  yield { type: 'cut', range: NOTHING, keep: raw => raw, narrowed: { kept, orphans } }
-  const keep = cutTo(questions)
-  for (const { first, last } of lookups.partial(ALL)) {
+  yield { type: 'cut', range: NO_BLOCKS, keep: raw => raw, narrowed: { kept, orphans } }
+  const keep = cutToQuestions(questions)
+  for (const { first, last } of lookups.partial(ALL_BLOCKS)) {
     yield null
     yield { type: 'cut', range: { from: first, to: last }, keep }
   }
@@ -38,14 +38,16 @@ async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: 
 }
 
 /** Ends that are relative to the head are relative to the newest known block. */
-export const scopesIn = ({ coverage, partial }: Pick<Lookups, 'coverage' | 'partial'>, { scopes }: Scoping): Scope[] =>
-  scopesAt(scopes, coverage.newest()?.number ?? partial(ALL).at(-1)?.last ?? 0)
+export const scopesIn = (
+  { coverage, partial }: Pick<Lookups, 'coverage' | 'partial'>,
+  { scopes }: Scoping,
+): ChainScope[] => scopesAt(scopes, coverage.newest()?.number ?? partial(ALL_BLOCKS).at(-1)?.last ?? 0)
 
-const isWantedChild = (scopes: readonly Scope[], text: string, number: number): boolean =>
+const isWantedChild = (scopes: readonly ChainScope[], text: string, number: number): boolean =>
   scopes.some(({ factory, to = number }) => factory && textOfFactory(factory) === text && number <= to)
 
 /** A transaction stays with a log that is wanted, or where those from or to its addresses are. */
-export const cutTo = (questions: readonly Question[]): Cut => {
+export const cutToQuestions = (questions: readonly ScopeQuestion[]): Cut => {
   const logs = questions.filter(({ filter }) => isOfLogs(filter))
   const all = logs.map(({ filter, from, to }) => ({ from, to, fits: fitsAny([filter]) }))
   const senders = questions.filter(({ filter }) => !isOfLogs(filter))
@@ -73,11 +75,11 @@ export interface Outside {
 export const countOutside = (
   lookups: Pick<Lookups, 'coverage' | 'partial'>,
   stored: Pick<StoredBlocks, 'read'>,
-  scopes: readonly Scope[],
+  scopes: readonly ChainScope[],
 ): Outside => {
-  const cut = cutTo(questionsIn(lookups, scopes))
+  const cut = cutToQuestions(questionsIn(lookups, scopes))
   const found: Outside = { blocks: 0, transactions: 0, logs: 0 }
-  for (const { first, last } of lookups.partial(ALL))
+  for (const { first, last } of lookups.partial(ALL_BLOCKS))
     for (const raw of stored.read(first, last)) {
       const rest = cut(raw)
       if (!rest) found.blocks++

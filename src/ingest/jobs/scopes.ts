@@ -6,33 +6,33 @@ import type { Child } from '../../engine/coverage.ts'
 import type { Lookups } from '../../engine/port.ts'
 import { refuse } from '../../lib/errors.ts'
 import { countIn, gapsIn, merged, type Range } from '../../lib/ranges.ts'
-import { childrenIn, type Factory, type Scope, textOfFactory } from '../../scopes/factory.ts'
-import { type Lacking, lackingOf, textOf } from '../../scopes/filter.ts'
-import { planOf } from '../../scopes/plan.ts'
+import { type ChainScope, childrenIn, type Factory, textOfFactory } from '../../scopes/factory.ts'
+import { filterText, findOpenQuestions, type OpenQuestion } from '../../scopes/filter.ts'
+import { planQuestions } from '../../scopes/plan.ts'
 import {
+  findOpenTransactions,
   isOfLogs,
-  lackingTransactions,
-  type Question,
   questionsOf,
+  type ScopeQuestion,
   transactionQuestionsOf,
 } from '../../scopes/questions.ts'
 import { prefetch, type Work } from '../job-context.ts'
-import type { Lane } from '../lane.ts'
+import type { BlockLane } from '../lane.ts'
 import { joinParts } from '../scoped/partial-blocks.ts'
 import { extentOf, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 
 /** Blocks that are stored in one transaction, or what came within so long. */
 const FLUSH_MS = 500
 /** Blocks that join stored ones rewrite all around them: they wait so many times the last duration. */
-const WORTH = 10
-const MOST_WAITING = 4_000
+const WAIT_FACTOR = 10
+const MAX_WAITING_BLOCKS = 4_000
 
-type EndedScope = Scope & { to: number }
+type EndedScope = ChainScope & { to: number }
 
 /** Fills what scopes lack up to a block: events of factories first, then logs, then transactions. */
 export const fillScopes = async (
   work: Work,
-  wanted: readonly Scope[],
+  wanted: readonly ChainScope[],
   top: number,
 ): Promise<Unavailable | undefined> => {
   const { pipeline, lookups, state } = work
@@ -45,11 +45,11 @@ export const fillScopes = async (
       if (!factory) continue
       // Whoever looks for children needs to have seen each event, and whole blocks name some as well.
       const covered = new Map([[text, coverage.covered().get(text) ?? []]])
-      lacking.push(await fillLogs(work, lackingOf(filter, covered, [], range), factory))
+      lacking.push(await fillLogs(work, findOpenQuestions(filter, covered, [], range), factory))
     }
     const questions = questionsIn(lookups, scopes).filter(({ filter, factory }) => !factory && isOfLogs(filter))
-    for (const { filter, ...range } of planOf(questions))
-      lacking.push(await fillLogs(work, lackingOf(filter, coverage.covered(), pipeline.held(), range)))
+    for (const { filter, ...range } of planQuestions(questions))
+      lacking.push(await fillLogs(work, findOpenQuestions(filter, coverage.covered(), pipeline.held(), range)))
     for (const fillSent of sent) lacking.push(await fillSent())
   } finally {
     state.filling = null
@@ -57,7 +57,7 @@ export const fillScopes = async (
   return joinUnavailable(lacking)
 }
 
-const fillLogs = async (work: Work, parts: readonly Lacking[], factory?: Factory) => {
+const fillLogs = async (work: Work, parts: readonly OpenQuestion[], factory?: Factory) => {
   const { source, lookups, signal } = work
   const { scoped } = source ?? {}
   if (!scoped)
@@ -69,7 +69,7 @@ const fillLogs = async (work: Work, parts: readonly Lacking[], factory?: Factory
 const openTransactionFilling = async (work: Work, scopes: readonly EndedScope[], top: number) => {
   const { source, pipeline, lookups, signal } = work
   const lackingIn = (addresses: readonly string[], { from, to }: Range) =>
-    lackingTransactions(addresses, lookups.coverage.covered(), pipeline.held(), { from, to })
+    findOpenTransactions(addresses, lookups.coverage.covered(), pipeline.held(), { from, to })
   const asking = scopes.filter(scope => {
     if (scope.transactions === undefined) return false
     // Whom a factory names is not known yet.
@@ -96,7 +96,7 @@ const openTransactionFilling = async (work: Work, scopes: readonly EndedScope[],
 
 const refuseUnlessRead = (
   { network, log }: Pick<Work, 'network' | 'log'>,
-  scopes: readonly Scope[],
+  scopes: readonly ChainScope[],
   why: string,
   { from, to }: Range,
 ) => {
@@ -112,14 +112,14 @@ const refuseUnlessRead = (
 /** Asks what is still to be asked. `factory` names further addresses in what is found. */
 const fillParts = async (
   work: Work,
-  parts: readonly Lacking[],
-  find: (part: Lacking) => AsyncIterable<ScopedPart>,
+  parts: readonly OpenQuestion[],
+  find: (part: OpenQuestion) => AsyncIterable<ScopedPart>,
   factory?: Factory,
 ): Promise<Unavailable | undefined> => {
   const { pipeline, state, signal, storeBatch, job } = work
   const lane = pipeline.lane('fill')
   const lacking: Unavailable = { ranges: [], why: '' }
-  const coverTextOf = (filter: LogFilter) => (factory ? textOfFactory(factory) : textOf(filter))
+  const coverTextOf = (filter: LogFilter) => (factory ? textOfFactory(factory) : filterText(filter))
   state.total += countIn(parts)
   const isNewestFirst = 'order' in job && job.order === 'newest'
   for (const part of isNewestFirst ? parts.toReversed() : parts) {
@@ -129,8 +129,8 @@ const fillParts = async (
     let took = 0
     const isDue = () => {
       const waited = performance.now() - since
-      if (blocks.length >= MOST_WAITING) return true
-      return (blocks.length >= storeBatch || waited > FLUSH_MS) && waited > WORTH * took
+      if (blocks.length >= MAX_WAITING_BLOCKS) return true
+      return (blocks.length >= storeBatch || waited > FLUSH_MS) && waited > WAIT_FACTOR * took
     }
     const flush = async (end: number) => {
       const children = factory ? blocks.flatMap(raw => childrenIn(raw, [factory])) : []
@@ -179,13 +179,13 @@ const fillParts = async (
   return lacking.ranges.length === 0 ? undefined : { ...lacking, ranges: merged(lacking.ranges) }
 }
 
-export const createHeadScopes = (scopes: readonly Scope[], coverage: Lookups['coverage']) => {
-  let asked = createAsked(scopes, coverage)
+export const createHeadScopes = (scopes: readonly ChainScope[], coverage: Lookups['coverage']) => {
+  let asked = createHeadQuestions(scopes, coverage)
   return {
     left() {
-      asked = createAsked(scopes, coverage)
+      asked = createHeadQuestions(scopes, coverage)
     },
-    async take(work: Work, lane: Lane, event: RawBlock) {
+    async take(work: Work, lane: BlockLane, event: RawBlock) {
       const { hash, parentHash } = event.block
       const { raw, notes } = await findIn(work, asked, event)
       if (raw) await prefetch(work, [raw])
@@ -194,19 +194,19 @@ export const createHeadScopes = (scopes: readonly Scope[], coverage: Lookups['co
     },
   }
 }
-type Asked = ReturnType<typeof createAsked>
+type HeadQuestions = ReturnType<typeof createHeadQuestions>
 /** Children that are named meanwhile have a filter of their own until the next start. */
-const createAsked = (scopes: readonly Scope[], coverage: Lookups['coverage']) => {
+const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['coverage']) => {
   const keyOf = ({ factory, address }: Pick<Child, 'factory' | 'address'>) => `${factory} ${address}`
   const known = new Set(coverage.children().map(keyOf))
   const all = questionsIn({ coverage }, scopes)
   const isAt =
     (number: number) =>
-    ({ from, to }: Question): boolean =>
+    ({ from, to }: ScopeQuestion): boolean =>
       number >= from && number <= to
   return {
-    at: (number: number): Question[] => all.filter(isAt(number)),
-    add(child: Child): Question[] {
+    at: (number: number): ScopeQuestion[] => all.filter(isAt(number)),
+    add(child: Child): ScopeQuestion[] {
       if (known.has(keyOf(child))) return []
       known.add(keyOf(child))
       const fresh = scopes.flatMap(scope =>
@@ -220,10 +220,10 @@ const createAsked = (scopes: readonly Scope[], coverage: Lookups['coverage']) =>
   }
 }
 /** An address that a block names may emit logs in the same block, and name others in turn. */
-const findIn = async ({ source, signal }: Work, asked: Asked, event: RawBlock) => {
+const findIn = async ({ source, signal }: Work, asked: HeadQuestions, event: RawBlock) => {
   const { block: header, chainId } = event
   const number = Number(header.number)
-  const find = async (some: readonly Question[]) => {
+  const find = async (some: readonly ScopeQuestion[]) => {
     const filters = some.map(({ filter }) => filter).filter(isOfLogs)
     return filters.length > 0 ? source!.scoped!.findIn(filters, header, signal) : undefined
   }
@@ -242,14 +242,17 @@ const findIn = async ({ source, signal }: Work, asked: Asked, event: RawBlock) =
   return { raw, notes: { covered: all.map(({ text }) => ({ filter: text, from: number, to: number })), children } }
 }
 
-export const blockAt = (point: BlockPoint | undefined, head: number): number | undefined =>
+export const resolveBlock = (point: BlockPoint | undefined, head: number): number | undefined =>
   point && ('block' in point ? point.block : Math.max(0, head - point.latest))
-export const scopesAt = (wanted: readonly WantedScope[], head: number): Scope[] =>
-  wanted.map(scope => ({ ...scope, from: blockAt(scope.from, head) ?? 0, to: blockAt(scope.to, head) }))
-export const scopesFrom = (scopes: readonly Scope[], floor: number): Scope[] =>
+export const scopesAt = (wanted: readonly WantedScope[], head: number): ChainScope[] =>
+  wanted.map(scope => ({ ...scope, from: resolveBlock(scope.from, head) ?? 0, to: resolveBlock(scope.to, head) }))
+export const scopesFrom = (scopes: readonly ChainScope[], floor: number): ChainScope[] =>
   scopes.map(scope => ({ ...scope, from: Math.max(scope.from, floor) }))
 /** All that scopes want, by the children of factories that are known. */
-export const questionsIn = ({ coverage }: Pick<Lookups, 'coverage'>, scopes: readonly Scope[]): Question[] => {
+export const questionsIn = (
+  { coverage }: Pick<Lookups, 'coverage'>,
+  scopes: readonly ChainScope[],
+): ScopeQuestion[] => {
   const children = Map.groupBy(coverage.children(), ({ factory }) => factory)
   return questionsOf(scopes, text => children.get(text) ?? [])
 }

@@ -32,7 +32,7 @@ import type { StoredAbi } from '../decoding/abis.ts'
 import { openSignatures } from '../decoding/open-decoding.ts'
 import { createDocumentDecoder } from '../decoding/prepare.ts'
 
-export interface ReplayOptions {
+export interface TransactionReplayOptions {
   urls: readonly string[]
   /** What each of them may be asked for, in the same order. It counts as what is asked for this network. */
   allowances: readonly Allowance[]
@@ -49,20 +49,20 @@ export interface ReplayOptions {
 
 /** A transaction, and what happened in it: each document's `_source` as a search would answer it. */
 interface Replayed {
-  txs: Source[]
-  calls: Source[]
-  traces: Source[]
-  events: Source[]
-  logs: Source[]
+  txs: ReplayedSource[]
+  calls: ReplayedSource[]
+  traces: ReplayedSource[]
+  events: ReplayedSource[]
+  logs: ReplayedSource[]
   /** Why there are no traces. */
   untraced: string | undefined
   /** Codes of the contracts by their addresses, as in `_source`. */
   codes: ReadonlyMap<string, string>
 }
 
-type Source = Record<string, unknown>
+type ReplayedSource = Record<string, unknown>
 
-export const replayTransaction = async (options: ReplayOptions): Promise<Replayed> => {
+export const replayTransaction = async (options: TransactionReplayOptions): Promise<Replayed> => {
   const { urls, allowances, hash, own, limits, signal, timeoutMs = 60_000 } = options
   const memory = createMemory(limits.nodeAnswers)
   const reaching = { timeoutMs, batch: 20, concurrency: 4, limits, memory, log: silent, clock: systemClock }
@@ -76,7 +76,7 @@ export const replayTransaction = async (options: ReplayOptions): Promise<Replaye
     const work = async (endpoint: Endpoint) => {
       const raw = await readTransaction(endpoint, hash, { signal, limits })
       const untraced = await addTraces(endpoint, raw, { signal, limits })
-      const sources = decode(raw, own)
+      const sources = decodeSources(raw, own)
       const codes = options.codes ? await codesOf(endpoint, raw, sources, signal) : new Map<string, string>()
       return { ...sources, untraced, codes }
     }
@@ -96,21 +96,21 @@ export const replayTransaction = async (options: ReplayOptions): Promise<Replaye
 /** Reading them takes longer than all the rest. */
 let signatures: ReturnType<typeof openSignatures> | undefined
 
-const decode = (raw: RawBlock, own: readonly StoredAbi[]) => {
+const decodeSources = (raw: RawBlock, own: readonly StoredAbi[]) => {
   signatures ??= openSignatures()
   const { registry, functions, errors } = signatures
   const decoding = createDecoding(registry, functions, errors, own)
   const decoded = createDocumentDecoder({ decoding: () => decoding, traces: 'all' })(raw)
   const unknown = { contracts: [], tokens: [], decimals: () => undefined }
   const documents = createBlockDocuments({ ...decoded, ...unknown }, asBigint)
-  const sourcesOf = (all: readonly unknown[], build: (index: number) => Document): Source[] =>
+  const sourcesOf = (all: readonly unknown[], build: (index: number) => Document): ReplayedSource[] =>
     all.map((_, index) => build(index)._source)
   return {
     txs: [documents.tx(0)._source],
     calls: sourcesOf(decoded.calls, documents.call),
     traces: sourcesOf(decoded.traces, documents.trace),
     logs: sourcesOf(decoded.logs, documents.log),
-    events: decoded.logs.flatMap((_, index): Source[] => {
+    events: decoded.logs.flatMap((_, index): ReplayedSource[] => {
       const event = documents.event(index)
       return event ? [event._source] : []
     }),
@@ -126,7 +126,7 @@ const codesOf = async (
 ): Promise<Map<string, string>> => {
   const asked = [
     ...txs.map(({ to }) => to),
-    ...traces.map(({ action }) => (action as Source).to),
+    ...traces.map(({ action }) => (action as ReplayedSource).to),
     ...logs.map(({ address }) => address),
   ]
   const addresses = [...new Set(asked)].filter(it => typeof it === 'string')
@@ -171,16 +171,16 @@ const readTransaction = async (
   return raw
 }
 
-interface Asking {
+interface ReplayLimits {
   signal: AbortSignal
   limits: Limits
 }
 
 /** Adds the traces of a transaction, or tells why there are none and what is known of a failure. */
-const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: Asking): Promise<string | undefined> => {
+const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: ReplayLimits): Promise<string | undefined> => {
   const [{ hash }] = raw.block.transactions as [RawBlock['block']['transactions'][number]]
   const refusals: string[] = []
-  for (const { method, params, read } of METHODS) {
+  for (const { method, params, read } of TRACE_METHODS) {
     const [answer] = await endpoint.send([{ method, params: [hash, ...params] }], asking.signal)
     try {
       // Here the block has one transaction, whatever its place is.
@@ -198,13 +198,13 @@ const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: Asking): Pro
   return hasFailed(raw.receipts[0]!) ? `${without} ${await callAgain(endpoint, raw, asking)}` : without
 }
 
-interface Method {
+interface TraceReader {
   method: string
   params: readonly unknown[]
   read(raw: RawBlock, result: unknown, limits: Limits): RpcTrace[]
 }
 
-const METHODS: readonly Method[] = [
+const TRACE_METHODS: readonly TraceReader[] = [
   {
     method: 'debug_traceTransaction',
     params: [CALL_TRACER],
@@ -217,9 +217,9 @@ const METHODS: readonly Method[] = [
 ]
 
 /** Calls again as if it were the first of its block; the answer becomes the outer trace. */
-const callAgain = async (endpoint: Endpoint, raw: RawBlock, { signal, limits }: Asking): Promise<string> => {
+const callAgain = async (endpoint: Endpoint, raw: RawBlock, { signal, limits }: ReplayLimits): Promise<string> => {
   const before = Number(raw.block.number) - 1
-  const [answer] = await endpoint.send([callOf(raw, before)], signal)
+  const [answer] = await endpoint.send([repeatedCall(raw, before)], signal)
   const source = `eth_call on the state after block ${before}`
   const { error } = answer as Answer
   if (error === undefined)
@@ -233,7 +233,7 @@ const callAgain = async (endpoint: Endpoint, raw: RawBlock, { signal, limits }: 
   return `The reason comes from ${source}, without earlier transactions of block ${before + 1}.`
 }
 
-const callOf = ({ block }: RawBlock, before: number): Call => {
+const repeatedCall = ({ block }: RawBlock, before: number): Call => {
   const { from, to, gas, value, input } = block.transactions[0]!
   const call = { from, ...(to && { to }), gas, value, data: input }
   return { method: 'eth_call', params: [call, toQuantity(before)] }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { PruneLimits } from '../../engine/prune.ts'
 import { PRIVATE_FILE } from '../../lib/private-files.ts'
-import type { Scope } from '../../scopes/factory.ts'
+import type { ChainScope } from '../../scopes/factory.ts'
 
 /**
  * A request to prune, in a file beside the store: its writer does it in steps, and removes the
@@ -22,7 +22,7 @@ const BOTH: readonly AskedBy[] = ['hand', 'settings']
 
 /** The thread that decodes does it, since blocks are written again. */
 interface NarrowRequest {
-  scopes: readonly Scope[]
+  scopes: readonly ChainScope[]
 }
 
 /** The thread that decodes does it, since it knows which blocks are held. */
@@ -30,26 +30,28 @@ interface ForgetRequest {
   lost: true
 }
 
-export type Asked = AskedBy | 'scopes' | 'lost'
+export type PruneRequestKind = AskedBy | 'scopes' | 'lost'
 
-const fileOf = (store: string, by: Asked): string => `${store}-prune-${by}`
+const requestFile = (store: string, by: PruneRequestKind): string => `${store}-prune-${by}`
 
 /** In place of what was asked for before and is not done yet. */
-export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) => write(fileOf(store, by), request)
+export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) =>
+  writeRequest(requestFile(store, by), request)
 
-export const askToNarrow = (store: string, request: NarrowRequest) => write(fileOf(store, 'scopes'), request)
+export const askToNarrow = (store: string, request: NarrowRequest) =>
+  writeRequest(requestFile(store, 'scopes'), request)
 
-export const askToForget = (store: string) => write(fileOf(store, 'lost'), { lost: true })
+export const askToForget = (store: string) => writeRequest(requestFile(store, 'lost'), { lost: true })
 
-const write = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) => {
+const writeRequest = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) => {
   writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
   renameSync(`${path}.new`, path)
 }
 
-export const isPruneAsked = (store: string, by?: Asked): boolean =>
-  (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(fileOf(store, one)))
+export const isPruneAsked = (store: string, by?: PruneRequestKind): boolean =>
+  (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(requestFile(store, one)))
 
-export const withdraw = (store: string, by: Asked) => rmSync(fileOf(store, by), { force: true })
+export const withdraw = (store: string, by: PruneRequestKind) => rmSync(requestFile(store, by), { force: true })
 
 export interface OpenRequest<R = PruneRequest> {
   request: R
@@ -59,23 +61,23 @@ export interface OpenRequest<R = PruneRequest> {
 
 export const openPruneRequest = (store: string): OpenRequest | undefined => {
   for (const by of BOTH) {
-    const open = openFile<PruneRequest>(fileOf(store, by))
+    const open = openFile<PruneRequest>(requestFile(store, by))
     if (open) return open
   }
   return undefined
 }
 
 export const openNarrowRequest = (store: string): OpenRequest<NarrowRequest> | undefined =>
-  openFile(fileOf(store, 'scopes'))
+  openFile(requestFile(store, 'scopes'))
 
 export const openForgetRequest = (store: string): OpenRequest<ForgetRequest> | undefined =>
-  openFile(fileOf(store, 'lost'))
+  openFile(requestFile(store, 'lost'))
 
 const openFile = <R>(path: string): OpenRequest<R> | undefined => {
-  const text = read(path)
+  const text = readRequest(path)
   if (text === undefined) return undefined
   try {
-    return { request: JSON.parse(text) as R, end: () => read(path) === text && rmSync(path, { force: true }) }
+    return { request: JSON.parse(text) as R, end: () => readRequest(path) === text && rmSync(path, { force: true }) }
   } catch {
     // Nobody knows what it asked for.
     rmSync(path, { force: true })
@@ -83,7 +85,7 @@ const openFile = <R>(path: string): OpenRequest<R> | undefined => {
   }
 }
 
-const read = (path: string): string | undefined => {
+const readRequest = (path: string): string | undefined => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

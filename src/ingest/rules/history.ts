@@ -28,23 +28,23 @@ const MAX_WINDOW = 1_000_000
 /** Alerts of one go; those of one block stay together, however many they are. */
 const MAX_HITS = 1_000
 /** Time for which a rule is left alone whose history could not be gone through. */
-const AGAIN_MS = 60_000
+const RETRY_HISTORY_MS = 60_000
 
 /** Searches history for rules, window by window, in turn; a rule that fails holds up no other. */
 export const createHistory = (options: HistoryOptions) => {
-  const failed = new Map<number, Failure>()
+  const failed = new Map<number, ScanFailure>()
   return () => scanHistory(options, failed)
 }
 
 /** Belongs to this version of the rule: a changed rule is tried at once. */
-interface Failure {
+interface ScanFailure {
   revision: number
   until: number
 }
 
 const scanHistory = async (
   { network, open: openDocuments, ruleWatcher, refresh, tell, settled, log, signal }: HistoryOptions,
-  failed: Map<number, Failure>,
+  failed: Map<number, ScanFailure>,
 ) => {
   const windows = new Map<number, number>()
   const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
@@ -69,11 +69,11 @@ const scanHistory = async (
         const { scan, rule } = now
         const window = windows.get(id) ?? WINDOW
         const started = performance.now()
-        let found: Found
+        let found: WindowMatches
         try {
-          found = await find(rule, scan.next, Math.min(scan.last, scan.next + window - 1), documents)
+          found = await findInWindow(rule, scan.next, Math.min(scan.last, scan.next + window - 1), documents)
         } catch (error) {
-          failed.set(id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
+          failed.set(id, { revision: rule.revision, until: performance.now() + RETRY_HISTORY_MS })
           log.error('Failed to search history for a rule, will retry later', { rule: id, block: scan.next, error })
           continue
         }
@@ -96,22 +96,27 @@ const scanHistory = async (
   }
 }
 
-interface Found {
+interface WindowMatches {
   hits: RuleMatch[]
   to: number
 }
 
 /** What the rule finds from a block on, up to another one or as many alerts as go together. */
-const find = async (rule: StoredRule, from: number, to: number, documents: DocumentReader): Promise<Found> => {
-  const hits = await search(rule, { from, to, size: MAX_HITS + 1 }, documents)
+const findInWindow = async (
+  rule: StoredRule,
+  from: number,
+  to: number,
+  documents: DocumentReader,
+): Promise<WindowMatches> => {
+  const hits = await searchWindow(rule, { from, to, size: MAX_HITS + 1 }, documents)
   if (hits.length <= MAX_HITS) return { hits, to }
   // The last block may have more of them than were asked for.
   const last = hits.at(-1)!.block
   if (last > from) return { hits: hits.filter(({ block }) => block < last), to: last - 1 }
-  return { hits: await search(rule, { from, to: from, size: -1 }, documents), to: from }
+  return { hits: await searchWindow(rule, { from, to: from, size: -1 }, documents), to: from }
 }
 
-const search = async (
+const searchWindow = async (
   rule: StoredRule,
   range: { from: number; to: number; size: number },
   documents: DocumentReader,
@@ -119,7 +124,7 @@ const search = async (
   const { config, maxConfirmationCount } = rule.input
   const request = searchOf(config, { ...range, order: 'asc' })
   const receivedAt = Date.now()
-  const found = await hitsOf({ ...request, trackTotal: false }, range.size < 0, documents)
+  const found = await historyHits({ ...request, trackTotal: false }, range.size < 0, documents)
   return found.map(({ kind, document: { _id, _source } }): RuleMatch => {
     const { number, hash } = blockOfDocument({ _source })
     return {
@@ -137,7 +142,7 @@ const search = async (
   })
 }
 
-const hitsOf = async (request: SearchRequest, all: boolean, documents: DocumentReader): Promise<Hit[]> => {
+const historyHits = async (request: SearchRequest, all: boolean, documents: DocumentReader): Promise<Hit[]> => {
   const options = { deadline: Number.POSITIVE_INFINITY }
   if (!all) return (await documents.search(request, options)).hits
   const hits: Hit[] = []

@@ -10,15 +10,15 @@ import type { Clock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Found, Matcher, Matches } from '../../rules/matcher.ts'
 import { isWide } from '../../rules/rule.ts'
-import type { Contracts } from '../contracts/contracts.ts'
+import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
-import type { Tokens } from '../contracts/tokens.ts'
+import type { ChainTokens } from '../contracts/tokens.ts'
 
 export interface RuleMatchingOptions {
   network: string
   matcher: Pick<Matcher, 'match' | 'wants' | 'looksAt'>
-  tokens: Pick<Tokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
-  contracts: Pick<Contracts, 'in' | 'isOpen' | 'require'>
+  tokens: Pick<ChainTokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
+  contracts: Pick<ChainContracts, 'in' | 'isOpen' | 'require'>
   /** Default: nothing is decoded by what proxies run. */
   links?: Pick<ProxyResolver, 'isOpen' | 'require'> | undefined
   /** Told of rules that failed in a block, and of accounts whose rules found too much. */

@@ -224,7 +224,7 @@ const createRuleTroubles = (log: Log, limits: Limits) => {
 }
 
 /** More are logged, and no longer kept: they go to the main thread with every report. */
-const MOST = 1_000
+const MAX_TROUBLES = 1_000
 
 const MESSAGES = {
   rule: 'A rule does not work as it should',
@@ -240,7 +240,7 @@ const createTroubles = (log: Log, of: 'rule' | 'account') => {
       const known = all.delete(id)
       all.set(id, why)
       if (!known) log.error(MESSAGES[of], { [of]: id, why, ...(error !== undefined && { error }) })
-      if (all.size > MOST) for (const oldest of all.keys()) return void all.delete(oldest)
+      if (all.size > MAX_TROUBLES) for (const oldest of all.keys()) return void all.delete(oldest)
     },
     forget: (id: number) => void all.delete(id),
   }

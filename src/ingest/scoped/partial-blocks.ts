@@ -11,7 +11,7 @@ import { holds, type Range } from '../../lib/ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
-import type { Preparer, Run } from '../decoding/prepare.ts'
+import type { BatchRun, Preparer } from '../decoding/prepare.ts'
 
 export interface ReplacingOptions {
   lookups: Pick<Lookups, 'partial'>
@@ -25,7 +25,7 @@ export interface Replacing {
   replaces: number[]
 }
 
-const MOST_BLOCKS = 4_096
+const MAX_BATCH_BLOCKS = 4_096
 
 /**
  * Joins partial blocks with those stored around them, as segments never overlap; skips whole
@@ -40,14 +40,14 @@ export const joinStored = (
   const segments = lookups.partial(range)
   const blocks = new Map<number, RawBlock>()
   for (const { first, last } of segments)
-    for (const raw of stored().read(first, last)) blocks.set(numberOf(raw), marked(raw))
+    for (const raw of stored().read(first, last)) blocks.set(blockNumberOf(raw), markPartial(raw))
   for (const raw of fresh) {
-    const there = blocks.get(numberOf(raw))
-    const joined = marked(there ? joinParts(there, raw) : raw)
+    const there = blocks.get(blockNumberOf(raw))
+    const joined = markPartial(there ? joinParts(there, raw) : raw)
     preparer.carry(raw, joined)
-    blocks.set(numberOf(raw), joined)
+    blocks.set(blockNumberOf(raw), joined)
   }
-  return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
+  return { batches: batchBlocks(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
 }
 
 /** What is to stay of a block; undefined where nothing is. */
@@ -66,28 +66,28 @@ export const cutStored = (
   for (const { first, last } of segments)
     for (const raw of stored().read(first, last)) {
       const rest = cut(raw)
-      if (rest) blocks.set(numberOf(raw), marked(rest))
-      isSame &&= rest !== undefined && sizeOf(rest) === sizeOf(raw)
+      if (rest) blocks.set(blockNumberOf(raw), markPartial(rest))
+      isSame &&= rest !== undefined && countParts(rest) === countParts(raw)
     }
   if (isSame) return { batches: [], replaces: [] }
-  return { batches: batchesOf(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
+  return { batches: batchBlocks(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
 }
 
-const sizeOf = ({ receipts, traces = [] }: RawBlock): number =>
+const countParts = ({ receipts, traces = [] }: RawBlock): number =>
   receipts.reduce((sum, { logs }) => sum + 1 + logs.length, traces.length)
 
-const batchesOf = (
+const batchBlocks = (
   blocks: ReadonlyMap<number, RawBlock>,
   held: readonly Range[],
   preparer: ReplacingOptions['preparer'],
 ): Batch[] => {
   const batches: Batch[] = []
-  let run: Run | undefined
+  let run: BatchRun | undefined
   let last = -1
   for (const [number, raw] of [...blocks].sort(([a], [b]) => a - b)) {
     if (holds(held, number)) continue
     const isApart = held.some(({ from }) => from > last && from < number)
-    if (run && (isApart || run.blocks >= MOST_BLOCKS || run.documents >= FULL_SEGMENT)) {
+    if (run && (isApart || run.blocks >= MAX_BATCH_BLOCKS || run.documents >= FULL_SEGMENT)) {
       batches.push(run.finish())
       run = undefined
     }
@@ -99,10 +99,10 @@ const batchesOf = (
   return batches
 }
 
-const numberOf = ({ block }: RawBlock): number => Number(block.number)
+const blockNumberOf = ({ block }: RawBlock): number => Number(block.number)
 
 /** Its document says that it is partial. */
-const marked = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, partial: true }, partial: true })
+const markPartial = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, partial: true }, partial: true })
 
 export const joinParts = (one: RawBlock, other: RawBlock): RawBlock => {
   if (one.block.hash !== other.block.hash)
@@ -142,7 +142,7 @@ const byPlace = <T>(all: readonly T[], placeOf: (one: T) => string): T[] => {
 }
 
 export type StoredBlocks = ReturnType<typeof openStoredBlocks>
-const PAGE = 5_000
+const STORED_PAGE = 5_000
 /** Reads stored blocks as a node would tell them. */
 export const openStoredBlocks = (store: string, chainId: number | undefined) => {
   const reader = openReader(store, nativeBinding())
@@ -154,18 +154,18 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
     let after: unknown[] | undefined
     for (;;) {
       const more = after ? { search_after: after } : {}
-      const body = { query: kind === 'block' ? ofBlock : query, sort: [{ _doc: 'asc' }], size: PAGE, ...more }
+      const body = { query: kind === 'block' ? ofBlock : query, sort: [{ _doc: 'asc' }], size: STORED_PAGE, ...more }
       const request = parseSearch(JSON.stringify(body), [kind], Date.now())
       const { hits } = search(request, { deadline: Number.POSITIVE_INFINITY })
       for (const { document } of hits) found.push((document as Document)._source as ExportedSource)
-      if (hits.length < PAGE) return found
+      if (hits.length < STORED_PAGE) return found
       after = hits.at(-1)!.sort as unknown[]
     }
   }
   return {
     read(from: number, to: number) {
       const [txsOf, logsOf, tracesOf] = (['tx', 'log', 'trace'] as const).map(kind =>
-        Map.groupBy(within(kind, from, to), hashOf),
+        Map.groupBy(within(kind, from, to), blockHashOf),
       )
       return within('block', from, to)
         .filter(({ partial }) => partial === true)
@@ -184,4 +184,4 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
     close: reader.close,
   }
 }
-const hashOf = ({ blockHash }: ExportedSource): string => blockHash as string
+const blockHashOf = ({ blockHash }: ExportedSource): string => blockHash as string

@@ -16,22 +16,22 @@ import type { Report } from '../messages.ts'
 import type { Indexing } from '../network.ts'
 import { createReadinessLog, type Reason, reasonsOf } from './readiness.ts'
 import {
-  type DeliveryState,
-  type Held,
-  type NetworkStatus,
-  type Status,
+  type DeliveryHealth,
+  type NetworkState,
+  networkStateOf,
+  type ServerStatus,
   type StatusOptions,
-  statusOf,
+  type StoreContent,
 } from './status.ts'
 
 interface LiveStatusOptions extends StatusOptions {
-  deliveries?(): DeliveryState
+  deliveries?(): DeliveryHealth
   readers?(): ThreadsState
   warnings?(): Reason[]
   log: Log
 }
 
-const WINDOW_MS = 10_000
+const SPEED_WINDOW_MS = 10_000
 
 /** The status of a running server; speeds are those of the last seconds. */
 export const createStatus = (options: LiveStatusOptions) => {
@@ -40,21 +40,21 @@ export const createStatus = (options: LiveStatusOptions) => {
     for (const indexing of options.indexings) {
       const list = samples.get(indexing) ?? []
       list.push({ at: performance.now(), report: indexing.report() })
-      while (list.length > 2 && list[1]!.at < performance.now() - WINDOW_MS) list.shift()
+      while (list.length > 2 && list[1]!.at < performance.now() - SPEED_WINDOW_MS) list.shift()
       samples.set(indexing, list)
     }
   }
   every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
   const live = { ...options, held: promptly(options.held) }
-  const withCluster = (status: NetworkStatus): NetworkStatus => {
+  const withCluster = (status: NetworkState): NetworkState => {
     const cluster = options.cluster?.(status.network)
     return cluster ? { ...status, cluster } : status
   }
-  const look = async (): Promise<Status> => {
+  const look = async (): Promise<ServerStatus> => {
     sample()
-    const status: Status = {
+    const status: ServerStatus = {
       version,
-      networks: (await Promise.all(options.networks().map(network => statusOf(network, live, samples)))).map(
+      networks: (await Promise.all(options.networks().map(network => networkStateOf(network, live, samples)))).map(
         withCluster,
       ),
       ...(options.deliveries && { deliveries: options.deliveries() }),
@@ -63,18 +63,18 @@ export const createStatus = (options: LiveStatusOptions) => {
     return { ...status, reasons: reasonsOf(status), warnings: options.warnings?.() ?? [] }
   }
   // Some of those who ask need no token.
-  return coalesceFor(look, SAME_MS)
+  return coalesceFor(look, STATUS_CACHE_MS)
 }
 
-const SAME_MS = 100
+const STATUS_CACHE_MS = 100
 
 /** Longest time that a status waits for what is newer than what it told last. */
-const PATIENCE_MS = 200
+const CONTENT_PATIENCE_MS = 200
 
 /** Where readers are busy, the blocks of the last time are told: they need not be asked more than once at a time either. */
 const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
-  const told = new Map<string, Held>()
-  const asked = new Map<string, Promise<Held>>()
+  const told = new Map<string, StoreContent>()
+  const asked = new Map<string, Promise<StoreContent>>()
   const askOnce = (network: string) => {
     const now = asked.get(network) ?? ask(network).finally(() => asked.delete(network))
     asked.set(network, now)
@@ -92,22 +92,22 @@ const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
       if (isDamage(error)) throw error
       return known
     })
-    return Promise.race([lasting, sleep(PATIENCE_MS, known, { ref: false })])
+    return Promise.race([lasting, sleep(CONTENT_PATIENCE_MS, known, { ref: false })])
   }
 }
 
-export const offlineStatus = async (options: StatusOptions): Promise<Status> => {
-  const networks = await Promise.all(options.networks().map(network => statusOf(network, options, new Map())))
+export const offlineStatus = async (options: StatusOptions): Promise<ServerStatus> => {
+  const networks = await Promise.all(options.networks().map(network => networkStateOf(network, options, new Map())))
   return { version, networks: networks.map(one => ({ ...one, state: 'stored' })) }
 }
 
-const FILE = 'status.json'
+const STATUS_FILE = 'status.json'
 const PUBLISH_MS = 1000
 /** A file that is older was left behind by a server that is gone. */
-const FRESH_MS = 5000
+const FRESH_STATUS_MS = 5000
 /** Publishes a running server's status for `chainsieve status`; the returned function ends that. */
-export const publishStatus = (data: string, status: () => Promise<Status>, log: Log) => {
-  const path = join(data, FILE)
+export const publishStatus = (data: string, status: () => Promise<ServerStatus>, log: Log) => {
+  const path = join(data, STATUS_FILE)
   const tellReasons = createReadinessLog(log)
   const publish = async () => {
     const now = await status()
@@ -130,17 +130,17 @@ export const publishStatus = (data: string, status: () => Promise<Status>, log: 
   }
 }
 /** The last status that a running server published; undefined if none runs on this data folder. */
-export const readStatus = (data: string): Status | undefined => {
+export const readStatus = (data: string): ServerStatus | undefined => {
   try {
-    return Date.now() - statSync(join(data, FILE)).mtimeMs > FRESH_MS ? undefined : lastPublished(data)
+    return Date.now() - statSync(join(data, STATUS_FILE)).mtimeMs > FRESH_STATUS_MS ? undefined : lastPublished(data)
   } catch {
     return undefined
   }
 }
 /** What the last server published before it was killed, or what one that runs does; undefined where it ended in good order. */
-const lastPublished = (data: string): Status | undefined => {
+const lastPublished = (data: string): ServerStatus | undefined => {
   try {
-    return JSON.parse(readFileSync(join(data, FILE), 'utf8')) as Status
+    return JSON.parse(readFileSync(join(data, STATUS_FILE), 'utf8')) as ServerStatus
   } catch {
     return undefined
   }

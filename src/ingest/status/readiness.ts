@@ -1,8 +1,8 @@
 import type { Log } from '../../lib/log.ts'
 import type { ThreadsState } from '../../search/threads.ts'
-import type { Waiting } from '../messages.ts'
+import type { WaitReason } from '../messages.ts'
 import type { RemoteHealth } from '../remote.ts'
-import type { DeliveryState, NetworkStatus, Status } from './status.ts'
+import type { DeliveryHealth, NetworkState, ServerStatus } from './status.ts'
 
 /** Why a server does not do all that it is there for. It is told to everybody, so it names no node, receiver or file. */
 export interface Reason {
@@ -35,14 +35,14 @@ type ReasonType =
   | 'readers_lost'
   | 'clock_leap'
 
-export const reasonsOf = ({ networks, deliveries, readers }: Status): Reason[] => [
+export const reasonsOf = ({ networks, deliveries, readers }: ServerStatus): Reason[] => [
   ...networks.flatMap(reasonsOfNetwork),
   ...(deliveries ? reasonsOfDeliveries(deliveries) : []),
   ...(readers ? reasonsOfReaders(readers) : []),
 ]
 
 /** Null where what is there to be done is done: a back-fill takes its time. */
-const WAITING: Readonly<Record<Waiting['kind'], readonly [ReasonType, reason: string] | null>> = {
+const WAIT_REASONS: Readonly<Record<WaitReason['kind'], readonly [ReasonType, reason: string] | null>> = {
   node: ['nodes_failing', 'none of its nodes answers'],
   chain: ['wrong_chain', 'its nodes are of another chain'],
   block: ['no_new_block', 'its nodes answer, but no new block could be had from them for too long'],
@@ -67,26 +67,26 @@ const reasonsOfCluster = ({ state, since, watermark, lost }: RemoteHealth): (Rea
   },
 ]
 
-const STORES: Readonly<Record<NonNullable<NetworkStatus['store']>, Reason>> = {
+const STORES: Readonly<Record<NonNullable<NetworkState['store']>, Reason>> = {
   damaged: { type: 'store_damaged', reason: 'its store is damaged and is not searched' },
   unreadable: { type: 'store_unreadable', reason: 'its store cannot be read' },
 }
 
-const reasonOfState = ({ state, waiting, restarts }: NetworkStatus): Reason | undefined => {
+const reasonOfState = ({ state, waiting, restarts }: NetworkState): Reason | undefined => {
   if (state === 'stopped') return { type: 'network_stopped', reason: 'indexing has stopped for good' }
   if (state === 'restarting')
     return { type: 'network_restarting', since: restarts!.endedAt, reason: 'its threads failed and restart' }
-  const [type, reason] = (waiting && WAITING[waiting.kind]) ?? []
+  const [type, reason] = (waiting && WAIT_REASONS[waiting.kind]) ?? []
   return type && reason ? { type, since: waiting!.since, reason } : undefined
 }
 
-const reasonsOfNetwork = (status: NetworkStatus): Reason[] => {
+const reasonsOfNetwork = (status: NetworkState): Reason[] => {
   const { network, store, cluster } = status
   const all = [...(cluster ? reasonsOfCluster(cluster) : []), store && STORES[store], reasonOfState(status)]
   return all.flatMap(one => (one ? [{ network, ...one }] : []))
 }
 
-const reasonsOfDeliveries = ({ state, restarts }: DeliveryState): Reason[] => {
+const reasonsOfDeliveries = ({ state, restarts }: DeliveryHealth): Reason[] => {
   if (state === 'delivering') return []
   if (state !== 'restarting') return [{ type: 'deliveries_stuck', reason: 'the delivery thread cannot continue' }]
   const since = restarts ? { since: restarts.endedAt } : {}

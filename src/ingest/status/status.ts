@@ -8,19 +8,19 @@ import type { ThreadsState } from '../../search/threads.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import type { FinalityReport } from '../finality.ts'
 import type { MissingBlocks } from '../jobs/missing.ts'
-import { NO_REPORT, type RedecodingReport, type Report, type ScopeFilling, type Waiting } from '../messages.ts'
+import { type FillingReport, NO_REPORT, type RedecodingReport, type Report, type WaitReason } from '../messages.ts'
 import type { Indexing } from '../network.ts'
 import type { MovingReport, RemoteHealth, ShippingReport } from '../remote.ts'
 import type { LogLoss } from './live.ts'
 import type { Reason } from './readiness.ts'
 
-export interface Status {
+export interface ServerStatus {
   version: string
-  networks: NetworkStatus[]
+  networks: NetworkState[]
   /** Set where a server keeps the data folder, but does not tell its status: it has just started, or is too busy. */
   silent?: true
   /** Absent where no server runs, and so are the next two. */
-  deliveries?: DeliveryState
+  deliveries?: DeliveryHealth
   /** The threads that answer what takes longer. */
   readers?: ThreadsState
   /** Why the server is not ready; none where it is. */
@@ -29,7 +29,7 @@ export interface Status {
   warnings?: Reason[]
 }
 
-export interface DeliveryState {
+export interface DeliveryHealth {
   state: 'delivering' | 'restarting' | 'stuck'
   error: string | null
   restarts?: RestartStatus
@@ -52,18 +52,18 @@ export interface FailingState {
   at: string
 }
 
-export interface NetworkStatus {
+export interface NetworkState {
   network: string
   /** `filling` blocks below the head or `following` it; `serving`: no source; `stored`: no server. */
   state: 'following' | 'filling' | 'waiting' | 'serving' | 'stored' | 'restarting' | 'stopped'
-  waiting?: Waiting
+  waiting?: WaitReason
   restarts?: RestartStatus
   /** Blocks that are held whole, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
   /** What was looked for in other blocks; absent where the network has no scopes. */
   coverage?: ScopeCoverage[]
   /** What is looked for below the head for scopes; absent where nothing is. */
-  filling?: ScopeFilling
+  filling?: FillingReport
   /** Blocks that are wanted and that none of its nodes has; absent where there are none. */
   missing?: MissingBlocks
   /** The highest block that any of its nodes told last; null where none did. */
@@ -112,7 +112,7 @@ export interface LastBlock {
 }
 
 /** The content of a store: ranges of blocks, and its newest block with its time in seconds. */
-export interface Held {
+export interface StoreContent {
   ranges: Range[]
   newest: { number: number; time: number } | null
   coverage?: ScopeCoverage[]
@@ -124,24 +124,24 @@ export interface StatusOptions {
   indexings: readonly Indexing[]
   /** What attends to the rules of a network without a source. */
   watching?(network: string): Indexing | undefined
-  held(network: string): Promise<Held>
+  held(network: string): Promise<StoreContent>
   /** What logs of stores had lost at the start, by network. */
   losses?: ReadonlyMap<string, LogLoss>
   cluster?(network: string): ClusterStatus | undefined
 }
 /** Reports of the last seconds, oldest first, by which speeds are measured. */
 type Samples = ReadonlyMap<Indexing, { at: number; report: Report }[]>
-export const statusOf = async (
+export const networkStateOf = async (
   network: string,
   { indexings, watching, held: ask, losses }: StatusOptions,
   samples: Samples,
-): Promise<NetworkStatus> => {
+): Promise<NetworkState> => {
   const indexing = indexings.find(it => it.network === network)
   const attending = indexing ?? watching?.(network)
   let fault: string | null = null
   const logLoss = losses?.get(network)
-  let store: Pick<NetworkStatus, 'store'> = {}
-  const { ranges, newest, coverage, looked } = await ask(network).catch((error: unknown): Held => {
+  let store: Pick<NetworkState, 'store'> = {}
+  const { ranges, newest, coverage, looked } = await ask(network).catch((error: unknown): StoreContent => {
     fault = messageOf(error)
     store = { store: isDamage(error) ? 'damaged' : 'unreadable' }
     return { ranges: [], newest: null }
@@ -157,10 +157,10 @@ export const statusOf = async (
   const filled = speed('done')
   const whole = ranges.at(-1)?.to
   const top = looked === undefined ? whole : Math.max(looked, whole ?? 0)
-  const head = headOf(report.head, whole)
+  const head = knownHead(report.head, whole)
   const waiting =
     indexing && (waitsForDisk(restarts) ?? report.waiting ?? (error || restarts?.nextAt ? undefined : silent(indexing)))
-  const [state, why] = ((): [NetworkStatus['state'], string | null] => {
+  const [state, why] = ((): [NetworkState['state'], string | null] => {
     if (indexing && error) return ['stopped', error.message]
     if (restarts?.nextAt && !(indexing && waitsForDisk(restarts)))
       return ['restarting', error?.message ?? restarts.error]
@@ -179,7 +179,7 @@ export const statusOf = async (
     ...(report.missing && { missing: report.missing }),
     head,
     lag: head === null || top === undefined ? null : Math.max(0, head - top),
-    ...lastBlock(newest, report.newest),
+    ...lastBlockOf(newest, report.newest),
     blockTime: report.blockTime,
     blocksPerSecond: speed('blocks'),
     eventsPerSecond: speed('events'),
@@ -194,26 +194,29 @@ export const statusOf = async (
   }
 }
 
-const waitsForDisk = (restarts: RestartStatus | undefined): Waiting | undefined =>
+const waitsForDisk = (restarts: RestartStatus | undefined): WaitReason | undefined =>
   restarts?.diskFull && restarts.nextAt
     ? { kind: 'disk', for: restarts.error, since: restarts.endedAt, until: restarts.nextAt }
     : undefined
 /** Blocks of so short a time are stored between two reports of the threads. */
 const BETWEEN_REPORTS = 16
 /** The head that was reported, or the newest block where that was stored since: the nodes have it, too. */
-const headOf = (reported: number | null, stored: number | undefined): number | null =>
+const knownHead = (reported: number | null, stored: number | undefined): number | null =>
   reported !== null && stored !== undefined && stored > reported && stored - reported <= BETWEEN_REPORTS
     ? stored
     : reported
 /** Longest time that threads which report four times a second are waited for before that is told. */
-const SILENT_MS = 30_000
-const silent = (indexing: Indexing): Waiting | undefined => {
+const SILENT_THREADS_MS = 30_000
+const silent = (indexing: Indexing): WaitReason | undefined => {
   const ms = performance.now() - indexing.reportedAt()
-  if (ms < SILENT_MS) return undefined
+  if (ms < SILENT_THREADS_MS) return undefined
   const since = new Date(Date.now() - ms).toISOString()
   return { kind: 'thread', for: 'its threads, which have not reported', since }
 }
-const lastBlock = (stored: Held['newest'], taken: Report['newest']): Pick<NetworkStatus, 'lastBlock' | 'headAge'> => {
+const lastBlockOf = (
+  stored: StoreContent['newest'],
+  taken: Report['newest'],
+): Pick<NetworkState, 'lastBlock' | 'headAge'> => {
   const last = taken && taken.number >= (stored?.number ?? 0) ? taken : stored
   if (!last) return { lastBlock: null, headAge: null }
   return {
@@ -226,7 +229,7 @@ const lastBlock = (stored: Held['newest'], taken: Report['newest']): Pick<Networ
   }
 }
 /** What goes on beside the job. */
-const workOf = (indexing: Indexing | undefined): Pick<NetworkStatus, 'shipping' | 'moving' | 'redecoding'> => {
+const workOf = (indexing: Indexing | undefined): Pick<NetworkState, 'shipping' | 'moving' | 'redecoding'> => {
   const { shipping: report, redecoding } = indexing?.report() ?? NO_REPORT
   const { moving, ...shipping } = report ?? {}
   return {

@@ -1,6 +1,6 @@
 import type { EndpointStatus } from '../../chain/source.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
-import type { Waiting } from '../messages.ts'
+import type { WaitReason } from '../messages.ts'
 
 /** A block by what its age and the chain's pace are told from. Times are epoch seconds as the chain has them. */
 export interface TimedBlock {
@@ -8,28 +8,28 @@ export interface TimedBlock {
   time: number
 }
 
-export interface PaceOptions {
+export interface ChainPaceOptions {
   stored: readonly TimedBlock[]
   /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
   staleMs?: number | undefined
   clock?: Pick<Clock, 'now' | 'elapsed'>
 }
 
-export const KEPT = 64
+export const PACE_BLOCKS = 64
 /** Fewer steps between blocks than these say too little. */
 const FEWEST = 4
 /** A fast chain is polled less often than it makes blocks, and so is a busy one. */
 const FLOOR_MS = 10_000
 /** The default for a chain whose pace is not known. */
-const UNKNOWN_MS = 120_000
+const UNKNOWN_PACE_MS = 120_000
 const BLOCK_TIMES = 3
 /** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
-const SHARE = 0.9
+const PACE_QUANTILE = 0.9
 
-export type Pace = ReturnType<typeof createPace>
+export type ChainPace = ReturnType<typeof createChainPace>
 
-export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions) => {
-  let blocks: TimedBlock[] = stored.slice(-KEPT)
+export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainPaceOptions) => {
+  let blocks: TimedBlock[] = stored.slice(-PACE_BLOCKS)
   const startedAt = clock.elapsed()
   let came: { at: number; elapsed: number } | undefined
 
@@ -42,21 +42,21 @@ export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions
     if (steps.length < FEWEST) return null
     // Times are whole seconds: where several blocks have the same, only the mean tells how fast they come.
     const mean = (blocks.at(-1)!.time - blocks[0]!.time) / (blocks.at(-1)!.number - blocks[0]!.number)
-    return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * SHARE) - 1]!
+    return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * PACE_QUANTILE) - 1]!
   }
 
   const patience = (isBehind: boolean): number => {
     // What nodes have is due, whenever a chain makes blocks.
     if (staleMs !== undefined && !(staleMs === 0 && isBehind)) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
     const pace = blockTime()
-    return pace === null ? UNKNOWN_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
+    return pace === null ? UNKNOWN_PACE_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
   }
 
   return {
     came(block: TimedBlock) {
       this.lost(block.number - 1)
       blocks.push(block)
-      if (blocks.length > KEPT) blocks.shift()
+      if (blocks.length > PACE_BLOCKS) blocks.shift()
       came = { at: clock.now(), elapsed: clock.elapsed() }
     },
     lost(to: number) {
@@ -70,7 +70,7 @@ export const createPace = ({ stored, staleMs, clock = systemClock }: PaceOptions
     /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
     blockTime,
     /** The reason to report if no block came for too long; `head` is what followed nodes tell. */
-    stale(head?: number | null): Waiting | undefined {
+    stale(head?: number | null): WaitReason | undefined {
       const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
       const last = blocks.at(-1)
       const isBehind = typeof head === 'number' && head > (last?.number ?? -1)
@@ -92,7 +92,7 @@ const SOON_MS = 2_000
 export const silence = (
   endpoints: readonly EndpointStatus[],
   { answered, forMs, now }: { answered: boolean; forMs: number; now: number },
-): Waiting | undefined => {
+): WaitReason | undefined => {
   const nodes = endpoints.filter(({ heads }) => !heads)
   if (nodes.length === 0) return undefined
   const failing = nodes.filter(({ failingSince }) => failingSince !== undefined)
@@ -114,8 +114,8 @@ export const silence = (
 }
 /** Keeps since when the same thing is waited for. */
 export const createSince = (now: () => number = Date.now) => {
-  let last: Waiting | undefined
-  return (why: Omit<Waiting, 'since'> | undefined): Waiting | undefined => {
+  let last: WaitReason | undefined
+  return (why: Omit<WaitReason, 'since'> | undefined): WaitReason | undefined => {
     if (!why) last = undefined
     else if (last?.for !== why.for) last = { ...why, since: new Date(now()).toISOString() }
     return last

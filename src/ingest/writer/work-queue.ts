@@ -4,11 +4,11 @@ import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { createLaneShares } from '../../lib/scheduling/lane-turns.ts'
-import { type Change, LANE_PARTS, type LaneName } from '../messages.ts'
+import { LANE_PARTS, type LaneName, type WriterChange } from '../messages.ts'
 import { type OpenRequest, openPruneRequest, type PruneRequest } from '../requests/prune-requests.ts'
 
 /** A change that waits to be written, by the number under which it is answered. */
-export type QueuedChange = Change & { id: number }
+export type QueuedChange = WriterChange & { id: number }
 
 /** Steps of jobs take some milliseconds; each returns whether there may be more to do. */
 interface WriterJobs {
@@ -46,9 +46,9 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
   }
 
   return {
-    add: (change: QueuedChange) => void lanes[laneOf(change)].push(change),
+    add: (change: QueuedChange) => void lanes[laneOfChange(change)].push(change),
     /** It could not be written, and is the next one of its lane again. */
-    putBack: (change: QueuedChange) => void lanes[laneOf(change)].unshift(change),
+    putBack: (change: QueuedChange) => void lanes[laneOfChange(change)].unshift(change),
     addUnmerged: (blocks: readonly number[]) => void unmerged.push(...blocks),
     /** The lane whose turn it is, or `job` where a step of a job went first. */
     next({ isStopping, isClosing }: { isStopping: boolean; isClosing: boolean }): LaneName | 'job' {
@@ -71,16 +71,16 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
     },
     /** Notes the time of a change; true where shipping may have as much: the head does not wait, unless it takes all. */
     spend(change: QueuedChange, ms: number): boolean {
-      shares.spend(laneOf(change), ms)
-      return laneOf(change) === 'fill' || lanes.head.length >= MANY_OF_HEAD
+      shares.spend(laneOfChange(change), ms)
+      return laneOfChange(change) === 'fill' || lanes.head.length >= MANY_OF_HEAD
     },
   }
 }
 
 /** Decoding again takes turns with a back-fill, as what is restored does. */
-const laneOf = (change: Change): LaneName =>
+const laneOfChange = (change: WriterChange): LaneName =>
   change.type === 'batch' || change.type === 'replace' ? change.lane : ASIDE.has(change.type) ? 'fill' : 'head'
-const ASIDE: ReadonlySet<Change['type']> = new Set(['revise', 'restore', 'verified', 'forget'])
+const ASIDE: ReadonlySet<WriterChange['type']> = new Set(['revise', 'restore', 'verified', 'forget'])
 
 /** Runs a step of a job. What is refused for now is tried again later. */
 export const attemptStep = (step: () => boolean): boolean => {
@@ -92,7 +92,7 @@ export const attemptStep = (step: () => boolean): boolean => {
   }
 }
 
-export interface MaintenanceOptions {
+export interface WriterMaintenanceOptions {
   store: string
   writer: Pick<Writer, 'prune' | 'also' | 'modernize'>
   alerts: AlertPruning
@@ -100,16 +100,16 @@ export interface MaintenanceOptions {
 }
 
 /** Time between two looks at whether pruning is requested. */
-export const LOOK_MS = 1_000
+export const PRUNE_LOOK_MS = 1_000
 
 /** Prunes where that is requested, and brings old entries of the index into today's form, step by step. */
-export const createMaintenance = (options: MaintenanceOptions): (() => boolean) => {
+export const createWriterMaintenance = (options: WriterMaintenanceOptions): (() => boolean) => {
   let pruning: Iterator<void> | undefined
   let lookAt = 0
   let isModern = false
   return () => {
     if (!pruning && performance.now() >= lookAt) {
-      lookAt = performance.now() + LOOK_MS
+      lookAt = performance.now() + PRUNE_LOOK_MS
       pruning = pruneAsAsked(options)
     }
     if (pruning?.next().done === false) return true
@@ -121,7 +121,7 @@ export const createMaintenance = (options: MaintenanceOptions): (() => boolean) 
 
 /** Removes old blocks and alerts where that was requested. The next look continues what a stop interrupts. */
 export function* pruneAsAsked(
-  options: Omit<MaintenanceOptions, 'writer'> & { writer: Pick<Writer, 'prune' | 'also'> },
+  options: Omit<WriterMaintenanceOptions, 'writer'> & { writer: Pick<Writer, 'prune' | 'also'> },
 ) {
   for (let open = openPruneRequest(options.store); open; open = openPruneRequest(options.store))
     yield* prune(open, options)

@@ -3,7 +3,7 @@ import type { AlertCounts } from '../../alerts/alert-store.ts'
 import { fromFailure } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MetricSnapshot } from '../../lib/metrics.ts'
-import type { FromWriter, Request, Revised, ToWriter, Waiting } from '../messages.ts'
+import type { FromWriter, Revised, ToWriter, WaitReason, WriterRequest } from '../messages.ts'
 import type { ShippingReport } from '../remote.ts'
 
 export type WriterLink = ReturnType<typeof createWriterLink>
@@ -18,7 +18,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
   const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
   let alerts: AlertCounts = {}
-  let stuck: Omit<Waiting, 'since'> | undefined
+  let stuck: Omit<WaitReason, 'since'> | undefined
   let metrics: readonly MetricSnapshot[] = []
   let shipping: ShippingReport | undefined
   let failed: Error | undefined
@@ -59,14 +59,14 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
   })
 
   /** The same, but it counts for neither of those who ask whether all is committed. */
-  const post = (message: Request, transfer: ArrayBuffer[] = []): Promise<Revised> => {
+  const post = (message: WriterRequest, transfer: ArrayBuffer[] = []): Promise<Revised> => {
     if (failed) return Promise.reject(failed)
     const id = ++ids
     const done = new Promise<Revised>((resolve, reject) => waiting.set(id, { resolve, reject }))
     port.postMessage({ ...message, id } satisfies ToWriter, transfer)
     return done
   }
-  const send = (message: Request, transfer?: ArrayBuffer[]) => {
+  const send = (message: WriterRequest, transfer?: ArrayBuffer[]) => {
     const done = post(message, transfer)
     open.add(done)
     done.then(
@@ -93,7 +93,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
 }
 
 /** What is waited for, by the code of the error. */
-const STUCK: ReadonlyMap<string | undefined, Waiting['kind']> = new Map([
+const STUCK: ReadonlyMap<string | undefined, WaitReason['kind']> = new Map([
   ['disk_full', 'disk'],
   ['journal_full', 'cluster'],
 ])

@@ -9,18 +9,24 @@ import { createThreadLog } from '../../lib/log.ts'
 import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { keepPages, type WritableDb } from '../../sqlite/database.ts'
-import type { Change, FromWriter, ToWriter, WriterData } from '../messages.ts'
+import type { FromWriter, ToWriter, WriterChange, WriterData } from '../messages.ts'
 import type { RemoteStore } from '../remote.ts'
-import { attemptStep, createMaintenance, createWorkQueue, LOOK_MS, type QueuedChange } from './work-queue.ts'
+import {
+  attemptStep,
+  createWorkQueue,
+  createWriterMaintenance,
+  PRUNE_LOOK_MS,
+  type QueuedChange,
+} from './work-queue.ts'
 
 const RETRY_MS = 2000
-const COUNT_MS = 1000
-const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+const WRITE_COUNT_MS = 1000
+const WRITE_BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 /** Segments of the head: no more than may wait to be merged while blocks are written. */
 const OF_HEAD = 240
 const DEFAULT_JOURNAL = 8e9
 
-type Shipping = ReturnType<RemoteStore['startShipping']>
+type RunningShipping = ReturnType<RemoteStore['startShipping']>
 
 /** The one thread that writes a network's store: takes what is next from one queue, and ships in between. */
 export const runWriter = (options: WriterData, remote?: RemoteStore) => {
@@ -36,7 +42,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
   let ended: Promise<void> | undefined
   /** Runs out when what could not be written is tried again. */
   let waiting: NodeJS.Timeout | undefined
-  const report = atMostEvery(COUNT_MS, () => {
+  const report = atMostEvery(WRITE_COUNT_MS, () => {
     countWrite.checkpoints()
     if (shipping) tell({ type: 'shipping', shipping: shipping.report() })
     tell({ type: 'metrics', metrics: metrics.snapshot() })
@@ -69,7 +75,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     const began = performance.now()
     let done: boolean
     try {
-      done = change.type === 'verified' ? endReturn() : await perform(change, writer, alertStore)
+      done = change.type === 'verified' ? endReturn() : await performChange(change, writer, alertStore)
     } catch (error) {
       if (error instanceof ChainsieveError && error.next === 'retry' && !stopping) return writeAgain(change, error)
       answers.failed(change.id, error)
@@ -124,7 +130,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     if (shipSome()) return void setImmediate(shipOnly)
     busy = false
   }
-  let shipping: Shipping | undefined = remote?.startShipping({
+  let shipping: RunningShipping | undefined = remote?.startShipping({
     ...{ db, writer, returning, journalMax, metrics, wake, log },
     onReport: report,
     onEmptied: first => queue.addUnmerged([first]),
@@ -176,10 +182,10 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   const log = createThreadLog(tell)
   const queue = createWorkQueue({
     merge: writer.merge,
-    maintain: createMaintenance({ store, writer, alerts: createAlertPruning(db), log: log.with({ network }) }),
+    maintain: createWriterMaintenance({ store, writer, alerts: createAlertPruning(db), log: log.with({ network }) }),
     unmerged: remote ? [] : writer.small(),
   })
-  return { db, writer, alertStore, tell, log, queue, answers: createAnswers(tell, alertStore) }
+  return { db, writer, alertStore, tell, log, queue, answers: createWriterAnswers(tell, alertStore) }
 }
 
 /** Looks now and then whether the files of a store are still those that are open, and closes them. */
@@ -196,7 +202,7 @@ const watchFiles = (
       onLost(error)
     }
     onLook()
-  }, LOOK_MS).unref()
+  }, PRUNE_LOOK_MS).unref()
   return {
     end: () => clearInterval(timer),
     close() {
@@ -211,7 +217,7 @@ const watchFiles = (
 }
 
 /** What the thread tells of changes: each is answered once. */
-const createAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts'>) => {
+const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts'>) => {
   let isStuck = false
   const shipped: number[] = []
   /** Why nothing will be shipped any more. */
@@ -251,13 +257,13 @@ const createAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertSt
 
 const isBlocks = ({ type }: QueuedChange): boolean => type === 'batch' || type === 'replace'
 
-const batchesOf = (change: Change): readonly Batch[] => {
+const batchesOf = (change: WriterChange): readonly Batch[] => {
   if (change.type === 'replace') return change.change.batches
   return change.type === 'batch' || change.type === 'restore' ? [change.batch] : []
 }
 
 /** Whether what the change is for was still there. For `forget`: whether there is nothing left to do. */
-const perform = async (
+const performChange = async (
   change: Exclude<QueuedChange, { type: 'verified' }>,
   writer: Writer,
   alerts: AlertStore,
@@ -295,7 +301,7 @@ const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): re
   return batches.length === 0 && change.change.replaces.length > 0 ? [-1] : batches.map(({ first }) => first)
 }
 
-const tellShipping = (shipping: Shipping, change: QueuedChange) => {
+const tellShipping = (shipping: RunningShipping, change: QueuedChange) => {
   if (change.type === 'restore' || change.type === 'verified') return
   if (change.type === 'rollback') shipping.removed(change.to)
   if (change.type === 'replace') shipping.looked()
@@ -307,7 +313,7 @@ const createWriteCounter = ({ copied }: Pick<WritableDb, 'copied'>, metrics: Met
   const writing = metrics.histogram(
     'chainsieve_store_write_duration_seconds',
     'Time of a write transaction: of blocks, of a rollback, of matches.',
-    BOUNDS_S,
+    WRITE_BOUNDS_S,
   )
   const checkpoints = metrics.counter(
     'chainsieve_store_checkpoints_total',

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { showStatus } from '../../../src/app/cli/show.ts'
 import type { ClusterHealth } from '../../../src/cluster/indices/health.ts'
-import type { NetworkStatus } from '../../../src/ingest/status/status.ts'
+import type { NetworkState } from '../../../src/ingest/status/status.ts'
 
 const since = '2026-03-01T00:00:00Z'
 const HEALTH: ClusterHealth = {
   ...{ state: 'yellow', since, error: null, version: 'OpenSearch 3.3.2', nodes: 3, unassignedShards: 2 },
   ...{ pendingTasks: 0, diskFree: 1, watermark: 'high', rejected: null, lost: [] },
 }
-const NETWORK: NetworkStatus = {
+const NETWORK: NetworkState = {
   ...{ network: 'a/b/c', state: 'serving', ranges: [], head: null, lag: null, lastBlock: null, headAge: null },
   ...{ blockTime: null, blocksPerSecond: null, eventsPerSecond: null, secondsLeft: null, error: null },
   ...{ endpoints: [], alerts: {} },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Status } from '../../../src/ingest/status/status.ts'
+import type { ServerStatus } from '../../../src/ingest/status/status.ts'
 import { chainsieve, said } from './support.ts'
 
-const STATUS: Status = {
+const STATUS: ServerStatus = {
   version: '1.2.3',
   reasons: [],
   networks: [
@@ -64,7 +64,7 @@ test('status tells that a node is on another branch', async () => {
   const [, stopped] = STATUS.networks
   const node = { url: 'https://x', requests: 2, errors: 0, lastError: null, lastErrorAt: null }
   const otherBranch = { number: 212, hash: '0x12', since: '2026-03-01T00:00:00Z' }
-  const status = async (): Promise<Status> => ({
+  const status = async (): Promise<ServerStatus> => ({
     version: '1.2.3',
     networks: [{ ...stopped!, endpoints: [{ ...node, head: 214, otherBranch }] }],
   })
@@ -76,7 +76,7 @@ test('status tells what is left of budgets, and until when a back-fill waits for
   const [, stopped] = STATUS.networks
   const node = { requests: 2, errors: 0, lastError: null, lastErrorAt: null }
   const period = { used: 2_999_000, left: 1_000, endsAt: '2026-03-02T00:00:00Z' }
-  const status = async (): Promise<Status> => ({
+  const status = async (): Promise<ServerStatus> => ({
     version: '1.2.3',
     networks: [
       {
@@ -117,7 +117,7 @@ test('status tells what is waited for, what was started again, and which receive
     nextAt: '2026-03-01T00:01:00Z',
   }
   const [, stopped] = STATUS.networks
-  const status = async (): Promise<Status> => ({
+  const status = async (): Promise<ServerStatus> => ({
     version: '1.2.3',
     reasons: [
       { type: 'nodes_failing', network: 'd/e/f', since: '2026-03-01T00:00:00Z', reason: 'none of its nodes answers' },
@@ -180,7 +180,7 @@ test('status tells of failing receivers on its first line', async () => {
   const one = { ...receiver, status: null, since, at: since }
   const firstLine = async (failing: (typeof one)[]) => {
     const deliveries = { state: 'delivering' as const, error: null, failing }
-    const status = async (): Promise<Status> => ({ version: '1', reasons: [], networks: [], deliveries })
+    const status = async (): Promise<ServerStatus> => ({ version: '1', reasons: [], networks: [], deliveries })
     const [shown, json] = [await chainsieve(['status'], { status }), await chainsieve(['status', '--json'], { status })]
     assert.deepEqual(JSON.parse(json.out).deliveries.failing, failing)
     return shown.out.split('\n')[0]

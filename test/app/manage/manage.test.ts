@@ -8,10 +8,10 @@ import { createStorage } from '../../../src/app/manage/storage.ts'
 import { createRateSampler, createRedecodings } from '../../../src/app/manage.ts'
 import type { Stats } from '../../../src/engine/stats.ts'
 import type { NewAbi } from '../../../src/http/manage/service.ts'
-import { addAbis, listAbis } from '../../../src/ingest/decoding/abis.ts'
+import { readAbis, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import { NO_REPORT, type RedecodingReport } from '../../../src/ingest/messages.ts'
 import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/requests/redecode-requests.ts'
-import type { NetworkStatus } from '../../../src/ingest/status/status.ts'
+import type { NetworkState } from '../../../src/ingest/status/status.ts'
 import { silent } from '../../../src/lib/log.ts'
 
 const folderOf = (t: TestContext) => {
@@ -43,12 +43,12 @@ test('an ABI is added, listed, shown and removed, as the command line sees it to
   })
   assert.deepEqual(await shelf.list({}), [added])
   assert.deepEqual(await shelf.get(id), { ...added, abi: [EVENT, CALL] })
-  assert.equal(listAbis(folder)[0]!.name, 'Harbour')
+  assert.equal(readAbis(folder)[0]!.name, 'Harbour')
   assert.deepEqual(await shelf.add([newAbi({ network: 'a/b/c', address: ADDRESS })]), [added])
 
   const file = join(folderOf(t), 'Other.json')
   writeFileSync(file, JSON.stringify([CALL]))
-  addAbis(folder, [file], { network: null, address: null })
+  storeAbiFiles(folder, [file], { network: null, address: null })
   assert.deepEqual(
     (await shelf.list({})).map(({ name }) => name),
     ['Harbour', 'Other'],
@@ -163,7 +163,7 @@ test('an hour of rates is kept, of networks that are there', async t => {
     ({
       ...{ network: name, head: 12, lag: 2, ranges: [{ from: 0, to: 10 }] },
       ...{ blocksPerSecond: 3, eventsPerSecond: null, secondsLeft: 1 },
-    }) as NetworkStatus
+    }) as NetworkState
   let networks = [network('a/b/c'), network('d/e/f')]
   const rates = createRateSampler(async () => ({ version: '0', networks }), silent)
   t.after(rates.stop)

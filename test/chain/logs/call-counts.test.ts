@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock, RpcReceipt } from '../../../src/chain/wire.ts'
-import { planOf } from '../../../src/scopes/plan.ts'
+import { planQuestions } from '../../../src/scopes/plan.ts'
 import { never, sourceOf } from '../../support/chain-source.ts'
 import { fewestCalls, limitLogs, PROVIDERS, type Provider } from '../../support/log-providers.ts'
 import { makeEvents, seeded } from '../../support/logs.ts'
@@ -74,7 +74,7 @@ test('contracts with the same events take the calls of one where their ranges ov
   limitLogs(node, provider)
   const source = sourceOf(t, node)
   const found: number[] = []
-  for (const { filter, from, to } of planOf(questions))
+  for (const { filter, from, to } of planQuestions(questions))
     for await (const { blocks } of source.scoped!.find(filter, { from, to }, never))
       for (const { receipts } of blocks)
         for (const { logs } of receipts) for (const { blockNumber } of logs) found.push(Number(blockNumber))

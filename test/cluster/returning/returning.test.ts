@@ -6,7 +6,7 @@ import { openDocuments } from '../../../src/engine/reader.ts'
 import { createMoveWriter } from '../../../src/engine/shipping/document-location.ts'
 import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
 import { createWriter } from '../../../src/engine/writer.ts'
-import { applyChanges } from '../../../src/ingest/stored-changes.ts'
+import { applyJobChanges } from '../../../src/ingest/stored-changes.ts'
 import { emptyStore, fetchedOf } from '../../support/returning.ts'
 import { documentsIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
@@ -58,7 +58,7 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
       })
       return isBack
     }
-    return applyChanges(changes, async change => {
+    return applyJobChanges(changes, async change => {
       if (steps++ >= kill) throw new Error('killed')
       const done = change.type === 'restore' ? restore(change.segment, change.build()) : verified()
       return { done, took: 0 }

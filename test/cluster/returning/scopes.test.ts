@@ -5,7 +5,7 @@ import { createCoverageReader } from '../../../src/engine/coverage.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
-import type { Job } from '../../../src/ingest/messages.ts'
+import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { dataFolder } from '../../support/delivery.ts'
@@ -31,7 +31,7 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
     ...new Set(chain.flatMap(({ receipts }) => receipts.flatMap(it => it.logs.map(log => log.address)))),
   ]
   const [data, plain] = [await dataFolder(t), await dataFolder(t)]
-  const run = (data: string, job: Job, place?: typeof options, returning = false) =>
+  const run = (data: string, job: IndexJob, place?: typeof options, returning = false) =>
     startIndexing({ data, network: SHIPPED, storeBatch: 20, log: silent, remote: place, returning, job }).ended
   const index = (data: string, addresses: (string | undefined)[], place?: typeof options) => {
     const wanted: Scoping | undefined =

@@ -4,7 +4,7 @@ import { rangesOf } from '../../../src/app/stores.ts'
 import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/options.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
-import type { Job } from '../../../src/ingest/messages.ts'
+import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToForget, isPruneAsked } from '../../../src/ingest/requests/prune-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -22,7 +22,7 @@ test('what an index lost is forgotten on request, and indexed like anything else
   serveContracts(node)
   const memory = memoryCluster()
   const cluster = { ...DEFAULT_CLUSTER, urls: [await serveCluster(t, memory, () => false)], blocksPerIndex: 20 }
-  const run = (job: Job) =>
+  const run = (job: IndexJob) =>
     startIndexing({ data, network: NETWORK, storeBatch: 10, log: silent, remote: cluster, job }).ended
   const index = () =>
     run({

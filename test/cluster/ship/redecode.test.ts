@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForReading } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
-import { abiFolder, addAbis } from '../../../src/ingest/decoding/abis.ts'
+import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import { type IndexingOptions, startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests/redecode-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -29,10 +29,10 @@ test('a server decodes again what lies in a cluster, as if the ABI had been ther
     job: { type: 'import', files: [FILE] },
   })
   await startIndexing({ ...optionsOf(data), remote: options }).ended
-  addAbis(abiFolder(whole), [ABI], WHERE)
+  storeAbiFiles(abiFolder(whole), [ABI], WHERE)
   await startIndexing(optionsOf(whole)).ended
 
-  const [abi] = addAbis(abiFolder(data), [ABI], WHERE)
+  const [abi] = storeAbiFiles(abiFolder(data), [ABI], WHERE)
   askToRedecode(redecodeFolder(data), abi!, [SHIPPED])
   const serving = startIndexing({ ...optionsOf(data), job: { type: 'watch' }, remote: options })
   t.after(() => serving.stop())

@@ -6,7 +6,7 @@ import type { Scoping } from '../../../src/config/scopes.ts'
 import { openForReading } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { scopesAt } from '../../../src/ingest/jobs/scopes.ts'
-import type { Job } from '../../../src/ingest/messages.ts'
+import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToNarrow } from '../../../src/ingest/requests/prune-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -26,7 +26,7 @@ test('scopes that are widened and narrowed in any order: a cluster shows what th
   serveLogs(node)
   const memory = memoryCluster()
   const cluster = { ...DEFAULT_CLUSTER, urls: [await serveCluster(t, memory, () => false)], blocksPerIndex: 17 }
-  const run = (job: Job) =>
+  const run = (job: IndexJob) =>
     startIndexing({ data, network: NETWORK, storeBatch: 20, log: silent, remote: cluster, job }).ended
   const index = (wanted: Scoping | undefined, range: { from?: number; to?: number } = {}) => {
     const [from, to] = [range.from, range.to].map(block => (block === undefined ? undefined : { block }))

@@ -11,7 +11,7 @@ import { openReader, readingIn } from '../../../src/engine/reader.ts'
 import { createShelfMirror } from '../../../src/engine/shipping/replica.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { Range } from '../../../src/lib/ranges.ts'
-import { filterFor, textOf } from '../../../src/scopes/filter.ts'
+import { filterFor, filterText } from '../../../src/scopes/filter.ts'
 import { coverageHeader, coverageIn } from '../../../src/search/coverage.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
 
@@ -95,8 +95,8 @@ test('a mirror shows what scopes cover as the store does, where it is told', t =
   t.after(() => store.close())
   const partial = chain.slice(3, 6).map(raw => ({ ...raw, partial: true as const }))
   const covered = [
-    { filter: textOf(filterFor(['0xAA', '0xbb'], [])), from: 0, to: 9 },
-    { filter: textOf(filterFor(['0xaa'], ['0x01'])), from: 4, to: 7 },
+    { filter: filterText(filterFor(['0xAA', '0xbb'], [])), from: 0, to: 9 },
+    { filter: filterText(filterFor(['0xaa'], ['0x01'])), from: 4, to: 7 },
   ]
   const notes = { ...NO_NOTES, covered }
   store.writer.replace({ batches: [store.prepare(partial)], replaces: [], notes })

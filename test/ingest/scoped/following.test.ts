@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RawBlock, RpcLog } from '../../../src/chain/wire.ts'
-import { textOf } from '../../../src/scopes/filter.ts'
+import { filterText } from '../../../src/scopes/filter.ts'
 import { numberOf } from '../../support/contents.ts'
 import { makeChain } from '../../support/pack.ts'
 import { setUpScopes } from '../../support/scope-following.ts'
@@ -44,7 +44,7 @@ test('the head is followed with a scope through a reorganisation and a restart',
     await reaches(numberOf(chain.at(-1)!))
     assert.deepEqual(holdingsIn(store), expected())
   })
-  assert.deepEqual(covered().get(textOf(filter)), [{ from: 0, to: numberOf(chain.at(-1)!) }])
+  assert.deepEqual(covered().get(filterText(filter)), [{ from: 0, to: numberOf(chain.at(-1)!) }])
 })
 
 const word = (address: string) => `0x${'0'.repeat(24)}${address.slice(2)}` as const

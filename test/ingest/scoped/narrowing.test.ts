@@ -8,7 +8,7 @@ import { openForReading } from '../../../src/engine/open.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
 import { countOutside } from '../../../src/ingest/jobs/narrow.ts'
 import { scopesAt } from '../../../src/ingest/jobs/scopes.ts'
-import type { Job } from '../../../src/ingest/messages.ts'
+import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { askToNarrow, isPruneAsked } from '../../../src/ingest/requests/prune-requests.ts'
 import { openStoredBlocks } from '../../../src/ingest/scoped/partial-blocks.ts'
 import { merged, type Range } from '../../../src/lib/ranges.ts'
@@ -45,7 +45,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
   const head = Number(chain.at(-1)!.block.number)
   const makeStore = async () => {
     const { data, store } = await folderToIndex(t)
-    const start = (job: Job) => indexIn(t, data, job, { storeBatch: 7 })
+    const start = (job: IndexJob) => indexIn(t, data, job, { storeBatch: 7 })
     return {
       ...{ store, start },
       index: (wanted: Scoping) => start(indexJob(node, { order: 'oldest', finality: 1, scoping: wanted })).ended,

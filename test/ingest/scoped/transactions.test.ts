@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RawBlock, RpcLog, RpcTransaction } from '../../../src/chain/wire.ts'
-import { textOf } from '../../../src/scopes/filter.ts'
-import { transactionsOf } from '../../../src/scopes/questions.ts'
+import { filterText } from '../../../src/scopes/filter.ts'
+import { transactionFilter } from '../../../src/scopes/questions.ts'
 import { numberOf } from '../../support/contents.ts'
 import { makeChain } from '../../support/pack.ts'
 import { setUpScopes } from '../../support/scope-following.ts'
@@ -171,7 +171,7 @@ test('transactions are followed through a reorganisation and a restart', async t
     await reaches(top())
     assert.deepEqual(holdingsIn(store), due())
   })
-  assert.deepEqual(covered().get(textOf(transactionsOf([ours]))), [{ from: 0, to: top() }])
+  assert.deepEqual(covered().get(filterText(transactionFilter([ours]))), [{ from: 0, to: top() }])
 })
 
 test('transactions of what a factory names are wanted from its event on', async t => {

@@ -5,7 +5,7 @@ import { checkBlock } from '../../check/check-block.ts'
 import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../../wire.ts'
 import type { PackLine, PackOptions } from '../pack.ts'
 import type { CryoFolder } from './folder.ts'
-import { createCursor, hexOf, numberOf, quantityOf, type Row, type Wanted } from './rows.ts'
+import { type CryoRow, createCursor, hexOf, integerOf, quantityOf, type Wanted } from './rows.ts'
 
 export const WANTED = {
   blocks: {
@@ -34,7 +34,7 @@ export const WANTED = {
   },
 } as const satisfies Record<string, Wanted>
 
-const BLOCK: readonly [column: string, member: string, kind: typeof hexOf][] = [
+const BLOCK_COLUMNS: readonly [column: string, member: string, kind: typeof hexOf][] = [
   ['parent_hash', 'parentHash', hexOf],
   ['uncles_hash', 'sha3Uncles', hexOf],
   ['author', 'miner', hexOf],
@@ -53,7 +53,7 @@ const BLOCK: readonly [column: string, member: string, kind: typeof hexOf][] = [
   ['base_fee_per_gas', 'baseFeePerGas', quantityOf],
   ['size', 'size', quantityOf],
 ]
-const TRANSACTION: typeof BLOCK = [
+const TRANSACTION_COLUMNS: typeof BLOCK_COLUMNS = [
   ['transaction_hash', 'hash', hexOf],
   ['nonce', 'nonce', quantityOf],
   ['from_address', 'from', hexOf],
@@ -67,11 +67,11 @@ const TRANSACTION: typeof BLOCK = [
 ]
 
 /** A block as a node would send it; throws a `RangeError` where rows do not belong together. */
-const assembleBlock = (row: Row, transactions: readonly Row[], logs: readonly Row[]): RawBlock => {
+const assembleBlock = (row: CryoRow, transactions: readonly CryoRow[], logs: readonly CryoRow[]): RawBlock => {
   const hash = hexOf(row('block_hash'), 'block_hash') ?? missing('block_hash')
-  const number = `0x${numberOf(row('block_number'), 'block_number').toString(16)}`
+  const number = `0x${integerOf(row('block_number'), 'block_number').toString(16)}`
   const at = { blockHash: hash, blockNumber: number }
-  const members = membersOf(BLOCK, row)
+  const members = membersOf(BLOCK_COLUMNS, row)
   const own = transactions.map((tx, i) => toTransaction(tx, at, i))
   const used = cumulate(transactions)
   if (BigInt(members.gasUsed ?? missing('gas_used')) !== (used.at(-1) ?? 0n))
@@ -81,7 +81,7 @@ const assembleBlock = (row: Row, transactions: readonly Row[], logs: readonly Ro
   const logsOf = groupLogs(logs, at, own.length)
   const chainId = row('chain_id')
   return {
-    ...(chainId !== undefined && chainId !== null && { chainId: numberOf(chainId, 'chain_id') }),
+    ...(chainId !== undefined && chainId !== null && { chainId: integerOf(chainId, 'chain_id') }),
     block: { ...members, number, hash, transactions: own } as RawBlock['block'],
     receipts: own.map((tx, i): RpcReceipt => {
       const success = transactions[i]!('success')
@@ -101,12 +101,12 @@ const assembleBlock = (row: Row, transactions: readonly Row[], logs: readonly Ro
 
 type At = { blockHash: Hex; blockNumber: Hex }
 
-const toTransaction = (tx: Row, at: At, due: number): RpcTransaction => {
-  const index = numberOf(tx('transaction_index'), 'transaction_index')
+const toTransaction = (tx: CryoRow, at: At, due: number): RpcTransaction => {
+  const index = integerOf(tx('transaction_index'), 'transaction_index')
   if (index !== due) throw new RangeError(`it has transaction ${index} at place ${due}: transactions are missing`)
   const to = hexOf(tx('to_address'), 'to_address')
   return {
-    ...membersOf(TRANSACTION, tx),
+    ...membersOf(TRANSACTION_COLUMNS, tx),
     ...at,
     transactionIndex: `0x${index.toString(16)}`,
     // Some versions write nothing, some no bytes, where a contract is created.
@@ -114,7 +114,7 @@ const toTransaction = (tx: Row, at: At, due: number): RpcTransaction => {
   } as RpcTransaction
 }
 
-const cumulate = (transactions: readonly Row[]): bigint[] => {
+const cumulate = (transactions: readonly CryoRow[]): bigint[] => {
   let gas = 0n
   return transactions.map(tx => {
     gas += BigInt(quantityOf(tx('gas_used'), 'gas_used') ?? missing('gas_used'))
@@ -122,10 +122,10 @@ const cumulate = (transactions: readonly Row[]): bigint[] => {
   })
 }
 
-const groupLogs = (logs: readonly Row[], at: At, transactions: number): RpcLog[][] => {
+const groupLogs = (logs: readonly CryoRow[], at: At, transactions: number): RpcLog[][] => {
   const groups: RpcLog[][] = Array.from({ length: transactions }, () => [])
   for (const log of [...logs].sort((a, b) => indexOf(a) - indexOf(b))) {
-    const index = numberOf(log('transaction_index'), 'transaction_index')
+    const index = integerOf(log('transaction_index'), 'transaction_index')
     if (index >= transactions)
       throw new RangeError(`log ${indexOf(log)} is of transaction ${index}, but there are ${transactions}`)
     groups[index]!.push(toLog(log, at, index))
@@ -133,7 +133,7 @@ const groupLogs = (logs: readonly Row[], at: At, transactions: number): RpcLog[]
   return groups
 }
 
-const membersOf = (table: typeof BLOCK, row: Row): Record<string, Hex> => {
+const membersOf = (table: typeof BLOCK_COLUMNS, row: CryoRow): Record<string, Hex> => {
   const members: Record<string, Hex> = {}
   for (const [column, member, read] of table) {
     const value = read(row(column), column)
@@ -142,7 +142,7 @@ const membersOf = (table: typeof BLOCK, row: Row): Record<string, Hex> => {
   return members
 }
 
-const toLog = (log: Row, at: At, transaction: number): RpcLog => {
+const toLog = (log: CryoRow, at: At, transaction: number): RpcLog => {
   const topics = [0, 1, 2, 3].map(i => hexOf(log(`topic${i}`), `topic${i}`))
   const count = topics.findLastIndex(topic => topic !== null) + 1
   return {
@@ -157,7 +157,7 @@ const toLog = (log: Row, at: At, transaction: number): RpcLog => {
   }
 }
 
-const indexOf = (log: Row): number => numberOf(log('log_index'), 'log_index')
+const indexOf = (log: CryoRow): number => integerOf(log('log_index'), 'log_index')
 
 const missing = (column: string): never => {
   throw new RangeError(`it has no ${column}`)
@@ -181,7 +181,7 @@ export async function* readCryo({ files, size }: CryoFolder, options: PackOption
         const where = `${path}, block ${number}`
         const [row] = rows
         if (!row || rows.length > 1)
-          throw refuse('cryo_incomplete', `${where}: it has ${rows.length} rows of this block. ${REMEDY}`)
+          throw refuse('cryo_incomplete', `${where}: it has ${rows.length} rows of this block. ${CRYO_REMEDY}`)
         const hash = stored?.(number)?.hash
         if (hash !== undefined && hash === hexOf(row('block_hash'), 'block_hash')) continue
         const transactions = await cursors.transactions.take(number)
@@ -211,13 +211,13 @@ export const parseCryoBlock = ({ path, line, bytes }: PackLine, options: PackOpt
   return raw
 }
 
-const REMEDY = 'Delete the files of this range, and let cryo write them again'
+const CRYO_REMEDY = 'Delete the files of this range, and let cryo write them again'
 
 const assemble = <T>(where: string, make: () => T): T => {
   try {
     return make()
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof ChainsieveError)) throw error
-    throw refuse('pack_inconsistent_block', `${where}: ${error.message}. ${REMEDY}`, error)
+    throw refuse('pack_inconsistent_block', `${where}: ${error.message}. ${CRYO_REMEDY}`, error)
   }
 }

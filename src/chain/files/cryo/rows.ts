@@ -13,7 +13,7 @@ export interface Wanted {
   optional: readonly string[]
 }
 
-export type Row = (column: string) => unknown
+export type CryoRow = (column: string) => unknown
 
 /** Exact forms of an integer; the other forms lose digits. */
 const FORMS = ['_string', '_str', '_binary', '']
@@ -49,9 +49,9 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
   }
   return {
     /** The rows of a block, which is above that of the call before, with the file that they are from. */
-    async take(block: number): Promise<{ rows: Row[]; file: string }> {
+    async take(block: number): Promise<{ rows: CryoRow[]; file: string }> {
       const { table: opened, file, columns } = await seek(block)
-      const found: Row[] = []
+      const found: CryoRow[] = []
       for (;;) {
         if (!rows || at === rows.count) {
           if (group === opened.groups.length) break
@@ -87,7 +87,7 @@ const checkSorted = ({ path, to }: CryoFile, { count, columns }: Rows, from: num
 }
 
 const rowOf =
-  ({ columns }: Rows, at: number, names: ReadonlyMap<string, string>): Row =>
+  ({ columns }: Rows, at: number, names: ReadonlyMap<string, string>): CryoRow =>
   name => {
     const column = names.get(name)
     return column === undefined ? undefined : columns.get(column)![at]
@@ -201,7 +201,7 @@ export const quantityOf = (value: unknown, name: string): Hex | null => {
   throw new RangeError(`${name} is ${String(value).slice(0, 50)}, not a whole number`)
 }
 
-export const numberOf = (value: unknown, name: string): number => {
+export const integerOf = (value: unknown, name: string): number => {
   const number = Number(value)
   if (value === null || value === undefined || !Number.isSafeInteger(number) || number < 0)
     throw new RangeError(`${name} is ${String(value).slice(0, 50)}, not a number`)

@@ -3,7 +3,7 @@ import { recoverAddress } from '../../../lib/recover-address.ts'
 import { decodeRlpList, encodeRlp, type Rlp, rlpBytes, rlpList, trieRootOf } from '../../../lib/rlp.ts'
 import type { Hex, RawBlock, RpcLog, RpcReceipt } from '../../wire.ts'
 import { unpackFrames } from './snappy.ts'
-import { decodeHeader, type Entry, entriesIn, type Header, hexOf, quantityOf, TYPES } from './survey.ts'
+import { decodeHeader, ENTRY_TYPES, type Entry, entriesIn, type Header, rlpHex, rlpQuantity } from './survey.ts'
 
 interface Unpacked {
   header: Uint8Array
@@ -21,13 +21,17 @@ export const decodeBlock = (bytes: Buffer, most: number): RawBlock => {
   const [transactions, uncles, withdrawals] = decodeRlpList(unpacked.body, 2)
   const baseFee = BigInt(members.baseFeePerGas ?? '0x0')
   const decoded = rlpList(transactions).map(item => decodeTransaction(item, baseFee))
-  compare(header, 'transactionsRoot', trieRootOf(decoded.map(({ encoded }) => encoded)))
-  compare(header, 'sha3Uncles', keccak256(encodeRlp(rlpList(uncles))))
+  compareRoot(header, 'transactionsRoot', trieRootOf(decoded.map(({ encoded }) => encoded)))
+  compareRoot(header, 'sha3Uncles', keccak256(encodeRlp(rlpList(uncles))))
   const places = decoded.map(
-    (_, i): Place => ({ blockHash: hash, blockNumber: members.number!, transactionIndex: `0x${i.toString(16)}` }),
+    (_, i): TransactionPlace => ({
+      blockHash: hash,
+      blockNumber: members.number!,
+      transactionIndex: `0x${i.toString(16)}`,
+    }),
   )
   const { encoded, receipts } = decodeReceipts(decodeRlpList(unpacked.receipts), decoded, places)
-  compare(header, 'receiptsRoot', trieRootOf(encoded))
+  compareRoot(header, 'receiptsRoot', trieRootOf(encoded))
   const chainId = decoded.find(it => it.chainId !== undefined)?.chainId
   const foreign = decoded.find(it => it.chainId !== undefined && it.chainId !== chainId)
   if (foreign) throw new RangeError(`it has transactions of the chains ${chainId} and ${foreign.chainId}`)
@@ -41,8 +45,8 @@ export const decodeBlock = (bytes: Buffer, most: number): RawBlock => {
       timestamp: members.timestamp!,
       logsBloom: members.logsBloom!,
       totalDifficulty: `0x${BigInt(`0x${Buffer.from(unpacked.difficulty).reverse().toString('hex')}`).toString(16)}`,
-      size: `0x${sizeOf(unpacked).toString(16)}`,
-      uncles: rlpList(uncles).map(uncle => hexOf(keccak256(encodeRlp(uncle)))),
+      size: `0x${blockSize(unpacked).toString(16)}`,
+      uncles: rlpList(uncles).map(uncle => rlpHex(keccak256(encodeRlp(uncle)))),
       ...(withdrawals !== undefined && { withdrawals: withdrawalsOf(header, rlpList(withdrawals)) }),
       transactions: decoded.map(({ members }, i) => ({ ...members, ...places[i]! }) as never),
     },
@@ -53,13 +57,13 @@ export const decodeBlock = (bytes: Buffer, most: number): RawBlock => {
 export const chainIdIn = (bytes: Buffer, most: number): number | undefined => {
   const [transactions] = decodeRlpList(unpack(bytes, most).body, 2)
   for (const item of rlpList(transactions)) {
-    const chainId = chainIdOf(item)
+    const chainId = signedChainId(item)
     if (chainId !== undefined) return chainId
   }
   return undefined
 }
 
-const ORDER = [TYPES.header, TYPES.body, TYPES.receipts, TYPES.difficulty]
+const ORDER = [ENTRY_TYPES.header, ENTRY_TYPES.body, ENTRY_TYPES.receipts, ENTRY_TYPES.difficulty]
 
 const unpack = (bytes: Buffer, most: number): Unpacked => {
   const entries = entriesIn(bytes)
@@ -75,25 +79,25 @@ const unpack = (bytes: Buffer, most: number): Unpacked => {
   }
 }
 
-const compare = ({ members }: Header, name: string, found: Uint8Array) => {
-  if (hexOf(found) === members[name]) return
-  throw new RangeError(`its ${name} is ${members[name]}, but that of what it holds is ${hexOf(found)}`)
+const compareRoot = ({ members }: Header, name: string, found: Uint8Array) => {
+  if (rlpHex(found) === members[name]) return
+  throw new RangeError(`its ${name} is ${members[name]}, but that of what it holds is ${rlpHex(found)}`)
 }
 
-const sizeOf = ({ header, body }: Unpacked): number => {
+const blockSize = ({ header, body }: Unpacked): number => {
   const items: Rlp[] = [decodeRlpList(header), ...decodeRlpList(body)]
   return encodeRlp(items).length
 }
 
 const withdrawalsOf = (header: Header, items: readonly Rlp[]): Record<string, Hex>[] => {
-  compare(header, 'withdrawalsRoot', trieRootOf(items.map(encodeRlp)))
+  compareRoot(header, 'withdrawalsRoot', trieRootOf(items.map(encodeRlp)))
   return items.map(item => {
     const [index, validatorIndex, address, amount] = rlpList(item, 4)
     return {
-      index: quantityOf(index),
-      validatorIndex: quantityOf(validatorIndex),
-      address: hexOf(address),
-      amount: quantityOf(amount),
+      index: rlpQuantity(index),
+      validatorIndex: rlpQuantity(validatorIndex),
+      address: rlpHex(address),
+      amount: rlpQuantity(amount),
     }
   })
 }
@@ -104,7 +108,7 @@ interface DecodedReceipts {
   receipts: RpcReceipt[]
 }
 
-export interface Place {
+export interface TransactionPlace {
   blockHash: Hex
   blockNumber: Hex
   transactionIndex: Hex
@@ -113,7 +117,7 @@ export interface Place {
 const decodeReceipts = (
   items: readonly Rlp[],
   transactions: readonly Transaction[],
-  places: readonly Place[],
+  places: readonly TransactionPlace[],
 ): DecodedReceipts => {
   if (items.length !== transactions.length)
     throw new RangeError(`it has ${transactions.length} transactions but ${items.length} receipts`)
@@ -129,7 +133,7 @@ const decodeReceipts = (
     const [outcome, cumulative, bloom, logs] =
       item instanceof Uint8Array ? decodeRlpList(item.subarray(1), 4) : rlpList(item, 4)
     const at = { transactionHash: hash, ...places[i]! }
-    const total = BigInt(quantityOf(cumulative))
+    const total = BigInt(rlpQuantity(cumulative))
     receipts.push({
       ...at,
       type,
@@ -137,10 +141,10 @@ const decodeReceipts = (
       to,
       contractAddress: to === null ? createdBy(transaction.sender, nonce) : null,
       ...outcomeOf(outcome),
-      cumulativeGasUsed: quantityOf(cumulative),
+      cumulativeGasUsed: rlpQuantity(cumulative),
       gasUsed: `0x${(total - gas).toString(16)}`,
       effectiveGasPrice: gasPrice,
-      logsBloom: hexOf(bloom),
+      logsBloom: rlpHex(bloom),
       logs: rlpList(logs).map(log => decodeLog(log, at, logIndex++)),
     })
     gas = total
@@ -148,13 +152,13 @@ const decodeReceipts = (
   return { encoded, receipts }
 }
 
-const decodeLog = (item: Rlp, at: Place & { transactionHash: Hex }, index: number): RpcLog => {
+const decodeLog = (item: Rlp, at: TransactionPlace & { transactionHash: Hex }, index: number): RpcLog => {
   const [address, topics, data] = rlpList(item, 3)
   return {
     ...at,
-    address: hexOf(address),
-    topics: rlpList(topics).map(hexOf),
-    data: hexOf(data),
+    address: rlpHex(address),
+    topics: rlpList(topics).map(rlpHex),
+    data: rlpHex(data),
     logIndex: `0x${index.toString(16)}`,
     removed: false,
   }
@@ -162,12 +166,12 @@ const decodeLog = (item: Rlp, at: Place & { transactionHash: Hex }, index: numbe
 
 /** Before Byzantium receipts had the root of the state after the transaction, and nothing said whether it failed. */
 const outcomeOf = (item: Rlp | undefined) =>
-  rlpBytes(item).length === 32 ? { root: hexOf(item) } : { status: quantityOf(item) }
+  rlpBytes(item).length === 32 ? { root: rlpHex(item) } : { status: rlpQuantity(item) }
 
 export const createdBy = (sender: Uint8Array, nonce: Hex): Hex => {
   const digits = nonce === '0x0' ? '' : nonce.slice(2)
   const bytes = Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex')
-  return hexOf(keccak256(encodeRlp([sender, bytes])).subarray(12))
+  return rlpHex(keccak256(encodeRlp([sender, bytes])).subarray(12))
 }
 
 export interface Transaction {
@@ -195,36 +199,36 @@ const TYPED: readonly (readonly string[])[] = [
 ]
 const LEGACY = ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input']
 const READ: Readonly<Record<string, (item: Rlp | undefined) => unknown>> = {
-  to: item => (rlpBytes(item).length === 0 ? null : hexOf(item)),
-  input: hexOf,
+  to: item => (rlpBytes(item).length === 0 ? null : rlpHex(item)),
+  input: rlpHex,
   accessList: item =>
     rlpList(item).map(entry => {
       const [address, keys] = rlpList(entry, 2)
-      return { address: hexOf(address), storageKeys: rlpList(keys).map(hexOf) }
+      return { address: rlpHex(address), storageKeys: rlpList(keys).map(rlpHex) }
     }),
-  blobVersionedHashes: item => rlpList(item).map(hexOf),
+  blobVersionedHashes: item => rlpList(item).map(rlpHex),
   authorizationList: item =>
     rlpList(item).map(entry => {
       const [chainId, address, nonce, yParity, r, s] = rlpList(entry, 6)
       return {
-        chainId: quantityOf(chainId),
-        address: hexOf(address),
-        nonce: quantityOf(nonce),
-        yParity: quantityOf(yParity),
-        r: quantityOf(r),
-        s: quantityOf(s),
+        chainId: rlpQuantity(chainId),
+        address: rlpHex(address),
+        nonce: rlpQuantity(nonce),
+        yParity: rlpQuantity(yParity),
+        r: rlpQuantity(r),
+        s: rlpQuantity(s),
       }
     }),
 }
 export const decodeTransaction = (item: Rlp, baseFee: bigint): Transaction =>
   item instanceof Uint8Array ? decodeTyped(item, baseFee) : decodeLegacy(item)
-export const chainIdOf = (item: Rlp): number | undefined => {
-  if (item instanceof Uint8Array) return Number(quantityOf(decodeRlpList(item.subarray(1), 1)[0]))
-  return protectedBy(BigInt(quantityOf(rlpList(item, 9)[6])))
+export const signedChainId = (item: Rlp): number | undefined => {
+  if (item instanceof Uint8Array) return Number(rlpQuantity(decodeRlpList(item.subarray(1), 1)[0]))
+  return protectedBy(BigInt(rlpQuantity(rlpList(item, 9)[6])))
 }
 const decodeLegacy = (item: Rlp): Transaction => {
   const items = rlpList(item, 9)
-  const v = BigInt(quantityOf(items[6]))
+  const v = BigInt(rlpQuantity(items[6]))
   const chainId = protectedBy(v)
   const content: Rlp[] = items.slice(0, 6)
   const signed = chainId === undefined ? content : [...content, toBytes(chainId), EMPTY, EMPTY]
@@ -232,7 +236,7 @@ const decodeLegacy = (item: Rlp): Transaction => {
   return finish(encoded, LEGACY, items, chainId, {
     signed: encodeRlp(signed),
     odd: chainId === undefined ? v === 28n : v % 2n === 0n,
-    more: { type: '0x0', v: quantityOf(items[6]), ...signatureOf(items, 7) },
+    more: { type: '0x0', v: rlpQuantity(items[6]), ...signatureOf(items, 7) },
     at: 7,
   })
 }
@@ -242,9 +246,9 @@ const decodeTyped = (bytes: Uint8Array, baseFee: bigint): Transaction => {
   if (type === 0 || !names) throw new RangeError(`it has a transaction of the unknown type ${type}`)
   const items = decodeRlpList(bytes.subarray(1), names.length + 3)
   const at = names.length + 1
-  const yParity = quantityOf(items[names.length])
+  const yParity = rlpQuantity(items[names.length])
   const more: Record<string, unknown> = { type: `0x${type}`, v: yParity, yParity, ...signatureOf(items, at) }
-  const chainId = Number(quantityOf(items[0]))
+  const chainId = Number(rlpQuantity(items[0]))
   const signed = Buffer.concat([bytes.subarray(0, 1), encodeRlp(items.slice(0, names.length))])
   const made = finish(bytes, names, items, chainId, { signed, odd: yParity === '0x1', more, at })
   const { maxFeePerGas, maxPriorityFeePerGas } = made.members
@@ -267,13 +271,16 @@ const finish = (
   { signed, odd, more, at }: Signed,
 ): Transaction => {
   const members: Record<string, unknown> = {}
-  for (const [i, name] of names.entries()) members[name] = (READ[name] ?? quantityOf)(items[i])
+  for (const [i, name] of names.entries()) members[name] = (READ[name] ?? rlpQuantity)(items[i])
   if (chainId !== undefined) members.chainId = `0x${chainId.toString(16)}`
   const sender = recoverAddress(keccak256(signed), { r: rlpBytes(items[at]), s: rlpBytes(items[at + 1]), odd })
-  const own = { ...members, ...more, hash: hexOf(keccak256(encoded)), from: hexOf(sender) }
+  const own = { ...members, ...more, hash: rlpHex(keccak256(encoded)), from: rlpHex(sender) }
   return { encoded, chainId, members: own as unknown as Transaction['members'], sender }
 }
-const signatureOf = (items: readonly Rlp[], at: number) => ({ r: quantityOf(items[at]), s: quantityOf(items[at + 1]) })
+const signatureOf = (items: readonly Rlp[], at: number) => ({
+  r: rlpQuantity(items[at]),
+  s: rlpQuantity(items[at + 1]),
+})
 /** EIP-155. */
 const protectedBy = (v: bigint): number | undefined => (v < 35n ? undefined : Number((v - 35n) / 2n))
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)

@@ -8,7 +8,17 @@ import type { BlockRef } from '../../source.ts'
 import type { RawBlock } from '../../wire.ts'
 import type { PackLine, PackOptions } from '../pack.ts'
 import { chainIdIn, decodeBlock } from './block.ts'
-import { HEAD, headerAt, MOST_BLOCKS, openWindow, readEntry, readIndex, survey, TYPES, type Window } from './survey.ts'
+import {
+  ENTRY_HEAD,
+  ENTRY_TYPES,
+  headerAt,
+  MOST_BLOCKS,
+  openWindow,
+  readEntry,
+  readIndex,
+  survey,
+  type Window,
+} from './survey.ts'
 
 /**
  * The blocks of an era1 file as bytes, once its entries, checksum, links and accumulator are
@@ -36,7 +46,7 @@ export async function* readEra1(path: string, options: PackOptions = {}): AsyncG
     }
   } catch (error) {
     signal?.throwIfAborted()
-    throw damaged(path, error)
+    throw era1Damaged(path, error)
   }
 }
 
@@ -82,7 +92,7 @@ export const chainIdOfEra1 = async (path: string, options: PackOptions = {}): Pr
     }
   } catch (error) {
     signal?.throwIfAborted()
-    throw damaged(path, error)
+    throw era1Damaged(path, error)
   }
   return NAMED.get(/([^/\\-]+)-[^/\\]*$/.exec(path)?.[1] ?? '')
 }
@@ -99,8 +109,8 @@ const NAMED = new Map([
 
 const openEra1 = async (path: string, file: FileHandle): Promise<Window> => {
   const window = await openWindow(file)
-  if (window.size >= 2 * HEAD) return window
-  throw damaged(path, new RangeError(`it has only ${window.size} bytes`))
+  if (window.size >= 2 * ENTRY_HEAD) return window
+  throw era1Damaged(path, new RangeError(`it has only ${window.size} bytes`))
 }
 
 /** Whether all of its blocks are stored, by the hash of the last one, to which the others are linked. */
@@ -110,14 +120,14 @@ const isStored = async (
   stored: (number: number) => BlockRef | undefined,
 ): Promise<boolean> => {
   const count = Number((await window.bytes(window.size - 8, 8)).readBigUInt64LE())
-  const at = window.size - HEAD - 16 - 8 * count
+  const at = window.size - ENTRY_HEAD - 16 - 8 * count
   if (!(count > 0 && count <= MOST_BLOCKS && at > 0)) return false
   const entry = await readEntry(window, at)
-  if (entry.type !== TYPES.index || entry.to !== window.size) return false
+  if (entry.type !== ENTRY_TYPES.index || entry.to !== window.size) return false
   const { first } = await readIndex(window, entry)
   const index = await window.bytes(entry.from, entry.to - entry.from)
   const last = await readEntry(window, at + Number(index.readBigInt64LE(8 * count)))
-  if (last.type !== TYPES.header) return false
+  if (last.type !== ENTRY_TYPES.header) return false
   const { number, hash } = await headerAt(window, last, most)
   if (number !== first + count - 1 || stored(number)?.hash !== hash) return false
   for (let i = first; i < number; i++) if (!stored(i)) return false
@@ -125,17 +135,17 @@ const isStored = async (
 }
 
 /** What is wrong with a file is refused, and everything else stays what it is. */
-const damaged = (path: string, error: unknown): unknown => {
+const era1Damaged = (path: string, error: unknown): unknown => {
   if (!(error instanceof RangeError)) return error
   return refuse('era1_damaged', `${path}: ${error.message}. Download the file again`, error)
 }
 
-const FILE = 'checksums.txt'
+const CHECKSUMS_FILE = 'checksums.txt'
 const PIECE = 1 << 20
 
 /** Compares a file with its line in `checksums.txt`, or with all lines if they have no names. */
 const checkSum = async (path: string, window: Window, signal?: AbortSignal): Promise<void> => {
-  const list = join(dirname(path), FILE)
+  const list = join(dirname(path), CHECKSUMS_FILE)
   const text = await readFile(list, 'utf8').catch(() => undefined)
   if (text === undefined) return
   const sums = new Map<string, string>()

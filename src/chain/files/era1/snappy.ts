@@ -38,13 +38,13 @@ const partOf = (type: number, frame: Uint8Array): Uint8Array | undefined => {
   if (frame.length < 4) throw new RangeError('a Snappy frame is cut off')
   const stated = Buffer.from(frame.buffer, frame.byteOffset, 4).readUInt32LE()
   const packed = frame.subarray(4)
-  const part = type === COMPRESSED ? unpack(packed) : packed
+  const part = type === COMPRESSED ? unpackFrame(packed) : packed
   if (part.length > MOST_OF_FRAME) throw new RangeError('a Snappy frame is too long')
   if (masked(crc32c(part)) !== stated) throw new RangeError('a Snappy frame does not match its checksum')
   return part
 }
 
-const unpack = (packed: Uint8Array): Uint8Array => {
+const unpackFrame = (packed: Uint8Array): Uint8Array => {
   const length = lengthOf(packed)
   if (length > MOST_OF_FRAME) throw new RangeError('a Snappy frame is too long')
   const part = new Uint8Array(length)

@@ -5,7 +5,7 @@ import { decodeRlpList, type Rlp, rlpBytes } from '../../../lib/rlp.ts'
 import type { Hex } from '../../wire.ts'
 import { unpackFrames } from './snappy.ts'
 
-export interface Place {
+export interface BlockPlace {
   number: number
   hash: string
   from: number
@@ -13,24 +13,24 @@ export interface Place {
 }
 
 /** Looks at all entries of a file and at all headers. Throws a `RangeError` where anything is wrong with them. */
-export const survey = async (window: Window, most: number, signal?: AbortSignal): Promise<Place[]> => {
-  const places: Place[] = []
+export const survey = async (window: Window, most: number, signal?: AbortSignal): Promise<BlockPlace[]> => {
+  const places: BlockPlace[] = []
   const records: HeaderRecord[] = []
   let before: Header | undefined
   let total = 0n
   let accumulator: Buffer | undefined
   let entry = await readEntry(window, 0)
-  if (entry.type !== TYPES.version) throw new RangeError('it does not begin with a version')
+  if (entry.type !== ENTRY_TYPES.version) throw new RangeError('it does not begin with a version')
   while (entry.to < window.size) {
     signal?.throwIfAborted()
     const at = entry.to
     entry = await readEntry(window, at)
-    if (entry.type === TYPES.index) break
-    if (entry.type === TYPES.accumulator) accumulator = Buffer.from(await fixedValue(window, entry, 32))
-    else if (entry.type === TYPES.header) {
+    if (entry.type === ENTRY_TYPES.index) break
+    if (entry.type === ENTRY_TYPES.accumulator) accumulator = Buffer.from(await fixedValue(window, entry, 32))
+    else if (entry.type === ENTRY_TYPES.header) {
       const header = await headerAt(window, entry, most)
       checkOrder(before, header)
-      for (const type of [TYPES.body, TYPES.receipts, TYPES.difficulty]) {
+      for (const type of [ENTRY_TYPES.body, ENTRY_TYPES.receipts, ENTRY_TYPES.difficulty]) {
         entry = await readEntry(window, entry.to)
         if (entry.type !== type) throw new RangeError(`block ${header.number} lacks an entry of type ${type}`)
       }
@@ -45,10 +45,10 @@ export const survey = async (window: Window, most: number, signal?: AbortSignal)
       places.push({ number: header.number, hash: header.hash, from: at, to: entry.to })
       records.push({ hash: Buffer.from(header.hash.slice(2), 'hex'), totalDifficulty })
       if (records.length > MOST_BLOCKS) throw new RangeError(`it has more than ${MOST_BLOCKS} blocks`)
-    } else if (KNOWN.has(entry.type))
+    } else if (KNOWN_TYPES.has(entry.type))
       throw new RangeError(`there is an entry of type ${entry.type} at byte ${at}, out of its place`)
   }
-  if (entry.type !== TYPES.index) throw new RangeError('it is cut off: the index of its blocks is missing')
+  if (entry.type !== ENTRY_TYPES.index) throw new RangeError('it is cut off: the index of its blocks is missing')
   await checkIndex(window, entry, places)
   const found = accumulatorOf(records)
   if (!accumulator) throw new RangeError('it has no accumulator. Only era1 files, which end before the merge, are read')
@@ -69,13 +69,13 @@ const checkOrder = (before: Header | undefined, { number, parentHash }: Header) 
 }
 
 /** The index has the number of the first block, where each one is, counted from the index itself, and how many there are. */
-const checkIndex = async (window: Window, entry: Entry, places: readonly Place[]) => {
+const checkIndex = async (window: Window, entry: Entry, places: readonly BlockPlace[]) => {
   const { first, ends } = await readIndex(window, entry)
   if (ends !== places.length || (ends > 0 && first !== places[0]!.number) || entry.to !== window.size)
     throw new RangeError(`its index is of ${ends} blocks from ${first} on, but it has ${places.length}`)
   const index = await window.bytes(entry.from, entry.to - entry.from)
   for (const [i, { from, number }] of places.entries())
-    if (Number(index.readBigInt64LE(8 + 8 * i)) !== from - (entry.from - HEAD))
+    if (Number(index.readBigInt64LE(8 + 8 * i)) !== from - (entry.from - ENTRY_HEAD))
       throw new RangeError(`its index names another place for block ${number}`)
 }
 
@@ -121,7 +121,7 @@ const accumulatorOf = (records: readonly HeaderRecord[]): Buffer => {
 const sha256 = (a: Uint8Array, b: Uint8Array): Buffer => createHash('sha256').update(a).update(b).digest()
 
 /** e2store entries: type, length, value. era1 has a version, 4 per block, accumulator and index. */
-export const TYPES = {
+export const ENTRY_TYPES = {
   version: 0x3265,
   header: 3,
   body: 4,
@@ -138,23 +138,23 @@ export interface Entry {
 }
 
 /** Bytes before a value: its type, its length and two zeros. */
-export const HEAD = 8
+export const ENTRY_HEAD = 8
 
 export const readEntry = async (window: Window, at: number): Promise<Entry> =>
-  entryOf(await window.bytes(at, HEAD), at, window.size)
+  entryOf(await window.bytes(at, ENTRY_HEAD), at, window.size)
 
 export const entriesIn = (bytes: Buffer): Entry[] => {
   const entries: Entry[] = []
   for (let at = 0; at < bytes.length; at = entries.at(-1)!.to) {
-    if (at + HEAD > bytes.length) throw new RangeError('an entry is cut off')
-    entries.push(entryOf(bytes.subarray(at, at + HEAD), at, bytes.length))
+    if (at + ENTRY_HEAD > bytes.length) throw new RangeError('an entry is cut off')
+    entries.push(entryOf(bytes.subarray(at, at + ENTRY_HEAD), at, bytes.length))
   }
   return entries
 }
 
 const entryOf = (head: Buffer, at: number, size: number): Entry => {
   const type = head.readUInt16LE(0)
-  const from = at + HEAD
+  const from = at + ENTRY_HEAD
   const to = from + head.readUInt32LE(2)
   if (head.readUInt16LE(6) !== 0) throw new RangeError(`there is no entry at byte ${at}`)
   if (to > size)
@@ -197,7 +197,7 @@ export const openWindow = async (file: FileHandle): Promise<Window> => {
   }
 }
 
-const KNOWN: ReadonlySet<number> = new Set(Object.values(TYPES))
+const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(ENTRY_TYPES))
 
 /** Members of a header in the order of its RLP; pre-merge ones end at `nonce` or the base fee. */
 export const MEMBERS: readonly [name: string, kind: 'bytes' | 'quantity'][] = [
@@ -224,7 +224,7 @@ export const MEMBERS: readonly [name: string, kind: 'bytes' | 'quantity'][] = [
   ['requestsHash', 'bytes'],
 ]
 
-export const LEAST = 15
+export const MIN_MEMBERS = 15
 
 export interface Header {
   hash: Hex
@@ -235,27 +235,27 @@ export interface Header {
   members: Readonly<Record<string, Hex>>
 }
 
-export const hexOf = (item: Rlp | undefined): Hex => {
+export const rlpHex = (item: Rlp | undefined): Hex => {
   const bytes = rlpBytes(item)
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`
 }
 
 /** Without leading zeros, as JSON-RPC writes numbers. */
-export const quantityOf = (item: Rlp | undefined): Hex => {
-  const digits = hexOf(item).slice(2).replace(/^0+/, '')
+export const rlpQuantity = (item: Rlp | undefined): Hex => {
+  const digits = rlpHex(item).slice(2).replace(/^0+/, '')
   return `0x${digits || '0'}`
 }
 
 export const decodeHeader = (rlp: Uint8Array): Header => {
-  const items = decodeRlpList(rlp, LEAST)
+  const items = decodeRlpList(rlp, MIN_MEMBERS)
   if (items.length > MEMBERS.length) throw new RangeError(`its header has ${items.length} members`)
   const members: Record<string, Hex> = {}
   for (const [i, item] of items.entries()) {
     const [name, kind] = MEMBERS[i]!
-    members[name] = kind === 'bytes' ? hexOf(item) : quantityOf(item)
+    members[name] = kind === 'bytes' ? rlpHex(item) : rlpQuantity(item)
   }
   return {
-    hash: hexOf(keccak256(rlp)),
+    hash: rlpHex(keccak256(rlp)),
     number: Number(members.number),
     parentHash: members.parentHash!,
     difficulty: BigInt(members.difficulty!),

@@ -35,9 +35,9 @@ export type ToBuilder =
   | { type: 'drop'; id: number }
 
 /** Undefined if it could not be built: then the blocks must be taken one by one. */
-export type FromBuilder = Built | Read | Piece | Uint8Array | undefined
+export type FromBuilder = Built | ReadBlocks | Piece | Uint8Array | undefined
 
-export interface Read {
+export interface ReadBlocks {
   blocks: BlockFacts[]
   /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */
   decimals: string[]
@@ -68,7 +68,7 @@ export interface BlockFacts {
   upgrades: readonly Upgrade[]
 }
 
-export const factsOf = (raw: RawBlock, creations: readonly Creation[]): BlockFacts => ({
+export const blockFactsOf = (raw: RawBlock, creations: readonly Creation[]): BlockFacts => ({
   number: Number(raw.block.number),
   hash: raw.block.hash,
   parentHash: raw.block.parentHash,

@@ -5,15 +5,15 @@ import { type BlockFile, readBlockLines } from '../../../chain/files/block-files
 import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
 import type { Piece } from '../../../engine/documents/piece.ts'
 import { startWorker } from '../../../lib/runtime.ts'
-import type { BuilderData, Built, FromBuilder, Read, ToBuilder } from './messages.ts'
+import type { BuilderData, Built, FromBuilder, ReadBlocks, ToBuilder } from './messages.ts'
 
 export type Builders = ReturnType<typeof createBuilders>
 
-export interface BuiltGroup extends Group {
+export interface BuiltGroup extends LineGroup {
   built: Built | undefined
 }
 
-export interface ReadAnswer extends Read {
+export interface ReadAnswer extends ReadBlocks {
   /** Builds it with decimals of tokens; undefined where that cannot be done. */
   build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>
   /** The bytes of the answer; it holds them no more then. */
@@ -22,19 +22,20 @@ export interface ReadAnswer extends Read {
 }
 
 /** Groups that a thread has waiting besides the one that it builds. */
-const WAITING = 1
+const MAX_WAITING_GROUPS = 1
 /** Groups for each thread that are read, under way, or waiting for one before them. */
 const AHEAD = 3
 /** Longest wait for what a thread was asked, before it is ended. */
-const PATIENCE_MS = 1000
+const BUILDER_END_MS = 1000
 
 export const createBuilders = (count: number, data: BuilderData) => {
   const threads = Array.from({ length: count }, () => createThread(data))
   const waiting: (() => void)[] = []
   const open = new Set<Promise<unknown>>()
 
-  const build = async (group: Group): Promise<BuiltGroup> => {
-    const free = () => threads.filter(thread => thread.asked() <= WAITING).sort((a, b) => a.asked() - b.asked())[0]
+  const build = async (group: LineGroup): Promise<BuiltGroup> => {
+    const free = () =>
+      threads.filter(thread => thread.asked() <= MAX_WAITING_GROUPS).sort((a, b) => a.asked() - b.asked())[0]
     while (!free()) await new Promise<void>(resolve => waiting.push(resolve))
     try {
       const built = await free()!.ask<Built | undefined>({ type: 'lines', lines: group.lines })
@@ -51,7 +52,7 @@ export const createBuilders = (count: number, data: BuilderData) => {
     building.then(done, done)
     return building
   }
-  const begin = (group: Group): Promise<BuiltGroup> => track(build(group))
+  const begin = (group: LineGroup): Promise<BuiltGroup> => track(build(group))
 
   const holds = new Map(threads.map(thread => [thread, 0]))
   let ids = 0
@@ -61,7 +62,7 @@ export const createBuilders = (count: number, data: BuilderData) => {
     const hold = (by: number) => holds.set(thread, holds.get(thread)! + by)
     const id = ++ids
     hold(1)
-    const found = await thread.ask<Read | Uint8Array>({ type: 'read', id, body, question }, [
+    const found = await thread.ask<ReadBlocks | Uint8Array>({ type: 'read', id, body, question }, [
       body.buffer as ArrayBuffer,
     ])
     if (found instanceof Uint8Array) {
@@ -88,7 +89,7 @@ export const createBuilders = (count: number, data: BuilderData) => {
      * Groups of lines with what was built of them, in order; nothing is built where it is of no
      * use.
      */
-    async *each(groups: AsyncIterable<Group>, isOfUse: () => boolean) {
+    async *each(groups: AsyncIterable<LineGroup>, isOfUse: () => boolean) {
       const source = groups[Symbol.asyncIterator]()
       const under: Promise<BuiltGroup>[] = []
       let fault: { error: unknown } | undefined
@@ -159,32 +160,32 @@ const createThread = (data: BuilderData) => {
         if (all.length === 0) resolve()
         else last = resolve
       })
-      await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })])
+      await Promise.race([asked, sleep(BUILDER_END_MS, undefined, { ref: false })])
       await worker.terminate()
     },
   }
 }
 
 /** Neighbouring lines of a pack that are built together, in memory that threads share. */
-export interface Group {
+export interface LineGroup {
   lines: PackLine[]
   /** Gives the memory back, for another group: the lines are not to be looked at any more. */
   release(): void
 }
 /** Small groups, so that all threads have something to do and none holds up the others. */
-const GROUP_BYTES = 4 << 20
+const GROUP_BUFFER_BYTES = 4 << 20
 /** Reads files group by group, and uses buffers again: making them takes longer than filling them. */
-export const createGroupReader = (most: number, bytes = GROUP_BYTES) => {
+export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
   const free: SharedArrayBuffer[] = []
 
-  return async function* read(file: BlockFile, options: Omit<PackOptions, 'allocate'>): AsyncGenerator<Group> {
+  return async function* read(file: BlockFile, options: Omit<PackOptions, 'allocate'>): AsyncGenerator<LineGroup> {
     let buffer = free.pop() ?? new SharedArrayBuffer(bytes)
     let used = 0
     let lines: PackLine[] = []
     /** The next line begins another group: it had no room. */
-    let full: Group | undefined
+    let full: LineGroup | undefined
 
-    const close = (): Group | undefined => {
+    const close = (): LineGroup | undefined => {
       if (lines.length === 0) return undefined
       const own = buffer
       const group = { lines, release: () => void (own.byteLength === bytes && free.push(own)) }

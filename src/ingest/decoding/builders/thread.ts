@@ -22,8 +22,8 @@ import { openForReading } from '../../../engine/open.ts'
 import { keccakReady } from '../../../lib/keccak.ts'
 import { silent } from '../../../lib/log.ts'
 import { nativeBinding } from '../../../lib/runtime.ts'
-import { createTokens } from '../../contracts/tokens.ts'
-import { createAbiWatch, versionOf } from '../abis.ts'
+import { createChainTokens } from '../../contracts/tokens.ts'
+import { abiVersion, createAbiWatch } from '../abis.ts'
 import { openSignatures } from '../open-decoding.ts'
 import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
 import { joinDictionaries } from '../shared/dictionaries.ts'
@@ -31,9 +31,9 @@ import {
   type BlockFacts,
   type BuilderData,
   type BuiltPiece,
+  blockFactsOf,
   type FromBuilder,
-  factsOf,
-  type Read,
+  type ReadBlocks,
   type ToBuilder,
 } from './messages.ts'
 /** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
@@ -42,7 +42,7 @@ export const runBuilder = async (data: BuilderData) => {
   const db = openForReading(store, nativeBinding())
   const stored = createStoredDictionaries(db)
   const { registry, functions, errors, list } = openSignatures()
-  const tokens = createTokens({
+  const tokens = createChainTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
     stored: createTokenLookup(db),
     call: undefined,
@@ -50,7 +50,7 @@ export const runBuilder = async (data: BuilderData) => {
   })
   const decoding = createAbiWatch({ folder: abis, network, log: silent }, own => ({
     ...createDecoding(registry, functions, errors, own),
-    version: versionOf(own),
+    version: abiVersion(own),
   }))
   let current = decoding()
   const context = createPieceContext({
@@ -81,7 +81,7 @@ export const runBuilder = async (data: BuilderData) => {
         return [piece, pieceBuffers(piece)]
       }
       case 'giveBack':
-        return moved(answers.giveBack(message.id))
+        return movedBody(answers.giveBack(message.id))
       case 'drop':
         answers.drop(message.id)
         return [undefined]
@@ -96,7 +96,7 @@ export const runBuilder = async (data: BuilderData) => {
       if (message.type === 'lines') await parserReady(message.lines[0]?.form)
       taken = take(message)
     } catch {
-      taken = message.type === 'read' ? moved(message.body) : [undefined]
+      taken = message.type === 'read' ? movedBody(message.body) : [undefined]
     }
     parentPort!.postMessage(...taken)
   }
@@ -106,7 +106,7 @@ export const runBuilder = async (data: BuilderData) => {
   })
 }
 
-const moved = (body: Uint8Array): [Uint8Array, ArrayBuffer[]] => [body, [body.buffer as ArrayBuffer]]
+const movedBody = (body: Uint8Array): [Uint8Array, ArrayBuffer[]] => [body, [body.buffer as ArrayBuffer]]
 
 interface BuilderOptions {
   context: PieceContext
@@ -127,7 +127,7 @@ const createBuilder =
     }
     for (const line of lines) {
       const raw = parseBlockLine(line, pack)
-      const facts = factsOf(raw, creationsIn(raw))
+      const facts = blockFactsOf(raw, creationsIn(raw))
       const last = blocks.at(-1)
       // Whether they are linked is for whoever knows what is stored.
       if (last && (facts.number !== last.number + 1 || facts.parentHash !== last.hash)) close()
@@ -144,19 +144,22 @@ interface AnswerBuilderOptions {
   decode(raw: RawBlock): DecodedDocuments
   check: CheckOptions
 }
-interface Held {
+interface HeldAnswer {
   body: Uint8Array
   blocks: DecodedDocuments[]
 }
 /** Reads and builds answers of nodes in two steps, since decimals are asked for in between. */
 const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
-  const held = new Map<number, Held>()
+  const held = new Map<number, HeldAnswer>()
   return {
-    read(id: number, body: Uint8Array, question: Question): Omit<Read, 'abis'> {
+    read(id: number, body: Uint8Array, question: Question): Omit<ReadBlocks, 'abis'> {
       const raws = readBodyOf(body, question, check)
       const blocks = raws.map(decode)
       held.set(id, { body, blocks })
-      return { blocks: raws.map(raw => factsOf(raw, creationsIn(raw))), decimals: [...new Set(blocks.flatMap(scaled))] }
+      return {
+        blocks: raws.map(raw => blockFactsOf(raw, creationsIn(raw))),
+        decimals: [...new Set(blocks.flatMap(scaledAddresses))],
+      }
     },
     build(id: number, decimals: ReadonlyMap<string, number>): Piece {
       const { blocks, body } = held.get(id)!
@@ -175,7 +178,7 @@ const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) =
   }
 }
 /** Addresses of which something in a block has amounts. */
-const scaled = ({ raw, logs, calls }: DecodedDocuments): string[] => {
+const scaledAddresses = ({ raw, logs, calls }: DecodedDocuments): string[] => {
   const found: string[] = []
   let index = 0
   for (const receipt of raw.receipts)

@@ -20,27 +20,27 @@ interface AddressesOptions {
 }
 
 /** Words of `state`; the first one is the lock. */
-const FIRST = 1
-const COUNT = 2
-const WORDS = 3
+const FIRST_ADDRESS = 1
+const ADDRESS_COUNT = 2
+const ADDRESS_WORDS = 3
 
-const ROOM = 1 << 20
+const ADDRESS_ROOM = 1 << 20
 const SLOTS_PER_KEY = 2
 const KEY_WORDS = 5
-const KEY_BYTES = KEY_WORDS * 4
+const ADDRESS_BYTES = KEY_WORDS * 4
 
 /** `first` is the first id to be given, `room` a power of 2. */
 export const createAddressesMemory = (
   first: number,
   filter: AddressesMemory['filter'],
-  room = ROOM,
+  room = ADDRESS_ROOM,
 ): AddressesMemory => {
-  const state = new SharedArrayBuffer(WORDS * 4)
-  new Int32Array(state)[FIRST] = first
+  const state = new SharedArrayBuffer(ADDRESS_WORDS * 4)
+  new Int32Array(state)[FIRST_ADDRESS] = first
   return {
     state,
     slots: new SharedArrayBuffer(room * SLOTS_PER_KEY * 4),
-    keys: new SharedArrayBuffer(room * KEY_BYTES),
+    keys: new SharedArrayBuffer(room * ADDRESS_BYTES),
     filter,
   }
 }
@@ -81,12 +81,12 @@ const openAddresses = (
 
   /** Under the lock. */
   const insert = (digits: string): number => {
-    const count = state[COUNT]!
+    const count = state[ADDRESS_COUNT]!
     if (count >= room) return onNoRoom(digits)
     keys.set(key, count * KEY_WORDS)
-    state[COUNT] = count + 1
+    state[ADDRESS_COUNT] = count + 1
     Atomics.store(slots, slot, count + 1)
-    return state[FIRST]! + count
+    return state[FIRST_ADDRESS]! + count
   }
 
   return {
@@ -95,10 +95,10 @@ const openAddresses = (
       const from = hash(digits).low & mask
       own.write(digits, 'hex')
       const known = probe(from)
-      if (known > 0) return state[FIRST]! + known - 1
+      if (known > 0) return state[FIRST_ADDRESS]! + known - 1
       const added = locked(state, () => {
         const place = probe(from)
-        if (place > 0) return state[FIRST]! + place - 1
+        if (place > 0) return state[FIRST_ADDRESS]! + place - 1
         return filter.add(digits) ? undefined : insert(digits)
       })
       if (added !== undefined) return added
@@ -107,7 +107,7 @@ const openAddresses = (
       // Stored addresses leave the table only while nobody is here: it was never written before.
       return locked(state, () => {
         const place = probe(from)
-        return place > 0 ? state[FIRST]! + place - 1 : insert(digits)
+        return place > 0 ? state[FIRST_ADDRESS]! + place - 1 : insert(digits)
       })
     },
   }
@@ -117,12 +117,12 @@ const openAddresses = (
 export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions) => {
   const state = new Int32Array(memory.state)
   const keys = Buffer.from(memory.keys)
-  const room = keys.length / KEY_BYTES
+  const room = keys.length / ADDRESS_BYTES
   /** Entries that came when the table was full; other threads then add nothing more. */
   const alone = new Map<string, number>()
   let taken = 0
   const addresses = openAddresses(memory, options, digits => {
-    const id = alone.get(digits) ?? state[FIRST]! + room + alone.size
+    const id = alone.get(digits) ?? state[FIRST_ADDRESS]! + room + alone.size
     alone.set(digits, id)
     return id
   })
@@ -131,19 +131,20 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
     ...addresses,
     /** What was added since the last call, in the order of ids. */
     takeAdded() {
-      const count = locked(state, () => state[COUNT]!)
-      const added: Added = { first: state[FIRST]! + taken, texts: [] }
-      for (let i = taken; i < count; i++) added.texts.push(keys.toString('hex', i * KEY_BYTES, (i + 1) * KEY_BYTES))
+      const count = locked(state, () => state[ADDRESS_COUNT]!)
+      const added: Added = { first: state[FIRST_ADDRESS]! + taken, texts: [] }
+      for (let i = taken; i < count; i++)
+        added.texts.push(keys.toString('hex', i * ADDRESS_BYTES, (i + 1) * ADDRESS_BYTES))
       for (const digits of [...alone.keys()].slice(Math.max(0, taken - count))) added.texts.push(digits)
       taken += added.texts.length
       return added
     },
-    isTaken: () => taken === state[COUNT]! + alone.size,
-    isFilling: () => Atomics.load(state, COUNT) > room / 2,
+    isTaken: () => taken === state[ADDRESS_COUNT]! + alone.size,
+    isFilling: () => Atomics.load(state, ADDRESS_COUNT) > room / 2,
     /** All are stored, and no other thread looks for any at the moment. */
     reset() {
-      state[FIRST]! += state[COUNT]! + alone.size
-      state[COUNT] = 0
+      state[FIRST_ADDRESS]! += state[ADDRESS_COUNT]! + alone.size
+      state[ADDRESS_COUNT] = 0
       new Int32Array(memory.slots).fill(0)
       alone.clear()
       taken = 0

@@ -27,15 +27,15 @@ export interface JoinedDictionaries {
 
 /** Those of the thread that puts batches together, and hands on what all threads add. */
 export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number) => {
-  const memory = createMemory(stored, room)
+  const memory = createDictionariesMemory(stored, room)
   const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address })
   const names = ownTexts(memory.names)
-  const signatures = ownTexts(memory.signatures, signaturesOf(stored))
+  const signatures = ownTexts(memory.signatures, signatureOptions(stored))
   const all = [addresses, names, signatures]
   return {
     memory,
-    addresses: { ...cached(addresses.id, capacity), takeAdded: addresses.takeAdded, written: () => {} },
-    names: { ...cached(nameId(names, stored)), takeAdded: names.takeAdded, written: () => {} },
+    addresses: { ...cacheIds(addresses.id, capacity), takeAdded: addresses.takeAdded, written: () => {} },
+    names: { ...cacheIds(nameId(names, stored)), takeAdded: names.takeAdded, written: () => {} },
     signatures: {
       ...signatureIds(signatures),
       takeAdded() {
@@ -54,12 +54,12 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, cap
 }
 
 export const joinDictionaries = (memory: DictionariesMemory, stored: StoredDictionaries): JoinedDictionaries => ({
-  addresses: cached(joinAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address }).id),
-  names: cached(nameId(joinTexts(memory.names), stored)),
-  signatures: signatureIds(joinTexts(memory.signatures, signaturesOf(stored))),
+  addresses: cacheIds(joinAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address }).id),
+  names: cacheIds(nameId(joinTexts(memory.names), stored)),
+  signatures: signatureIds(joinTexts(memory.signatures, signatureOptions(stored))),
 })
 
-const createMemory = (stored: StoredDictionaries, room: Room): DictionariesMemory => {
+const createDictionariesMemory = (stored: StoredDictionaries, room: Room): DictionariesMemory => {
   const filter = createFilterMemory(stored.last('address'), bytes => new SharedArrayBuffer(bytes))
   const { add } = openAddressFilter(filter)
   if (filter) for (const digits of stored.addresses()) add(digits)
@@ -72,13 +72,13 @@ const createMemory = (stored: StoredDictionaries, room: Room): DictionariesMemor
 }
 
 /** Ids hold for good, so that a thread may keep, and forget, as many of them as it likes. */
-const cached = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
+const cacheIds = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
   createDictionary({ last: Number.POSITIVE_INFINITY, find, ...(capacity !== undefined && { capacity }) })
 
 const nameId = (names: SharedTexts, stored: StoredDictionaries) => (name: string) =>
   names.find(name) ?? stored.name(name) ?? names.add(name, name)!
 
-const signaturesOf = (stored: StoredDictionaries) => ({
+const signatureOptions = (stored: StoredDictionaries) => ({
   keyOf: (text: string) => (JSON.parse(text) as Signature).key,
   load: () => stored.signatures().map(({ key, id }): [string, number] => [key, id]),
 })

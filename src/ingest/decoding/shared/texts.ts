@@ -16,20 +16,20 @@ interface TextsOptions {
 }
 
 /** Words of `state`; the first one is the lock. */
-const FIRST = 1
-const COUNT = 2
+const FIRST_TEXT = 1
+const TEXT_COUNT = 2
 const USED = 3
 const EPOCH = 4
 /** The owner goes on alone: ids that it gave are not in the log. */
 const SEALED = 5
-const WORDS = 6
+const TEXT_WORDS = 6
 
-const ROOM = 1 << 23
+const TEXT_ROOM = 1 << 23
 
 /** `first` is the first id to be given. */
-export const createTextsMemory = (first: number, room = ROOM): TextsMemory => {
-  const state = new SharedArrayBuffer(WORDS * 4)
-  new Int32Array(state)[FIRST] = first
+export const createTextsMemory = (first: number, room = TEXT_ROOM): TextsMemory => {
+  const state = new SharedArrayBuffer(TEXT_WORDS * 4)
+  new Int32Array(state)[FIRST_TEXT] = first
   return { state, bytes: new SharedArrayBuffer(room) }
 }
 
@@ -57,20 +57,20 @@ const openTexts = (
     }
     const used = Atomics.load(state, USED)
     while (read < used) {
-      const text = textAt(bytes, read)
-      read += sizeOf(text)
-      ids.set(keyOf(text), state[FIRST]! + seen++)
+      const text = textFrom(bytes, read)
+      read += textSize(text)
+      ids.set(keyOf(text), state[FIRST_TEXT]! + seen++)
     }
   }
 
   const append = (text: string): number => {
     const used = state[USED]!
-    if (state[SEALED] || used + sizeOf(text) > bytes.length) return onNoRoom(text)
+    if (state[SEALED] || used + textSize(text) > bytes.length) return onNoRoom(text)
     bytes.writeUInt32LE(text.length, used)
-    bytes.write(text, used + HEAD, 'utf16le')
-    const id = state[FIRST]! + state[COUNT]!++
+    bytes.write(text, used + TEXT_HEAD, 'utf16le')
+    const id = state[FIRST_TEXT]! + state[TEXT_COUNT]!++
     // Entries before the end are complete.
-    Atomics.store(state, USED, used + sizeOf(text))
+    Atomics.store(state, USED, used + textSize(text))
     return id
   }
 
@@ -86,7 +86,7 @@ const openTexts = (
         catchUp()
         const known = ids.get(key)
         if (known !== undefined) return known
-        if (state[FIRST]! + state[COUNT]! >= most) return undefined
+        if (state[FIRST_TEXT]! + state[TEXT_COUNT]! >= most) return undefined
         const id = append(text)
         ids.set(key, id)
         return id
@@ -103,30 +103,30 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   let [taken, takenTexts] = [0, 0]
   const texts = openTexts(memory, options, text => {
     state[SEALED] = 1
-    return state[FIRST]! + state[COUNT]! + alone.push(text) - 1
+    return state[FIRST_TEXT]! + state[TEXT_COUNT]! + alone.push(text) - 1
   })
 
   return {
     ...texts,
     /** What was added since the last call, in the order of ids. */
     takeAdded() {
-      const [used, count] = locked(state, () => [state[USED]!, state[COUNT]!])
-      const added: Added = { first: state[FIRST]! + takenTexts, texts: [] }
+      const [used, count] = locked(state, () => [state[USED]!, state[TEXT_COUNT]!])
+      const added: Added = { first: state[FIRST_TEXT]! + takenTexts, texts: [] }
       while (taken < used) {
-        const text = textAt(bytes, taken)
-        taken += sizeOf(text)
+        const text = textFrom(bytes, taken)
+        taken += textSize(text)
         added.texts.push(text)
       }
       added.texts.push(...alone.slice(Math.max(0, takenTexts - count)))
       takenTexts += added.texts.length
       return added
     },
-    isTaken: () => takenTexts === state[COUNT]! + alone.length,
+    isTaken: () => takenTexts === state[TEXT_COUNT]! + alone.length,
     isFilling: () => state[SEALED] === 1 || state[USED]! > bytes.length / 2,
     /** All are stored, and no other thread looks for any at the moment. */
     reset() {
-      state[FIRST]! += state[COUNT]! + alone.length
-      for (const word of [COUNT, USED, SEALED]) state[word] = 0
+      state[FIRST_TEXT]! += state[TEXT_COUNT]! + alone.length
+      for (const word of [TEXT_COUNT, USED, SEALED]) state[word] = 0
       alone = []
       taken = 0
       takenTexts = 0
@@ -136,15 +136,15 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
 }
 
 /** The number of a text's UTF-16 units, then these: any text comes back as it was. */
-const HEAD = 4
-const sizeOf = (text: string): number => HEAD + text.length * 2
-const textAt = (bytes: Buffer, at: number): string =>
-  bytes.toString('utf16le', at + HEAD, at + HEAD + bytes.readUInt32LE(at) * 2)
+const TEXT_HEAD = 4
+const textSize = (text: string): number => TEXT_HEAD + text.length * 2
+const textFrom = (bytes: Buffer, at: number): string =>
+  bytes.toString('utf16le', at + TEXT_HEAD, at + TEXT_HEAD + bytes.readUInt32LE(at) * 2)
 
-const FREE = 0
-const HELD = 1
+const LOCK_FREE = 0
+const LOCK_HELD = 1
 /** Held, and somebody waits for it. */
-const AWAITED = 2
+const LOCK_AWAITED = 2
 
 /** Longest sleep: who holds the lock may have ended, and the sleeper may have to end, too. */
 const NAP_MS = 1000
@@ -153,15 +153,15 @@ const MAX_NAPS = 10
 
 /** Runs under the lock in the first word of `state`. Not to be nested; throws if never released. */
 export const locked = <T>(state: Int32Array<SharedArrayBuffer>, run: () => T): T => {
-  if (Atomics.compareExchange(state, 0, FREE, HELD) !== FREE)
-    for (let naps = 0; Atomics.exchange(state, 0, AWAITED) !== FREE; ) {
+  if (Atomics.compareExchange(state, 0, LOCK_FREE, LOCK_HELD) !== LOCK_FREE)
+    for (let naps = 0; Atomics.exchange(state, 0, LOCK_AWAITED) !== LOCK_FREE; ) {
       if (naps === MAX_NAPS) throw new Error('a thread ended while it held a lock')
-      if (Atomics.wait(state, 0, AWAITED, NAP_MS) === 'timed-out') naps++
+      if (Atomics.wait(state, 0, LOCK_AWAITED, NAP_MS) === 'timed-out') naps++
     }
   try {
     return run()
   } finally {
-    if (Atomics.exchange(state, 0, FREE) === AWAITED) Atomics.notify(state, 0, 1)
+    if (Atomics.exchange(state, 0, LOCK_FREE) === LOCK_AWAITED) Atomics.notify(state, 0, 1)
   }
 }
 

@@ -16,9 +16,9 @@ import {
   noteProgress,
   noteStoreDone,
   openRedecodings,
-  type Redecoding,
+  type RedecodeRequest,
 } from '../../requests/redecode-requests.ts'
-import type { Changes } from '../../stored-changes.ts'
+import type { JobChanges } from '../../stored-changes.ts'
 
 interface RedecodeOptions {
   network: string
@@ -41,14 +41,14 @@ interface RedecodeOptions {
 }
 
 /** Documents that are looked at in one go, to begin with; then as many as keep each thread for about so long. */
-const FIRST = 64
-const STEP_MS = 15
-const MOST = 10_000
-const MOST_ELSEWHERE = 500
-const AGAIN_MS = 60_000
+const FIRST_DOCUMENTS = 64
+const REDECODE_STEP_MS = 15
+const MAX_DOCUMENTS = 10_000
+const MAX_REMOTE_DOCUMENTS = 500
+const RETRY_REDECODE_MS = 60_000
 
 /** Decodes stored blocks by ABIs as requested, the newest first; no alerts come of it. */
-export async function* redecode(options: RedecodeOptions): Changes {
+export async function* redecode(options: RedecodeOptions): JobChanges {
   const { folder, network, abis, log, signal } = options
   for (const redecoding of openRedecodings(folder, network)) {
     try {
@@ -58,14 +58,18 @@ export async function* redecode(options: RedecodeOptions): Changes {
     } catch (error) {
       if (signal.aborted) throw error
       log.error('Failed to decode stored blocks again, will retry later', { abi: redecoding.abi, error })
-      await systemClock.sleep(AGAIN_MS, signal)
+      await systemClock.sleep(RETRY_REDECODE_MS, signal)
     } finally {
       options.onReport(null)
     }
   }
 }
 
-async function* redecodeBy(redecoding: Redecoding, abi: OwnAbi & { name: string }, options: RedecodeOptions): Changes {
+async function* redecodeBy(
+  redecoding: RedecodeRequest,
+  abi: OwnAbi & { name: string },
+  options: RedecodeOptions,
+): JobChanges {
   const { store, native, network, abis, decoding, preparer, askLinks, caughtUp, log } = options
   const { name } = abi
   if (redecoding.inCluster && !options.elsewhere) noteBack(redecoding)
@@ -89,30 +93,30 @@ async function* redecodeBy(redecoding: Redecoding, abi: OwnAbi & { name: string 
   }
 }
 
-interface Counts {
+interface RedecodeCounts {
   logs: number
   calls: number
   transactions: number
   traces: number
 }
 
-interface Step {
+interface RedecodeStep {
   /** The newest block that is still to be looked at; undefined: what was found is gone, and is to be looked for again. */
   to: number | undefined
   blocksLeft: number
   longest: number
 }
 
-type TakeStep = (next: number, size: number) => Changes<Step>
+type TakeStep = (next: number, size: number) => JobChanges<RedecodeStep>
 
 async function* goThrough(
-  redecoding: Redecoding,
+  redecoding: RedecodeRequest,
   { name }: { name: string },
   { onReport, signal }: RedecodeOptions,
   take: TakeStep,
-): Changes {
+): JobChanges {
   let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
-  let size = FIRST
+  let size = FIRST_DOCUMENTS
   while (next >= 0 && !isStopped(redecoding)) {
     yield null
     signal.throwIfAborted()
@@ -120,8 +124,8 @@ async function* goThrough(
     const { to, blocksLeft, longest } = yield* take(next, size)
     if (to === undefined) continue
     // Now and then a commit takes over the whole log of writes: that says little of the next ones.
-    const pace = Math.max(0.5, Math.min(2, STEP_MS / Math.max(longest, 1)))
-    size = Math.max(1, Math.min(MOST, Math.round(size * pace)))
+    const pace = Math.max(0.5, Math.min(2, REDECODE_STEP_MS / Math.max(longest, 1)))
+    size = Math.max(1, Math.min(MAX_DOCUMENTS, Math.round(size * pace)))
     next = to
     noteProgress(redecoding, next)
     onReport({ abi: name, blocksLeft })
@@ -130,7 +134,7 @@ async function* goThrough(
   }
 }
 
-const inStore = (redecoder: Redecoder, { decoding }: RedecodeOptions, counts: Counts): TakeStep =>
+const inStore = (redecoder: Redecoder, { decoding }: RedecodeOptions, counts: RedecodeCounts): TakeStep =>
   async function* (next, size) {
     const started = performance.now()
     const { revision, to, blocksLeft } = await redecoder.take(next, size, decoding())
@@ -150,12 +154,12 @@ const LEFT_MS = 100
 
 /** When the store was gone through: what is shipped from then on is decoded by the ABI. */
 async function* goThroughOthers(
-  redecoding: Redecoding,
+  redecoding: RedecodeRequest,
   abi: OwnAbi & { name: string },
   owners: readonly string[] | null,
   options: RedecodeOptions,
-  counts: Counts,
-): Changes {
+  counts: RedecodeCounts,
+): JobChanges {
   const { elsewhere, decoding, signal } = options
   // What is under way is there then, or is shipped anew.
   yield { type: 'patch', lines: [] }
@@ -163,7 +167,11 @@ async function* goThroughOthers(
   const redecoder = elsewhere!(abi, owners)
   try {
     yield* goThrough(redecoding, abi, options, async function* (next, size) {
-      const { lines, learnt, to, blocksLeft } = await redecoder.take(next, Math.min(size, MOST_ELSEWHERE), decoding())
+      const { lines, learnt, to, blocksLeft } = await redecoder.take(
+        next,
+        Math.min(size, MAX_REMOTE_DOCUMENTS),
+        decoding(),
+      )
       // Another machine takes most of the time, and no thread waits for that.
       const step = { to, blocksLeft, longest: 0 }
       if (!learnt) return step
