@@ -233,26 +233,7 @@ export const MOST_FILES = 30
 export const MOST_LINES = 150
 
 /** Folders and functions that are larger for now. `most` may only go down. */
-export const LARGE: readonly { path: string; name?: string; most: number; why: string }[] = [
-  {
-    path: 'src/cluster/bulk/bulk.ts',
-    name: 'createBulk',
-    most: 173,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/engine/shipping/shipping-state.ts',
-    name: 'createShelfWriter',
-    most: 152,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-  {
-    path: 'src/cluster/ship/shipper.ts',
-    name: 'createShipper',
-    most: 194,
-    why: 'A factory whose members share the state of one object or thread.',
-  },
-]
+export const LARGE: readonly { path: string; name?: string; most: number; why: string }[] = []
 
 export interface Import {
   /** As it is written. */

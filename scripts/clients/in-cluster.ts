@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { connect } from '../../src/cluster/connection/cluster.ts'
-import { DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import { connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 
 /** The demo chain as a network whose documents lie in a cluster. */
 export interface InCluster {

@@ -1,5 +1,5 @@
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import { versionOf } from '../engine/versioned.ts'
+import { versionOf } from '../engine/store-version.ts'
 import { createKeptAnswers, keyOfSearch } from '../search/answer-cache.ts'
 import type { BodySearch, StoreAnswer } from '../search/store.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -36,7 +36,7 @@ export const createClusterAnswers = (stateNow: () => ClusterState, capacity: num
 }
 
 /** What searches of a network in a cluster see, as long as nothing changes that an answer may depend on. */
-export interface ClusterState {
+interface ClusterState {
   /** Another one for each state. */
   number: number
   visible: Visible

@@ -1,12 +1,22 @@
 import { asJson } from '../documents/show.ts'
-import type { SimilarDocument, SimilarRequest } from '../engine/query/similar.ts'
+import {
+  familyOf,
+  findSimilar,
+  HAPPENINGS,
+  happeningOf,
+  type SimilarDocument,
+  type SimilarFound,
+  type SimilarRequest,
+} from '../engine/query/similar.ts'
 import { reached, resumeFrom, stillThere } from '../engine/query/snapshot.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../mapping/index.ts'
+import { ALL } from '../query/ast.ts'
+import { parseSearch } from '../query/parse.ts'
 import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
-import { documentOf } from './hits/found.ts'
+import { type ClusterHit, documentOf } from './hits/cluster-hit.ts'
 import {
   type Asker,
   type AskOptions,
@@ -15,27 +25,9 @@ import {
   documentsById,
   type Page,
 } from './query-client.ts'
-import { shelvedNow, shelvedUpTo } from './shipped-blocks.ts'
-import { hitsAt, likeContract, likeHappening } from './similar.ts'
-import type { Settle } from './visibility.ts'
-
+import { type Settle, shelvedNow, shelvedUpTo } from './visibility.ts'
 /** What is asked of a cluster together with the network's store, which knows its blocks. */
-export interface Lookups {
-  /** `page` asks for it; with the blocks that were seen where the request wants to know them. */
-  page(request: SearchRequest, options: AskOptions, page: Asker['page']): Promise<Page & { seen: Seen | undefined }>
-  /** What came behind a reader's token, and how far the reader is then. */
-  resumed(request: SearchRequest, point: ResumePoint | 'now', options: AskOptions): Promise<Resumed>
-  byIds(kind: Kind, ids: readonly string[], options: AskOptions): Promise<ById>
-  documents(wanted: readonly { kind: Kind; id: string }[], options: AskOptions): Promise<ReadonlyMap<Kind, ById>>
-  /** Codes are compared in the store; documents come from the cluster. */
-  similar(request: SimilarRequest, options: AskOptions): Promise<SimilarDocument[] | undefined>
-  seen(): Seen
-}
-
-export interface Resumed {
-  page: Page
-  resumed: { point: ResumePoint; reorganisedFrom: number | undefined }
-}
+export type Lookups = ReturnType<typeof createLookups>
 
 export interface LookupsOptions extends Pick<ClusterNetwork, 'visible'> {
   asker: Asker
@@ -43,10 +35,10 @@ export interface LookupsOptions extends Pick<ClusterNetwork, 'visible'> {
   settle: Settle
 }
 
-export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions): Lookups => {
+export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions) => {
   const inStore = readingIn(reader)
 
-  /** What was reorganised away since, and what came since, is left out. */
+  /** Leaves out what was reorganised away since the point in time, and what came since. */
   const amongSeen = (request: SearchRequest): SearchRequest => {
     const { seen, within } = request
     return typeof seen !== 'object' || within
@@ -54,21 +46,7 @@ export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions
       : { ...request, within: inStore(() => stillThere(seen, reader)) }
   }
 
-  const page: Lookups['page'] = (asked, options, page) =>
-    settle(async now => {
-      const seen = asked.seen === 'now' ? inStore(() => shelvedNow(now, reader)) : asked.seen
-      return { ...(await page(amongSeen(asked), options, now)), seen }
-    }, options)
-
-  const resumed: Lookups['resumed'] = (asked, point, options) =>
-    settle(now => resumedPage(asked, point, options, now), options)
-
-  const resumedPage = async (
-    asked: SearchRequest,
-    point: ResumePoint | 'now',
-    options: AskOptions,
-    now: Visible,
-  ): Promise<Resumed> => {
+  const resumedPage = async (asked: SearchRequest, point: ResumePoint | 'now', options: AskOptions, now: Visible) => {
     const { request, reorganisedFrom, newest } = inStore(() => {
       const above = point === 'now' ? -1 : blockOf(point.place.position)
       const newest = shelvedUpTo(now, above, reader)
@@ -82,31 +60,107 @@ export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions
     return { page, resumed: { point: reach, reorganisedFrom } }
   }
 
-  const similar: Lookups['similar'] = (request, options) =>
-    settle(async now => {
-      const { kind } = request
-      const asked = { asker, options, visible: now, inStore, reader }
-      const found =
-        kind === 'contract' ? likeContract(request, asked) : await likeHappening({ ...request, kind }, asked)
-      if (!found) return undefined
-      const hits = await hitsAt(kind, found, asked)
-      return found.flatMap(({ position, similarity }) => {
-        const hit = hits.get(position)
-        return hit ? { document: documentOf(hit, asJson), similarity } : []
-      })
-    }, options)
-
-  const byIds: Lookups['byIds'] = (kind, ids, options) =>
+  const byIds = (kind: Kind, ids: readonly string[], options: AskOptions): Promise<ById> =>
     settle(visible => documentsById(kind, ids, { asker, options, visible }), options)
 
-  const documents: Lookups['documents'] = async (wanted, options) => {
-    const found = new Map<Kind, ById>()
-    for (const [kind, some] of Map.groupBy(wanted, ({ kind }) => kind)) {
-      const ids = some.map(({ id }) => id)
-      found.set(kind, await byIds(kind, ids, options))
-    }
-    return found
+  return {
+    byIds,
+    /** `page` asks for it; with the blocks that were seen where the request wants to know them. */
+    page: (
+      asked: SearchRequest,
+      options: AskOptions,
+      page: Asker['page'],
+    ): Promise<Page & { seen: Seen | undefined }> =>
+      settle(async now => {
+        const seen = asked.seen === 'now' ? inStore(() => shelvedNow(now, reader)) : asked.seen
+        return { ...(await page(amongSeen(asked), options, now)), seen }
+      }, options),
+    /** What came behind a reader's token, and how far the reader is then. */
+    resumed: (asked: SearchRequest, point: ResumePoint | 'now', options: AskOptions) =>
+      settle(now => resumedPage(asked, point, options, now), options),
+    async documents(
+      wanted: readonly { kind: Kind; id: string }[],
+      options: AskOptions,
+    ): Promise<ReadonlyMap<Kind, ById>> {
+      const found = new Map<Kind, ById>()
+      for (const [kind, some] of Map.groupBy(wanted, ({ kind }) => kind)) {
+        const ids = some.map(({ id }) => id)
+        found.set(kind, await byIds(kind, ids, options))
+      }
+      return found
+    },
+    /** Codes are compared in the store; documents come from the cluster. */
+    similar: (request: SimilarRequest, options: AskOptions): Promise<SimilarDocument[] | undefined> =>
+      settle(async now => {
+        const { kind } = request
+        const asked = { asker, options, visible: now, inStore, reader }
+        const found =
+          kind === 'contract' ? likeContract(request, asked) : await likeHappening({ ...request, kind }, asked)
+        if (!found) return undefined
+        const hits = await hitsAt(kind, found, asked)
+        return found.flatMap(({ position, similarity }) => {
+          const hit = hits.get(position)
+          return hit ? { document: documentOf(hit, asJson), similarity } : []
+        })
+      }, options),
+    seen: () => inStore(() => shelvedNow(visible(), reader)),
   }
+}
 
-  return { page, resumed, byIds, documents, similar, seen: () => inStore(() => shelvedNow(visible(), reader)) }
+interface Asking {
+  asker: Asker
+  options: AskOptions
+  visible: Visible
+  /** Reads the network's store, which knows contracts and their codes. */
+  inStore<T>(work: () => T): T
+  reader: Reader
+}
+export const likeContract = (
+  request: SimilarRequest,
+  { inStore, reader }: Pick<Asking, 'inStore' | 'reader'>,
+): SimilarFound[] | undefined => inStore(() => findSimilar(request, { reader, load: none, newest: none }))
+const none = () => {
+  throw new Error('contracts are compared by their codes alone')
+}
+/** Codes are compared in the store; the newest of each contract of the family is found by one search. */
+export const likeHappening = async (
+  request: SimilarRequest & { kind: 'event' | 'call' },
+  asking: Asking,
+): Promise<SimilarFound[] | undefined> => {
+  const { kind, id, size } = request
+  const { asker, options, visible, inStore, reader } = asking
+  const { stored, owner, what } = HAPPENINGS[kind]
+  const [named] = (await documentsById(kind, [id], asking)).values()
+  if (!named) return undefined
+  const own = (await hitsAt(stored, [named], asking)).get(named.position)
+  if (!own) return undefined
+  const happening = happeningOf(request, sourceOf(own))
+  const family = inStore(() => [...familyOf(happening, request, reader)])
+  const body = {
+    ...{ size: family.length, sort: { 'blockNumber.num': 'desc' }, collapse: { field: `${owner}.raw` } },
+    query: {
+      bool: { filter: [{ terms: { [owner]: family.map(one => one.address) } }, { term: { [what]: happening.value } }] },
+    },
+  }
+  const newest = parseSearch(JSON.stringify(body), [stored], 0)
+  const { hits } = family.length === 0 ? { hits: [] } : await asker.page(newest, options, visible)
+  const byAddress = new Map(hits.map(hit => [happeningOf(request, sourceOf(hit)).address.toLowerCase(), hit]))
+  return family
+    .flatMap(({ address, similarity }) => {
+      const hit = byAddress.get(address.toLowerCase())
+      return hit ? { position: hit.position, similarity } : []
+    })
+    .slice(0, size)
+}
+const sourceOf = (hit: ClusterHit): object => documentOf(hit, asJson)._source
+/** By their positions. */
+export const hitsAt = async (
+  kind: Kind,
+  at: readonly { position: number }[],
+  { asker, options, visible }: Pick<Asking, 'asker' | 'options' | 'visible'>,
+): Promise<ReadonlyMap<number, ClusterHit>> => {
+  if (at.length === 0) return new Map()
+  const all = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: at.length, source: true, trackTotal: false }
+  const { hits } = await asker.page(all, options, visible, { at: at.map(({ position }) => position) })
+  return new Map(hits.map(hit => [hit.position, hit]))
 }

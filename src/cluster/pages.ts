@@ -5,7 +5,7 @@ import { ChainsieveError } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { LACKS_REQUEST, UNAVAILABLE } from './connection/faults.ts'
-import type { ClusterHit } from './hits/found.ts'
+import type { ClusterHit } from './hits/cluster-hit.ts'
 import { type Asker, type AskOptions, KEEP_ALIVE, type Page } from './query-client.ts'
 import { bothVisible, type Settle } from './visibility.ts'
 
@@ -33,7 +33,7 @@ const PAGE_BYTES = 2 << 20
 /** Before each time that the rest is asked of other copies: a cluster needs a moment to find out that a node is gone. */
 const PAUSES_MS = [0, 500, 2_000]
 
-export interface OpenPages {
+interface OpenPages {
   asker: Asker
   /** Those of each page anew. */
   options(): AskOptions

@@ -1,14 +1,14 @@
 import { asBigint } from '../documents/show.ts'
 import type { Decodings } from '../engine/query/decodings.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import type { Node } from '../query/ast.ts'
+import { ALL, NONE, type Node } from '../query/ast.ts'
 import { compile } from '../query/predicate.ts'
 import type { RequestPart, SearchRequest } from '../query/request.ts'
+import * as make from '../query/simplify.ts'
 import { innerNodes } from '../query/simplify.ts'
-import { type ClusterHit, documentOf } from './hits/found.ts'
-import { supersetOf } from './query/superset.ts'
+import { notInCluster } from './deviations.ts'
+import { type ClusterHit, documentOf } from './hits/cluster-hit.ts'
 import type { Asker, AskOptions, Page, Paging } from './query-client.ts'
-import { notInCluster } from './unsupported.ts'
 
 /** Rules may have conditions that no index answers: the cluster is asked for more, and each document that it finds is tested here. */
 export const testing = (asker: Asker, decodingsOf: Decodings['of']): Asker => ({
@@ -97,4 +97,41 @@ const testedPage = async (
     if (at.length > MOST) throw notInCluster(`A series of more than ${MOST} matches of a rule`, 'ask for fewer blocks')
     return (await asker.page({ ...all, size: 0 }, options, visible, { ...among, at, size: 0, aggs })).aggregations
   }
+}
+
+/** A query that finds at least what another one does. */
+interface Superset {
+  /** Without conditions of rules. */
+  node: Node
+  /** Whether it finds nothing else. Where it may, each document that it finds is to be asked by the predicate. */
+  exact: boolean
+}
+/**
+ * The query without the conditions of rules that no index answers. What indexes tell of such a condition stands beside it already, as rules
+ * write their queries.
+ */
+export const supersetOf = (node: Node): Superset => {
+  let exact = true
+  /** Of what is negated twice over, too, at least all is found. */
+  const relax = (node: Node, isAbove: boolean): Node => {
+    switch (node.op) {
+      case 'not':
+        return make.not(relax(node.of, !isAbove))
+      case 'child':
+      case 'parent': {
+        const own = supersetOf(node.of)
+        if (own.exact) return node
+        exact = false
+        if (!isAbove) return NONE
+        // More children may match than those that count.
+        return node.op === 'parent' ? make.parent(node.kind, own.node) : make.child(node.kind, own.node, node.min)
+      }
+      case 'compare':
+        exact = false
+        return isAbove ? ALL : NONE
+      default:
+        return make.mapChildren(node, inner => relax(inner, isAbove))
+    }
+  }
+  return { node: relax(node, true), exact }
 }

@@ -8,13 +8,13 @@ import { gapsIn, merged, type Range } from '../lib/ranges.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { KINDS } from '../mapping/index.ts'
 import type { Run, SearchRequest } from '../query/request.ts'
-import { loadPage } from './hits/found.ts'
+import { notInCluster } from './deviations.ts'
+import { loadPage } from './hits/cluster-hit.ts'
 import { openPages } from './pages.ts'
 import type { AskOptions, ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
-import { notInCluster } from './unsupported.ts'
 
-export interface ClusterReaderOptions extends Omit<ClusterNetwork, 'visible'> {
+interface ClusterReaderOptions extends Omit<ClusterNetwork, 'visible'> {
   /** Path of SQLite's binding. */
   native?: string | undefined
   /** What tells, of the network's store, which of its documents are in the cluster. */

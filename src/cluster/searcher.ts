@@ -16,7 +16,8 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import { valuesOf } from '../query/predicate.ts'
 import type { ResumePoint, SearchRequest } from '../query/request.ts'
 import { aggregatedPage } from './aggs/aggregations.ts'
-import { ClusterHit, createFoundHits, documentOf, loadPage } from './hits/found.ts'
+import { notInCluster } from './deviations.ts'
+import { ClusterHit, createFoundHits, documentOf, loadPage } from './hits/cluster-hit.ts'
 import { relating } from './hits/related.ts'
 import { scanList } from './hits/scan.ts'
 import { createClusterHits } from './hits/write.ts'
@@ -26,18 +27,7 @@ import { type ClusterPages, openPages } from './pages.ts'
 import { testing } from './post-filter.ts'
 import { grouping } from './query/collapse.ts'
 import { type Asker, type AskOptions, type ById, type ClusterNetwork, createAsker, type Page } from './query-client.ts'
-import { notInCluster } from './unsupported.ts'
 import { createSettling, type Settle } from './visibility.ts'
-
-/** Searches the documents of a network that lie in a cluster. */
-export interface ClusterSearcher extends Pick<Lookups, 'documents' | 'seen'> {
-  /** For one request: it has a writer of its own, since others are answered while it waits. */
-  searcherOf(asking: Asking): StoreSearcher
-  /** Writes documents that are there. */
-  writerOf(byId: ReadonlyMap<Kind, ById>): Pick<Searcher, 'writeDocument'>
-  asker: Asker
-  settle: Settle
-}
 
 export interface Asking {
   signal?: AbortSignal | undefined
@@ -45,13 +35,14 @@ export interface Asking {
   deadlineMs: number
 }
 
-export interface ClusterSearcherOptions extends ClusterNetwork {
+interface ClusterSearcherOptions extends ClusterNetwork {
   /** Of the network's store, which holds its blocks. */
   reader: Reader
   limits: Limits
 }
 
-export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterSearcher => {
+/** Searches the documents of a network that lie in a cluster. */
+export const createClusterSearcher = (options: ClusterSearcherOptions) => {
   const { reader, visible, limits } = options
   const settle = createSettling(options)
   const decodings = createDecodings(reader)
@@ -63,8 +54,10 @@ export const createClusterSearcher = (options: ClusterSearcherOptions): ClusterS
 
   return {
     ...{ documents, seen, asker, settle },
-    searcherOf: asking => searcherFor({ asker, lookups, visible, settle, reader, limits, ...asking }),
-    writerOf(byId) {
+    /** For one request: it has a writer of its own, since others are answered while it waits. */
+    searcherOf: (asking: Asking) => searcherFor({ asker, lookups, visible, settle, reader, limits, ...asking }),
+    /** Writes documents that are there. */
+    writerOf(byId: ReadonlyMap<Kind, ById>): Pick<Searcher, 'writeDocument'> {
       const found = createFoundHits()
       const hits = createClusterHits(found)
       return {

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import { timeOfBlock } from '../engine/blocks.ts'
-import { createKeptMemory } from '../engine/kept.ts'
 import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
+import { createKeptMemory } from '../engine/reader.ts'
 import { isMirror } from '../engine/shipping/replica.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import { perVersion } from '../engine/versioned.ts'
+import { perVersion } from '../engine/store-version.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import { byKind, KINDS, type Kind } from '../mapping/index.ts'
@@ -28,8 +28,8 @@ import type { Opening } from '../search/streams.ts'
 import { createClusterAnswers, createClusterStates } from './answer-cache.ts'
 import type { Asker, AskOptions } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
-import { heldInCluster, newestShelved } from './shipped-blocks.ts'
 import type { ClusterPlace } from './stores.ts'
+import { heldInCluster, newestShelved } from './visibility.ts'
 
 const always = () => true
 

@@ -1,6 +1,6 @@
 import { openForReading } from '../engine/open.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import { perVersion } from '../engine/versioned.ts'
+import { perVersion } from '../engine/store-version.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { eachOf } from '../search/index-names.ts'
 import type { NetworkStore, OtherStores, SharedParts } from '../search/store.ts'

@@ -16,7 +16,7 @@ export interface Alteration extends Range {
 
 export type Why = 'reorganised' | 'pruned' | 'replaced' | 'decoded'
 
-export interface Altered {
+interface Altered {
   /** Of the latest; 0 where there is none. */
   serial: number
   alterations: readonly Alteration[]
@@ -33,7 +33,7 @@ export const readAltered = (db: Pick<Db, 'prepare'>): Altered => {
 }
 
 /** Within a transaction. */
-export type NoteAltered = (why: Why, blocks: Range, kinds?: Kind[]) => void
+type NoteAltered = (why: Why, blocks: Range, kinds?: Kind[]) => void
 
 export const createNoteAltered = (db: Db): NoteAltered => {
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('altered', ?)")

@@ -22,7 +22,7 @@ export const SCOPED_MIGRATION = [
 ]
 
 /** A filter as text, and blocks that were looked at for it. */
-export interface Covered extends Range {
+interface Covered extends Range {
   filter: string
 }
 
@@ -59,8 +59,6 @@ export const NO_NOTES: CoverageNotes = { covered: [], looked: [], children: [] }
 
 /** Headers that are kept: deeper reorganisations than this are not followed. */
 const KEPT = 100_000
-
-export type CoverageWriter = ReturnType<typeof createCoverageWriter>
 
 /** Every verb is called within a transaction. */
 export const createCoverageWriter = (db: Db) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { stop } from '../lib/errors.ts'
 import type { Db } from '../sqlite/database.ts'
-import { perVersion } from './versioned.ts'
+import { perVersion } from './store-version.ts'
 
 /**
  * The key by which the ids of scrolls and points in time of a network are signed, as hex digits in `meta.cursor_key`. It lies in the store, so that

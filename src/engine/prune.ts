@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/database.ts'
 import { createNoteAltered } from './alterations.ts'
 import { newestBlock } from './blocks.ts'
 import { createCoverageWriter } from './coverage.ts'
-import { createRuns } from './runs.ts'
+import { createRuns } from './pending-ranges.ts'
 import { positionOf } from './schema.ts'
 import { createShelfWriter } from './shipping/shipping-state.ts'
 

@@ -12,7 +12,6 @@ import { createPointsCache } from './index/points-cache.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
-import { createKeptMemory, DEFAULT_KEPT, type KeptShare } from './kept.ts'
 import { createDictionaryReader } from './lookups/dictionary-reader.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
@@ -176,3 +175,27 @@ export const readingIn =
   (reader: Pick<Reader, 'begin' | 'end'>) =>
   <T>(read: () => T): T =>
     reading(reader, read)
+
+/** Bytes that a thread keeps of all stores that it reads, for the next query. */
+export type KeptMemory = ReturnType<typeof createKeptMemory>
+export interface KeptShare {
+  /** Of columns as they are decoded. */
+  columns(): number
+  /** Of numbers of arguments. */
+  points(): number
+  /** Of what aggregations found in segments. */
+  states(): number
+}
+export const createKeptMemory = (bytes: number) => {
+  const stores = new Set<string>()
+  return {
+    /** A share of them for the store of a file; what it may keep becomes less as others come. */
+    store(file: string): KeptShare {
+      stores.add(file)
+      const part = (share: number) => () => (share * bytes) / stores.size
+      return { columns: part(0.4), points: part(0.3), states: part(0.3) }
+    },
+  }
+}
+/** For who reads a store outside of the server. */
+export const DEFAULT_KEPT = 80 * 2 ** 20

@@ -12,7 +12,7 @@ import { copyDictionaries, namelessSegments, removeNameless } from './salvage-di
 import { positionOf } from './schema.ts'
 import { createShelfWriter } from './shipping/shipping-state.ts'
 
-export interface SalvageResult {
+interface SalvageResult {
   /** Blocks that could not be read. */
   lost: Range[]
   /** Alerts that could not be read. */

@@ -1,8 +1,8 @@
 import { DIMENSIONS } from '../decode/features.ts'
 import { bytesOf } from '../lib/bytes.ts'
+import { messageOf, refuse } from '../lib/errors.ts'
+import { useVectorExtension } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
-import { loadVectors } from '../sqlite/vectors.ts'
-
 /**
  * Vectors of distinct codes by their numbers, which count up from a small one. Three bits for each number of a vector stand in rows of
  * their own: by how many of these differ, those that may be the nearest are told with little to read.
@@ -20,8 +20,6 @@ export const SIMILAR_MIGRATION: readonly string[] = [
 ]
 
 const WITHOUT_BITS = "SELECT value FROM meta WHERE key = 'similar_bits'"
-
-export type SimilarWriter = ReturnType<typeof createSimilarWriter>
 
 export type Similar = ReturnType<typeof createSimilar>
 
@@ -136,3 +134,20 @@ const bitsOf = (vector: Int8Array): Buffer => {
 }
 
 const int8Of = (blob: Buffer): Int8Array => new Int8Array(blob.buffer, blob.byteOffset, blob.length)
+
+/** Has a connection know the functions of sqlite-vec. Whoever asks for them where it cannot be loaded is refused, with the reason. */
+export const loadVectors = (db: Db) => {
+  // Its types do not know of the second parameter.
+  const load: (path: string, entryPoint: string) => unknown = db.loadExtension
+  try {
+    useVectorExtension(path => load.call(db, path, 'sqlite3_vec_init'))
+  } catch (error) {
+    // Files of the server are nothing for its clients.
+    const reason = messageOf(error).replaceAll(/\S*[/\\]\S*/g, '…')
+    throw refuse(
+      'not_implemented_exception',
+      `Similar contracts, events and calls need sqlite-vec, which cannot be loaded on this server (${process.platform} ${process.arch}): ${reason}. Everything else works.`,
+      error,
+    )
+  }
+}

@@ -15,7 +15,7 @@ export interface Stats {
   parts: StatsPart[]
 }
 
-export interface StatsPart {
+interface StatsPart {
   /** A table with its indexes. */
   part: string
   what: string

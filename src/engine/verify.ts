@@ -1,7 +1,7 @@
 import { messageOf } from '../lib/errors.ts'
 import { type Kind, RECORD_KINDS } from '../mapping/index.ts'
 import { parseSearch } from '../query/parse.ts'
-import { findFaults } from '../sqlite/integrity.ts'
+import { findFaults } from '../sqlite/damage.ts'
 import { createBlocks } from './blocks.ts'
 import { blockAt } from './index/segment.ts'
 import { createKeys, mayHold } from './index/term-filter.ts'

@@ -6,8 +6,7 @@ import { startWorker } from '../lib/runtime.ts'
 import { every } from '../lib/scheduling/interval.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { damaged, exchanged } from '../sqlite/damage.ts'
-import { checkPages, checkQuickly, sizeOf } from '../sqlite/pages.ts'
-import { fileIdentity, rawFile } from '../sqlite/raw-file.ts'
+import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOf } from '../sqlite/pages.ts'
 
 /** Bytes of a store up to which all of it is checked before the first answer from it: some 20 ms. */
 const SMALL = 24 * 2 ** 20

@@ -1,7 +1,7 @@
 import { createCoverageReader } from '../engine/coverage.ts'
 import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
 import { toldCoverage } from '../engine/shipping/replica.ts'
-import { perVersion } from '../engine/versioned.ts'
+import { perVersion } from '../engine/store-version.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
 import { isOfTransactions } from '../scopes/questions.ts'

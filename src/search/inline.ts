@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { createKeptMemory, type KeptMemory } from '../engine/kept.ts'
 import type { SearchOptions } from '../engine/query/options.ts'
 import type { Searcher } from '../engine/query/searcher.ts'
+import { createKeptMemory, type KeptMemory } from '../engine/reader.ts'
 import { createWholeCheck } from '../engine/shipping/document-location.ts'
 import { lazy } from '../lib/caches.ts'
 import { ChainsieveError } from '../lib/errors.ts'

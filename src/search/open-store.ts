@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
-import type { KeptMemory } from '../engine/kept.ts'
 import { createSearcher, type Searcher } from '../engine/query/searcher.ts'
-import { openReader, type Reader } from '../engine/reader.ts'
+import { type KeptMemory, openReader, type Reader } from '../engine/reader.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'

@@ -1,10 +1,8 @@
 import { ChainsieveError } from '../lib/errors.ts'
-import { damaged, damagedBecause, exchanged } from './damage.ts'
+import { damaged, damagedBecause, exchanged, findFaults } from './damage.ts'
 import type { Db } from './database.ts'
-import { findFaults } from './integrity.ts'
 import { type LogEnd, PAGE, readLog, syncLog } from './log-file.ts'
-import { findReplaced, sealPages } from './pages.ts'
-import { fileIdentity } from './raw-file.ts'
+import { fileIdentity, findReplaced, sealPages } from './pages.ts'
 import { openSums, type Sums } from './sums.ts'
 
 export interface Copied {

@@ -1,11 +1,11 @@
-import { fstatSync, readSync, statSync } from 'node:fs'
+import { fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 import { damaged, damagedBecause } from './damage.ts'
 import { type LogFile, PAGE, readLog } from './log-file.ts'
-import { rawFile } from './raw-file.ts'
 import { makeSums, openSums, type Sums, sumOf, sumsFile } from './sums.ts'
 
 /** What was found of a store's file so far. */
-export interface PageCheck {
+interface PageCheck {
   /** Bytes that were looked at, and that there are. */
   done: number
   total: number
@@ -199,4 +199,31 @@ export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>)
   const count = sums.count()
   for (const page of pages) if (page <= count && differing(file, sums, [page]).length > 0) return page
   return undefined
+}
+
+/** Another one once a file was replaced; undefined where there is none. */
+export const fileIdentity = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
+/**
+ * A descriptor to read the bytes of a file by that SQLite may have open in this process. It is never closed: whichever descriptor of a
+ * file a process closes, the system takes all its locks on that file, those of SQLite's connections too. Another program that then
+ * opens and closes the file takes itself for the last one, and removes the log that this process goes on writing to.
+ * Threads use those that were opened before they were started.
+ */
+export const rawFile = (path: string): number => {
+  const key = `raw file ${path}`
+  const { dev, ino } = statSync(path)
+  const known = getEnvironmentData(key) as unknown as Opened | undefined
+  if (known?.dev === dev && known.ino === ino) return known.file
+  const file = openSync(path, 'r')
+  const opened = fstatSync(file)
+  setEnvironmentData(key, { file, dev: opened.dev, ino: opened.ino } satisfies Opened as never)
+  return file
+}
+interface Opened {
+  file: number
+  dev: number
+  ino: number
 }

@@ -4,14 +4,12 @@ import { threadId } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder, syncFile } from '../lib/private-files.ts'
-import { damagedBecause } from './damage.ts'
-import type { Db } from './database.ts'
-import { findFaults } from './integrity.ts'
-import { migrate, versionOf } from './migrations.ts'
+import { damagedBecause, findFaults } from './damage.ts'
+import { type Db, migrate, versionOf } from './database.ts'
 import { findEmptied, sizeOf } from './pages.ts'
 
 /** A small file of a data folder that several processes may have open at once. */
-export interface SharedFileOptions {
+interface SharedFileOptions {
   file: string
   /** What the file holds; error codes begin with it. */
   holds: 'accounts' | 'deliveries'

@@ -1,11 +1,9 @@
 import { fstatSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { damaged, damagedBecause, readDamage } from './damage.ts'
+import { damaged, damagedBecause, findFaults, readDamage } from './damage.ts'
 import type { Db } from './database.ts'
-import { findFaults } from './integrity.ts'
 import { type LogFile, PAGE, readLog, readPlace } from './log-file.ts'
-import { LOCK_PAGE, refuseEmptied } from './pages.ts'
-import { rawFile } from './raw-file.ts'
+import { LOCK_PAGE, rawFile, refuseEmptied } from './pages.ts'
 import { openSums, sumOf } from './sums.ts'
 
 /**

@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { connect } from '../../src/cluster/connection/cluster.ts'
+import { type ClusterOptions, connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 import { whyUnreached } from '../../src/cluster/connection/opensearch-client.ts'
-import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
 import { makeCertificate } from '../support/certificate.ts'
 
 const listen = async (t: TestContext, server: ReturnType<typeof createServer>, protocol = 'http'): Promise<string> => {

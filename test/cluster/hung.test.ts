@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { connect } from '../../src/cluster/connection/cluster.ts'
-import { DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import { connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 import { createHung } from '../../src/cluster/connection/stalled-nodes.ts'
 
 const TIMES = { silenceMs: 20, patienceMs: 200, lookMs: 10 }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createBulk } from '../../src/cluster/bulk/bulk.ts'
-import type { Cluster, ClusterRequest } from '../../src/cluster/connection/cluster.ts'
-import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import {
+  type Cluster,
+  type ClusterOptions,
+  type ClusterRequest,
+  DEFAULT_CLUSTER,
+} from '../../src/cluster/connection/cluster.ts'
 import { versionOf } from '../../src/cluster/connection/version.ts'
 import { differencesOf, type FoundIndex } from '../../src/cluster/indices/differences.ts'
 import { createIndices } from '../../src/cluster/indices/indices.ts'

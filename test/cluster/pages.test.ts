@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { unavailable } from '../../src/cluster/connection/faults.ts'
-import { ClusterHit } from '../../src/cluster/hits/found.ts'
+import { ClusterHit } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { metaText } from '../../src/cluster/indices/meta.ts'
 import { type ClusterPages, openPages } from '../../src/cluster/pages.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClusterRequest } from '../../src/cluster/connection/cluster.ts'
-import { DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import { type ClusterRequest, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 import { putIndex } from '../../src/cluster/indices/indices.ts'
 import { indexBody, templateBody } from '../../src/cluster/indices/template.ts'
 

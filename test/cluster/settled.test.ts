@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ClusterHit } from '../../src/cluster/hits/found.ts'
+import { ClusterHit } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { openPages } from '../../src/cluster/pages.ts'
 import type { Asker } from '../../src/cluster/query-client.ts'

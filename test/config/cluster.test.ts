@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import { DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 import { clusterOptions } from '../../src/config/cluster.ts'
 import { type Flags, loadConfig } from '../../src/config/index.ts'
 

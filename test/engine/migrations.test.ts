@@ -7,7 +7,7 @@ import { mayMigrate, openForReading, openForWriting } from '../../src/engine/ope
 import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
 import { findSimilarFault } from '../../src/engine/similar.ts'
 import { createWriter } from '../../src/engine/writer.ts'
-import { migrate } from '../../src/sqlite/migrations.ts'
+import { migrate } from '../../src/sqlite/database.ts'
 import { dropSums } from '../../src/sqlite/sums.ts'
 import { tempFolder } from '../support/pack.ts'
 import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../support/store.ts'

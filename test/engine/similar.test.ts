@@ -12,7 +12,6 @@ import {
   findSimilarFault,
   SIMILAR_MIGRATION,
   SIMILAR_SCHEMA,
-  type SimilarWriter,
 } from '../../src/engine/similar.ts'
 import type { Db } from '../../src/sqlite/database.ts'
 
@@ -49,7 +48,11 @@ const rounded = (list: readonly { id: number; similarity: number }[]) =>
   list.map(({ id, similarity }) => ({ id, similarity: Number(similarity.toFixed(4)) }))
 
 /** Puts a vector under each of the numbers. */
-const putAll = ({ put }: SimilarWriter, ids: readonly number[], make: (id: number) => Int8Array = randomVector) => {
+const putAll = (
+  { put }: ReturnType<typeof createSimilarWriter>,
+  ids: readonly number[],
+  make: (id: number) => Int8Array = randomVector,
+) => {
   const vectors = new Map(ids.map(id => [id, make(id)]))
   for (const [id, vector] of vectors) put(id, vector)
   return vectors

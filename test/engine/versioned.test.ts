@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { perVersion, versionOf } from '../../src/engine/versioned.ts'
+import { perVersion, versionOf } from '../../src/engine/store-version.ts'
 import { openReadonly, openWritable } from '../../src/sqlite/database.ts'
 
 test('what a store tells is read anew once another connection has written, and by all of a connection at once', async t => {

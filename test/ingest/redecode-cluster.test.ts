@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { PatchLine } from '../../src/cluster/ship/line.ts'
+import type { PatchLine } from '../../src/cluster/ship/sending.ts'
 import type { StoredAbi } from '../../src/ingest/decoding/abis.ts'
 import { noteStoreDone, openRedecodings } from '../../src/ingest/requests/redecode-requests.ts'
 import { memoryCluster } from '../support/memory-cluster.ts'

@@ -1,4 +1,4 @@
-import { ClusterHit, documentOf } from '../../src/cluster/hits/found.ts'
+import { ClusterHit, documentOf } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { splitSource } from '../../src/cluster/indices/meta.ts'
 import type { Asker } from '../../src/cluster/query-client.ts'

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type OpenSearch, startOpenSearch as start } from '../../scripts/opensearch/start.ts'
-import { type Cluster, connect } from '../../src/cluster/connection/cluster.ts'
-import { type ClusterOptions, DEFAULT_CLUSTER } from '../../src/cluster/connection/options.ts'
+import { type Cluster, type ClusterOptions, connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 
 /**
  * Real clusters for tests. `OPENSEARCH_URL` names one that runs, whose indices are left alone but for those of the test. `OPENSEARCH_START`

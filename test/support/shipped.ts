@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Cluster } from '../../src/cluster/connection/cluster.ts'
-import type { ClusterOptions } from '../../src/cluster/connection/options.ts'
+import type { Cluster, ClusterOptions } from '../../src/cluster/connection/cluster.ts'
 import { splitSource } from '../../src/cluster/indices/meta.ts'
 import { aliasOf, shownId } from '../../src/cluster/indices/names.ts'
 import { storeFile } from '../../src/engine/files.ts'

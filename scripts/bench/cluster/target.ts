@@ -1,5 +1,10 @@
-import { type Cluster, type ClusterRequest, connect } from '../../../src/cluster/connection/cluster.ts'
-import { type ClusterOptions, DEFAULT_CLUSTER } from '../../../src/cluster/connection/options.ts'
+import {
+  type Cluster,
+  type ClusterOptions,
+  type ClusterRequest,
+  connect,
+  DEFAULT_CLUSTER,
+} from '../../../src/cluster/connection/cluster.ts'
 import { createIndices } from '../../../src/cluster/indices/indices.ts'
 import { aliasOf, baseOf } from '../../../src/cluster/indices/names.ts'
 import { silent } from '../../../src/lib/log.ts'

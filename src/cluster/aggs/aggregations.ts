@@ -1,21 +1,32 @@
 import { BEST_FIRST } from '../../engine/query/scores/scoring.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import type { Aggregation, Aggregations, AggregationType, Queries } from '../../query/aggs/ast.ts'
+import { KINDS, type Kind } from '../../mapping/index.ts'
+import type { Aggregation, Aggregations, AggregationType, Queries, Spec } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
 import { renderResults } from '../../query/aggs/render.ts'
 import { bytesOfResult, type Result, type Results } from '../../query/aggs/result.ts'
-import { ALL } from '../../query/ast.ts'
+import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import { notInCluster } from '../deviations.ts'
+import { META_FIELDS } from '../indices/meta.ts'
 import { type AskCluster, resolveJoins } from '../query/joins.ts'
 import { compileNode, type Joins } from '../query/node.ts'
 import { compileSearch } from '../query/search.ts'
 import { planSort } from '../query/sort.ts'
 import type { Asker, AskOptions, Page, Paging } from '../query-client.ts'
-import { type Answered, objectIn, readAnswer } from './answer.ts'
-import { type Asking, type ClusterAggregation, type HitsInBuckets, INNER, nameOf, type Reading } from './kind.ts'
+import {
+  type Answered,
+  type Asking,
+  type ClusterAggregation,
+  type HitsInBuckets,
+  INNER,
+  nameOf,
+  objectIn,
+  type Reading,
+  readAnswer,
+} from './kind.ts'
 import { CLUSTER_AGGREGATIONS } from './kinds.ts'
-import { queriesIn, queryOfKinds } from './queries.ts'
 
 export interface Aggregated {
   request: SearchRequest & { aggregations: Aggregations }
@@ -141,3 +152,33 @@ const hitsBy = (joins: Joins): Pick<HitsInBuckets, 'ask'> => ({
     }
   },
 })
+
+/** One query that finds in each kind what the one for this kind finds. */
+export const queryOfKinds = (queries: Queries, kinds: readonly Kind[], compile: (kind: Kind) => object): object => {
+  const own = kinds.filter(kind => queries[kind] !== undefined)
+  const compiled = own.map(compile)
+  const [first = { match_none: {} }, ...others] = compiled
+  const text = textOf(first)
+  if (others.every(other => textOf(other) === text)) return first
+  if (text.includes('"args.'))
+    throw notInCluster('a filter inside [nested] over several entities', 'search one of them')
+  return { bool: { should: own.map((kind, i) => ({ bool: { filter: [kindIs(kind), compiled[i]] } })) } }
+}
+const textOf = (query: object): string =>
+  JSON.stringify(query, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+const kindIs = (kind: Kind): object => ({ term: { [META_FIELDS.kind]: KINDS.indexOf(kind) } })
+/** All queries of aggregations, as they read on each kind: what conditions on related documents stand for is to be looked up before. */
+export const queriesIn = (aggs: readonly Aggregation[]): { kind: Kind; node: Node }[] =>
+  aggs.flatMap(({ spec, aggs }) => [...ownQueries(spec).flatMap(byKinds), ...queriesIn(aggs)])
+const ownQueries = (spec: Spec): Queries[] => {
+  switch (spec.kind) {
+    case 'filter':
+      return [spec.query]
+    case 'filters':
+      return spec.filters.map(({ query }) => query)
+    default:
+      return []
+  }
+}
+const byKinds = (queries: Queries) =>
+  (Object.entries(queries) as [Kind, Node][]).map(([kind, node]) => ({ kind, node }))

@@ -21,10 +21,20 @@ import type { RoundingOf } from '../../query/dates/rounding.ts'
 import { nameOfZone } from '../../query/dates/time-zone.ts'
 import { javaDouble } from '../../query/numbers.ts'
 import { asFloat } from '../../query/statistics.ts'
-import { notInCluster } from '../unsupported.ts'
-import { type Answered, countIn, listIn, numberIn, objectIn } from './answer.ts'
+import { notInCluster } from '../deviations.ts'
 import { fieldOf, inMilliseconds, plain, sourceOf, valueFrom } from './fields.ts'
-import { type Asking, type ClusterAggregation, INNER, nameOf, type Reading } from './kind.ts'
+import {
+  type Answered,
+  type Asking,
+  type ClusterAggregation,
+  countIn,
+  INNER,
+  listIn,
+  nameOf,
+  numberIn,
+  objectIn,
+  type Reading,
+} from './kind.ts'
 
 /** A bucket without what is inside of it. */
 type Key = Pick<Bucket, 'name' | 'key' | 'number'>

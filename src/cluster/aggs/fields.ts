@@ -1,9 +1,9 @@
 import { KINDS } from '../../mapping/index.ts'
 import type { Values, ValueType } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
+import { notInCluster } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { isMixed, SHOWN } from '../indices/template.ts'
-import { notInCluster } from '../unsupported.ts'
 
 /** The members by which an aggregation names its values. Dates are asked for and answered in milliseconds where `format` is among them. */
 export const sourceOf = (

@@ -10,10 +10,9 @@ import {
 } from '../../query/aggs/metrics/numbers.ts'
 import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
 import type { Metric } from '../../query/aggs/result.ts'
-import { notInCluster } from '../unsupported.ts'
-import { type Answered, countIn, listIn, numberIn } from './answer.ts'
+import { notInCluster } from '../deviations.ts'
 import { inMilliseconds, sourceOf } from './fields.ts'
-import type { ClusterAggregation } from './kind.ts'
+import { type Answered, type ClusterAggregation, countIn, listIn, numberIn } from './kind.ts'
 
 const source = (values: Values): object => ({ ...sourceOf(values), ...inMilliseconds(values) })
 

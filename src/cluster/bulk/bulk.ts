@@ -17,29 +17,7 @@ export interface BulkLine {
   tail?: string
 }
 
-export interface Bulk {
-  /**
-   * Takes a document, in whatever order it comes to the cluster. Resolves when there is room for the next: at once, or when others went.
-   */
-  put(line: BulkLine): Promise<void> | undefined
-  /**
-   * Resolves when the cluster has acknowledged all that was put before, however long that takes. Rejects, as `put` does from then on, with a
-   * `stop` where the cluster refuses a document for good.
-   */
-  flush(): Promise<void>
-  report(): BulkReport
-}
-
-export interface BulkReport {
-  documents: number
-  bytes: number
-  requests: number
-  /** Documents that were sent again. */
-  repeated: number
-  /** Bytes of the next request. */
-  size: number
-  underWay: number
-}
+export type Bulk = ReturnType<typeof createBulk>
 
 export interface BulkOptions extends PaceOptions {
   /** Told why the cluster takes no documents, each reason once, and null when it takes them again. */
@@ -66,39 +44,25 @@ interface Item extends Packed {
 }
 
 /** Sends documents by bulk requests, several at once, for as long as it takes. */
-export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions = {}): Bulk => {
-  const { onTrouble, signal, gzip = false, timeoutMs = 60_000, clock = systemClock } = options
-  const { pace = createPace(options) } = options
+export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions = {}) => {
+  const { signal, clock = systemClock, pace = createPace(options) } = options
   const { pack, isFull, release } = createPacker(pace.size)
+  const ask = createAsk(cluster, options)
+  const tell = onChange(options.onTrouble)
   const headOf = createHeads()
   let queue: Item[] = []
   let queued = 0
   let flying = 0
   let underWay = 0
-  /** Documents of each group that are not acknowledged yet. */
-  const left = new Map<number, number>()
-  let group = 0
+  const groups = createGroups()
+  const waiters = createWaiters()
+  const { until, changed } = waiters
   let isPaused = false
-  let told: string | null = null
-  let fault: unknown
   const counts = { documents: 0, bytes: 0, requests: 0, repeated: 0 }
-  let change = Promise.withResolvers<void>()
 
-  const until = async (done: () => boolean): Promise<void> => {
-    while (!done()) {
-      if (fault !== undefined) throw fault
-      await change.promise
-    }
-    if (fault !== undefined) throw fault
-  }
-  const changed = () => {
-    change.resolve()
-    change = Promise.withResolvers()
-  }
   const fail = (error: unknown) => {
-    fault ??= error
     queue = []
-    changed()
+    waiters.fail(error)
   }
   const aborted = () => {
     // No answer came in time.
@@ -123,11 +87,13 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
   /** What is waited for goes at once, other documents when there is a request of them. */
   const isDue = () => {
     const first = queue[0]
-    return first !== undefined && (queued >= pace.size() || isFull(first) || first.group < group || first.isBack)
+    return (
+      first !== undefined && (queued >= pace.size() || isFull(first) || first.group < groups.current() || first.isBack)
+    )
   }
 
   const pump = () => {
-    while (fault === undefined && !isPaused && underWay < pace.lanes() && isDue()) void send(take())
+    while (!waiters.hasFailed() && !isPaused && underWay < pace.lanes() && isDue()) void send(take())
   }
 
   const pause = async (ms: number) => {
@@ -148,24 +114,9 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     flying -= lines.length
     // Only the answer to all of a request tells that it was read to its end.
     if (verdict.why !== undefined) for (const { piece } of items) piece.mayBeRead = true
-    if (fault === undefined) settle(items, lines.length, verdict, clock.elapsed() - started)
+    if (!waiters.hasFailed()) settle(items, lines.length, verdict, clock.elapsed() - started)
     changed()
     pump()
-  }
-
-  const ask = async (lines: Buffer, items: readonly Item[]): Promise<Verdict> => {
-    try {
-      const answer = await cluster.ask({
-        ...{ method: 'POST', path: '/_bulk', lines, gzip, signal, timeoutMs },
-        query: { filter_path: FILTER_PATH, timeout: `${Math.ceil(timeoutMs / 2)}ms` },
-        // The wait before the next request is ours.
-        retries: 0,
-      })
-      return readBulkAnswer(answer, items.length, at => nameOf(items[at]!))
-    } catch (error) {
-      if (!(error instanceof ChainsieveError) || error.next !== 'retry') return { again: [], fault: error }
-      return { again: items.map((_, at) => at), why: messageOf(error) }
-    }
   }
 
   const settle = (items: Item[], bytes: number, { again, why, tooLarge, fault: final }: Verdict, ms: number) => {
@@ -205,38 +156,114 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     counts.documents += items.length
     for (const item of items) {
       counts.bytes += sizeOf(item)
-      const now = left.get(item.group)! - 1
-      if (now === 0) left.delete(item.group)
-      else left.set(item.group, now)
+      groups.leave(item.group)
     }
     release(items)
   }
 
-  const tell = (why: string | null) => {
-    if (why === told) return
-    told = why
-    onTrouble?.(why)
-  }
-
   const hasRoom = () => queued + flying <= (pace.most + 1) * pace.size()
   return {
-    put(line) {
-      if (fault !== undefined) throw fault
+    /**
+     * Takes a document, in whatever order it comes to the cluster. Resolves when there is room for the next: at once, or when others went.
+     */
+    put(line: BulkLine) {
+      waiters.throwIfFailed()
       const { index, id, source, tail } = line
       const { piece, from, to } = pack(headOf(line), source, tail)
-      const item = { piece, from, to, index, id, group, isBack: false }
+      const item = { piece, from, to, index, id, group: groups.join(), isBack: false }
       queue.push(item)
       queued += sizeOf(item)
-      left.set(group, (left.get(group) ?? 0) + 1)
       pump()
       return hasRoom() ? undefined : until(hasRoom)
     },
+    /**
+     * Resolves when the cluster has acknowledged all that was put before, however long that takes. Rejects, as `put` does from then on, with a
+     * `stop` where the cluster refuses a document for good.
+     */
     flush() {
-      const last = group++
+      const last = groups.begin()
       pump()
-      return until(() => [...left.keys()].every(one => one > last))
+      return until(() => groups.isDone(last))
     },
     report: () => ({ ...counts, size: pace.size(), underWay }),
+  }
+}
+
+/** Calls with each value that differs from the one before. */
+const onChange = (call: BulkOptions['onTrouble']) => {
+  let last: string | null = null
+  return (why: string | null) => {
+    if (why !== last) call?.(why)
+    last = why
+  }
+}
+
+/** Asks for one request, and tells what became of each document in it. */
+const createAsk =
+  (cluster: Pick<Cluster, 'ask'>, { gzip = false, signal, timeoutMs = 60_000 }: BulkOptions) =>
+  async (lines: Buffer, items: readonly Item[]): Promise<Verdict> => {
+    try {
+      const answer = await cluster.ask({
+        ...{ method: 'POST', path: '/_bulk', lines, gzip, signal, timeoutMs },
+        query: { filter_path: FILTER_PATH, timeout: `${Math.ceil(timeoutMs / 2)}ms` },
+        // The wait before the next request is ours.
+        retries: 0,
+      })
+      return readBulkAnswer(answer, items.length, at => nameOf(items[at]!))
+    } catch (error) {
+      if (!(error instanceof ChainsieveError) || error.next !== 'retry') return { again: [], fault: error }
+      return { again: items.map((_, at) => at), why: messageOf(error) }
+    }
+  }
+
+/** Groups of documents between two flushes: how many of each are not acknowledged. */
+const createGroups = () => {
+  const left = new Map<number, number>()
+  let group = 0
+  return {
+    current: () => group,
+    join() {
+      left.set(group, (left.get(group) ?? 0) + 1)
+      return group
+    },
+    leave(one: number) {
+      const now = left.get(one)! - 1
+      if (now === 0) left.delete(one)
+      else left.set(one, now)
+    },
+    /** Begins another one; returns the one before. */
+    begin: () => group++,
+    /** Whether this group and all before it are acknowledged. */
+    isDone: (upTo: number) => [...left.keys()].every(one => one > upTo),
+  }
+}
+
+/** Those who wait for a change, until something fails for good. */
+const createWaiters = () => {
+  let fault: unknown
+  let change = Promise.withResolvers<void>()
+  const throwIfFailed = () => {
+    if (fault !== undefined) throw fault
+  }
+  const changed = () => {
+    change.resolve()
+    change = Promise.withResolvers()
+  }
+  return {
+    throwIfFailed,
+    changed,
+    hasFailed: () => fault !== undefined,
+    fail(error: unknown) {
+      fault ??= error
+      changed()
+    },
+    async until(isDone: () => boolean) {
+      while (!isDone()) {
+        throwIfFailed()
+        await change.promise
+      }
+      throwIfFailed()
+    },
   }
 }
 

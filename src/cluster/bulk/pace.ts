@@ -1,22 +1,7 @@
 import { backoff } from '../../lib/retry.ts'
 
 /** How much is sent to a cluster at once. It grows while that makes it faster, and shrinks with what the cluster refuses. */
-export interface Pace {
-  /** Bytes of a request. */
-  size(): number
-  /** Requests that may be under way at once. */
-  lanes(): number
-  /** Most of them ever. */
-  readonly most: number
-  /** Requests in a row that were not taken as a whole. */
-  failures(): number
-  /** All of a request was taken. */
-  taken(bytes: number, ms: number): void
-  /** Some of it was not, for now: milliseconds until the next request. */
-  refused(): number
-  /** The request was too large. */
-  tooLarge(bytes: number): void
-}
+export type Pace = ReturnType<typeof createPace>
 
 export interface PaceOptions {
   /** Most requests under way at once. */
@@ -40,7 +25,7 @@ const NOISE = 1.05
 /** A speed that is not reached again was luck. */
 const FORGET = 0.97
 
-export const createPace = (options: PaceOptions = {}): Pace => {
+export const createPace = (options: PaceOptions = {}) => {
   const { lanes: most = 3, startBytes = 5_000_000, mostBytes = 20_000_000 } = options
   const { baseMs = 250, capMs = 30_000, random } = options
   let size = startBytes
@@ -55,11 +40,15 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     speed = 0
   }
   return {
+    /** Bytes of a request. */
     size: () => size,
+    /** Requests that may be under way at once. */
     lanes: () => lanes,
     most,
+    /** Requests in a row that were not taken as a whole. */
     failures: () => failures,
-    taken(bytes, ms) {
+    /** All of a request was taken. */
+    taken(bytes: number, ms: number) {
       failures = 0
       if (++steady % STEADY === 0) lanes = Math.min(most, lanes + 1)
       if (ms > SLOW_MS) {
@@ -74,6 +63,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
         } else speed *= FORGET
       }
     },
+    /** Some of it was not, for now: milliseconds until the next request. */
     refused() {
       failures++
       steady = 0
@@ -81,7 +71,8 @@ export const createPace = (options: PaceOptions = {}): Pace => {
       shrink(size / 2)
       return backoff(failures, { baseMs, capMs, ...(random && { random }) })
     },
-    tooLarge(bytes) {
+    /** The request was too large. */
+    tooLarge(bytes: number) {
       limit = Math.max(1, Math.min(limit, Math.floor(bytes / 2)))
       shrink(Math.min(size, limit))
     },

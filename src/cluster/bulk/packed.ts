@@ -13,22 +13,12 @@ export interface Piece {
   mayBeRead: boolean
 }
 
-/** Writes documents one behind the other, each with its line ends. */
-export interface Packer {
-  /** `tail` stands in place of the bracket that ends the source. */
-  pack(head: string, source: Uint8Array | string, tail?: string): Packed
-  /** Whether no further document comes behind this one in its piece. */
-  isFull(packed: Packed): boolean
-  /** These need their memory no more: others get it. Pieces of many megabytes that come and go keep the garbage collector busy. */
-  release(all: readonly Packed[]): void
-}
-
 const LINE_END = 10
 /** A piece that is larger than is asked for by more is not used again. */
 const MUCH_LARGER = 1.5
 
 /** `size`: bytes of a piece, at least those of a document. */
-export const createPacker = (size: () => number): Packer => {
+export const createPacker = (size: () => number) => {
   let free: Piece[] = []
   let current: Piece | undefined
   let at = 0
@@ -43,7 +33,8 @@ export const createPacker = (size: () => number): Packer => {
   }
 
   return {
-    pack(head, source, tail = '') {
+    /** `tail` stands in place of the bracket that ends the source. */
+    pack(head: string, source: Uint8Array | string, tail: string = '') {
       const bytes = typeof source === 'string' ? Buffer.from(source) : source
       // A letter takes three bytes at most.
       const most = 3 * (head.length + tail.length) + bytes.length + 1
@@ -63,8 +54,10 @@ export const createPacker = (size: () => number): Packer => {
       piece.held++
       return { piece, from, to: at }
     },
-    isFull: ({ piece }) => piece !== current,
-    release(all) {
+    /** Whether no further document comes behind this one in its piece. */
+    isFull: ({ piece }: Packed) => piece !== current,
+    /** These need their memory no more: others get it. Pieces of many megabytes that come and go keep the garbage collector busy. */
+    release(all: readonly Packed[]) {
       for (const { piece } of all) if (--piece.held === 0 && piece !== current) giveBack(piece)
     },
   }

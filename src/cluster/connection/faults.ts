@@ -43,7 +43,7 @@ export const faultOf = ({ status, text }: ClusterAnswer): Error => {
 }
 
 /** What was thrown while the cluster was asked. */
-export const whileAsking = (error: unknown): Error =>
+const whileAsking = (error: unknown): Error =>
   (error as { code?: unknown }).code === 'cluster_unreachable' ? unavailable(messageOf(error), error) : (error as Error)
 
 const refused = (why: string, remedy: string) =>

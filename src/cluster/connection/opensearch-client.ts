@@ -2,9 +2,8 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Client } from '@opensearch-project/opensearch'
 import { messageOf, retry } from '../../lib/errors.ts'
-import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
+import type { Cluster, ClusterAnswer, ClusterOptions, ClusterRequest } from './cluster.ts'
 import { NodeConnection, type NodeRequest } from './node-connection.ts'
-import type { ClusterOptions } from './options.ts'
 import { createHung, type HungTimes } from './stalled-nodes.ts'
 
 const TIMEOUT_MS = 30_000

@@ -9,7 +9,7 @@ export interface HungTimes {
   lookMs: number
 }
 
-export interface HungOptions<Node extends object> {
+interface HungOptions<Node extends object> {
   nodes(): readonly Node[]
   /** The node's id, or an empty text where it does not tell one; rejects where it does not answer in time. */
   probe(node: Node, patienceMs: number): Promise<string>
@@ -29,20 +29,6 @@ export interface Waiting<Node extends object> {
   fail?: ((why: Error) => void) | undefined
 }
 
-/**
- * Finds nodes that stand still: they take connections and never answer. The cluster itself leaves such a node out after half a minute only. A slow
- * query is told from a node that stands still by a probe, which every node answers at once.
- */
-export interface Hung<Node extends object> {
-  /** Returns what has to be called once it is answered or given up: whether the node answered. */
-  sent(waiting: Waiting<Node>): (isAnswered: boolean) => void
-  /** Ids of the nodes by whose copies a search is answered; undefined where all will do. */
-  preferred(): readonly string[] | undefined
-  /** Why nothing needs to be asked: no node answers anything; undefined where one may. */
-  silence(): Error | undefined
-  close(): void
-}
-
 const TIMES: HungTimes = { silenceMs: 1_000, patienceMs: 1_000, lookMs: 250 }
 /** A node that collects its garbage misses one probe. */
 const STRIKES = 2
@@ -57,12 +43,16 @@ interface Known {
 }
 const UNKNOWN: Known = { id: '', strikes: 0, answeredAt: Number.NEGATIVE_INFINITY }
 
+/**
+ * Finds nodes that stand still: they take connections and never answer. The cluster itself leaves such a node out after half a minute only. A slow
+ * query is told from a node that stands still by a probe, which every node answers at once.
+ */
 export const createHung = <Node extends object>({
   nodes,
   probe,
   onHung,
   times: { silenceMs, patienceMs, lookMs } = TIMES,
-}: HungOptions<Node>): Hung<Node> => {
+}: HungOptions<Node>) => {
   /** Since when, the longest first. */
   const waiting = new Map<Waiting<Node>, { since: number; turn: number }>()
   const known = new Map<Node, Known>()
@@ -145,21 +135,24 @@ export const createHung = <Node extends object>({
   }
 
   return {
-    sent(one) {
+    /** Returns what has to be called once it is answered or given up: whether the node answered. */
+    sent(one: Waiting<Node>) {
       waiting.set(one, { since: performance.now(), turn })
       timer ??= setInterval(tick, lookMs).unref()
-      return isAnswered => {
+      return (isAnswered: boolean) => {
         waiting.delete(one)
         if (!isAnswered) return
         known.set(one.node, { ...(known.get(one.node) ?? UNKNOWN), answeredAt: performance.now() })
         silence = undefined
       }
     },
+    /** Ids of the nodes by whose copies a search is answered; undefined where all will do. */
     preferred() {
       if (hung.length === 0) return undefined
       const ids = nodes().flatMap(node => (hung.includes(node) ? [] : [known.get(node)?.id ?? '']))
       return ids.includes('') ? undefined : ids
     },
+    /** Why nothing needs to be asked: no node answers anything; undefined where one may. */
     silence: () => silence,
     close: rest,
   }

@@ -3,7 +3,7 @@ import type { Cluster } from './cluster.ts'
 import { okay } from './expect-ok.ts'
 
 /** The program of a cluster's nodes. */
-export interface ClusterVersion {
+interface ClusterVersion {
   /** `OpenSearch 3.3.2`. */
   name: string
   /** Why it may not do as it should; undefined where it was tried. */

@@ -5,7 +5,7 @@ import { valuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { and, ids } from '../../query/simplify.ts'
 import type { Asker, AskOptions, Paging } from '../query-client.ts'
-import { type ClusterHit, documentOf } from './found.ts'
+import { type ClusterHit, documentOf } from './cluster-hit.ts'
 
 /** Searches that are under way at once. */
 const AT_ONCE = 8

@@ -1,16 +1,18 @@
-import { CLOSE, COMMA } from '../../engine/forms/json.ts'
+import { asJson, readDocument } from '../../documents/show.ts'
+import { CLOSE, COMMA, OPEN, OPEN_LIST } from '../../engine/forms/json.ts'
 import type { Found } from '../../engine/query/found.ts'
-import type { DocumentShowing, Hits, HitsWriting, WriteHits } from '../../engine/show/hits.ts'
+import type { DocumentShowing, Hits, HitsWriting } from '../../engine/show/hits.ts'
 import { createPlainWriter, envelopeOf, hidesScores, hitWriter } from '../../engine/show/plain.ts'
 import { createRichWriter, isRich, type Relating } from '../../engine/show/rich.ts'
 import type { Show } from '../../engine/show/shows.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { byKind, KINDS, type Kind } from '../../mapping/index.ts'
-import type { InnerHits, SearchRequest } from '../../query/request.ts'
-import { compileCut } from './cut.ts'
-import type { ClusterHit, FoundHits } from './found.ts'
+import { compileSourcePaths } from '../../query/hits/source-filter.ts'
+import type { InnerHits, SearchRequest, SourceFilter } from '../../query/request.ts'
+import type { ClusterHit, FoundHits } from './cluster-hit.ts'
+import { eachMember, endOfValue, nameAt } from './scan.ts'
 
-export interface ClusterHitsWriting extends HitsWriting {
+interface ClusterHitsWriting extends HitsWriting {
   /** The network's name as it stands in `_index`. */
   index: string
   check(): void
@@ -19,18 +21,12 @@ export interface ClusterHitsWriting extends HitsWriting {
 }
 
 /** Writes hits of a cluster as the engine writes its own. */
-export interface ClusterHits {
-  writer(request: SearchRequest, writing: ClusterHitsWriting): WriteHits
-  /** As an answer to `get` shows it. */
-  document(hit: ClusterHit, index: string, out: ByteWriter, how?: DocumentShowing): void
-}
-
-export const createClusterHits = (found: FoundHits): ClusterHits => {
+export const createClusterHits = (found: FoundHits) => {
   const shows = byKind(KINDS, kind => createShow(kind, found))
   const sourceOf: Parameters<typeof createRichWriter>[1]['sourceOf'] = (kind, filter) => shows[kind].source(filter)
   const { shown, exact } = found
   return {
-    writer(request, { index, check, sortOf, ...how }) {
+    writer(request: SearchRequest, { index, check, sortOf, ...how }: ClusterHitsWriting) {
       const write: Hits['writer'] = (inner, index, { totals = 'integer', between = COMMA } = {}) => {
         const sorted = inner === request ? sortOf : shownSort
         if (isRich(inner))
@@ -52,7 +48,8 @@ export const createClusterHits = (found: FoundHits): ClusterHits => {
       }
       return write(request, index, how)
     },
-    document(hit, index, out, { source = true, bare = false } = {}) {
+    /** As an answer to `get` shows it. */
+    document(hit: ClusterHit, index: string, out: ByteWriter, { source = true, bare = false }: DocumentShowing = {}) {
       const show = shows[hit.kind]
       show.find(hit.position)
       const write = show.source(source)
@@ -95,5 +92,57 @@ const createShow = (kind: Kind, found: FoundHits): Show => {
       const cut = compileCut(filter)
       return out => out.text(cut(hit.bytes))
     },
+  }
+}
+
+/** What a filter leaves of a member: all of it, nothing, or what it has to be read for. */
+type Left = 'whole' | 'none' | 'part'
+/**
+ * What a filter leaves of a document, from its bytes to text: members that are left whole are not read, so that all digits of numbers stay as they
+ * are.
+ */
+export const compileCut = (filter: Exclude<SourceFilter, boolean>): ((source: Buffer) => string) => {
+  const { includes, excludes } = filter
+  if (includes.length === 0 && excludes.length === 0) return source => source.toString()
+  const { of, cut } = compileSourcePaths(filter)
+
+  const ofObject = (name: string): Left => {
+    if (cut(PROBE, name) === PROBE) return 'whole'
+    const reaches = includes.length === 0 || includes.some(it => it.includes('*') || it.startsWith(`${name}.`))
+    return of(name) === 'none' && (includes.length === 0 || !reaches) ? 'none' : 'part'
+  }
+  const left = { value: memoized(name => of(name)), object: memoized(ofObject) }
+
+  return source => {
+    let shown = ''
+    eachMember(source, 0, (from, nameFrom) => {
+      const to = endOfValue(source, from)
+      const name = nameAt(source, nameFrom, from)
+      const first = source[from]
+      const what = left[first === OPEN || first === OPEN_LIST ? 'object' : 'value'](name)
+      const whole = what === 'none' ? undefined : source.toString('utf8', from, to)
+      const text = what === 'part' ? partOf(whole!, name) : whole
+      if (text !== undefined) shown += `${shown === '' ? '' : ','}"${name}":${text}`
+      return to
+    })
+    return `{${shown}}`
+  }
+
+  function partOf(text: string, name: string): string | undefined {
+    const some = cut(readDocument(text, asJson), name)
+    return some === undefined ? undefined : JSON.stringify(some)
+  }
+}
+const PROBE = {}
+/** The members of documents are few and the same in each. */
+const memoized = (decide: (name: string) => Left): ((name: string) => Left) => {
+  const known = new Map<string, Left>()
+  return name => {
+    let what = known.get(name)
+    if (what === undefined) {
+      what = decide(name)
+      known.set(name, what)
+    }
+    return what
   }
 }

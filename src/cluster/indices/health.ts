@@ -1,9 +1,8 @@
 import { messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { isRecord } from '../../lib/record.ts'
-import type { Cluster } from '../connection/cluster.ts'
+import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
 import { okay } from '../connection/expect-ok.ts'
-import type { ClusterOptions } from '../connection/options.ts'
 import { versionOf } from '../connection/version.ts'
 import { type IdentityOf, reachedBySearches } from './lost-indices.ts'
 import { baseOf } from './names.ts'
@@ -129,9 +128,9 @@ const nodesIn = (stats: string, settings: string): Omit<Slow, 'version'> => {
  * From the mildest on: a node over `low` gets no new shards, one over `high` loses some to others, and one over `flood_stage` has indices that
  * cannot be written.
  */
-export const WATERMARKS = ['low', 'high', 'flood_stage'] as const
+const WATERMARKS = ['low', 'high', 'flood_stage'] as const
 
-export type Watermark = (typeof WATERMARKS)[number]
+type Watermark = (typeof WATERMARKS)[number]
 
 /** Shares of the disk that are used, where the cluster does not tell its own. */
 const USUAL: Readonly<Record<Watermark, string>> = { low: '85%', high: '90%', flood_stage: '95%' }

@@ -2,39 +2,16 @@ import { retry, stop } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Cluster } from '../connection/cluster.ts'
+import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
 import { okay, textOf } from '../connection/expect-ok.ts'
-import type { ClusterOptions } from '../connection/options.ts'
 import { findVersion } from '../connection/version.ts'
 import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
-import { aliasIn, type IdentityOf, identityIn, replaced, type WantedIndex, wantedIndices } from './lost-indices.ts'
+import { aliasIn, type IdentityOf, identityIn, replaced, wantedIndices } from './lost-indices.ts'
 import { aliasOf, baseOf, indexNameOf } from './names.ts'
 import { indexBody, templateBody } from './template.ts'
 
 /** The indices of a network. */
-export interface Indices {
-  /**
-   * Checks what is there, and has it be as it is wanted: templates, replicas, aliases, new fields. Throws a `stop` that names all that
-   * cannot be changed, and a `retry` where the cluster does not answer. What `lost` says is missing, `ensure` creates again.
-   */
-  prepare(): Promise<void>
-  /** What `prepare` would refuse; nothing is changed. */
-  check(): Promise<string[]>
-  /**
-   * Creates the indices of all kinds for a block, or that of tokens without one, before documents are written there; undefined where they are
-   * there.
-   */
-  ensure(block: number | undefined): Promise<void> | undefined
-  /**
-   * Indices that should hold documents of these blocks and are gone, or were created by the cluster or restored in their place; and the identities of those that
-   * are there.
-   */
-  look(ranges: readonly Range[]): Promise<{ lost: WantedIndex[]; found: Map<string, string | undefined> }>
-  /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
-  renew(index: string): Promise<void>
-  /** What it held is not written again: though it is created anew, it counts as lost. */
-  forsake(index: string): void
-}
+export type Indices = ReturnType<typeof createIndices>
 
 export const createIndices = (
   cluster: Pick<Cluster, 'ask'>,
@@ -42,7 +19,7 @@ export const createIndices = (
   network: string,
   log: Log,
   identityOf: IdentityOf = () => undefined,
-): Indices => {
+) => {
   /** Those that are there, or under way, by the range of their blocks; undefined: that of tokens. */
   const ready = new Map<number | undefined, true | Promise<void>>()
   const forsaken = new Set<string>()
@@ -112,6 +89,10 @@ export const createIndices = (
     }))
 
   return {
+    /**
+     * Checks what is there, and has it be as it is wanted: templates, replicas, aliases, new fields. Throws a `stop` that names all that
+     * cannot be changed, and a `retry` where the cluster does not answer. What `lost` says is missing, `ensure` creates again.
+     */
     async prepare() {
       const { name, doubt } = await findVersion(cluster)
       if (doubt !== undefined) log.warn('The cluster runs a version that was not tried', { version: name, doubt })
@@ -121,8 +102,13 @@ export const createIndices = (
       await Promise.all(KINDS.map(putTemplate))
       for (const { index, kind, ...differences } of all) await adapt(index, kind, differences)
     },
+    /** What `prepare` would refuse; nothing is changed. */
     check: async () => fixedIn(await differing()),
-    ensure(block) {
+    /**
+     * Creates the indices of all kinds for a block, or that of tokens without one, before documents are written there; undefined where they are
+     * there.
+     */
+    ensure(block: number | undefined) {
       const range = block === undefined ? undefined : Math.floor(block / options.blocksPerIndex)
       const known = ready.get(range)
       if (known === true) return undefined
@@ -138,7 +124,11 @@ export const createIndices = (
       if (known === undefined) ready.set(range, made)
       return made
     },
-    async look(ranges) {
+    /**
+     * Indices that should hold documents of these blocks and are gone, or were created by the cluster or restored in their place; and the identities of those that
+     * are there.
+     */
+    async look(ranges: readonly Range[]) {
       const all = await find()
       const ours = [...all].filter(([, { index }]) => index.mappings._meta?.byItself !== true)
       const found = new Map(ours.map(([name, { index }]) => [name, identityOfFound(index)]))
@@ -148,8 +138,10 @@ export const createIndices = (
       if (lost.length > 0) ready.clear()
       return { lost, found }
     },
-    forsake: index => void forsaken.add(index),
-    async renew(index) {
+    /** What it held is not written again: though it is created anew, it counts as lost. */
+    forsake: (index: string) => void forsaken.add(index),
+    /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
+    async renew(index: string) {
       forsaken.delete(index)
       ready.clear()
       const kind = kindOf(index)

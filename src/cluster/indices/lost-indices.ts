@@ -1,10 +1,9 @@
 import type { Range } from '../../lib/ranges.ts'
 import { coalesce } from '../../lib/scheduling/coalesce.ts'
 import { KINDS } from '../../mapping/index.ts'
-import type { Cluster, ClusterAnswer } from '../connection/cluster.ts'
+import type { Cluster, ClusterAnswer, ClusterOptions } from '../connection/cluster.ts'
 import { okay } from '../connection/expect-ok.ts'
 import { unavailable } from '../connection/faults.ts'
-import type { ClusterOptions } from '../connection/options.ts'
 import type { ClusterNetwork } from '../query-client.ts'
 import { baseOf, indexNameOf } from './names.ts'
 
@@ -38,7 +37,7 @@ export const wantedIndices = (naming: Naming, network: string, ranges: readonly 
 }
 
 /** What searches of a network reach. */
-export interface Reached {
+interface Reached {
   /** Indices that should hold documents of visible blocks and on which no search can count: gone, closed, without their alias, created again, or restored. */
   lost: WantedIndex[]
   /** How many shards a search by an alias asks. */
@@ -91,7 +90,7 @@ export const replaced = (wanted: WantedIndex, is: string | undefined, identityOf
 export const aliasIn = (index: string): string => index.slice(0, index.lastIndexOf('-'))
 
 /** Names the first ones, with the blocks whose documents lay there. */
-export const lostText = (lost: readonly WantedIndex[]): string => {
+const lostText = (lost: readonly WantedIndex[]): string => {
   const [first, ...more] = lost
   const { from } = first!.blocks[0]!
   const { to } = first!.blocks.at(-1)!

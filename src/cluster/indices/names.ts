@@ -1,5 +1,5 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { ClusterOptions } from '../connection/options.ts'
+import type { ClusterOptions } from '../connection/cluster.ts'
 
 type Naming = Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
 

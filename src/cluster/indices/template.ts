@@ -1,6 +1,6 @@
 import type { Encoding, Field, Kind } from '../../mapping/index.ts'
 import { type Declare, propertiesOf } from '../../mapping/properties.ts'
-import type { ClusterOptions } from '../connection/options.ts'
+import type { ClusterOptions } from '../connection/cluster.ts'
 import type { Lacking } from './indices.ts'
 import { META, META_FIELDS, META_PROPERTIES } from './meta.ts'
 import { aliasOf } from './names.ts'

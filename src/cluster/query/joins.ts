@@ -3,12 +3,10 @@ import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { JoinNode, Node } from '../../query/ast.ts'
 import type { Run } from '../../query/request.ts'
 import { and } from '../../query/simplify.ts'
+import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
-import { unsupported } from '../unsupported.ts'
-import type { Dsl } from './dsl.ts'
+import { type Dsl, hiddenClauses, withinRuns } from './dsl.ts'
 import { compileNode, type Joins } from './node.ts'
-import { hiddenClauses, withinRuns } from './visibility.ts'
-
 /** Asks the documents of some kinds by a search, and gives its answer as parsed JSON. */
 export type AskCluster = (kinds: readonly Kind[], body: object, parameters?: object) => Promise<unknown>
 

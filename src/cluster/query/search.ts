@@ -5,15 +5,25 @@ import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { RequestPart, SearchRequest } from '../../query/request.ts'
 import type { Score } from '../../query/score.ts'
 import { and } from '../../query/simplify.ts'
+import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { compileCollapse } from './collapse.ts'
-import { between, checkClauses, type Dsl, every, MATCH_NONE, oneOf, some } from './dsl.ts'
+import {
+  between,
+  checkClauses,
+  type Dsl,
+  every,
+  hiddenClauses,
+  inSlice,
+  MATCH_NONE,
+  oneOf,
+  some,
+  withinRuns,
+} from './dsl.ts'
 import { type Looking, resolveJoins } from './joins.ts'
 import { compileNode, type Joins } from './node.ts'
 import { compileScore, nodesIn } from './scoring.ts'
 import { planSort, type SortPlan } from './sort.ts'
-import { type Ends, resolveEnds } from './terminated.ts'
-import { hiddenClauses, inSlice, withinRuns } from './visibility.ts'
 
 /** A search as the cluster is asked it. */
 export interface Compiled {
@@ -104,7 +114,7 @@ const isUnordered = ({ sort, size, after }: SearchRequest): boolean =>
   sort.length === 0 && size >= 0 && after?.values.length !== 0
 
 /** Whether scores are shown, or decide what is found, or in which order. */
-export const needsScores = ({ sort, size, trackScores, minScore, aggregations, shown }: SearchRequest): boolean =>
+const needsScores = ({ sort, size, trackScores, minScore, aggregations, shown }: SearchRequest): boolean =>
   minScore !== undefined ||
   (size !== 0 &&
     (sort.length === 0 || trackScores === true || shown?.explain === true || sort.some(({ by }) => by === '_score'))) ||
@@ -172,4 +182,31 @@ const postFilterOf = (parts: readonly RequestPart[], joins: Joins): Dsl | undefi
     postFilter ? [ofKind(kind), compileNode(postFilter, kind, joins)] : [ofKind(kind)],
   )
   return some(compiled.map(every))
+}
+
+/** Where the matches of each kind end that count: the position of the last one. Absent where all of them do. */
+export type Ends = ReadonlyMap<Kind, number>
+/** A page of a cluster has no more. */
+const MOST = 10_000
+/** Looks up the last match that counts, of a search that ends early. */
+export const resolveEnds = async (
+  { terminateAfter: most, minScore, parts }: SearchRequest,
+  compile: (part: SearchRequest['parts'][number]) => Dsl,
+  { ask, visible }: Looking,
+): Promise<Ends> => {
+  const ends = new Map<Kind, number>()
+  if (most === undefined) return ends
+  if (minScore !== undefined) throw unsupported('terminate_after with min_score', 'leave one of the two out')
+  if (most >= MOST) throw unsupported(`terminate_after of ${MOST} or more`, 'use track_total_hits to count no further')
+  for (const part of parts) {
+    if (part.query.op === 'none') continue
+    const { hits } = (await ask([part.kind], {
+      query: { bool: { filter: [compile(part)], must_not: hiddenClauses(visible) } },
+      ...{ sort: [{ [META_FIELDS.position]: 'asc' }], from: most - 1, size: 2 },
+      ...{ _source: false, track_total_hits: false },
+    })) as { hits: { hits: { sort: [number] }[] } }
+    const [last, more] = hits.hits
+    if (last && more) ends.set(part.kind, last.sort[0])
+  }
+  return ends
 }

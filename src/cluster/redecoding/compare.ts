@@ -9,7 +9,7 @@ import { namesOf } from '../../engine/redecode/candidates.ts'
 import { isLessSure, type Sureness, surenessOf } from '../../engine/redecode/comparison.ts'
 import { blockOf } from '../../engine/schema.ts'
 import { type Kind, MAPPING } from '../../mapping/index.ts'
-import type { ClusterHit } from '../hits/found.ts'
+import type { ClusterHit } from '../hits/cluster-hit.ts'
 import { eachMember, endOfValue } from '../hits/scan.ts'
 import type { Step } from './redecoder.ts'
 
@@ -143,14 +143,14 @@ export const UNKNOWN: Shown = { name: null, args: [], decodes: false, probabilit
 
 type Source = Readonly<Record<string, unknown>>
 
-export const shownEvent = ({ event, args, error, probability }: Source): Shown => ({
+const shownEvent = ({ event, args, error, probability }: Source): Shown => ({
   name: event as string,
   args: args as Argument[],
   decodes: error === null,
   probability: probability as number,
 })
 
-export const shownCall = ({ method, args, str, probability }: Source): Shown => ({
+const shownCall = ({ method, args, str, probability }: Source): Shown => ({
   name: method as string | null,
   args: args as Argument[],
   // With bytes behind the arguments, it has an error as well.

@@ -4,7 +4,7 @@ import { selectorOf } from '../../decode/signature.ts'
 import { originsOf, saidBy, type Step as TraceStep } from '../../documents/failures.ts'
 import { callId } from '../../documents/show.ts'
 import { blockOf, placeOf } from '../../engine/schema.ts'
-import type { ClusterHit } from '../hits/found.ts'
+import type { ClusterHit } from '../hits/cluster-hit.ts'
 import { type Quantity, sourceOf } from './compare.ts'
 import type { Step } from './redecoder.ts'
 

@@ -6,7 +6,7 @@ import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { RequestPart, Run } from '../../query/request.ts'
-import type { ClusterHit } from '../hits/found.ts'
+import type { ClusterHit } from '../hits/cluster-hit.ts'
 import type { Asker, Page } from '../query-client.ts'
 import { documentsById } from '../query-client.ts'
 

@@ -3,21 +3,20 @@ import type { Decoding } from '../../decode/decoding.ts'
 import type { Document } from '../../documents/document.ts'
 import type { RevisionBuilder } from '../../engine/index/revision.ts'
 import { openReader, type Reader, readingIn } from '../../engine/reader.ts'
-import { createUpgrades } from '../../engine/redecode/upgrades.ts'
+import { createUpgrades } from '../../engine/redecode/comparison.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'
 import { createShelfReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { connect } from '../connection/cluster.ts'
-import type { ClusterOptions } from '../connection/options.ts'
-import type { ClusterHit } from '../hits/found.ts'
+import { type ClusterOptions, connect } from '../connection/cluster.ts'
+import type { ClusterHit } from '../hits/cluster-hit.ts'
 import { type Asker, createAsker } from '../query-client.ts'
-import type { PatchLine } from '../ship/line.ts'
+import type { PatchLine } from '../ship/sending.ts'
 import { createCallComparison, createLogComparison, type Quantity, withMembers } from './compare.ts'
 import { createFailureComparison } from './failures.ts'
 import { createFinder, type Finder } from './finder.ts'
 
-export type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
+type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
 
 /** Opens what finds the documents of a cluster that change by an ABI; `owners` as in the options. */
 export type OpenClusterRedecoder = (
@@ -25,7 +24,7 @@ export type OpenClusterRedecoder = (
   owners: readonly string[] | null,
 ) => ClusterRedecoder & { close(): Promise<void> }
 
-export interface ClusterRedecoderOptions {
+interface ClusterRedecoderOptions {
   asker: Pick<Asker, 'page'>
   /** Of the network's store, which knows its contracts. */
   reader: Pick<Reader, 'prepare' | 'begin' | 'end'>
@@ -39,7 +38,7 @@ export interface ClusterRedecoderOptions {
 }
 
 /** As of which position the transaction at a place is decoded: an upgrade holds for those behind its own. */
-export type BeginningOf = (block: number, tx: number) => number
+type BeginningOf = (block: number, tx: number) => number
 
 /** No segment has this number. */
 const NO_SEGMENT = -1
@@ -111,7 +110,7 @@ const placeIn = (source: string): number =>
 export type Changes = ReturnType<typeof createChanges>
 
 /** Documents of a cluster that are to be others. */
-export const createChanges = () => {
+const createChanges = () => {
   const changed = new Map<string, { hit: ClusterHit; members: Map<string, string> }>()
   const lines: PatchLine[] = []
   return {

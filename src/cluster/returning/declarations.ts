@@ -4,7 +4,7 @@ import { scaled } from '../../documents/show.ts'
 import type { ExportedSource } from '../../export/from-documents.ts'
 
 /** What a document shows of how it was decoded. */
-export interface ShownDecoding {
+interface ShownDecoding {
   name: unknown
   args: readonly ShownArgument[]
   /** Null where nothing was decoded. */

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DecodedBlock } from '../../documents/document.ts'
 import { createBlocks } from '../../engine/blocks.ts'
 import type { Batch } from '../../engine/documents/batch.ts'
-import { DOCUMENT_BYTES } from '../../engine/journal.ts'
 import { openDocuments, type Reader } from '../../engine/reader.ts'
 import { blockOf } from '../../engine/schema.ts'
+import { DOCUMENT_BYTES } from '../../engine/shipping/journal.ts'
 import {
   createReturnReader,
   EMPTIED_KINDS,
@@ -22,8 +22,7 @@ import type { Range } from '../../lib/ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
-import { type Cluster, connect } from '../connection/cluster.ts'
-import type { ClusterOptions } from '../connection/options.ts'
+import { type Cluster, type ClusterOptions, connect } from '../connection/cluster.ts'
 import { openPages } from '../pages.ts'
 import { createAsker } from '../query-client.ts'
 import { createShipRequests } from '../ship/requests.ts'
@@ -45,7 +44,7 @@ export type ReturnChanges = AsyncGenerator<
   { done: boolean }
 >
 
-export interface ReturnOptions {
+interface ReturnOptions {
   store: Pick<ReturnReader, 'next' | 'unverified'>
   reader: Reader
   fetch: Fetch
@@ -257,10 +256,7 @@ export const watchReturn = async (
 }
 
 /** What the documents of a block differ in from those that the store shows of it; undefined where they are the same. */
-export const differenceIn = (
-  lines: Pick<DocumentLines, 'block'>,
-  documents: readonly Fetched[],
-): string | undefined => {
+const differenceIn = (lines: Pick<DocumentLines, 'block'>, documents: readonly Fetched[]): string | undefined => {
   const left = new Map(documents.map(one => [keyOf(one), one]))
   for (const { source, ...line } of lines.block(blockOf(documents[0]!.position))) {
     if (!KINDS.has(line.kind)) continue
@@ -301,7 +297,7 @@ export type Fetch = (run: Range) => Promise<Fetched[]>
 /** Time for one request. */
 const MOST_MS = 60_000
 
-export const createFetch = (
+const createFetch = (
   cluster: Cluster,
   naming: ClusterOptions,
   { network, visible, signal }: { network: string; visible(): Visible; signal: AbortSignal },

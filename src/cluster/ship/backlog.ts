@@ -1,14 +1,7 @@
 import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
 
-/** Blocks that are stored and are not in the cluster yet, and which of them go next. */
-export interface DueRun {
-  run: Range
-  /** Whether blocks of the head came since, to which a back-fill gives way. */
-  givesWay(): boolean
-}
-
-/** `whole`: blocks that are stored whole. */
+/** Blocks that are stored and not shipped, and which of them go next. `whole`: blocks that are stored whole. */
 export const createDueBlocks = (
   { partial, visible }: Pick<ShipContext, 'partial' | 'visible'>,
   whole: () => Range[],
@@ -34,7 +27,7 @@ export const createDueBlocks = (
       headFrom = Math.min(headFrom, first)
       hasHead = true
     },
-    /** What goes after the blocks that are under way; undefined where there is nothing. */
+    /** What goes after the blocks under way, if anything; a back-fill gives way where blocks of the head came since. */
     next(underWay: Range | undefined) {
       hasHead = false
       const run = pick(merged([...visible().ranges, ...(underWay ? [underWay] : [])]))

@@ -1,7 +1,7 @@
 import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
 import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
-import type { ClusterOptions } from '../connection/options.ts'
+import type { ClusterOptions } from '../connection/cluster.ts'
 import { finish, type ShipContext } from './context.ts'
 import { linesOf, type Send } from './sending.ts'
 

@@ -1,4 +1,4 @@
-import type { KnownIndicesWriter } from '../../engine/shipping/index-identities.ts'
+import type { KnownIndices } from '../../engine/shipping/index-identities.ts'
 import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { ShelfWriter } from '../../engine/shipping/shipping-state.ts'
@@ -7,10 +7,10 @@ import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Bulk } from '../bulk/bulk.ts'
-import type { ClusterOptions } from '../connection/options.ts'
+import type { ClusterOptions } from '../connection/cluster.ts'
 import type { Tenure } from './lease-session.ts'
-import type { Telling } from './publish-state.ts'
 import type { ShipRequests } from './requests.ts'
+import type { Telling } from './sharing.ts'
 
 /**
  * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were
@@ -45,7 +45,7 @@ export interface ShipContext {
   /** What is in the cluster, and may be shown. */
   visible(): Visible
   shelf: ShelfWriter
-  known: KnownIndicesWriter
+  known: KnownIndices
   /** Blocks that are stored in part. */
   partial: PartialBlocks
   requests: ShipRequests

@@ -2,22 +2,7 @@ import { ChainsieveError } from '../../lib/errors.ts'
 import { backoff, systemClock } from '../../lib/retry.ts'
 
 /** The time in which this process may write to the cluster, and how work goes on in it. Whatever waits throws when it ends. */
-export interface Tenure {
-  /** Aborts when it ends. */
-  signal(): AbortSignal
-  /** Another one begins, which ends with the program, or with this signal. */
-  renew(lost?: AbortSignal): void
-  /** Until this thread has time. */
-  turn(): Promise<void>
-  /** Until it does not fail in a way that may pass. */
-  persist<T>(work: () => T | Promise<T>): Promise<T>
-  /** What `change` answers, written in a transaction: as soon as the disk takes it. */
-  note<T>(change: () => T): Promise<T>
-  /** Waits after so many failures. */
-  pause(failures: number): Promise<void>
-  /** Whether what failed may pass; throws where the end of the tenure is the reason. */
-  mayPass(error: unknown): error is ChainsieveError
-}
+export type Tenure = ReturnType<typeof createTenure>
 
 /** Who gives turns. */
 export interface Turns {
@@ -25,7 +10,7 @@ export interface Turns {
   give(): void
 }
 
-export interface TenureOptions {
+interface TenureOptions {
   /** Aborts when the program ends. */
   signal: AbortSignal
   /** Bounds of the first wait after a failure, and of the longest. */
@@ -36,14 +21,17 @@ export interface TenureOptions {
   onTrouble(why: string | null): void
 }
 
-export const createTenure = ({ signal, waits, also, onReady, onTrouble }: TenureOptions): Tenure & { turns: Turns } => {
+export const createTenure = ({ signal, waits, also, onReady, onTrouble }: TenureOptions) => {
   let now = signal
   let go: (() => void) | undefined
+  /** Whether what failed may pass; throws where the end of the tenure is the reason. */
   const mayPass = (error: unknown): error is ChainsieveError => {
     now.throwIfAborted()
     return error instanceof ChainsieveError && error.next === 'retry'
   }
+  /** Waits after so many failures. */
   const pause = (failures: number, ms = backoff(failures, waits)) => systemClock.sleep(ms, now)
+  /** Until it does not fail in a way that may pass. */
   const persist = async <T>(work: () => T | Promise<T>): Promise<T> => {
     for (let failures = 1; ; failures++) {
       now.throwIfAborted()
@@ -60,10 +48,13 @@ export const createTenure = ({ signal, waits, also, onReady, onTrouble }: Tenure
   }
   return {
     ...{ mayPass, persist, pause },
+    /** Aborts when it ends. */
     signal: () => now,
-    renew(lost) {
+    /** Another one begins, which ends with the program, or with this signal. */
+    renew(lost?: AbortSignal) {
       now = lost ? AbortSignal.any([signal, lost]) : signal
     },
+    /** Until this thread has time. */
     async turn() {
       now.throwIfAborted()
       await new Promise<void>(resolve => {
@@ -72,6 +63,7 @@ export const createTenure = ({ signal, waits, also, onReady, onTrouble }: Tenure
       })
       now.throwIfAborted()
     },
+    /** What `change` answers, written in a transaction: as soon as the disk takes it. */
     note: <T>(change: () => T): Promise<T> =>
       persist(() => {
         let done: T | undefined

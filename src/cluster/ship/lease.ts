@@ -8,18 +8,9 @@ import { textOf } from '../connection/expect-ok.ts'
  * agree, and with the next term. A holder that could not renew it in time gives up by itself; what it sent before and what arrives late has
  * a lower term, by which it is told apart.
  */
-export interface Lease {
-  /** Waits until the lease is this process's own, and tells the term. */
-  acquire(signal: AbortSignal): Promise<number>
-  /** Aborts when the lease is lost. */
-  readonly lost: AbortSignal
-  /** Who holds it, where it is another one, as that one calls itself. */
-  holder(): string | undefined
-  /** Gives it up at once, so that the next one need not wait. */
-  release(): Promise<void>
-}
+export type Lease = ReturnType<typeof createLease>
 
-export interface LeaseOptions {
+interface LeaseOptions {
   cluster: Cluster
   /** See `stateIndexOf`. */
   index: string
@@ -32,7 +23,7 @@ export interface LeaseOptions {
   ttlMs?: number | undefined
 }
 
-export const LEASE_TTL_MS = 20_000
+const LEASE_TTL_MS = 20_000
 /** The holder gives up so much earlier than others take over. */
 const MARGIN = 0.75
 const RENEWALS = 4
@@ -51,14 +42,7 @@ interface Stored {
   primaryTerm: number
 }
 
-export const createLease = ({
-  cluster,
-  index,
-  id,
-  name,
-  clock = systemClock,
-  ttlMs = LEASE_TTL_MS,
-}: LeaseOptions): Lease => {
+export const createLease = ({ cluster, index, id, name, clock = systemClock, ttlMs = LEASE_TTL_MS }: LeaseOptions) => {
   const path = `/${index}/_doc/lease`
   const losing = new AbortController()
   const stopping = new AbortController()
@@ -134,9 +118,12 @@ export const createLease = ({
   }
 
   return {
+    /** Aborts when the lease is lost. */
     lost: losing.signal,
+    /** Who holds it, where it is another one, as that one calls itself. */
     holder: () => other,
-    async acquire(signal) {
+    /** Waits until the lease is this process's own, and tells the term. */
+    async acquire(signal: AbortSignal) {
       for (;;) {
         signal.throwIfAborted()
         const found = await read()
@@ -159,6 +146,7 @@ export const createLease = ({
         await clock.sleep(ttlMs / RENEWALS / 2, signal)
       }
     },
+    /** Gives it up at once, so that the next one need not wait. */
     async release() {
       stopping.abort()
       const last = mine

@@ -1,9 +1,8 @@
-import { createChangedBlocks } from '../../engine/shipping/changed-blocks.ts'
+import { createChangedBlocks } from '../../engine/shipping/partial-blocks.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
 import type { Batches } from './batches.ts'
 import { finish, type ShipContext } from './context.ts'
-import { type PatchLine, patchLine } from './line.ts'
-import { linesOf, type Send } from './sending.ts'
+import { linesOf, type PatchLine, patchLine, type Send } from './sending.ts'
 
 /**
  * Writes documents in place of some that are there. They are seen as soon as they are written, and belong to the batches of those: what hides these hides them.

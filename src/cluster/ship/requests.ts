@@ -2,36 +2,15 @@ import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
+import type { Cluster, ClusterOptions, ClusterRequest } from '../connection/cluster.ts'
 import { okay } from '../connection/expect-ok.ts'
-import type { ClusterOptions } from '../connection/options.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { aliasOf } from '../indices/names.ts'
-import { hiddenClauses } from '../query/visibility.ts'
-import {
-  type BlockCount,
-  type CountsAnswer,
-  countsBody,
-  countsIn,
-  TALLY_AGGREGATIONS,
-  type Tally,
-  type TallyAnswer,
-  talliesIn,
-} from './tally.ts'
+import { hiddenClauses } from '../query/dsl.ts'
+import { type CountsAnswer, countsBody, countsIn, TALLY_AGGREGATIONS, type TallyAnswer, talliesIn } from './tally.ts'
 
 /** What shipping asks of a cluster beside bulk requests. Each throws a `retry` where that may pass. */
-export interface ShipRequests {
-  /** The greatest number of a batch of which anything is there; 0 where nothing is. */
-  greatestBatch(): Promise<number>
-  /** Has searches see what was written to these indices. */
-  refresh(indices: Iterable<string>): Promise<void>
-  /** What searches see of some blocks, by kind. */
-  tally(blocks: Range, hidden: readonly Hidden[]): Promise<Map<Kind, Tally>>
-  /** What searches see of an index, by blocks in their order. */
-  counts(index: string, kind: Kind, hidden: readonly Hidden[]): AsyncGenerator<BlockCount[]>
-  /** Removes documents that count for nothing, of one index or of all. */
-  remove(hidden: Hidden, index?: string): Promise<void>
-}
+export type ShipRequests = ReturnType<typeof createShipRequests>
 
 /** Documents of many blocks may take so long to remove. */
 const REMOVE_MS = 1_800_000
@@ -50,7 +29,7 @@ export const createShipRequests = (
   network: string,
   /** Gives requests up that begin from now on. */
   signal: () => AbortSignal,
-): ShipRequests => {
+) => {
   const all = KINDS.map(kind => aliasOf(naming, network, kind)).join(',')
   /** Half an answer is none. */
   const ask = async (request: ClusterRequest, doing: string): Promise<Answer> => {
@@ -66,6 +45,7 @@ export const createShipRequests = (
   const refresh = async (indices: string) =>
     void (await ask({ method: 'POST', path: `/${indices}/_refresh`, query }, 'show what was written'))
   return {
+    /** The greatest number of a batch of which anything is there; 0 where nothing is. */
     async greatestBatch() {
       await refresh(all)
       const body = { size: 0, track_total_hits: false, aggs: { greatest: { max: { field: META_FIELDS.batch } } } }
@@ -73,11 +53,13 @@ export const createShipRequests = (
       const { aggregations } = await ask(request, 'tell what was written')
       return aggregations?.greatest?.value ?? 0
     },
-    async refresh(indices) {
+    /** Has searches see what was written to these indices. */
+    async refresh(indices: Iterable<string>) {
       const names = [...indices]
       if (names.length > 0) await refresh(names.join(','))
     },
-    async tally({ from, to }, hidden) {
+    /** What searches see of some blocks, by kind. */
+    async tally({ from, to }: Range, hidden: readonly Hidden[]) {
       const filter = [{ range: { [META_FIELDS.block]: { gte: from, lte: to } } }]
       const found = { bool: { filter, must_not: hiddenClauses({ hidden }) } }
       const body = { size: 0, track_total_hits: false, query: found, aggs: TALLY_AGGREGATIONS }
@@ -85,7 +67,8 @@ export const createShipRequests = (
       const { aggregations } = await ask(request, 'count what is there')
       return talliesIn(aggregations?.kinds ?? { buckets: [] })
     },
-    async *counts(index, kind, hidden) {
+    /** What searches see of an index, by blocks in their order. */
+    async *counts(index: string, kind: Kind, hidden: readonly Hidden[]) {
       for (let after: object | undefined, isFirst = true; isFirst || after; isFirst = false) {
         const body = countsBody(kind, hidden, after)
         const request = { method: 'POST', path: `/${index}/_search`, body, timeoutMs: TALLY_MS } as const
@@ -94,7 +77,8 @@ export const createShipRequests = (
         after = aggregations!.blocks!.after_key
       }
     },
-    async remove(hidden, index = all) {
+    /** Removes documents that count for nothing, of one index or of all. */
+    async remove(hidden: Hidden, index: string = all) {
       // Only what a refresh has brought up is found.
       await refresh(index)
       await ask(

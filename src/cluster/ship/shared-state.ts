@@ -1,9 +1,8 @@
 import type { ToldIndices } from '../../engine/shipping/index-identities.ts'
 import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import type { Range } from '../../lib/ranges.ts'
-import type { Cluster } from '../connection/cluster.ts'
+import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
 import { textOf } from '../connection/expect-ok.ts'
-import type { ClusterOptions } from '../connection/options.ts'
 import { baseOf } from '../indices/names.ts'
 
 /**
@@ -39,7 +38,7 @@ export const stateIndexOf = (naming: Pick<ClusterOptions, 'prefix'>, network: st
   `${baseOf(naming, network)}-state`
 
 /** Greatest number of batches and states of one term. */
-export const TERM_SIZE = 2 ** 32
+const TERM_SIZE = 2 ** 32
 /** Batches of a term are greater than all of the terms before it. */
 export const firstOfTerm = (term: number): number => term * TERM_SIZE
 

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBlocks, hashKeys } from '../../engine/blocks.ts'
-import { createChangedBlocks } from '../../engine/shipping/changed-blocks.ts'
 import type { ToldIndices } from '../../engine/shipping/index-identities.ts'
+import { createChangedBlocks } from '../../engine/shipping/partial-blocks.ts'
 import { createShelfReader, type KnownBlock } from '../../engine/shipping/shipped-ranges.ts'
 import { coverageIn } from '../../search/coverage.ts'
 import type { Cluster } from '../connection/cluster.ts'
@@ -21,12 +21,10 @@ import {
 
 export type Sharing = ReturnType<typeof createSharing>
 
-export interface SharingOptions {
+interface SharingOptions {
   cluster: Cluster
   /** Which process writes, where it is another one. */
   onWait(holder: string | undefined): void
-  /** The store has what another process tells. */
-  onAdopt(): void
   ttlMs?: number
   /** Time between two looks at what the one that writes tells. */
   lookMs?: number
@@ -40,7 +38,7 @@ const IN_FLIGHT = 2 ** 16
 export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: SharingOptions) => {
   const { db, naming, network, known, shelf, partial, requests } = ship
   const { persist, note } = ship.tenure
-  const { cluster, onWait, onAdopt, ttlMs, lookMs = LOOK_MS } = options
+  const { cluster, onWait, ttlMs, lookMs = LOOK_MS } = options
   const index = stateIndexOf(naming, network)
   const { shared } = createShelfReader(db)
   const blocks = createBlocks(db)
@@ -67,7 +65,8 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
           shelf.adopt(state)
           if (indices) known.adopt(indices)
         })
-        onAdopt()
+        telling.known()
+        ship.onProgress()
       }
       // Who writes is known soon.
       await sleep(holder === undefined ? lookMs / 20 : lookMs, undefined, { signal }).catch(() => {})
@@ -129,6 +128,7 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
       if ((await tellIndices(state, serial)) && (await publish(cluster, index, state))) return
       losing.abort(new Error('another process has taken over'))
     })
+  const telling = createTelling(tell)
 
   return {
     /**
@@ -168,10 +168,55 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
       await tell()
       return isKnown ? undefined : greatest
     },
-    tell,
+    /** Whether others know what may be shown, and how they are told. */
+    telling,
     /** Aborts when another process may write. */
     lost: () => AbortSignal.any([lease!.lost, losing.signal]),
     /** Another process need not wait until this one counts as gone. */
     end: async () => lease?.release(),
+  }
+}
+
+export type Telling = ReturnType<typeof createTelling>
+
+/** Whether other processes know what may be shown, and telling them. */
+const createTelling = (send: () => Promise<void>) => {
+  let isUntold = true
+  let isTelling = false
+  let isOld = false
+  const tell = async () => {
+    isUntold = false
+    isOld = false
+    isTelling = true
+    try {
+      await send()
+    } catch (error) {
+      isUntold = true
+      throw error
+    } finally {
+      isTelling = false
+    }
+  }
+  return {
+    tell,
+    /** They have to be told. */
+    changed() {
+      isUntold = true
+    },
+    /** They are to be told when there is nothing more to ship. */
+    changedALittle() {
+      isOld = true
+    },
+    /** They know: what this process has is what it was told. */
+    known() {
+      isUntold = false
+    },
+    /** Tells what changed, if anything did. */
+    tellChanges: async () => {
+      if (isUntold) await tell()
+    },
+    isUntold: () => isUntold || isOld,
+    /** Whether they know for certain. */
+    isTold: () => !isUntold && !isTelling,
   }
 }

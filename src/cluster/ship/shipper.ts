@@ -12,17 +12,15 @@ import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { type Bulk, createBulk } from '../bulk/bulk.ts'
 import { createPace } from '../bulk/pace.ts'
-import type { Cluster } from '../connection/cluster.ts'
+import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
 import { patient } from '../connection/expect-ok.ts'
-import type { ClusterOptions } from '../connection/options.ts'
-import { createIndices } from '../indices/indices.ts'
+import { createIndices, type Indices } from '../indices/indices.ts'
 import { createDueBlocks } from './backlog.ts'
 import { createBatches } from './batches.ts'
 import { type ShipContext, sweep } from './context.ts'
 import { createTenure } from './lease-session.ts'
-import { createMoving } from './moving.ts'
+import { createMoving, type Moving } from './moving.ts'
 import { createPatching, createRenewing } from './patching.ts'
-import { createTelling } from './publish-state.ts'
 import { createMending } from './repair.ts'
 import { createShipRequests } from './requests.ts'
 import { createRestoring } from './restoring.ts'
@@ -31,7 +29,7 @@ import { createSharing } from './sharing.ts'
 
 export type Shipper = ReturnType<typeof createShipper>
 
-export interface ShipperOptions {
+interface ShipperOptions {
   /** File of the store. */
   store: string
   native: string | undefined
@@ -67,102 +65,56 @@ const WAITS = { baseMs: 250, capMs: 10_000 }
 const [LOOK_MS, LACKING_MS] = [30_000, 5_000]
 
 /**
- * Ships what a store holds to a cluster, one batch after the other: documents are shown as JSON, sent, and seen by searches of the cluster; then the store notes
- * in one transaction that these blocks are there. It works in the thread that writes, a few milliseconds at a time, when that thread gives it a turn.
+ * Ships the documents of a store to a cluster, batch by batch: a batch is sent, searches of the cluster see it, and then the
+ * store notes in one transaction that its blocks are there. It runs in the writing thread, a few milliseconds a turn.
  */
 export const createShipper = (options: ShipperOptions) => {
   const { store, native, db, writer, network, cluster, options: naming, waits = WAITS, log, metrics } = options
-  const { onReady, onTrouble, onProgress, onRest, onMove = () => {} } = options
+  const { onReady, onTrouble, onProgress, onRest, onMove = () => {}, onFailure } = options
   const { shelf } = writer
   const closing = new AbortController()
   const { signal } = closing
   const reader = openDocuments(store, native)
-  const lines = createDocumentLines(reader)
-  const { visible } = createShelfReader(db)
-  const { ranges: wholeRanges, hash: hashOf } = createBlocks(db)
-  const partial = createPartialBlocks(db)
-  const requests = createShipRequests(cluster, naming, network, () => tenure.signal())
+  const stored = createBlocks(db)
   const known = createKnownIndices(db)
-  const indices = createIndices(patient(cluster), naming, network, log, known.of)
   const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
-  const { persist, note } = tenure
   /** What was learnt of a slow cluster holds, whatever begins again. */
   const pace = createPace(waits)
   const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, pace })
   let current = newBulk()
-  const bulk = () => current
-  let wake = () => {}
-  let isResting = false
-  let isPrepared = false
-  let lookedAt = 0
 
-  const parts = { network, naming, db, reader, lines, visible, shelf, known, partial, requests, bulk, tenure }
-  const sharing = createSharing(
-    { ...parts, onProgress, metrics, log },
-    {
-      ...options.sharing,
-      cluster,
-      onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
-      onAdopt() {
-        telling.known()
-        onProgress()
-      },
-    },
-  )
-  const telling = createTelling(sharing.tell)
-  const ship: ShipContext = { ...parts, telling, onProgress, metrics, log }
-  const due = createDueBlocks(ship, wholeRanges)
-  const send = createSending(ship)
-  const batches = createBatches(ship, { send, ensure: block => mending.ensure(block), batchBytes: options.batchBytes })
-  const mending = createMending(ship, indices, createRestoring(ship, batches.settled))
-  const moving = createMoving(ship, due.ranges, onMove)
-  const patching = createPatching(ship, hashOf, () => {
-    isResting = false
-    wake()
+  const parts = {
+    ...{ network, naming, db, reader, lines: createDocumentLines(reader), visible: createShelfReader(db).visible },
+    ...{ shelf, known, partial: createPartialBlocks(db), tenure, bulk: () => current, onProgress, metrics, log },
+    requests: createShipRequests(cluster, naming, network, tenure.signal),
+  }
+  const sharing = createSharing(parts, {
+    ...{ ...options.sharing, cluster },
+    onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
   })
-  const renewing = createRenewing(ship, send, batches)
+  const { telling } = sharing
+  const ship: ShipContext = { ...parts, telling }
+  const rest = createRest(onRest)
+  const due = createDueBlocks(ship, stored.ranges)
+  const moving = createMoving(ship, due.ranges, onMove)
+  const patching = createPatching(ship, stored.hash, rest.end)
+  const indices = createIndices(patient(cluster), naming, network, log, known.of)
+  const steps = createSteps(ship, { indices, due, moving, patching, rest, batchBytes: options.batchBytes })
 
-  /** Writes anew what is there, if anything is due; whether there was. */
-  const writeAnew = async (): Promise<boolean> => {
-    if (!patching.isDue() && !renewing.isDue()) return false
-    await batches.settled()
-    return (await patching.step()) || (await renewing.step())
-  }
-
-  const lookMs = () => (mending.isLacking() ? LACKING_MS : LOOK_MS)
-  const lookForLost = async () => {
-    lookedAt = performance.now()
-    await mending.mend()
-  }
-
-  const once = async () => {
-    if (mending.isDue() || performance.now() - lookedAt > lookMs()) await lookForLost()
-    if (await writeAnew()) return
-    const next = due.next(batches.underWay())
-    // It may bring all that is left to do.
-    if (!next) await batches.settled()
-    const isBehind = next !== undefined || shelf.hasChangedTokens()
-    if (isBehind) await batches.ship(next?.run, next?.givesWay)
-    const hasSwept = await sweep(ship, batches.settled)
-    const isMoving = await moving.step()
-    // Where anything was waited for, there may be more by now.
-    if (isBehind || hasSwept || isMoving) return
-    if (telling.isUntold()) await telling.tell()
-    else await rest()
-  }
+  let isPrepared = false
 
   /** Until another process may write. */
   const shipAll = async () => {
     for (let failures = 1; ; failures++) {
       current = newBulk()
       try {
-        // Each template takes its turn in the node that leads the cluster: who only held the lease for a while does not wait for that again.
-        if (!isPrepared) await persist(indices.prepare)
+        // Each template takes its turn in the node that leads the cluster: a lost lease alone does not repeat that.
+        if (!isPrepared) await tenure.persist(indices.prepare)
         isPrepared = true
-        await lookForLost()
+        await steps.lookForLost()
         for (;;) {
           tenure.signal().throwIfAborted()
-          await once()
+          await steps.once()
           failures = 1
         }
       } catch (error) {
@@ -171,8 +123,8 @@ export const createShipper = (options: ShipperOptions) => {
         isPrepared = false
         onTrouble(error.message)
         await tenure.pause(failures)
-        await batches.giveUp()
-        await note(() => shelf.abandon())
+        await steps.giveUp()
+        await tenure.note(shelf.abandon)
       }
     }
   }
@@ -182,10 +134,10 @@ export const createShipper = (options: ShipperOptions) => {
       tenure.renew()
       telling.changed()
       const met = await sharing.begin(signal)
-      await note(createMoveWriter(db).renew)
+      await tenure.note(createMoveWriter(db).renew)
       if (met) log.warn('The cluster holds what a newer copy of the store wrote, which is removed', { batch: met })
       tenure.renew(sharing.lost())
-      tenure.signal().addEventListener('abort', () => wake(), { once: true })
+      tenure.signal().addEventListener('abort', rest.end, { once: true })
       try {
         await shipAll()
       } catch (error) {
@@ -194,20 +146,9 @@ export const createShipper = (options: ShipperOptions) => {
           why: messageOf(tenure.signal().reason),
         })
       } finally {
-        await batches.giveUp()
+        await steps.giveUp()
       }
     }
-  }
-
-  const rest = async () => {
-    isResting = true
-    const timer = setTimeout(() => wake(), lookMs())
-    await new Promise<void>(resolve => {
-      wake = resolve
-      onRest()
-    })
-    clearTimeout(timer)
-    isResting = false
   }
 
   // Nobody goes on with what was under way when the program ended.
@@ -216,7 +157,7 @@ export const createShipper = (options: ShipperOptions) => {
     createMoveWriter(db).begin()
   })
   const ended = work().catch(error => {
-    if (!signal.aborted) options.onFailure(error)
+    if (!signal.aborted) onFailure(error)
   })
 
   return {
@@ -227,23 +168,21 @@ export const createShipper = (options: ShipperOptions) => {
     /** Blocks were written; those of the head go before others. */
     wrote(first: number, isHead: boolean) {
       due.wrote(first, isHead)
-      isResting = false
-      wake()
+      rest.end()
     },
     /** Blocks were looked at for scopes. */
     looked() {
       telling.changedALittle()
-      isResting = false
-      wake()
+      rest.end()
     },
     /** Blocks above this one were removed. */
     removed(to: number) {
       moving.removed(to)
       telling.changed()
-      wake()
+      rest.end()
     },
     /** Whether all that is stored is there, and nothing is to be removed now. */
-    isResting: () => isResting,
+    isResting: rest.isResting,
     /** Whether others know what is there: whoever takes over ships the rest from a store of its own, and this one has to be able to do the same. */
     isTold: telling.isTold,
     /** How moving the store to the cluster goes on; undefined where searches go there. */
@@ -256,11 +195,83 @@ export const createShipper = (options: ShipperOptions) => {
     async close() {
       closing.abort()
       tenure.turns.give()
-      wake()
+      rest.end()
       await ended
       await sharing.end()
       reader.close()
       await cluster.close()
     },
+  }
+}
+
+/** Waits while there is nothing to do. */
+const createRest = (onRest: () => void) => {
+  let resting: PromiseWithResolvers<void> | undefined
+  const end = () => {
+    resting?.resolve()
+    resting = undefined
+  }
+  return {
+    end,
+    isResting: () => resting !== undefined,
+    async begin(ms: number) {
+      resting = Promise.withResolvers()
+      const { promise } = resting
+      const timer = setTimeout(end, ms)
+      onRest()
+      await promise
+      clearTimeout(timer)
+    },
+  }
+}
+
+interface StepsOptions {
+  indices: Indices
+  due: ReturnType<typeof createDueBlocks>
+  moving: Moving
+  patching: ReturnType<typeof createPatching>
+  rest: ReturnType<typeof createRest>
+  batchBytes: number | undefined
+}
+
+/** What is done in turn while this process may write. */
+const createSteps = (ship: ShipContext, { indices, due, moving, patching, rest, batchBytes }: StepsOptions) => {
+  const { shelf, telling } = ship
+  const send = createSending(ship)
+  const batches = createBatches(ship, { send, ensure: block => mending.ensure(block), batchBytes })
+  const mending = createMending(ship, indices, createRestoring(ship, batches.settled))
+  const renewing = createRenewing(ship, send, batches)
+  let lookedAt = 0
+
+  /** Writes again what is there, if anything is due; whether there was. */
+  const writeAgain = async (): Promise<boolean> => {
+    if (!patching.isDue() && !renewing.isDue()) return false
+    await batches.settled()
+    return (await patching.step()) || (await renewing.step())
+  }
+  const lookMs = () => (mending.isLacking() ? LACKING_MS : LOOK_MS)
+  const lookForLost = async () => {
+    lookedAt = performance.now()
+    await mending.mend()
+  }
+
+  return {
+    lookForLost,
+    async once() {
+      if (mending.isDue() || performance.now() - lookedAt > lookMs()) await lookForLost()
+      if (await writeAgain()) return
+      const next = due.next(batches.underWay())
+      // It may bring all that is left to do.
+      if (!next) await batches.settled()
+      const isBehind = next !== undefined || shelf.hasChangedTokens()
+      if (isBehind) await batches.ship(next?.run, next?.givesWay)
+      const hasSwept = await sweep(ship, batches.settled)
+      const isMoving = await moving.step()
+      // Where anything was waited for, there may be more by now.
+      if (isBehind || hasSwept || isMoving) return
+      if (telling.isUntold()) await telling.tell()
+      else await rest.begin(lookMs())
+    },
+    giveUp: batches.giveUp,
   }
 }

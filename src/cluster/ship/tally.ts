@@ -1,7 +1,7 @@
 import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import { META_FIELDS } from '../indices/meta.ts'
-import { hiddenClauses } from '../query/visibility.ts'
+import { hiddenClauses } from '../query/dsl.ts'
 
 /** How many documents of a kind there are, and a sum by which other positions in their place show. */
 export interface Tally {
@@ -69,7 +69,7 @@ export const differingKinds = (some: ReadonlyMap<Kind, Tally>, others: ReadonlyM
   })
 
 /** How many documents an index holds of a block, by the hash that they tell of it. */
-export interface BlockCount {
+interface BlockCount {
   block: number
   /** Undefined where they tell none. */
   hash: string | undefined

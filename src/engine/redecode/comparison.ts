@@ -7,7 +7,7 @@ import { createStored } from '../documents/stored.ts'
 import type { RevisionBuilder } from '../index/revision.ts'
 import { ordinalOfPosition, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader, StoredSignature } from '../reader.ts'
-import { blockOf, positionOf } from '../schema.ts'
+import { blockOf, PLACES, positionOf } from '../schema.ts'
 import { type Candidates, decodes, namesOf } from './candidates.ts'
 
 /** Looks at documents, and takes down which of them are decoded otherwise now. */
@@ -106,4 +106,10 @@ const createArgumentsDecoder = () => {
       return decoderOf(calls, signature, createFunctionDecoder)(input).args
     },
   }
+}
+
+/** Places of the logs that told of upgrades in a block, ascending; also of one whose documents lie elsewhere. */
+export const createUpgrades = (reader: Pick<Reader, 'prepare'>): ((block: number) => number[]) => {
+  const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
+  return block => upgrades.all(positionOf(block, 0), positionOf(block, PLACES - 1)) as number[]
 }

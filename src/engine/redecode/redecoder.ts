@@ -3,12 +3,11 @@ import type { Decoding } from '../../decode/decoding.ts'
 import type { RevisionBuilder } from '../index/revision.ts'
 import type { Redecoder, RedecodingStep } from '../port.ts'
 import { openReader, type Reader, readingIn } from '../reader.ts'
-import { type Candidates, createFinder, cutNewest, lastBlock } from './candidates.ts'
+import { type Candidates, createFinder, cutNewest, lastBlock, ownersOf } from './candidates.ts'
 import { createComparison } from './comparison.ts'
 import { createFailureComparison } from './failures.ts'
-import { ownersOf } from './owners.ts'
 
-export interface RedecoderOptions {
+interface RedecoderOptions {
   /** Path of SQLite's binding. */
   native: string | undefined
   /** Begins a revision of a segment; `digitsOf` tells the address of a dictionary id. */

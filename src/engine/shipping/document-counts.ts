@@ -5,26 +5,10 @@ import { blockAt } from '../index/segment.ts'
 import { readHeader } from '../index/segments.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
 
-/** How many documents there are of a block, which has this hash. */
-export interface ExpectedCount {
-  block: number
-  hash: string
-  count: number
-}
-
 /** What a store knows of documents that left it: how many they are. */
-export interface Expected {
-  /** Blocks that have any of a kind, ascending. */
-  counts(kind: CountedKind | 'contract', range: Range): ExpectedCount[]
-  /** Of the runs of blocks that lie within: the least number of events. ABIs that came later may have made more of them. */
-  events(range: Range): (Range & { count: number })[]
-  /** Of a block that is stored. */
-  hash(block: number): string | undefined
-  /** Those blocks of which the store has no documents. */
-  emptied(range: Range): Range[]
-}
+export type Expected = ReturnType<typeof createExpected>
 
-export const createExpected = (db: Db): Expected => {
+export const createExpected = (db: Db) => {
   const segments = db.prepare<[number, number], { id: number; first: number; last: number; events: number }>(
     'SELECT id, first, last, events FROM segment WHERE first <= ? AND last >= ? ORDER BY first',
   )
@@ -35,6 +19,7 @@ export const createExpected = (db: Db): Expected => {
     .prepare<[number, number], number>('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos')
     .pluck()
   const hashes = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
+  /** Of a block that is stored. */
   const hash = (block: number): string | undefined => {
     const bytes = hashes.get(block)
     return bytes && `0x${bytes.toString('hex')}`
@@ -60,16 +45,19 @@ export const createExpected = (db: Db): Expected => {
   }
   return {
     hash,
-    counts: (kind, range) =>
+    /** Blocks that have any of a kind, ascending. */
+    counts: (kind: CountedKind | 'contract', range: Range) =>
       [...countsOf(kind, range)].flatMap(([block, count]) => {
         const is = hash(block)
         return is === undefined ? [] : [{ block, hash: is, count }]
       }),
-    events: ({ from, to }) =>
+    /** Of the runs of blocks that lie within: the least number of events. ABIs that came later may have made more of them. */
+    events: ({ from, to }: Range) =>
       segments
         .all(to, from)
         .filter(({ first, last }) => first >= from && last <= to)
         .map(({ first, last, events }) => ({ from: first, to: last, count: events })),
-    emptied: ({ from, to }) => partsIn(emptied.all(to, from), from, to),
+    /** Those blocks of which the store has no documents. */
+    emptied: ({ from, to }: Range) => partsIn(emptied.all(to, from), from, to),
   }
 }

@@ -7,14 +7,14 @@ import { createShelfWriter } from './shipping-state.ts'
  * Whether documents of a network are searched in a cluster. `meta.in_cluster` holds since when, in epoch milliseconds, and 0 where the store never held
  * them alone. Without it the store itself answers: it holds all documents, and nothing is taken out of it.
  */
-export interface Moved {
-  /** Since when; undefined where the store answers. */
-  since(): number | undefined
-}
+export type Moved = ReturnType<typeof createMoved>
 
-export const createMoved = (db: Db): Moved => {
+export const createMoved = (db: Db) => {
   const since = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'in_cluster'").pluck()
-  return { since: () => since.get() }
+  return {
+    /** Since when; undefined where the store answers. */
+    since: () => since.get(),
+  }
 }
 
 /** Long answers that began before the switch still read the store: only after that time its documents are taken out. */
@@ -23,18 +23,7 @@ export const KEPT_AFTER_MS = 600_000
 const READ_AFTER_MS = KEPT_AFTER_MS / 2
 
 /** Each verb is called within a transaction. */
-export interface MoveWriter extends Moved {
-  /** A store without documents, and one that an older version emptied, has nothing to wait for. */
-  begin(): void
-  /** Where the store has answered again meanwhile, nobody told the cluster what changed: all of it is shipped again. */
-  renew(): void
-  /** From now on the cluster answers. */
-  move(): void
-  /** The store answers again, if it has all documents; whether it has. */
-  back(): boolean
-}
-
-export const createMoveWriter = (db: Db, now: () => number = Date.now): MoveWriter => {
+export const createMoveWriter = (db: Db, now: () => number = Date.now) => {
   const { since } = createMoved(db)
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('in_cluster', ?)")
   const forget = db.prepare("DELETE FROM meta WHERE key = 'in_cluster'")
@@ -46,15 +35,19 @@ export const createMoveWriter = (db: Db, now: () => number = Date.now): MoveWrit
   const forgetBack = db.prepare("DELETE FROM meta WHERE key = 'came_back'")
   return {
     since,
+    /** A store without documents, and one that an older version emptied, has nothing to wait for. */
     begin() {
       if (since() === undefined && (any.get() === undefined || emptied.get() !== undefined)) set.run(0)
     },
+    /** Where the store has answered again meanwhile, nobody told the cluster what changed: all of it is shipped again. */
     renew() {
       if (forgetBack.run().changes === 0) return
       shelf.rollback(-1)
       shelf.lose(undefined)
     },
+    /** From now on the cluster answers. */
     move: () => void set.run(now()),
+    /** The store answers again, if it has all documents; whether it has. */
     back() {
       if (emptied.get() !== undefined || unverified.get()) return false
       if (forget.run().changes > 0) noteBack.run()

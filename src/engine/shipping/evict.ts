@@ -4,9 +4,9 @@ import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
 import { seal } from '../documents/records/rows.ts'
 import { SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '../index/segments.ts'
-import { createRuns } from '../runs.ts'
+import { createRuns } from '../pending-ranges.ts'
 import { positionOf } from '../schema.ts'
-import { createChangedBlocks } from './changed-blocks.ts'
+import { createChangedBlocks } from './partial-blocks.ts'
 
 /**
  * Takes documents out of a store that lie in a cluster. A segment is emptied as a whole: its row goes on under another number with the mark `emptied`, and

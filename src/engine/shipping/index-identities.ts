@@ -4,24 +4,9 @@ import type { Db } from '../../sqlite/database.ts'
 /**
  * The indices of a cluster that hold what is on the shelf, each by the identity that the cluster gave it: one that is restored from a snapshot or made anew has
  * another. The table `meta` holds them as `index:` and the name, and as `indices` the serial of this state of them. Of an index that is not among them any is the
- * right one.
+ * right one. Changes are made within a transaction.
  */
-export interface KnownIndices {
-  of(index: string): string | undefined
-  all(): Record<string, string>
-  /** Another one with each change; undefined where none was ever known. */
-  serial(): string | undefined
-}
-
-/** Each verb is called within a transaction. */
-export interface KnownIndicesWriter extends KnownIndices {
-  /** Takes those that are not known for what they should be. */
-  learn(found: ReadonlyMap<string, string>): void
-  accept(index: string, identity: string): void
-  forget(index: string): void
-  /** Takes over what another process knows. */
-  adopt(told: ToldIndices): void
-}
+export type KnownIndices = ReturnType<typeof createKnownIndices>
 
 /** What a process that ships tells others of them. */
 export interface ToldIndices {
@@ -31,7 +16,7 @@ export interface ToldIndices {
 
 const PREFIX = 'index:'
 
-export const createKnownIndices = (db: Db): KnownIndicesWriter => {
+export const createKnownIndices = (db: Db) => {
   const get = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck()
   const all = db.prepare<[], { key: string; value: string }>(
     `SELECT key, value FROM meta WHERE key >= '${PREFIX}' AND key < 'index;' ORDER BY key`,
@@ -45,20 +30,23 @@ export const createKnownIndices = (db: Db): KnownIndicesWriter => {
     if (isChanged) set.run('indices', randomUUID())
   }
   return {
-    of: index => get.get(PREFIX + index),
+    of: (index: string) => get.get(PREFIX + index),
     all: () => Object.fromEntries(all.all().map(({ key, value }) => [key.slice(PREFIX.length), value])),
+    /** Another one with each change; undefined where none was ever known. */
     serial: () => serial.get(),
-    learn(found) {
+    /** Takes those that are not known for what they should be. */
+    learn(found: ReadonlyMap<string, string>) {
       let added = 0
       for (const [index, identity] of found) added += add.run(PREFIX + index, identity).changes
       noteIf(added > 0)
     },
-    accept(index, identity) {
+    accept(index: string, identity: string) {
       set.run(PREFIX + index, identity)
       noteIf(true)
     },
-    forget: index => noteIf(remove.run(PREFIX + index).changes > 0),
-    adopt(told) {
+    forget: (index: string) => noteIf(remove.run(PREFIX + index).changes > 0),
+    /** Takes over what another process knows. */
+    adopt(told: ToldIndices) {
       clear.run()
       for (const [index, identity] of Object.entries(told.indices)) add.run(PREFIX + index, identity)
       if (told.serial === undefined) remove.run('indices')

@@ -16,16 +16,8 @@ export const toldCoverage = (db: Pick<Db, 'prepare'>): unknown[] | undefined => 
   return text === undefined ? undefined : JSON.parse(text as string)
 }
 
-/** The store of a process that only searches: of the chain it holds what another process tells. */
-export interface ShelfMirror {
-  /** `indices`: undefined where they are known. */
-  take(told: SharedShelf, indices?: ToldIndices): void
-  /** Of what is known of indices. */
-  serial(): string | undefined
-}
-
 /** Refuses a store that holds blocks of its own. */
-export const createShelfMirror = (db: Db): ShelfMirror => {
+export const createShelfMirror = (db: Db) => {
   if (!isMirror(db) && db.prepare('SELECT 1 FROM segment LIMIT 1').get() !== undefined)
     throw stop(
       'store_not_mirror',
@@ -70,5 +62,10 @@ export const createShelfMirror = (db: Db): ShelfMirror => {
     deleteAbove.run(same?.[0] ?? -1)
     for (const [number, hash, time] of told.blocks) insertBlock.run(number, Buffer.from(hash.slice(2), 'hex'), time)
   })
-  return { take: (told, indices) => void take.immediate(told, indices), serial: known.serial }
+  return {
+    /** `indices`: undefined where they are known. */
+    take: (told: SharedShelf, indices?: ToldIndices) =>
+      void take.immediate(told, indices) /** Of what is known of indices. */,
+    serial: known.serial,
+  }
 }

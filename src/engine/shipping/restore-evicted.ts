@@ -34,18 +34,11 @@ export interface EmptiedRun extends Emptied {
   all: Emptied
 }
 
-export interface ReturnReader {
-  /** The newest blocks that are to come back, with about so many documents; undefined where none are. */
-  next(documents: number, blocks: number): EmptiedRun | undefined
-  /** Blocks that came back and were not compared. */
-  unverified(): Range | undefined
-  /** All blocks of the store, and what of them is to come back. */
-  left(): { blocks: number; emptied: number; documents: number }
-}
+export type ReturnReader = ReturnType<typeof createReturnReader>
 
 const SUM = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
 
-export const createReturnReader = (db: Db): ReturnReader => {
+export const createReturnReader = (db: Db) => {
   const newest = db.prepare<[], SegmentRow>(
     `SELECT ${SEGMENT_COLUMNS} FROM segment WHERE emptied = 1 ORDER BY first DESC LIMIT 1`,
   )
@@ -54,7 +47,8 @@ export const createReturnReader = (db: Db): ReturnReader => {
   )
   const unverified = createNote(db)
   return {
-    next(documents, blocks) {
+    /** The newest blocks that are to come back, with about so many documents; undefined where none are. */
+    next(documents: number, blocks: number) {
       const row = newest.get()
       if (!row) return undefined
       const header = readHeader(db, row.id, row.first)
@@ -74,7 +68,9 @@ export const createReturnReader = (db: Db): ReturnReader => {
         },
       }
     },
+    /** Blocks that came back and were not compared. */
     unverified: unverified.get,
+    /** All blocks of the store, and what of them is to come back. */
     left: () => left.get()!,
   }
 }
@@ -86,14 +82,7 @@ const countsFrom = ({ ends, times }: SegmentHeader, from: number): Record<Counte
   })
 
 /** Each verb is called within a transaction. */
-export interface Returning {
-  /** Makes room for blocks in the segment that ends with them. False where it is no more. */
-  take(batch: Pick<Batch, 'first' | 'last' | 'events'>, segment: number): boolean
-  /** What came back last was compared. */
-  verified(): void
-}
-
-export const createReturning = (db: Db): Returning => {
+export const createReturning = (db: Db) => {
   const find = db.prepare<[number], SegmentRow>(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE id = ? AND emptied = 1`)
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
   const insertSegment = segmentInserter(db)
@@ -101,7 +90,8 @@ export const createReturning = (db: Db): Returning => {
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
   const note = createNote(db)
   return {
-    take({ first, last, events }, segment) {
+    /** Makes room for blocks in the segment that ends with them. False where it is no more. */
+    take({ first, last, events }: Pick<Batch, 'first' | 'last' | 'events'>, segment: number) {
       const row = find.get(segment)
       if (!row || row.first > first || row.last !== last) return false
       const header = readHeader(db, segment, row.first)
@@ -120,6 +110,7 @@ export const createReturning = (db: Db): Returning => {
       note.set({ from: first, to: last })
       return true
     },
+    /** What came back last was compared. */
     verified: note.clear,
   }
 }

@@ -33,6 +33,18 @@ export interface Hidden {
   butTokens?: true
 }
 
+export interface HiddenRow {
+  least: number
+  greatest: number
+  above: number
+  below: number | null
+}
+
+export const hiddenOf = ({ least, greatest, above, below }: HiddenRow): Hidden => ({
+  ...{ batches: { from: least, to: greatest }, above },
+  ...(below !== null && { below }),
+})
+
 /** What of a network's documents a search sees at a moment. */
 export interface Visible {
   hidden: readonly Hidden[]
@@ -61,31 +73,20 @@ export interface SharedShelf {
   cursorKey?: string | undefined
 }
 
-export interface ShelfReader {
-  /** Of one state of the store. */
-  visible(): Visible
-  shared(): SharedShelf
-  /** Whether another process may ship, so that what this one knows may be old. */
-  isFollowing(): boolean
-}
-
 /** What begins later is hidden, too: a search may take several requests, and other processes hear of a batch later. */
 export const laterThan = (batch: number): Hidden => ({
   batches: { from: batch + 1, to: Number.MAX_SAFE_INTEGER },
   ...{ above: -1, butTokens: true },
 })
 
-export const createShelfReader = (db: Db): ShelfReader => {
-  const hidden = db.prepare<[], { least: number; greatest: number; above: number; below: number | null }>(
+export const createShelfReader = (db: Db) => {
+  const hidden = db.prepare<[], HiddenRow>(
     'SELECT least, greatest, above, below FROM hidden UNION ALL SELECT number, number, -1, NULL FROM batch',
   )
   const ranges = db.prepare<[], Range>('SELECT first AS "from", last AS "to" FROM shelf ORDER BY first')
   const known = db.transaction(
     (): Visible => ({
-      hidden: hidden.all().map(({ least, greatest, above, below }) => ({
-        ...{ batches: { from: least, to: greatest }, above },
-        ...(below !== null && { below }),
-      })),
+      hidden: hidden.all().map(hiddenOf),
       ranges: ranges.all(),
     }),
   )
@@ -116,7 +117,12 @@ export const createShelfReader = (db: Db): ShelfReader => {
     }
   })
   const following = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'following'").pluck()
-  return { visible: () => visible(), shared: () => shared(), isFollowing: () => following.get() === 1 }
+  return {
+    /** Of one state of the store. */
+    visible: () => visible(),
+    shared: () => shared() /** Whether another process may ship, so that what this one knows may be old. */,
+    isFollowing: () => following.get() === 1,
+  }
 }
 
 /** Neighbouring blocks at the head of which each is told; of older ones ever fewer. */

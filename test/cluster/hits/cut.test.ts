@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom } from '../../../scripts/demo/random.ts'
-import { compileCut } from '../../../src/cluster/hits/cut.ts'
 import { scanAnswer } from '../../../src/cluster/hits/scan.ts'
+import { compileCut } from '../../../src/cluster/hits/write.ts'
 import { asJson, readDocument } from '../../../src/documents/show.ts'
 import { compileSourceFilter } from '../../../src/query/hits/source-filter.ts'
 

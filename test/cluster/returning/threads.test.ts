@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ClusterOptions } from '../../../src/cluster/connection/options.ts'
+import type { ClusterOptions } from '../../../src/cluster/connection/cluster.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { dataFolder } from '../../support/delivery.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rangesOf } from '../../../src/app/stores.ts'
-import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/options.ts'
+import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/cluster.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'

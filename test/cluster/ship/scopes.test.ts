@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RpcLog } from '../../../src/chain/wire.ts'
-import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/options.ts'
+import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/cluster.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { openForReading } from '../../../src/engine/open.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'

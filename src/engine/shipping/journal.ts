@@ -1,7 +1,7 @@
-import { COUNTED_KINDS } from '../mapping/index.ts'
-import type { Db } from '../sqlite/database.ts'
-import { newestBlock } from './blocks.ts'
-import { KEPT_DOCUMENTS } from './shipping/evict.ts'
+import { COUNTED_KINDS } from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
+import { newestBlock } from '../blocks.ts'
+import { KEPT_DOCUMENTS } from './evict.ts'
 
 /** How much of a store waits to be shipped to a cluster and emptied. */
 export type Journal = ReturnType<typeof createJournal>

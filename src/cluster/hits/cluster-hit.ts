@@ -60,7 +60,7 @@ export class ClusterHit implements Found {
 }
 
 /** What a hit brings along, by what asks for it: of a clause its inner hits, of a group the search within it. */
-export type RelatedHits = ReadonlyMap<InnerHits | SearchRequest, Related & { found: ClusterHit[] }>
+type RelatedHits = ReadonlyMap<InnerHits | SearchRequest, Related & { found: ClusterHit[] }>
 
 const NO_KEYS: Found['keys'] = []
 
@@ -73,21 +73,13 @@ export const documentOf = (hit: ClusterHit, big: BigIntegers): Document => ({
 })
 
 /** Hits with all that they bring along, and what that brings along. */
-export const withRelated = (hits: readonly ClusterHit[]): ClusterHit[] =>
+const withRelated = (hits: readonly ClusterHit[]): ClusterHit[] =>
   hits.flatMap(hit => [hit, ...[...(hit.related?.values() ?? [])].flatMap(({ found }) => withRelated(found))])
 
 /** The hits of an answer, by their places. */
-export interface FoundHits {
-  add(hits: readonly ClusterHit[]): void
-  /** Of those at its place this one is meant, until others are added. */
-  use(hit: ClusterHit): void
-  at(kind: Kind, position: number): ClusterHit | undefined
-  /** As objects: as they are answered, and such that can be computed with. */
-  shown: Documents
-  exact: Documents
-}
+export type FoundHits = ReturnType<typeof createFoundHits>
 
-export const createFoundHits = (): FoundHits => {
+export const createFoundHits = () => {
   let all: readonly ClusterHit[] = []
   let byPlace: Map<string, ClusterHit> | undefined
   let used: ClusterHit | undefined
@@ -110,11 +102,12 @@ export const createFoundHits = (): FoundHits => {
     }
   }
   return {
-    add(hits) {
+    add(hits: readonly ClusterHit[]) {
       all = hits
       byPlace = used = undefined
     },
-    use(hit) {
+    /** Of those at its place this one is meant, until others are added. */
+    use(hit: ClusterHit) {
       used = hit
     },
     ...{ at, shown: read(asJson), exact: read(asBigint) },
