@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DEMO_BATCH, DEMO_NETWORK, packDemo } from '../../src/dev/demo.ts'
+import { DEMO_BATCH, DEMO_CHAIN, packDemo } from '../../src/dev/demo.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { startIndexing } from '../../src/ingest/network.ts'
@@ -13,11 +13,11 @@ export const makeDemoStore = async (output: string) => {
   try {
     const pack = 'data/demo.ndjson.gz'
     await startIndexing({
-      ...{ data, network: DEMO_NETWORK, job: { type: 'import', files: [pack] } },
+      ...{ data, network: DEMO_CHAIN, job: { type: 'import', files: [pack] } },
       storeBatch: DEMO_BATCH,
       log: silent,
     }).ended
-    const store = storeFile(data, DEMO_NETWORK)
+    const store = storeFile(data, DEMO_CHAIN)
     // Each installation has a key of its own.
     const db = openForWriting(store)
     db.exec("DELETE FROM meta WHERE key = 'cursor_key'")

@@ -4,7 +4,7 @@ import { openAccounts, SCOPES } from '../accounts/index.ts'
 import { depthOfChain } from '../config/chains.ts'
 import { type Config, type NetworkConfig, nodeOptions } from '../config/index.ts'
 import type { DevOptions } from '../dev/chain-news.ts'
-import { DEMO_NETWORK, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from '../dev/demo.ts'
+import { DEMO_CHAIN, DEMO_TOKEN_MS, importDemo, placeDemo, welcome } from '../dev/demo.ts'
 import { storedNetworks } from '../engine/files.ts'
 import type { IndexJob } from '../ingest/messages.ts'
 import { type Indexing, keepIndexing, prepareStore } from '../ingest/network.ts'
@@ -39,7 +39,7 @@ const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> 
   shutdown.add('lock', lock.release)
   shutdown.add('last resort', surviveFaults(log))
   checkSources(config, log)
-  const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO_NETWORK)
+  const demo = config.networks.length === 0 && storedNetworks(config.data).every(network => network === DEMO_CHAIN)
   if (demo) placeDemo(config.data)
   const stored = storedNetworks(config.data)
   const losses = new Map<string, LogLoss>()

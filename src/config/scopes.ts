@@ -73,12 +73,12 @@ const KEYS = ['addresses', 'addresses-file', 'events', 'factory', 'transactions'
 const scopeOf = (table: Record<string, unknown>, at: ScopePlace): WantedScope => {
   refuseUnknownKeys(table, KEYS, at)
   const addresses = [
-    ...listIn(table.addresses, `${at.place}: addresses`).map(value =>
+    ...listSettingIn(table.addresses, `${at.place}: addresses`).map(value =>
       valueIn(addressKind, value, `${at.place}: addresses`),
     ),
     ...(table['addresses-file'] === undefined ? [] : readAddresses(table['addresses-file'], at)),
   ]
-  const topics = listIn(table.events, `${at.place}: events`).map(event => topicAt(event, `${at.place}: events`))
+  const topics = listSettingIn(table.events, `${at.place}: events`).map(event => topicAt(event, `${at.place}: events`))
   const factory =
     table.factory === undefined ? undefined : factoryOf(table.factory, { ...at, place: `${at.place}: factory` })
   if (addresses.length === 0 && topics.length === 0 && !factory)
@@ -105,7 +105,7 @@ const factoryOf = (value: unknown, at: ScopePlace): Factory => {
     throw refuse('bad_setting', `${at.place} takes a table: { addresses = ["0x…"], event = "…", parameter = "…" }.`)
   const table = value as Record<string, unknown>
   refuseUnknownKeys(table, ['addresses', 'event', 'parameter'], at)
-  const addresses = listIn(table.addresses, `${at.place}: addresses`).map(it =>
+  const addresses = listSettingIn(table.addresses, `${at.place}: addresses`).map(it =>
     valueIn(addressKind, it, `${at.place}: addresses`),
   )
   if (addresses.length === 0)
@@ -148,7 +148,7 @@ const refuseUnknownKeys = (table: Record<string, unknown>, names: readonly strin
       throw refuse('unknown_setting', `${place}: ${name} is not a setting.${didYouMean(name, names)}`)
 }
 
-const listIn = (value: unknown, place: string): unknown[] => {
+const listSettingIn = (value: unknown, place: string): unknown[] => {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw refuse('bad_setting', `${place} takes a list.`)
   return value

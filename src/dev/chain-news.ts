@@ -186,7 +186,7 @@ interface ChainNewsOptions {
 }
 
 /** Blocks that are asked for in one go. */
-const BLOCKS_AT_ONCE = 200
+const NEWS_BLOCKS = 200
 
 /** Changes of a network's store since the last look. */
 export const createChainNews = ({ pool, network, nameOf, verbose, explain, signal }: ChainNewsOptions) => {
@@ -210,7 +210,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
     const query = { range: { 'number.num': { gte: from, lte: to } } }
     const found = await search('block', query, {
       sort: { 'number.num': 'asc' },
-      size: BLOCKS_AT_ONCE,
+      size: NEWS_BLOCKS,
       _source: ['number', 'hash'],
     })
     return found.map(source => ({ number: numIn(source.number), hash: source.hash as string }))
@@ -218,8 +218,8 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
 
   /** The newest block that was seen and is still there; -1 where none is. */
   const common = async (): Promise<number> => {
-    for (let to = seen.length - 1; to >= (first ?? 0); to -= BLOCKS_AT_ONCE) {
-      const held = await blocks(Math.max(first ?? 0, to - BLOCKS_AT_ONCE + 1), to)
+    for (let to = seen.length - 1; to >= (first ?? 0); to -= NEWS_BLOCKS) {
+      const held = await blocks(Math.max(first ?? 0, to - NEWS_BLOCKS + 1), to)
       const same = held.findLast(({ number, hash }) => seen[number] === hash)
       if (same) return same.number
     }

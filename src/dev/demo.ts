@@ -17,7 +17,7 @@ export const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000
 
 /** Stores the demo chain where it is not stored whole: the first start may have been broken off. */
 export const importDemo = async (config: Config, run: Run) => {
-  const stored = storeFile(config.data, DEMO_NETWORK)
+  const stored = storeFile(config.data, DEMO_CHAIN)
   // In this thread: it takes no time, and the threads that read are started after the first queries.
   if (
     existsSync(stored) &&
@@ -27,7 +27,7 @@ export const importDemo = async (config: Config, run: Run) => {
   const files = [assetFile('demo.ndjson.gz', config.data)]
   const indexing = startIndexing({
     data: config.data,
-    network: DEMO_NETWORK,
+    network: DEMO_CHAIN,
     job: { type: 'import', files },
     storeBatch: DEMO_BATCH,
     log: run.log,
@@ -37,18 +37,18 @@ export const importDemo = async (config: Config, run: Run) => {
 }
 
 export const welcome = (url: string, token: string, hasConsole: boolean): string => `
-Chainsieve serves the bundled demo chain (${DEMO_NETWORK}) at ${url}
+Chainsieve serves the bundled demo chain (${DEMO_CHAIN}) at ${url}
 Token: ${token}
 ${hasConsole ? `Console: ${url}/console/\n` : ''}
 Try it. These are the newest transfers of the demo dollar:
 
-curl -s ${url}/${DEMO_NETWORK}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
+curl -s ${url}/${DEMO_CHAIN}/es/event/search/ -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
   -d '{"query":{"bool":{"filter":[{"term":{"event.raw":"Transfer"}},{"term":{"address":"0x252bfe6ba05b239912fe0f8f514b3564f40a7a96"}}]}},"sort":{"blockNumber.num":"desc"},"size":3}'
 
 `
 
 /** The network of the bundled demo chain. */
-export const DEMO_NETWORK = 'ethereum/demo/local'
+export const DEMO_CHAIN = 'ethereum/demo/local'
 export const DEMO_BATCH = 200
 
 const PACK = 'demo.ndjson.gz'
@@ -80,7 +80,7 @@ export const placeDemo = (
   data: string,
   read: (name: string) => Buffer | undefined = name => (isBuilt ? readBuilt(name) : undefined),
 ): boolean => {
-  const path = storeFile(data, DEMO_NETWORK)
+  const path = storeFile(data, DEMO_CHAIN)
   // What is left of one that was lost is not hidden.
   if (existsSync(path) || findEmptied(path)) return true
   const packed = read(DEMO_STORE)

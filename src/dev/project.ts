@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { basename, join } from 'node:path'
 import { artifactFiles, storeAbiFiles } from '../ingest/decoding/abis.ts'
 import { messageOf } from '../lib/errors.ts'
+import { isRecord } from '../lib/record.ts'
 
 /** The folder where a project's compiler leaves its artifacts. */
 interface Project {
@@ -75,7 +76,7 @@ const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
   if (!Array.isArray(abi) || abi.length === 0) return undefined
   const [creation, deployed] = [digitsOf(bytecode), digitsOf(deployedBytecode)]
   // Foundry has them beside the code, Hardhat beside the name.
-  const references = isObject(deployedBytecode) ? deployedBytecode.immutableReferences : immutableReferences
+  const references = isRecord(deployedBytecode) ? deployedBytecode.immutableReferences : immutableReferences
   return {
     file,
     // Foundry puts the compiler's version into the name where it used several.
@@ -85,20 +86,18 @@ const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
-
 /** Of `0x6080…`, or of an object that has it. */
 const digitsOf = (bytecode: unknown): string | undefined => {
-  const code = isObject(bytecode) ? bytecode.object : bytecode
+  const code = isRecord(bytecode) ? bytecode.object : bytecode
   return typeof code === 'string' ? code.replace(/^0x/, '') || undefined : undefined
 }
 
 /** Lists of `{start, length}` by the names of variables, as the compiler writes them. */
 const rangesIn = (references: unknown): DeployedCode['immutables'] => {
-  const all = isObject(references) ? Object.values(references).flat() : []
+  const all = isRecord(references) ? Object.values(references).flat() : []
   return all.filter(
     (it): it is DeployedCode['immutables'][number] =>
-      isObject(it) && Number.isSafeInteger(it.start) && Number.isSafeInteger(it.length),
+      isRecord(it) && Number.isSafeInteger(it.start) && Number.isSafeInteger(it.length),
   )
 }
 
@@ -130,7 +129,7 @@ export const createCodeNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts.flatMap(({ contract, deployed }) => {
     if (!deployed) return []
     const open = [...deployed.immutables, ...librariesIn(deployed.code)]
-    return [{ contract, open, masked: maskOf(deployed.code.replace(LIBRARY, ZERO_ADDRESS), open) }]
+    return [{ contract, open, masked: maskOf(deployed.code.replace(LIBRARY, ZERO_DIGITS), open) }]
   })
   return (code: string): string | undefined => {
     const digits = code.slice(2)
@@ -139,7 +138,7 @@ export const createCodeNaming = (artifacts: readonly Artifact[]) => {
   }
 }
 
-const ZERO_ADDRESS = '0'.repeat(40)
+const ZERO_DIGITS = '0'.repeat(40)
 
 const librariesIn = (code: string): { start: number; length: number }[] =>
   Array.from(code.matchAll(LIBRARY), ({ index }) => ({ start: index / 2, length: 20 }))

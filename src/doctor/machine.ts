@@ -94,13 +94,13 @@ const configFile = (file: string) => {
       )
 }
 
-interface CheckedFile {
+interface FileMode {
   path: string
   stats: Stats
 }
 
 /** The folder and its content two levels deep, which is all of it. */
-function* filesIn(folder: string, levels = 2): Generator<CheckedFile> {
+function* filesIn(folder: string, levels = 2): Generator<FileMode> {
   const stats = lstatSync(folder, { throwIfNoEntry: false })
   if (!stats) return
   yield { path: folder, stats }
@@ -110,7 +110,7 @@ function* filesIn(folder: string, levels = 2): Generator<CheckedFile> {
 
 const MAX_LISTED_FILES = 3
 
-const listFiles = (found: readonly CheckedFile[]): string => {
+const listFiles = (found: readonly FileMode[]): string => {
   const names = found.slice(0, MAX_LISTED_FILES).map(({ path }) => path)
   return found.length > MAX_LISTED_FILES
     ? `${names.join(', ')} and ${found.length - MAX_LISTED_FILES} more`

@@ -102,9 +102,9 @@ const greet = async (
     signal,
   )) as [Answer, Answer, Answer]
   const at = Date.now()
-  const id = quantityOf(resultIn(chain))
+  const id = blockNumberIn(resultIn(chain))
   const { number: height, timestamp } = (resultIn(block) ?? {}) as { number?: unknown; timestamp?: unknown }
-  const [number, time] = [quantityOf(height), quantityOf(timestamp)]
+  const [number, time] = [blockNumberIn(height), blockNumberIn(timestamp)]
   if (id === undefined || number === undefined || time === undefined)
     return {
       findings: [
@@ -162,8 +162,8 @@ const abilities = async (
     params: [hex(head), { tracer: 'callTracer', timeout: '5s' }],
   })
   const traces = [
-    ...(has('trace_block', trace) ? ['trace_block'] : []),
-    ...(has('debug_traceBlockByNumber', debug) ? ['debug_traceBlockByNumber'] : []),
+    ...(canCall('trace_block', trace) ? ['trace_block'] : []),
+    ...(canCall('debug_traceBlockByNumber', debug) ? ['debug_traceBlockByNumber'] : []),
   ]
   const whole = receipts.error === undefined || !isMissingMethod(receipts.error)
   const archive = oldState.error === undefined
@@ -198,7 +198,7 @@ const firstStoredByNode = ({ from }: NetworkConfig, head: number): number => {
   return 'block' in from ? Math.min(from.block, head) : Math.max(0, head - from.latest)
 }
 
-const has = (method: 'trace_block' | 'debug_traceBlockByNumber', { error }: Answer): boolean =>
+const canCall = (method: 'trace_block' | 'debug_traceBlockByNumber', { error }: Answer): boolean =>
   error === undefined || !isMissingTraces(method, error)
 
 /** How soon it answers, and whether it answers as many requests at once as it will be sent. */
@@ -247,7 +247,7 @@ const storedChain = (data: string, network: string): number | undefined => {
 
 const resultIn = (answer: Answer): unknown => (answer.error === undefined ? answer.result : undefined)
 
-const quantityOf = (value: unknown): number | undefined => {
+const blockNumberIn = (value: unknown): number | undefined => {
   const number = typeof value === 'number' || (typeof value === 'string' && value !== '') ? Number(value) : Number.NaN
   return Number.isSafeInteger(number) ? number : undefined
 }
@@ -313,18 +313,18 @@ const refusalIn = (text: string, hide: (text: string) => string): string | undef
 
 /** What is left of the budget of a node; undefined where nothing of a day or a month is limited. */
 const leftOf = (subject: string, status: BudgetStatus | undefined): Finding | undefined =>
-  status && (status.day || status.month) ? findingsAbout('node', subject).ok(showBudget(status)) : undefined
+  status && (status.day || status.month) ? findingsAbout('node', subject).ok(budgetText(status)) : undefined
 
 /** That the budget has nothing left for being looked at, where that is the error. */
 const usedUp = (subject: string, error: ChainsieveError, status: BudgetStatus | undefined): Finding | undefined => {
   if (error.code !== BUDGET_USED || !status) return undefined
   return findingsAbout('node', subject).warn(
-    `its budget is used up, but for what is kept for the head, so it is not looked at: ${showBudget(status)}`,
+    `its budget is used up, but for what is kept for the head, so it is not looked at: ${budgetText(status)}`,
     'Wait until then, or raise --rpc-daily and --rpc-month.',
   )
 }
 
-const showBudget = ({ costs, day, month }: BudgetStatus): string => {
+const budgetText = ({ costs, day, month }: BudgetStatus): string => {
   const unit = costs === 'calls' ? 'calls' : 'credits'
   const parts = [
     { period: day, when: 'today' },

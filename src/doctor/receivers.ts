@@ -51,7 +51,7 @@ const targetsOf = (data: string): WebhookOrigin[] => {
 const checkTarget = async ({ url, rules }: WebhookOrigin, guard: Guard, timeoutMs: number): Promise<Finding> => {
   const { ok, fail } = findingsAbout(
     'webhook',
-    `${url.origin} (${rules.size === 1 ? 'rule' : 'rules'} ${[...rules].slice(0, MAX_LISTED_RULES).join(', ')})`,
+    `${url.origin} (${rules.size === 1 ? 'rule' : 'rules'} ${[...rules].slice(0, MAX_NAMED_RULES).join(', ')})`,
   )
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const inward = (why: string) =>
@@ -100,7 +100,7 @@ const connectTo = (url: URL, host: string, address: string, timeoutMs: number): 
 const CONNECT_TIMEOUT_MS = 5_000
 const RECEIVERS_AT_ONCE = 8
 const MAX_RECEIVERS = 200
-const MAX_LISTED_RULES = 5
+const MAX_NAMED_RULES = 5
 
 /** The mail server: whether it takes a connection, encrypts it, and knows user and password. No mail is sent. */
 export async function* checkMail({ data, smtp, deliveryTimeout }: Config): AsyncGenerator<Finding> {

@@ -80,14 +80,14 @@ export const blockOfDocument = (source: ExportedSource): BareBlock =>
 const extraMembers = ({ extra }: ExportedSource): ExportedSource => (extra as ExportedSource | undefined) ?? {}
 
 /** Where a transaction, a receipt or a log stands. */
-const logPlace = ({ blockHash, blockNumber, transactionIndex }: ExportedSource) => ({
+const packLogPlace = ({ blockHash, blockNumber, transactionIndex }: ExportedSource) => ({
   blockHash,
   blockNumber: quantityMember(blockNumber),
   transactionIndex: quantityMember(transactionIndex),
 })
 
 export const txOfDocument = (source: ExportedSource): { transaction: RpcTransaction; receipt: ExportedSource } => {
-  const place = logPlace(source)
+  const place = packLogPlace(source)
   const { receipt: extra, ...more } = extraMembers(source)
   return {
     transaction: { ...takeMember(TX_MEMBERS, source), ...more, ...place } as RpcTransaction,
@@ -103,7 +103,7 @@ export const txOfDocument = (source: ExportedSource): { transaction: RpcTransact
 export const logOfDocument = (source: ExportedSource): RpcLog => {
   const { address, topics, data, logIndex, transactionHash } = source
   const own = { address: (address as string).toLowerCase(), topics, data, logIndex: quantityMember(logIndex) }
-  return { ...own, transactionHash, ...logPlace(source), removed: false } as RpcLog
+  return { ...own, transactionHash, ...packLogPlace(source), removed: false } as RpcLog
 }
 
 /** A step's type of call stands among its other members; nothing stands where nothing went wrong. */
@@ -130,7 +130,7 @@ export const traceOfDocument = (source: ExportedSource): ExportedSource => {
   }
 }
 
-export interface BlockParts {
+export interface PackedParts {
   chainId: number | undefined
   txs: ExportedSource[]
   logs: ExportedSource[]
@@ -138,7 +138,7 @@ export interface BlockParts {
 }
 
 /** A block as a node told it, of its document and those of what is in it. */
-export const rawOfDocuments = (document: ExportedSource, parts: BlockParts): RawBlock => {
+export const rawOfDocuments = (document: ExportedSource, parts: PackedParts): RawBlock => {
   const { chainId, txs, logs, traces = [] } = parts
   const block = blockOfDocument(document)
   if (txs.length !== block.transactions.length)

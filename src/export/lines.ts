@@ -43,7 +43,7 @@ export const taken = (out: ByteWriter): Uint8Array => {
 const CSV_FORMATS = ['ndjson', 'csv', 'raw-csv', 'parquet'] as const
 export type ExportFormat = (typeof CSV_FORMATS)[number]
 
-const LINE_FEED = 10
+const CSV_NEWLINE = 10
 
 /** Hits as the search writes them, one a line. */
 export const createNdjson = (): Encoder => {
@@ -52,7 +52,7 @@ export const createNdjson = (): Encoder => {
     add(hits) {
       for (const hit of hits) {
         out.bytes(hit)
-        out.byte(LINE_FEED)
+        out.byte(CSV_NEWLINE)
       }
     },
     isFull: () => out.length > 0,

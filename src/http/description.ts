@@ -15,18 +15,18 @@ import {
   API_TAGS,
   type DescribedAnswer,
   enumSchema,
-  integerSchema,
   JSON_BODY,
   type Operation,
   type Schema,
   schemaRef,
   stringSchema,
+  wholeSchema,
 } from './openapi/schema.ts'
 import { ANSWER_SHAPES } from './shapes/answers.ts'
 import { MANAGEMENT_SHAPES } from './shapes/management.ts'
 import { alertState, RULE_SHAPES } from './shapes/rules.ts'
 import { SERVER_SHAPES } from './shapes/server.ts'
-import type { Shape } from './shapes/values.ts'
+import type { HttpShape } from './shapes/values.ts'
 import { healthRoute, readyRoute, statusRoute } from './status.ts'
 
 /** What a server has: the description has no more. */
@@ -107,7 +107,7 @@ export const describeApi = (has: Has): OpenApi => {
 }
 
 /** JSON Schemas of shapes, which refer to each other by their names. */
-const schemasOf = (shapes: Record<string, Shape>): Record<string, Schema> =>
+const schemasOf = (shapes: Record<string, HttpShape>): Record<string, Schema> =>
   toJsonSchemaDefs(shapes as Parameters<typeof toJsonSchemaDefs>[0], {
     // Bodies are described as they are sent.
     typeMode: 'input',
@@ -202,7 +202,7 @@ const FAULT_HEADERS: Partial<Record<FaultName, readonly string[]>> = {
 
 const errorHeaders = (): Record<string, Schema> => ({
   'WWW-Authenticate': { description: 'How to send a token.', schema: stringSchema },
-  'Retry-After': { description: 'Seconds to wait.', schema: integerSchema },
+  'Retry-After': { description: 'Seconds to wait.', schema: wholeSchema },
   RateLimit: { description: 'What is left of each limit, and for how many seconds.', schema: stringSchema },
   'RateLimit-Policy': {
     description: 'The limits of the token and of its account, where there are any.',

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { makeDemoStore } from '../../scripts/demo/store.ts'
-import { DEMO_BATCH, DEMO_NETWORK, packDemo, placeDemo, unpackDemo } from '../../src/dev/demo.ts'
+import { DEMO_BATCH, DEMO_CHAIN, packDemo, placeDemo, unpackDemo } from '../../src/dev/demo.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { createSearcher } from '../../src/engine/query/searcher.ts'
@@ -51,11 +51,11 @@ describe('the store of the demo chain that the program ships', () => {
       true,
     )
     await startIndexing({
-      ...{ data: imported, network: DEMO_NETWORK, job: { type: 'import', files: ['data/demo.ndjson.gz'] } },
+      ...{ data: imported, network: DEMO_CHAIN, job: { type: 'import', files: ['data/demo.ndjson.gz'] } },
       ...{ storeBatch: DEMO_BATCH, log: silent },
     }).ended
     assert.deepEqual(readdirSync(join(placed, 'networks')), ['ethereum~demo~local.sqlite'])
-    const path = storeFile(placed, DEMO_NETWORK)
+    const path = storeFile(placed, DEMO_CHAIN)
     // As a server opens it: its pages get their checksums.
     openForWriting(path).close()
     const answers = answersOf(path)
@@ -63,7 +63,7 @@ describe('the store of the demo chain that the program ships', () => {
       answers.every(text => text.includes('"hits"')) && answers[3]!.length > 1_000_000,
       String(answers[3]!.length),
     )
-    assert.deepEqual(answers, answersOf(storeFile(imported, DEMO_NETWORK)))
+    assert.deepEqual(answers, answersOf(storeFile(imported, DEMO_CHAIN)))
     for (const steps = verifyContents(path, true); ; ) {
       const { done, value } = steps.next()
       if (!done) continue

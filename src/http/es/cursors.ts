@@ -10,7 +10,7 @@ import {
   type EsEndpoint,
   jsonAnswer,
   keysOf,
-  SHARDS,
+  ONE_SHARD,
   textKey,
   textsKey,
 } from './endpoint.ts'
@@ -68,7 +68,7 @@ const openPointInTime: EsEndpoint = {
   answers: 'OpenedPointInTime',
   async handle(call) {
     const { id, opened: creation_time } = await opened(call, 'opensearch')
-    return jsonAnswer({ pit_id: id, _shards: SHARDS, creation_time })
+    return jsonAnswer({ pit_id: id, _shards: ONE_SHARD, creation_time })
   },
 }
 

@@ -101,14 +101,14 @@ const mget: EsEndpoint = {
   async handle(call) {
     const { c, service, log, network, filterPath } = call
     const { docs, ids } = await keysOf(call, OF_MGET, 'an object such as {"ids": ["0x…"]}')
-    const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsIn(call, ids) : [])]
+    const wanted = [...(docs ? docsOf(call, docs) : []), ...(ids ? idsOfBody(call, ids) : [])]
     if (wanted.length === 0)
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: no documents to get;')
     return sendAnswer(c, log, await service.documents({ network, wanted, filterPath, ...askedBy(c) }))
   },
 }
 
-const idsIn = (call: EndpointCall, place: JsonNode): Wanted[] => {
+const idsOfBody = (call: EndpointCall, place: JsonNode): Wanted[] => {
   const source = sourceFilter(call)
   return listOfNodes(call, place, 'a list of ids').map(at =>
     wantedDocument(call, call.path.get('index'), scalar(at, 'an id'), source),

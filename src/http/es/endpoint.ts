@@ -77,7 +77,7 @@ export interface JsonAnswer {
 export const jsonAnswer = (value: unknown, status = 200): JsonAnswer => ({ value, status })
 
 /** Members of an answer that a search of one shard gives. */
-export const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
+export const ONE_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
 /** The same of what asks indexes. */
 export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }
 

@@ -80,17 +80,17 @@ interface SearchItem {
   body: Uint8Array
 }
 
-const LINE_FEED = 10
+const LF_CODE = 10
 
 /** The lines in pairs. Empty ones between two searches are passed over, as in Elasticsearch. */
 const splitSearches = ({ limits }: EndpointCall, body: Uint8Array | undefined): SearchItem[] => {
   if (body === undefined) throw refuse('parse_exception', 'request body or source parameter is required')
-  if (body.at(-1) !== LINE_FEED)
+  if (body.at(-1) !== LF_CODE)
     throw refuse('illegal_argument_exception', 'The msearch request must be terminated by a newline [\n]')
   const items: SearchItem[] = []
   let at = 0
   const line = (): Uint8Array => {
-    const end = body.indexOf(LINE_FEED, at)
+    const end = body.indexOf(LF_CODE, at)
     const found = body.subarray(at, end)
     at = end + 1
     return found
@@ -108,8 +108,7 @@ const splitSearches = ({ limits }: EndpointCall, body: Uint8Array | undefined): 
   return items
 }
 
-const isBlankText = (bytes: Uint8Array): boolean =>
-  bytes.every(byte => byte === LINE_FEED || byte === 13 || byte === 32)
+const isBlankText = (bytes: Uint8Array): boolean => bytes.every(byte => byte === LF_CODE || byte === 13 || byte === 32)
 
 /** What is asked of each item, whatever it may be answered: its JSON text with the status in it; undefined where the patterns leave nothing of it. */
 const searchItem = async (
@@ -254,7 +253,7 @@ const searchTemplate: EsEndpoint = {
   body: TEMPLATE,
   answers: 'SearchAnswer',
   async handle(call) {
-    const { body, explain } = await renderBody(call, await templateBody(call))
+    const { body, explain } = await renderBody(call, await requireBody(call))
     const parameters = call.pairs.filter(([name]) => !BODY_PARAMETERS.some(it => it === name))
     const pairs = explain ? [...parameters, ['explain', 'true'] as const] : parameters
     return searchWith({ ...call, pairs }, body)
@@ -298,7 +297,7 @@ const renderTemplate: EsEndpoint = {
         'illegal_argument_exception',
         `unable to find script [${id.slice(0, 80)}]: templates are not stored here. Send it as [source] to _render/template.`,
       )
-    const { body } = await renderBody(call, await templateBody(call), true)
+    const { body } = await renderBody(call, await requireBody(call), true)
     // Shown as it is, since it is known to be JSON: no digit is lost.
     return new Response(Buffer.concat([Buffer.from('{"template_output":'), body, Buffer.from('}')]), {
       headers: PRODUCT,
@@ -306,7 +305,7 @@ const renderTemplate: EsEndpoint = {
   },
 }
 
-const templateBody = async (call: EndpointCall): Promise<Uint8Array> => {
+const requireBody = async (call: EndpointCall): Promise<Uint8Array> => {
   const body = await endpointBody(call)
   if (body !== undefined && !isBlankText(body)) return body
   throw refuse('parse_exception', 'request body or source parameter is required')

@@ -41,8 +41,8 @@ const accountRoute = managementRoute(
           id: caller.token,
           hint: token?.hint ?? null,
           scopes: [...caller.scopes],
-          createdAt: isoOrNull(token?.createdAt),
-          expiresAt: isoOrNull(token?.expiresAt),
+          createdAt: isoTimeOrNull(token?.createdAt),
+          expiresAt: isoTimeOrNull(token?.expiresAt),
           rate: token?.rate ?? null,
         },
         limits,
@@ -51,7 +51,7 @@ const accountRoute = managementRoute(
     },
 )
 
-const isoOrNull = (time: number | null | undefined): string | null =>
+const isoTimeOrNull = (time: number | null | undefined): string | null =>
   time == null ? null : new Date(time).toISOString()
 
 const ratesRoute = managementRoute(

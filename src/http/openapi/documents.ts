@@ -11,12 +11,12 @@ import {
 import {
   booleanSchema,
   closedSchema,
-  integerSchema,
   nullableSchema,
   numberSchema,
   type Schema,
   schemaRef,
   stringSchema,
+  wholeSchema,
 } from './schema.ts'
 
 const hexSchema: Schema = { type: ['string', 'null'], pattern: '^0x[0-9a-fA-F]*$' }
@@ -31,21 +31,21 @@ const SHOWN_KINDS = {
   wide: encoded('wide'),
   amount: encoded('amount'),
   boolean: nullableSchema(booleanSchema),
-  seconds: nullableSchema(integerSchema),
+  seconds: nullableSchema(wholeSchema),
   datetime: nullableSchema(stringSchema),
   keyword: nullableSchema(stringSchema),
   text: nullableSchema(stringSchema),
-  long: nullableSchema(integerSchema),
-  integers: { type: ['array', 'null'], items: integerSchema },
+  long: nullableSchema(wholeSchema),
+  integers: { type: ['array', 'null'], items: wholeSchema },
   double: nullableSchema(numberSchema),
-  integer256: nullableSchema(integerSchema),
+  integer256: nullableSchema(wholeSchema),
   decimal: nullableSchema(stringSchema),
   flattened: { type: ['object', 'null'] },
 } as const satisfies Record<FieldKind, Schema>
 
 function encoded(kind: FieldKind): Schema {
   const types = {
-    long: nullableSchema(integerSchema),
+    long: nullableSchema(wholeSchema),
     double: nullableSchema(numberSchema),
     hex: hexSchema,
     integer: nullableSchema(stringSchema),

@@ -12,20 +12,20 @@ export const apiPage = (api: OpenApi): string => {
   )
   const sections = tags.map(({ name, description }) =>
     [
-      `<h2 id="${escapeHtml(name)}">${escapeHtml(name)}</h2><p>${markCode(description)}</p>`,
+      `<h2 id="${escapeMarkup(name)}">${escapeMarkup(name)}</h2><p>${markCode(description)}</p>`,
       ...operations.filter(({ operation }) => operation.tags.includes(name)).map(it => operationOf(it, components)),
     ].join('\n'),
   )
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
-      `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code> ${markCode(String(schema.description ?? ''))}</summary>${schemaHtml(schema)}</details>`,
+      `<details id="schema-${escapeMarkup(name)}"><summary><code>${escapeMarkup(name)}</code> ${markCode(String(schema.description ?? ''))}</summary>${schemaHtml(schema)}</details>`,
   )
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(info.title)} API</title><style>${STYLE}</style></head><body>
-<h1>${escapeHtml(info.title)} ${escapeHtml(info.version)}</h1>
+<title>${escapeMarkup(info.title)} API</title><style>${STYLE}</style></head><body>
+<h1>${escapeMarkup(info.title)} ${escapeMarkup(info.version)}</h1>
 <p>${markCode(info.description)} <a href="openapi.json">openapi.json</a> is the same for programs.</p>
-<nav>${[...tags.map(({ name }) => name), 'Schemas'].map(name => `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`).join(' ')}</nav>
+<nav>${[...tags.map(({ name }) => name), 'Schemas'].map(name => `<a href="#${escapeMarkup(name)}">${escapeMarkup(name)}</a>`).join(' ')}</nav>
 ${sections.join('\n')}
 <h2 id="Schemas">Schemas</h2>
 ${schemas.join('\n')}
@@ -46,15 +46,15 @@ const operationOf = (
       schema,
     } = shown.$ref === undefined ? shown : parameters[nameIn(shown.$ref)]!
     const values = (schema as { enum?: readonly string[] }).enum?.map(it => `\`${it || '""'}\``).join(', ')
-    return `<tr><td><code>${escapeHtml(String(name))}</code></td><td>${escapeHtml(String(place))}</td><td>${markCode([description, values].filter(Boolean).join(' '))}</td></tr>`
+    return `<tr><td><code>${escapeMarkup(String(name))}</code></td><td>${escapeMarkup(String(place))}</td><td>${markCode([description, values].filter(Boolean).join(' '))}</td></tr>`
   })
   const body = requestBody ? `<h4>Body</h4>${contentHtml(requestBody.content)}` : ''
   const answers = Object.entries(responses).map(([status, response]) => {
     const { description, content = {} }: DescribedResponse =
       '$ref' in response ? known[nameIn(response.$ref)]! : response
-    return `<dt>${escapeHtml(status)}: ${markCode(description)}</dt><dd>${contentHtml(content)}</dd>`
+    return `<dt>${escapeMarkup(status)}: ${markCode(description)}</dt><dd>${contentHtml(content)}</dd>`
   })
-  return `<details id="${escapeHtml(operationId)}"><summary><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code> ${markCode(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
+  return `<details id="${escapeMarkup(operationId)}"><summary><b class="${escapeMarkup(method)}">${escapeMarkup(method.toUpperCase())}</b> <code>${escapeMarkup(path)}</code> ${markCode(summary)}${security ? ' <i>No token.</i>' : ''}</summary>
 ${rows.length > 0 ? `<h4>Parameters</h4><table>${rows.join('')}</table>` : ''}${body}<h4>Answers</h4><dl>${answers.join('')}</dl></details>`
 }
 
@@ -62,21 +62,21 @@ const nameIn = (reference: string): string => reference.slice(reference.lastInde
 
 const contentHtml = (content: Record<string, { schema: Schema }>): string =>
   Object.entries(content)
-    .map(([type, { schema }]) => `<p><code>${escapeHtml(type)}</code></p>${schemaHtml(schema)}`)
+    .map(([type, { schema }]) => `<p><code>${escapeMarkup(type)}</code></p>${schemaHtml(schema)}`)
     .join('')
 
 /** References are links to the schemas below. */
 const schemaHtml = (schema: Schema): string =>
-  `<pre>${escapeHtml(JSON.stringify(schema, null, 2)).replace(
+  `<pre>${escapeMarkup(JSON.stringify(schema, null, 2)).replace(
     /#\/components\/schemas\/(\w+)/g,
     (_, name: string) => `<a href="#schema-${name}">${name}</a>`,
   )}</pre>`
 
-const escapeHtml = (text: string): string =>
+const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** What stands between backticks is code. */
-const markCode = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+const markCode = (text: string): string => escapeMarkup(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 
 const STYLE = [
   'body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;padding:1rem;color:#1b1f24;background:#fff}',

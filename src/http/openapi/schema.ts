@@ -7,7 +7,7 @@ export const schemaRef = (name: string): Schema => ({ $ref: `#/components/schema
 
 export const stringSchema = { type: 'string' } as const
 export const booleanSchema = { type: 'boolean' } as const
-export const integerSchema = { type: 'integer' } as const
+export const wholeSchema = { type: 'integer' } as const
 export const numberSchema = { type: 'number' } as const
 
 export const nullableSchema = (schema: Schema & { type: string }): Schema => ({

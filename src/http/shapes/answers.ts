@@ -1,122 +1,126 @@
 import { KINDS } from '../../mapping/index.ts'
 import { anySource } from '../openapi/documents.ts'
 import {
-  anyOf,
+  anyRecord,
   anything,
-  closed,
+  arrayOf,
+  choiceOf,
   described,
+  extensible,
   flag,
+  type HttpShape,
+  int,
   json,
-  listOf,
   mapOf,
   may,
-  named,
-  number,
-  object,
-  oneOf,
-  open,
+  num,
   orNull,
-  type Shape,
-  text,
-  whole,
+  refTo,
+  str,
+  strict,
+  unionOf,
 } from './values.ts'
 
 /** What is answered below `…/es`. */
 
-const kind = oneOf(KINDS)
-const shards = open({ total: whole, successful: whole, failed: whole, skipped: may(whole) })
-const document = { _index: text, _type: kind, _id: text }
+const kind = choiceOf(KINDS)
+const shards = extensible({ total: int, successful: int, failed: int, skipped: may(int) })
+const document = { _index: str, _type: kind, _id: str }
 const anySourceShape = json<Record<string, unknown>>(anySource)
 
-const hitOf = <S extends Shape>(own: S) =>
-  closed({
-    ...{ ...document, _score: orNull(number), _routing: may(text), _parent: may(text), _version: may(whole) },
-    ...{ _seq_no: may(whole), _primary_term: may(whole), _source: may(own), sort: may(listOf(anything)) },
-    ...{ fields: may(mapOf(listOf(anything))), highlight: may(mapOf(listOf(text))) },
-    inner_hits: may(mapOf(closed({ hits: named('InnerHits') }))),
-    matched_queries: may(listOf(text)),
-    ...{ _explanation: may(open({ value: number, description: text })), _nested: may(object) },
+const hitOf = <S extends HttpShape>(own: S) =>
+  strict({
+    ...{ ...document, _score: orNull(num), _routing: may(str), _parent: may(str), _version: may(int) },
+    ...{ _seq_no: may(int), _primary_term: may(int), _source: may(own), sort: may(arrayOf(anything)) },
+    ...{ fields: may(mapOf(arrayOf(anything))), highlight: may(mapOf(arrayOf(str))) },
+    inner_hits: may(mapOf(strict({ hits: refTo('InnerHits') }))),
+    matched_queries: may(arrayOf(str)),
+    ...{ _explanation: may(extensible({ value: num, description: str })), _nested: may(anyRecord) },
   })
 
 const error = described(
   'An error in Elasticsearch’s shape.',
-  open({
-    error: open({
-      type: described('What went wrong, as a name that does not change.', text),
-      reason: text,
-      root_cause: may(listOf(open({ type: text, reason: text }))),
+  extensible({
+    error: extensible({
+      type: described('What went wrong, as a name that does not change.', str),
+      reason: str,
+      root_cause: may(arrayOf(extensible({ type: str, reason: str }))),
       faults: may(
-        described('All faults of a body, each with its place.', listOf(closed({ path: text, message: text }))),
+        described('All faults of a body, each with its place.', arrayOf(strict({ path: str, message: str }))),
       ),
     }),
-    status: described('The status of the answer.', whole),
+    status: described('The status of the answer.', int),
   }),
 )
 
 const hit = hitOf(anySourceShape)
-const innerHit = described('A document, or an element of a nested list in it.', hitOf(object))
-const hits = closed({
-  hits: listOf(hit),
+const innerHit = described('A document, or an element of a nested list in it.', hitOf(anyRecord))
+const hits = strict({
+  hits: arrayOf(hit),
   total: may(
     described(
       'A number at `search/`, as before version 7; an object at `_search`. Absent where hits are not counted.',
-      anyOf([whole, closed({ value: whole, relation: oneOf(['eq', 'gte']) })]),
+      unionOf([int, strict({ value: int, relation: choiceOf(['eq', 'gte']) })]),
     ),
   ),
-  max_score: may(orNull(number)),
+  max_score: may(orNull(num)),
 })
-const searchAnswer = closed({
-  ...{ took: described('Milliseconds.', whole), timed_out: flag, _shards: shards, hits },
-  aggregations: may(described('What each aggregation found, by its name.', mapOf(object))),
-  ...{ _scroll_id: may(text), pit_id: may(text), resume: may(object), terminated_early: may(flag) },
+const searchAnswer = strict({
+  ...{ took: described('Milliseconds.', int), timed_out: flag, _shards: shards, hits },
+  aggregations: may(described('What each aggregation found, by its name.', mapOf(anyRecord))),
+  ...{ _scroll_id: may(str), pit_id: may(str), resume: may(anyRecord), terminated_early: may(flag) },
 })
 
-const found = closed({
-  ...{ ...document, found: flag, _version: may(whole), _seq_no: may(whole), _primary_term: may(whole) },
-  ...{ _routing: may(text), _parent: may(text), _source: may(anySourceShape) },
+const found = strict({
+  ...{ ...document, found: flag, _version: may(int), _seq_no: may(int), _primary_term: may(int) },
+  ...{ _routing: may(str), _parent: may(str), _source: may(anySourceShape) },
 })
-const suggestion = closed({
-  ...{ text, kind: text, score: number, field: may(text), entity: may(text), address: may(text) },
-  name: may(orNull(text)),
+const suggestion = strict({
+  ...{ text: str, kind: str, score: num, field: may(str), entity: may(str), address: may(str) },
+  name: may(orNull(str)),
 })
 
 export const ANSWER_SHAPES = {
   Error: error,
   Hit: hit,
   InnerHit: innerHit,
-  InnerHits: open({ hits: listOf(innerHit) }),
+  InnerHits: extensible({ hits: arrayOf(innerHit) }),
   Hits: hits,
   SearchAnswer: searchAnswer,
-  RenderedTemplate: closed({ template_output: object }),
-  MultiSearchAnswer: closed({
-    took: whole,
-    responses: listOf(anyOf([open({ took: whole, status: whole, hits }), error])),
+  RenderedTemplate: strict({ template_output: anyRecord }),
+  MultiSearchAnswer: strict({
+    took: int,
+    responses: arrayOf(unionOf([extensible({ took: int, status: int, hits }), error])),
   }),
-  CountAnswer: closed({ count: whole, _shards: shards }),
+  CountAnswer: strict({ count: int, _shards: shards }),
   Document: found,
-  Documents: closed({ docs: listOf(anyOf([found, json({ type: 'object', required: ['_id', 'error'] })])) }),
+  Documents: strict({ docs: arrayOf(unionOf([found, json({ type: 'object', required: ['_id', 'error'] })])) }),
   Source: anySourceShape,
-  Explanation: open({ ...document, matched: flag, explanation: may(object) }),
-  Validity: open({ valid: flag, _shards: may(shards), explanations: may(listOf(object)), error: may(text) }),
-  Tokens: closed({
-    tokens: listOf(closed({ token: text, start_offset: whole, end_offset: whole, type: text, position: whole })),
+  Explanation: extensible({ ...document, matched: flag, explanation: may(anyRecord) }),
+  Validity: extensible({ valid: flag, _shards: may(shards), explanations: may(arrayOf(anyRecord)), error: may(str) }),
+  Tokens: strict({
+    tokens: arrayOf(strict({ token: str, start_offset: int, end_offset: int, type: str, position: int })),
   }),
-  Closed: closed({ succeeded: flag, num_freed: whole }),
-  PointInTime: closed({ id: text }),
-  OpenedPointInTime: closed({ pit_id: text, _shards: shards, creation_time: whole }),
-  ClosedPointsInTime: closed({ pits: listOf(closed({ successful: flag, pit_id: text })) }),
-  PointsInTime: closed({ pits: listOf(closed({ pit_id: text, creation_time: whole, keep_alive: whole })) }),
-  ByIndex: described('By the name of each index.', mapOf(object)),
-  FieldCapabilities: closed({ indices: listOf(text), fields: mapOf(mapOf(object)) }),
-  ResolvedIndexes: closed({ indices: listOf(object), aliases: listOf(object), data_streams: listOf(object) }),
-  Statistics: closed({ _shards: shards, _all: object, indices: mapOf(object) }),
-  Shards: closed({ _shards: shards }),
-  ClusterHealth: open({ cluster_name: text, status: oneOf(['green']), timed_out: flag, number_of_nodes: whole }),
-  ClusterStatistics: open({ cluster_name: text, timestamp: whole, indices: object, nodes: object }),
-  ClusterSettings: open({ persistent: object, transient: object }),
-  Nodes: closed({ _nodes: shards, cluster_name: text, nodes: mapOf(object) }),
-  SearchShards: closed({ nodes: mapOf(object), indices: mapOf(object), shards: listOf(listOf(object)) }),
-  Suggestions: closed({ took: whole, suggestions: listOf(suggestion) }),
-  Information: open({ name: text, cluster_name: text, version: open({ number: text }), tagline: text }),
-  Table: described('Rows, with `format=json`.', listOf(mapOf(orNull(text)))),
+  Closed: strict({ succeeded: flag, num_freed: int }),
+  PointInTime: strict({ id: str }),
+  OpenedPointInTime: strict({ pit_id: str, _shards: shards, creation_time: int }),
+  ClosedPointsInTime: strict({ pits: arrayOf(strict({ successful: flag, pit_id: str })) }),
+  PointsInTime: strict({ pits: arrayOf(strict({ pit_id: str, creation_time: int, keep_alive: int })) }),
+  ByIndex: described('By the name of each index.', mapOf(anyRecord)),
+  FieldCapabilities: strict({ indices: arrayOf(str), fields: mapOf(mapOf(anyRecord)) }),
+  ResolvedIndexes: strict({
+    indices: arrayOf(anyRecord),
+    aliases: arrayOf(anyRecord),
+    data_streams: arrayOf(anyRecord),
+  }),
+  Statistics: strict({ _shards: shards, _all: anyRecord, indices: mapOf(anyRecord) }),
+  Shards: strict({ _shards: shards }),
+  ClusterHealth: extensible({ cluster_name: str, status: choiceOf(['green']), timed_out: flag, number_of_nodes: int }),
+  ClusterStatistics: extensible({ cluster_name: str, timestamp: int, indices: anyRecord, nodes: anyRecord }),
+  ClusterSettings: extensible({ persistent: anyRecord, transient: anyRecord }),
+  Nodes: strict({ _nodes: shards, cluster_name: str, nodes: mapOf(anyRecord) }),
+  SearchShards: strict({ nodes: mapOf(anyRecord), indices: mapOf(anyRecord), shards: arrayOf(arrayOf(anyRecord)) }),
+  Suggestions: strict({ took: int, suggestions: arrayOf(suggestion) }),
+  Information: extensible({ name: str, cluster_name: str, version: extensible({ number: str }), tagline: str }),
+  Table: described('Rows, with `format=json`.', arrayOf(mapOf(orNull(str)))),
 }

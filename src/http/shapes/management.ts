@@ -1,111 +1,111 @@
 import * as v from 'valibot'
 import {
-  anyOf,
+  anyRecord,
   anything,
-  closed,
+  arrayOf,
+  choiceOf,
   described,
+  extensible,
   filled,
   flag,
-  listOf,
+  int,
   mapOf,
   may,
-  number,
+  num,
   type Of,
-  object,
-  oneOf,
-  open,
   orNull,
   ranges,
-  text,
-  time,
-  whole,
+  str,
+  strict,
+  timestamp,
+  unionOf,
 } from './values.ts'
 
 /** By what operators and tools manage a server. */
 
-const account = closed({
-  account: text,
-  token: closed({
-    ...{ id: whole, hint: orNull(text), scopes: listOf(text) },
-    ...{ createdAt: orNull(time), expiresAt: orNull(time) },
-    rate: described('Requests in a minute, where the token has a limit of its own.', orNull(whole)),
+const account = strict({
+  account: str,
+  token: strict({
+    ...{ id: int, hint: orNull(str), scopes: arrayOf(str) },
+    ...{ createdAt: orNull(timestamp), expiresAt: orNull(timestamp) },
+    rate: described('Requests in a minute, where the token has a limit of its own.', orNull(int)),
   }),
-  limits: described('Counts, bytes and milliseconds, by the names of limits.', mapOf(whole)),
-  server: closed({
-    version: text,
-    features: listOf(oneOf(['search', 'abis', 'rules', 'metrics'])),
+  limits: described('Counts, bytes and milliseconds, by the names of limits.', mapOf(int)),
+  server: strict({
+    version: str,
+    features: arrayOf(choiceOf(['search', 'abis', 'rules', 'metrics'])),
     // Whether a node brings new blocks, and which traces it is asked for; null where there is no node.
-    networks: listOf(closed({ network: text, indexed: flag, traces: orNull(oneOf(['all', 'calls', 'off'])) })),
+    networks: arrayOf(strict({ network: str, indexed: flag, traces: orNull(choiceOf(['all', 'calls', 'off'])) })),
   }),
 })
 
 /** The oldest first. */
-const samples = listOf(
-  closed({
-    ...{ at: time, head: orNull(whole), top: orNull(whole), lag: orNull(whole) },
-    ...{ blocksPerSecond: orNull(number), eventsPerSecond: orNull(number), secondsLeft: orNull(number) },
+const samples = arrayOf(
+  strict({
+    ...{ at: timestamp, head: orNull(int), top: orNull(int), lag: orNull(int) },
+    ...{ blocksPerSecond: orNull(num), eventsPerSecond: orNull(num), secondsLeft: orNull(num) },
   }),
 )
-const rates = closed({ everyMs: whole, networks: listOf(closed({ network: text, samples })) })
+const rates = strict({ everyMs: int, networks: arrayOf(strict({ network: str, samples })) })
 
-const storage = closed({
-  network: text,
-  state: oneOf(['measuring', 'measured', 'failed']),
-  ...{ measuredAt: orNull(time), tookMs: orNull(whole), error: orNull(text) },
+const storage = strict({
+  network: str,
+  state: choiceOf(['measuring', 'measured', 'failed']),
+  ...{ measuredAt: orNull(timestamp), tookMs: orNull(int), error: orNull(str) },
   // What was measured last: of the file, of the log beside it, of pages that nothing is in; gaps are between ranges.
   storage: orNull(
-    closed({
-      ...{ bytes: whole, log: whole, free: whole, ranges, gaps: ranges },
-      parts: listOf(closed({ part: text, what: text, bytes: whole, share: number, rows: orNull(whole) })),
+    strict({
+      ...{ bytes: int, log: int, free: int, ranges, gaps: ranges },
+      parts: arrayOf(strict({ part: str, what: str, bytes: int, share: num, rows: orNull(int) })),
     }),
   ),
 })
 
 /** Without an address and a code hash it is for whichever contract it fits. */
 const abiEntries = {
-  ...{ id: text, name: text, network: orNull(text), address: orNull(text), codeHash: orNull(text) },
+  ...{ id: str, name: str, network: orNull(str), address: orNull(str), codeHash: orNull(str) },
   // 1 for an ABI, less for a list of signatures, whose declarations are not counted where it is very long.
-  ...{ probability: number, events: orNull(whole), functions: orNull(whole), errors: orNull(whole) },
-  ...{ bytes: whole, addedAt: time },
+  ...{ probability: num, events: orNull(int), functions: orNull(int), errors: orNull(int) },
+  ...{ bytes: int, addedAt: timestamp },
 }
-const abi = closed(abiEntries)
-const wholeAbi = closed({ ...abiEntries, abi: listOf(object) })
-const list = listOf(anything)
-const someAbi = anyOf([list, open({ abi: list })])
+const abi = strict(abiEntries)
+const wholeAbi = strict({ ...abiEntries, abi: arrayOf(anyRecord) })
+const anyList = arrayOf(anything)
+const someAbi = unionOf([anyList, extensible({ abi: anyList })])
 
-const redecoding = closed({
-  ...{ id: text, network: text, abi: text, name: orNull(text), askedAt: time },
-  state: oneOf(['waiting', 'running', 'stopping']),
+const redecoding = strict({
+  ...{ id: str, network: str, abi: str, name: orNull(str), askedAt: timestamp },
+  state: choiceOf(['waiting', 'running', 'stopping']),
   // The newest block that is still to be looked at; null before the first step.
-  ...{ nextBlock: orNull(whole), blocksLeft: orNull(whole) },
+  ...{ nextBlock: orNull(int), blocksLeft: orNull(int) },
 })
 
-const decoder = closed({
+const decoder = strict({
   ...abiEntries,
-  source: oneOf(['address', 'codeHash', 'implementation', 'any']),
-  of: orNull(text),
+  source: choiceOf(['address', 'codeHash', 'implementation', 'any']),
+  of: orNull(str),
 })
-const abiOfAddress = closed({
-  ...{ network: text, address: text },
-  source: orNull(oneOf(['address', 'codeHash', 'implementation', 'similar', 'signatures'])),
-  ...{ name: orNull(text), probability: orNull(number), codeHash: orNull(text) },
-  implementations: listOf(closed({ address: text, codeHash: orNull(text), through: orNull(text) })),
-  abis: listOf(decoder),
+const abiOfAddress = strict({
+  ...{ network: str, address: str },
+  source: orNull(choiceOf(['address', 'codeHash', 'implementation', 'similar', 'signatures'])),
+  ...{ name: orNull(str), probability: orNull(num), codeHash: orNull(str) },
+  implementations: arrayOf(strict({ address: str, codeHash: orNull(str), through: orNull(str) })),
+  abis: arrayOf(decoder),
 })
 
-const newAbi = open({ abi: someAbi, name: may(text), network: may(text), address: may(text), codeHash: may(text) })
+const newAbi = extensible({ abi: someAbi, name: may(str), network: may(str), address: may(str), codeHash: may(str) })
 
 /** Some texts, not many; `of` says what they are. */
-const texts = (of: string) => {
+const filledTexts = (of: string) => {
   const what = `a list of 1 to 1000 ${of}`
   return v.pipe(
     v.array(filled(), what),
     v.check(list => list.length > 0 && list.length <= 1_000, what),
   )
 }
-export const newRedecodings = closed({
-  abis: texts('ids of ABIs, as GET /abis/ lists them'),
-  networks: may(texts('networks')),
+export const newRedecodings = strict({
+  abis: filledTexts('ids of ABIs, as GET /abis/ lists them'),
+  networks: may(filledTexts('networks')),
 })
 
 export const MANAGEMENT_SHAPES = {
@@ -116,7 +116,7 @@ export const MANAGEMENT_SHAPES = {
   WholeAbi: wholeAbi,
   NewAbis: described(
     'A JSON ABI, an artifact of Foundry or Hardhat, or several.',
-    anyOf([list, open({ abi: list }), open({ abis: listOf(newAbi) }), object]),
+    unionOf([anyList, extensible({ abi: anyList }), extensible({ abis: arrayOf(newAbi) }), anyRecord]),
   ),
   NewAbi: newAbi,
   NewRedecodings: newRedecodings,

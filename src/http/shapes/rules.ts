@@ -1,156 +1,158 @@
 import * as v from 'valibot'
 import { TARGET_TYPES } from '../../rules/rule.ts'
 import {
-  anyOf,
-  atLeast,
-  boolean,
-  closed,
+  anyRecord,
+  arrayOf,
+  choiceOf,
   described,
+  extensible,
   filled,
   flag,
   instant,
-  integer,
+  int,
+  intBetween,
+  intFrom,
   json,
-  listOf,
   may,
-  named,
   type Of,
-  object,
-  oneOf,
-  open,
   orNull,
   ranges,
-  text,
-  time,
-  whole,
+  refTo,
+  str,
+  strict,
+  timestamp,
+  trueOrFalse,
+  unionOf,
 } from './values.ts'
 
 /** Rules, their alerts and deliveries. */
 
-export const alertState = oneOf(['pending', 'confirmed', 'withdrawn', 'retracted'])
-const deliveryState = oneOf(['queued', 'delivered', 'dead', 'cancelled'])
+export const alertState = choiceOf(['pending', 'confirmed', 'withdrawn', 'retracted'])
+const deliveryState = choiceOf(['queued', 'delivered', 'dead', 'cancelled'])
 
-const networkName = v.pipe(text, v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/))
+const networkName = v.pipe(str, v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/))
 /** A name, any name, or several. */
-const networkPart = anyOf([networkName, v.literal('*'), v.pipe(listOf(networkName), v.minLength(1))])
+const networkPart = unionOf([networkName, v.literal('*'), v.pipe(arrayOf(networkName), v.minLength(1))])
 
-const ruleConfig = closed({
-  targetType: described('What the rule looks at.', oneOf(TARGET_TYPES)),
-  targetMap: described('Conditions, all of which must hold.', listOf(named('Condition'))),
-  alerts: described('Whom the rule notifies.', listOf(named('Action'))),
+const ruleConfig = strict({
+  targetType: described('What the rule looks at.', choiceOf(TARGET_TYPES)),
+  targetMap: described('Conditions, all of which must hold.', arrayOf(refTo('Condition'))),
+  alerts: described('Whom the rule notifies.', arrayOf(refTo('Action'))),
 })
 
-const startBlock = described('First block that the rule looks at; by default the next one.', orNull(atLeast(0)))
+const startBlock = described('First block that the rule looks at; by default the next one.', orNull(intFrom(0)))
 
 const enabled = described('A rule that is not enabled matches nothing.', flag)
 
 const mayHave = {
-  version: may(whole),
-  description: may(orNull(text)),
+  version: may(int),
+  description: may(orNull(str)),
   enabled: may(enabled),
   startBlock: may(startBlock),
   notifyPending: may(described('Also sends a match while it is pending.', flag)),
 }
 
 const mustHave = {
-  name: text,
+  name: str,
   maxConfirmationCount: described(
     'Blocks above a match’s own before the rule fires; or `safe` or `finalized`: it fires once nodes tell the block to be that.',
-    anyOf([v.pipe(atLeast(0), v.maxValue(100_000)), oneOf(['safe', 'finalized'])]),
+    unionOf([v.pipe(intFrom(0), v.maxValue(100_000)), choiceOf(['safe', 'finalized'])]),
   ),
   ...{ technology: networkPart, blockchain: networkPart, network: networkPart },
   config: ruleConfig,
 }
 
-const failure = closed({ channel: text, target: text, since: time, at: time, status: orNull(whole), error: text })
+const failure = strict({ channel: str, target: str, since: timestamp, at: timestamp, status: orNull(int), error: str })
 
 /** What an answer adds to a rule. */
 const added = {
-  ...{ id: whole, createdAt: time, updatedAt: time, triggerCount: atLeast(0) },
-  idle: described('Why the rule matches nothing for now.', orNull(text)),
+  ...{ id: int, createdAt: timestamp, updatedAt: timestamp, triggerCount: intFrom(0) },
+  idle: described('Why the rule matches nothing for now.', orNull(str)),
   failing: described(
     'Receivers of the rule whose last delivery failed, and since when nothing was delivered to them. The first of `warnings` say the same.',
-    listOf(failure),
+    arrayOf(failure),
   ),
-  warnings: listOf(text),
+  warnings: arrayOf(str),
 }
-const rule = open({ ...mustHave, ...mayHave, enabled, startBlock, ...added })
+const rule = extensible({ ...mustHave, ...mayHave, enabled, startBlock, ...added })
 
 /** Blocks that a simulation looks through, both included; by default all that are stored. */
-const range = {
-  fromBlock: may(integer({ min: 0 })),
-  toBlock: may(integer({ min: 0 })),
-  lastBlocks: may(described('So many of the newest blocks, in place of fromBlock and toBlock.', integer({ min: 1 }))),
-  size: may(integer({ min: 0, max: 1_000 })),
-  buckets: may(described('Parts of time by which matches are counted, at most.', integer({ min: 1, max: 500 }))),
+const blockRange = {
+  fromBlock: may(intBetween({ min: 0 })),
+  toBlock: may(intBetween({ min: 0 })),
+  lastBlocks: may(
+    described('So many of the newest blocks, in place of fromBlock and toBlock.', intBetween({ min: 1 })),
+  ),
+  size: may(intBetween({ min: 0, max: 1_000 })),
+  buckets: may(described('Parts of time by which matches are counted, at most.', intBetween({ min: 1, max: 500 }))),
 }
-export const simulationRange = closed(range)
+export const simulationRange = strict(blockRange)
 
 /** When each begins, and how much was found from then on. */
-const buckets = listOf(closed({ from: time, count: whole }))
-const simulation = closed({
-  total: described('How often the rule would have fired.', whole),
+const buckets = arrayOf(strict({ from: timestamp, count: int }))
+const simulation = strict({
+  total: described('How often the rule would have fired.', int),
   complete: described('Whether all blocks of the range are stored.', flag),
-  ...{ holes: ranges, fromBlock: whole, toBlock: whole, hits: listOf(object) },
+  ...{ holes: ranges, fromBlock: int, toBlock: int, hits: arrayOf(anyRecord) },
   series: may(
     described(
       'Matches by the time of blocks, where `buckets` asked for it.',
-      orNull(closed({ intervalMs: whole, buckets })),
+      orNull(strict({ intervalMs: int, buckets })),
     ),
   ),
   warnings: may(
-    described('What will not do what the owner of the rule may expect, as in a stored rule.', listOf(text)),
+    described('What will not do what the owner of the rule may expect, as in a stored rule.', arrayOf(str)),
   ),
 })
 
 const idToTest = {
   _id: may(described('A stored document; by default the newest that matches.', filled('the id of a stored document'))),
 }
-export const testRequest = closed(idToTest)
+export const testRequest = strict(idToTest)
 
-const entity = closed({ _id: text, _type: text })
-const testResult = closed({
+const entity = strict({ _id: str, _type: str })
+const testResult = strict({
   entity,
-  deliveries: listOf(
-    closed({
-      ...{ action: whole, type: text, target: text, delivered: flag },
-      ...{ status: orNull(whole), error: orNull(text), latencyMs: whole },
+  deliveries: arrayOf(
+    strict({
+      ...{ action: int, type: str, target: str, delivered: flag },
+      ...{ status: orNull(int), error: orNull(str), latencyMs: int },
     }),
   ),
 })
-const testPreview = closed({
+const testPreview = strict({
   entity,
   // Of a webhook or a chat, of an email, or of what would be refused.
-  messages: listOf(
-    closed({
-      ...{ action: whole, type: text, method: may(text), url: may(text) },
+  messages: arrayOf(
+    strict({
+      ...{ action: int, type: str, method: may(str), url: may(str) },
       body: may(described('Null of a GET.', orNull(json<object>({ type: 'object' })))),
-      ...{ to: may(listOf(text)), subject: may(text), text: may(text) },
-      refused: may(described('Why nothing would be sent.', text)),
+      ...{ to: may(arrayOf(str)), subject: may(str), text: may(str) },
+      refused: may(described('Why nothing would be sent.', str)),
     }),
   ),
 })
 
 const deliveryEntries = {
-  ...{ id: whole, network: text, alert: text, type: text, rule: whole },
-  action: described('Place in the rule’s alerts.', whole),
-  ...{ channel: text, target: text, state: deliveryState },
-  ...{ tries: whole, nextAt: orNull(time), createdAt: time, deliveredAt: orNull(time) },
-  ...{ lastStatus: orNull(whole), lastError: orNull(text) },
+  ...{ id: int, network: str, alert: str, type: str, rule: int },
+  action: described('Place in the rule’s alerts.', int),
+  ...{ channel: str, target: str, state: deliveryState },
+  ...{ tries: int, nextAt: orNull(timestamp), createdAt: timestamp, deliveredAt: orNull(timestamp) },
+  ...{ lastStatus: orNull(int), lastError: orNull(str) },
 }
-const delivery = closed(deliveryEntries)
-const attempt = closed({
-  ...{ n: whole, at: time, latencyMs: whole, outcome: oneOf(['delivered', 'retry', 'gone', 'refused', 'aborted']) },
-  ...{ status: orNull(whole), error: orNull(text) },
-  head: described('The beginning of the answer.', orNull(text)),
-  ...{ nextAt: orNull(time), combined: whole },
+const delivery = strict(deliveryEntries)
+const attemptShape = strict({
+  ...{ n: int, at: timestamp, latencyMs: int, outcome: choiceOf(['delivered', 'retry', 'gone', 'refused', 'aborted']) },
+  ...{ status: orNull(int), error: orNull(str) },
+  head: described('The beginning of the answer.', orNull(str)),
+  ...{ nextAt: orNull(timestamp), combined: int },
 })
-const wholeDelivery = closed({ ...deliveryEntries, attempts: listOf(attempt) })
+const wholeDelivery = strict({ ...deliveryEntries, attempts: arrayOf(attemptShape) })
 
-const alert = open({
-  ...{ id: text, network: may(described('Of a rule of several networks.', text)), state: alertState },
-  ...{ block: whole, blockHash: text, confirmations: anyOf([whole, oneOf(['safe', 'finalized'])]), entity },
-  ...{ receivedAt: time, changedAt: time, deliveries: listOf(wholeDelivery) },
+const alert = extensible({
+  ...{ id: str, network: may(described('Of a rule of several networks.', str)), state: alertState },
+  ...{ block: int, blockHash: str, confirmations: unionOf([int, choiceOf(['safe', 'finalized'])]), entity },
+  ...{ receivedAt: timestamp, changedAt: timestamp, deliveries: arrayOf(wholeDelivery) },
 })
 
 /** Which deliveries are sent again: all that fulfil what is given. */
@@ -158,59 +160,59 @@ const which = {
   alert: may(filled('the id of an alert')),
   from: may(instant),
   to: may(instant),
-  dead: may(boolean),
+  dead: may(trueOrFalse),
 }
-export const redelivery = closed(which)
-export const wideRedelivery = closed({
-  delivery: may(integer({ min: 1 })),
-  rule: may(integer({ min: 1 })),
+export const redelivery = strict(which)
+export const wideRedelivery = strict({
+  delivery: may(intBetween({ min: 1 })),
+  rule: may(intBetween({ min: 1 })),
   channel: may(filled('a channel such as "Email"')),
   target: may(filled('a target, as deliveries show it')),
   ...which,
 })
 
-const destination = closed({
-  ...{ channel: text, target: text, waiting: whole, retried: whole, dead: whole, nextAt: orNull(time) },
-  failing: orNull(closed({ since: time, at: time, error: text, status: orNull(whole) })),
+const destination = strict({
+  ...{ channel: str, target: str, waiting: int, retried: int, dead: int, nextAt: orNull(timestamp) },
+  failing: orNull(strict({ since: timestamp, at: timestamp, error: str, status: orNull(int) })),
 })
-const destinations = closed({
+const destinations = strict({
   complete: described('Whether all deliveries were counted.', flag),
-  destinations: listOf(destination),
+  destinations: arrayOf(destination),
 })
 
-const seriesOfRule = closed({
-  ...{ id: whole, name: text, enabled: flag, idle: orNull(text) },
-  ...{ counts: listOf(whole), total: whole, last24h: whole },
-  lastAlert: orNull(closed({ id: text, state: alertState, block: whole, receivedAt: time, changedAt: time })),
+const seriesOfRule = strict({
+  ...{ id: int, name: str, enabled: flag, idle: orNull(str) },
+  ...{ counts: arrayOf(int), total: int, last24h: int },
+  lastAlert: orNull(strict({ id: str, state: alertState, block: int, receivedAt: timestamp, changedAt: timestamp })),
 })
-const series = closed({
-  ...{ from: time, to: time, intervalMs: whole },
+const series = strict({
+  ...{ from: timestamp, to: timestamp, intervalMs: int },
   complete: described('Whether all alerts were counted.', flag),
-  rules: listOf(seriesOfRule),
+  rules: arrayOf(seriesOfRule),
 })
 
-const next = (parameter: string) => described(`\`${parameter}\` of the next page; null on the last one.`, orNull(text))
+const next = (parameter: string) => described(`\`${parameter}\` of the next page; null on the last one.`, orNull(str))
 
 export const RULE_SHAPES = {
   Rule: described(
     'An alert rule. Properties with other names are kept as they are. docs/alerts.md explains it.',
-    open({ ...mustHave, ...mayHave }),
+    extensible({ ...mustHave, ...mayHave }),
   ),
-  RuleChange: described('The properties to change.', v.partial(open({ ...mustHave, ...mayHave }))),
+  RuleChange: described('The properties to change.', v.partial(extensible({ ...mustHave, ...mayHave }))),
   RuleConfig: ruleConfig,
   StoredRule: rule,
-  Rules: closed({ rules: listOf(rule), next: next('after') }),
-  CreatedRules: closed({ rules: listOf(closed({ id: whole, name: text })) }),
+  Rules: strict({ rules: arrayOf(rule), next: next('after') }),
+  CreatedRules: strict({ rules: arrayOf(strict({ id: int, name: str })) }),
   SimulationRange: simulationRange,
-  RuleToSimulate: open({ ...mustHave, ...mayHave, ...range }),
-  RuleToTest: open({ ...mustHave, ...mayHave, ...idToTest }),
+  RuleToSimulate: extensible({ ...mustHave, ...mayHave, ...blockRange }),
+  RuleToTest: extensible({ ...mustHave, ...mayHave, ...idToTest }),
   Simulation: simulation,
   TestRequest: testRequest,
   TestResult: testResult,
   TestPreview: testPreview,
-  Alerts: closed({ alerts: listOf(alert), next: next('before') }),
+  Alerts: strict({ alerts: arrayOf(alert), next: next('before') }),
   Redelivery: redelivery,
-  Redelivered: closed({ redelivered: whole }),
+  Redelivered: strict({ redelivered: int }),
   Delivery: delivery,
   WholeDelivery: wholeDelivery,
   WideRedelivery: wideRedelivery,
@@ -226,7 +228,7 @@ export type TestResultAnswer = Of<typeof testResult>
 export type TestPreviewAnswer = Of<typeof testPreview>
 export type DeliveryAnswer = Of<typeof delivery>
 export type WholeDelivery = Of<typeof wholeDelivery>
-export type AttemptAnswer = Of<typeof attempt>
+export type AttemptAnswer = Of<typeof attemptShape>
 export type Redelivery = Of<typeof redelivery>
 export type WideRedelivery = Of<typeof wideRedelivery>
 export type DestinationsAnswer = Of<typeof destinations>

@@ -5,40 +5,41 @@ import { parseTime } from '../../lib/time.ts'
  * What shapes are made of. A shape says once what HTTP carries: the type of its values, how bodies are checked, the schema in the
  * description of the API, and the type that the console reads.
  */
-export type Shape = v.GenericSchema
-export type Of<S extends Shape> = v.InferOutput<S>
+export type HttpShape = v.GenericSchema
+export type Of<S extends HttpShape> = v.InferOutput<S>
 
-export const text = v.string()
+export const str = v.string()
 export const flag = v.boolean()
-export const number = v.number()
-export const whole = v.pipe(v.number(), v.integer())
-export const time = v.pipe(v.string(), v.isoTimestamp())
-export const object = v.looseObject({})
+export const num = v.number()
+export const int = v.pipe(v.number(), v.integer())
+export const timestamp = v.pipe(v.string(), v.isoTimestamp())
+export const anyRecord = v.looseObject({})
 export const anything = v.unknown()
 
-export const closed = v.strictObject
+export const strict = v.strictObject
 /** May have more than this: what is told there grows with the program. */
-export const open = v.object
+export const extensible = v.object
 /** A property that need not be there. */
 export const may = v.optional
 export const orNull = v.nullable
-export const listOf = v.array
-export const oneOf = v.picklist
-export const anyOf = v.union
-export const only = v.literal
-export const mapOf = <S extends Shape>(values: S) => v.record(v.string(), values)
-export const described = <S extends Shape>(description: string, shape: S) => v.pipe(shape, v.description(description))
-export const atLeast = (least: number) => v.pipe(whole, v.minValue(least))
+export const arrayOf = v.array
+export const choiceOf = v.picklist
+export const unionOf = v.union
+export const literalOf = v.literal
+export const mapOf = <S extends HttpShape>(values: S) => v.record(v.string(), values)
+export const described = <S extends HttpShape>(description: string, shape: S) =>
+  v.pipe(shape, v.description(description))
+export const intFrom = (least: number) => v.pipe(int, v.minValue(least))
 /** A value of any form, with a JSON Schema of its own. */
 export const json = <T = unknown>(schema: object) =>
   v.pipe(v.unknown() as v.GenericSchema<T>, v.metadata({ ...schema }))
 /** One of the schemas that are generated from other tables. */
-export const named = <T = unknown>(name: string) => json<T>({ $ref: `#/components/schemas/${name}` })
+export const refTo = <T = unknown>(name: string) => json<T>({ $ref: `#/components/schemas/${name}` })
 
-export const ranges = listOf(closed({ from: whole, to: whole }))
+export const ranges = arrayOf(strict({ from: int, to: int }))
 
 /** Of bodies: where a value is another one, the message tells what it must be. */
-export const integer = ({ min, max }: { min: number; max?: number }) => {
+export const intBetween = ({ min, max }: { min: number; max?: number }) => {
   const what = max === undefined ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`
   const isSafe = v.check((value: number) => Number.isSafeInteger(value), what)
   const unbounded = v.pipe(v.number(what), v.integer(what), isSafe, v.minValue(min, what))
@@ -49,7 +50,7 @@ export const filled = (what = 'a string that is not empty') =>
     v.string(what),
     v.check(value => value !== '', what),
   )
-export const boolean = v.boolean('true or false')
+export const trueOrFalse = v.boolean('true or false')
 /** Epoch milliseconds, of a time in ISO 8601. As everywhere, one without a zone is UTC. */
 const WHEN = 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"'
 const readTime = (value: unknown) => (typeof value === 'string' ? parseTime(value) : undefined)

@@ -6,6 +6,7 @@ import { blockPoint, countKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import { collectAtMost, readAtMost } from '../../../lib/read.ts'
+import { isRecord } from '../../../lib/record.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
 import { within } from '../../../rules/place.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
@@ -301,9 +302,6 @@ const differences = (
       ? differences(before, after, at)
       : [{ path: at, from: before, to: after }]
   })
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const NO_EDITS: RuleEdits = { create: [], replace: [], remove: [] }
 /** So many changes are soon made. */

@@ -309,12 +309,12 @@ const lastResult = ({ lastStatus, lastError }: DeliveryInfo): string =>
 /** Times as elsewhere in answers. */
 const deliveryJson = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
   ...delivery,
-  createdAt: isoOrNull(createdAt),
-  deliveredAt: isoOrNull(deliveredAt),
-  nextAt: isoOrNull(nextAt),
+  createdAt: isoTimeOf(createdAt),
+  deliveredAt: isoTimeOf(deliveredAt),
+  nextAt: isoTimeOf(nextAt),
 })
 
-const isoOrNull = (at: number | null) => (at === null ? null : new Date(at).toISOString())
+const isoTimeOf = (at: number | null) => (at === null ? null : new Date(at).toISOString())
 
 export const rulesRedeliverCommand = command({
   name: 'rules redeliver',
