@@ -15,12 +15,12 @@ import {
   answerGet,
   answerRequest,
   answerSimilar,
-  type Parts,
   type Reply,
 } from '../search/answer.ts'
 import { answerForm, bodyText } from '../search/answer-forms.ts'
 import { createCoverageHeader } from '../search/coverage.ts'
 import { indexOf } from '../search/index-names.ts'
+import type { Parts } from '../search/lines.ts'
 import { openStore } from '../search/open-store.ts'
 import type { Ahead } from '../search/read-ahead.ts'
 import type { Caller, NetworkStore, SharedParts, StoreAnswer } from '../search/store.ts'

@@ -55,6 +55,18 @@ export const upperBound = (list: ArrayLike<number>, number: number): number => {
   return low
 }
 
+/** The first of some indexes below `length` for which a condition holds that holds for all behind it, too; `length` where it holds for none. */
+export const firstHolding = (length: number, holds: (index: number) => boolean): number => {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
 type Growable = Float64Array | Uint32Array | BigInt64Array
 
 /** A copy of twice the length, with what is there at its start. */

@@ -73,3 +73,16 @@ export const remembered = <K, V extends NonNullable<unknown> | null>(
     return value
   }
 }
+
+/** Makes a value of each object when it is first asked for, and remembers it for as long as the object lives. */
+export const rememberedBy = <K extends WeakKey, V>(make: (key: K) => V): ((key: K) => V) => {
+  const known = new WeakMap<K, { value: V }>()
+  return key => {
+    let entry = known.get(key)
+    if (!entry) {
+      entry = { value: make(key) }
+      known.set(key, entry)
+    }
+    return entry.value
+  }
+}

@@ -1,11 +1,11 @@
 import { check, type SearchOptions } from '../engine/query/options.ts'
 import type { Cursor } from '../engine/query/pages.ts'
-import type { Searcher, StoreSearcher, Waiting, Written, WrittenPages } from '../engine/query/searcher.ts'
+import type { Searcher, StoreSearcher, Written } from '../engine/query/searcher.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { Reader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/plain.ts'
-import { type ByteWriter, createByteWriter, newBytes } from '../lib/bytes.ts'
+import { createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
@@ -26,7 +26,7 @@ import {
   type UsedCursor,
 } from './cursors/answer.ts'
 import type { ScrollState } from './cursors/state.ts'
-import { answerLines } from './lines.ts'
+import { answerLines, type Parts, partsOf } from './lines.ts'
 import { readSeveral } from './multi-network.ts'
 import { type Dialect, type Format, type Getting, inList, NATIVE, type Wanted, withStatus } from './service.ts'
 
@@ -42,18 +42,6 @@ export interface Reply {
   readsNow?: true
   /** JSON text, whole, as bytes that own their memory, or in parts. */
   body: Uint8Array<ArrayBuffer> | Parts
-}
-
-/** A long answer. */
-export interface Parts extends Waiting {
-  /** The bytes of each hold until something else is written. */
-  parts: Iterable<Uint8Array>
-  /** The last hit of those that were taken so far. */
-  at(): Cursor | undefined
-  /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
-  ended(): boolean
-  /** The next part is to begin behind this hit; absent where parts depend on one another. */
-  goTo?: ((at: Cursor) => void) | undefined
 }
 
 export interface AnswerOptions extends SearchOptions {
@@ -182,15 +170,19 @@ export const answerRequest = answering(
     }
     if (!mayStream) throw overNow('streams', limits)
     return whenThere(searcher.writePages(request, options, writing, after), (found): Reply => {
-      const { total, pages, at, maxScore, goTo, ready, close } = found
+      const { total, maxScore } = found
       const begun = after
         ? undefined
         : head(lead({ ...{ total, hits: total === 0 ? 0 : 1 }, ...(maxScore !== undefined && { maxScore }) }))
-      let ended = false
-      const parts = streamed(begun, pages, out, () => {
-        ended = true
+      const body = partsOf(found, out, {
+        // The continuation of an answer comes after a hit.
+        begin: isFirst => out.text((isFirst && begun) || ','),
+        end(isFirst) {
+          out.truncate(isFirst && begun ? out.length : 0)
+          out.bytes(TAIL)
+        },
       })
-      return { status: 200, body: { parts, at, goTo, ready, close, ended: () => ended } }
+      return { status: 200, body }
     })
   },
 )
@@ -305,32 +297,6 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
   } finally {
     reader.end()
   }
-}
-
-/**
- * The parts of a long answer. They are put together as bytes: text of that size would be kept until V8 cleans its whole heap, and long
- * streams take little memory only if each part is forgotten as it goes.
- */
-function* streamed(
-  head: string | undefined,
-  pages: WrittenPages['pages'],
-  out: ByteWriter,
-  onEnd: () => void,
-): Generator<Uint8Array> {
-  // The continuation of an answer comes after a hit.
-  let before = head ?? ','
-  const rest = pages[Symbol.iterator]()
-  for (;;) {
-    out.clear()
-    out.text(before)
-    if (rest.next().done) break
-    before = ','
-    yield out.view()
-  }
-  out.truncate(before === ',' ? 0 : out.length)
-  out.bytes(TAIL)
-  onEnd()
-  yield out.view()
 }
 
 /** Answers of stores are written here one after another: each, or each part of it, is taken before the next is begun. */

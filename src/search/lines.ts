@@ -1,5 +1,5 @@
 import type { Hit } from '../engine/query/hits.ts'
-import type { StoreSearcher, Waiting } from '../engine/query/searcher.ts'
+import type { SearchPages, StoreSearcher, Waiting, WrittenPages } from '../engine/query/searcher.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS, overLimit, overNow } from '../limits/index.ts'
 import { type Field, fieldsOf, isList, KINDS, type Kind, MAPPING } from '../mapping/index.ts'
 import { compileSourcePaths } from '../query/hits/source-filter.ts'
 import type { SearchRequest, SourceFilter } from '../query/request.ts'
-import type { AnswerOptions, Parts, Reply } from './answer.ts'
+import type { AnswerOptions, Reply } from './answer.ts'
 import type { Format } from './service.ts'
 
 const NEWLINE = 10
@@ -25,32 +25,33 @@ export const answerLines = (
   checkShown(request, format)
   const asked = { ...request, trackTotal: false }
   if (request.size < 0 && !mayStream) throw overNow('streams', limits)
-  const lines = format === 'ndjson' ? ndjson() : csv()
-  if (request.size < 0) return whenThere(streamed(lines, out), body => ({ status: 200, format, body }))
+  const { head, write, writePages } = format === 'ndjson' ? ndjson() : csv()
+  if (request.size < 0)
+    return whenThere(writePages(), found => ({
+      ...{ status: 200, format },
+      body: partsOf(found, out, { begin: isFirst => isFirst && head() }),
+    }))
   const fail = () => overLimit('answer', limits)
   out.clear({ most: limits.answer, fail })
-  lines.head()
-  return whenThere(lines.all(), () => {
+  head()
+  return whenThere(write(), () => {
     if (out.length > limits.answer) throw fail()
     return { status: 200, format, body: out.take() }
   })
 
-  function ndjson(): Lines {
+  function ndjson() {
     const writing = { index, out, between: NEWLINE }
     const end = (hits: number) => {
       if (hits > 0) out.byte(NEWLINE)
     }
     return {
       head() {},
-      all: () => whenThere(searcher.write(asked, options, writing), ({ hits }) => end(hits)),
-      begin: () =>
-        whenThere(searcher.writePages(asked, options, writing, after), found => ({
-          ...{ ...found, pages: each(found.pages, end) },
-        })),
+      write: () => whenThere(searcher.write(asked, options, writing), ({ hits }) => end(hits)),
+      writePages: () => whenThere(searcher.writePages(asked, options, writing, after), found => eachPage(found, end)),
     }
   }
 
-  function csv(): Lines {
+  function csv() {
     const table = createCsv(request, { raw: format === 'raw-csv' })
     const write = (hits: readonly Hit[]) => {
       for (const hit of hits) table.hit(hit, out)
@@ -59,14 +60,22 @@ export const answerLines = (
       head() {
         if (!after) table.head(out)
       },
-      all: () => whenThere(searcher.search(asked, options), ({ hits }) => write(hits)),
-      begin: () =>
-        whenThere(searcher.pages(asked, options, after), found => ({
-          ...{ ...found, pages: each(found.pages, write) },
-        })),
+      write: () => whenThere(searcher.search(asked, options), ({ hits }) => write(hits)),
+      writePages: () => whenThere(searcher.pages(asked, options, after), found => eachPage(found, write)),
     }
   }
 }
+
+/** The same pages; each is written as it is taken. */
+const eachPage = <T>(found: SearchPages<T> & Waiting, write: (page: T) => void): SearchPages<T> & Waiting => ({
+  ...found,
+  pages: (function* () {
+    for (const page of found.pages) {
+      write(page)
+      yield page
+    }
+  })(),
+})
 
 /** What stands beside the hits, or in them, would be left out. */
 const checkShown = (request: SearchRequest, format: Format): void => {
@@ -86,37 +95,42 @@ export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
   )
 }
 
-type Begun = Pick<Parts, 'at' | 'goTo'> & Waiting & { pages: Iterable<unknown> }
-
-interface Lines {
-  head(): void
-  all(): Eventually<void>
-  begin(): Eventually<Begun>
+/** A long answer. */
+export interface Parts extends Waiting, Pick<WrittenPages, 'at' | 'goTo'> {
+  /** The bytes of each hold until something else is written. */
+  parts: Iterable<Uint8Array>
+  /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
+  ended(): boolean
 }
 
-function* each<T>(pages: Iterable<T>, write: (page: T) => void): Generator<T> {
-  for (const page of pages) {
-    write(page)
-    yield page
-  }
+/** What writes around the hits of a part, which is the first one of its answer or not. */
+interface PartWriter {
+  begin?(isFirst: boolean): void
+  /** Of the last part, which has no hits. */
+  end?(isFirst: boolean): void
 }
 
-/** A part for each page; the one writer is used by others in between. */
-const streamed = (lines: Lines, out: ByteWriter): Eventually<Parts> =>
-  whenThere(lines.begin(), begun => partsOf(begun, lines, out))
-
-const partsOf = ({ pages, at, goTo, ready, close }: Begun, lines: Lines, out: ByteWriter): Parts => {
+/**
+ * A part for each page, and one behind them. Parts are put together as bytes: text of that size would be kept until V8 cleans its whole heap,
+ * and long streams take little memory only if each part is forgotten as it goes. The one writer is used by others in between.
+ */
+export const partsOf = (
+  { pages, at, goTo, ready, close }: Omit<SearchPages<unknown>, 'total'> & Waiting,
+  out: ByteWriter,
+  { begin, end }: PartWriter,
+): Parts => {
   let ended = false
   function* parts() {
     const rest = pages[Symbol.iterator]()
     let isFirst = true
     for (;;) {
       out.clear()
-      if (isFirst) lines.head()
-      isFirst = false
+      begin?.(isFirst)
       if (rest.next().done) break
+      isFirst = false
       yield out.view()
     }
+    end?.(isFirst)
     ended = true
     yield out.view()
   }

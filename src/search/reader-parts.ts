@@ -1,6 +1,7 @@
 import { newBytes } from '../lib/bytes.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
-import type { AnswerOptions, Parts, Reply } from './answer.ts'
+import type { AnswerOptions, Reply } from './answer.ts'
+import type { Parts } from './lines.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
 
 /** Sends a message to the main thread; the memory is handed over. */

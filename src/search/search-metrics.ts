@@ -1,3 +1,4 @@
+import { remembered } from '../lib/caches.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { SearchService } from './service.ts'
@@ -15,39 +16,31 @@ export const measuredSearch = (service: SearchService, metrics: Metrics): Search
     'Time until a query was answered; of a long answer, until its first part.',
     BOUNDS_S,
   )
-  const meters = new Map<string, Meter>()
-  const meterOf = (kind: string): Meter => {
-    let meter = meters.get(kind)
-    if (!meter) {
-      const ok = queries.of({ kind, outcome: 'ok' })
-      const observe = durations.of({ kind })
-      const end = (began: number, outcome: Outcome) => {
-        observe((performance.now() - began) / 1_000)
-        if (outcome === 'ok') ok()
-        else queries.add({ kind, outcome })
-      }
-      meter = { end }
-      meters.set(kind, meter)
+  const meterOf = remembered(MAX_KINDS, (kind: string) => {
+    const ok = queries.of({ kind, outcome: 'ok' })
+    const observe = durations.of({ kind })
+    return (began: number, outcome: Outcome) => {
+      observe((performance.now() - began) / 1_000)
+      if (outcome === 'ok') ok()
+      else queries.add({ kind, outcome })
     }
-    return meter
-  }
+  })
 
   const measured = async <T>(kind: string, ask: () => Promise<T>): Promise<T> => {
     const began = performance.now()
-    const meter = meterOf(kind)
+    const end = meterOf(kind)
     try {
       const answer = await ask()
-      meter.end(began, 'ok')
+      end(began, 'ok')
       return answer
     } catch (error) {
-      meter.end(began, outcomeOf(error))
+      end(began, outcomeOf(error))
       throw error
     }
   }
 
   return {
-    ...(service.coverage && { coverage: service.coverage }),
-    networks: service.networks,
+    ...service,
     search: asked => measured(kindOf(asked), () => service.search(asked)),
     render: asked => measured('render', () => service.render(asked)),
     suggest: asked => measured('suggest', () => service.suggest(asked)),
@@ -63,9 +56,8 @@ export const measuredSearch = (service: SearchService, metrics: Metrics): Search
   }
 }
 
-interface Meter {
-  end(began: number, outcome: Outcome): void
-}
+/** More than there are. */
+const MAX_KINDS = 100
 
 const kindOf = ({ form, format, scroll }: Parameters<SearchService['search']>[0]): string =>
   form?.tell ?? format ?? (scroll === undefined ? 'search' : 'scroll')

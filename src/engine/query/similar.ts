@@ -1,7 +1,8 @@
 import type { Document } from '../../documents/document.ts'
+import { rememberedBy } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Reader } from '../reader.ts'
-import { createSimilar, type Similar } from '../similar.ts'
+import { createSimilar } from '../similar.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
 import { segmentAt } from './fields/ordinals.ts'
 
@@ -145,12 +146,4 @@ const first = (count: number, found: Iterable<SimilarFound>): SimilarFound[] => 
 
 const refused = (message: string) => refuse('illegal_argument_exception', message)
 
-const similarOf = (reader: Reader): Similar => {
-  let similar = known.get(reader)
-  if (!similar) {
-    similar = createSimilar(reader.db)
-    known.set(reader, similar)
-  }
-  return similar
-}
-const known = new WeakMap<Reader, Similar>()
+const similarOf = rememberedBy((reader: Reader) => createSimilar(reader.db))

@@ -1,4 +1,4 @@
-import { lowerBound } from '../../../lib/arrays.ts'
+import { firstHolding, lowerBound } from '../../../lib/arrays.ts'
 import { type Kind, ROW_KINDS, type RowKind } from '../../../mapping/index.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
 import { countOf } from '../../index/segments.ts'
@@ -29,16 +29,8 @@ export const viewOf = (segment: Segment, numbered: Numbered, reader: Reader): Se
 }
 
 /** Index of the first segment that does not end before a block. */
-export const firstEndingFrom = (block: number, segments: readonly Segment[]): number => {
-  let low = 0
-  let high = segments.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (segments[middle]!.last < block) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+export const firstEndingFrom = (block: number, segments: readonly Segment[]): number =>
+  firstHolding(segments.length, i => segments[i]!.last >= block)
 
 /** The segment that holds a position; undefined where no block is stored there. */
 export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
@@ -77,6 +69,10 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordina
   const place = ordinal - endOf(header, numbered, low - 1)
   return positionOf(blockAt(header, low), placesOf(header, numbered, low)?.[place] ?? place)
 }
+
+/** Those of some ascending positions that lie in a segment. */
+export const positionsIn = ({ first, last }: Segment, positions: readonly number[]): number[] =>
+  positions.slice(lowerBound(positions, positionOf(first, 0)), lowerBound(positions, positionOf(last + 1, 0)))
 
 /** Of a position that holds no document: the ordinal of the next one that does. */
 export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {

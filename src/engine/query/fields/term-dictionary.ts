@@ -1,4 +1,5 @@
 import { fullType } from '../../../decode/signature.ts'
+import { rememberedBy } from '../../../lib/caches.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import { isIn, mapChildren, tooLong } from '../../../query/simplify.ts'
@@ -55,11 +56,7 @@ export const idsByWord = (test: (word: string) => boolean, reader: Reader): numb
 
 /** Ids of names by their words; those that came since are added at the next question. */
 const wordsOf = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
-  let words = wordsByReader.get(reader)
-  if (!words) {
-    words = { ids: new Map(), last: 0 }
-    wordsByReader.set(reader, words)
-  }
+  const words = wordsByReader(reader)
   const rows = reader.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id').all(words.last) as {
     id: number
     name: string
@@ -74,7 +71,7 @@ const wordsOf = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
   }
   return words.ids
 }
-const wordsByReader = new WeakMap<Reader, { ids: Map<string, number[]>; last: number }>()
+const wordsByReader = rememberedBy((_: Reader) => ({ ids: new Map<string, number[]>(), last: 0 }))
 
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
 export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {

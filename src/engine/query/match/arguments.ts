@@ -1,3 +1,4 @@
+import { rememberedBy } from '../../../lib/caches.ts'
 import type { Node } from '../../../query/ast.ts'
 import {
   argumentField,
@@ -145,22 +146,21 @@ const idsIn = (segment: number, ids: readonly number[], reader: Reader): number[
 const signaturesWith = (names: readonly string[] | undefined, of: Nested['of'], reader: Reader): Set<number> => {
   const all = reader.signatures(of)
   if (!names) return new Set(all.map(({ id }) => id))
-  let byName = byArgumentName.get(all)
-  if (!byName) {
-    byName = new Map()
-    for (const { id, event } of all)
-      for (const { name } of event?.inputs ?? []) {
-        const ids = byName.get(name)
-        if (ids) ids.add(id)
-        else byName.set(name, new Set([id]))
-      }
-    byArgumentName.set(all, byName)
-  }
+  const byName = byArgumentName(all)
   return names.reduce((found, name) => found.union(byName.get(name) ?? new Set()), new Set<number>())
 }
 
-/** By the list that a reader keeps until there are more. */
-const byArgumentName = new WeakMap<readonly StoredSignature[], Map<string, Set<number>>>()
+/** Signatures by the names of their arguments. A reader keeps its list until there are more. */
+const byArgumentName = rememberedBy((signatures: readonly StoredSignature[]) => {
+  const byName = new Map<string, Set<number>>()
+  for (const { id, event } of signatures)
+    for (const { name } of event?.inputs ?? []) {
+      const ids = byName.get(name)
+      if (ids) ids.add(id)
+      else byName.set(name, new Set([id]))
+    }
+  return byName
+})
 
 const argumentIds = (signature: number, reader: Reader): number[] => {
   const { event, error } = reader.signature(signature)

@@ -1,37 +1,25 @@
-import { lowerBound } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import { compile } from '../../../query/predicate.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
-import { positionOf } from '../../schema.ts'
 import { type Documents, fieldsIn } from '../documents.ts'
 import { isLeaf } from '../fields/condition.ts'
-import {
-  endOf,
-  type Numbered,
-  numberedAs,
-  ordinalOfPosition,
-  ordinalsWithin,
-  type SegmentView,
-  viewOf,
-} from '../fields/ordinals.ts'
+import { endOf, type Numbered, numberedAs, ordinalsWithin, type SegmentView, viewOf } from '../fields/ordinals.ts'
 import { type Among, among, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
 import { createNested } from './arguments.ts'
 import { scan } from './column-scan.ts'
-import { byChildren, byParent, type JoinOptions, ofTransactions } from './joins.ts'
-import { and, atLeast, count, EMPTY, isEmpty, listed, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
+import { byChildren, byParent, type JoinOptions, ofTransactions, ordinalsAt } from './joins.ts'
+import { and, atLeast, count, EMPTY, isEmpty, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
 import { byDocuments, byRecords } from './record-filter.ts'
 import {
   type Ask,
+  byPostings,
   type Context,
   createTerms,
   NOWHERE,
-  type PostingsBySegment,
-  postingsBySegment,
   type SegmentMatcher,
-  union,
   type Where,
   whereAll,
   whereAny,
@@ -133,7 +121,7 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
     }
     case 'positions':
       return {
-        matches: at => atPositions(plan.positions, at, numbered),
+        matches: at => ordinalsAt(plan.positions, at, numbered),
         events: context.kind === 'event',
         where: () => whereAt(plan.positions, reader),
       }
@@ -204,16 +192,6 @@ const conjunction = (plans: readonly Plan[], context: Context): SegmentMatcher =
   }
 }
 
-const atPositions = (
-  positions: readonly number[],
-  { segment, header }: SegmentView,
-  numbered: Numbered,
-): OrdinalSet => {
-  const from = lowerBound(positions, positionOf(segment.first, 0))
-  const inside = positions.slice(from, lowerBound(positions, positionOf(segment.last + 1, 0)))
-  return listed(Uint32Array.from(inside, position => ordinalOfPosition(header, numbered, position)))
-}
-
 const inBlocks = (runs: readonly [number, number][], numbered: Numbered): SegmentMatcher => {
   const matches = ({ segment, header, size }: SegmentView): OrdinalSet => {
     const { first, last } = segment
@@ -245,36 +223,24 @@ const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered
 const createTermRange = (
   { first, last, fingerprint, accept }: Extract<Plan, { by: 'termRange' }>,
   context: Context,
-): SegmentMatcher => {
-  const { reader } = context
-  const postings = postingsBySegment(context, among =>
-    reader
+): SegmentMatcher =>
+  byPostings(context, among =>
+    context.reader
       .postingsBetween(first, last, among)
       .filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
   )
-  return {
-    matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
-    where: postings.where,
-  }
-}
 
 /** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
-const disjoint = (
-  postings: PostingsBySegment,
-  reader: Reader,
-): Pick<SegmentMatcher, 'matches' | 'count' | 'where'> => ({
-  where: postings.where,
-  matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
-  count: ({ segment }) => postings(segment.id).reduce((sum, { n }) => sum + n, 0),
-})
+const sumLengths = (postings: readonly Posting[]): number => postings.reduce((sum, { n }) => sum + n, 0)
 
-const createSignatures = (ids: ReadonlySet<number>, context: Context): SegmentMatcher => {
-  const { reader } = context
-  const postings = postingsBySegment(context, among =>
-    [...ids].flatMap(id => reader.postings(termOf(0, logField(id)), 0, among)),
-  )
-  return { ...disjoint(postings, reader), events: [...ids].every(id => reader.signature(id).event !== null) }
-}
+const createSignatures = (ids: ReadonlySet<number>, context: Context): SegmentMatcher => ({
+  ...byPostings(
+    context,
+    among => [...ids].flatMap(id => context.reader.postings(termOf(0, logField(id)), 0, among)),
+    sumLengths,
+  ),
+  events: [...ids].every(id => context.reader.signature(id).event !== null),
+})
 
 const createEmitters = (
   { addresses, signatures }: Extract<Plan, { by: 'emitters' }>,
@@ -287,10 +253,9 @@ const createEmitters = (
     if ((signature.of === 'call') !== (kind === 'call')) return false
     return (signatures?.has(id) ?? true) && (kind !== 'event' || signature.event !== null)
   }
-  const postings = postingsBySegment(context, among =>
-    addresses.flatMap(address => reader.postingsBetween(...logTerms(address), among).filter(accept)),
-  )
-  return { ...disjoint(postings, reader), events: kind === 'event' }
+  const read = (among: ReadonlySet<number> | undefined) =>
+    addresses.flatMap(address => reader.postingsBetween(...logTerms(address), among).filter(accept))
+  return { ...byPostings(context, read, sumLengths), events: kind === 'event' }
 }
 
 /** A column that tells all but what is in doubt. */

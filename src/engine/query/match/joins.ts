@@ -1,4 +1,3 @@
-import { lowerBound } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { MISSING, valueAt } from '../../index/column-codec.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
@@ -12,6 +11,7 @@ import {
   ordinalOfPosition,
   placesOf,
   positionOfOrdinal,
+  positionsIn,
   type SegmentView,
   sizeOf,
 } from '../fields/ordinals.ts'
@@ -231,17 +231,12 @@ const blockIn = (header: ReadHeader, child: Numbered, index: number): BlockIn =>
 const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number): number =>
   start === undefined ? ordinalOfPosition(header, 'tx', positionOf(blockAt(header, index), place)) : start + place
 
+/** Ordinals of the documents at some ascending positions, so far as they are in the segment. */
+export const ordinalsAt = (positions: readonly number[], { segment, header }: SegmentView, numbered: Numbered) =>
+  listed(Uint32Array.from(positionsIn(segment, positions), position => ordinalOfPosition(header, numbered, position)))
+
 /** Documents of transactions, which are named by their positions. */
 export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): SegmentMatcher => {
   const link = toTransaction(numbered, reader)
-  return {
-    matches(at) {
-      const { segment, header } = at
-      const inside = positions.slice(
-        lowerBound(positions, positionOf(segment.first, 0)),
-        lowerBound(positions, positionOf(segment.last + 1, 0)),
-      )
-      return link.down(at, listed(Uint32Array.from(inside, position => ordinalOfPosition(header, 'tx', position))))
-    },
-  }
+  return { matches: at => link.down(at, ordinalsAt(positions, at, 'tx')) }
 }

@@ -57,20 +57,29 @@ export const union = (
   return or(within?.form === 'run' ? lists.map(list => and(list, within, size)) : lists, size)
 }
 
+/** Documents that stand in postings; `count` tells how many those of a segment have together, where that follows from their lengths. */
+export const byPostings = (
+  context: Pick<Context, 'reader' | 'among'>,
+  read: (among: ReadonlySet<number> | undefined) => readonly Posting[],
+  count: (postings: readonly Posting[]) => number | undefined = () => undefined,
+): SegmentMatcher => {
+  const postings = postingsBySegment(context, read)
+  return {
+    where: postings.where,
+    matches: ({ segment, size }, within) => union(postings(segment.id), context.reader, size, within),
+    count: ({ segment }) => count(postings(segment.id)),
+  }
+}
+
 export const createTerms = (
   terms: readonly { term: number; fingerprint: number }[],
   context: Pick<Context, 'reader' | 'among'>,
-): SegmentMatcher => {
-  const { reader } = context
-  const postings = postingsBySegment(context, among =>
-    terms.flatMap(({ term, fingerprint }) => reader.postings(term, fingerprint, among)),
+): SegmentMatcher =>
+  byPostings(
+    context,
+    among => terms.flatMap(({ term, fingerprint }) => context.reader.postings(term, fingerprint, among)),
+    postings => (terms.length === 1 ? (postings[0]?.n ?? 0) : undefined),
   )
-  return {
-    where: postings.where,
-    matches: ({ segment, size }, within) => union(postings(segment.id), reader, size, within),
-    count: ({ segment }) => (terms.length === 1 ? (postings(segment.id)[0]?.n ?? 0) : undefined),
-  }
-}
 
 /**
  * The ids of segments outside of which nothing matches; undefined where that is not known without a look at each. A rare

@@ -1,4 +1,5 @@
 import type { EventAbi } from '../../../decode/types.ts'
+import { rememberedBy } from '../../../lib/caches.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
 import { tooLong } from '../../../query/simplify.ts'
@@ -50,29 +51,15 @@ export const byName =
   }
 
 /** Signatures by the names of what they declare. A reader keeps its list until there are more. */
-const namedIn = (signatures: readonly StoredSignature[]): ReadonlyMap<string, readonly StoredSignature[]> => {
-  let named = NAMED.get(signatures)
-  if (!named) {
-    named = Map.groupBy(
-      signatures.filter(({ event }) => event),
-      ({ event }) => event!.name,
-    )
-    NAMED.set(signatures, named)
-  }
-  return named
-}
-const NAMED = new WeakMap<readonly StoredSignature[], ReadonlyMap<string, readonly StoredSignature[]>>()
+const namedIn = rememberedBy((signatures: readonly StoredSignature[]) =>
+  Map.groupBy(
+    signatures.filter(({ event }) => event),
+    ({ event }) => event!.name,
+  ),
+)
 
 /** Declarations are read once, and asked for each name. */
-const wordsOf = (event: EventAbi): readonly string[] => {
-  let words = WORDS.get(event)
-  if (!words) {
-    words = analyze(event.name)
-    WORDS.set(event, words)
-  }
-  return words
-}
-const WORDS = new WeakMap<EventAbi, readonly string[]>()
+const wordsOf = rememberedBy((event: EventAbi): readonly string[] => analyze(event.name))
 
 export const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }

@@ -1,4 +1,5 @@
 import { fullType } from '../../../decode/signature.ts'
+import { rememberedBy } from '../../../lib/caches.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
 import type { Run, SearchRequest } from '../../../query/request.ts'
@@ -136,34 +137,29 @@ export const countIn = (ordinals: Uint32Array, runs: readonly Run[]): number => 
 
 /** What was found out of one state of the store, for as long as that lasts. */
 export const remembered = <T>(reader: Reader, key: string, find: () => T): T => {
+  const known = byState(reader)
   const version = reader.version()
-  let known = BY_STATE.get(reader)
-  if (!known || known.version !== version || known.values.size >= MAX_VALUES) {
-    known = { version, values: new Map() }
-    BY_STATE.set(reader, known)
+  if (known.version !== version || known.values.size >= MAX_VALUES) {
+    known.version = version
+    known.values.clear()
   }
   const { values } = known
   if (!values.has(key)) values.set(key, find())
   return values.get(key) as T
 }
-const BY_STATE = new WeakMap<Reader, { version: number; values: Map<string, unknown> }>()
+const byState = rememberedBy((reader: Reader) => ({ version: reader.version(), values: new Map<string, unknown>() }))
 const MAX_VALUES = 2_000
+
 /** Finds out something of each segment, once for as long as the segment stays as it is. */
 export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, find: () => T) => T) => {
-  let ofReader = BY_SEGMENT.get(reader)
-  if (!ofReader || (ofReader.size >= MAX_KEYS && !ofReader.has(key))) {
-    ofReader = new Map()
-    BY_SEGMENT.set(reader, ofReader)
-  }
-  let known = ofReader.get(key) as Map<string, T> | undefined
-  if (!known) {
-    known = new Map()
-    ofReader.set(key, known)
-  } else if (known.size > 2 * reader.segments().length) {
+  const ofReader = bySegment(reader)
+  if (ofReader.size >= MAX_KEYS && !ofReader.has(key)) ofReader.clear()
+  const values = (ofReader.get(key) ?? new Map()) as Map<string, T>
+  ofReader.set(key, values)
+  if (values.size > 2 * reader.segments().length) {
     const present = new Set(reader.segments().map(placeOf))
-    for (const place of known.keys()) if (!present.has(place)) known.delete(place)
+    for (const place of values.keys()) if (!present.has(place)) values.delete(place)
   }
-  const values = known
   return (segment, find) => {
     const place = placeOf(segment)
     if (!values.has(place)) {
@@ -173,6 +169,7 @@ export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, 
     return values.get(place)!
   }
 }
-const BY_SEGMENT = new WeakMap<Reader, Map<string, Map<string, unknown>>>()
+const bySegment = rememberedBy((_: Reader) => new Map<string, Map<string, unknown>>())
 const MAX_KEYS = 200
+
 const placeOf = ({ id, revised }: Segment): string => `${id} ${revised}`

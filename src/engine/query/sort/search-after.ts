@@ -1,3 +1,4 @@
+import { firstHolding } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
 import { placeOf } from '../../../query/hits/paging.ts'
@@ -148,25 +149,13 @@ const blocksAt = (
 /** The first stored block whose time fulfils a condition that all later ones fulfil, too; infinite where none does. */
 const firstBlock = (reader: Reader, holds: (time: number) => boolean): number => {
   const segments = reader.segments()
-  const at = partition(segments.length, i => holds(reader.header(segments[i]!).times.at(-1)!))
+  const at = firstHolding(segments.length, i => holds(reader.header(segments[i]!).times.at(-1)!))
   const segment = segments[at]
   if (!segment) return Number.POSITIVE_INFINITY
   const header = reader.header(segment)
   const { times } = header
   return blockAt(
     header,
-    partition(times.length, i => holds(times[i]!)),
+    firstHolding(times.length, i => holds(times[i]!)),
   )
-}
-
-/** The first of some indexes that a condition holds for, which holds for all behind it, too. */
-const partition = (length: number, holds: (index: number) => boolean): number => {
-  let low = 0
-  let high = length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (holds(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
 }
