@@ -1,9 +1,20 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
 import { messageOf, refuse } from '../../src/lib/errors.ts'
+import {
+  builtProgram,
+  byDefault,
+  PROGRAM,
+  readFlags,
+  runMain,
+  SEVERAL,
+  SWITCH,
+  TEXT,
+  wholeNumber,
+} from '../lib/flags.ts'
 import { createRandom, mix } from '../lib/random.ts'
+import { showTable } from '../lib/table.ts'
 import { type Attack, brief, type Context, type Finding, type Outcome } from './attack.ts'
 import { bits } from './bits.ts'
 import { bodies } from './bodies.ts'
@@ -141,48 +152,28 @@ export const showFindings = (name: string, findings: readonly Finding[], most = 
 
 const SHOWN = 5
 
-export const showTable = (results: readonly Result[]): string => {
-  const rows = [
+export const showResults = (results: readonly Result[]): string =>
+  showTable([
     ['attack', 'tries', 'findings', 'worst ms', '/health ms', 'memory MB'],
     ...results.map(({ name, tries, findings, worstMs, worstHealthMs, peak }) =>
       [name, tries, findings.length, Math.ceil(worstMs), Math.ceil(worstHealthMs), Math.ceil(peak / 1e6)].map(String),
     ),
-  ]
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
-  const line = (row: string[]) =>
-    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ')
-  return rows.map(line).join('\n')
-}
+  ])
 
 const main = async (): Promise<boolean> => {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', multiple: true },
-      seed: { type: 'string' },
-      count: { type: 'string' },
-      seconds: { type: 'string', default: '600' },
-      try: { type: 'string' },
-      program: { type: 'string', default: 'dist/chainsieve.mjs' },
-      all: { type: 'boolean', default: false },
-      help: { type: 'boolean' },
-    },
+  const values = readFlags(USAGE, {
+    ...{ only: SEVERAL, seed: TEXT, count: TEXT, seconds: byDefault('600'), try: TEXT, program: PROGRAM, all: SWITCH },
   })
-  if (values.help) {
-    console.log(USAGE)
-    return true
-  }
   const unknown = values.only?.find(name => !ATTACKS.some(it => it.name === name))
   if (unknown !== undefined)
     throw refuse('unknown_attack', `there is no attack ${unknown}: choose of ${ATTACKS.map(it => it.name).join(', ')}`)
-  const program = resolve(values.program)
-  if (!existsSync(program)) throw refuse('no_program', `${values.program} is not there: build it by npm run build`)
   const seed = integer('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31)
   const options: Options = {
     seed,
     count: integer('count', values.count),
-    seconds: integer('seconds', values.seconds)!,
+    seconds: wholeNumber('seconds', values.seconds),
     attempt: integer('try', values.try),
-    program,
+    program: builtProgram(values.program),
   }
   console.log(`--seed ${seed}`)
   const results: Result[] = []
@@ -193,22 +184,11 @@ const main = async (): Promise<boolean> => {
     for (const line of result.notes ?? []) console.log(`${one.name}: ${line}`)
     if (result.findings.length > 0) console.log(showFindings(one.name, result.findings, values.all ? Infinity : SHOWN))
   }
-  console.log(showTable(results))
+  console.log(showResults(results))
   return results.every(({ findings }) => findings.length === 0)
 }
 
-const integer = (name: string, text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined
-  if (!/^\d{1,10}$/.test(text)) throw refuse('no_integer', `--${name} takes an integer, not ${text}`)
-  return Number(text)
-}
+const integer = (name: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : wholeNumber(name, text)
 
-if (import.meta.main) {
-  main().then(
-    held => process.exit(held ? 0 : 1),
-    error => {
-      console.error(messageOf(error))
-      process.exit(2)
-    },
-  )
-}
+if (import.meta.main) runMain(main)

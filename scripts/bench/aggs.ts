@@ -6,8 +6,7 @@ import type { openReader } from '../../src/engine/reader.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { parseSearch } from '../../src/query/parse.ts'
-import { showTable } from '../lib/table.ts'
-import { QUESTIONS } from './agg-questions.ts'
+import { showTable, timesOf } from '../lib/table.ts'
 import { createSpans, PANELS, type Span, WHOLE } from './dashboard.ts'
 
 /**
@@ -56,7 +55,7 @@ const sideOf = async (name: string, checkout: string, file: string): Promise<Sid
   }
 }
 
-const median = (times: readonly number[]) => times.toSorted((a, b) => a - b)[times.length >> 1]!
+const median = (times: readonly number[]) => timesOf(times).p50
 
 const RUNS = 15
 
@@ -66,12 +65,6 @@ interface Asked {
   kind: Kind
   body(run: number): object
 }
-
-const questions = (): Asked[] =>
-  QUESTIONS.map(([name, kind, agg, query]) => {
-    // By a name that was not asked for before, so that nothing that is kept answers.
-    return { name, kind, body: run => ({ ...(query && { query }), aggs: { [`a${run}`]: agg } }) }
-  })
 
 /** The aggregations that are asked beside OpenSearch, in the same way. */
 const panels = (whole: Span): Asked[] => {
@@ -130,7 +123,7 @@ const heads = (what: string) => [
   ...(sides.length > 1 && what !== 'first' ? ['ratio'] : []),
 ]
 
-const rows = [...questions(), ...panels(spanOf(sides[0]!))]
+const rows = panels(spanOf(sides[0]!))
   .filter(({ name }) => name.includes(part))
   .map(asked => measure(asked, sides))
 console.log(showTable([['processor ms', ...heads('first'), ...heads('anew'), ...heads('again')], ...rows]))

@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RuleConfig, RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
-import { createToken, startServer } from '../lib/program.ts'
+import { startReceiver } from '../../test/support/receiver.ts'
+import { createToken, startServer, until } from '../lib/program.ts'
 import { type Times, timesOf } from '../lib/table.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { startPackNode } from './node.ts'
@@ -49,7 +48,8 @@ export const measureAlerts = async ({
   const flooded = FIRST_BLOCK + 1 + blocks
   const logs = chain.slice(1 + blocks).reduce((sum, { receipts }) => sum + receipts.flatMap(it => it.logs).length, 0)
   const node = await startPackNode(chain, FIRST_BLOCK)
-  const receiver = await startReceiver()
+  const cleanUps: (() => unknown)[] = []
+  const receiver = await startAlertReceiver({ after: fn => void cleanUps.push(fn) })
   const asked = new Map<number, number>()
   node.onAsked = number => asked.set(number, performance.now())
   try {
@@ -60,17 +60,17 @@ export const measureAlerts = async ({
       ...['--from', String(FIRST_BLOCK), '--poll-interval', '10ms', '--allow-target', '127.0.0.1/32'],
     ])
     try {
-      await until(() => asked.has(FIRST_BLOCK))
+      await untilCame(() => asked.has(FIRST_BLOCK))
       await sleep(1000)
       for (let i = 1; i <= blocks; i++) {
         node.head = FIRST_BLOCK + i
         await sleep(GAP_MS)
       }
-      await until(() => receiver.arrivals.length >= blocks * FIRING)
+      await untilCame(() => receiver.arrivals.length >= blocks * FIRING)
       const latency = timesOf(receiver.arrivals.map(({ block, at }) => at - asked.get(block)!))
       const before = receiver.arrivals.length
       node.head = FIRST_BLOCK + blocks + flood
-      await until(() => receiver.arrivals.length >= before + logs + flood * FIRING)
+      await untilCame(() => receiver.arrivals.length >= before + logs + flood * FIRING)
       const last = receiver.arrivals.slice(before)
       const seconds = (last.at(-1)!.at - last[0]!.at) / 1000
       return { latency, rules: quiet + FIRING, perSecond: last.length / seconds, delivered: last.length }
@@ -79,32 +79,21 @@ export const measureAlerts = async ({
     }
   } finally {
     node.close()
-    receiver.close()
+    for (const cleanUp of cleanUps) cleanUp()
     rmSync(data, { recursive: true, force: true })
   }
 }
 
-const startReceiver = async () => {
+/** Notes when webhooks of each block arrive. */
+const startAlertReceiver = async (t: { after(fn: () => unknown): void }) => {
   const arrivals: { block: number; at: number }[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', chunk => chunks.push(chunk))
-    request.on('end', () => {
-      const at = performance.now()
-      const { payload } = JSON.parse(Buffer.concat(chunks).toString()) as { payload: Record<string, { num: number }> }
-      arrivals.push({ block: (payload.number ?? payload.blockNumber)!.num, at })
-      response.end('ok')
-    })
+  const { url } = await startReceiver(t, ({ body }) => {
+    const at = performance.now()
+    const { payload } = JSON.parse(body) as { payload: Record<string, { num: number }> }
+    arrivals.push({ block: (payload.number ?? payload.blockNumber)!.num, at })
+    return { status: 200 }
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    arrivals,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  return { url, arrivals }
 }
 
 const writeRules = (data: string, url: string, quiet: number, flooded: number) => {
@@ -146,10 +135,4 @@ const writeRules = (data: string, url: string, quiet: number, flooded: number) =
   rules.close()
 }
 
-const until = async (holds: () => boolean) => {
-  const end = performance.now() + PATIENCE_MS
-  while (!holds()) {
-    if (performance.now() > end) throw new Error('webhooks that are due do not arrive')
-    await sleep(5)
-  }
-}
+const untilCame = (holds: () => boolean) => until(holds, PATIENCE_MS, 'webhooks that are due', 5)

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
+import { byDefault, PROGRAM, readFlags } from '../lib/flags.ts'
 import { createToken, startProgram, startServer, withFolder } from '../lib/program.ts'
 import { type Times, timesOf } from '../lib/table.ts'
 import { fill, generatePack } from './fill.ts'
@@ -75,16 +75,9 @@ const show = (name: string, { runs, p50, p99, max, slow }: Asked) =>
   )
 
 const main = async () => {
-  const { values } = parseArgs({
-    options: {
-      megabytes: { type: 'string', default: '2000' },
-      events: { type: 'string', default: '200000' },
-      clients: { type: 'string', default: '4' },
-      program: { type: 'string', default: 'dist/chainsieve.mjs' },
-      help: { type: 'boolean' },
-    },
+  const values = readFlags(USAGE, {
+    ...{ megabytes: byDefault('2000'), events: byDefault('200000'), clients: byDefault('4'), program: PROGRAM },
   })
-  if (values.help) return console.log(USAGE)
   const { program } = values
   await withFolder(async folder => {
     const [data, pack] = [join(folder, 'data'), join(folder, 'pack.ndjson')]

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { newestBlock } from '../../src/engine/blocks.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { openForReading } from '../../src/engine/open.ts'
-import { startServer } from '../lib/program.ts'
+import { byDefault, PROGRAM, readFlags, wholeNumber } from '../lib/flags.ts'
+import { startServer, withFolder } from '../lib/program.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { startPackNode } from './node.ts'
 
@@ -19,28 +16,13 @@ const NETWORK = 'ethereum/bench/fast'
 /** Blocks until the pace is known. */
 const BEFORE = 10
 
-const options = {
-  ms: { type: 'string', default: '200' },
-  seconds: { type: 'string', default: '20' },
-  program: { type: 'string', default: 'dist/chainsieve.mjs' },
-} as const
-
-const readArgs = () => {
-  try {
-    const { values } = parseArgs({ options })
-    const [ms, seconds] = [Number(values.ms), Number(values.seconds)]
-    if (ms > 0 && seconds > 0) return { ms, seconds, program: values.program }
-  } catch {}
-  throw new Error(USAGE)
-}
-
-const { ms, seconds, program } = readArgs()
+const values = readFlags(USAGE, { ms: byDefault('200'), seconds: byDefault('20'), program: PROGRAM })
+const [ms, seconds] = [wholeNumber('ms', values.ms, 1), wholeNumber('seconds', values.seconds, 1)]
 const count = Math.ceil((seconds * 1_000) / ms)
-const data = mkdtempSync(join(tmpdir(), 'chainsieve-fast-'))
-try {
+await withFolder(async data => {
   const node = await startPackNode(generateBlocks({ seed: 1, count: BEFORE + count + 1 }), FIRST_BLOCK)
   const args = ['--data', data, '--port', '0', '--network', NETWORK, '--rpc', node.url, '--from', String(FIRST_BLOCK)]
-  const server = await startServer(program, args)
+  const server = await startServer(values.program, args)
   const db = openForReading(storeFile(data, NETWORK))
   const newest = newestBlock(db)
   while (newest() < FIRST_BLOCK) await sleep(10)
@@ -65,6 +47,4 @@ try {
   db.close()
   await server.stop()
   node.close()
-} finally {
-  rmSync(data, { recursive: true, force: true })
-}
+})

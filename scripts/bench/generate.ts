@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { messageOf, refuse } from '../../src/lib/errors.ts'
+import { refuse } from '../../src/lib/errors.ts'
+import { runMain, wholeNumber } from '../lib/flags.ts'
 import { createChain } from './chain.ts'
 
 export interface GenerateOptions {
@@ -76,17 +77,13 @@ export const main = async (args: string[]): Promise<string> => {
   if (out === undefined || (events === undefined && blocks === undefined)) {
     throw refuse('missing_option', `--out and one of --events and --blocks are due\n\n${USAGE}`)
   }
-  const number = (name: string, text: string): number => {
-    if (/^[0-9]+$/.test(text)) return Number(text)
-    throw refuse('bad_option', `--${name} must be a whole number, not ${JSON.stringify(text)}`)
-  }
   const lines = generateLines({
-    seed: number('seed', values.seed),
-    from: number('from', values.from),
-    chainId: number('chain-id', values['chain-id']),
+    seed: wholeNumber('seed', values.seed),
+    from: wholeNumber('from', values.from),
+    chainId: wholeNumber('chain-id', values['chain-id']),
     traces: values.traces,
-    ...(blocks !== undefined && { count: number('blocks', blocks) }),
-    ...(events !== undefined && { events: number('events', events) }),
+    ...(blocks !== undefined && { count: wholeNumber('blocks', blocks) }),
+    ...(events !== undefined && { events: wholeNumber('events', events) }),
   })
   const start = performance.now()
   let written = 0
@@ -107,11 +104,4 @@ export const main = async (args: string[]): Promise<string> => {
   return `${out}: ${written} blocks, ${(bytes / 1e6).toFixed(1)} MB of JSON in ${seconds.toFixed(1)} s`
 }
 
-if (import.meta.main) {
-  try {
-    console.log(await main(process.argv.slice(2)))
-  } catch (error) {
-    console.error(messageOf(error))
-    process.exitCode = 1
-  }
-}
+if (import.meta.main) runMain(async () => console.log(await main(process.argv.slice(2))))

@@ -2,8 +2,9 @@ import { fork } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { makeChain } from '../../test/support/pack.ts'
+import { byDefault, readFlags, TEXT } from '../lib/flags.ts'
 import { startServer } from '../lib/program.ts'
 import { startPackNode } from './node.ts'
 
@@ -51,10 +52,10 @@ const measure = async (options: Options) => {
   writeFileSync(config, tables.join('\n'))
   const server = await startServer('dist/chainsieve.mjs', ['--data', data, '--config', config, '--port', '0'])
   try {
-    await pause(WARM * 1_000)
+    await sleep(WARM * 1_000)
     const before = server.usage()!
     const began = performance.now()
-    await pause(seconds * 1_000)
+    await sleep(seconds * 1_000)
     const after = server.usage()!
     const elapsed = (performance.now() - began) / 1_000
     const threads = readdirSync(`/proc/${server.pid}/task`).length
@@ -73,16 +74,8 @@ const measure = async (options: Options) => {
   }
 }
 
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
-
-const { values } = parseArgs({
-  options: {
-    networks: { type: 'string', default: '10' },
-    seconds: { type: 'string', default: '40' },
-    txs: { type: 'string', default: '20' },
-    logs: { type: 'string', default: '2' },
-    play: { type: 'string' },
-  },
+const values = readFlags('node scripts/bench/many.ts --networks 10 --seconds 40 [--txs 20] [--logs 2]', {
+  ...{ networks: byDefault('10'), seconds: byDefault('40'), txs: byDefault('20'), logs: byDefault('2'), play: TEXT },
 })
 if (values.play !== undefined) await playNodes(JSON.parse(values.play) as Options)
 else {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { refuse } from '../../src/lib/errors.ts'
+import { builtProgram, wholeNumber } from '../lib/flags.ts'
 import type { Effort } from './searching.ts'
 
 export const USAGE = `Measures how fast blocks go in, what they take on disk, and how fast queries are answered.
@@ -119,12 +119,7 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
   const { only } = values
   if (only !== undefined && (only !== 'import' || store !== 'opensearch'))
     throw refuse('bad_option', '--only takes import, with --store opensearch')
-  const program = resolve(values.program)
-  if (!existsSync(program))
-    throw refuse(
-      'no_program',
-      `${values.program} is not there: build it by npm run build, or name another by --program`,
-    )
+  const program = builtProgram(values.program)
   if (pack !== undefined && !existsSync(pack))
     throw refuse('no_pack', `${pack} is not there: leave --pack out to make one`)
   const options = {
@@ -137,9 +132,4 @@ export const readOptions = (args: string[]): { options: Options; json: string | 
     against: against?.replace(/\/+$/, ''),
   }
   return { options, json }
-}
-
-const wholeNumber = (name: string, text: string): number => {
-  if (/^[0-9]+$/.test(text)) return Number(text)
-  throw refuse('bad_option', `--${name} must be a whole number, not ${JSON.stringify(text)}`)
 }

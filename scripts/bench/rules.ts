@@ -9,15 +9,15 @@ import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
 import { asJson } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
-import { messageOf, refuse } from '../../src/lib/errors.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { type BlockEntities, createMatcher, type Matcher } from '../../src/rules/matcher.ts'
 import type { Condition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
+import { runMain, wholeNumber } from '../lib/flags.ts'
 import { createRandom, type Random } from '../lib/random.ts'
-import { type Times, timesOf } from '../lib/table.ts'
+import { count, fixed, megabytes, showTimes, type Times, timesOf } from '../lib/table.ts'
 import { type AlertsMeasured, measureAlerts } from './alerts.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
-import { type Row, showRows } from './report.ts'
+import { type Row, row, showRows } from './report.ts'
 
 const USAGE = `Measures how fast rules are matched, and told of, with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
 
@@ -318,54 +318,40 @@ export const rowsOfRules = ({ mixed, hot }: RulesResults): Row[] => {
 
 const rowsOfCount = (
   what: string,
-  measured: RulesMeasured,
+  { rules, loadMs, memory, block, firstMs, entities, microsecondsPerEntity: per, hits, change }: RulesMeasured,
   mostMs: number,
   thousand: RulesMeasured | undefined,
 ): Row[] => {
-  const { rules, loadMs, memory, block, firstMs, entities, microsecondsPerEntity, hits, change } = measured
   const name = `${count(rules)} ${what}`
   const applies = rules >= 100_000
-  const judged = (target: string, ok: boolean) => ({ target, ok, applies })
-  const free = { target: '', ok: undefined, applies: true }
-  const per = microsecondsPerEntity
+  const isAboveThousand = thousand && thousand.rules !== rules && applies
   return [
-    {
-      name: `${name}: a block`,
-      value: `p50 ${fixed(block.p50)}, p99 ${fixed(block.p99)} ms (first ${fixed(firstMs)} ms)`,
-      ...judged(`p50 <= ${mostMs} ms`, block.p50 <= mostMs),
-    },
-    {
-      name: `${name}: an entity`,
-      value: `${per.toFixed(2)} us`,
-      ...(thousand && thousand !== measured && applies
-        ? judged('at most twice that of 1,000', per <= 2 * thousand.microsecondsPerEntity)
-        : free),
-    },
-    { name: `${name}: hits`, value: `${count(hits)} in ${count(entities)} entities`, ...free },
-    { name: `${name}: reading and indexing`, value: `${count(loadMs)} ms`, ...judged('< 3,000 ms', loadMs < 3_000) },
-    { name: `${name}: memory`, value: `${count(memory / 1e6)} MB`, ...judged('< 300 MB', memory < 300e6) },
-    { name: `${name}: changing one`, value: `${change.toFixed(1)} us`, ...free },
+    row(`${name}: a block`, `${showTimes(block)} (first ${fixed(firstMs)} ms)`, {
+      ...{ target: `p50 <= ${mostMs} ms`, ok: block.p50 <= mostMs, applies },
+    }),
+    row(
+      `${name}: an entity`,
+      `${per.toFixed(2)} us`,
+      isAboveThousand
+        ? { target: 'at most twice that of 1,000', ok: per <= 2 * thousand.microsecondsPerEntity, applies }
+        : undefined,
+    ),
+    row(`${name}: hits`, `${count(hits)} in ${count(entities)} entities`),
+    row(`${name}: reading and indexing`, `${count(loadMs)} ms`, { target: '< 3,000 ms', ok: loadMs < 3_000, applies }),
+    row(`${name}: memory`, megabytes(memory), { target: '< 300 MB', ok: memory < 300e6, applies }),
+    row(`${name}: changing one`, `${change.toFixed(1)} us`),
   ]
 }
 
-const count = (n: number) => Math.round(n).toLocaleString('en')
-const fixed = (n: number) => n.toFixed(n < 1 ? 3 : 2)
-
 const rowsOfAlerts = ({ latency, rules, perSecond, delivered }: AlertsMeasured): Row[] => [
-  {
-    name: `a block received to its webhooks, ${count(rules)} rules`,
-    value: `p50 ${fixed(latency.p50)}, p99 ${fixed(latency.p99)}, at most ${fixed(latency.max)} ms of ${count(latency.runs)}`,
-    target: 'p99 < 100 ms',
-    ok: latency.p99 < 100,
-    applies: true,
-  },
-  {
-    name: 'webhooks while more of them wait',
-    value: `${count(perSecond)}/s of ${count(delivered)}`,
-    target: '>= 500/s',
-    ok: perSecond >= 500,
-    applies: true,
-  },
+  row(
+    `a block received to its webhooks, ${count(rules)} rules`,
+    `${showTimes(latency)}, at most ${fixed(latency.max)} ms of ${count(latency.runs)}`,
+    { target: 'p99 < 100 ms', ok: latency.p99 < 100 },
+  ),
+  row('webhooks while more of them wait', `${count(perSecond)}/s of ${count(delivered)}`, {
+    ...{ target: '>= 500/s', ok: perSecond >= 500 },
+  }),
 ]
 
 /** Runs the command line and returns what it measured, as text. */
@@ -382,13 +368,13 @@ export const main = async (args: string[]): Promise<string> => {
     },
   })
   if (values.help) return USAGE
-  const number = (name: string, text: string): number => {
-    if (/^[1-9][0-9]*$/.test(text)) return Number(text)
-    throw refuse('bad_option', `--${name} must be a whole number, not ${JSON.stringify(text)}\n\n${USAGE}`)
-  }
-  const blocks = number('blocks', values.blocks)
-  const seed = number('seed', values.seed)
-  const results = benchRules({ rules: values.rules.split(',').map(text => number('rules', text)), blocks, seed })
+  const blocks = wholeNumber('blocks', values.blocks, 1)
+  const seed = wholeNumber('seed', values.seed, 1)
+  const results = benchRules({
+    rules: values.rules.split(',').map(text => wholeNumber('rules', text, 1)),
+    blocks,
+    seed,
+  })
   const alerts = values['no-server']
     ? undefined
     : await measureAlerts({ program: PROGRAM, seed, quiet: 1_000, blocks: Math.min(blocks, 100) })
@@ -398,11 +384,4 @@ export const main = async (args: string[]): Promise<string> => {
 
 const PROGRAM = fileURLToPath(new URL('../../dist/chainsieve.mjs', import.meta.url))
 
-if (import.meta.main) {
-  try {
-    console.log(await main(process.argv.slice(2)))
-  } catch (error) {
-    console.error(messageOf(error))
-    process.exitCode = 1
-  }
-}
+if (import.meta.main) runMain(async () => console.log(await main(process.argv.slice(2))))

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { storeFile } from '../../src/engine/files.ts'
-import { messageOf } from '../../src/lib/errors.ts'
+import { runMain } from '../lib/flags.ts'
 import { withFolder } from '../lib/program.ts'
 import { createRandom } from '../lib/random.ts'
 import { count } from '../lib/table.ts'
@@ -141,10 +141,5 @@ if (import.meta.main) {
     ['SIGTERM', 143],
   ] as const)
     process.once(signal, () => process.exit(code))
-  try {
-    await main(process.argv.slice(2))
-  } catch (error) {
-    console.error(messageOf(error))
-    process.exitCode = 1
-  }
+  runMain(() => main(process.argv.slice(2)))
 }

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { DIMENSIONS, similarityOf } from '../../src/decode/features.ts'
 import { createSimilar, createSimilarWriter, SIMILAR_SCHEMA } from '../../src/engine/similar.ts'
+import { byDefault, readFlags } from '../lib/flags.ts'
 import { createRandom, type Random } from '../lib/random.ts'
 import { timesOf } from '../lib/table.ts'
 
@@ -12,8 +12,8 @@ import { timesOf } from '../lib/table.ts'
  * How long it takes to find the codes nearest to one among many, and how many of the nearest are found: `node scripts/bench/similar.ts`.
  * The codes are of families, as on a chain: a few with thousands of forks, most with a handful, and all with something in common.
  */
-const { values } = parseArgs({
-  options: { codes: { type: 'string', default: '100000' }, lookups: { type: 'string', default: '500' } },
+const values = readFlags('node scripts/bench/similar.ts [--codes N] [--lookups N]', {
+  ...{ codes: byDefault('100000'), lookups: byDefault('500') },
 })
 
 const codes = Number(values.codes)

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { byDefault, readFlags, SEVERAL } from '../lib/flags.ts'
 import { createToken, withFolder } from '../lib/program.ts'
 import { timesOf } from '../lib/table.ts'
 import type { Request } from './queries.ts'
@@ -36,24 +36,16 @@ const measure = async (program: string, starts: number, temporary: string) => {
   return { node: timesOf(node), 'empty folder, demo chain': timesOf(empty), 'stored demo chain': timesOf(kept) }
 }
 
-const { values } = parseArgs({
-  options: {
-    starts: { type: 'string', default: '10' },
-    program: { type: 'string', multiple: true },
-    help: { type: 'boolean' },
-  },
-})
+const values = readFlags(USAGE, { starts: byDefault('10'), program: SEVERAL })
 
 const programs = (values.program ?? ['dist/chainsieve.mjs', 'dist/chainsieve']).filter(path => existsSync(path))
-if (values.help) console.log(USAGE)
-else
-  await withFolder(async temporary => {
-    for (const program of programs) {
-      const measured = await measure(program, Number(values.starts), temporary)
-      console.log(program)
-      for (const [name, { p50, p99, runs }] of Object.entries(measured))
-        console.log(
-          `  ${name}: p50 ${p50.toFixed(0)} ms, most ${p99.toFixed(0)} ms, ${(p50 / measured.node.p50).toFixed(2)} times node -e 0, of ${runs} starts`,
-        )
-    }
-  })
+await withFolder(async temporary => {
+  for (const program of programs) {
+    const measured = await measure(program, Number(values.starts), temporary)
+    console.log(program)
+    for (const [name, { p50, p99, runs }] of Object.entries(measured))
+      console.log(
+        `  ${name}: p50 ${p50.toFixed(0)} ms, most ${p99.toFixed(0)} ms, ${(p50 / measured.node.p50).toFixed(2)} times node -e 0, of ${runs} starts`,
+      )
+  }
+})

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { after, serve, start, succeed } from '../../test/e2e/program.ts'
+import { readFlags, SEVERAL, SWITCH, TEXT } from '../lib/flags.ts'
 import { demoInCluster } from './in-cluster.ts'
 import { RECORDINGS, readRecordings } from './recordings.ts'
 import { type Outcome, replayBodies, replayClients, replayPanels, type Server, send } from './replay.ts'
@@ -75,17 +75,7 @@ export const summary = (
 }
 
 const main = async () => {
-  const { values } = parseArgs({
-    options: {
-      url: { type: 'string' },
-      token: { type: 'string' },
-      against: { type: 'string' },
-      only: { type: 'string', multiple: true },
-      quiet: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values.help) return console.log(USAGE)
+  const values = readFlags(USAGE, { url: TEXT, token: TEXT, against: TEXT, only: SEVERAL, quiet: SWITCH })
   const recordings = readRecordings()
   if (!recordings) return console.log(`There are no recordings at ${RECORDINGS}: set CLIENT_RECORDINGS.`)
   const cleanups: (() => unknown)[] = []

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The program under measurement, run as its users run it: in processes of its own. */
 export interface Running {
@@ -178,5 +179,20 @@ export const withFolder = async <T>(run: (folder: string) => Promise<T>): Promis
   } finally {
     remove()
     process.off('exit', remove)
+  }
+}
+
+/** Waits until `test` says true; it may say what there is instead. */
+export const until = async (
+  test: () => boolean | string | Promise<boolean | string>,
+  ms: number,
+  what: string,
+  everyMs = 200,
+): Promise<void> => {
+  const end = performance.now() + ms
+  for (let found = await test(); found !== true; found = await test()) {
+    if (performance.now() > end)
+      throw new Error(`${what}: not there after ${ms / 1_000} s${typeof found === 'string' ? `: ${found}` : ''}`)
+    await sleep(everyMs)
   }
 }

@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
 import { loadavg } from 'node:os'
-import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
-import { messageOf, refuse } from '../../src/lib/errors.ts'
+import { refuse } from '../../src/lib/errors.ts'
+import { builtProgram, byDefault, PROGRAM, readFlags, runMain } from '../lib/flags.ts'
 import { NODES, type NodeName, startRealNode } from './nodes.ts'
 import { runScenario } from './scenario.ts'
 
@@ -16,21 +14,10 @@ npm run nodes -- [--only geth,anvil,hardhat] [--seconds N] [--history N] [--prog
 const SHOWN = 5
 
 const main = async (): Promise<boolean> => {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', default: NODES.join() },
-      seconds: { type: 'string', default: '75' },
-      history: { type: 'string', default: '40' },
-      program: { type: 'string', default: 'dist/chainsieve.mjs' },
-      help: { type: 'boolean', default: false },
-    },
+  const values = readFlags(USAGE, {
+    ...{ only: byDefault(NODES.join()), seconds: byDefault('75'), history: byDefault('40'), program: PROGRAM },
   })
-  if (values.help) {
-    console.log(USAGE)
-    return true
-  }
-  const program = resolve(values.program)
-  if (!existsSync(program)) throw refuse('no_program', `${values.program} does not exist: build it with npm run build`)
+  const program = builtProgram(values.program)
   let isGood = true
   for (const name of values.only.split(',')) {
     if (!NODES.includes(name as NodeName)) throw refuse('no_node', `${name} is none of ${NODES.join(', ')}`)
@@ -59,10 +46,4 @@ const main = async (): Promise<boolean> => {
   return isGood
 }
 
-main().then(
-  isGood => process.exit(isGood ? 0 : 1),
-  error => {
-    console.error(messageOf(error))
-    process.exit(1)
-  },
-)
+runMain(main)

@@ -1,8 +1,7 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
-import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
-import { messageOf, refuse } from '../../src/lib/errors.ts'
+import { refuse } from '../../src/lib/errors.ts'
+import { builtProgram, byDefault, PROGRAM, readFlags, runMain, TEXT } from '../lib/flags.ts'
 import { count } from '../lib/table.ts'
 import { judge } from './judge.ts'
 import { showChart, showJudgements, showSamples } from './show.ts'
@@ -25,24 +24,11 @@ npm run soak -- [--minutes N] [--seed N] [--block-time MS] [--keep-blocks N] [--
 const MINUTE = 60_000
 
 const main = async (): Promise<boolean> => {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string', default: '60' },
-      seed: { type: 'string' },
-      'block-time': { type: 'string', default: '1000' },
-      'keep-blocks': { type: 'string', default: '300' },
-      kills: { type: 'string' },
-      program: { type: 'string', default: 'dist/chainsieve.mjs' },
-      json: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
+  const values = readFlags(USAGE, {
+    ...{ minutes: byDefault('60'), seed: TEXT, 'block-time': byDefault('1000'), 'keep-blocks': byDefault('300') },
+    ...{ kills: TEXT, program: PROGRAM, json: TEXT },
   })
-  if (values.help) {
-    console.log(USAGE)
-    return true
-  }
-  const program = resolve(values.program)
-  if (!existsSync(program)) throw refuse('no_program', `${values.program} does not exist: build it with npm run build`)
+  const program = builtProgram(values.program)
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : number('seed', values.seed)
   const milliseconds = number('minutes', values.minutes) * MINUTE
   console.log(`--seed ${seed} --minutes ${values.minutes}`)
@@ -83,12 +69,4 @@ const number = (name: string, text: string, least = Number.MIN_VALUE): number =>
   throw refuse('bad_option', `--${name} takes a number${least > 0 ? ' above 0' : ''}, not ${JSON.stringify(text)}`)
 }
 
-if (import.meta.main) {
-  main().then(
-    held => process.exit(held ? 0 : 1),
-    error => {
-      console.error(messageOf(error))
-      process.exit(2)
-    },
-  )
-}
+if (import.meta.main) runMain(main)

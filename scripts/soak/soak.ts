@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { type FakeNode, startNode, type Trouble } from '../../test/support/node.ts'
-import { createToken, freePort } from '../lib/program.ts'
+import { createToken, freePort, until } from '../lib/program.ts'
 import { createRandom } from '../lib/random.ts'
 import { createLiveChain, type LiveChain } from './chain.ts'
 import { compareDocuments } from './documents.ts'
@@ -293,12 +293,4 @@ const settle = async (
     return [...due].every(([rule, documents]) => [...documents].every(it => taken.has(`${rule} ${it}`)))
   }
   await until(isSettled, SETTLE_MS, 'the last alerts').catch(error => findings.push(String(error)))
-}
-
-const until = async (holds: () => Promise<boolean>, ms: number, what: string) => {
-  const end = Date.now() + ms
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`${what} did not come within ${ms / 1000} s`)
-    await sleep(250)
-  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Attack, Context } from '../../scripts/attack/attack.ts'
 import { mutate, oddityOf } from '../../scripts/attack/mutate.ts'
-import { ATTACKS, attack, showFindings, showTable } from '../../scripts/attack/run.ts'
+import { ATTACKS, attack, showFindings, showResults } from '../../scripts/attack/run.ts'
 import { createRandom } from '../../scripts/lib/random.ts'
 
 const numbers = async (options: { seed?: number; count?: number; attempt?: number }): Promise<number[][]> => {
@@ -37,7 +37,10 @@ test('what is found is told by what it breaks, with the flags that repeat it', a
   const [first, second, ...more] = showFindings('finds', result.findings).split('\n')
   assert.deepEqual([first, second], ['finds: a 500 (7)', '  --only finds --try 0: body 0'])
   assert.equal(more.at(-1), '  … and 2 more')
-  assert.match(showTable([result]), /^attack +tries +findings .*\nfinds +9 +7 +2 +0 +0$/)
+  assert.match(
+    showResults([result]),
+    /^\| attack +\| tries +\| findings .*\n.*\n\| finds +\| 9 +\| 7 +\| 2 +\| 0 +\| 0 +\|$/,
+  )
 })
 
 test('a fault of an attack itself is no finding', async () => {

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { storeFile } from '../../../src/engine/files.ts'
 import { readStore } from '../../../src/engine/open.ts'
 import { KEPT_DOCUMENTS } from '../../../src/engine/shipping/evict.ts'
@@ -12,6 +10,8 @@ import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests/redecode-requests.ts'
 import { silent } from '../../../src/lib/log.ts'
+import { byDefault, readFlags, TEXT } from '../../lib/flags.ts'
+import { withFolder } from '../../lib/program.ts'
 import { FIRST_BLOCK, generateBlocks } from '../generate.ts'
 import { openTarget } from './target.ts'
 
@@ -33,16 +33,9 @@ interface Measured {
   processor: { ours: number; cluster: number }
 }
 
-const main = async () => {
-  const { values } = parseArgs({
-    options: {
-      against: { type: 'string' },
-      events: { type: 'string', default: '20000' },
-      seed: { type: 'string', default: '1' },
-    },
-  })
+const main = async (folder: string) => {
+  const values = readFlags(USAGE, { against: TEXT, events: byDefault('20000'), seed: byDefault('1') })
   if (values.against === undefined) return console.log(USAGE)
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-moved-'))
   const target = openTarget(values.against, NETWORK, `moved-${process.pid}`)
   const data = join(folder, 'data')
   const run = (job: IndexJob, returning = false) =>
@@ -91,7 +84,6 @@ const main = async () => {
   } finally {
     await target.remove()
     await target.close()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -103,4 +95,4 @@ const show = (what: string, { documents, seconds, processor: { ours, cluster } }
   )
 }
 
-await main()
+await withFolder(main)

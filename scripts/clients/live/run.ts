@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { isDeepStrictEqual, parseArgs, promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
+import { byDefault, PROGRAM, readFlags, runMain, SEVERAL, SWITCH, TEXT } from '../../lib/flags.ts'
 import { createToken, startServer } from '../../lib/program.ts'
 import { demoInCluster } from '../in-cluster.ts'
 import { CLIENTS, type Client } from './clients.ts'
@@ -25,25 +26,14 @@ interface Line {
   error?: string
 }
 
-const main = async (): Promise<number> => {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', multiple: true },
-      short: { type: 'boolean' },
-      seconds: { type: 'string', default: '3600' },
-      program: { type: 'string' },
-      against: { type: 'string' },
-      help: { type: 'boolean' },
-    },
+const main = async (): Promise<boolean> => {
+  const values = readFlags(USAGE, {
+    ...{ only: SEVERAL, short: SWITCH, seconds: byDefault('3600'), program: PROGRAM, against: TEXT },
   })
-  if (values.help) {
-    console.log(USAGE)
-    return 0
-  }
+  const { program } = values
   const wanted = CLIENTS.filter(
     ({ name, short }) => (!values.short || short) && (values.only?.some(part => name.includes(part)) ?? true),
   )
-  const program = values.program ?? 'dist/chainsieve.mjs'
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-clients-'))
   const inCluster = values.against === undefined ? undefined : demoInCluster(values.against)
   const args = inCluster?.args ?? []
@@ -61,7 +51,7 @@ const main = async (): Promise<number> => {
     rmSync(data, { recursive: true, force: true })
     await inCluster?.remove()
   }
-  return faults === 0 ? 0 : 1
+  return faults === 0
 }
 
 /** A transaction of the demo chain. */
@@ -100,4 +90,4 @@ const faultOf = ({ call, value, error }: Line): string | undefined => {
   return `${call}: got ${JSON.stringify(value)} instead of ${JSON.stringify(expected)}`
 }
 
-process.exitCode = await main()
+runMain(main)

@@ -115,18 +115,6 @@ export const removeIndices = async (urls: readonly string[], prefix: string): Pr
   await askAny(urls, `/_index_template/${prefix}-*`, 'DELETE')
 }
 
-/** `test` says true, or what there is instead. */
-export const until = async (test: () => Promise<boolean | string>, ms: number, what: string): Promise<void> => {
-  const end = Date.now() + ms
-  for (;;) {
-    const found = await test()
-    if (found === true) return
-    if (Date.now() > end)
-      throw new Error(`${what}: not there after ${ms / 1_000} s${typeof found === 'string' ? `: ${found}` : ''}`)
-    await sleep(200)
-  }
-}
-
 /** What happens to a node: it dies, or it stands still and goes on later. */
 export type NodeFault = 'kill' | 'hang'
 /** By turns. What comes second happens to the same node: the others have all documents, whatever copies it lacks. */

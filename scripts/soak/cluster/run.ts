@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { messageOf, refuse } from '../../../src/lib/errors.ts'
+import { byDefault, PROGRAM, readFlags, runMain, TEXT } from '../../lib/flags.ts'
 import { nodesByCommands, startOwnNodes } from './nodes.ts'
 import { type ClusterSoak, soakCluster } from './soak.ts'
 
@@ -22,24 +22,10 @@ OPENSEARCH_HOME  unpacked distribution of OpenSearch: three nodes of it are star
 --program        what is run (default dist/chainsieve.mjs)`
 
 const main = async (): Promise<boolean> => {
-  const { values } = parseArgs({
-    options: {
-      url: { type: 'string' },
-      port: { type: 'string', default: '9600' },
-      seeds: { type: 'string', default: '1' },
-      seed: { type: 'string', default: '1' },
-      seconds: { type: 'string', default: '20' },
-      kills: { type: 'string', default: '2' },
-      'signal-node': { type: 'string' },
-      'start-node': { type: 'string' },
-      program: { type: 'string', default: 'dist/chainsieve.mjs' },
-      help: { type: 'boolean', default: false },
-    },
+  const values = readFlags(USAGE, {
+    ...{ url: TEXT, port: byDefault('9600'), seeds: byDefault('1'), seed: byDefault('1'), seconds: byDefault('20') },
+    ...{ kills: byDefault('2'), 'signal-node': TEXT, 'start-node': TEXT, program: PROGRAM },
   })
-  if (values.help) {
-    console.log(USAGE)
-    return true
-  }
   const { 'signal-node': signal, 'start-node': start, url } = values
   if ((signal === undefined) !== (start === undefined))
     throw refuse('half_a_node', '--signal-node and --start-node go together')
@@ -81,10 +67,4 @@ const main = async (): Promise<boolean> => {
 
 const SHOWN = 20
 
-main().then(
-  held => process.exit(held ? 0 : 1),
-  error => {
-    console.error(messageOf(error))
-    process.exit(2)
-  },
-)
+runMain(main)
