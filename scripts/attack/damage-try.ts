@@ -293,16 +293,25 @@ const unchecked = new Set<string>()
 
 const stackOf = (error: unknown) => (error instanceof Error ? error.stack! : String(error))
 
+/** Whether work fails because of the damage; then the error has to say what to do. */
+const fails = (broken: Broken, work: () => unknown): boolean => {
+  try {
+    work()
+    return false
+  } catch (error) {
+    if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
+    return true
+  }
+}
+
 /** Whether a backup can be restored, and holds what it should. */
 const judgeBackup = (backup: string, data: string, honest: Honest, broken: Broken): boolean => {
   rmSync(data, { recursive: true, force: true })
-  try {
+  const restore = () => {
     lastOf(checkBackup(backup))
     lastOf(restoreBackup({ backup, data, force: false }))
-  } catch (error) {
-    if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
-    return false
   }
+  if (fails(broken, restore)) return false
   judgeFolder(data, [], honest, (what, how) => broken(`${what}, from a backup`, how))
   return true
 }
@@ -337,29 +346,17 @@ const PHASES: Record<string, { template: string; run: Phase }> = {
       const path = storeFile(data, ONE)
       const store = createTestStore([], { path, run: RUN })
       const next = offsetOf(ONE) + FILED
-      let isTold = false
-      const attempt = (work: () => void) => {
-        try {
-          work()
-        } catch (error) {
-          isTold = true
-          if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
-        }
-      }
       askReader(store.reader)
       const { injury, files } = injureNoting(data, random)
       const look = () => {
         if (!honest.networks[ONE]!.includes(digestOf(askReader(store.reader))))
           broken('a wrong answer while it runs', ONE)
       }
-      attempt(look)
-      attempt(() => store.add(demoBlocks().slice(next, next + RUN)))
-      attempt(() => store.db.settle(1))
-      attempt(look)
-      attempt(() => store.close())
+      const steps = [look, () => store.add(demoBlocks().slice(next, next + RUN)), () => store.db.settle(1), look]
+      const failed = [...steps, () => store.close()].filter(step => fails(broken, step))
       store.db.close()
       const isToldLater = judgeFolder(data, files, honest, broken)
-      return { injury, isTold: isTold || isToldLater }
+      return { injury, isTold: failed.length > 0 || isToldLater }
     },
   },
 
@@ -368,18 +365,14 @@ const PHASES: Record<string, { template: string; run: Phase }> = {
     template: 'killed',
     run(folder, random, honest, broken) {
       const [data, backup] = [join(folder, 'killed'), join(folder, 'backup')]
-      let isTold = false
       let hurt: ReturnType<typeof injure> | undefined
       let left = random.below(12)
-      try {
+      const isTold = fails(broken, () => {
         for (const steps = takeBackup(backupOf(data, backup)); ; left--) {
           if (left === 0) hurt = injureNoting(data, random)
           if (steps.next().done) break
         }
-      } catch (error) {
-        isTold = true
-        if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
-      }
+      })
       hurt ??= injureNoting(data, random)
       if (!judgeBackup(backup, join(folder, 'restored'), honest, broken)) broken('a good backup is lost', hurt.injury)
       judgeFolder(data, hurt.files, honest, broken)
@@ -393,13 +386,7 @@ const PHASES: Record<string, { template: string; run: Phase }> = {
     run(folder, random, honest, broken) {
       const [data, backup] = [join(folder, 'closed'), join(folder, 'backup')]
       const { injury } = injureNoting(data, random)
-      let isTold = false
-      try {
-        lastOf(takeBackup(backupOf(data, backup)))
-      } catch (error) {
-        isTold = true
-        if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
-      }
+      const isTold = fails(broken, () => lastOf(takeBackup(backupOf(data, backup))))
       if (!judgeBackup(backup, join(folder, 'restored'), honest, broken)) broken('a good backup is lost', injury)
       return { injury, isTold }
     },
@@ -412,12 +399,7 @@ const PHASES: Record<string, { template: string; run: Phase }> = {
       const [data, backup, restored] = [join(folder, 'closed'), join(folder, 'backup'), join(folder, 'restored')]
       const { injury } = injure(backup, random)
       const isTold = !judgeBackup(backup, restored, honest, broken)
-      try {
-        lastOf(takeBackup(backupOf(data, backup)))
-      } catch (error) {
-        if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
-        return { injury, isTold }
-      }
+      if (fails(broken, () => lastOf(takeBackup(backupOf(data, backup))))) return { injury, isTold }
       if (!judgeBackup(backup, restored, honest, broken)) broken('a new backup is not good', injury)
       return { injury, isTold }
     },
@@ -429,17 +411,13 @@ const PHASES: Record<string, { template: string; run: Phase }> = {
     run(folder, random, honest, broken) {
       const data = join(folder, 'closed')
       const { injury, files } = injureNoting(data, random)
-      let isTold = false
-      for (const network of storedNetworks(data))
-        try {
-          prepareStore(data, network, silent)
-          compactStore(storeFile(data, network))
-        } catch (error) {
-          isTold = true
-          if (!systemFault(error)) broken('an error that does not say what to do', stackOf(error))
-        }
+      const compact = (network: string) => {
+        prepareStore(data, network, silent)
+        compactStore(storeFile(data, network))
+      }
+      const failed = storedNetworks(data).filter(network => fails(broken, () => compact(network)))
       const isToldLater = judgeFolder(data, files, honest, broken)
-      return { injury, isTold: isTold || isToldLater }
+      return { injury, isTold: failed.length > 0 || isToldLater }
     },
   },
 }
