@@ -12,39 +12,37 @@ export interface AttemptsOptions
   scheduler: Scheduler
   sender: Pick<Sender, 'attempt'>
   counted: Counters
-  /** Asks for a turn after so many milliseconds. */
   ask(inMs: number): void
-  /** How long after a failure of the store it is tried again. */
+  /** Wait before the store is tried again after a failure, in milliseconds. */
   againMs: number
   perDestination: number
   schedule: readonly number[]
   random?: (() => number) | undefined
 }
 
-/** Outcomes of so short a while are written together. */
+/** Outcomes are collected this long, then written in one transaction. */
 const TOGETHER_MS = 2
-/** Few enough for answers to be heard in between. */
+/** Small, so that answers are read between two batches. */
 const START_AT_ONCE = 16
-/** Deliveries of one destination before the next one has its turn. */
+/** Deliveries of one destination in a row. */
 const TURN = 5
 const COMBINE_AT_ONCE = 100
-/** Destinations above this are forgotten as soon as nothing is queued for them. */
+/** Above this number, idle destinations are evicted. */
 const MAX_KNOWN = 20_000
 
-/** Attempts: what is due is claimed, sent, and what came of it is written. */
+/** Claims due deliveries, sends them and writes the outcomes. */
 export const createAttempts = (options: AttemptsOptions) => {
   const { store, scheduler, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
   const under = new Set<Promise<void>>()
-  /** Attempts whose outcome is not written yet. */
   let ended: { begun: RunningAttempt; job: Job; attempt: Attempt }[] = []
 
-  /** Looks at a destination when something is due there (epoch, ms), or when it may be tried again. */
+  /** Offers a destination to the scheduler when something is due (epoch, ms) and its breaker allows it. */
   const offer = (destination: DestinationState, dueAt: number) => {
     const at = clock.elapsed() + dueAt - clock.now()
     scheduler.offer(destination, Math.max(at, destination.breakers.first.restUntil))
   }
 
-  /** Starts some of what is due; returns whether there may be more to start. */
+  /** Starts due deliveries; returns whether there may be more to start. */
   const start = (): boolean => {
     const time: ClockTimes = { now: clock.now(), elapsed: clock.elapsed() }
     const { now, elapsed } = time
@@ -59,7 +57,7 @@ export const createAttempts = (options: AttemptsOptions) => {
         TURN,
       )
       if (room <= 0) {
-        // At its limit it is offered again when one of its attempts ends.
+        // At its limit, the end of an attempt offers it again.
         if (breakers.first.restUntil > elapsed) scheduler.offer(destination, breakers.first.restUntil)
         continue
       }
@@ -69,7 +67,7 @@ export const createAttempts = (options: AttemptsOptions) => {
         started.push(prepare(destination, picked, time))
         taken++
       }
-      // If all due deliveries wait for others under way, the destination is offered again when those end.
+      // If all due deliveries wait for running ones, their end offers the destination again.
       const nextAt = taken === room ? now : store.nextDue(destination, now)
       if (nextAt !== undefined) offer(destination, nextAt)
       else if (busy.size === 0 && scheduler.size() > MAX_KNOWN) scheduler.forget(destination)
@@ -125,7 +123,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     ask(TOGETHER_MS)
   }
 
-  /** Ends an attempt whose outcome is stored, or which was not made. */
+  /** Ends an attempt once its outcome is stored, or if it was never made. */
   const end = ({ destination, due, turn, leave }: RunningAttempt, offerAt: number) => {
     leave()
     destination.running--
@@ -137,7 +135,6 @@ export const createAttempts = (options: AttemptsOptions) => {
     offer(destination, offerAt)
   }
 
-  /** Writes the outcomes of attempts that ended. */
   const settle = () => {
     if (ended.length === 0) return
     const now = clock.now()
@@ -154,7 +151,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     }
   }
 
-  /** Applies an outcome to the health of its destination. A refused action says nothing about it. */
+  /** Applies an outcome to the destination's health. A refused action says nothing about it. */
   const judge = ({ destination, turn, probe }: RunningAttempt, job: Job, outcome: Attempt['outcome'], now: number) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
@@ -167,7 +164,7 @@ export const createAttempts = (options: AttemptsOptions) => {
       const span = scheduleSpan(schedule)
       const failingMs = elapsed - (failingSince(breakers) ?? elapsed)
       if (failingMs < span) return
-      // Nothing may have been accepted since before this start.
+      // The receiver may have failed since before this start.
       const first = Math.min(now - failingMs, options.failingSince?.(job) ?? Number.POSITIVE_INFINITY)
       const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
       const gone = store.expire(destination, now - span, now, why)
@@ -177,7 +174,7 @@ export const createAttempts = (options: AttemptsOptions) => {
 
   return {
     ...{ start, settle, offer },
-    /** Resolves when all attempts have ended, whose outcomes may be still to be written. */
+    /** Resolves when all attempts have ended; their outcomes may still be unwritten. */
     ended: () => Promise.all(under),
   }
 }
@@ -188,7 +185,7 @@ interface RunningAttempt {
   due: readonly Due[]
   turn: NextDue['turn']
   probe: NextDue['probe']
-  /** Gives its place back; a second call does no harm. */
+  /** Frees its slot; a second call has no effect. */
   leave(): void
 }
 
@@ -209,7 +206,6 @@ const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted
     counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
 }
 
-/** The deliveries to send next to a destination. */
 export interface NextDue {
   due: Due
   turn: Turn
@@ -217,18 +213,15 @@ export interface NextDue {
   probe: Breaker | undefined
 }
 
-/** Both times of `Clock`: the ledger uses `now`, breakers use `elapsed`, which no change of the clock affects. */
+/** Both times of `Clock`: the ledger uses `now`; breakers use `elapsed`, which clock changes do not affect. */
 export interface ClockTimes {
   now: number
   elapsed: number
 }
 
-/** While others wait, one of so many attempts is for what has failed before. */
+/** While first tries wait, every fourth attempt is a retry. */
 const AGAIN_IN = 4
-/**
- * The next deliveries of a destination, one by one: what was never tried goes first, so that what a receiver cannot digest holds nothing
- * up. Whoever takes one marks it as busy before asking for the next.
- */
+/** Picks due deliveries one by one, first tries before retries. The caller marks each as busy before the next. */
 export const createNextDue = (
   store: { due: Queue['due'] },
   destination: DestinationState,
@@ -240,7 +233,7 @@ export const createNextDue = (
   const limit = busy.size + room
   const waiting: Record<Turn, readonly Due[]> = {
     first: store.due(destination, 'first', now, limit),
-    // Nothing has failed where nothing is known of a destination.
+    // A destination of unknown health has no failed deliveries.
     again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
   }
   const free = ({ id, sequence }: Due) => !busy.has(id) && !sequences.has(sequence)

@@ -1,22 +1,20 @@
 import { promises as dns } from 'node:dns'
 import { readFileSync } from 'node:fs'
 
-/** Every address of a host name. */
 export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 export interface NameLookupsOptions {
-  /** Name servers, those of the system where absent. */
+  /** By default those of the system. */
   servers?: readonly string[]
-  /** The system's resolver. */
   lookup?: Lookup
-  /** Makes one that asks the name servers which the system has then. */
+  /** Creates a resolver with the system's current name servers. */
   resolver?: () => Pick<dns.Resolver, 'resolve4' | 'resolve6'>
 }
 
 /**
- * How names are resolved, a look-up for each account. The system's own has two threads for the whole program, which names whose servers
- * do not answer would hold: so that name servers are asked first, which holds nothing, and the system only for what they do not know,
- * by one look-up of an account at a time.
+ * Name lookups, one function per account. The system's resolver has two threads for the whole program,
+ * which slow name servers would block: so name servers are asked directly, and the system only for names
+ * that they do not know, one lookup of an account at a time.
  */
 export const createNameLookups = ({
   servers,
@@ -25,7 +23,7 @@ export const createNameLookups = ({
 }: NameLookupsOptions = {}): (() => Lookup) => {
   let resolver = make()
   let madeAt = performance.now()
-  /** The system may have got other name servers since, as where a machine changes its network. */
+  /** The machine may have changed its network and so its name servers. */
   const renew = () => {
     if (performance.now() - madeAt < RENEW_MS) return
     resolver = make()
@@ -58,9 +56,9 @@ const createResolver = (servers: readonly string[] | undefined) => {
 }
 
 const DNS_TIMEOUT_MS = 2_000
-/** Shorter than what a name server that is gone takes to be given up, so that the next look-up asks another one. */
+/** Shorter than a DNS timeout, so that the next lookup asks the new server. */
 const RENEW_MS = 1_000
-/** The name server was there and did not answer: the system would wait for it as well. */
+/** The name server did not answer: the system would wait for it as well. */
 const NO_ANSWER_CODES = /^(ETIMEOUT|ESERVFAIL)$/
 const MAX_WAITING = 100
 const LONGEST_WAIT_MS = 10_000
@@ -69,7 +67,7 @@ const HOSTS_MS = 10_000
 
 const systemLookup: Lookup = hostname => dns.lookup(hostname, { all: true, order: 'verbatim' })
 
-/** Gives up look-ups that have waited longer than any attempt lasts, and those behind too many others. */
+/** Rejects lookups that waited longer than an attempt lasts, and those above the limit. */
 const oneAtATime = (lookup: Lookup): Lookup => {
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
@@ -91,7 +89,7 @@ const oneAtATime = (lookup: Lookup): Lookup => {
 
 let hosts: { names: ReadonlySet<string>; until: number } = { names: new Set(), until: 0 }
 
-/** Names of one part, and those in the hosts file, are not for name servers. */
+/** Single-label names and those in the hosts file are left to the system. */
 const isLocal = (hostname: string): boolean => {
   if (!hostname.replace(/\.$/, '').includes('.')) return true
   if (performance.now() >= hosts.until) hosts = { names: readHosts(), until: performance.now() + HOSTS_MS }

@@ -4,7 +4,6 @@ import { receiverOfAction } from './channels/index.ts'
 import type { Attempt } from './ledger/outcomes.ts'
 import type { Failed } from './ledger/records.ts'
 
-/** A receiver whose last delivery failed, and since when nothing was delivered to it. */
 interface FailingDelivery {
   account: number
   channel: string
@@ -15,7 +14,7 @@ interface FailingDelivery {
   since: string
 }
 
-/** The failing receivers of a rule, in the order of its actions; none if it is paused. */
+/** Failing receivers of a rule in the order of its actions; none if it is paused. */
 export const failingOf = <T extends FailingDelivery>(
   { account, enabled, input }: StoredRule,
   failing: readonly T[],
@@ -28,30 +27,27 @@ export const failingOf = <T extends FailingDelivery>(
   return [...new Set(found)]
 }
 
-/** A sentence without its end. */
+/** A sentence without its full stop. */
 export const sayFailing = ({ channel, target, since, error }: Omit<FailingDelivery, 'account' | 'receiver'>): string =>
   `${channel} to ${target} has accepted nothing since ${since}: ${error}`
 
 export type Receiver = Pick<Failed, 'account' | 'rule' | 'channel' | 'receiver' | 'target'>
 
 interface LoggedFailure extends Failed {
-  /** When its failure was logged last. */
   toldAt: number
 }
 
 const TELL_MS = 60_000
-/** Failing receivers that are remembered, at most. */
 const MAX_FAILING = 1_000
 const MAX_TOLD = 200
 
-/** Which receivers take nothing now, and why. */
+/** Tracks receivers whose last delivery failed, and logs changes. */
 export const createFailingReceivers = (log: Log) => {
   const failing = new Map<string, LoggedFailure>()
   const keyOf = ({ account, channel, receiver }: Omit<Receiver, 'rule' | 'target'>) =>
     `${account} ${channel} ${receiver}`
 
   return {
-    /** Records the outcome of an attempt for its receiver. */
     note(receiver: Receiver, outcome: Attempt['outcome'], now: number) {
       if (outcome.type === 'aborted') return
       const { channel, target } = receiver
@@ -64,7 +60,7 @@ export const createFailingReceivers = (log: Log) => {
       }
       const status = 'status' in outcome ? outcome.status : null
       if (known === undefined && failing.size >= MAX_FAILING) return
-      // Once when it begins, then where the reason is another, which may be so after each attempt.
+      // Logged when it begins and, rate-limited, when the reason changes.
       const tells = known === undefined || (known.error !== outcome.why && now - known.toldAt >= TELL_MS)
       if (tells) log.warn('A receiver does not accept deliveries', { channel, target, error: outcome.why })
       const { since, toldAt } = known ?? { since: now, toldAt: now }
@@ -72,13 +68,13 @@ export const createFailingReceivers = (log: Log) => {
       failing.set(key, { ...receiver, error: outcome.why, status, since, at: now, toldAt: told })
     },
 
-    /** Goes on as after that failure. It was before this start, and is not logged again. */
+    /** Restores a failure from before this start, without logging it again. */
     remember(known: Failed) {
       if (failing.size >= MAX_FAILING) return
       failing.set(keyOf(known), { ...known, toldAt: 0 })
     },
 
-    /** Since when nothing was delivered to it; undefined where the last delivery was a success. */
+    /** Undefined if the last delivery succeeded. */
     since: (receiver: Omit<Receiver, 'rule' | 'target'>): number | undefined => failing.get(keyOf(receiver))?.since,
 
     /** Failing receivers that a rule still notifies, the longest failing first. */

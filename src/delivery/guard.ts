@@ -2,10 +2,10 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { lazy } from '../lib/caches.ts'
 import { refuse } from '../lib/errors.ts'
 
-/** Keeps deliveries from reaching what is not on the public internet: rules are written by others than the operator. */
+/** Keeps rules, which others write, from reaching addresses that are not public. */
 export type Guard = ReturnType<typeof createGuard>
 
-/** `allowed`: ranges such as `10.1.0.0/16` (or one address) that the operator opens, whatever is said of them here. */
+/** `allowed`: ranges or addresses that the operator opens regardless of the tables below. */
 export const createGuard = (allowed: readonly string[]) => {
   const open = allowed.map(parseRange)
 
@@ -14,7 +14,7 @@ export const createGuard = (allowed: readonly string[]) => {
     if (bytes === undefined) return 'no IP address'
     if (open.some(range => contains(range, bytes))) return undefined
     const mapped = contains(mappedRange(), bytes) ? bytes.subarray(12) : undefined
-    // The operating system connects to a mapped address by IPv4, so it is judged as that.
+    // Mapped addresses are connected to by IPv4.
     if (mapped !== undefined) return refused(mapped.join('.'))
     const found = (bytes.length === 4 ? v4() : v6()).find(({ range }) => contains(range, bytes))
     if (found) return found.why
@@ -22,9 +22,9 @@ export const createGuard = (allowed: readonly string[]) => {
   }
 
   return {
-    /** Why connecting to an IP address is forbidden; undefined if it is allowed. Text that is not an address is refused. */
+    /** Why an address is forbidden; undefined if allowed. Text that is no address is refused. */
     refused,
-    /** The same for the host of a URL that is an address or means this machine by name; undefined for any other name, which is checked when it is resolved. */
+    /** The same for a URL's host if it is an address or `localhost`; other names are checked when resolved. */
     refusedHost(hostname: string): string | undefined {
       const host = hostname
         .replace(/^\[(.*)\]$/, '$1')
@@ -36,7 +36,7 @@ export const createGuard = (allowed: readonly string[]) => {
   }
 }
 
-/** Its 4 or 16 bytes; undefined where it is none. An interface (`%eth0`) is left aside. */
+/** 4 or 16 bytes; undefined if invalid. A zone (`%eth0`) is ignored. */
 export const parseAddress = (text: string): Uint8Array | undefined => {
   if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number)
   if (!isIPv6(text)) return undefined
@@ -78,7 +78,7 @@ const contains = ({ bytes, bits }: AddressRange, address: Uint8Array): boolean =
 const rangeTable = (rows: readonly (readonly [range: string, why: string])[]) =>
   lazy(() => rows.map(([range, why]) => ({ range: parseRange(range), why })))
 
-/** All that is not globally reachable in the IANA registries of special-purpose addresses, and the metadata addresses of clouds. */
+/** Not globally reachable by the IANA special-purpose registries, and cloud metadata addresses. */
 const v4 = rangeTable([
   ['0.0.0.0/8', 'an address of this host'],
   ['10.0.0.0/8', 'a private address'],
@@ -101,7 +101,7 @@ const v4 = rangeTable([
 const mappedRange = lazy(() => parseRange('::ffff:0:0/96'))
 const globalUnicast = lazy(() => parseRange('2000::/3'))
 
-/** The first ones lie outside 2000::/3 and are listed for their names; of the rest, transition mechanisms lead to IPv4 unseen. */
+/** The first ones are outside 2000::/3 and listed for their reasons; the rest can lead to IPv4. */
 const v6 = rangeTable([
   ['::/128', 'an address of this host'],
   ['::1/128', 'a loopback address'],

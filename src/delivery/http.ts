@@ -12,12 +12,12 @@ import { cutText, plainLine } from './text.ts'
 
 export interface HttpOptions {
   guard: Guard
-  /** Longest time for one attempt, from resolving the name to the last byte of the answer that is read. */
+  /** Timeout of an attempt, from resolving the name to the last byte read. */
   timeoutMs: number
   lookup?: Lookup | undefined
-  /** Certificates (PEM) that are trusted instead of the system's. */
+  /** Trusted certificates (PEM) instead of the system's. */
   ca?: string | undefined
-  /** Told which addresses a refused name resolves to. The owner of a rule is not told. */
+  /** Gets the addresses of refused names, which rule owners must not see. */
   log?: Log | undefined
 }
 
@@ -54,7 +54,7 @@ export const createHttpTransport = ({ guard, timeoutMs, lookup, ca, log }: HttpO
       signal,
     })
     const status = response.statusCode
-    // The status says what became of it, whether or not the rest arrives.
+    // The status decides, even if the body breaks off.
     const head = await readAnswerHead(response.body)
     if (status >= 200 && status < 300) return { type: 'delivered', status, head }
     if (status === 410) return { type: 'gone', why: 'it answered 410: it wants no more messages', status, head }
@@ -90,7 +90,6 @@ export const createHttpTransport = ({ guard, timeoutMs, lookup, ca, log }: HttpO
   }
 }
 
-/** The error of a target that is invalid by its URL or by the address that it resolves to. */
 export const parseTarget = (text: string): URL | undefined => {
   const url = URL.parse(text)
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url : undefined
@@ -99,20 +98,20 @@ export const parseTarget = (text: string): URL | undefined => {
 const transportFailure = (why: string): SendOutcome => ({ type: 'retry', why, status: null, head: '' })
 
 /**
- * Connects to addresses that were looked at: a name is resolved once, every address it has is checked, and the connection goes to
- * those, so that a second answer of the name's server changes nothing.
+ * Connects only to checked addresses: a name is resolved once, all its addresses are checked, and the
+ * connection uses those, so a second DNS answer changes nothing.
  */
 const guardedConnector = (
   guard: Guard,
   lookup: Lookup,
   { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
-  /** Each is told once, as far as is remembered. */
+  /** Hosts that were logged, so that each is logged once. */
   const told = createRecent<{ address: string }>(MAX_LOGGED_HOSTS)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)
     if (why === undefined) return undefined
-    // The name of an internal host is a guess as long as nobody says what it resolves to.
+    // The owner is not told what an internal name resolves to.
     if (host !== address && told.get(host)?.address !== address) {
       told.set(host, { address })
       log?.warn('Refused a target of a rule', { host, address, why })
@@ -144,14 +143,14 @@ const guardedConnector = (
   })
 
   return (options, callback) => {
-    // An address is not looked up.
+    // Addresses are not resolved, so they are checked here.
     const fault = isIP(options.hostname) ? refusal(options.hostname, options.hostname) : undefined
     if (fault) return callback(fault, null)
     connect(options, callback)
   }
 }
 
-/** Credentials that the owner wrote into the URL. None of ours are ever sent. */
+/** Credentials from the URL. None of ours are ever sent. */
 const basic = ({ username, password }: URL): Record<string, string> => {
   if (username === '' && password === '') return {}
   const pair = `${decode(username)}:${decode(password)}`
@@ -166,7 +165,7 @@ const decode = (text: string): string => {
   }
 }
 
-/** As much as fits the ledger; what comes behind the limit is not waited for. */
+/** Reads as much as the ledger stores. */
 const readAnswerHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
   const kept: Buffer[] = []
   let size = 0
@@ -194,7 +193,7 @@ const inwardOf = (error: unknown): ChainsieveError | undefined => {
   return error instanceof AggregateError ? error.errors.map(inwardOf).find(it => it) : undefined
 }
 
-/** The outcome of a failed connection in our own words: the library's words may reveal too much. */
+/** Own wording: the library's message may reveal too much. */
 const describe = (error: unknown, host: string): string | undefined => {
   const inner = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
   const { code = undefined, name = undefined } = inner instanceof Error ? (inner as NodeJS.ErrnoException) : {}
@@ -227,31 +226,28 @@ const CONNECT_MS = 10_000
 const MAX_HEADERS = 16 << 10
 const MAX_BODY = 64 << 10
 const MAX_HEAD = 1_000
-/** Four bytes for each character are the most. */
 const HEAD_BYTES = 4 * MAX_HEAD
 
 export interface ConnectionsOptions {
-  /** How an account connects. */
   connectorOf(account: number): buildConnector.connector
-  /** Longest head of an answer, in bytes. */
+  /** Bytes of response headers. */
   maxHead: number
 }
 
 interface AccountConnections {
   agent: Agent
-  /** Connections that are open. */
   open: number
-  /** Attempts under way. */
+  /** Running attempts. */
   busy: number
 }
 
-/** Open connections of an account that nothing goes over. */
+/** Idle connections of one account. */
 const MAX_IDLE = 64
 const RECEIVER_KEEP_ALIVE_MS = 10_000
 export type Connections = ReturnType<typeof createConnections>
 /**
- * Connections to receivers, each account's apart: whoever's receivers hang holds nobody else's connections. How many are busy is for the
- * scheduler to say; of those that are kept open for later each account has a few.
+ * Connections per account, so that hanging receivers of one block no other. The scheduler limits busy
+ * connections; here only idle ones are.
  */
 export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
   const accounts = new Map<number, AccountConnections>()
@@ -274,7 +270,7 @@ export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) 
       allowH2: false,
       keepAliveMaxTimeout: RECEIVER_KEEP_ALIVE_MS,
       maxHeaderSize: maxHead,
-      // One clock for the whole attempt, of whoever uses it.
+      // The caller has one timeout for the whole attempt.
       headersTimeout: 0,
       bodyTimeout: 0,
     })

@@ -4,27 +4,24 @@ import { isPaused, PAUSED } from './ledger/alert-deliveries.ts'
 import type { WorkerOptions } from './worker.ts'
 
 type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {
-  /** Changes whenever a rule may have changed. */
   rulesVersion(): number
-  /** How long delivered and cancelled deliveries are kept. */
+  /** How long settled deliveries are kept. */
   keepMs: number
   log?: Log
-  /** A channel's delivery was cancelled. */
   onCancelled(channel: string): void
 }
 
-/** Dead deliveries wait for redelivery, and are kept at least as long. */
+/** Dead deliveries may be redelivered, so they are kept longer. */
 const KEEP_DEAD_MS = 90 * DAY_MS
-/** Deliveries of a deleted rule are kept as long as a block may still be reorganised away. */
+/** Deliveries of a deleted rule are kept while its blocks may be reorganised. */
 const KEEP_GONE_MS = DAY_MS
 const PRUNE_EVERY_MS = 3_600_000
 const MIN_PRUNE_EVERY_MS = 30_000
 const PRUNE_AT_ONCE = 500
 const CANCEL_AT_ONCE = 2_000
-/** Looking takes a tenth of the time at most, however often rules change. */
+/** Checking rules takes at most a tenth of the time. */
 const LOOK_SHARE = 10
 
-/** Why nothing more is sent for a rule. */
 export type Ended = 'deleted' | 'paused'
 
 export const ENDED: Readonly<Record<Ended, string>> = {
@@ -32,7 +29,7 @@ export const ENDED: Readonly<Record<Ended, string>> = {
   paused: PAUSED,
 }
 
-/** Gives up what is queued for rules that are gone or paused, and forgets what nobody needs any more. */
+/** Cancels deliveries of deleted or paused rules, and prunes old ones. */
 export const createMaintenance = ({
   store,
   rules,
@@ -42,15 +39,14 @@ export const createMaintenance = ({
   log,
   onCancelled,
 }: MaintenanceOptions) => {
-  // Data that is kept for minutes must not stay for an hour.
+  // A short retention needs frequent pruning.
   const pruneEveryMs = Math.min(PRUNE_EVERY_MS, Math.max(MIN_PRUNE_EVERY_MS, keepMs / 4))
   let known: number | undefined
   let lookAt = 0
   let ended: { id: number; why: Ended }[] = []
   let pruneAt = 0
-  /** Deliveries removed since the last log line. */
   let removed = 0
-  /** Rules up to this one were looked at. */
+  /** Rules up to this id were checked. */
   let rule = Number.MIN_SAFE_INTEGER
 
   const endOf = (id: number): Ended | undefined => {
@@ -59,7 +55,6 @@ export const createMaintenance = ({
     return isPaused(rule) ? 'paused' : undefined
   }
 
-  /** Returns whether that was all. */
   const cancelSome = (id: number, why: Ended, now: number): boolean => {
     const cancelled = store.cancelRule(id, now, ENDED[why], CANCEL_AT_ONCE)
     for (const channel of cancelled) onCancelled(channel)
@@ -82,7 +77,6 @@ export const createMaintenance = ({
     lookAt = performance.now() + LOOK_SHARE * (performance.now() - begun)
   }
 
-  /** Returns whether all rules were looked at. */
   const pruneGone = (now: number): boolean => {
     for (let looked = 0; looked < PRUNE_AT_ONCE; looked++) {
       const next = store.nextRule(rule)
@@ -101,7 +95,7 @@ export const createMaintenance = ({
   }
 
   return {
-    /** Cancels some of what is queued for rules that are gone or paused; returns whether there is more. */
+    /** Cancels some deliveries of deleted or paused rules; returns whether there are more. */
     cancel(now: number): boolean {
       look()
       const next = ended.at(-1)
@@ -110,13 +104,13 @@ export const createMaintenance = ({
       return ended.length > 0
     },
 
-    /** Cancels all that is queued for a rule that was deleted or paused; returns how many were cancelled for that reason since then. */
+    /** Cancels all deliveries of a deleted or paused rule; returns how many were since then. */
     async cancelAll(rule: number, why: Ended, since: number, now: () => number): Promise<number> {
       while (!cancelSome(rule, why, now())) await new Promise(setImmediate)
       return store.cancelledSince(rule, ENDED[why], since)
     },
 
-    /** Something may be queued for rules that were not looked at. */
+    /** Makes the next call check all rules. */
     doubt() {
       known = undefined
     },

@@ -8,10 +8,6 @@ export type Counters = ReturnType<typeof createCounters>
 const LAG_BOUNDS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600]
 const ATTEMPT_BOUNDS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
-/**
- * `delivered`: completed. `retried`: an attempt failed and will be repeated. `dead`: waits for redelivery. `cancelled`: the alert was
- * retracted or changed its state, or its rule was deleted.
- */
 export const createCounters = (metrics: Metrics) => {
   const deliveries = metrics.counter(
     'chainsieve_deliveries_total',
@@ -38,7 +34,7 @@ export const createCounters = (metrics: Metrics) => {
   }
 }
 
-/** Counts waiting deliveries, for at most a tenth of the time: counting takes longer the more there are. */
+/** Counts waiting deliveries, which takes at most a tenth of the time. */
 export const createWaitingMetrics = (
   store: Pick<DeliveryStore, 'waiting' | 'dead' | 'cursor'>,
   outboxes: () => ReadonlyMap<string, Pick<OutboxSource, 'identity' | 'last'>>,

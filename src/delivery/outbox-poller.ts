@@ -15,12 +15,12 @@ type OutboxPollerOptions = Pick<WorkerOptions, 'store' | 'outboxes' | 'rules' | 
 }
 
 const ENTRIES_AT_ONCE = 500
-/** Short enough for attempts under way to go on in between. */
+/** Small, so that attempts go on in between. */
 const BEHIND_AT_ONCE = 50
-/** Entries of one account before the others have their turn. */
+/** Entries of one account in a row. */
 const ACCOUNT_SHARE = 100
 
-/** Takes outboxes over. */
+/** Turns outbox entries into deliveries. */
 export const createOutboxPoller = ({
   store,
   outboxes,
@@ -30,17 +30,14 @@ export const createOutboxPoller = ({
   limits,
   log,
 }: OutboxPollerOptions) => {
-  /** Networks whose outbox is to be looked at. */
+  /** Networks whose outbox may have new entries. */
   const dirty = new Set<string>()
   const versions = new Map<string, { outbox: unknown; version: number }>()
-  /** Why a network's outbox cannot be taken over. */
+  /** Last error of each network, to log each once. */
   const troubled = new Map<string, string>()
-  /** Outboxes that were looked at before. */
   const begun = new WeakSet<object>()
-  /** Backlogs have their turns one after the other. */
   let served = 0
 
-  /** Once for each reason: it is tried again every second. */
   const complain = (message: string, network: string, error: unknown) => {
     const why = messageOf(error)
     if (troubled.get(network) !== why) log.warn(message, { network, error })
@@ -57,13 +54,13 @@ export const createOutboxPoller = ({
   }
 
   const begin = (origin: Origin, outbox: OutboxSource) => {
-    // A store that was brought back from a backup, or lost its last commits with the power, uses numbers again.
+    // A restored store, or one that lost its last commits, reuses numbers.
     if (!begun.has(outbox) && store.rewind(origin, outbox.last()))
       log.warn('An outbox is older than its copy: continues at its end', { network: origin.network })
     begun.add(outbox)
   }
 
-  /** Takes new entries; once there are none, some of the backlog of one account. */
+  /** Takes new entries; if there are none, some of one account's backlog. */
   const takeSome = (network: string, outbox: OutboxSource, now: number) => {
     const origin = { network, identity: outbox.identity }
     const how = { channels, digestMs, limits, now }
@@ -79,12 +76,12 @@ export const createOutboxPoller = ({
   }
 
   return {
-    /** There may be something new in a network's outbox, or in any. */
+    /** Checks a network's outbox, or all, in the next turn. */
     wake(network?: string) {
       for (const name of network === undefined ? outboxes().keys() : [network]) dirty.add(name)
     },
 
-    /** Looks which stores were written to. */
+    /** Finds stores that were written to. */
     look() {
       for (const [network, outbox] of outboxes()) {
         const known = versions.get(network)
@@ -95,7 +92,7 @@ export const createOutboxPoller = ({
       }
     },
 
-    /** Takes over some of one outbox; `more` where there is more to do at once. */
+    /** Processes some of one outbox; `more`: there is more to do at once. */
     step(now: number): { expansions: readonly Expansion[]; more: boolean } {
       for (const network of dirty) {
         dirty.delete(network)
@@ -104,7 +101,6 @@ export const createOutboxPoller = ({
         try {
           const { expansions, more } = takeSome(network, outbox, now)
           troubled.delete(network)
-          // Behind the other networks.
           if (more) dirty.add(network)
           if (expansions.length > 0) return { expansions, more: dirty.size > 0 }
         } catch (error) {
@@ -118,7 +114,7 @@ export const createOutboxPoller = ({
 }
 
 const CHECK_FILES_MS = 500
-/** The outboxes of all networks, each opened when its store exists, and again after the store was replaced. */
+/** The outboxes of all networks, opened once the store exists and again after it was replaced. */
 export const createOutboxes = (stores: ReadonlyMap<string, string>, native: string | undefined, log: Log) => {
   const open = new Map<string, { file: string; identity: string; outbox: Outbox }>()
   const troubled = new Map<string, string>()
@@ -138,7 +134,7 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
         open.set(network, { file, identity, outbox: openOutbox(file, native) })
         troubled.delete(network)
       } catch (error) {
-        // Told once: it is tried again all the time.
+        // Logged once, as it is retried all the time.
         const why = messageOf(error)
         if (troubled.get(network) !== why) log.warn('Failed to open an outbox, will retry', { network, error })
         troubled.set(network, why)
@@ -154,10 +150,9 @@ export const createOutboxes = (stores: ReadonlyMap<string, string>, native: stri
   }
 
   return {
-    /** The open outboxes, by network. Checks their files now and then. */
+    /** Open outboxes by network; their files are checked regularly. */
     all: current,
     get: (network: string) => current().get(network),
-    /** Sets the stores, as files by network. */
     set(next: ReadonlyMap<string, string>) {
       stores = next
       lookAt = 0

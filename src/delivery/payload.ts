@@ -2,15 +2,15 @@ import { TOKEN } from '../rules/extracts.ts'
 import type { PayloadItem } from '../rules/rule.ts'
 import { cutText } from './text.ts'
 
-/** A document's `_source` as it is kept with its alert: numbers that a double would change stay as they are written (`JSON.rawJSON`). */
+/** Parses `_source`; numbers that a double would change stay as text (`JSON.rawJSON`). */
 export const readSource = (text: string): Record<string, unknown> =>
   (JSON.parse as Parse)(text, (_, value, { source }) =>
     typeof value === 'number' && source !== undefined && JSON.stringify(value) !== source ? exact(source) : value,
   ) as Record<string, unknown>
 
 /**
- * What an action asks for of the entity; all of it where it asks for nothing in particular. Names may be dotted. Of lists of
- * objects every element is looked into; a list of arguments becomes an object, by their names. What the entity lacks is left out.
+ * The payload's fields of the entity, or all of it. Names may be dotted; lists of objects are searched
+ * element by element, and lists of arguments become objects. Missing fields are left out.
  */
 export const select = (
   source: Record<string, unknown>,
@@ -18,10 +18,7 @@ export const select = (
 ): Record<string, unknown> =>
   payload === undefined ? source : ((pickItems(source, payload) ?? {}) as Record<string, unknown>)
 
-/**
- * The URL with its tokens replaced, each once: what a value brings along is never a token. A string instead of it says why it
- * cannot be called.
- */
+/** Replaces each token once; values are never read as tokens. A string is the reason for a refusal. */
 export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
   if (tokensInAuthority(template)) return 'its URL has a token before the path: only path and query may have tokens'
   const url = parseUrl(
@@ -30,20 +27,20 @@ export const fillUrl = (template: string, source: Record<string, unknown>): URL 
   const shape = parseUrl(template.replace(TOKEN, 'a'))
   if (url === null || shape === null) return 'its URL is not valid'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'its URL is neither http nor https'
-  // A value of dots only (`..`) would step up: to another place than its owner named.
+  // A value of dots (`..`) would change the path.
   if (authority(url) !== authority(shape) || url.pathname.split('/').length !== shape.pathname.split('/').length)
     return 'the value of a token would change the destination of its URL'
   return url
 }
 
-/** Whether a value could change scheme, host, port or credentials of a URL with tokens; such URLs are refused. */
+/** Whether a token could change scheme, host, port or credentials; such URLs are refused. */
 export const tokensInAuthority = (template: string): boolean => {
   if (template.search(TOKEN) < 0) return false
   const [first, ...others] = TOKEN_PROBES.map(probe => parseUrl(template.replace(TOKEN, probe)))
   return others.some(it => first === null || it === null || authority(it!) !== authority(first!))
 }
 
-/** Fields one by one, for people: dotted names and text, in order. Amounts in their unit first where that is known. */
+/** Fields for people: dotted names and texts, in order, amounts in their unit first. */
 export const asLines = (value: unknown, name = ''): [name: string, text: string][] => {
   const under = (key: string) => (name === '' ? key : `${name}.${key}`)
   if (isArguments(value))
@@ -74,7 +71,7 @@ const isArguments = (value: unknown): value is { name: unknown; pos: unknown; va
     it => isPlainObject(it) && Object.hasOwn(it, 'name') && Object.hasOwn(it, 'pos') && Object.hasOwn(it, 'value'),
   )
 
-/** A value in several encodings: `{hex, num, scaled, type}` of an argument, `{num, raw, …}` of a quantity. */
+/** A value in several encodings: `{hex, num, scaled, type}` or `{num, raw, …}`. */
 const isEncoded = (value: unknown): value is SourceFields =>
   isPlainObject(value) &&
   (typeof value.raw === 'string' || (typeof value.hex === 'string' && typeof value.type === 'string'))
@@ -96,7 +93,7 @@ const pickItems = (value: unknown, items: readonly PayloadItem[]): unknown => {
   return found.size === 0 ? undefined : Object.fromEntries(found)
 }
 
-/** Two items may step into the same field. */
+/** Two items may select from the same field. */
 const join = (one: unknown, other: unknown): unknown => {
   if (isPlainObject(one) && isPlainObject(other)) {
     const joined = new Map(Object.entries(one))
@@ -121,11 +118,11 @@ const memberAt = (value: unknown, name: string): unknown => {
     return (value.find(it => it.name === name) ?? value.find(it => String(it.pos) === name))?.value
   if (Array.isArray(value)) return /^\d+$/.test(name) ? value[Number(name)] : undefined
   if (isPlainObject(value)) return Object.hasOwn(value, name) ? value[name] : undefined
-  // Texts have the sub-field `raw` in the mapping: the same text.
+  // The sub-field `raw` is the same text.
   return typeof value === 'string' && name === 'raw' ? value : undefined
 }
 
-/** The exact integer of an encoded value, which `num` holds only as far as 64 bits go. */
+/** The exact integer; `num` has 64 bits only. */
 const encodedInteger = (value: SourceFields): string | undefined => {
   if (typeof value.num === 'number' || isRawJSON(value.num))
     return isRawJSON(value.num) ? value.num.rawJSON : String(value.num)
@@ -136,7 +133,7 @@ const encodedInteger = (value: SourceFields): string | undefined => {
   return String(unsigned === '' ? BigInt.asIntN(Number(bits), integer) : integer)
 }
 
-/** The text of a `string` argument; undefined for others, and where the bytes are no UTF-8. */
+/** Text of a `string` argument; undefined for other types and invalid UTF-8. */
 const stringOf = ({ type, hex }: SourceFields): string | undefined => {
   if (type !== 'string' || typeof hex !== 'string' || !/^0x([\da-f]{2})*$/i.test(hex)) return undefined
   try {
@@ -164,13 +161,13 @@ const asToken = (value: unknown): string => {
   return encodedInteger(value) ?? stringOf(value) ?? scalarText(value.hex ?? value.raw)
 }
 
-/** Servers take URLs of about 8,000 characters: a text from the chain must not be what keeps its alert from being told. */
+/** Servers accept URLs of about 8,000 characters, so long texts are cut. */
 const encode = (value: string): string => {
   const text = cutText(value.toWellFormed(), MAX_TOKEN_LENGTH)
   const encoded = encodeURIComponent(text)
   return encoded.length <= MAX_ENCODED ? encoded : encodeURIComponent(cutText(text, MAX_SHORT_TOKEN_LENGTH))
 }
-/** In UTF-16 units; the shorter one where most of them take nine characters each. */
+/** In UTF-16 units; the shorter one if most take nine characters each. */
 const MAX_TOKEN_LENGTH = 2_000
 const MAX_SHORT_TOKEN_LENGTH = 250
 const MAX_ENCODED = 2_300
@@ -179,6 +176,6 @@ const parseUrl = (text: string): URL | null => URL.parse(text)
 const authority = ({ protocol, username, password, host }: URL): string =>
   `${protocol}//${username}:${password}@${host}`
 
-/** Sample values of tokens; two are letters, which stay visible in any part of a URL. */
+/** Sample values of tokens; letters stay visible in any part of a URL. */
 const TOKEN_PROBES = ['a', 'b', '', '1']
 const HEX_QUANTITY = /^0x[\da-f]+$/i

@@ -1,4 +1,4 @@
-/** Waits before each try, in milliseconds, as Standard Webhooks recommends them: ten tries over about three days. */
+/** Waits before each try in milliseconds, by Standard Webhooks: ten tries in about three days. */
 export const SCHEDULE_MS: readonly number[] = [
   0,
   5_000,
@@ -10,8 +10,8 @@ export const SCHEDULE_MS: readonly number[] = [
 const JITTER = 0.1
 
 /**
- * When to try again after `tries` tries, undefined after the last. A tenth more or less, so that what failed together does not come
- * back together; never before the time that the receiver asked for.
+ * When to retry after `tries` tries; undefined after the last. Jitter of a tenth spreads deliveries that
+ * failed together; never earlier than the receiver asked for.
  */
 export const nextTry = (
   tries: number,
@@ -28,5 +28,4 @@ export const nextTry = (
   return now + Math.ceil(Math.max(jittered, retryAfterMs * (1 + JITTER * random())))
 }
 
-/** From the first try to the last. */
 export const scheduleSpan = (schedule: readonly number[]): number => schedule.reduce((sum, wait) => sum + wait, 0)

@@ -1,11 +1,10 @@
 import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
 import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queues.ts'
 
-/** The state of a destination after its last attempt. */
 export const HEALTHS = ['well', 'unknown', 'failing'] as const
 export type DestinationHealth = (typeof HEALTHS)[number]
 
-/** A destination of one account: a fault of one account holds up no other. */
+/** A destination of one account, so that no account blocks another. */
 export interface Lane {
   account: number
   destination: string
@@ -14,28 +13,27 @@ export interface Lane {
 export interface DestinationState extends Lane {
   readonly breakers: Breakers
   health: DestinationHealth
-  /** Deliveries that are under way, or whose outcome is not committed yet. */
+  /** Running deliveries, and those whose outcome is not committed. */
   readonly busy: Set<number>
-  /** Their sequences: other deliveries of the same one wait. */
+  /** Their sequences; other deliveries of a sequence wait. */
   readonly sequences: Set<string>
-  /** Attempts under way. */
+  /** Running attempts. */
   running: number
-  /** Attempts under way of deliveries that have failed before. */
+  /** Running retries. */
   runningAgain: number
   /** First tries since the last retry. */
   sinceAgain: number
-  /** Time of its next turn, as of `clock.elapsed`, as all times here; infinite if nothing is known to be due. */
+  /** Time of its next turn by `clock.elapsed`; infinite if nothing is due. */
   turnAt: number
-  /** Has its turn now. */
   ready: boolean
 }
 
 export interface SchedulerOptions {
-  /** Attempts at once, of those that began a short while ago. */
+  /** Concurrent attempts, without slow ones. */
   total: number
-  /** The same of one account; by default `total`. */
+  /** The same per account; default `total`. */
   byAccount?: number
-  /** Longer attempts are counted separately, so that hanging receivers take no places. */
+  /** Attempts above this time count as slow, so that hanging receivers take no slots. */
   slowMs?: number
 }
 
@@ -54,8 +52,8 @@ interface AccountAttempts {
 export type Scheduler = ReturnType<typeof createScheduler>
 
 /**
- * Chooses the next destination with something due. Those known to work go before those never tried, and these before those that failed
- * last; among equals the accounts take turns, and none has more than its share of the places.
+ * Chooses the next due destination: working ones first, then unknown, then failing ones. Accounts of the
+ * same health take turns, and none gets more than its share of slots.
  */
 export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: SchedulerOptions) => {
   const destinations = new Map<string, DestinationState>()
@@ -93,7 +91,7 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
     for (let top = timers.peek(); top && top.at <= now; top = timers.peek()) {
       timers.pop()
       const { destination, at } = top
-      // A later offer was earlier in time, and has had its turn.
+      // Superseded by an earlier turn.
       if (destination.ready || destination.turnAt !== at) continue
       destination.ready = true
       ready.add({ account: destination.account, lane: destination.health, destination })
@@ -115,19 +113,19 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       return found
     },
 
-    /** Something is due there at that time; an earlier turn stays. */
+    /** Schedules a turn, unless there is an earlier one. */
     offer(destination: DestinationState, at: number) {
       if (destination.ready || at >= destination.turnAt) return
       destination.turnAt = at
       timers.push({ at, destination })
     },
 
-    /** The next that may start something now. Its turn is over: who takes it offers it again. */
+    /** Takes the next destination that may start something; its taker offers it again. */
     take(now: number): DestinationState | undefined {
       for (const account of accounts.values()) setSlowApart(account, now)
       callUp(now)
       for (const health of HEALTHS) {
-        // Among many that were never tried, the newest need not wait for all that came before.
+        // Alternates the newest with the oldest, so that new ones need not wait for all others.
         const newest = health === 'unknown' && !fromBack
         const next = ready.take(health, { serves: account => roomOf(accountOf(account), health) > 0, newest })
         if (!next) continue
@@ -140,11 +138,11 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       return undefined
     },
 
-    /** How many more attempts may start there, by its account and its health. */
+    /** Free slots of its account for its health. */
     room: ({ account, health }: Pick<DestinationState, 'account' | 'health'>): number =>
       roomOf(accountOf(account), health),
 
-    /** Marks an attempt as begun; the function that it returns marks the end, which it may do again. */
+    /** Begins an attempt; the returned function ends it and may be called twice. */
     begin({ account: id, health }: Pick<DestinationState, 'account' | 'health'>, now: number): () => void {
       const { places, running } = accountOf(id)
       const one: TimedAttempt = { at: now, health, state: 'young' }
@@ -157,7 +155,7 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       }
     },
 
-    /** The time of the next turn if no attempt ends and nothing is offered before. */
+    /** Time of the next turn if nothing changes before. */
     nextAt(): number {
       const slowAt = [...accounts.values()].map(({ places, running }) => {
         const oldest = places.hasSlowRoom() ? running.find(({ state }) => state === 'young') : undefined
@@ -169,7 +167,7 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       )
     },
 
-    /** Destinations that nothing is known of but that they are well are forgotten. */
+    /** Evicts an idle destination. */
     forget(destination: DestinationState) {
       if (!destination.ready && destination.turnAt === Number.POSITIVE_INFINITY && destination.busy.size === 0)
         destinations.delete(laneKey(destination))
@@ -183,21 +181,19 @@ const laneKey = ({ account, destination }: Lane): string => `${account} ${destin
 
 type Concurrency = ReturnType<typeof createConcurrency>
 
-/** At most `SLOW_FACTOR * total` attempts may be slow. */
 const SLOW_FACTOR = 4
-/** Shares of `total`: of those that fail, and of those together with the unknown. */
+/** Shares of `total`: of failing attempts, and of failing and unknown ones together. */
 const FAILING_SHARE = 1 / 4
 const DOUBTFUL_SHARE = 3 / 4
 
 /**
- * Places for attempts under way, of one account or of all together. The worse two classes are kept from taking every place, so that
- * however many receivers are dead, one that works finds room. What takes long is counted apart, so that hanging receivers take none.
+ * Counts slots of running attempts, of one account or of all. Failing and unknown destinations cannot take
+ * all slots, so working ones find room; slow attempts are counted separately.
  */
 const createConcurrency = (total: number) => {
   const young: Record<DestinationHealth, number> = { well: 0, unknown: 0, failing: 0 }
   let slow = 0
   return {
-    /** How many more attempts of that class may start. */
     room(health: DestinationHealth): number {
       const { well, unknown, failing } = young
       const all = total - well - unknown - failing
@@ -210,7 +206,6 @@ const createConcurrency = (total: number) => {
       if (wasSlow) slow--
       else young[health]--
     },
-    /** Whether another attempt may be counted as slow. */
     hasSlowRoom: () => slow < total * SLOW_FACTOR,
     setApart(health: DestinationHealth) {
       young[health]--

@@ -8,7 +8,6 @@ import { readSource } from './payload.ts'
 import type { WorkerOptions } from './worker.ts'
 
 export type SenderOptions = Pick<WorkerOptions, 'store' | 'channels' | 'secrets' | 'clock' | 'log'> & {
-  /** Ends attempts when the program stops. */
   signal: AbortSignal
 }
 
@@ -26,7 +25,6 @@ export interface TestResult {
   latencyMs: number
 }
 
-/** Makes attempts. */
 export const createSender = ({ store, channels, secrets, signal: ends, clock, log }: SenderOptions) => {
   const attempt = async (
     { account, action, messages }: Pick<Job, 'account' | 'action' | 'messages'>,
@@ -78,7 +76,7 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
   return {
     attempt,
 
-    /** Sends once to every action of a rule, as `alert.test`. */
+    /** Sends `alert.test` to every action of a rule. */
     test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]> {
       const both = AbortSignal.any([signal, ends])
       return Promise.all(rule.input.config.alerts.map((_, place) => testOne(rule, alert, place, both)))

@@ -2,10 +2,10 @@ import type { AlertTime, Outbox } from '../alerts/outbox.ts'
 import { createYield } from '../lib/scheduling/event-loop.ts'
 import { DAY_MS } from '../lib/time.ts'
 
-/** Alerts of rules are counted by parts of a time, all in epoch milliseconds. */
+/** Counts alerts per interval; times are epoch milliseconds. */
 export interface SeriesWanted {
   rules: readonly { id: number; network: string }[]
-  /** Where parts begin, and their length. */
+  /** Starts of the intervals, and their length. */
   starts: readonly number[]
   intervalMs: number
   now: number
@@ -13,7 +13,7 @@ export interface SeriesWanted {
 
 export interface RuleSeries {
   rule: number
-  /** By part. */
+  /** Per interval. */
   counts: number[]
   last24h: number
   last: Omit<AlertTime, 'n'> | null
@@ -21,19 +21,17 @@ export interface RuleSeries {
 
 export interface AlertCountSeries {
   rules: RuleSeries[]
-  /** Whether all were counted: of very many alerts, the newest are. */
+  /** False if only the newest of too many alerts were counted. */
   complete: boolean
 }
 
 const ALERTS_PER_PAGE = 500
-/** Alerts that one question counts. */
 const MAX_COUNTED_ALERTS = 200_000
-/** Time for which a piece of the work keeps the thread that delivers. */
+/** Longest time without yielding to deliveries. */
 const PIECE_MS = 5
 
 const turn = createYield()
 
-/** Counts alerts by when their blocks were received. */
 export const countAlerts = async (
   outbox: (network: string) => Pick<Outbox, 'times'> | undefined,
   { rules, starts, intervalMs, now }: SeriesWanted,
@@ -53,7 +51,7 @@ export const countAlerts = async (
         await turn()
         started = performance.now()
       }
-      // The store may have been made anew meanwhile.
+      // The store may have been replaced meanwhile.
       const page = outbox(network)?.times(rule, before, ALERTS_PER_PAGE) ?? []
       for (const { n, ...alert } of page) {
         series.last ??= alert

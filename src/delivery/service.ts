@@ -16,28 +16,25 @@ export type DeliveryThread = ReturnType<typeof startDelivery>
 
 export interface DeliveryStatus {
   state: 'delivering' | 'restarting' | 'stuck'
-  /** Why the thread has ended, while it is not there. */
   error: string | null
-  /** Restarts of the thread after faults. */
   restarts?: RestartStatus
-  /** Receivers that take nothing now, those that have failed longest first. */
+  /** Failing receivers, longest first. */
   failing: FailingReceiver[]
 }
 
 export interface DeliveryOptions {
   data: string
-  /** File of each network's store, as of now. */
+  /** Current store file of each network. */
   stores(): ReadonlyMap<string, string>
   settings: {
-    /** Private address ranges that may be reached. */
     allowTarget: readonly string[]
     smtp: Secret | undefined
     mailFrom: string | undefined
-    /** How long emails of a rule wait for each other, in milliseconds; 0: not at all. */
+    /** How long emails of a rule are collected, in milliseconds; 0: not at all. */
     mailDigest: number
-    /** Waits after each failed try, in milliseconds; none: those of Standard Webhooks. */
+    /** Waits after each failed try in milliseconds; empty: those of Standard Webhooks. */
     retries: readonly number[]
-    /** Longest time of one attempt. */
+    /** Timeout of one attempt. */
     timeoutMs: number
     /** How long delivered ones are kept; default 30 days. */
     keepMs?: number | undefined
@@ -46,16 +43,16 @@ export interface DeliveryOptions {
   log: Log
 }
 
-/** Most of what comes of a delivery is garbage soon; the young generation would grow by 200 MB. */
+/** Keeps the young generation from growing by 200 MB. */
 const YOUNG_MB = isMemorySmall() ? 4 : 24
-/** Longer than the thread gives what is under way. */
+/** Longer than the thread waits for running attempts. */
 const STOP_MS = 8_000
-/** Longest time that its thread, which reports every second, is waited for before that is told. */
+/** The thread reports every second; after this silence it counts as stuck. */
 const SILENT_MS = 30_000
-/** The first searches after a start go before the thread. */
+/** Lets the first searches after a start go first. */
 const START_AFTER_MS = 250
 
-/** Starts the thread; one that dies is started again, since everything it does is in its file. */
+/** Starts the thread and restarts it after a fault; all its state is in its file. */
 export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) => {
   const { smtp, mailDigest: digestMs, keepMs, limits = DEFAULT_LIMITS, ...others } = settings
   const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
@@ -112,7 +109,6 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
   }
   const restarts = createRestarts({ start, log, what: 'The delivery thread' })
 
-  /** The thread hears of networks that are new. */
   const tellStores = () => {
     const known = stores()
     const key = storesKey(known)
@@ -149,7 +145,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
     (...args: Parameters<Questions[Q]>) =>
       ask(about, args)
 
-  // The operator is told once what is wrong with the file.
+  // Reports a damaged file at the start.
   try {
     openDeliveries(data, { native: nativeBinding() }).close()
   } catch (error) {
@@ -158,7 +154,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
   }
   const starting = setTimeout(started, START_AFTER_MS)
   return {
-    /** A network has stored something: its outbox is looked at now rather than within a second. */
+    /** Checks a network's outbox at once instead of within a second. */
     wake(network: string) {
       tellStores()
       post({ type: 'wake', network })
@@ -174,7 +170,6 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
     cancel: asking('cancel'),
     redeliver: asking('redeliver'),
     metrics: asking('metrics'),
-    /** The state of deliveries, without asking the thread. */
     status(): DeliveryStatus {
       const known = restarts.status()
       const [state, error] = ((): [DeliveryStatus['state'], string | null] => {
@@ -185,7 +180,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
       })()
       return { state, error, ...(known && { restarts: known }), failing }
     },
-    /** Gives what is under way a short while; what is not sent is sent after the next start. */
+    /** Waits shortly for running attempts; the rest is sent after the next start. */
     async stop() {
       stopping = true
       restarts.stop()

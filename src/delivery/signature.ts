@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * `webhook-signature` of Standard Webhooks 1.0: one `v1,` signature for each secret, so that receivers which know only the old or
- * only the new one can both check. `seconds` is the `webhook-timestamp`.
+ * `webhook-signature` of Standard Webhooks 1.0: one `v1,` signature per secret, so that receivers may
+ * know the old or the new one. `seconds` is the `webhook-timestamp`.
  */
 export const sign = (secrets: readonly string[], id: string, seconds: number, body: string): string =>
   secrets
@@ -11,16 +11,13 @@ export const sign = (secrets: readonly string[], id: string, seconds: number, bo
 
 const secretKey = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
-/** Headers of a webhook by their names in lower case. */
+/** Headers by lower-case name. */
 export type WebhookHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Seconds by which clocks may differ, and attempts be late. */
+/** Allowed clock difference and delay, in seconds. */
 const TOLERANCE = 300
 
-/**
- * Why a webhook is not what one of the secrets has signed, as Standard Webhooks 1.0 checks it; undefined where it is. `now` is in epoch
- * milliseconds.
- */
+/** Why a webhook's signature is invalid by Standard Webhooks 1.0; undefined if valid. `now`: epoch milliseconds. */
 export const signatureFault = (
   headers: WebhookHeaders,
   body: string,
@@ -47,5 +44,4 @@ export const signatureFault = (
 
 const SIGNATURE_HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
-/** Whether a text is a secret that webhooks are signed with. */
 export const isSigningSecret = (text: string): boolean => /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(text)

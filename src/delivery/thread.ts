@@ -22,7 +22,7 @@ import { createWorker } from './worker.ts'
 
 const REPORT_MS = 1_000
 
-/** The thread that delivers: it alone sends, and answers what is asked of the ledger. */
+/** The delivery thread: the only sender, which also answers requests about the ledger. */
 export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const tell = (message: FromDelivery) => parentPort!.postMessage(message)
   const log = createThreadLog(tell)
@@ -50,7 +50,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     rulesVersion: rules.version,
     ageClock: now => ageClock(data, now),
     channels,
-    // An account may ask for its secret later, and then verify earlier deliveries.
+    // An account may get its secret later to verify earlier deliveries.
     secrets(account) {
       const current = secrets.current(account)
       return current.length > 0 ? current : [secrets.ensure(account)]
@@ -83,7 +83,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const answers: Questions = {
     async test(rule, alert, signal) {
       const results = await worker.testFire(rule, alert, signal)
-      // A receiver that accepts a test accepts alerts. A failed test is reported to its caller alone.
+      // A successful test clears a failure; a failed one is only returned.
       for (const { action, delivered } of results)
         if (delivered)
           failingReceivers.note(
@@ -116,7 +116,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     cancel: worker.cancel,
     metrics: () => [...metrics.snapshot(), ...waiting()],
   }
-  /** Controllers of open questions, by their numbers. */
+  /** Controllers of open requests by id. */
   const asked = new Map<number, AbortController>()
   const answer = async ({ id, about, args }: Extract<ToDelivery, { type: 'ask' }>) => {
     const controller = new AbortController()

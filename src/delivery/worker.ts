@@ -20,34 +20,32 @@ import { createSender } from './sender.ts'
 
 export interface WorkerOptions {
   store: DeliveryStore
-  /** Outboxes by network, as of now; asked again every second. */
+  /** Current outboxes by network; polled every second. */
   outboxes(): ReadonlyMap<string, OutboxSource>
-  /** A rule as it is now, paused or not. */
+  /** The current rule, paused or not. */
   rules(id: number): StoredRule | undefined
-  /** Changes whenever a rule may have changed. */
   rulesVersion?(): number
   ageClock?(now: number): number
   channels: ChannelOf
-  /** Signing secrets of an account, the newest first. */
+  /** Signing secrets of an account, newest first. */
   secrets(account: number): readonly string[]
   clock: Clock
   log: Log
   metrics?: Metrics
-  /** Told what every attempt came to. */
   onOutcome?(job: Job, outcome: Attempt['outcome'], now: number): void
-  /** Since when nothing was delivered to a receiver, also before this start; undefined where that is not known. */
+  /** Since when a receiver fails, including before this start; undefined if unknown. */
   failingSince?(job: Job): number | undefined
   limits?: Limits
   options?: {
-    /** Attempts at once to one destination; default 10. */
+    /** Concurrent attempts to one destination; default 10. */
     perDestination?: number
-    /** Attempts at once, those that take long aside; default 200. */
+    /** Concurrent attempts without slow ones; default 200. */
     total?: number
-    /** Waits before each try, in milliseconds; default that of Standard Webhooks. */
+    /** Waits before each try in milliseconds; default `SCHEDULE_MS`. */
     schedule?: readonly number[]
-    /** How long a message that can be combined waits for others; default two minutes, 0: not at all. */
+    /** How long combinable messages are collected; default two minutes, 0: not at all. */
     digestMs?: number
-    /** Delivered and cancelled ones are forgotten after it; default 30 days. */
+    /** Retention of settled deliveries; default 30 days. */
     keepMs?: number
     random?: () => number
   }
@@ -59,7 +57,7 @@ const POLL_MS = 1_000
 const STOP_PATIENCE_MS = 2_000
 const KEEP_MS = 30 * 24 * 3_600_000
 
-/** Takes over what outboxes hold, and sends it: at least once, each destination by itself. */
+/** Delivers outbox entries at least once, each destination independently. */
 export const createWorker = ({
   store,
   outboxes,
@@ -79,14 +77,13 @@ export const createWorker = ({
   const { perDestination = 10, total = 200, schedule = SCHEDULE_MS, digestMs = 120_000, keepMs = KEEP_MS } = options
   const scheduler = createScheduler({ total, byAccount: limits.deliveriesByAccount })
   const counted = createCounters(metrics)
-  /** Ends attempts when the program stops. */
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   const sender = createSender({ store, channels, secrets, signal: controller.signal, clock, log })
   let storeVersion = store.version()
   let pollAt = 0
   const stepOf = createStepWatch(clock)
-  /** The clock was set back by so much, which the ledger does not know yet: also while nothing ran. */
+  /** Milliseconds that the clock was set back, unknown to the ledger so far. */
   let back = Math.max(0, (store.lastQueued() ?? 0) - clock.now())
   const poller = createOutboxPoller({ store, outboxes, rules, channels, digestMs, limits, log })
   const maintenance = createMaintenance({
@@ -116,7 +113,6 @@ export const createWorker = ({
     againMs: POLL_MS,
   })
 
-  /** Returns whether there is more to do at once. */
   const turn = (): boolean => {
     keepWaits()
     attempts.settle()
@@ -124,11 +120,11 @@ export const createWorker = ({
     const cancelling = maintenance.cancel(clock.now())
     const { expansions, more } = poller.step(clock.now())
     for (const expansion of expansions) announce(expansion)
-    // A delivery that is being cancelled is not started.
+    // Cancelling goes before starting.
     return cancelling || attempts.start() || more
   }
 
-  /** The ledger has times of the clock: where it was set back, they would come too late. */
+  /** After the clock was set back, due times in the ledger would be too late. */
   const keepWaits = () => {
     back -= Math.min(0, stepOf())
     if (back === 0) return
@@ -146,7 +142,7 @@ export const createWorker = ({
     maintenance.prune(clock.now(), clock.elapsed())
   }
 
-  /** Schedules everything queued in the file: at the start, and when another process has asked for redelivery. */
+  /** Schedules all queued deliveries: at the start, and after another process asked for redelivery. */
   const takeOver = () => {
     maintenance.doubt()
     for (const { dueAt, tried, ...lane } of store.lanes()) {
@@ -166,28 +162,28 @@ export const createWorker = ({
   turns.start()
 
   return {
-    /** There may be something new in a network's outbox, or in any. */
+    /** Checks a network's outbox, or all, in the next turn. */
     wake(network?: string) {
       poller.wake(network)
       turns.ask(0)
     },
 
-    /** Looks at the whole queue: what is there was changed by this very connection, as by redelivery. */
+    /** Rereads the queue after a change by this connection, which the version does not show. */
     reload() {
-      // The poll checks it, at most once a second however often this is called.
+      // The next poll sees a difference.
       storeVersion = Number.NaN
     },
 
-    /** Cancels what is queued for a rule that was deleted or paused; returns how many were cancelled since then. */
+    /** Cancels deliveries of a deleted or paused rule; returns how many were since then. */
     cancel: (rule: number, why: Ended, since: number) => maintenance.cancelAll(rule, why, since, clock.now),
 
-    /** Sends once to every action of a rule, as `alert.test`. */
+    /** Sends `alert.test` to every action of a rule. */
     testFire: sender.test,
 
-    /** Why it cannot go on for now; null where it does. */
+    /** Why deliveries stopped; null if they go on. */
     stuck: turns.stuck,
 
-    /** Waits a short while for what is under way, then breaks it off. */
+    /** Waits shortly for running attempts, then aborts them. */
     async stop() {
       await turns.stop()
       const patience = new AbortController()
@@ -195,7 +191,7 @@ export const createWorker = ({
       patience.abort()
       controller.abort(new Error('the program stops'))
       await attempts.ended()
-      // Outcomes that cannot be written now lead to a second delivery after the next start.
+      // An unwritten outcome leads to a second delivery after the next start.
       try {
         attempts.settle()
       } catch (error) {
@@ -206,13 +202,13 @@ export const createWorker = ({
 }
 
 interface TurnsOptions extends Pick<WorkerOptions, 'clock' | 'log'> {
-  /** Does some of the work; returns whether there is more to do at once. */
+  /** Does some work; returns whether there is more to do at once. */
   turn(): boolean
-  /** The time (as of `clock.elapsed`) of the next turn if nothing asks for one before. */
+  /** Time (`clock.elapsed`) of the next turn if none is requested before. */
   idleUntil(): number
 }
 
-/** Turns, one after the other, each as soon as something asks for it. A turn that fails is repeated. */
+/** Runs turns one after the other on request. A failed turn is repeated. */
 const createTurns = ({ clock, log, turn, idleUntil }: TurnsOptions) => {
   let turnAt = Number.POSITIVE_INFINITY
   let rest = new AbortController()
@@ -250,13 +246,12 @@ const createTurns = ({ clock, log, turn, idleUntil }: TurnsOptions) => {
   }
 
   return {
-    /** Asks for a turn after so many milliseconds. */
     ask,
     start() {
       ask(0)
       loop = run()
     },
-    /** Why the last turn failed; null where it did not. */
+    /** Error of the last turn; null if it succeeded. */
     stuck: () => stuck,
     async stop() {
       stopping = true

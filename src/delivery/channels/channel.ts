@@ -4,36 +4,34 @@ import type { Http } from '../http.ts'
 
 /** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
 export type SendOutcome =
-  /** `error`: some recipients were refused. */
   | { type: 'delivered'; status: number | null; head: string; error?: string }
-  /** Passing: try again, not before `retryAfterMs` where the receiver said so. `status` is null where none was received. */
+  /** Temporary: retry, not before `retryAfterMs`. `status` is null without an answer. */
   | { type: 'retry'; why: string; status: number | null; head: string; retryAfterMs?: number }
-  /** This receiver wants nothing any more (410): the delivery is dead, and its destination is disabled. */
+  /** The receiver answered 410: the delivery is dead and its destination is disabled. */
   | { type: 'gone'; why: string; status: number; head: string }
-  /** The action can never succeed (inward target, no SMTP server configured): the delivery is dead at once, and visible. */
+  /** The action can never succeed, as without an SMTP server: the delivery is dead at once. */
   | { type: 'refused'; why: string }
 
 export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
 
-/** A message about an alert. A channel picks from `source` by the action's `payload`. */
 export interface AlertMessage {
-  /** The alert's id, the same for its retraction: the `webhook-id`. */
+  /** The alert's id, also of its retraction: the `webhook-id`. */
   id: string
   type: MessageType
   rule: { id: number; name: string; version: number | null }
   /** `technology/blockchain/network`. */
   network: string
   targetType: TargetType
-  /** Blocks above its own that the rule asks for, or the mark that it waits for. */
+  /** Confirmations that the rule asks for, or the block tag that it waits for. */
   confirmations: Confirmations
   entity: { _id: string; _type: string; blockNumber: number }
-  /** `_source` of the entity, as `readSource` of payload.ts reads the outbox's JSON text: integers keep every digit. */
+  /** `_source` of the entity, read by `readSource`: integers keep every digit. */
   source: Record<string, unknown>
   /** Epoch milliseconds of the alert's change of state: the same for every attempt. */
   timestamp: number
 }
 
-/** Why an alert is pending, as a sentence without its beginning. */
+/** Why an alert is pending, as the end of a sentence. */
 export const pendingNote = (confirmations: Confirmations): string =>
   typeof confirmations === 'number'
     ? `it does not have ${confirmations} confirmations yet`
@@ -50,9 +48,9 @@ export interface SendContext {
   now: number
 }
 
-/** One way of telling receivers. It sees neither store nor schedule. */
+/** One way to notify receivers. It knows neither the store nor the schedule. */
 export interface Channel<A extends Action = Action> {
-  /** Several messages of one rule and action may go into one attempt; where absent, `send` takes exactly one. */
+  /** Messages of one rule and action may be combined; otherwise `send` takes exactly one. */
   readonly combines?: true
   /** Deliveries to one destination are isolated from those to others: the origin of a URL, the SMTP server. Never throws. */
   destination(action: A): string
@@ -66,13 +64,11 @@ export interface Channel<A extends Action = Action> {
   close?(): void
 }
 
-/** The message that a receiver would get, or why none would be sent. */
 export type ActionPreview =
   | { method: 'GET' | 'POST'; url: string; body: object | null }
   | { to: string[]; subject: string; text: string }
   | { refused: string }
 
-/** The transports that channels send with. */
 export interface Transports {
   http: Http
   /**
@@ -82,20 +78,18 @@ export interface Transports {
   smtp: Secret | undefined
   /** Sender of emails, `Name <address>` or an address. */
   mailFrom: string | undefined
-  /** Longest time for one attempt. */
+  /** Timeout of one attempt. */
   timeoutMs: number
 }
 
 /** A type of action: a file in this folder, and a line in `index.ts`. */
 export interface ChannelKind<A extends Action = Action> {
-  /** Identifies a receiver. */
   receiver(action: A): string
-  /** Sends nothing. A URL is whole: for who wrote it. */
+  /** Sends nothing. URLs are shown in full, to their owner. */
   preview(action: A, message: AlertMessage): ActionPreview
   open(transports: Transports): Channel<A>
 }
 
-/** Channels by the type of an action. */
 export interface ChannelOf {
   of(action: Pick<Action, 'type'>): Channel
 }

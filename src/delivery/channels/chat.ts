@@ -9,7 +9,7 @@ type Chat = Extract<Action, { type: 'Chat' }>
 
 /** Incoming webhooks as Slack has them; Mattermost, Rocket.Chat and Discord (path `/slack`) take the same. */
 export const chat = byRequest<Chat>({
-  /** The path is the password. */
+  /** The path is a secret. */
   shown({ parameters }) {
     const url = parseTarget(parameters.url)
     return url ? `${url.origin}/${HIDDEN_SECRET}` : HIDDEN_SECRET
@@ -32,8 +32,8 @@ export const chatBody = (action: Chat, message: AlertMessage) => {
 }
 
 /**
- * The owner's text as it is, then what is told in words of ours, then the fields, as many as there is room for. Everything but the
- * owner's text stands in code spans or is escaped.
+ * The owner's text, then our lines, then as many fields as fit. Everything but the owner's text is
+ * escaped or in code spans.
  */
 const chatText = ({ parameters, payload }: Chat, message: AlertMessage, longest: number): string => {
   const { id, type, rule, targetType, network, entity, confirmations, source } = message
@@ -58,7 +58,7 @@ const chatText = ({ parameters, payload }: Chat, message: AlertMessage, longest:
   return lines.join('\n')
 }
 
-/** Said of an alert that is not simply there. */
+/** Lines for each state of an alert. */
 const STATE_LINES: Record<MessageType, (id: string, confirmations: Confirmations) => string[]> = {
   'alert.confirmed': () => [],
   'alert.pending': (_, confirmations) => [`Pending: ${pendingNote(confirmations)}`],
@@ -69,5 +69,5 @@ const STATE_LINES: Record<MessageType, (id: string, confirmations: Confirmations
 const longestFor = (url: string): number =>
   /(^|\.)discord(app)?\.com$/.test(parseTarget(url)?.hostname ?? '') ? 2_000 : 4_000
 
-/** Room for the line about fields that were left out. */
+/** Reserved for the line about omitted fields. */
 const MORE = 40

@@ -22,13 +22,13 @@ export const email: ChannelKind<Email> = {
 }
 
 /**
- * One mail to all recipients of an action. Where the server takes some of them only, the others are tried again alone, as long as
- * the program runs; after a restart all get it again, with the same `Message-ID`. Recipients that it will never take (550, 551, 553)
- * are named in the ledger; when there are no others the delivery is refused.
+ * One mail to all recipients. If the server accepts only some, the rest is retried alone until a
+ * restart; then all get the mail again, with the same `Message-ID`. Permanently rejected recipients
+ * (550, 551, 553) are listed in the ledger; if no others remain, the delivery is refused.
  */
 export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'http'>) => {
   const server = smtp && URL.parse(smtp.reveal())
-  /** One for each account: recipients that hang hold no other's connections. */
+  /** One per account, so that slow recipients block no other account. */
   const transports = new Map<number, ReturnType<typeof openMailTransport>>()
   const transportOf = (mailer: Mailer, account: number) => {
     let found = transports.get(account)
@@ -38,7 +38,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'htt
     }
     return found
   }
-  /** By Message-ID, who has it already; the oldest ones are forgotten. */
+  /** Recipients that already have a mail, by Message-ID; the oldest are evicted. */
   const partly = new Map<string, Set<string>>()
 
   const channel: Channel<Email> & { close(): void } = {
@@ -76,7 +76,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'htt
         disableFileAccess: true,
         disableUrlAccess: true,
       }
-      // Messages of one alert stand together in the reader's mailbox.
+      // Mail readers group messages of one alert by it.
       if (messages.length === 1) mail.references = `<${shortDigest(messages[0]!.id)}@${domainOf(mailFrom)}>`
 
       let answer: MailAnswer
@@ -113,7 +113,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'htt
   return channel
 }
 
-/** Connects to the server and logs in, and sends nothing: why that failed, without secrets. `encrypted`: a server without TLS fails, too. */
+/** Connects and logs in without sending; returns why that failed. `encrypted`: TLS is required. */
 export const checkMailServer = async ({
   smtp,
   timeoutMs,
@@ -135,7 +135,7 @@ export const checkMailServer = async ({
   }
 }
 
-/** Takes a while to load, which neither a start nor a preview waits for. */
+/** Loaded lazily: it is slow to load. */
 const mailer = lazy(() => import('nodemailer'))
 type Mailer = Awaited<ReturnType<typeof mailer>>
 
@@ -146,7 +146,7 @@ const openMailTransport = ({ createTransport }: Mailer, server: URL, timeoutMs: 
     url: server.href,
     pool: true,
     maxConnections: SMTP_CONNECTIONS,
-    // A connection that the server closed while it was idle is replaced once.
+    // An idle connection that the server closed is replaced once.
     maxRequeues: 1,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -156,10 +156,9 @@ const openMailTransport = ({ createTransport }: Mailer, server: URL, timeoutMs: 
   } as Parameters<Mailer['createTransport']>[0] & { pool: true })
 }
 
-/** An error of nodemailer. */
 interface MailFault {
   code?: string
-  /** The code of the system, if `code` is the library's. */
+  /** The system's code, if `code` is the library's. */
   originalCode?: string
   response?: string
   responseCode?: number
@@ -180,7 +179,7 @@ const mailResult = (had: ReadonlySet<string>, refused: readonly string[], respon
   return { type: 'delivered', status: 250, head: answerHead(response), ...error }
 }
 
-/** Only codes and the server's own words are told: a library's message may hold more. */
+/** Contains only codes and the server's words: a library's message may reveal more. */
 const mailFailure = (fault: MailFault | undefined, timeoutMs: number): SendOutcome => {
   if (fault === undefined)
     return { type: 'retry', why: `the SMTP server took longer than ${timeoutMs / 1000} s`, status: null, head: '' }
@@ -202,7 +201,7 @@ const FAULTS: Record<string, string> = {
   ETLS: 'failed in the TLS handshake',
 }
 
-/** The same for every attempt; another one for what is told next of the same alerts, and for another action. */
+/** The same for every attempt of the same messages and action. */
 const messageId = (action: Email, messages: readonly AlertMessage[], from: string): string => {
   const what = [action.parameters.recipients, action.payload ?? null, messages.map(({ type, id }) => [type, id])]
   return `<${shortDigest(JSON.stringify(what))}@${domainOf(from)}>`
@@ -211,7 +210,7 @@ const messageId = (action: Email, messages: readonly AlertMessage[], from: strin
 const shortDigest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 40)
 const domainOf = (from: string): string => /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'chainsieve.invalid'
 
-/** As the library gives addresses back. */
+/** The form in which the library returns addresses. */
 const normalAddress = (address: string): string => {
   const at = address.lastIndexOf('@')
   return at < 0 ? address : `${address.slice(0, at)}@${domainToASCII(address.slice(at + 1)) || address.slice(at + 1)}`
@@ -224,12 +223,11 @@ const rememberPartial = (partly: Map<string, Set<string>>, id: string, had: Set<
 }
 
 const NO_ADDRESS = (text: string) => `${plainLine(text)}: no email address`
-/** Looser than the check of rules: text that cannot form a command or a header. */
+/** Looser than the check of rules; excludes text that could form a command or a header. */
 const EMAIL_ADDRESS = /^[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+$/
-/** No such mailbox, not here, not a name for one. */
+/** Permanent: unknown mailbox, not local, or an invalid name. */
 const NEVER = new Set([550, 551, 553])
 const MAX_IDS = 100
-/** Connections of one account. */
 const SMTP_CONNECTIONS = 4
 const MAX_REMEMBERED = 10_000
 const UNCONFIGURED =

@@ -10,7 +10,7 @@ import { chat } from './chat.ts'
 import { email } from './email.ts'
 import { webhook } from './webhook.ts'
 
-/** All of them. What each asks for of its receivers, and how that is checked, stands with the rules. */
+/** Parameters of each channel and their checks are in `rules/channels.ts`. */
 const CHANNEL_KINDS = {
   'Webhook (GET)': webhook('GET'),
   'Webhook (POST)': webhook('POST'),
@@ -20,21 +20,19 @@ const CHANNEL_KINDS = {
 
 const channelKind = ({ type }: Pick<Action, 'type'>) => CHANNEL_KINDS[type] as ChannelKind
 
-/** Shows the message that a receiver would get. */
 export const preview = (action: Action, message: AlertMessage): ActionPreview =>
   channelKind(action).preview(action, message)
 
-/** Identifies a receiver of a channel, in all rules that notify it: one host has many. */
+/** Identifies a receiver across rules: one host may have many. */
 export const receiverOfAction = (action: Action): string => channelKind(action).receiver(action)
 
 export interface ChannelOptions {
-  /** Address ranges that webhooks and chats may reach although they are not public. */
+  /** Non-public address ranges that webhooks and chats may reach. */
   allowed: readonly string[]
-  /** URL of the SMTP server. */
   smtp: Secret | undefined
   /** Sender of emails. */
   mailFrom: string | undefined
-  /** Longest time for one attempt. */
+  /** Timeout of one attempt. */
   timeoutMs?: number
   lookup?: Lookup
   log?: Log

@@ -5,10 +5,10 @@ import type { AlertMessage, ChannelKind, SendContext } from './channel.ts'
 
 type ToUrl = Extract<Action, { parameters: { url: string } }>
 
-/** The request that tells a receiver of a message; `refused`: why none can. */
+/** The request for a message, or why there is none. */
 export type Request = { method: 'GET' | 'POST'; url: URL; body: object | null } | { refused: string }
 
-/** A channel that tells of each message by one HTTP request to the URL of the action. */
+/** A channel that sends each message as one HTTP request to the action's URL. */
 export const byRequest = <A extends ToUrl>({
   shown,
   request,
@@ -40,8 +40,8 @@ export const byRequest = <A extends ToUrl>({
 })
 
 /**
- * A URL whose origin is the target's, and whose path stands for the rest of it: behind one host (Slack's, Discord's) are many
- * receivers, of which one that is gone or broken says nothing of the others.
+ * The target's origin with a hash of the whole URL: one host (Slack's, Discord's) has many receivers,
+ * and a broken one must not stop the others.
  */
 const destinationOf = (template: string): string => {
   const url = parseTarget(template)
@@ -49,5 +49,4 @@ const destinationOf = (template: string): string => {
   return url ? `${url.origin}/~${rest}` : `invalid:${rest}`
 }
 
-/** In the place of what is not shown. */
 export const HIDDEN_SECRET = '[secret]'

@@ -7,7 +7,7 @@ import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
 
-/** Standard Webhooks 1.0: a POST tells of the alert in its body, a GET in its headers and by what its URL's tokens take. */
+/** Standard Webhooks 1.0: a POST has the alert in its body, a GET in its headers and URL tokens. */
 export const webhook = (method: 'GET' | 'POST') =>
   byRequest<Webhook>({
     shown: ({ parameters }) => shownUrl(parameters.url),
@@ -27,7 +27,6 @@ export const webhook = (method: 'GET' | 'POST') =>
     },
   })
 
-/** Everything but `payload` is the same for every action of a rule, and all of it for every attempt. */
 const webhookBody = (
   { id, type, timestamp, rule, network, targetType, confirmations, entity, source }: AlertMessage,
   payload: Action['payload'],
@@ -43,7 +42,7 @@ const webhookBody = (
   payload: select(source, payload),
 })
 
-/** Without credentials, values of the query, and whatever in its path is long enough for a key. Tokens stay. */
+/** Hides credentials, query values and path parts long enough for a key. Tokens stay. */
 const shownUrl = (template: string): string => {
   const url = parseTarget(template)
   if (!url) return HIDDEN_SECRET

@@ -6,23 +6,23 @@ import type { Lane } from '../scheduler.ts'
 import type { Db } from './file.ts'
 import { createMessages } from './messages.ts'
 
-/** A rule as it is now, paused or not. */
+/** The current rule, paused or not. */
 export type RuleOf = (id: number) => StoredRule | undefined
 
-/** Whether its owner has paused it. A rule that cannot be read was not paused by its owner. */
+/** Whether its owner paused it. An unreadable rule counts as not paused. */
 export const isPaused = ({ enabled, unfit }: StoredRule): boolean => !enabled && unfit === undefined
 
 export interface Expansion {
   /** The earliest due time of each lane. */
   due: (Lane & { at: number })[]
-  /** Deliveries that are dead from the beginning, by channel. */
+  /** Deliveries that are dead at once, by channel. */
   dead: Map<string, number>
   cancelled: Map<string, number>
 }
 
 export interface ExpandOptions {
   channels: ChannelOf
-  /** How long messages of a channel that combines them wait for others, in milliseconds. */
+  /** How long combinable messages wait for others, in milliseconds. */
   digestMs: number
   now: number
   limits?: Limits
@@ -51,7 +51,7 @@ type DeliveryTarget = Pick<
   'rule' | 'revision' | 'account' | 'receiver' | 'destination' | 'message' | 'action' | 'channel'
 >
 
-/** Makes deliveries of what is told of alerts. Every verb is to be called within a transaction. */
+/** Creates deliveries of alerts. Every function runs within a transaction. */
 export const createAlertDeliveries = (db: Db) => {
   const limitOf = createBacklogLimit(db)
   const { receiverOf, keepMessage } = createMessages(db)
@@ -88,7 +88,7 @@ export const createAlertDeliveries = (db: Db) => {
     'INSERT INTO rule_count (rule, triggered) VALUES (?, 1) ON CONFLICT DO UPDATE SET triggered = triggered + 1',
   )
 
-  /** Why nothing goes to a receiver, undefined where it is not disabled for the rule as it is. */
+  /** Why the receiver is disabled for the rule; undefined if it is not. */
   const disabledBy = (rule: number, revision: number | undefined, destination: string): string | undefined => {
     const found = isDisabled.get(rule, destination)
     if (!found) return undefined
@@ -123,7 +123,7 @@ export const createAlertDeliveries = (db: Db) => {
       const { waits, ...told } = rest
       const rule = ruleOf(to.rule)
       const nextAt = waits && digestMs > 0 ? (digestAt.get(to.rule, to.receiver, now) ?? now + digestMs) : now
-      // Receivers of an alert are told of its end, however long the queue is, and though its rule was paused.
+      // Retractions are sent however long the queue is, and for paused rules as well.
       const isNew = told.original === 0
       const disabled = disabledBy(to.rule, rule?.revision, to.destination)
       const cancelled = isNew && rule && isPaused(rule) ? PAUSED : undefined
@@ -150,7 +150,7 @@ export const createAlertDeliveries = (db: Db) => {
       const round = last === undefined ? 1 : Math.max(...known.map(it => it.round))
       const current = known.filter(it => it.round === round)
       const isOver = current.some(it => it.retracted === 1)
-      // Already notified: the store was replaced.
+      // Already notified: happens after the store was replaced.
       if (!isOver && current.some(it => it.type === type || it.type === 'alert.confirmed')) return
       for (const row of known) {
         overtake.run(row.id)
@@ -168,7 +168,7 @@ export const createAlertDeliveries = (db: Db) => {
       if (type === 'alert.confirmed') count.run(rule.id)
     }
 
-    /** Notifies those who may have received it, and no others. */
+    /** Notifies only receivers that may have got the alert. */
     const retract = (alert: StoredAlert) => {
       const known = rowsOf.all(network, alert.id)
       const round = Math.max(0, ...known.map(it => it.round))
@@ -196,7 +196,6 @@ export const createAlertDeliveries = (db: Db) => {
 
 export const ruleIds = ({ id, revision, account }: StoredRule) => ({ rule: id, revision, account })
 
-/** Why what a paused rule found is not sent. */
 export const PAUSED = 'its rule was paused'
 
 export const disabledError = (at: number): string =>
@@ -204,10 +203,10 @@ export const disabledError = (at: number): string =>
 
 const increase = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-/** The part of an account's limit that one destination may fill, so that a dead one leaves room for the others. */
+/** One destination may fill a tenth of the account's limit, so that a dead one leaves room. */
 const LANE_SHARE = 10
 const COUNT_EVERY_MS = 1_000
-/** Whether an account's queue is full. Counted now and then: a few more do no harm. */
+/** Checks whether an account's queue is full. Counts are refreshed every second: a few more do no harm. */
 export const createBacklogLimit = (db: Db) => {
   const queuedOf = db
     .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)
@@ -233,7 +232,7 @@ export const createBacklogLimit = (db: Db) => {
       accounts.clear()
       lanes.clear()
     }
-    /** Why one more is dead from the beginning; undefined where it may be queued. */
+    /** Why one more cannot be queued; undefined if it can. */
     return (lane: Lane): string | undefined => {
       const queued = accounts.get(lane.account) ?? queuedOf.get(lane.account)!
       if (queued >= most && countIn(lane) >= most / LANE_SHARE) return overLimit('queuedDeliveries', limits).message

@@ -4,20 +4,18 @@ import { createAlertDeliveries, type ExpandOptions, type Expansion, type RuleOf,
 import { atomically, type Db } from './file.ts'
 import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
 
-/** The source of outbox entries. */
 export interface Origin {
   network: string
-  /** Identifies the store file: a new file numbers its entries from the beginning. */
+  /** Identity of the store file: entry numbers begin anew in a new file. */
   identity: string
 }
 
-/** An account that is behind: its entries above `n` are not taken over yet. */
+/** An account whose outbox entries above `n` are not processed yet. */
 export interface Backlog {
   account: number
   n: number
 }
 
-/** Tests of one rule that are kept. */
 const KEPT_TESTS = 100
 
 export const createFanOut = (db: Db) => {
@@ -46,7 +44,7 @@ export const createFanOut = (db: Db) => {
   const forget = createForget(db)
   const { start, receiverOf, keepMessage, addDelivery } = createAlertDeliveries(db)
 
-  /** Undefined if the rule is gone and the alert never led to a delivery: there is nothing to do. */
+  /** Undefined if the rule is gone and the alert never led to a delivery. */
   const accountOf = ({ network }: Origin, { rule, id }: StoredAlert, ruleOf: RuleOf): number | undefined =>
     ruleOf(rule)?.account ?? accountOfAlert.get(id, network)
 
@@ -60,13 +58,12 @@ export const createFanOut = (db: Db) => {
   }
 
   return {
-    /** Number of the last entry that was taken over, or left to an account's backlog. */
+    /** Last entry that was processed or left to an account's backlog. */
     cursor: ({ identity }: Origin): number => readCursor.get(identity) ?? 0,
 
-    /** Accounts that are behind. */
     backlogs: ({ identity }: Origin): Backlog[] => backlogs.all(identity),
 
-    /** The outbox holds nothing above `last`, and counts on from there: what comes next is not taken over yet. Returns whether that is news. */
+    /** Moves the cursor back to `last`, the end of a restored outbox; returns whether it moved. */
     rewind: ({ identity }: Origin, last: number): boolean =>
       atomically(db, () => {
         endBacklogs.run(identity, last)
@@ -74,8 +71,8 @@ export const createFanOut = (db: Db) => {
       }),
 
     /**
-     * Makes deliveries of outbox entries, in one transaction with the cursor; entries that were taken over before change nothing.
-     * Of an account that has more than `share` of them, the others are left to its backlog, so that nobody waits behind them.
+     * Creates deliveries of outbox entries and moves the cursor, in one transaction. Known entries have no
+     * effect. An account with more than `share` entries gets a backlog, so that no other waits behind it.
      */
     expand: (
       origin: Origin,
@@ -108,7 +105,7 @@ export const createFanOut = (db: Db) => {
         return expansion
       }),
 
-    /** Makes deliveries of entries that were left to an account's backlog, which ends where these do not reach up to the cursor. */
+    /** Processes entries of an account's backlog, which ends once they reach the cursor. */
     catchUp: (
       origin: Origin,
       { account, n }: Backlog,
@@ -129,7 +126,7 @@ export const createFanOut = (db: Db) => {
         return expansion
       }),
 
-    /** Keeps the one attempt of a test, whatever became of it; returns the delivery's number, for the attempt to be noted. */
+    /** Stores a test delivery; returns its id, for its attempt. */
     addTest: (rule: StoredRule, alert: StoredAlert, place: number, { channels, now }: ExpandOptions): number =>
       atomically(db, () => {
         const { id: receiver, destination } = receiverOf(rule.input.config.alerts[place]!, channels)
@@ -138,7 +135,7 @@ export const createFanOut = (db: Db) => {
           ...{ network: rule.network, alert: alert.id, round: lastTest.get(rule.network, alert.id)! + 1 },
           ...{ type: 'alert.test', action: place, original: 0, ...ruleIds(rule), receiver, destination },
           message: keepMessage(rule.network, rule, alert),
-          // Never queued, so that nobody sends it a second time.
+          // Never queued, so it is sent only once.
           ...{
             state: 'dead',
             nextAt: now,

@@ -7,10 +7,10 @@ import { DELIVERY_MIGRATIONS } from './migrations.ts'
 
 export type { Db } from '../../sqlite/database.ts'
 
-/** Deliveries and their attempts. Several processes may have it open: one sends, others look and ask for redelivery. */
+/** Deliveries and attempts. One process sends; others may read and ask for redelivery. */
 export const DELIVERIES_FILE = 'deliveries.sqlite'
 
-/** URLs of receivers are often their password, so nobody else may read the file. */
+/** Private, since receivers' URLs are often secrets. */
 export const {
   connect,
   isOlder: isDeliveriesOlder,
@@ -21,9 +21,9 @@ export const {
 } = sharedFile({
   ...{ file: DELIVERIES_FILE, holds: 'deliveries', table: 'delivery', steps: DELIVERY_MIGRATIONS },
   damage: { code: 'deliveries_damaged', loses: ': then all alerts that are stored are sent again' },
-  // Room that is free can be given back. An older file is written anew for that, as by chainsieve compact.
+  // Allows shrinking. `chainsieve compact` rewrites older files for that.
   layout: ['auto_vacuum = INCREMENTAL'],
-  // A kill leaves the file whole; a power cut may take the last commits, and their deliveries are sent again.
+  // A power cut may lose the last commits; their deliveries are sent again.
   pragmas: ['synchronous = NORMAL', 'cache_size = -32768'],
   explain(error, path, damaged) {
     const fault = systemFault(error, path)
@@ -31,10 +31,10 @@ export const {
   },
 })
 
-/** Runs work in a transaction that may write from its beginning. */
+/** Runs work in a write transaction. */
 export const atomically = <T>(db: Db, work: () => T): T => db.transaction(work).immediate()
 
-/** Up to which number a store's outbox was taken over for all accounts. `identity` is the outbox's. */
+/** The outbox entry up to which all accounts are processed. `identity` is the outbox's. */
 export const takenOver = (folder: string, identity: string, native?: string): number => {
   if (!existsSync(join(folder, DELIVERIES_FILE))) return 0
   const db = connect(folder, native)

@@ -8,10 +8,10 @@ import {
   SELECT_DELIVERIES,
 } from './records.ts'
 
-/** `waiting`: queued, and not tried yet. `retried`: queued after a try that failed. */
+/** `waiting`: queued and not tried; `retried`: queued after a failed try. */
 export type ListedState = DeliveryState | 'waiting' | 'retried'
 
-/** All that is given must hold. Times are epoch milliseconds, inclusive, of when deliveries were made. */
+/** Filters are combined by AND. Times are epoch milliseconds of creation, inclusive. */
 export interface PageFilter {
   account: number
   state?: ListedState | undefined
@@ -21,18 +21,17 @@ export interface PageFilter {
   target?: string | undefined
   since?: number | undefined
   until?: number | undefined
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   before?: number | undefined
   limit: number
 }
 
 export interface DeliveryPage {
   deliveries: DeliveryInfo[]
-  /** Where the next page begins; null: this was the last. A page may have less than it could: so many were looked at. */
+  /** Null on the last page. Pages may be short, since the number of inspected rows is limited. */
   next: number | null
 }
 
-/** Counts of a receiver's waiting and dead deliveries. */
 export interface DestinationInfo {
   channel: Action['type']
   /** Without its secrets. */
@@ -40,24 +39,22 @@ export interface DestinationInfo {
   waiting: number
   retried: number
   dead: number
-  /** When something is tried next; null where nothing waits. */
+  /** Next try; null if nothing waits. */
   nextAt: number | null
 }
 
 export interface Destinations {
   destinations: DestinationInfo[]
-  /** Whether all were counted: of very many, the first ones are. */
+  /** False if there were too many to count all. */
   complete: boolean
 }
 
-/** Deliveries that one question looks at: the thread that answers it has others to send. */
+/** Rows inspected per request, since the thread also sends. */
 const LOOK = 2_000
-/** Deliveries of a state that are counted, at most. */
 const MAX_COUNTED_DELIVERIES = 20_000
 
 const DELIVERY_STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']
 
-/** The deliveries of one account, across its rules. */
 export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptInfo[]) => {
   const idsBefore = (index: string, where: string) =>
     db
@@ -80,7 +77,7 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
      GROUP BY r.channel, r.shown`,
   )
 
-  /** Ids of those that may be on the page, the newest first. */
+  /** Candidate ids, newest first. */
   const idsOf = ({ account, state, rule, alert, before = Number.MAX_SAFE_INTEGER }: PageFilter): number[] => {
     if (alert !== undefined) return ofAlert.all({ alert, before })
     if (rule !== undefined) return ofRule.all({ rule, before })
@@ -106,7 +103,7 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
       return { deliveries, next: ids.length < LOOK ? null : ids.at(-1)! }
     },
 
-    /** Undefined also where it is another account's. */
+    /** Undefined also for another account's delivery. */
     delivery(account: number, id: number): DeliveryRecord | undefined {
       const found = find.get(id, account)
       return found && { ...found, attempts: attemptsOf(id) }

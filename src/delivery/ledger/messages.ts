@@ -5,10 +5,10 @@ import type { AlertMessage, ChannelOf, MessageType } from '../channels/channel.t
 import { readSource } from '../payload.ts'
 import type { Db } from './file.ts'
 
-/** The parts of a message that are the same for all states of its alert. */
+/** Message parts that all states of an alert share. */
 export type MessageHead = Pick<AlertMessage, 'targetType' | 'confirmations' | 'entity'>
 
-/** Keeps receivers and messages, each once however many deliveries name it. */
+/** Stores receivers and messages once each. */
 export const createMessages = (db: Db) => {
   const addReceiver = db
     .prepare<[string, string, string, string, string], number>(
@@ -53,7 +53,6 @@ interface Claimed {
   source: string
 }
 
-/** Loads the content of one attempt, from its deliveries. */
 export const createLoad = (db: Db) => {
   const load = db.prepare<[number], Claimed>(
     `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, s.text AS said, m.head, m.source
@@ -68,7 +67,6 @@ export const createLoad = (db: Db) => {
   }
 }
 
-/** The members of messages that describe a rule. */
 export const saidBy = ({ id, input }: Pick<StoredRule, 'id' | 'input'>): AlertMessage['rule'] => ({
   id,
   name: input.name,

@@ -1,4 +1,4 @@
-/** Step n brings the file of deliveries from version n to n + 1. What was released is never edited: changes are further steps. */
+/** Step n upgrades from version n to n + 1. Released steps are never edited. */
 export const DELIVERY_MIGRATIONS: readonly string[] = [
   `-- Up to which number the outbox of a store has been taken over.
    CREATE TABLE cursor (

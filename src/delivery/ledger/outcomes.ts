@@ -10,20 +10,19 @@ export interface Attempt {
   /** Epoch milliseconds at which it began. */
   at: number
   latencyMs: number
-  /** `aborted`: the program stopped, and it is not known whether the receiver got it. */
+  /** `aborted`: the program stopped; the receiver may have got it. */
   outcome: SendOutcome | { type: 'aborted' }
 }
 
-/** The state of a delivery after an attempt. */
 export interface Settled {
   id: number
   channel: Action['type']
   destination: string
   type: MessageType
-  /** `queued`: the attempt was broken off, and counts for nothing. */
+  /** `queued`: the attempt was aborted and does not count. */
   to: 'delivered' | 'retried' | 'dead' | 'cancelled' | 'queued'
   receivedAt: number
-  /** Whether this is its first successful delivery. */
+  /** Whether it is the first success. */
   first: boolean
   nextAt: number
 }
@@ -42,7 +41,6 @@ interface DeliveryRow {
   delivered_at: number | null
 }
 
-/** Attempts, and what follows from each for its deliveries. */
 export const createOutcomes = (db: Db) => {
   const stateOf = db.prepare<[number], DeliveryRow>(
     `SELECT d.state, d.tries, d.rule, d.revision, d.account, d.destination, r.channel, r.action, d.type, d.received_at, d.delivered_at
@@ -88,10 +86,10 @@ export const createOutcomes = (db: Db) => {
       combined: ids.length,
     })
 
-  /** Applies an outcome to one delivery; 410 also ends all others of its rule and receiver. */
+  /** Applies an outcome to one delivery; a 410 also ends the others of its rule and receiver. */
   const settleOne = (id: number, attempt: Attempt, how: Parameters<typeof nextTry>[2] & { now: number }): Settled[] => {
     const was = stateOf.get(id)
-    // Cancelled while it was under way, and forgotten since, where little is kept.
+    // Cancelled and pruned during the attempt.
     if (!was) return []
     const { outcome } = attempt
     const { channel, destination, type } = was
@@ -100,7 +98,7 @@ export const createOutcomes = (db: Db) => {
     let nextAt: number | undefined
     let to: Settled['to'] = 'cancelled'
     if (outcome.type === 'delivered') {
-      // Also where it was cancelled meanwhile: it has arrived.
+      // Even if it was cancelled meanwhile.
       deliver.run(now, now, status, id)
       to = 'delivered'
     } else if (was.state === 'queued' && outcome.type === 'aborted') {
@@ -131,7 +129,7 @@ export const createOutcomes = (db: Db) => {
   }
 
   return {
-    /** Records attempts with what follows from each, in one transaction. */
+    /** Records attempts and their effects in one transaction. */
     settle: (
       attempts: readonly Attempt[],
       {
@@ -142,13 +140,12 @@ export const createOutcomes = (db: Db) => {
     ): Settled[] =>
       atomically(db, () =>
         attempts.flatMap(attempt => {
-          // Combined deliveries stay together.
+          // Combined deliveries get the same jitter, to stay together.
           const luck = random()
           return attempt.ids.flatMap(id => settleOne(id, attempt, { now, schedule, random: () => luck }))
         }),
       ),
 
-    /** Records the attempt of a test. */
     settleTest(id: number, attempt: Attempt) {
       const { outcome, at, latencyMs } = attempt
       const end = Math.round(at + latencyMs)
@@ -171,11 +168,9 @@ export const createOutcomes = (db: Db) => {
   }
 }
 
-/** The HTTP or SMTP status of the receiver's answer. */
 export const outcomeStatus = (outcome: Attempt['outcome']): number | null =>
   'status' in outcome ? outcome.status : null
 
-/** The error of an outcome that is not a success. */
 export const outcomeError = (outcome: Attempt['outcome']): string | null =>
   'why' in outcome
     ? outcome.why
@@ -183,7 +178,7 @@ export const outcomeError = (outcome: Attempt['outcome']): string | null =>
       ? 'interrupted, because the program was stopped'
       : (('error' in outcome ? outcome.error : undefined) ?? null)
 
-/** A URL with tokens differs for each alert: its 410 says nothing of the others. */
+/** A URL with tokens differs per alert: its 410 says nothing about others. */
 const hasTokens = (action: string): boolean => {
   const { parameters } = JSON.parse(action) as Action
   return 'url' in parameters && parameters.url.search(TOKEN) >= 0

@@ -5,17 +5,16 @@ import type { Lane } from '../scheduler.ts'
 import { atomically, type Db } from './file.ts'
 import { createLoad } from './messages.ts'
 
-/** A delivery that may be sent now. */
 export interface Due {
   id: number
   rule: number
   receiver: number
   channel: Action['type']
-  /** Messages of one alert to one target have the same, and are sent one after the other. */
+  /** Shared by messages of one alert to one target, which are sent in order. */
   sequence: string
 }
 
-/** The content of one attempt: several deliveries if they were combined. */
+/** One attempt: several deliveries if combined. */
 export interface Job extends Lane {
   ids: readonly number[]
   action: Action
@@ -27,7 +26,7 @@ export type Queue = ReturnType<typeof createQueue>
 const SELECT_DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence
   FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
 
-/** One look-up for each lane, whatever stands in it. */
+/** One index lookup per lane. */
 const SELECT_LANES = `WITH RECURSIVE lane (account, destination) AS (
    SELECT * FROM (SELECT account, destination FROM delivery WHERE state = 'queued' ORDER BY account, destination LIMIT 1)
    UNION ALL
@@ -45,7 +44,7 @@ const SELECT_LANES = `WITH RECURSIVE lane (account, destination) AS (
    FROM lane
  )`
 
-/** One look-up for each rule, however many deliveries it has. */
+/** One index lookup per rule. */
 const SELECT_RULES = `WITH RECURSIVE r (rule) AS (
    SELECT min(rule) FROM delivery WHERE state = 'queued'
     UNION ALL
@@ -86,14 +85,14 @@ export const createQueue = (db: Db) => {
   }
 
   return {
-    /** Every lane with something queued: when the first of it is due, and whether some of it was tried before. */
+    /** Lanes with queued deliveries: when the first is due, and whether any was tried. */
     lanes: () => lanes.all().map(it => ({ ...it, tried: it.tried === 1 })),
 
-    /** Deliveries of a lane that are due, the earliest first: first tries, or retries. */
+    /** Due first tries or retries of a lane, the earliest first. */
     due: ({ account, destination }: Lane, turn: Turn, now: number, limit: number): Due[] =>
       due.all(account, destination, TRIED_FLAG[turn], now, limit),
 
-    /** The time at which the next delivery becomes due; undefined if none waits. */
+    /** When the next delivery becomes due; undefined if none waits. */
     nextDue({ account, destination }: Lane, now: number): number | undefined {
       const times = [TRIED_FLAG.first, TRIED_FLAG.again].flatMap(
         tried => nextDue.get(account, destination, tried, now) ?? [],
@@ -101,13 +100,13 @@ export const createQueue = (db: Db) => {
       return times.length === 0 ? undefined : Math.min(...times)
     },
 
-    /** Rules that something is queued for. */
+    /** Rules with queued deliveries. */
     rules: () => rules.all(),
 
-    /** Gives up at most `limit` of what is queued for a rule, but for retractions: who was told of an alert hears of its end. */
+    /** Cancels at most `limit` queued deliveries of a rule, except retractions. */
     cancelRule: (rule: number, now: number, why: string, limit: number) => cancelRule.all(now, why, rule, limit),
 
-    /** Counts a rule's deliveries that were cancelled for that reason since then. */
+    /** Counts deliveries of a rule cancelled for that reason since then. */
     cancelledSince: (rule: number, why: string, since: number): number =>
       db
         .prepare<[number, number, string], number>(
@@ -117,7 +116,7 @@ export const createQueue = (db: Db) => {
         .pluck()
         .get(since, rule, why)!,
 
-    /** Paused rules of which all was cancelled that their pause cancels. */
+    /** Paused rules whose deliveries are all cancelled. */
     pausesDone: () => db.prepare<[], number>('SELECT rule FROM pause_done').pluck().all(),
 
     endPause: (rule: number, isDone: boolean) =>
@@ -127,18 +126,15 @@ export const createQueue = (db: Db) => {
         )
         .run(rule),
 
-    /** The deliveries that may be combined with one, itself included. */
+    /** Deliveries that may be combined with one, including it. */
     combinable: ({ rule, receiver }: Due, now: number, limit: number): Due[] =>
       combinable.all(rule, receiver, now, limit),
 
-    /**
-     * Notes that they are begun, in one transaction. What is no longer queued, since another process changed it, is left out; undefined
-     * where nothing is left.
-     */
+    /** Marks deliveries as begun, in one transaction. Those no longer queued are left out. */
     claim: (picks: readonly (readonly Due[])[], now: number): (Job | undefined)[] =>
       atomically(db, () => picks.map(picked => claimOne(picked, now))),
 
-    /** The clock was set back by so much: what is queued for later is due by as much sooner. */
+    /** Moves due times back after the clock was set back. */
     setBack: (ms: number, now: number) =>
       void db
         .prepare(
@@ -147,12 +143,12 @@ export const createQueue = (db: Db) => {
         )
         .run({ ms: Math.round(ms), now }),
 
-    /** The latest time at which a queued delivery was queued; undefined if nothing is queued. */
+    /** Latest queueing time; undefined if nothing is queued. */
     lastQueued: (): number | undefined =>
       db.prepare<[], number | null>(`SELECT max(queued_at) FROM delivery WHERE state = 'queued'`).pluck().get() ??
       undefined,
 
-    /** Gives up what has waited since `before` for a destination that does not answer. */
+    /** Ends deliveries that have waited since `before` for a dead destination. */
     expire: ({ account, destination }: Lane, before: number, now: number, why: string): number =>
       db
         .prepare(
@@ -161,10 +157,9 @@ export const createQueue = (db: Db) => {
         )
         .run(now, why, account, destination, before).changes,
 
-    /** Changes when another connection has written. */
+    /** Changes after a write of another connection. */
     version: () => version.get()!,
   }
 }
 
-/** In the index of what is queued. */
 const TRIED_FLAG: Record<Turn, number> = { first: 0, again: 1 }

@@ -6,7 +6,7 @@ import { atomically, type Db } from './file.ts'
 
 export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
 
-/** A delivery as it is shown. Times are epoch milliseconds. */
+/** A delivery as shown. Times are epoch milliseconds. */
 export interface DeliveryInfo {
   id: number
   network: string
@@ -19,9 +19,9 @@ export interface DeliveryInfo {
   /** Without its secrets. */
   target: string
   state: DeliveryState
-  /** Since it was queued last. */
+  /** Since it was last queued. */
   tries: number
-  /** When it is tried next, null where it is not. */
+  /** Next try; null if there is none. */
   nextAt: number | null
   createdAt: number
   deliveredAt: number | null
@@ -36,10 +36,10 @@ export interface AttemptInfo {
   outcome: 'delivered' | 'retry' | 'gone' | 'refused' | 'aborted'
   status: number | null
   error: string | null
-  /** The beginning of what the receiver answered. */
+  /** Beginning of the receiver's answer. */
   head: string | null
   nextAt: number | null
-  /** Deliveries that went into this one attempt. */
+  /** Deliveries in this attempt. */
   combined: number
 }
 
@@ -49,38 +49,35 @@ export interface ListFilter {
   dead?: boolean | undefined
   rule?: number | undefined
   alert?: string | undefined
-  /** Deliveries before this one. */
   before?: number | undefined
   limit: number
 }
 
-/** Selects deliveries to send again; all given members must hold, at least one. `from` and `to`: when a delivery was created, inclusive. */
+/** Selects deliveries to resend; filters are combined by AND. `from` and `to` are creation times, inclusive. */
 export interface RedeliverFilter {
   account?: number | undefined
   rule?: number | undefined
-  /** Channel and target, without secrets, of a receiver. */
   channel?: string | undefined
   target?: string | undefined
   alert?: string | undefined
   delivery?: number | undefined
   from?: number | undefined
   to?: number | undefined
-  /** Only dead deliveries. */
   dead?: boolean | undefined
 }
 
-/** A receiver that took nothing when it was tried last. Times are epoch milliseconds. */
+/** A receiver whose last delivery failed. Times are epoch milliseconds. */
 export interface Failed {
   account: number
   /** One of the rules that notify it. */
   rule: number
   channel: Action['type']
-  /** Identifies it within its channel; several receivers may have the same `target`. */
+  /** Unique in its channel; several receivers may share a `target`. */
   receiver: string
   /** Without its secrets. */
   target: string
   error: string
-  /** HTTP status of its last answer, null where there was none. */
+  /** Status of its last answer, if any. */
   status: number | null
   /** Time of the first failure since the last success. */
   since: number
@@ -88,7 +85,6 @@ export interface Failed {
   at: number
 }
 
-/** Deliveries as they are shown. */
 export const SELECT_DELIVERIES = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
     CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
     d.last_status AS lastStatus, d.last_error AS lastError
@@ -97,7 +93,7 @@ export const SELECT_DELIVERIES = `SELECT d.id, d.network, d.alert, d.type, d.rul
 const ATTEMPTS = `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
   WHERE delivery = ? ORDER BY n`
 
-/** The condition of each member of a filter. */
+/** SQL condition of each filter. */
 const REDELIVER = {
   account: 'account = @account',
   rule: 'rule = @rule',
@@ -110,7 +106,6 @@ const REDELIVER = {
 } satisfies Record<Exclude<keyof RedeliverFilter, 'dead'>, string>
 const LIST = { rule: 'd.rule = @rule', alert: 'd.alert = @alert', before: 'd.id < @before' }
 
-/** The conditions of what a filter has. */
 const sqlConditions = <K extends string>(
   conditions: Record<K, string>,
   filter: { [N in NoInfer<K>]?: unknown },
@@ -120,11 +115,10 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
   const attempts = db.prepare<[number], AttemptInfo>(ATTEMPTS)
   const count = (sql: string) => db.prepare<unknown[], number>(sql).pluck()
   const ofAlerts = db.prepare<[{ alerts: string; rule: number }], DeliveryInfo>(
-    // By alerts: of a rule there may be very many.
+    // Uses the index of alerts: a rule may have very many deliveries.
     `${SELECT_DELIVERIES} WHERE +d.rule = @rule AND d.alert IN (SELECT value FROM json_each(@alerts)) ORDER BY d.id`,
   )
   const countOf = count('SELECT triggered FROM rule_count WHERE rule = ?')
-  /** Counts queued deliveries of an account, or of a rule's account. */
   const queuedOf = ({ account, rule }: RedeliverFilter): number =>
     account === undefined
       ? count(
@@ -137,7 +131,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
   return {
     attemptsOf,
 
-    /** Deliveries of alerts with every attempt, in order of creation. */
+    /** Deliveries of alerts with all attempts, in order of creation. */
     deliveriesOf: (rule: number, alerts: readonly string[]): DeliveryRecord[] =>
       ofAlerts.all({ alerts: JSON.stringify(alerts), rule }).map(it => ({ ...it, attempts: attemptsOf(it.id) })),
 
@@ -154,9 +148,8 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
     },
 
     /**
-     * Queues again what is dead, delivered or waiting, and returns how many those are. Not again: what was cancelled, tests, and messages
-     * that a later one has taken the place of, since the receiver would be left with what no longer holds. What is asked for of one rule or
-     * account is refused where its account would have more queued than it may.
+     * Queues deliveries again and returns their number. Excluded are cancelled ones, tests, and messages that
+     * a later one replaced. A rule or account is refused if its account would exceed its limit.
      */
     redeliver({ dead = false, ...filter }: RedeliverFilter): number {
       const { account, rule } = filter
@@ -178,7 +171,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
         }
         for (const sql of [
           `DELETE FROM disabled WHERE (rule, destination) IN (SELECT DISTINCT rule, destination FROM delivery WHERE ${where})`,
-          // A request for alerts of a paused rule is served.
+          // An explicit request is served for paused rules as well.
           `INSERT OR IGNORE INTO pause_done (rule) SELECT DISTINCT rule FROM delivery WHERE ${where}`,
         ])
           db.prepare(sql).run(values)
@@ -190,7 +183,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
       })
     },
 
-    /** How often each rule has fired; rules that have not are left out. */
+    /** How often each rule has fired; others are left out. */
     counts: (rules?: readonly number[]): Map<number, number> =>
       new Map(
         rules === undefined
@@ -201,7 +194,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
             }),
       ),
 
-    /** Queued deliveries by channel, and when the earliest was due. */
+    /** Queued deliveries by channel, with the earliest due time. */
     waiting: () =>
       db
         .prepare<[], { channel: Action['type']; count: number; dueAt: number }>(
@@ -211,14 +204,13 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
         )
         .all(),
 
-    /** Counts dead deliveries. */
     dead: () =>
       count(
         `SELECT (SELECT count(*) FROM delivery INDEXED BY delivery_dead WHERE state = 'dead')
            - (SELECT count(*) FROM delivery INDEXED BY delivery_test WHERE type = 'alert.test' AND state = 'dead')`,
       ).get()!,
 
-    /** Receivers whose last delivery failed, those that have failed longest first. */
+    /** Failing receivers, longest first. */
     failing: () =>
       db
         .prepare<[], Failed>(

@@ -1,10 +1,10 @@
 import { atomically, type Db } from './file.ts'
 
-/** Pages of 4 kB: what stays free at least, and what is moved together, which takes some 10 ms. */
+/** Pages of 4 kB: the minimum that stays free, and the step, which takes about 10 ms. */
 const LEAST_FREE = 256
 const SHRINK_AT_ONCE = 1_024
 
-/** Forgets what nobody needs any more, and gives its room back. */
+/** Deletes expired deliveries and shrinks the file. */
 export const createRetention = (db: Db) => {
   const old = db.prepare<[number, number, number], Forgotten>(
     `SELECT ${FORGOTTEN} FROM delivery WHERE state IN ('delivered', 'cancelled') AND settled_at < ?
@@ -20,24 +20,24 @@ export const createRetention = (db: Db) => {
   const pages = db.prepare<[], number>('PRAGMA page_count').pluck()
 
   return {
-    /** Forgets at most `limit` of what was delivered or cancelled before `settledBefore`, or dead since `deadBefore`; returns how many. */
+    /** Deletes at most `limit` deliveries, settled before `settledBefore` or dead before `deadBefore`; returns how many. */
     prune: ({ settledBefore, deadBefore }: { settledBefore: number; deadBefore: number }, limit: number): number =>
       atomically(db, () => forget(old.all(settledBefore, deadBefore, limit))),
 
-    /** Gives back some room of the file that nothing is in, but for what is soon filled again; whether there is more. */
+    /** Shrinks the file by some free pages; returns whether more can be freed. */
     shrink(): boolean {
       const [all, free] = [pages.get()!, freePages.get()!]
       const keep = Math.max(LEAST_FREE, Math.ceil((all - free) / 4))
       if (free <= keep) return false
       db.pragma(`incremental_vacuum(${Math.min(free - keep, SHRINK_AT_ONCE)})`)
-      // A file of an older version cannot give room back.
+      // Files of older versions cannot shrink.
       return freePages.get()! < free && free - keep > SHRINK_AT_ONCE
     },
 
-    /** The next rule by its number that there are deliveries of. */
+    /** Next rule id with deliveries. */
     nextRule: (after: number): number | undefined => nextRule.get(after) ?? undefined,
 
-    /** Forgets at most `limit` of what was settled before for a rule that is gone; returns how many. */
+    /** Deletes at most `limit` old deliveries of a deleted rule; returns how many. */
     pruneRule: (rule: number, before: number, limit: number): number =>
       atomically(db, () => {
         const forgotten = forget(settledOf.all(rule, before, limit))
@@ -48,7 +48,7 @@ export const createRetention = (db: Db) => {
   }
 }
 
-/** A delivery that nobody needs any more, and what may have been kept for it alone. */
+/** A delivery to delete, with the rows that may become unreferenced. */
 export interface Forgotten {
   id: number
   message: number
@@ -59,7 +59,7 @@ export interface Forgotten {
 
 export const FORGOTTEN = 'id, message, receiver, rule, revision'
 
-/** Deletes deliveries, and messages, receivers and what rules said where no other delivery is left that needs them; returns how many. */
+/** Deletes deliveries and rows that only they referenced; returns how many deliveries. */
 export const createForget = (db: Db): ((rows: readonly Forgotten[]) => number) => {
   const delivery = db.prepare('DELETE FROM delivery WHERE id = ?')
   const unused = (['message', 'receiver'] as const).map(name => ({

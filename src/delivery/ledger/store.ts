@@ -11,13 +11,12 @@ import { createRetention } from './retention.ts'
 export type DeliveryStore = ReturnType<typeof openDeliveries>
 
 interface Options {
-  /** The path of SQLite's binding. */
   native?: string | undefined
   now?: () => number
   limits?: Limits
 }
 
-/** Several processes may open it; only one may send. */
+/** Several processes may open it; only one sends. */
 export const openDeliveries = (data: string, { native, now = Date.now, limits = DEFAULT_LIMITS }: Options = {}) => {
   const db = connect(data, native)
   const records = createRecords(db, now, limits)
