@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
-import { lastingTexts } from './aggs/lasting-text.ts'
+import { aggregationCacheKeys } from './aggs/cache-keys.ts'
 import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import type { Node } from './ast.ts'
 import { BODY_KEYS, checkRefused, IGNORED_KEYS } from './body-keys.ts'
@@ -72,7 +72,7 @@ export const parseSearch = (
     throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
   const collected: Collected = { names: [] }
   const aggregated = aggregationsIn(keys)
-  const lasting = aggregated && lastingTexts(aggregated.value)
+  const lasting = aggregated && aggregationCacheKeys(aggregated.value)
   if (aggregated && size < 0)
     throw unexpected(member(root, 'size'), 'a size from 0 on, beside aggregations: ask for all hits in another search')
   if (aggregated && keys.min_score !== undefined)

@@ -1,6 +1,6 @@
 import type { EsType, FieldPath, Kind } from '../mapping/index.ts'
 import type { Aggregations } from './aggs/ast.ts'
-import type { LastingTexts } from './aggs/lasting-text.ts'
+import type { AggregationCacheKeys } from './aggs/cache-keys.ts'
 import type { Node, Value } from './ast.ts'
 import type { Named } from './scope.ts'
 import type { Score } from './score.ts'
@@ -33,7 +33,7 @@ export interface SearchRequest {
   /** Date math of it counts from the moment of the request: another moment has another answer. */
   readsNow?: true
   /** Texts that mean the same aggregations at any moment, whatever the query; undefined where there are none. */
-  aggregated?: LastingTexts | undefined
+  aggregated?: AggregationCacheKeys | undefined
   /** Only hits that come behind this one. */
   after?: After | undefined
   /** Hits that are sorted by the same have an order of their own, that of the chain, which `after` tells apart. `shown`: as one more sort value. */

@@ -1,19 +1,19 @@
-import type { Bucket, Metric, Result, Results, Value } from '../../src/query/aggs/result.ts'
+import type { AggregationResult, AggregationResults, Bucket, Metric, ResultValue } from '../../src/query/aggs/result.ts'
 
 type Members = Record<string, unknown>
 
 /** What an answer with `typed_keys` holds, as results. Names of `leave` are left out. */
-export const resultsOf = (aggregations: Members, leave: ReadonlySet<string> = new Set()): Results =>
+export const resultsOf = (aggregations: Members, leave: ReadonlySet<string> = new Set()): AggregationResults =>
   new Map(
     Object.entries(aggregations)
-      .map(([typed, found]): [string, Result] => {
+      .map(([typed, found]): [string, AggregationResult] => {
         const [type, ...name] = typed.split('#')
         return [name.join('#'), resultOf(type!, found as Members, leave)]
       })
       .filter(([name]) => !leave.has(name)),
   )
 
-const resultOf = (type: string, found: Members, leave: ReadonlySet<string>): Result => {
+const resultOf = (type: string, found: Members, leave: ReadonlySet<string>): AggregationResult => {
   const { meta: _, ...members } = found
   if ('buckets' in members) {
     const { buckets, ...rest } = members
@@ -72,10 +72,10 @@ const metricOf = (type: string, members: Members): Metric => ({
   },
 })
 
-const valueFrom = (value: unknown): Value => {
+const valueFrom = (value: unknown): ResultValue => {
   if (Array.isArray(value)) return value.map(valueFrom)
   if (typeof value === 'object' && value !== null) {
     return new Map(Object.entries(value).map(([name, inner]) => [name, valueFrom(inner)]))
   }
-  return value as Value
+  return value as ResultValue
 }

@@ -2,10 +2,14 @@ import { BEST_FIRST } from '../../engine/query/scores/scoring.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Aggregation, Aggregations, AggregationType, Queries, Spec } from '../../query/aggs/ast.ts'
+import type { Aggregation, AggregationSpec, Aggregations, AggregationType, Queries } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
-import { renderResults } from '../../query/aggs/render.ts'
-import { bytesOfResult, type Result, type Results } from '../../query/aggs/result.ts'
+import {
+  type AggregationResult,
+  type AggregationResults,
+  bytesOfResult,
+  renderResults,
+} from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { notInCluster } from '../deviations.ts'
@@ -107,9 +111,9 @@ const withInner = (body: object, inner: Record<string, object>): object => {
 
 type Shared = Omit<Reading, 'aggregation' | 'inner'>
 
-const readAll = (aggs: readonly Aggregation[], found: Answered | undefined, shared: Shared): Results =>
+const readAll = (aggs: readonly Aggregation[], found: Answered | undefined, shared: Shared): AggregationResults =>
   new Map(
-    aggs.map((aggregation): [string, Result] => {
+    aggs.map((aggregation): [string, AggregationResult] => {
       const { name, spec, meta } = aggregation
       const result = kindOf(aggregation).read(spec as never, objectIn(found, nameOf(name)), {
         ...{ ...shared, aggregation },
@@ -170,7 +174,7 @@ const kindIs = (kind: Kind): object => ({ term: { [META_FIELDS.kind]: KINDS.inde
 /** All queries of aggregations, as they read on each kind: what conditions on related documents stand for is to be looked up before. */
 export const queriesIn = (aggs: readonly Aggregation[]): { kind: Kind; node: Node }[] =>
   aggs.flatMap(({ spec, aggs }) => [...ownQueries(spec).flatMap(byKinds), ...queriesIn(aggs)])
-const ownQueries = (spec: Spec): Queries[] => {
+const ownQueries = (spec: AggregationSpec): Queries[] => {
   switch (spec.kind) {
     case 'filter':
       return [spec.query]

@@ -1,21 +1,21 @@
-import { requestOf } from '../../engine/aggs/top-hits.ts'
+import { topHitsRequest } from '../../engine/aggs/top-hits.ts'
 import { hidesScores } from '../../engine/show/plain.ts'
-import type { AggregationType, CompositeSource, GivenTerms, Order, SpecOf } from '../../query/aggs/ast.ts'
+import type { AggregationType, CompositeSource, GivenTerms, OrderBy, SpecOf } from '../../query/aggs/ast.ts'
 import {
   compositePart,
   histogramKey,
-  inOrder,
-  type Placed,
+  histogramSteps,
+  orderHistogram,
+  type PlacedKey,
   rangeKey,
   rareTermsType,
-  stepsOf,
   TERMS_TYPES,
   termKey,
   timeKey,
   withEmptyBuckets,
 } from '../../query/aggs/buckets.ts'
-import { pathOf } from '../../query/aggs/options.ts'
-import type { Bucket, Buckets, Member, Value as Shown, SingleBucket } from '../../query/aggs/result.ts'
+import { parseMetricPath } from '../../query/aggs/order.ts'
+import type { Bucket, Buckets, ResultMember, ResultValue as Shown, SingleBucket } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
 import type { RoundingOf } from '../../query/dates/rounding.ts'
 import { nameOfZone } from '../../query/dates/time-zone.ts'
@@ -73,7 +73,7 @@ export const terms: ClusterAggregation<'terms'> = {
   },
   read(spec, found, reading) {
     const members = ['doc_count_error_upper_bound', 'sum_other_doc_count'].map(
-      (name): Member => [name, BigInt(countIn(found, name))],
+      (name): ResultMember => [name, BigInt(countIn(found, name))],
     )
     const keyOf = termOf(spec)
     return { ...bucketsOf(TERMS_TYPES[spec.values.type], listIn(found, 'buckets'), keyOf, reading), members }
@@ -94,10 +94,10 @@ const termOf =
   }
 
 /** The way to a number inside, by the names that aggregations are asked for by. */
-const ordered = ({ by, ascending }: Order): object => {
+const ordered = ({ by, ascending }: OrderBy): object => {
   const direction = ascending ? 'asc' : 'desc'
   if (by === '_key' || by === '_count') return { [by]: direction }
-  const { steps, rest } = pathOf(by)
+  const { steps, rest } = parseMetricPath(by)
   const path = steps
     .filter(step => step !== '_count')
     .map(nameOf)
@@ -179,9 +179,9 @@ const withEmpty = (
   given: readonly [key: number, found: Answered][],
   { count, limits }: Reading,
 ): [key: number, found: Answered | undefined][] => {
-  const ascending = given.map(([key], place): Placed => [key, place]).sort(([a], [b]) => a - b)
-  const filling = { steps: stepsOf(spec), extended: spec.extended, most: limits.buckets, room: count }
-  const all = inOrder(withEmptyBuckets(ascending, filling), spec.order[0]!, (a, b) => a - b)
+  const ascending = given.map(([key], place): PlacedKey => [key, place]).sort(([a], [b]) => a - b)
+  const filling = { steps: histogramSteps(spec), extended: spec.extended, most: limits.buckets, room: count }
+  const all = orderHistogram(withEmptyBuckets(ascending, filling), spec.order[0]!, (a, b) => a - b)
   return all.map(([key, place]) => [key, given[place]?.[1]])
 }
 
@@ -343,12 +343,12 @@ export const topHits: ClusterAggregation<'top_hits'> = {
         'use [top_hits] of the documents, whose [_source] has the elements',
       )
     const { size, from } = spec
-    const inner = requestOf(spec, request)
+    const inner = topHitsRequest(spec, request)
     // The cluster takes no size of 0, and would count nothing.
     return { top_hits: { ...hits.ask(inner, scoreOf(inner.parts, uniform)), size: Math.max(size, 1), from } }
   },
   read(spec, found, { hits, request, uniform }) {
-    const inner = requestOf(spec, request)
+    const inner = topHitsRequest(spec, request)
     const score = scoreOf(inner.parts, uniform)
     const { total, max_score, hits: list } = partsOf(found?.hits as string | undefined)
     // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.

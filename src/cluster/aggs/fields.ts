@@ -1,5 +1,5 @@
 import { KINDS } from '../../mapping/index.ts'
-import type { Values, ValueType } from '../../query/aggs/ast.ts'
+import type { FieldValues, ValueType } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
 import { notInCluster } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
@@ -7,7 +7,7 @@ import { isMixed, SHOWN } from '../indices/template.ts'
 
 /** The members by which an aggregation names its values. Dates are asked for and answered in milliseconds where `format` is among them. */
 export const sourceOf = (
-  values: Values,
+  values: FieldValues,
 ): { field: string; missing?: string | number | boolean; value_type?: string } => {
   const field = fieldOf(values)
   if (values.missing === undefined) return { field }
@@ -23,13 +23,13 @@ const TYPES: Record<ValueType, string> = {
   date: 'date',
 }
 
-export const inMilliseconds = ({ type }: Values): { format?: string } =>
+export const inMilliseconds = ({ type }: FieldValues): { format?: string } =>
   type === 'date' ? { format: 'epoch_millis' } : {}
 
 /** A name that no index knows. */
 const NOTHING = 'chainsieve.nothing'
 
-export const fieldOf = ({ fields, meta }: Values): string => {
+export const fieldOf = ({ fields, meta }: FieldValues): string => {
   // Tells kinds apart, whose documents have the same text each.
   if (meta !== undefined) return meta === '_id' ? META_FIELDS.position : META_FIELDS.kind
   const all = Object.values(fields)
@@ -58,7 +58,7 @@ export const fieldOf = ({ fields, meta }: Values): string => {
 export const plain = (value: Value): string | number | boolean => (typeof value === 'bigint' ? String(value) : value)
 
 /** A value as the cluster answered it. */
-export const valueFrom = (found: unknown, { type, meta }: Pick<Values, 'type' | 'meta'>): Value => {
+export const valueFrom = (found: unknown, { type, meta }: Pick<FieldValues, 'type' | 'meta'>): Value => {
   if (meta !== undefined && meta !== '_id') return meta[KINDS[Number(found)]!]!
   switch (type) {
     case 'keyword':

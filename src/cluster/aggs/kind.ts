@@ -1,7 +1,7 @@
 import { asBigint, readDocument } from '../../documents/show.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Aggregation, AggregationType, Queries, SpecOf } from '../../query/aggs/ast.ts'
-import type { Result, Results } from '../../query/aggs/result.ts'
+import type { AggregationResult, AggregationResults } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
 
 /** One kind of aggregation: how a cluster is asked for it, and how its answer reads. */
@@ -9,7 +9,7 @@ export interface ClusterAggregation<K extends AggregationType> {
   /** Refuses what the cluster does otherwise. Those inside lie beside it, or in its own one called `INNER`. */
   ask(spec: SpecOf<K>, asking: Asking): object
   /** `found` is undefined in a bucket without documents. */
-  read(spec: SpecOf<K>, found: Answered | undefined, reading: Reading): Result
+  read(spec: SpecOf<K>, found: Answered | undefined, reading: Reading): AggregationResult
 }
 
 export interface Shared {
@@ -32,7 +32,7 @@ export interface Reading extends Shared {
   /** Counts buckets of the answer, and refuses too many. */
   count(buckets: number): void
   /** What is inside of a bucket. */
-  inner(bucket: Answered | undefined): Results
+  inner(bucket: Answered | undefined): AggregationResults
 }
 
 /** How hits in buckets are asked for and written: as those of a search. `uniform`: the score of all; undefined where they tell theirs. */

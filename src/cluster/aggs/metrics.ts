@@ -1,20 +1,21 @@
 import type { FieldPath } from '../../mapping/index.ts'
-import type { AggregationType, Format, SpecOf, Values } from '../../query/aggs/ast.ts'
+import type { AggregationType, FieldValues, Format, SpecOf } from '../../query/aggs/ast.ts'
 import {
   counting,
   extendedStatsOf,
-  single,
+  type MetricTotals,
+  percentileRanksOf,
+  percentilesOf,
+  singleMetric,
   statsOf,
-  type Totals,
   withBooleans,
-} from '../../query/aggs/metrics/numbers.ts'
-import { percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
+} from '../../query/aggs/metric-results.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { notInCluster } from '../deviations.ts'
 import { inMilliseconds, sourceOf } from './fields.ts'
 import { type Answered, type ClusterAggregation, countIn, listIn, numberIn } from './kind.ts'
 
-const source = (values: Values): object => ({ ...sourceOf(values), ...inMilliseconds(values) })
+const source = (values: FieldValues): object => ({ ...sourceOf(values), ...inMilliseconds(values) })
 
 type OfOneNumber = 'avg' | 'min' | 'max' | 'median_absolute_deviation' | 'weighted_avg'
 
@@ -23,7 +24,11 @@ const number = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => object
   ask: spec => ({ [kind]: ask(spec) }),
   read: (spec, found) => {
     const value = numberIn(found?.value)
-    return single(kind, value !== null && Number.isFinite(value) ? value : null, (spec as { format: Format }).format)
+    return singleMetric(
+      kind,
+      value !== null && Number.isFinite(value) ? value : null,
+      (spec as { format: Format }).format,
+    )
   },
 })
 
@@ -39,14 +44,14 @@ export const weightedAvg = number('weighted_avg', ({ value, weight }) => ({
   weight: weighted(weight),
 }))
 
-const weighted = (values: Values): object => {
+const weighted = (values: FieldValues): object => {
   if (Object.values(values.fields).some(({ kind, list }) => kind === 'integers' || (list && !list.nested)))
     throw notInCluster('a [weighted_avg] of a list', 'use [avg]')
   const { field, missing } = sourceOf(values)
   return { field, ...(missing !== undefined && { missing: Number(missing) }) }
 }
 
-const totalsIn = (found: Answered | undefined): Totals => ({
+const totalsIn = (found: Answered | undefined): MetricTotals => ({
   count: countIn(found, 'count'),
   sum: countIn(found, 'sum'),
   sumOfSquares: countIn(found, 'sum_of_squares'),
@@ -55,7 +60,7 @@ const totalsIn = (found: Answered | undefined): Totals => ({
 })
 
 const totals = <K extends 'stats' | 'extended_stats'>(
-  write: (spec: SpecOf<K>, totals: Totals) => Metric,
+  write: (spec: SpecOf<K>, totals: MetricTotals) => Metric,
 ): ClusterAggregation<K> => ({
   ask: ({ kind, values }) => ({ [kind]: source(values) }),
   read(spec, found) {
@@ -80,17 +85,17 @@ export const sum: ClusterAggregation<'sum'> = {
     return { terms: { ...source(asHex(spec)), ...all } }
   },
   read({ exact, format }, found) {
-    if (!exact) return single('sum', countIn(found, 'value'), format)
+    if (!exact) return singleMetric('sum', countIn(found, 'value'), format)
     if (countIn(found, 'sum_other_doc_count') > 0)
       throw notInCluster(`an exact sum of more than ${MOST_VALUES} different values`, 'narrow the query')
     let total = 0n
     for (const bucket of listIn(found, 'buckets')) total += BigInt(String(bucket.key)) * BigInt(countIn(bucket))
-    const metric = single('sum', Number(total), format)
+    const metric = singleMetric('sum', Number(total), format)
     return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
   },
 }
 
-const asHex = ({ values }: SpecOf<'sum'>): Values => {
+const asHex = ({ values }: SpecOf<'sum'>): FieldValues => {
   const { fields, missing } = values
   const all = Object.entries(fields)
   if (all.every(([, { kind, list }]) => kind === 'long' && !list)) return values

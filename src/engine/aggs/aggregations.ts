@@ -2,8 +2,7 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
-import { renderResults } from '../../query/aggs/render.ts'
-import { bytesOfResult, type Results } from '../../query/aggs/result.ts'
+import { type AggregationResults, bytesOfResult, renderResults } from '../../query/aggs/result.ts'
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { numberedAs, viewOf } from '../query/fields/ordinals.ts'
@@ -13,15 +12,15 @@ import { among, isEverywhere } from '../query/plan/plan.ts'
 import { planQuery } from '../query/plan/planner.ts'
 import { type Scoring, withScores } from '../query/scores/scoring.ts'
 import type { Hits } from '../show/hits.ts'
-import { type Context, finishAll, type Inner, resultsOf } from './aggregator.ts'
-import { type At, type Batch, batchOf } from './batch.ts'
-import { createAnswers, createStateCache, type Kept, NOTHING_KEPT } from './cache.ts'
-import { createMatching } from './matching.ts'
-import { type AggregatedPart, collect, textOf } from './run.ts'
-import type { Stores } from './sources.ts'
+import { type AggregationContext, finishAll, type InnerAggregators, resultsOf } from './aggregator.ts'
+import { type Batch, type BatchView, batchOf } from './batch.ts'
+import { createAnswers, createStateCache, NO_CACHE, type StateCache } from './cache.ts'
+import { type AggregatedPart, collectParts, conditionText } from './collect.ts'
+import { createMatching } from './masks.ts'
 import { createInner } from './tree.ts'
+import type { ValueStores } from './value-source.ts'
 
-interface AggregatingOptions extends Stores {
+interface AggregatingOptions extends ValueStores {
   ask: Ask
   limits: Limits
   hits: Hits
@@ -41,14 +40,14 @@ interface AggregateRequest {
 }
 
 /** `shared`: what all stores give numbers by. */
-export type JoinedAggregating = (shared: Context['shared']) => Begun
+export type JoinedAggregating = (shared: AggregationContext['shared']) => Begun
 
 /** Aggregations that are to be collected. */
 interface Begun {
-  inner: Inner
+  inner: InnerAggregators
   /** Adds what is found here to what these aggregators have, by default those of its own. */
-  collect(into?: Inner): void
-  results(): Results
+  collect(into?: InnerAggregators): void
+  results(): AggregationResults
   /** The same as JSON. */
   text(typedKeys: boolean): string
 }
@@ -66,11 +65,11 @@ export const createAggregating = (options: AggregatingOptions) => {
     evaluation: known ?? evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
   })
 
-  function* documentsOf(parts: readonly AggregatedPart[]): Generator<{ at: At; batch: Batch }> {
+  function* documentsOf(parts: readonly AggregatedPart[]): Generator<{ at: BatchView; batch: Batch }> {
     for (const { kind, evaluation } of parts)
       for (const segment of reader.segments()) {
         reader.check()
-        const at: At = { ...viewOf(segment, numberedAs(kind), reader), kind, elements: undefined }
+        const at: BatchView = { ...viewOf(segment, numberedAs(kind), reader), kind, elements: undefined }
         yield { at, batch: batchOf(evaluation.matches(segment)) }
       }
   }
@@ -80,7 +79,7 @@ export const createAggregating = (options: AggregatingOptions) => {
 
   const begin = (
     { request, evaluations, aggregations, index, total }: AggregateRequest,
-    { kept, isJoined = false }: { kept: Kept; isJoined?: boolean },
+    { kept, isJoined = false }: { kept: StateCache; isJoined?: boolean },
   ): Begun => {
     const matching = createMatching({ reader, exact, ask })
     const everything = (kinds = request.parts.map(({ kind }) => kind)) => kinds.map(kind => partOf(kind, ALL, request))
@@ -96,7 +95,7 @@ export const createAggregating = (options: AggregatingOptions) => {
       // Of steps that are too small for their numbers nobody knows how many there are.
       if (!(buckets <= left)) throw overLimit('buckets', limits)
     }
-    const context: Context = {
+    const context: AggregationContext = {
       ...{ reader, exact, limits, hits, matching, index, total, isJoined },
       // Hits inside of buckets are of the same kinds.
       request,
@@ -125,7 +124,7 @@ export const createAggregating = (options: AggregatingOptions) => {
     const inner = createInner(aggregations.aggs, context)
     const begun: Begun = {
       inner,
-      collect: (into = inner) => collect({ inner, into }, { parts, everything: everything() }, context),
+      collect: (into = inner) => collectParts({ inner, into }, { parts, everything: everything() }, context),
       results() {
         finishAll(inner, 1)
         const results = resultsOf(inner, 0)
@@ -143,7 +142,7 @@ export const createAggregating = (options: AggregatingOptions) => {
   const compute = (asked: AggregateRequest): string => {
     const { request, typedKeys } = asked
     const begun = begin(asked, {
-      kept: cache.of(request.aggregated && `${keyOf(request)} ${request.aggregated.found}`),
+      kept: cache.of(request.aggregated && `${stateKeyOf(request)} ${request.aggregated.found}`),
     })
     begun.collect()
     return begun.text(typedKeys)
@@ -152,20 +151,21 @@ export const createAggregating = (options: AggregatingOptions) => {
   return {
     text(asked: AggregateRequest): string {
       const { request, typedKeys } = asked
-      const queries = () => request.parts.map(({ kind, query }) => `${kind} ${textOf(query)}`)
-      const question = request.aggregated && `${typedKeys} ${keyOf(request)} ${queries()} ${request.aggregated.whole}`
+      const queries = () => request.parts.map(({ kind, query }) => `${kind} ${conditionText(query)}`)
+      const question =
+        request.aggregated && `${typedKeys} ${stateKeyOf(request)} ${queries()} ${request.aggregated.whole}`
       return answers.of(question, () => compute(asked))
     },
     /** Their part of what is computed over several stores. */
     joined:
       (asked: AggregateRequest): JoinedAggregating =>
       shared =>
-        begin(asked, { kept: { ...NOTHING_KEPT, shared }, isJoined: true }),
+        begin(asked, { kept: { ...NO_CACHE, shared }, isJoined: true }),
   }
 }
 
 /** What of the request the results in a segment follow from, beside its query and its aggregations. */
-const keyOf = ({ parts, within, slice }: SearchRequest): string => {
+const stateKeyOf = ({ parts, within, slice }: SearchRequest): string => {
   const blocks = isEverywhere({ within, slice }) ? '' : JSON.stringify([within, slice])
   return `${parts.map(({ kind }) => kind)} ${blocks}`
 }

@@ -1,19 +1,19 @@
 import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
-import type { Result, Results } from '../../query/aggs/result.ts'
+import type { AggregationResult, AggregationResults } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { Ask } from '../query/match/segment-matcher.ts'
 import type { Scoring } from '../query/scores/scoring.ts'
 import type { Hits } from '../show/hits.ts'
-import type { At, Batch } from './batch.ts'
-import type { Kept } from './cache.ts'
-import type { Matching } from './matching.ts'
-import type { AggregatedPart } from './run.ts'
-import type { Stores } from './sources.ts'
+import type { Batch, BatchView } from './batch.ts'
+import type { StateCache } from './cache.ts'
+import type { AggregatedPart } from './collect.ts'
+import type { Matching } from './masks.ts'
+import type { ValueStores } from './value-source.ts'
 
 /** What one aggregation finds in a part of the store: frozen data that does not depend on what is in other parts. */
-export interface State {
+export interface AggregationState {
   /** Bytes that it takes, with what is inside. */
   readonly bytes: number
 }
@@ -21,31 +21,31 @@ export interface State {
 /** Computes one aggregation, in all buckets of the level above at once. A bucket above is named by its number; -1 is one without documents. */
 export interface Aggregator {
   /** What some documents of a segment give. */
-  collect(at: At, batch: Batch): State
+  collect(at: BatchView, batch: Batch): AggregationState
   /** Adds that to what there is. `owners`: the numbers that its buckets above have here. */
-  merge(state: State, owners: Uint32Array): void
+  merge(state: AggregationState, owners: Uint32Array): void
   /** The same in fewer bytes, for states that are kept. */
-  shrink?(state: State): State
+  shrink?(state: AggregationState): AggregationState
   /** Whether all arrays in its states have a place for each bucket above: then some buckets can be picked, and packed. */
   isColumnar?: true
   /** By bucket above, what `number` is the sum of over all states; undefined where these are not whole numbers from 0 on. */
-  summands?(state: State, rest: string | undefined): Float64Array | undefined
+  summands?(state: AggregationState, rest: string | undefined): Float64Array | undefined
   /** Once all is there; so many are the buckets above. */
   finish(owners: number): void
-  result(owner: number): Result
+  result(owner: number): AggregationResult
   /** What a path names in a bucket above: see result.ts. */
   number(owner: number, steps: readonly string[], rest: string | undefined): number | null
   /** Bytes that all that was merged takes. */
   bytes(): number
 }
 
-export interface Context extends Stores {
+export interface AggregationContext extends ValueStores {
   limits: Limits
   matching: Matching
   hits: Hits
   request: SearchRequest
   index: string
-  kept: Kept
+  kept: StateCache
   /** Whether what is collected here is added to what other stores give: then numbers that only this one knows stand for nothing. */
   isJoined: boolean
   /** See `Kept`. */
@@ -64,48 +64,48 @@ export interface Context extends Stores {
   found: readonly AggregatedPart[]
   ask: Ask
   /** The same for aggregations of documents of another kind, whose scores nobody knows. */
-  of(kind: Kind): Context
+  of(kind: Kind): AggregationContext
   /** All documents of the searched kinds. */
-  everywhere(): Iterable<{ at: At; batch: Batch }>
+  everywhere(): Iterable<{ at: BatchView; batch: Batch }>
 }
 
-export type Inner = readonly Computed[]
+export type InnerAggregators = readonly Computed[]
 
 /** An aggregation, what computes it, and those inside of it. */
 export interface Computed {
   aggregation: Aggregation
   aggregator: Aggregator
-  inner: Inner
+  inner: InnerAggregators
 }
 
-export const collectAll = (inner: Inner, at: At, batch: Batch): State[] =>
+export const collectAll = (inner: InnerAggregators, at: BatchView, batch: Batch): AggregationState[] =>
   inner.map(({ aggregator }) => aggregator.collect(at, batch))
 
-export const mergeAll = (inner: Inner, states: readonly State[], owners: Uint32Array): void => {
+export const mergeAll = (inner: InnerAggregators, states: readonly AggregationState[], owners: Uint32Array): void => {
   for (let i = 0; i < inner.length; i++) inner[i]!.aggregator.merge(states[i]!, owners)
 }
 
-export const shrinkAll = (inner: Inner, states: readonly State[]): State[] =>
+export const shrinkAll = (inner: InnerAggregators, states: readonly AggregationState[]): AggregationState[] =>
   states.map((state, i) => inner[i]!.aggregator.shrink?.(state) ?? state)
 
-export const finishAll = (inner: Inner, owners: number): void => {
+export const finishAll = (inner: InnerAggregators, owners: number): void => {
   for (const { aggregator } of inner) aggregator.finish(owners)
 }
 
-export const resultsOf = (inner: Inner, owner: number): Results =>
+export const resultsOf = (inner: InnerAggregators, owner: number): AggregationResults =>
   new Map(
     inner.map(({ aggregation, aggregator }) => {
       const result = aggregator.result(owner)
       return [aggregation.name, aggregation.meta === undefined ? result : { ...result, meta: aggregation.meta }] as [
         string,
-        Result,
+        AggregationResult,
       ]
     }),
   )
 
 /** What a path names inside of a bucket. */
-export const numberIn = (
-  inner: Inner,
+export const numberAtPath = (
+  inner: InnerAggregators,
   owner: number,
   steps: readonly string[],
   rest: string | undefined,
@@ -115,10 +115,14 @@ export const numberIn = (
   return found ? found.aggregator.number(owner, more, rest) : null
 }
 
-export const bytesOfAll = (inner: Inner): number => inner.reduce((sum, { aggregator }) => sum + aggregator.bytes(), 0)
+export const bytesOfAll = (inner: InnerAggregators): number =>
+  inner.reduce((sum, { aggregator }) => sum + aggregator.bytes(), 0)
 
 /** Bytes of states and of arrays. */
-export const bytesOf = (states: readonly State[], ...arrays: readonly { byteLength: number }[]): number =>
+export const bytesOfStates = (
+  states: readonly AggregationState[],
+  ...arrays: readonly { byteLength: number }[]
+): number =>
   states.reduce((sum, { bytes }) => sum + bytes, 0) + arrays.reduce((sum, { byteLength }) => sum + byteLength, 100)
 
 /** An array that grows as places in it are used. */

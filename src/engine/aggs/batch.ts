@@ -4,7 +4,7 @@ import { and, count, each, isEmpty, listed, minus, type OrdinalSet, run, toArray
 import type { Elements } from './elements.ts'
 
 /** Documents of one kind in one segment, or elements of a nested list of theirs. */
-export interface At extends SegmentView {
+export interface BatchView extends SegmentView {
   kind: Kind
   /** Undefined: the documents themselves. Else ordinals are places among the elements. */
   elements: Elements | undefined
@@ -27,7 +27,7 @@ export interface Batch {
 }
 
 /** None of the documents of a batch. */
-export const emptied = ({ buckets }: Batch): Batch => ({
+export const emptyBatch = ({ buckets }: Batch): Batch => ({
   ...{ count: 0, list: undefined, from: 0, buckets },
   owners: new Uint32Array(0),
 })
@@ -57,7 +57,7 @@ const without = (except: Uint32Array, size: number): Uint32Array => {
 }
 
 /** A batch without buckets, cut into them; `owners` is made when it is asked for. */
-export const cut = (batch: Batch, runs: Uint32Array): Batch => {
+export const cutIntoRuns = (batch: Batch, runs: Uint32Array): Batch => {
   if (runs.length === 1) return batch
   const { count, from, except } = batch
   let owners: Uint32Array | undefined
@@ -86,7 +86,7 @@ const ownersOf = (runs: Uint32Array, count: number): Uint32Array => {
 export const ordinalAt = ({ list, from }: Batch, i: number): number => (list ? list[i]! : from + i)
 
 /** Those of a batch for which `keep` holds. `keep` is asked by place in the batch. */
-export const filtered = (batch: Batch, keep: (ordinal: number, i: number) => boolean): Batch => {
+export const filterBatch = (batch: Batch, keep: (ordinal: number, i: number) => boolean): Batch => {
   const { count, owners, buckets } = batch
   const list = new Uint32Array(count)
   const kept = owners && new Uint32Array(count)
@@ -111,21 +111,25 @@ export const batchOf = (set: OrdinalSet): Batch => {
 }
 
 /** Those of a batch that lie in a mask, which is a set of ordinals. */
-export const masked = (batch: Batch, mask: OrdinalSet, { size, elements }: Pick<At, 'size' | 'elements'>): Batch => {
+export const maskBatch = (
+  batch: Batch,
+  mask: OrdinalSet,
+  { size, elements }: Pick<BatchView, 'size' | 'elements'>,
+): Batch => {
   const all = elements ? elements.role.length : size
   if (mask.form === 'run' && mask.from === 0 && mask.to >= all) return batch
-  if (isEmpty(mask)) return emptied(batch)
+  if (isEmpty(mask)) return emptyBatch(batch)
   const { from, except, runs, buckets } = batch
   const isPlain = !runs && !batch.owners
   if (isPlain && (except || !batch.list)) {
     const left = except ? minus(mask, listed(except), all) : and(mask, run(from, from + batch.count), all)
     return count(left) === batch.count ? batch : { ...batchOf(left), buckets }
   }
-  const bits = bitsOf(mask, all)
-  return filtered(batch, ordinal => (bits[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
+  const bits = maskBits(mask, all)
+  return filterBatch(batch, ordinal => (bits[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)
 }
 
-const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {
+const maskBits = (set: OrdinalSet, size: number): Uint32Array => {
   if (set.form === 'bits') return set.bits
   const bits = new Uint32Array((size + 31) >>> 5)
   each(set, ordinal => {
@@ -135,7 +139,7 @@ const bitsOf = (set: OrdinalSet, size: number): Uint32Array => {
 }
 
 /** How many of a batch lie in each bucket. */
-export const countsOf = (batch: Batch): Float64Array => {
+export const countsByBucket = (batch: Batch): Float64Array => {
   const { count, buckets, runs } = batch
   if (runs) return Float64Array.from(runs, (end, bucket) => end - (bucket === 0 ? 0 : runs[bucket - 1]!))
   const counts = new Float64Array(buckets)

@@ -1,34 +1,56 @@
 import type { Bucket, Buckets } from '../../query/aggs/result.ts'
-import { type Aggregator, type Context, type Inner, resultsOf } from './aggregator.ts'
-import type { At, Batch } from './batch.ts'
-import { type Grouped, group } from './group.ts'
-import { createKeyed, type Keyed, type Wanted } from './keyed.ts'
-import type { Found } from './values.ts'
+import {
+  type AggregationContext,
+  type AggregationState,
+  type Aggregator,
+  bytesOfAll,
+  bytesOfStates,
+  collectAll,
+  finishAll,
+  type InnerAggregators,
+  mergeAll,
+  resultsOf,
+} from './aggregator.ts'
+import type { Batch, BatchView } from './batch.ts'
+import { type Groups, groupByValue } from './group-by.ts'
+import { mergeRows, type RowsPart, rowsOf, upTo, type ValuesByBucket } from './rows.ts'
+import {
+  fullBytesOf,
+  isNarrow,
+  type KeyedState,
+  leadingKeys,
+  leadsOf,
+  type NarrowState,
+  narrowed,
+  rowCountOf,
+  rowsIn,
+} from './top-terms-pruning.ts'
+import type { FoundValues } from './values.ts'
 
 /** A kind of aggregation with several buckets: how documents are grouped, and which buckets are shown. */
 export interface Bucketing {
   type: string
   /** Whether the answer has buckets by their names. */
   isNamed?: boolean
-  group(at: At, batch: Batch, wantsInner: boolean): Grouped
+  group(at: BatchView, batch: Batch, wantsInner: boolean): Groups
   /** Where the first few buckets by a number are shown. */
-  wanted?: Wanted | undefined
+  wanted?: FirstBuckets | undefined
   /** Called with all that was found: adds buckets without documents. */
   complete?(keyed: Keyed, owners: number): void
   /** What is shown of one bucket above: keys with the numbers of their buckets, -1 for one without documents. */
-  show(owner: number, keyed: Keyed): Shown
+  show(owner: number, keyed: Keyed): BucketPage
   /** What is shown of a key. */
   describe(key: number): Pick<Bucket, 'name' | 'key' | 'number'>
   /** Bytes that are taken beside the buckets. */
   bytes?(): number
 }
 
-export type Entry = readonly [key: number, bucket: number]
-export interface Shown extends Partial<Pick<Buckets, 'members' | 'after'>> {
-  entries: readonly Entry[]
+export type BucketEntry = readonly [key: number, bucket: number]
+export interface BucketPage extends Partial<Pick<Buckets, 'members' | 'after'>> {
+  entries: readonly BucketEntry[]
 }
 
-export const createBuckets = (kind: Bucketing, inner: Inner, context: Context): Aggregator => {
+export const createBuckets = (kind: Bucketing, inner: InnerAggregators, context: AggregationContext): Aggregator => {
   const keyed = createKeyed(kind.group, inner, context.reader.check, kind.wanted)
   return {
     collect: keyed.collect,
@@ -59,9 +81,189 @@ export const createBuckets = (kind: Bucketing, inner: Inner, context: Context): 
 
 /** Groups documents by their values. */
 export const groupBy =
-  (read: (at: At, batch: Batch) => Found): Bucketing['group'] =>
+  (read: (at: BatchView, batch: Batch) => FoundValues): Bucketing['group'] =>
   (at, batch, wantsInner) =>
-    group(read(at, batch), batch, wantsInner)
+    groupByValue(read(at, batch), batch, wantsInner)
 
-export const entriesOf = ({ keys }: Keyed, buckets: readonly number[]): Entry[] =>
+export const bucketEntries = ({ keys }: Keyed, buckets: readonly number[]): BucketEntry[] =>
   buckets.map(bucket => [keys[bucket]!, bucket])
+
+/** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
+export interface FirstBuckets {
+  size: number
+  /** By bucket of a segment, where these add up from segment to segment; undefined where they do not. */
+  numbers(state: KeyedState): Float64Array | undefined
+}
+interface WaitingState {
+  state: KeyedState | NarrowState
+  owners: Uint32Array
+}
+/** Bytes of states that wait until all are there, so that they are joined bucket by bucket. */
+const MAX_WAITING_BYTES = 64 * 2 ** 20
+/** Rows from which on it pays to leave out buckets. */
+const MIN_ROWS = 4000
+/** Collects buckets by keys, of all buckets of the level above. */
+export const createKeyed = (
+  groupOf: (at: BatchView, batch: Batch, wantsInner: boolean) => Groups,
+  inner: InnerAggregators,
+  check: () => void,
+  wanted?: FirstBuckets,
+) => {
+  let waiting: WaitingState[] = []
+  let waitingBytes = 0
+  let merged: ValuesByBucket = NO_BUCKETS
+  /** The number of each merged bucket, which it keeps when others come. */
+  let numberOf: Uint32Array = NO_NUMBERS
+  let isJoined = false
+  /** Where buckets were left out: there is one above. */
+  let documents: number | undefined
+
+  const isPicking = inner.every(({ aggregator }) => aggregator.isColumnar)
+  const leadsIn = (state: KeyedState | NarrowState) => {
+    if (isNarrow(state)) return state.leads
+    const numbers = wanted && isPicking && state.above === 1 ? wanted.numbers(state) : undefined
+    return numbers && leadsOf(state, numbers, wanted!.size)
+  }
+
+  /** The keys of the buckets that come first, where one bucket lies above; undefined where leaving out the others does not pay. */
+  const findLeading = () => {
+    if (!wanted || isJoined) return undefined
+    if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
+    if (waiting.reduce((sum, { state }) => sum + rowCountOf(state), 0) < MIN_ROWS) return undefined
+    const parts = []
+    for (const { state } of waiting) {
+      check()
+      const leads = leadsIn(state)
+      if (!leads) return undefined
+      parts.push(leads)
+    }
+    const keys = leadingKeys(parts, wanted.size, check)
+    return keys && { keys, documents: parts.reduce((sum, { documents }) => sum + documents, 0) }
+  }
+
+  /** Joins states with the buckets that were joined before. */
+  const join = (states: readonly WaitingState[], keys: ReadonlySet<number> | undefined) => {
+    const parts = states.map(({ state, owners }) => {
+      check()
+      return { rows: rowsIn(state, keys), owners }
+    })
+    if (isJoined) {
+      const known: RowsPart = { rows: rowsOf(merged), owners: upTo(merged.starts.length - 1) }
+      const { numbers, ...all } = mergeRows([known, ...parts], check)
+      numberOf = renumbered(numberOf, numbers.shift()!, all.keys.length)
+      merged = all
+      for (const [i, { rows }] of parts.entries()) mergeInner(rows, pickWords(numberOf, numbers[i]!))
+    } else {
+      const { numbers, ...all } = mergeRows(parts, check)
+      numberOf = upTo(all.keys.length)
+      merged = all
+      for (const [i, { rows }] of parts.entries()) mergeInner(rows, numbers[i]!)
+    }
+    isJoined = true
+  }
+  const mergeInner = ({ inner: states }: KeyedState, numbers: Uint32Array) => {
+    if (states.length > 0) mergeAll(inner, states, numbers)
+  }
+
+  /** Joins all that waits. Narrow states of all buckets take so much room that they are not looked at together. */
+  const joinWaiting = (keys?: ReadonlySet<number>) => {
+    for (let from = 0, to = 0; from < waiting.length; from = to) {
+      for (let bytes = 0; to < waiting.length && (keys || bytes <= MAX_WAITING_BYTES); to++)
+        bytes += fullBytesOf(waiting[to]!.state)
+      join(waiting.slice(from, to), keys)
+    }
+    waiting = []
+    waitingBytes = 0
+  }
+
+  const inOne = (owner: number): Uint32Array => {
+    const { starts } = merged
+    return owner < 0 || owner + 1 >= starts.length ? NO_NUMBERS : numberOf.subarray(starts[owner]!, starts[owner + 1]!)
+  }
+
+  return {
+    collect(at: BatchView, batch: Batch): KeyedState {
+      const { rows, inner: documents } = groupOf(at, batch, inner.length > 0)
+      const states = documents ? collectAll(inner, at, documents) : []
+      const bytes = bytesOfStates(states, rows.owners, rows.keys, rows.counts)
+      return { ...rows, inner: states, above: batch.buckets, bytes }
+    },
+    /** The same in fewer bytes, where only the first few buckets are wanted. */
+    shrink(given: AggregationState): AggregationState {
+      const state = given as KeyedState | NarrowState
+      const leads = isNarrow(state) ? undefined : leadsIn(state)
+      return leads ? narrowed(state as KeyedState, leads) : state
+    },
+    merge(given: AggregationState, owners: Uint32Array) {
+      const state = given as KeyedState | NarrowState
+      waiting.push({ state, owners })
+      waitingBytes += state.bytes
+      if (waitingBytes > MAX_WAITING_BYTES) joinWaiting()
+    },
+    /** Adds buckets without documents to all buckets above, where there are none. */
+    add(keys: Float64Array, above: number) {
+      const size = keys.length * above
+      const rows = {
+        owners: Uint32Array.from({ length: size }, (_, i) => Math.floor(i / keys.length)),
+        keys: Float64Array.from({ length: size }, (_, i) => keys[i % keys.length]!),
+        counts: new Float64Array(size),
+      }
+      waiting.push({
+        state: { ...rows, inner: [], above, bytes: bytesOfStates([], ...Object.values(rows)) },
+        owners: upTo(above),
+      })
+    },
+    finish() {
+      const leading = findLeading()
+      documents = leading?.documents
+      joinWaiting(leading?.keys)
+      merged = byNumber(merged, numberOf)
+      finishAll(inner, merged.keys.length)
+    },
+    /** Numbers of the buckets that lie in one above, once all is finished. Those that nobody wants are left out. */
+    in: inOne,
+    get keys() {
+      return merged.keys
+    },
+    get counts() {
+      return merged.counts
+    },
+    /** Documents in all buckets that lie in one above, also in those that are left out. */
+    documents(owner: number): number {
+      if (documents !== undefined) return owner === 0 ? documents : 0
+      const buckets = inOne(owner)
+      let sum = 0
+      for (let i = 0; i < buckets.length; i++) sum += merged.counts[buckets[i]!]!
+      return sum
+    },
+    bytes: () => waitingBytes + merged.keys.byteLength * 3 + bytesOfAll(inner),
+  }
+}
+export type Keyed = ReturnType<typeof createKeyed>
+const NO_NUMBERS = new Uint32Array(0)
+const NO_BUCKETS = { keys: new Float64Array(0), counts: new Float64Array(0), starts: new Uint32Array(1) }
+/** The numbers of buckets after more have come: `places` are those of the known ones now. */
+const renumbered = (known: Uint32Array, places: Uint32Array, size: number): Uint32Array => {
+  const numberOf = new Uint32Array(size)
+  const isKnown = new Uint8Array(size)
+  for (let i = 0; i < known.length; i++) {
+    numberOf[places[i]!] = known[i]!
+    isKnown[places[i]!] = 1
+  }
+  for (let place = 0, next = known.length; place < size; place++) if (isKnown[place] === 0) numberOf[place] = next++
+  return numberOf
+}
+const pickWords = (all: Uint32Array, places: Uint32Array): Uint32Array => {
+  const picked = new Uint32Array(places.length)
+  for (let i = 0; i < places.length; i++) picked[i] = all[places[i]!]!
+  return picked
+}
+/** Keys and counts by the numbers of their buckets. */
+const byNumber = ({ keys, counts, starts }: ValuesByBucket, numberOf: Uint32Array): ValuesByBucket => {
+  const all = { keys: new Float64Array(keys.length), counts: new Float64Array(keys.length), starts }
+  for (let i = 0; i < keys.length; i++) {
+    all.keys[numberOf[i]!] = keys[i]!
+    all.counts[numberOf[i]!] = counts[i]!
+  }
+  return all
+}

@@ -1,37 +1,41 @@
 import type { Kind } from '../../mapping/index.ts'
 import { isRowKind } from '../query/fields/ordinals.ts'
 import type { Reader, Segment } from '../reader.ts'
-import type { State } from './aggregator.ts'
+import type { AggregationState } from './aggregator.ts'
 
-export interface Kept {
+export interface StateCache {
   /**
    * Of what a part of the request finds in a segment; `query` is the text of what it asks there. What is asked for once again
    * is shrunk.
    */
-  states(part: KeptPart, collect: () => State[], shrink: (states: State[]) => State[]): State[]
+  states(
+    part: CachePart,
+    collect: () => AggregationState[],
+    shrink: (states: AggregationState[]) => AggregationState[],
+  ): AggregationState[]
   /** What gives the numbers that stand in states, which lives as long as they do. */
   shared<T>(make: () => T): T
 }
 
-interface KeptPart {
+interface CachePart {
   segment: Segment
   kind: Kind
   /** Undefined where nothing may be kept. */
   query: () => string | undefined
 }
 
-interface KeptStates {
+interface CachedStates {
   segment: number
   revised: number
-  states: State[]
+  states: AggregationState[]
   bytes: number
   isShrunk: boolean
 }
 
-interface Entry {
+interface CacheEntry {
   /** In the order in which they are asked for. */
   shared: { bytes?(): number }[]
-  states: Map<string, KeptStates>
+  states: Map<string, CachedStates>
   bytes: number
 }
 
@@ -39,7 +43,7 @@ interface Entry {
 export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | 'kept'>) => {
   const capacity = reader.kept.states
   /** The one that was used last at the end. */
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, CacheEntry>()
   let held = 0
   let seen: number | undefined
 
@@ -58,16 +62,17 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
       }
   }
 
-  const entryOf = (text: string): Entry => {
+  const entryOf = (text: string): CacheEntry => {
     const entry = entries.get(text) ?? { shared: [], states: new Map(), bytes: 0 }
     entries.delete(text)
     entries.set(text, entry)
     return entry
   }
 
-  const sizeOf = ({ bytes, shared }: Entry): number => shared.reduce((sum, one) => sum + (one.bytes?.() ?? 0), bytes)
+  const sizeOf = ({ bytes, shared }: CacheEntry): number =>
+    shared.reduce((sum, one) => sum + (one.bytes?.() ?? 0), bytes)
 
-  const trim = (kept: Entry) => {
+  const trim = (kept: CacheEntry) => {
     const most = capacity()
     for (const [text, entry] of entries) {
       if (held <= most) return
@@ -79,8 +84,8 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
 
   return {
     /** Of the aggregations that a text stands for; undefined where nothing is to be kept. */
-    of(text: string | undefined): Kept {
-      if (text === undefined) return NOTHING_KEPT
+    of(text: string | undefined): StateCache {
+      if (text === undefined) return NO_CACHE
       follow()
       const isAgain = entries.has(text)
       const entry = entryOf(text)
@@ -124,11 +129,11 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
   }
 }
 
-export const NOTHING_KEPT: Kept = { shared: make => make(), states: (_, collect) => collect() }
+export const NO_CACHE: StateCache = { shared: make => make(), states: (_, collect) => collect() }
 
 /** Characters that one reader keeps. */
 const CAPACITY = 2 * 2 ** 20
-const LONGEST = CAPACITY / 8
+const MAX_ANSWER_LENGTH = CAPACITY / 8
 
 /** What was answered since the store changed last. */
 export const createAnswers = (reader: Pick<Reader, 'version'>) => {
@@ -150,7 +155,7 @@ export const createAnswers = (reader: Pick<Reader, 'version'>) => {
       if (before !== undefined) return before
       const answer = make()
       const length = question.length + answer.length
-      if (length > LONGEST) return answer
+      if (length > MAX_ANSWER_LENGTH) return answer
       if (held + length > CAPACITY) clear()
       known.set(question, answer)
       held += length

@@ -4,57 +4,57 @@ import { rangeKey } from '../../query/aggs/buckets.ts'
 import type { Bucket, Buckets, SingleBucket } from '../../query/aggs/result.ts'
 import { not, type OrdinalSet, or } from '../query/match/ordinal-set.ts'
 import {
+  type AggregationContext,
+  type AggregationState,
   type Aggregator,
-  bytesOf,
   bytesOfAll,
-  type Context,
+  bytesOfStates,
   collectAll,
   createNumbers,
   finishAll,
-  type Inner,
+  type InnerAggregators,
   lengthFor,
   mergeAll,
-  numberIn,
+  numberAtPath,
   resultsOf,
-  type State,
   shrinkAll,
 } from './aggregator.ts'
-import { type At, type Batch, countsOf, filtered, masked, ordinalAt } from './batch.ts'
-import { createSource } from './sources.ts'
+import { type Batch, type BatchView, countsByBucket, filterBatch, maskBatch, ordinalAt } from './batch.ts'
+import { createSource } from './value-source.ts'
 import { eachValue, gathered } from './values.ts'
 
-interface SlotState extends State {
+interface SlotState extends AggregationState {
   counts: Float64Array
-  inner: State[]
+  inner: AggregationState[]
 }
 
 /** Documents in slots: as many in each bucket above, side by side. `counts`: where these are not those of the batch. */
 interface Slotted {
-  at: At
+  at: BatchView
   batch: Batch
   counts?: Float64Array
 }
 
 /** Collects what lies in a fixed number of slots in each bucket above, which are there whatever lies in them. */
-const createSlots = (size: number, inner: Inner, slot: (at: At, batch: Batch) => Slotted) => {
+const createSlots = (size: number, inner: InnerAggregators, slot: (at: BatchView, batch: Batch) => Slotted) => {
   const counts = createNumbers()
   const slotsOf = (owners: Uint32Array): Uint32Array =>
     size === 1
       ? owners
       : Uint32Array.from({ length: owners.length * size }, (_, i) => owners[Math.floor(i / size)]! * size + (i % size))
   return {
-    collect(at: At, batch: Batch): SlotState {
+    collect(at: BatchView, batch: Batch): SlotState {
       const slotted = slot(at, batch)
       const states = collectAll(inner, slotted.at, slotted.batch)
-      const here = slotted.counts ?? countsOf(slotted.batch)
-      return { counts: here, inner: states, bytes: bytesOf(states, here) }
+      const here = slotted.counts ?? countsByBucket(slotted.batch)
+      return { counts: here, inner: states, bytes: bytesOfStates(states, here) }
     },
-    shrink(state: State): SlotState {
+    shrink(state: AggregationState): SlotState {
       const { counts, inner: states } = state as SlotState
       const shrunk = shrinkAll(inner, states)
-      return { counts, inner: shrunk, bytes: bytesOf(shrunk, counts) }
+      return { counts, inner: shrunk, bytes: bytesOfStates(shrunk, counts) }
     },
-    merge(state: State, owners: Uint32Array) {
+    merge(state: AggregationState, owners: Uint32Array) {
       const { counts: more, inner: states } = state as SlotState
       const slots = slotsOf(owners)
       counts.reserve(lengthFor(slots))
@@ -75,9 +75,9 @@ const createSlots = (size: number, inner: Inner, slot: (at: At, batch: Batch) =>
 /** An aggregation of one bucket in each bucket above: of some of the documents, or of others that these lead to. */
 export const createSingle = (
   type: string,
-  inner: Inner,
-  context: Context,
-  lead: (at: At, batch: Batch) => Slotted,
+  inner: InnerAggregators,
+  context: AggregationContext,
+  lead: (at: BatchView, batch: Batch) => Slotted,
 ): Aggregator => {
   const slots = createSlots(1, inner, lead)
   return {
@@ -88,7 +88,7 @@ export const createSingle = (
     },
     number(owner, steps, rest) {
       if (steps.length === 0 || (steps.length === 1 && steps[0] === '_count')) return slots.count(owner)
-      return numberIn(inner, owner, steps, rest)
+      return numberAtPath(inner, owner, steps, rest)
     },
   }
 }
@@ -98,7 +98,7 @@ interface Choosing<T> {
   /** Whether the answer has buckets by their names. */
   isNamed: boolean
   /** What each choice lets through of a batch, one after the other. */
-  choose(at: At, batch: Batch): (one: T) => Batch
+  choose(at: BatchView, batch: Batch): (one: T) => Batch
   describe(one: T): Pick<Bucket, 'name' | 'key' | 'number'>
 }
 
@@ -106,8 +106,8 @@ interface Choosing<T> {
 const createChoices = <T>(
   all: readonly T[],
   { type, isNamed, choose, describe }: Choosing<T>,
-  inner: Inner,
-  context: Context,
+  inner: InnerAggregators,
+  context: AggregationContext,
 ): Aggregator => {
   const { reader, limits } = context
   const slots = createSlots(all.length, inner, (at, batch) => {
@@ -146,7 +146,7 @@ const slotted = (
   const buckets = chosen.length * above
   const counts = new Float64Array(buckets)
   for (const [choice, one] of chosen.entries())
-    for (const [owner, count] of countsOf(one).entries()) counts[owner * chosen.length + choice] = count
+    for (const [owner, count] of countsByBucket(one).entries()) counts[owner * chosen.length + choice] = count
   const count = wantsInner ? chosen.reduce((sum, { count }) => sum + count, 0) : 0
   const [list, owners] = [new Uint32Array(count), new Uint32Array(count)]
   let size = 0
@@ -158,7 +158,11 @@ const slotted = (
   return { batch: { count, list, from: 0, owners, buckets }, counts }
 }
 
-export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, context: Context): Aggregator => {
+export const createRange = (
+  spec: SpecOf<'range' | 'date_range'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   return createChoices(
     spec.ranges,
@@ -168,12 +172,12 @@ export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, 
         const found = source.read(at, batch)
         const values = found.form === 'several' ? undefined : gathered(found, batch)
         return ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) => {
-          if (values) return filtered(batch, (_, i) => values[i]! >= from && values[i]! < to)
+          if (values) return filterBatch(batch, (_, i) => values[i]! >= from && values[i]! < to)
           const inside = new Uint8Array(batch.count)
           eachValue(found, batch, (i, value) => {
             if (value >= from && value < to) inside[i] = 1
           })
-          return filtered(batch, (_, i) => inside[i] === 1)
+          return filterBatch(batch, (_, i) => inside[i] === 1)
         }
       },
       describe: range => rangeKey(range, spec),
@@ -183,7 +187,11 @@ export const createRange = (spec: SpecOf<'range' | 'date_range'>, inner: Inner, 
   )
 }
 
-export const createFilters = ({ filters, other }: SpecOf<'filters'>, inner: Inner, context: Context): Aggregator => {
+export const createFilters = (
+  { filters, other }: SpecOf<'filters'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
   const isNamed = filters[0]!.name !== undefined
   const rest = other === undefined ? [] : [{ name: other, query: undefined }]
   return createChoices(
@@ -194,10 +202,10 @@ export const createFilters = ({ filters, other }: SpecOf<'filters'>, inner: Inne
         const size = at.elements ? at.elements.role.length : at.size
         const masks: OrdinalSet[] = []
         return ({ query }) => {
-          if (!query) return masked(batch, not(or(masks, size), size), at)
+          if (!query) return maskBatch(batch, not(or(masks, size), size), at)
           const mask = context.matching.mask(query, at, batch)
           masks.push(mask)
-          return masked(batch, mask, at)
+          return maskBatch(batch, mask, at)
         }
       },
       describe: ({ name }) => ({ ...(isNamed && { name: name! }), key: [] }),

@@ -1,22 +1,22 @@
 import { overLimit } from '../../limits/index.ts'
 import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
 import { compositePart } from '../../query/aggs/buckets.ts'
-import type { Value as Shown } from '../../query/aggs/result.ts'
+import type { ResultValue as Shown } from '../../query/aggs/result.ts'
 import type { Value } from '../../query/ast.ts'
-import type { Aggregator, Context, Inner } from './aggregator.ts'
-import type { At, Batch } from './batch.ts'
-import { createBuckets, entriesOf } from './buckets.ts'
-import { type Grouped, group } from './group.ts'
+import type { AggregationContext, Aggregator, InnerAggregators } from './aggregator.ts'
+import type { Batch, BatchView } from './batch.ts'
+import { bucketEntries, createBuckets } from './buckets.ts'
+import { type Groups, groupByValue } from './group-by.ts'
 import { type Keys, sharedKeys } from './keys.ts'
-import type { Rows } from './merging.ts'
 import { firstOf } from './order.ts'
-import { createSource, type Source } from './sources.ts'
+import type { BucketRows } from './rows.ts'
+import { createSource, type ValueSource } from './value-source.ts'
 import { mapped, withMissing } from './values.ts'
 
 /** One value of each combination. */
-interface Part {
+interface CompositePart {
   spec: CompositeSource
-  source: Source
+  source: ValueSource
   keys: Keys
   /** From a value to the key of the bucket. */
   round: ((value: number) => number) | undefined
@@ -25,10 +25,14 @@ interface Part {
 }
 
 /** In place of a value that is missing: below all others. */
-const NONE = -(2 ** 100)
+const NO_VALUE = -(2 ** 100)
 
-export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context: Context): Aggregator => {
-  const parts = spec.sources.map((source): Part => {
+export const createComposite = (
+  spec: SpecOf<'composite'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
+  const parts = spec.sources.map((source): CompositePart => {
     const keys = sharedKeys(source.values, context)
     const isTerms = source.by === 'terms'
     return {
@@ -53,14 +57,14 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
       const [left, right] = [a[i]!, b[i]!]
       if (left === right) continue
       const order =
-        left === NONE ? -1 : right === NONE ? 1 : spec.by === 'terms' ? keys.compare(left, right) : left - right
+        left === NO_VALUE ? -1 : right === NO_VALUE ? 1 : spec.by === 'terms' ? keys.compare(left, right) : left - right
       if (order !== 0) return spec.descending ? -order : order
     }
     return 0
   }
   const after = spec.after?.map((value, i) => keyOfAfter(value, parts[i]!))
   const shownOf = (combination: number): Map<string, Shown> =>
-    new Map(valuesOf(combination).map((value, i) => [parts[i]!.spec.name, shown(value, parts[i]!)]))
+    new Map(valuesOf(combination).map((value, i) => [parts[i]!.spec.name, shownKey(value, parts[i]!)]))
 
   return createBuckets(
     {
@@ -81,7 +85,7 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
         const first = firstOf(left, spec.size, (a, b) => compareWith(of(a), of(b)))
         const last = first.at(-1)
         return {
-          entries: entriesOf(keyed, first),
+          entries: bucketEntries(keyed, first),
           members: last === undefined ? [] : [['after_key', shownOf(keyed.keys[last]!)]],
         }
       },
@@ -93,46 +97,50 @@ export const createComposite = (spec: SpecOf<'composite'>, inner: Inner, context
   )
 }
 
-const rounderOf = (source: CompositeSource): Part['round'] => {
+const rounderOf = (source: CompositeSource): CompositePart['round'] => {
   if (source.by === 'histogram') return value => Math.floor(value / source.interval) * source.interval
   return source.by === 'date_histogram' ? source.rounding.round : undefined
 }
 
 /** What a combination of a document takes while it is looked at. */
-const BYTES = 32
+const COMBINATION_BYTES = 32
 
 /**
  * Each document once for each combination of its values: part after part, within the buckets of the part before. Those of a time come
  * first, as their documents stand side by side.
  */
 const combine = (
-  { parts, context: { limits, reader } }: { parts: readonly Part[]; context: Context },
-  at: At,
+  { parts, context: { limits, reader } }: { parts: readonly CompositePart[]; context: AggregationContext },
+  at: BatchView,
   batch: Batch,
   wantsInner: boolean,
-): Grouped => {
+): Groups => {
   const steps = [...parts.filter(isOfTime), ...parts.filter(part => !isOfTime(part))]
   let documents: Batch | undefined = batch
-  const levels = new Map<Part, Rows>()
+  const levels = new Map<CompositePart, BucketRows>()
   for (const [i, part] of steps.entries()) {
     const { source, round, spec } = part
     reader.check()
-    if (documents!.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    if (documents!.count * COMBINATION_BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     const read = source.read(at, documents!)
     const rounded = round ? mapped(read, round) : read
-    const found = withMissing(rounded, spec.missingBucket ? NONE : undefined)
-    const { rows, inner } = group(found, documents!, wantsInner || i < steps.length - 1)
-    if (rows.keys.length * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    const found = withMissing(rounded, spec.missingBucket ? NO_VALUE : undefined)
+    const { rows, inner } = groupByValue(found, documents!, wantsInner || i < steps.length - 1)
+    if (rows.keys.length * COMBINATION_BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     levels.set(part, rows)
     documents = inner
   }
   return { rows: numbered(parts, steps, levels), inner: documents }
 }
 
-const isOfTime = ({ spec }: Part): boolean => spec.by === 'date_histogram'
+const isOfTime = ({ spec }: CompositePart): boolean => spec.by === 'date_histogram'
 
 /** In place of keys, numbers of combinations. */
-const numbered = (parts: readonly Part[], steps: readonly Part[], levels: ReadonlyMap<Part, Rows>): Rows => {
+const numbered = (
+  parts: readonly CompositePart[],
+  steps: readonly CompositePart[],
+  levels: ReadonlyMap<CompositePart, BucketRows>,
+): BucketRows => {
   const last = levels.get(steps.at(-1)!)!
   const size = last.keys.length
   /** Of each row its bucket of the level above, on the way up. */
@@ -154,13 +162,13 @@ const numbered = (parts: readonly Part[], steps: readonly Part[], levels: Readon
   return { owners, keys: numbers, counts: last.counts }
 }
 
-const keyOfAfter = (value: Value | null, { spec, keys }: Part): number => {
-  if (value === null) return NONE
+const keyOfAfter = (value: Value | null, { spec, keys }: CompositePart): number => {
+  if (value === null) return NO_VALUE
   return spec.by === 'terms' ? keys.of(value) : Number(value)
 }
 
-const shown = (key: number, { spec, keys }: Part): Shown =>
-  compositePart(key === NONE ? null : spec.by === 'terms' ? keys.value(key) : key, spec)
+const shownKey = (key: number, { spec, keys }: CompositePart): Shown =>
+  compositePart(key === NO_VALUE ? null : spec.by === 'terms' ? keys.value(key) : key, spec)
 
 /** Numbers pairs of a number and a key from 0 on, in the order in which they come. */
 const createPairs = () => {

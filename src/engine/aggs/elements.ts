@@ -11,10 +11,10 @@ import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
 import { columnSource } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader } from '../reader.ts'
-import { type At, type Batch, ordinalAt } from './batch.ts'
-import { type Keys, numberOf } from './keys.ts'
-import type { Source, Stores } from './sources.ts'
-import { type Found, foundIn, gathered, readSeveral } from './values.ts'
+import { type Batch, type BatchView, ordinalAt } from './batch.ts'
+import { type Keys, keyOfValue } from './keys.ts'
+import type { ValueSource, ValueStores } from './value-source.ts'
+import { type FoundValues, foundIn, gathered, readSeveral } from './values.ts'
 
 /** Arguments of events or calls of one segment. */
 export interface Elements {
@@ -33,12 +33,12 @@ export interface Role {
 }
 
 /** The arguments of the documents of a batch, in their order, of those roles that are looked at; `counts` are of all. */
-export const elementsOf = (
-  at: At,
+export const toElements = (
+  at: BatchView,
   batch: Batch,
-  stores: Stores,
+  stores: ValueStores,
   looksAt?: (role: Role, kind: Kind) => boolean,
-): { at: At; batch: Batch; counts: Float64Array } => {
+): { at: BatchView; batch: Batch; counts: Float64Array } => {
   const { reader } = stores
   const signatures = signaturesOf(at, batch, reader)
   const roles: Role[] = []
@@ -47,7 +47,7 @@ export const elementsOf = (
   const lengths: number[] = []
   const counts = new Float64Array(batch.buckets)
   let total = 0
-  const hasArguments = at.kind === 'call' ? decoded(at, batch, stores) : undefined
+  const hasArguments = at.kind === 'call' ? areDecoded(at, batch, stores) : undefined
   for (let i = 0; i < batch.count; i++) {
     const id = signatures[i]!
     let wanted = seen[id]
@@ -97,7 +97,7 @@ export const elementsOf = (
   }
 }
 
-const signaturesOf = (at: At, batch: Batch, reader: Reader): Float64Array => {
+const signaturesOf = (at: BatchView, batch: Batch, reader: Reader): Float64Array => {
   const [kind, field] = at.kind === 'call' ? (['call', 'selector'] as const) : (['log', 'signature'] as const)
   const source = columnSource(kind, lookup(kind, field)!, reader)!
   const data = source.data(at)
@@ -106,7 +106,7 @@ const signaturesOf = (at: At, batch: Batch, reader: Reader): Float64Array => {
 }
 
 /** Whether the data of calls could be decoded, which their signature does not tell. */
-const decoded = (at: At, batch: Batch, { reader, exact }: Stores): boolean[] =>
+const areDecoded = (at: BatchView, batch: Batch, { reader, exact }: ValueStores): boolean[] =>
   Array.from({ length: batch.count }, (_, i) => {
     reader.check()
     const [document] = exact.load('call', [positionOfOrdinal(at.header, 'call', ordinalAt(batch, i))], ['args'])
@@ -114,7 +114,7 @@ const decoded = (at: At, batch: Batch, { reader, exact }: Stores): boolean[] =>
   })
 
 /** The documents of elements, each once in each bucket. */
-export const documentsOf = (at: At, batch: Batch): { at: At; batch: Batch } => {
+export const toDocuments = (at: BatchView, batch: Batch): { at: BatchView; batch: Batch } => {
   // Of a kind without such a list there are no elements.
   if (!at.elements) return { at, batch }
   const { documents } = at.elements
@@ -140,7 +140,7 @@ export const documentsOf = (at: At, batch: Batch): { at: At; batch: Batch } => {
 }
 
 /** Values of a member of arguments. */
-export const elementSource = (field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+export const elementSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   const ofRole = OF_ROLE.get(field.field)
   if (ofRole)
     return {
@@ -153,14 +153,14 @@ export const elementSource = (field: FieldPath, keys: Keys | undefined, stores: 
             roles.length === 0
               ? Float64Array.of(Number.NaN)
               : Float64Array.from(roles, one =>
-                  tooLong(field, ofRole(one)) ? Number.NaN : numberOf(ofRole(one), keys),
+                  tooLong(field, ofRole(one)) ? Number.NaN : keyOfValue(ofRole(one), keys),
                 ),
           distinct: false,
         }
       },
     }
-  if (field.field === 'args.value.num' || field.field === 'args.value.scaled') return ofPoints(field, keys, stores)
-  return ofDocuments(field, keys, stores)
+  if (field.field === 'args.value.num' || field.field === 'args.value.scaled') return pointSource(field, keys, stores)
+  return documentSource(field, keys, stores)
 }
 
 const OF_ROLE: ReadonlyMap<string, (role: Role) => Value> = new Map([
@@ -170,10 +170,10 @@ const OF_ROLE: ReadonlyMap<string, (role: Role) => Value> = new Map([
 ])
 
 /** Numbers of arguments are in the index, by signature and position. */
-const ofPoints = (field: FieldPath, keys: Keys | undefined, stores: Stores): Source => {
+const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   const { reader } = stores
   const isInteger = field.field === 'args.value.num'
-  const documents = ofDocuments(field, keys, stores)
+  const documents = documentSource(field, keys, stores)
   return {
     read(at, batch) {
       const { elements } = at
@@ -206,7 +206,7 @@ const ofPoints = (field: FieldPath, keys: Keys | undefined, stores: Stores): Sou
 }
 
 /** Positions that share a slot of the index. */
-const addFar = (all: Float64Array, found: Found, { elements }: At, batch: Batch) => {
+const addFar = (all: Float64Array, found: FoundValues, { elements }: BatchView, batch: Batch) => {
   if (found.form !== 'several') return
   for (let i = 0; i < batch.count; i++) {
     const start = i === 0 ? 0 : found.ends[i - 1]!
@@ -236,7 +236,7 @@ const scatterIntegers = (
 }
 
 /** From the documents themselves. */
-const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
+const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exact }: ValueStores): ValueSource => {
   // Addresses are shown with their checksums, but found in any letter case.
   const read = (source: Record<string, unknown>): Value[] =>
     field.compare === 'hex'
@@ -259,7 +259,7 @@ const ofDocuments = (field: FieldPath, keys: Keys | undefined, { reader, exact }
           args = (loaded?._source.args as unknown[] | null) ?? []
           before = document
         }
-        return read({ args: [args[roles[role[element]!]!.position]] }).map(value => numberOf(value, keys))
+        return read({ args: [args[roles[role[element]!]!.position]] }).map(value => keyOfValue(value, keys))
       })
     },
   }
@@ -275,7 +275,7 @@ const topicPlace = ({ signature, position, input }: Role, reader: Reader): numbe
 /** Reads addresses that are topics, which takes much less than the document; undefined where a topic is none. */
 const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
   const stored = createStored(reader)
-  const keyOf = remembered(MAX_REMEMBERED, (topic: string) =>
+  const keyOf = remembered(MAX_TOPICS, (topic: string) =>
     keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`)),
   )
   let before: { position: number; topics: readonly string[] } | undefined
@@ -288,4 +288,4 @@ const topicReader = (keys: Keys, reader: Reader): ((position: number, place: num
 
 /** What stands before an address in a word. */
 const EMPTY_HALF = `0x${'0'.repeat(24)}`
-const MAX_REMEMBERED = 50_000
+const MAX_TOPICS = 50_000

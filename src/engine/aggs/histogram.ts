@@ -1,27 +1,26 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import {
   histogramKey,
-  inOrder,
-  type Scale,
+  histogramSteps,
+  orderHistogram,
   scalesOf,
-  stepsOf,
+  type TimeScale,
   timeKey,
   withEmptyBuckets,
 } from '../../query/aggs/buckets.ts'
 import { MISSING } from '../index/column-codec.ts'
-import type { Aggregator, Context, Inner, State } from './aggregator.ts'
-import { createBuckets, type Entry, entriesOf, groupBy } from './buckets.ts'
-import type { Keyed } from './keyed.ts'
-import type { Rows } from './merging.ts'
+import type { AggregationContext, AggregationState, Aggregator, InnerAggregators } from './aggregator.ts'
+import { type BucketEntry, bucketEntries, createBuckets, groupBy, type Keyed } from './buckets.ts'
 import { type BucketOrder, bucketOrder } from './order.ts'
-import { createSource } from './sources.ts'
-import { type Found, mapped, type RawNumbers } from './values.ts'
+import type { BucketRows } from './rows.ts'
+import { createSource } from './value-source.ts'
+import { type FoundValues, mapped, type RawNumbers } from './values.ts'
 
 type Spec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
 
-export const createHistogram = (spec: Spec, inner: Inner, context: Context): Aggregator => {
+export const createHistogram = (spec: Spec, inner: InnerAggregators, context: AggregationContext): Aggregator => {
   const { values, hard, minDocCount, format } = spec
-  const steps = stepsOf(spec)
+  const steps = histogramSteps(spec)
   const source = createSource(values, undefined, context)
   const { min: low = Number.NEGATIVE_INFINITY, max: high = Number.POSITIVE_INFINITY } = hard ?? {}
   const isInside = (key: number, value: number): boolean => {
@@ -33,15 +32,15 @@ export const createHistogram = (spec: Spec, inner: Inner, context: Context): Agg
     const key = steps.round(value)
     return !hard || isInside(key, value) ? key : Number.NaN
   }
-  const stepped = (found: Found): Found => {
+  const stepped = (found: FoundValues): FoundValues => {
     const raw = found.form === 'each' && spec.kind === 'histogram' && !hard ? found.raw : undefined
     return (raw && inEvenSteps(raw, spec as SpecOf<'histogram'>)) ?? mapped(found, keyOf)
   }
   const { room, limits } = context
   const filling = { steps, extended: spec.extended, most: limits.buckets, room }
   let order: BucketOrder | undefined
-  const ordered = (entries: readonly Entry[], keyed: Keyed): Entry[] =>
-    inOrder(entries, spec.order[0]!, (a, b) => {
+  const ordered = (entries: readonly BucketEntry[], keyed: Keyed): BucketEntry[] =>
+    orderHistogram(entries, spec.order[0]!, (a, b) => {
       order ??= bucketOrder(spec.order, keyed, inner, (a, b) => a - b)
       return order.compare(a, b)
     })
@@ -50,7 +49,7 @@ export const createHistogram = (spec: Spec, inner: Inner, context: Context): Agg
       ...{ type: spec.kind, isNamed: spec.keyed },
       group: groupBy((at, batch) => stepped(source.read(at, batch))),
       show(owner, keyed) {
-        const all = entriesOf(keyed, Array.from(keyed.in(owner))).sort(([a], [b]) => a - b)
+        const all = bucketEntries(keyed, Array.from(keyed.in(owner))).sort(([a], [b]) => a - b)
         const enough = () => all.filter(([, bucket]) => keyed.counts[bucket]! >= minDocCount)
         const shown = minDocCount === 0 ? withEmptyBuckets(all, filling) : enough()
         return { entries: ordered(shown, keyed) }
@@ -65,12 +64,12 @@ export const createHistogram = (spec: Spec, inner: Inner, context: Context): Agg
 /** The length of buckets is known once all times are: until then each time is a bucket of its own. */
 export const createAutoDateHistogram = (
   spec: SpecOf<'auto_date_histogram'>,
-  inner: Inner,
-  context: Context,
+  inner: InnerAggregators,
+  context: AggregationContext,
 ): Aggregator => {
   const source = createSource(spec.values, undefined, context)
-  const waiting: { state: State & Rows; owners: Uint32Array }[] = []
-  const scales = new Map<number, Scale>()
+  const waiting: { state: AggregationState & BucketRows; owners: Uint32Array }[] = []
+  const scales = new Map<number, TimeScale>()
   const allScales = scalesOf(spec)
 
   const ends = (): Map<number, [least: number, greatest: number]> => {
@@ -106,12 +105,12 @@ export const createAutoDateHistogram = (
   )
   return {
     ...buckets,
-    merge: (state, owners) => void waiting.push({ state: state as State & Rows, owners }),
+    merge: (state, owners) => void waiting.push({ state: state as AggregationState & BucketRows, owners }),
     finish(owners) {
       for (const [owner, [least, greatest]] of ends()) scales.set(owner, allScales.of(least, greatest))
       for (const { state, owners: above } of waiting) {
         const keys = state.keys.map((key, i) => startOf(scales.get(above[state.owners[i]!]!)!, key))
-        buckets.merge({ ...state, keys } as State, above)
+        buckets.merge({ ...state, keys } as AggregationState, above)
       }
       waiting.length = 0
       buckets.finish(owners)
@@ -119,7 +118,7 @@ export const createAutoDateHistogram = (
   }
 }
 
-const startOf = ({ starts }: Scale, time: number): number => {
+const startOf = ({ starts }: TimeScale, time: number): number => {
   let low = 0
   let high = starts.length - 1
   while (low < high) {
@@ -134,7 +133,7 @@ const startOf = ({ starts }: Scale, time: number): number => {
 const inEvenSteps = (
   { values, base }: RawNumbers,
   { interval, offset }: Pick<SpecOf<'histogram'>, 'interval' | 'offset'>,
-): Found | undefined => {
+): FoundValues | undefined => {
   const indexOf = (value: number) => Math.floor((value - offset) / interval)
   const hasMissing = base === MISSING
   let least = Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 import { remembered } from '../../lib/caches.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { type FieldPath, KINDS } from '../../mapping/index.ts'
-import type { Values } from '../../query/aggs/ast.ts'
+import type { FieldValues } from '../../query/aggs/ast.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
@@ -23,10 +23,10 @@ export interface Keys {
 }
 
 /** What a value is to an aggregation: the number that stands for it, or without keys itself. */
-export const numberOf = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+export const keyOfValue = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
 /** The space that all kinds of a search share. */
-export const spaceOf = ({ fields, type }: Pick<Values, 'fields' | 'type'>): Space => {
+export const keySpaceOf = ({ fields, type }: Pick<FieldValues, 'fields' | 'type'>): Space => {
   if (type !== 'keyword') return 'number'
   const spaces = new Set(KINDS.flatMap(kind => (fields[kind] ? [ownSpace(fields[kind])] : [])))
   const [space = 'text'] = spaces
@@ -42,9 +42,9 @@ const ownSpace = ({ kind, encoding, field, list }: FieldPath): Space => {
 
 /** What gives the numbers of an aggregation. Several stores share texts alone. */
 export const sharedKeys = (
-  values: Pick<Values, 'fields' | 'type'>,
+  values: Pick<FieldValues, 'fields' | 'type'>,
   { shared, isJoined, reader }: { shared<T>(make: () => T): T; isJoined: boolean; reader: Reader },
-): Keys => shared(() => createKeys(isJoined && values.type === 'keyword' ? 'text' : spaceOf(values), reader))
+): Keys => shared(() => createKeys(isJoined && values.type === 'keyword' ? 'text' : keySpaceOf(values), reader))
 
 export const createKeys = (space: Space, reader: Reader): Keys => {
   const places = new Map<Value, number>()
@@ -59,11 +59,11 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
       values.push(value)
       bytes += 100 + (typeof value === 'string' ? value.length : 8)
     }
-    return FIRST - place * STEP
+    return FIRST_TEXT_KEY - place * STEP
   }
   const stoodFor = (key: number): Value => {
-    if (key <= FIRST) return values[(FIRST - key) / STEP]!
-    return shown(space, key, reader)
+    if (key <= FIRST_TEXT_KEY) return values[(FIRST_TEXT_KEY - key) / STEP]!
+    return valueOfKey(space, key, reader)
   }
   const text = remembered(TEXTS, stoodFor)
   const value = (key: number): Value => (space === 'number' ? stoodFor(key) : text(key))
@@ -78,7 +78,7 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
     },
     value,
     compare: (a, b) => {
-      if (a > FIRST && b > FIRST) {
+      if (a > FIRST_TEXT_KEY && b > FIRST_TEXT_KEY) {
         if (space === 'number') return a - b
         if (space === 'address') {
           const order = compareDigits(reader.addressDigits(a), reader.addressDigits(b))
@@ -105,11 +105,11 @@ const compareDigits = (a: string, b: string): number | undefined => {
 const NINE = 0x39
 
 /** Below all longs; doubles of this size lie so far apart. */
-const FIRST = -(2 ** 80)
+const FIRST_TEXT_KEY = -(2 ** 80)
 const STEP = 2 ** 30
 const TEXTS = 20_000
 
-const shown = (space: Space, key: number, reader: Reader): Value => {
+const valueOfKey = (space: Space, key: number, reader: Reader): Value => {
   switch (space) {
     case 'address':
       return checksumAddress(`0x${reader.addressDigits(key)}`)

@@ -2,19 +2,26 @@ import type { SpecOf } from '../../query/aggs/ast.ts'
 import {
   counting,
   extendedStatsOf,
+  type MetricTotals,
   simpleOf,
-  single,
+  singleMetric,
   statsOf,
-  type Totals,
   withBooleans,
-} from '../../query/aggs/metrics/numbers.ts'
+} from '../../query/aggs/metric-results.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { MISSING } from '../index/column-codec.ts'
-import { type Aggregator, bytesOf, type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
-import type { At, Batch } from './batch.ts'
+import {
+  type AggregationContext,
+  type AggregationState,
+  type Aggregator,
+  bytesOfStates,
+  createNumbers,
+  lengthFor,
+} from './aggregator.ts'
+import type { Batch, BatchView } from './batch.ts'
 import { sharedKeys } from './keys.ts'
-import { createSource } from './sources.ts'
-import { codesIn, eachValue, type Found, gathered, type RawNumbers } from './values.ts'
+import { createSource } from './value-source.ts'
+import { codesIn, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
 
 /** What metrics are computed from, and how numbers of the same bucket become one. Sums are compensated (Kahan), as Elasticsearch's are. */
 const REDUCERS = {
@@ -25,47 +32,47 @@ const REDUCERS = {
   least: 'least',
   greatest: 'greatest',
 } as const
-type Column = keyof typeof REDUCERS
-type Columns = Partial<Record<Column, Float64Array>>
-const START = { count: 0, sum: 0, least: Number.POSITIVE_INFINITY, greatest: Number.NEGATIVE_INFINITY }
+type MetricColumn = keyof typeof REDUCERS
+type MetricColumns = Partial<Record<MetricColumn, Float64Array>>
+const START_VALUES = { count: 0, sum: 0, least: Number.POSITIVE_INFINITY, greatest: Number.NEGATIVE_INFINITY }
 
 /** What documents give, by bucket. */
 interface Collected {
-  columns: Columns
+  columns: MetricColumns
   /** What was lost by rounding. */
-  lost: Columns
+  lost: MetricColumns
   /** At least the sum of all sums, where they are of whole numbers and none is below 0; else infinite. */
   total: number
 }
-type MetricState = Collected & State
+type MetricState = Collected & AggregationState
 
 interface MetricKind {
-  columns: readonly Column[]
-  collect(at: At, batch: Batch): Collected
-  result(of: (column: Column) => number): Metric
+  columns: readonly MetricColumn[]
+  collect(at: BatchView, batch: Batch): Collected
+  result(of: (column: MetricColumn) => number): Metric
   /** The column of the metric's own number, where numbers of segments add up to it. */
-  adds?: Column
+  adds?: MetricColumn
   /** Its own number, which a result need not be made for. */
-  number?(of: (column: Column) => number): number
+  number?(of: (column: MetricColumn) => number): number
 }
 
 const createMetric = (kind: MetricKind): Aggregator => {
   const { columns, adds } = kind
-  const values = Object.fromEntries(columns.map(name => [name, createNumbers(START[REDUCERS[name]])]))
+  const values = Object.fromEntries(columns.map(name => [name, createNumbers(START_VALUES[REDUCERS[name]])]))
   const lost = Object.fromEntries(columns.map(name => [name, createNumbers()]))
   /** Bound of all sums so far. */
   let bound = 0
   const columnsOf =
     (owner: number) =>
-    (name: Column): number =>
-      values[name]?.values[owner] ?? START[REDUCERS[name]]
+    (name: MetricColumn): number =>
+      values[name]?.values[owner] ?? START_VALUES[REDUCERS[name]]
   const isOwn = (rest: string | undefined): boolean => rest === undefined || rest === 'value'
   return {
     collect(at, batch): MetricState {
       const { total, ...all } = kind.collect(at, batch)
       const found = Object.fromEntries(columns.map(name => [name, all.columns[name]!]))
       const rounded = Object.fromEntries(columns.flatMap(name => (all.lost[name] ? [[name, all.lost[name]]] : [])))
-      const bytes = bytesOf([], ...Object.values(found), ...Object.values(rounded))
+      const bytes = bytesOfStates([], ...Object.values(found), ...Object.values(rounded))
       return { columns: found, lost: rounded, total, bytes }
     },
     merge(state, owners) {
@@ -81,8 +88,8 @@ const createMetric = (kind: MetricKind): Aggregator => {
         else if (REDUCERS[name] === 'count' || bound < Number.MAX_SAFE_INTEGER) addWhole(into.values, owners, more)
         else {
           lost[name]!.reserve(into.values.length)
-          addAll(into.values, lost[name]!.values, owners, more)
-          if (part.lost[name]) addAll(into.values, lost[name]!.values, owners, part.lost[name])
+          addAllCompensated(into.values, lost[name]!.values, owners, more)
+          if (part.lost[name]) addAllCompensated(into.values, lost[name]!.values, owners, part.lost[name])
         }
       }
     },
@@ -106,8 +113,8 @@ const addWhole = (into: Float64Array, owners: Uint32Array, more: Float64Array) =
   for (let i = 0; i < more.length; i++) into[owners[i]!]! += more[i]!
 }
 
-const addAll = (sums: Float64Array, lost: Float64Array, owners: Uint32Array, more: Float64Array) => {
-  for (let i = 0; i < more.length; i++) addTo(sums, lost, owners[i]!, more[i]!)
+const addAllCompensated = (sums: Float64Array, lost: Float64Array, owners: Uint32Array, more: Float64Array) => {
+  for (let i = 0; i < more.length; i++) addCompensated(sums, lost, owners[i]!, more[i]!)
 }
 
 const mergeLeast = (into: Float64Array, owners: Uint32Array, more: Float64Array) => {
@@ -119,7 +126,7 @@ const mergeGreatest = (into: Float64Array, owners: Uint32Array, more: Float64Arr
 }
 
 /** What a sum loses by rounding is added with the next summand. */
-export const addTo = (sums: Float64Array, lost: Float64Array, at: number, value: number) => {
+export const addCompensated = (sums: Float64Array, lost: Float64Array, at: number, value: number) => {
   if (!Number.isFinite(value)) {
     sums[at]! += value
     return
@@ -131,9 +138,9 @@ export const addTo = (sums: Float64Array, lost: Float64Array, at: number, value:
   sums[at] = next
 }
 
-type Spec = SpecOf<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'>
+type NumbersSpec = SpecOf<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'>
 
-const COLUMNS: Record<Spec['kind'], readonly Column[]> = {
+const COLUMNS_OF_KIND: Record<NumbersSpec['kind'], readonly MetricColumn[]> = {
   avg: ['counts', 'sums'],
   sum: ['sums'],
   min: ['least'],
@@ -143,22 +150,22 @@ const COLUMNS: Record<Spec['kind'], readonly Column[]> = {
 }
 
 /** What follows from count, sum, least, greatest and sum of squares. */
-export const createNumbersOf = (spec: Spec, context: Context): Aggregator => {
+export const createNumbersOf = (spec: NumbersSpec, context: AggregationContext): Aggregator => {
   const source = createSource(spec.values, undefined, context)
-  const columns = COLUMNS[spec.kind]
+  const columns = COLUMNS_OF_KIND[spec.kind]
   return createMetric({
     columns,
     collect: (at, batch) => collectNumbers(source.read(at, batch), batch, columns),
     result(of) {
       const [count, sum, sumOfSquares] = [of('counts'), of('sums'), of('squares')]
-      return write(spec, { count, sum, sumOfSquares, min: of('least'), max: of('greatest') })
+      return numbersMetric(spec, { count, sum, sumOfSquares, min: of('least'), max: of('greatest') })
     },
     ...(spec.kind === 'sum' && { adds: 'sums', number: of => of('sums') }),
     ...(spec.kind === 'avg' && { number: of => of('sums') / of('counts') }),
   })
 }
 
-const write = (spec: Spec, totals: Totals): Metric => {
+const numbersMetric = (spec: NumbersSpec, totals: MetricTotals): Metric => {
   const { format } = spec
   const shown = (metric: Metric) => (spec.values.type === 'boolean' ? withBooleans(metric) : metric)
   switch (spec.kind) {
@@ -171,7 +178,10 @@ const write = (spec: Spec, totals: Totals): Metric => {
   }
 }
 
-export const createValueCount = ({ values, format }: SpecOf<'value_count'>, context: Context): Aggregator => {
+export const createValueCount = (
+  { values, format }: SpecOf<'value_count'>,
+  context: AggregationContext,
+): Aggregator => {
   // Texts are counted without telling them apart.
   const keys = values.type === 'keyword' ? sharedKeys(values, context) : undefined
   const source = createSource(values, keys, context)
@@ -193,7 +203,10 @@ export const createValueCount = ({ values, format }: SpecOf<'value_count'>, cont
   })
 }
 
-export const createWeightedAvg = ({ value, weight, format }: SpecOf<'weighted_avg'>, context: Context): Aggregator => {
+export const createWeightedAvg = (
+  { value, weight, format }: SpecOf<'weighted_avg'>,
+  context: AggregationContext,
+): Aggregator => {
   const sources = [createSource(value, undefined, context), createSource(weight, undefined, context)] as const
   return createMetric({
     columns: ['sums', 'weights'],
@@ -205,16 +218,16 @@ export const createWeightedAvg = ({ value, weight, format }: SpecOf<'weighted_av
       for (let i = 0; i < count; i++) {
         const [one, by] = [left[i]!, right[i]!]
         if (Number.isNaN(one) || Number.isNaN(by)) continue
-        addTo(sums, lost, owners ? owners[i]! : 0, one * by)
-        addTo(weights, lostWeights, owners ? owners[i]! : 0, by)
+        addCompensated(sums, lost, owners ? owners[i]! : 0, one * by)
+        addCompensated(weights, lostWeights, owners ? owners[i]! : 0, by)
       }
       return { columns: { sums, weights }, lost: {}, total: Number.POSITIVE_INFINITY }
     },
-    result: of => single('weighted_avg', of('weights') === 0 ? null : of('sums') / of('weights'), format),
+    result: of => singleMetric('weighted_avg', of('weights') === 0 ? null : of('sums') / of('weights'), format),
   })
 }
 
-const collectNumbers = (found: Found, batch: Batch, columns: readonly Column[]): Collected => {
+const collectNumbers = (found: FoundValues, batch: Batch, columns: readonly MetricColumn[]): Collected => {
   const wantsSquares = columns.includes('squares')
   const raw = found.form === 'each' && !wantsSquares ? found.raw : undefined
   if (raw && (raw.base + 2 ** 32) * batch.count < Number.MAX_SAFE_INTEGER) return collectWhole(raw, batch, columns)
@@ -230,14 +243,14 @@ const sumIn = (numbers: Float64Array): number => {
 }
 
 /** Whether their sum is exact, in any order. */
-const areWhole = (found: Found, count: number): boolean =>
+const areWhole = (found: FoundValues, count: number): boolean =>
   found.form === 'few' &&
   found.keys.every(
     key => Number.isNaN(key) || (key >= 0 && key * count < Number.MAX_SAFE_INTEGER && Math.floor(key) === key),
   )
 
 /** Of whole numbers whose sums a double holds: only the numbers are looked at and, where they are mixed, the buckets. */
-const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: readonly Column[]): Collected => {
+const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: readonly MetricColumn[]): Collected => {
   const { buckets, count, runs } = batch
   const codes = codesIn(values, batch)
   const none = base === MISSING ? 0 : -1
@@ -268,13 +281,13 @@ const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: reado
   const found = {
     counts,
     sums,
-    ...(columns.includes('least') || columns.includes('greatest') ? endsOf(codes, base, batch) : {}),
+    ...(columns.includes('least') || columns.includes('greatest') ? extremesOf(codes, base, batch) : {}),
   }
   return { columns: found, lost: {}, total: sumIn(sums) }
 }
 
 /** The least and the greatest of whole numbers, by bucket. */
-const endsOf = (codes: ReturnType<typeof codesIn>, base: number, { count, owners, buckets }: Batch) => {
+const extremesOf = (codes: ReturnType<typeof codesIn>, base: number, { count, owners, buckets }: Batch) => {
   const none = base === MISSING ? 0 : -1
   const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
   const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
@@ -288,7 +301,7 @@ const endsOf = (codes: ReturnType<typeof codesIn>, base: number, { count, owners
   return { least, greatest }
 }
 
-const collectAny = (found: Found, batch: Batch, wantsSquares: boolean) => {
+const collectAny = (found: FoundValues, batch: Batch, wantsSquares: boolean) => {
   const { buckets, owners, count } = batch
   const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
   const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
@@ -297,10 +310,10 @@ const collectAny = (found: Found, batch: Batch, wantsSquares: boolean) => {
   const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
   const add = (owner: number, value: number, times: number) => {
     counts[owner]! += times
-    addTo(sums, lost, owner, value * times)
+    addCompensated(sums, lost, owner, value * times)
     if (value < least[owner]!) least[owner] = value
     if (value > greatest[owner]!) greatest[owner] = value
-    if (wantsSquares) addTo(squares, lostSquares, owner, value * value * times)
+    if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * times)
   }
   if (found.form === 'few' && !owners && found.keys.length < count) {
     // Each different value once.

@@ -1,7 +1,7 @@
-import type { Order } from '../../query/aggs/ast.ts'
-import { pathOf } from '../../query/aggs/options.ts'
-import type { Inner } from './aggregator.ts'
-import type { Keyed } from './keyed.ts'
+import type { OrderBy } from '../../query/aggs/ast.ts'
+import { parseMetricPath } from '../../query/aggs/order.ts'
+import type { InnerAggregators } from './aggregator.ts'
+import type { Keyed } from './buckets.ts'
 
 export interface BucketOrder {
   compare: Compare
@@ -11,9 +11,9 @@ export interface BucketOrder {
 
 /** Compares buckets by their numbers; what is equal goes by its key. */
 export const bucketOrder = (
-  orders: readonly Order[],
+  orders: readonly OrderBy[],
   keyed: Keyed,
-  inner: Inner,
+  inner: InnerAggregators,
   compareKeys: (a: number, b: number) => number,
 ): BucketOrder => {
   const { keys, counts } = keyed
@@ -45,8 +45,8 @@ export const bucketOrder = (
 }
 
 /** Numbers of buckets that a path names, each asked for once; NaN for none. */
-const numbersIn = (path: string, inner: Inner, size: number): ((bucket: number) => number) => {
-  const { steps, rest } = pathOf(path)
+const numbersIn = (path: string, inner: InnerAggregators, size: number): ((bucket: number) => number) => {
+  const { steps, rest } = parseMetricPath(path)
   const [step, ...more] = steps
   const aggregator = inner.find(({ aggregation }) => aggregation.name === step)?.aggregator
   const numbers = new Float64Array(size)

@@ -1,51 +1,56 @@
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { single } from '../../query/aggs/metrics/numbers.ts'
-import { boxplotOf, percentileRanksOf, percentilesOf } from '../../query/aggs/metrics/percentiles.ts'
+import { boxplotOf, percentileRanksOf, percentilesOf, singleMetric } from '../../query/aggs/metric-results.ts'
 import type { Metric } from '../../query/aggs/result.ts'
-import type { Aggregator, Context, State } from './aggregator.ts'
-import type { At, Batch } from './batch.ts'
-import { KEPT } from './distinct.ts'
-import { group } from './group.ts'
-import { inOrder, type Part, type Rows, type ValuesByBucket } from './merging.ts'
+import type { AggregationContext, AggregationState, Aggregator } from './aggregator.ts'
+import type { Batch, BatchView } from './batch.ts'
+import { MEMORY_SHARE } from './cardinality.ts'
+import { groupByValue } from './group-by.ts'
+import {
+  type BucketRows,
+  createValueStore,
+  ROW_BYTES,
+  type RowsPart,
+  rowsByOwner,
+  type ValuesByBucket,
+} from './rows.ts'
 import {
   areWords,
   countsFrom,
   medianDeviationOf,
   quantileOf,
-  rankOf,
+  rankOfValue,
   type Sorted,
-  selected,
+  selectQuantiles,
   shorter,
   sortedOf,
   type Words,
-  wordsOf,
-} from './sorted.ts'
-import { createSource } from './sources.ts'
-import { createValueStore, ROW_BYTES } from './value-store.ts'
-import { type Found, gathered } from './values.ts'
+  wordsInBatch,
+} from './sorted-values.ts'
+import { createSource } from './value-source.ts'
+import { type FoundValues, gathered } from './values.ts'
 
-type Spec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>
+type QuantileSpec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>
 
 /** What follows from where values lie: exact, unless there are too many different ones. */
-export const createPercentiles = (spec: Spec, context: Context): Aggregator => {
+export const createPercentiles = (spec: QuantileSpec, context: AggregationContext): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   const { of, ...store } = createQuantiles(source.read, {
     compression: spec.compression,
     // As they are written: see `percentilesOf`.
     parts: spec.kind === 'percentiles' ? spec.of.map(percent => percent / 100) : undefined,
-    most: context.limits.aggregationMemory / KEPT,
+    most: context.limits.aggregationMemory / MEMORY_SHARE,
     check: context.reader.check,
   })
-  const metricOf = (owner: number): Metric => write(spec, of(owner))
+  const metricOf = (owner: number): Metric => quantileMetric(spec, of(owner))
   return { ...store, result: metricOf, number: (owner, _, rest) => metricOf(owner).number(rest) ?? null }
 }
 
-const write = (spec: Spec, quantiles: Quantiles): Metric => {
+const quantileMetric = (spec: QuantileSpec, quantiles: Quantiles): Metric => {
   const { format } = spec
   switch (spec.kind) {
     case 'median_absolute_deviation': {
       const value = medianDeviationOf(quantiles.sorted)
-      return single(spec.kind, Number.isNaN(value) ? null : value, format)
+      return singleMetric(spec.kind, Number.isNaN(value) ? null : value, format)
     }
     case 'boxplot':
       return boxplotOf({ values: quantiles.sorted.values, quantile: quantiles.quantile }, format)
@@ -79,14 +84,14 @@ interface QuantileOptions {
 }
 
 /** What a segment gives: all values as they come, whose rows are made when they are asked for, or different ones. */
-type ValueState = State & (Words | Rows)
-interface ValuePart extends Part {
+type ValueState = AggregationState & (Words | BucketRows)
+interface ValuePart extends RowsPart {
   words?: Words
 }
 
 /** The values of each bucket above; of too many different ones, neighbours become their mean. `foundIn`: the values of documents. */
 export const createQuantiles = (
-  foundIn: (at: At, batch: Batch) => Found,
+  foundIn: (at: BatchView, batch: Batch) => FoundValues,
   { compression, most, parts: wanted, check }: QuantileOptions,
 ) => {
   const known = new Map<number, Quantiles>()
@@ -95,19 +100,20 @@ export const createQuantiles = (
   let all: ValuesByBucket = NO_VALUES
   let ofAll: Quantiles | undefined
   return {
-    collect(at: At, batch: Batch): ValueState {
+    collect(at: BatchView, batch: Batch): ValueState {
       const found = foundIn(at, batch)
-      const words = wanted && found.form === 'each' && !batch.owners && found.raw && wordsOf(found.raw, batch)
+      const words = wanted && found.form === 'each' && !batch.owners && found.raw && wordsInBatch(found.raw, batch)
       if (words) return { ...words, bytes: 100 + words.words.byteLength }
-      const rows = found.form === 'each' && !batch.owners ? valuesOf(found, batch) : group(found, batch, false).rows
+      const rows =
+        found.form === 'each' && !batch.owners ? valuesOf(found, batch) : groupByValue(found, batch, false).rows
       return { ...rows, bytes: 100 + rows.keys.length * ROW_BYTES }
     },
-    merge(state: State, owners: Uint32Array) {
-      store.add(partOf(state as ValueState, owners), state.bytes)
+    merge(state: AggregationState, owners: Uint32Array) {
+      store.add(valuePartOf(state as ValueState, owners), state.bytes)
     },
     finish() {
       ofAll = wanted && selectedIn(store.all(), wanted, check)
-      if (!ofAll) all = inOrder(store.all(), check)
+      if (!ofAll) all = rowsByOwner(store.all(), check)
       store.clear()
     },
     of(owner: number): Quantiles {
@@ -149,30 +155,30 @@ const sortedIn = ({ keys, counts, starts }: ValuesByBucket, owner: number): Sort
 const quantilesOf = (sorted: Sorted): Quantiles => ({
   sorted,
   quantile: part => quantileOf(sorted, part),
-  rank: value => rankOf(sorted, value),
+  rank: value => rankOfValue(sorted, value),
 })
 
-const partOf = (state: ValueState, owners: Uint32Array): ValuePart => {
+const valuePartOf = (state: ValueState, owners: Uint32Array): ValuePart => {
   if ('keys' in state) return { rows: state, owners }
-  let rows: Rows | undefined
+  let rows: BucketRows | undefined
   return {
     ...{ owners, words: state },
     get rows() {
-      rows ??= rowsOf(Float64Array.from(state.words))
+      rows ??= sortedRows(Float64Array.from(state.words))
       return rows
     },
   }
 }
 
 /** All values of a batch without buckets, in their order. */
-const valuesOf = (found: Found, batch: Batch): Rows => {
+const valuesOf = (found: FoundValues, batch: Batch): BucketRows => {
   const given = gathered(found, batch)
   let size = 0
   for (let i = 0; i < given.length; i++) if (!Number.isNaN(given[i]!)) given[size++] = given[i]! + 0
-  return rowsOf(given.slice(0, size))
+  return sortedRows(given.slice(0, size))
 }
 
-const rowsOf = (values: Float64Array<ArrayBuffer>): Rows => {
+const sortedRows = (values: Float64Array<ArrayBuffer>): BucketRows => {
   const { values: keys, ends } = sortedOf(values)
   return { owners: new Uint32Array(keys.length), keys, counts: countsFrom(ends) }
 }
@@ -195,10 +201,10 @@ const selectedIn = (
       all.push({ words: own, counts: part.rows.counts, greatest: own.reduce((most, word) => Math.max(most, word), 0) })
     }
   }
-  const quantile = selected(all, wanted, check)
+  const quantile = selectQuantiles(all, wanted, check)
   if (!quantile) return undefined
   let sorted: Quantiles | undefined
-  const ofAll = () => (sorted ??= quantilesOf(sortedIn(inOrder(parts, check), 0)))
+  const ofAll = () => (sorted ??= quantilesOf(sortedIn(rowsByOwner(parts, check), 0)))
   return {
     get sorted() {
       return ofAll().sorted

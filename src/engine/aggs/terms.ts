@@ -3,28 +3,31 @@ import { murmur3 } from '../../lib/hash.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
 import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets.ts'
-import { pathOf } from '../../query/aggs/options.ts'
+import { parseMetricPath } from '../../query/aggs/order.ts'
 import type { Value } from '../../query/ast.ts'
-import type { Aggregator, Context, Inner } from './aggregator.ts'
-import type { At, Batch } from './batch.ts'
-import { createBuckets, entriesOf, groupBy } from './buckets.ts'
-import { elementsOf } from './elements.ts'
-import { group } from './group.ts'
-import type { Keyed, Wanted } from './keyed.ts'
+import type { AggregationContext, Aggregator, InnerAggregators } from './aggregator.ts'
+import type { Batch, BatchView } from './batch.ts'
+import { bucketEntries, createBuckets, type FirstBuckets, groupBy, type Keyed } from './buckets.ts'
+import { toElements } from './elements.ts'
+import { groupByValue } from './group-by.ts'
 import { type Keys, sharedKeys } from './keys.ts'
 import { type BucketOrder, bucketOrder, firstBuckets } from './order.ts'
-import { createSource } from './sources.ts'
-import { ROW_BYTES } from './value-store.ts'
-import { type Found, mapped } from './values.ts'
+import { ROW_BYTES } from './rows.ts'
+import { createSource } from './value-source.ts'
+import { type FoundValues, mapped } from './values.ts'
 
-export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Context): Aggregator => {
+export const createTerms = (
+  spec: SpecOf<'terms'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
   const { values, size, shardSize, minDocCount } = spec
   const { reader, limits } = context
-  const terms = bucketsOf(spec, context)
+  const terms = termBuckets(spec, context)
   const isNested = Object.values(values.fields).some(({ list }) => list?.nested)
-  const keysIn = (at: At, batch: Batch): Float64Array => {
-    const all = isNested ? elementsOf(at, batch, context) : { at, batch }
-    return group(terms.read(all.at, all.batch), all.batch, false).rows.keys
+  const keysIn = (at: BatchView, batch: Batch): Float64Array => {
+    const all = isNested ? toElements(at, batch, context) : { at, batch }
+    return groupByValue(terms.read(all.at, all.batch), all.batch, false).rows.keys
   }
   const addAll = (keyed: Keyed, owners: number) => {
     const keys = new Set<number>()
@@ -40,7 +43,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
     {
       ...terms,
       type: TERMS_TYPES[values.type],
-      ...(minDocCount > 0 ? { wanted: wantedOf(spec, inner) } : { complete: addAll }),
+      ...(minDocCount > 0 ? { wanted: firstTermsOf(spec, inner) } : { complete: addAll }),
       show(owner, keyed) {
         const { counts } = keyed
         order ??= bucketOrder(spec.order, keyed, inner, terms.keys.compare)
@@ -50,7 +53,7 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
         const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
         const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
         return {
-          entries: entriesOf(keyed, shown),
+          entries: bucketEntries(keyed, shown),
           members: [
             ['doc_count_error_upper_bound', 0n],
             ['sum_other_doc_count', BigInt(others)],
@@ -64,8 +67,12 @@ export const createTerms = (spec: SpecOf<'terms'>, inner: Inner, context: Contex
 }
 
 /** Terms that few documents have, the rarest first, and of equal ones by their keys. */
-export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, context: Context): Aggregator => {
-  const terms = bucketsOf(spec, context)
+export const createRareTerms = (
+  spec: SpecOf<'rare_terms'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
+  const terms = termBuckets(spec, context)
   return createBuckets(
     {
       ...terms,
@@ -74,7 +81,7 @@ export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, contex
         const { counts, keys } = keyed
         const rare = Array.from(keyed.in(owner)).filter(bucket => counts[bucket]! <= spec.maxDocCount)
         rare.sort((a, b) => counts[a]! - counts[b]! || terms.keys.compare(keys[a]!, keys[b]!))
-        return { entries: entriesOf(keyed, rare) }
+        return { entries: bucketEntries(keyed, rare) }
       },
     },
     inner,
@@ -83,12 +90,12 @@ export const createRareTerms = (spec: SpecOf<'rare_terms'>, inner: Inner, contex
 }
 
 /** A bucket for each term that is wanted. */
-const bucketsOf = (spec: SpecOf<'terms' | 'rare_terms'>, context: Context) => {
+const termBuckets = (spec: SpecOf<'terms' | 'rare_terms'>, context: AggregationContext) => {
   const { values } = spec
   const keys = sharedKeys(values, context)
   const source = createSource(values, keys, context)
   const wanted = wantedBy(spec, keys)
-  const read = (at: At, batch: Batch): Found => {
+  const read = (at: BatchView, batch: Batch): FoundValues => {
     const found = source.read(at, batch)
     return wanted ? mapped(found, wanted) : found
   }
@@ -102,11 +109,11 @@ const bucketsOf = (spec: SpecOf<'terms' | 'rare_terms'>, context: Context) => {
 }
 
 /** Undefined of an order that does not begin with the greatest numbers. */
-const wantedOf = ({ order, shardSize }: SpecOf<'terms'>, inner: Inner): Wanted | undefined => {
+const firstTermsOf = ({ order, shardSize }: SpecOf<'terms'>, inner: InnerAggregators): FirstBuckets | undefined => {
   const { by, ascending } = order[0]!
   if (ascending || by === '_key') return undefined
   if (by === '_count') return { size: shardSize, numbers: ({ counts }) => counts }
-  const { steps, rest } = pathOf(by)
+  const { steps, rest } = parseMetricPath(by)
   const place = steps.length === 1 ? inner.findIndex(({ aggregation }) => aggregation.name === steps[0]) : -1
   const aggregator = inner[place]?.aggregator
   if (!aggregator?.summands) return undefined
@@ -122,33 +129,33 @@ const wantedBy = (
   keys: Keys,
 ): ((key: number) => number) | undefined => {
   if (!include && !exclude && !partition) return undefined
-  return remembered(MAX_REMEMBERED, key => {
+  return remembered(MAX_TESTED_KEYS, key => {
     const value = keys.value(key)
     const text = values.type === 'boolean' ? String(Boolean(value)) : String(value)
     const isWanted =
       (include?.(text) ?? true) &&
       !(exclude?.(text) ?? false) &&
-      (!partition || partOf(value, partition.of, values.type) === partition.partition)
+      (!partition || partitionOfValue(value, partition.of, values.type) === partition.partition)
     return isWanted ? key : Number.NaN
   })
 }
 
-const MAX_REMEMBERED = 100_000
+const MAX_TESTED_KEYS = 100_000
 
 /** Terms share a partition as they do in Elasticsearch. */
-const partOf = (value: Value, of: number, type: ValueType): number => {
+const partitionOfValue = (value: Value, of: number, type: ValueType): number => {
   if (typeof value === 'string') {
     const part = murmur3(Buffer.from(value), SEED) % of
     return part < 0 ? part + of : part
   }
-  const long = type === 'double' ? bitsOf(Number(value)) : BigInt(value)
+  const long = type === 'double' ? doubleBits(Number(value)) : BigInt(value)
   const part = BigInt.asIntN(64, mix64(BigInt.asUintN(64, long))) % BigInt(of)
   return Number(part < 0n ? part + BigInt(of) : part)
 }
 
 const SEED = 31
 
-const bitsOf = (value: number): bigint => new BigUint64Array(Float64Array.of(value).buffer)[0]!
+const doubleBits = (value: number): bigint => new BigUint64Array(Float64Array.of(value).buffer)[0]!
 
 const mix64 = (long: bigint): bigint => {
   let mixed = BigInt.asUintN(64, (long ^ (long >> 32n)) * 0x4cd6944c5cc20b6dn)

@@ -1,7 +1,7 @@
 import { createByteWriter } from '../../lib/bytes.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { shownTopSort, shownTopValue, topValue } from '../../query/aggs/buckets.ts'
-import type { Metric, TopHits, Value } from '../../query/aggs/result.ts'
+import type { Metric, ResultValue, TopHits } from '../../query/aggs/result.ts'
 import type { Value as Stored } from '../../query/ast.ts'
 import { javaDouble } from '../../query/numbers.ts'
 import type { SearchRequest } from '../../query/request.ts'
@@ -12,13 +12,13 @@ import { BEST_FIRST } from '../query/scores/scoring.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
 import { compareKeys, elementHits, elementKeys, type Source } from '../show/inner-hits.ts'
 import { hidesScores } from '../show/plain.ts'
-import type { Aggregator, Context } from './aggregator.ts'
-import { type At, ordinalAt } from './batch.ts'
+import type { AggregationContext, Aggregator } from './aggregator.ts'
+import { type BatchView, ordinalAt } from './batch.ts'
 import { createBest, createTop } from './top.ts'
 
-export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggregator => {
+export const createTopHits = (spec: SpecOf<'top_hits'>, context: AggregationContext): Aggregator => {
   const { size, from, sort } = spec
-  const request = requestOf(spec, context.request)
+  const request = topHitsRequest(spec, context.request)
   const scoring = spec.scored ? context.scoring() : undefined
   const isScored = scoring !== undefined && scoring.uniform === undefined
   const ordered = sort.length === 0 && isScored ? { ...request, sort: BEST_FIRST } : request
@@ -48,7 +48,7 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: Context): Aggre
 }
 
 /** What the search itself shows of its hits is nothing to these. */
-export const requestOf = (
+export const topHitsRequest = (
   { size, sort, source, shown, trackScores, scored }: SpecOf<'top_hits'>,
   { parts, names }: SearchRequest,
 ): SearchRequest => ({
@@ -63,7 +63,10 @@ export const requestOf = (
   ...(trackScores && { trackScores }),
 })
 
-export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>, context: Context): Aggregator => {
+export const createTopMetrics = (
+  { metrics, sort, size }: SpecOf<'top_metrics'>,
+  context: AggregationContext,
+): Aggregator => {
   const { reader, exact } = context
   const request = { ...context.request, sort: [sort], from: 0, size, after: undefined, tiebreak: undefined }
   const scoring = sort.by === '_score' ? context.scoring() : undefined
@@ -84,9 +87,9 @@ export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>,
     result(owner): Metric {
       const found = top.of(owner)
       scoring?.mark(found)
-      const list = found.map((one): Value => {
+      const list = found.map((one): ResultValue => {
         reader.check()
-        return new Map<string, Value>([
+        return new Map<string, ResultValue>([
           ['sort', [shownTopSort(sortOf(one)[0], sort)]],
           ['metrics', new Map(metrics.map(metric => [metric.name, shownTopValue(storedOf(one, metric), metric)]))],
         ])
@@ -98,7 +101,7 @@ export const createTopMetrics = ({ metrics, sort, size }: SpecOf<'top_metrics'>,
 }
 
 interface Element {
-  kind: At['kind']
+  kind: BatchView['kind']
   position: number
   offset: number
   keys: readonly (Stored | undefined)[]
@@ -106,11 +109,11 @@ interface Element {
 }
 
 /** The first elements of a nested list in each bucket: those that score best, and of equal ones those of the newest documents. */
-export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): Aggregator => {
+export const createTopElements = (spec: SpecOf<'top_hits'>, context: AggregationContext): Aggregator => {
   const { size, from } = spec
   const { path, sort } = spec.elements!
   const { reader, exact, index } = context
-  const request = requestOf(spec, context.request)
+  const request = topHitsRequest(spec, context.request)
   const scoring = spec.scored ? context.scoring() : undefined
   const scored = sort.length === 0 || request.trackScores === true
   const keysOf = elementKeys(sort, path)
@@ -122,7 +125,7 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Context): A
     a.position - b.position ||
     a.offset - b.offset
   const best = createBest(from + size, compare, 150)
-  const elementsOf = (kind: At['kind'], position: number): Source[] => {
+  const elementsOf = (kind: BatchView['kind'], position: number): Source[] => {
     const [document] = exact.load(kind, [position], [path])
     const all = document?._source[path]
     return Array.isArray(all) ? all : []

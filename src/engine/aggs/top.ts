@@ -4,12 +4,12 @@ import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Found } from '../query/found.ts'
 import type { Scoring } from '../query/scores/scoring.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from '../query/sort/sort.ts'
-import { type Context, createNumbers, lengthFor, type State } from './aggregator.ts'
-import { type At, type Batch, countsOf, emptied, filtered, ordinalAt } from './batch.ts'
+import { type AggregationContext, type AggregationState, createNumbers, lengthFor } from './aggregator.ts'
+import { type Batch, type BatchView, countsByBucket, emptyBatch, filterBatch, ordinalAt } from './batch.ts'
 import { blockIndexes } from './values.ts'
 
 /** The best of each bucket above. */
-interface BestState<T> extends State {
+interface BestState<T> extends AggregationState {
   counts: Float64Array
   best: T[][]
   /** The greatest score in each, where one is wanted. */
@@ -38,11 +38,11 @@ export const createBest = <T>(wanted: number, compare: (a: T, b: T) => number, c
         state(): BestState<T> {
           const kept = here.map(trim)
           const bytes = kept.reduce((sum, { length }) => sum + cost * length, 100)
-          return { counts: countsOf(batch), best: kept, scores: greatest, bytes }
+          return { counts: countsByBucket(batch), best: kept, scores: greatest, bytes }
         },
       }
     },
-    merge(state: State, owners: Uint32Array) {
+    merge(state: AggregationState, owners: Uint32Array) {
       const part = state as BestState<T>
       counts.reserve(lengthFor(owners))
       scores.reserve(lengthFor(owners))
@@ -69,13 +69,13 @@ export const createTop = (
   request: SearchRequest,
   wanted: number,
   { scoring, greatest = false }: { scoring: Scoring | undefined; greatest?: boolean },
-  context: Context,
+  context: AggregationContext,
 ) => {
   const keys = sortKeysOf(request, context.reader, context.exact, scoring)
   const best = createBest(wanted, bySortKeys(keys), 100)
   return {
     ...best,
-    collect(at: At, batch: Batch): State {
+    collect(at: BatchView, batch: Batch): AggregationState {
       const here = best.open(batch, greatest)
       if (greatest) {
         const scores = scoring!.in(at.kind, at.segment)
@@ -91,7 +91,7 @@ export const createTop = (
         chunk = []
         owners = []
       }
-      const few = wanted > 0 ? promising(at, batch, wanted, keys) : emptied(batch)
+      const few = wanted > 0 ? bestCandidates(at, batch, wanted, keys) : emptyBatch(batch)
       for (let i = 0; i < few.count; i++) {
         chunk.push({ kind: at.kind, position: positionOfOrdinal(at.header, numbered, ordinalAt(few, i)), keys: [] })
         owners.push(few.owners ? few.owners[i]! : 0)
@@ -104,9 +104,9 @@ export const createTop = (
 }
 
 /** Documents that may be among the first few of their buckets: by a number that is told without a look at them. */
-const promising = (at: At, batch: Batch, wanted: number, keys: SortKeys): Batch => {
+const bestCandidates = (at: BatchView, batch: Batch, wanted: number, keys: SortKeys): Batch => {
   const { buckets, count, owners } = batch
-  if (count <= buckets * wanted || buckets * wanted > MOST) return batch
+  if (count <= buckets * wanted || buckets * wanted > MAX_BEST) return batch
   if (keys.chain && !keys.compare) return atEnds(batch, wanted, keys.descending)
   const rank = rankIn(at, keys)
   if (!rank) return batch
@@ -124,10 +124,10 @@ const promising = (at: At, batch: Batch, wanted: number, keys: SortKeys): Batch 
     best[place] = number
   }
   // Of equal ones another key decides.
-  return filtered(batch, (ordinal, i) => rank(ordinal) >= best[((owners ? owners[i]! : 0) + 1) * wanted - 1]!)
+  return filterBatch(batch, (ordinal, i) => rank(ordinal) >= best[((owners ? owners[i]! : 0) + 1) * wanted - 1]!)
 }
 
-const MOST = 2 ** 20
+const MAX_BEST = 2 ** 20
 
 /** The first few documents of each bucket, or the last few. */
 const atEnds = (batch: Batch, wanted: number, fromLast: boolean): Batch => {
@@ -149,7 +149,7 @@ const atEnds = (batch: Batch, wanted: number, fromLast: boolean): Batch => {
 }
 
 /** Greater ones come first. Undefined where no number tells. */
-const rankIn = (at: At, keys: SortKeys): ((ordinal: number) => number) | undefined => {
+const rankIn = (at: BatchView, keys: SortKeys): ((ordinal: number) => number) | undefined => {
   const sign = keys.descending ? 1 : -1
   if (keys.chain) {
     const blocks = blockIndexes(at, numberedAs(at.kind))

@@ -2,25 +2,25 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationType, SpecOf } from '../../query/aggs/ast.ts'
 import { bytesOfResult } from '../../query/aggs/result.ts'
-import type { Aggregator, Context, Inner } from './aggregator.ts'
-import { emptied, filtered } from './batch.ts'
+import type { AggregationContext, Aggregator, InnerAggregators } from './aggregator.ts'
+import { emptyBatch, filterBatch } from './batch.ts'
+import { createCardinality } from './cardinality.ts'
 import { createFilters, createRange, createSingle } from './choices.ts'
 import { createComposite } from './composite.ts'
-import { createCardinality } from './distinct.ts'
-import { documentsOf, elementsOf, type Role } from './elements.ts'
-import { createExactTotal } from './exact.ts'
+import { type Role, toDocuments, toElements } from './elements.ts'
+import { createExactTotal } from './exact-sum.ts'
 import { createAutoDateHistogram, createHistogram } from './histogram.ts'
 import { sharedKeys } from './keys.ts'
 import { createNumbersOf, createValueCount, createWeightedAvg } from './metrics.ts'
+import { toChildren, toParents } from './parent-child.ts'
 import { createPercentiles } from './quantiles.ts'
-import { toChildren, toParents } from './relatives.ts'
-import { createSource } from './sources.ts'
 import { createRareTerms, createTerms } from './terms.ts'
 import { createTopElements, createTopHits, createTopMetrics } from './top-hits.ts'
+import { createSource } from './value-source.ts'
 import { presence } from './values.ts'
 
 /** What computes some aggregations and those inside of them. */
-export const createInner = (aggregations: readonly Aggregation[], context: Context): Inner =>
+export const createInner = (aggregations: readonly Aggregation[], context: AggregationContext): InnerAggregators =>
   aggregations.map(aggregation => {
     const create = CREATE[aggregation.spec.kind] as Create<AggregationType>
     const { spec } = aggregation
@@ -30,11 +30,11 @@ export const createInner = (aggregations: readonly Aggregation[], context: Conte
   })
 
 /** Documents may multiply from level to level, where each has several values. */
-const bounded = (aggregator: Aggregator, { reader, limits, hold }: Context): Aggregator => ({
+const bounded = (aggregator: Aggregator, { reader, limits, hold }: AggregationContext): Aggregator => ({
   ...aggregator,
   collect(at, batch) {
     reader.check()
-    if (batch.count * BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
+    if (batch.count * BATCH_DOCUMENT_BYTES > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     return aggregator.collect(at, batch)
   },
   merge(state, owners) {
@@ -50,13 +50,17 @@ const bounded = (aggregator: Aggregator, { reader, limits, hold }: Context): Agg
 })
 
 /** What a document in a bucket takes while it is looked at. */
-const BYTES = 32
+const BATCH_DOCUMENT_BYTES = 32
 
-type Create<K extends AggregationType> = (spec: SpecOf<K>, inner: Inner, context: Context) => Aggregator
+type Create<K extends AggregationType> = (
+  spec: SpecOf<K>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+) => Aggregator
 
 const numbers: Create<'avg' | 'sum' | 'min' | 'max' | 'stats' | 'extended_stats'> = (spec, _, context) =>
   createNumbersOf(spec, context)
-const percentiles: Create<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'> = (
+const createPercentilesOf: Create<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'> = (
   spec,
   _,
   context,
@@ -81,7 +85,7 @@ const CREATE = {
     const source = createSource(values, keys, context)
     return createSingle('missing', inner, context, (at, batch) => {
       const has = presence(source.read(at, batch), batch)
-      return { at, batch: filtered(batch, (_, i) => has[i] === 0) }
+      return { at, batch: filterBatch(batch, (_, i) => has[i] === 0) }
     })
   },
   // The walk hands over all documents to it.
@@ -93,11 +97,11 @@ const CREATE = {
     const looksAt = (role: Role, kind: Kind) => filters.some(query => context.matching.mayMatch(query!, kind, role))
     return createSingle('nested', inner, context, (at, batch) =>
       at.kind === 'event' || at.kind === 'call'
-        ? elementsOf(at, batch, context, onlyFilters ? looksAt : undefined)
-        : { at, batch: emptied(batch) },
+        ? toElements(at, batch, context, onlyFilters ? looksAt : undefined)
+        : { at, batch: emptyBatch(batch) },
     )
   },
-  reverse_nested: (_, inner, context) => createSingle('reverse_nested', inner, context, documentsOf),
+  reverse_nested: (_, inner, context) => createSingle('reverse_nested', inner, context, toDocuments),
   children: (spec, inner, context) =>
     createSingle('children', inner, context, toChildren(spec as SpecOf<'children'>, context)),
   parent: (spec, inner, context) =>
@@ -114,9 +118,9 @@ const CREATE = {
   extended_stats: numbers,
   value_count: (spec, _, context) => createValueCount(spec, context),
   cardinality: (spec, _, context) => createCardinality(spec, context),
-  percentiles,
-  percentile_ranks: percentiles,
-  median_absolute_deviation: percentiles,
-  boxplot: percentiles,
+  percentiles: createPercentilesOf,
+  percentile_ranks: createPercentilesOf,
+  median_absolute_deviation: createPercentilesOf,
+  boxplot: createPercentilesOf,
   weighted_avg: (spec, _, context) => createWeightedAvg(spec, context),
 } satisfies { [K in AggregationType]: Create<K> }

@@ -5,7 +5,7 @@ import { blockOf } from '../schema.ts'
 import { type Batch, ordinalAt } from './batch.ts'
 
 /** Values of a segment's documents as numbers: ids, numbers, or places among texts. NaN stands for none. */
-export type Found =
+export type FoundValues =
   /** By ordinal, of few different ones: `keys[at[ordinal]]`. Without `at` all are the first. */
   | {
       form: 'few'
@@ -27,14 +27,14 @@ export interface RawNumbers {
   base: number
 }
 
-export const NOTHING: Extract<Found, { form: 'few' }> = {
+export const NO_FOUND_VALUES: Extract<FoundValues, { form: 'few' }> = {
   form: 'few',
   at: undefined,
   keys: Float64Array.of(Number.NaN),
   distinct: true,
 }
 
-type Few = Extract<Found, { form: 'few' }>
+type Few = Extract<FoundValues, { form: 'few' }>
 
 /** The same documents with other keys in the same places. */
 const withKeys = (found: Few, keys: Float64Array): Few => {
@@ -49,7 +49,7 @@ const withKeys = (found: Few, keys: Float64Array): Few => {
 }
 
 /** All values by way of a function, which gives NaN for none. */
-export const mapped = (found: Found, map: (key: number) => number): Found => {
+export const mapped = (found: FoundValues, map: (key: number) => number): FoundValues => {
   const keys = new Float64Array(found.keys.length)
   let before = Number.NaN
   let result = Number.NaN
@@ -66,7 +66,7 @@ export const mapped = (found: Found, map: (key: number) => number): Found => {
 }
 
 /** Of one document two values may have become one. */
-const withoutRepeats = ({ keys, ends }: Extract<Found, { form: 'several' }>): Found => {
+const withoutRepeats = ({ keys, ends }: Extract<FoundValues, { form: 'several' }>): FoundValues => {
   const kept = new Float64Array(keys.length)
   const newEnds = new Uint32Array(ends.length)
   let size = 0
@@ -83,7 +83,7 @@ const withoutRepeats = ({ keys, ends }: Extract<Found, { form: 'several' }>): Fo
 }
 
 /** One value in place of none. */
-export const withMissing = (found: Found, key: number | undefined): Found => {
+export const withMissing = (found: FoundValues, key: number | undefined): FoundValues => {
   if (key === undefined) return found
   if (found.form !== 'several') {
     const keys = found.keys.map(one => (Number.isNaN(one) ? key : one))
@@ -104,7 +104,11 @@ export const withMissing = (found: Found, key: number | undefined): Found => {
 }
 
 /** Values that are read document by document, or element by element. */
-export const readSeveral = (batch: Batch, check: () => void, read: (ordinal: number) => readonly number[]): Found => {
+export const readSeveral = (
+  batch: Batch,
+  check: () => void,
+  read: (ordinal: number) => readonly number[],
+): FoundValues => {
   const ends = new Uint32Array(batch.count)
   const keys: number[] = []
   for (let i = 0; i < batch.count; i++) {
@@ -119,7 +123,7 @@ export const readSeveral = (batch: Batch, check: () => void, read: (ordinal: num
 const CHECK_MASK = 0x1f
 
 /** Calls for each value with its place in the batch; those without one are passed over. */
-export const eachValue = (found: Found, batch: Batch, visit: (i: number, key: number) => void) => {
+export const eachValue = (found: FoundValues, batch: Batch, visit: (i: number, key: number) => void) => {
   const { count, list, from } = batch
   const { keys } = found
   if (found.form === 'several') {
@@ -174,7 +178,7 @@ const withoutSome = (column: Codes, from: number, count: number, except: Uint32A
 }
 
 /** One value for each of a batch, NaN where there is none; of several the first. */
-export const gathered = (found: Found, batch: Batch): Float64Array => {
+export const gathered = (found: FoundValues, batch: Batch): Float64Array => {
   const all = new Float64Array(batch.count)
   const { count, list, from } = batch
   if (found.form === 'each' && found.raw) {
@@ -202,7 +206,7 @@ export const gathered = (found: Found, batch: Batch): Float64Array => {
 }
 
 /** Whether each of a batch has a value. */
-export const presence = (found: Found, batch: Batch): Uint8Array => {
+export const presence = (found: FoundValues, batch: Batch): Uint8Array => {
   const has = new Uint8Array(batch.count)
   eachValue(found, batch, i => {
     has[i] = 1
@@ -211,13 +215,13 @@ export const presence = (found: Found, batch: Batch): Uint8Array => {
 }
 
 /** The numbers of a column, and perhaps others beside them that no document has. `greatest` is the greatest of them. */
-export const foundIn = (data: ColumnData, greatest: number): Found => {
+export const foundIn = (data: ColumnData, greatest: number): FoundValues => {
   const { values, base, dictionary, count } = data
-  if (!values) return { ...NOTHING, keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)) }
+  if (!values) return { ...NO_FOUND_VALUES, keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)) }
   if (values instanceof Float64Array) return { form: 'each', keys: withoutMissing(values) }
   if (dictionary) return { form: 'few', at: values, keys: startPresent(dictionary), distinct: true }
   const most = greatest - base + 1
-  if (most <= SPARSE * count + FEW) {
+  if (most <= MAX_PLACES_PER_DOCUMENT * count + MIN_TABLE_PLACES) {
     return { form: 'few', at: values, keys: startPresent(ascending(base, most)), distinct: true }
   }
   let keys: Float64Array | undefined
@@ -258,11 +262,11 @@ const withoutMissing = (numbers: Float64Array): Float64Array =>
 const startPresent = (numbers: Float64Array): Float64Array => (numbers[0] === MISSING ? numbers.map(present) : numbers)
 
 /** Places for each document that an array may have which most places of are empty. */
-const SPARSE = 2
-const FEW = 256
+const MAX_PLACES_PER_DOCUMENT = 2
+const MIN_TABLE_PLACES = 256
 
 /** The numbers of a column alone, for what cannot be asked about others. */
-export const foundOnlyIn = (data: ColumnData, greatest: number): Found => {
+export const foundOnlyIn = (data: ColumnData, greatest: number): FoundValues => {
   const known = onlyIn.get(data)
   if (known) return known
   const found = foundIn(data, greatest)
@@ -270,13 +274,13 @@ export const foundOnlyIn = (data: ColumnData, greatest: number): Found => {
   const occurs = new Uint8Array(found.keys.length)
   for (let i = 0; i < found.at.length; i++) occurs[found.at[i]!] = 1
   const only = { ...found, keys: found.keys.map((key, i) => (occurs[i] === 1 ? key : Number.NaN)) }
-  if (found.keys.length <= KEPT) onlyIn.set(data, only)
+  if (found.keys.length <= MAX_KNOWN_KEYS) onlyIn.set(data, only)
   return only
 }
 
 /** Of columns of so few numbers that they take less than the columns themselves. */
-const onlyIn = new WeakMap<ColumnData, Found>()
-const KEPT = 1024
+const onlyIn = new WeakMap<ColumnData, FoundValues>()
+const MAX_KNOWN_KEYS = 1024
 
 /** What all documents of a block share, by the block's index in the segment. */
 export const foundByBlock = (
@@ -284,7 +288,7 @@ export const foundByBlock = (
   numbered: Numbered,
   keys: Float64Array,
   distinct: boolean,
-): Found => {
+): FoundValues => {
   let at: Uint32Array | undefined
   return {
     ...{ form: 'few', keys, distinct },

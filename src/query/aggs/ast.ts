@@ -4,17 +4,17 @@ import type { Rounding } from '../dates/rounding.ts'
 import type { Zone } from '../dates/time-zone.ts'
 import type { Json } from '../json.ts'
 import type { ElementSort, SearchRequest, Sort } from '../request.ts'
-import type { Pipeline } from './pipelines/pipeline.ts'
+import type { PipelineAggregation } from './pipelines/pipeline.ts'
 
 /** A checked aggregation: what it computes, and what is computed in each of its buckets. */
 export interface Aggregation {
   name: string
-  spec: Spec
+  spec: AggregationSpec
   gives: Gives
   /** In the order of the request. */
   aggs: readonly Aggregation[]
   /** What is computed from those inside, or from the buckets, in the order in which it can be. */
-  pipelines: readonly Pipeline[]
+  pipelines: readonly PipelineAggregation[]
   meta?: Json
 }
 
@@ -25,7 +25,7 @@ export type Gives = 'bucket' | 'buckets' | 'number' | 'numbers' | 'hits'
 export type Aggregations = Pick<Aggregation, 'aggs' | 'pipelines'>
 
 /** The values that an aggregation looks at. */
-export interface Values {
+export interface FieldValues {
   /** The field as each kind has it; a kind without it has no values. */
   fields: Partial<Record<Kind, FieldPath>>
   /** What all documents of a kind have in place of a field, such as the name of their index; `_id`: each has one of its own. */
@@ -38,7 +38,7 @@ export interface Values {
 /** How values are compared and shown. Dates are milliseconds since 1970. */
 export type ValueType = 'keyword' | 'long' | 'double' | 'boolean' | 'date'
 
-export interface Order {
+export interface OrderBy {
   /** `_count`, `_key`, or the way to a number of an aggregation inside. */
   by: string
   ascending: boolean
@@ -58,9 +58,9 @@ export interface Terms {
 export type GivenTerms = readonly string[] | { readonly regexp: string } | undefined
 
 /** Numbers are those of the histogram: milliseconds where it is one of dates. */
-export interface HistogramSpec {
+export interface HistogramOptions {
   minDocCount: number
-  order: readonly Order[]
+  order: readonly OrderBy[]
   keyed: boolean
   format: Format
   /** Buckets are made up to these; of dates they are keys. */
@@ -83,7 +83,7 @@ export interface RangeOf {
   to: number | undefined
 }
 
-export type CompositeSource = { name: string; values: Values; descending: boolean; missingBucket: boolean } & (
+export type CompositeSource = { name: string; values: FieldValues; descending: boolean; missingBucket: boolean } & (
   | { by: 'terms' }
   | { by: 'histogram'; interval: number }
   | { by: 'date_histogram'; rounding: Rounding; format: Format; parse: (text: string) => number }
@@ -91,23 +91,23 @@ export type CompositeSource = { name: string; values: Values; descending: boolea
 
 export type Queries = Partial<Record<Kind, Node>>
 
-export type Spec =
+export type AggregationSpec =
   | {
       kind: 'terms'
-      values: Values
+      values: FieldValues
       size: number
       shardSize: number
       minDocCount: number
-      order: readonly Order[]
+      order: readonly OrderBy[]
       terms: Terms
       format: Format
     }
-  | { kind: 'rare_terms'; values: Values; maxDocCount: number; terms: Terms; format: Format }
-  | ({ kind: 'histogram'; values: Values; interval: number; offset: number } & HistogramSpec)
-  | ({ kind: 'date_histogram'; values: Values; rounding: Rounding } & HistogramSpec)
+  | { kind: 'rare_terms'; values: FieldValues; maxDocCount: number; terms: Terms; format: Format }
+  | ({ kind: 'histogram'; values: FieldValues; interval: number; offset: number } & HistogramOptions)
+  | ({ kind: 'date_histogram'; values: FieldValues; rounding: Rounding } & HistogramOptions)
   | {
       kind: 'auto_date_histogram'
-      values: Values
+      values: FieldValues
       buckets: number
       zone: Zone
       format: Format
@@ -115,7 +115,7 @@ export type Spec =
     }
   | {
       kind: 'range' | 'date_range'
-      values: Values
+      values: FieldValues
       ranges: readonly RangeOf[]
       keyed: boolean
       format: Format
@@ -127,7 +127,7 @@ export type Spec =
       filters: readonly { name: string | undefined; query: Queries }[]
       other: string | undefined
     }
-  | { kind: 'missing'; values: Values }
+  | { kind: 'missing'; values: FieldValues }
   | { kind: 'global' }
   | { kind: 'nested'; path: string }
   | { kind: 'reverse_nested' }
@@ -135,7 +135,7 @@ export type Spec =
   | { kind: 'children' | 'parent'; child: Kind; of: Kind }
   | {
       kind: 'top_metrics'
-      metrics: readonly { name: string; values: Values; format: Format }[]
+      metrics: readonly { name: string; values: FieldValues; format: Format }[]
       sort: Sort
       size: number
     }
@@ -155,13 +155,13 @@ export type Spec =
       /** Whether hits have the scores of the query. */
       scored: boolean
     } & Pick<SearchRequest, 'source' | 'shown' | 'trackScores'>)
-  | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: Values; format: Format; exact: boolean }
-  | { kind: 'extended_stats'; values: Values; format: Format; sigma: number }
-  | { kind: 'value_count'; values: Values; format: Format }
-  | { kind: 'cardinality'; values: Values; precision: number }
+  | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: FieldValues; format: Format; exact: boolean }
+  | { kind: 'extended_stats'; values: FieldValues; format: Format; sigma: number }
+  | { kind: 'value_count'; values: FieldValues; format: Format }
+  | { kind: 'cardinality'; values: FieldValues; precision: number }
   | {
       kind: 'percentiles' | 'percentile_ranks'
-      values: Values
+      values: FieldValues
       /** Percents, or values whose ranks are wanted. */
       of: readonly number[]
       keyed: boolean
@@ -171,13 +171,13 @@ export type Spec =
     }
   | {
       kind: 'median_absolute_deviation' | 'boxplot'
-      values: Values
+      values: FieldValues
       /** Counts where there are too many values for all to be kept. */
       compression: number
       format: Format
     }
-  | { kind: 'weighted_avg'; value: Values; weight: Values; format: Format }
+  | { kind: 'weighted_avg'; value: FieldValues; weight: FieldValues; format: Format }
 
-export type AggregationType = Spec['kind']
-export type SpecOf<K extends AggregationType> = OfType<Spec, K>
+export type AggregationType = AggregationSpec['kind']
+export type SpecOf<K extends AggregationType> = OfType<AggregationSpec, K>
 type OfType<S, K> = S extends { kind: infer T } ? (K & T extends never ? never : S) : never

@@ -7,8 +7,8 @@ import { javaDouble } from '../numbers.ts'
 import { rawValuesOf, readValue } from '../predicate.ts'
 import type { Sort } from '../request.ts'
 import { tooLong } from '../simplify.ts'
-import type { CompositeSource, Edges, Format, Order, RangeOf, SpecOf, ValueType } from './ast.ts'
-import type { Bucket, Member, Value } from './result.ts'
+import type { CompositeSource, Edges, Format, OrderBy, RangeOf, SpecOf, ValueType } from './ast.ts'
+import type { Bucket, ResultMember, ResultValue } from './result.ts'
 
 /** What `typed_keys` puts before the name. */
 export const TERMS_TYPES: Readonly<Record<ValueType, string>> = {
@@ -25,7 +25,7 @@ export const rareTermsType = (type: ValueType): string => (type === 'keyword' ? 
 export const termKey = (
   value: Stored,
   { values: { type }, format }: Pick<SpecOf<'terms'>, 'values' | 'format'>,
-): Member[] => {
+): ResultMember[] => {
   switch (type) {
     case 'keyword':
       return [['key', String(value)]]
@@ -35,14 +35,14 @@ export const termKey = (
         ['key_as_string', value ? 'true' : 'false'],
       ]
     case 'double':
-      return [['key', Number(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+      return [['key', Number(value)], ...(format ? [['key_as_string', format(Number(value))] as ResultMember] : [])]
     default:
-      return [['key', BigInt(value)], ...(format ? [['key_as_string', format(Number(value))] as Member] : [])]
+      return [['key', BigInt(value)], ...(format ? [['key_as_string', format(Number(value))] as ResultMember] : [])]
   }
 }
 
 /** The steps of a histogram, from bucket to bucket. */
-export interface Steps {
+export interface HistogramSteps {
   round(value: number): number
   next(key: number): number
   /** At least as many as lie between two keys. */
@@ -50,7 +50,7 @@ export interface Steps {
 }
 
 /** Steps of a number. */
-const evenSteps = (interval: number, offset: number): Steps => {
+const evenSteps = (interval: number, offset: number): HistogramSteps => {
   const keyOf = (index: number) => index * interval + offset
   const indexOf = (value: number) => Math.floor((value - offset) / interval)
   return {
@@ -60,11 +60,11 @@ const evenSteps = (interval: number, offset: number): Steps => {
   }
 }
 
-export const stepsOf = (spec: SpecOf<'histogram'> | SpecOf<'date_histogram'>): Steps =>
+export const histogramSteps = (spec: SpecOf<'histogram'> | SpecOf<'date_histogram'>): HistogramSteps =>
   spec.kind === 'histogram' ? evenSteps(spec.interval, spec.offset) : spec.rounding
 
-interface Filling {
-  steps: Steps
+interface EmptyBucketFilling {
+  steps: HistogramSteps
   extended: Edges | undefined
   /** Buckets that an answer may have. */
   most: number
@@ -73,10 +73,13 @@ interface Filling {
 }
 
 /** A bucket by its key, and its place among those that were found; -1 without documents. */
-export type Placed = readonly [key: number, place: number]
+export type PlacedKey = readonly [key: number, place: number]
 
 /** Adds buckets without documents, from the first key to the last, or as far as the bounds go. Keys ascend. */
-export const withEmptyBuckets = (found: readonly Placed[], { steps, extended, most, room }: Filling): Placed[] => {
+export const withEmptyBuckets = (
+  found: readonly PlacedKey[],
+  { steps, extended, most, room }: EmptyBucketFilling,
+): PlacedKey[] => {
   const size = found.length
   const keyAt = (at: number) => found[at]![0]
   const bounded = (edge: number | undefined) => (edge === undefined ? undefined : steps.round(edge))
@@ -85,8 +88,8 @@ export const withEmptyBuckets = (found: readonly Placed[], { steps, extended, mo
   // Without documents, both bounds are needed.
   if (known.length === 0 || (size === 0 && (extended?.min === undefined || extended.max === undefined))) return []
   const [first, last] = [Math.min(...known), Math.max(...known)]
-  room(countOf(steps, [first, last], most))
-  const all: Placed[] = []
+  room(stepCount(steps, [first, last], most))
+  const all: PlacedKey[] = []
   let at = 0
   for (const key of walkOf(steps, first, last)) {
     while (at < size && keyAt(at) < key) all.push(found[at++]!)
@@ -98,11 +101,11 @@ export const withEmptyBuckets = (found: readonly Placed[], { steps, extended, mo
 }
 
 /** Orders the buckets of a histogram, whose keys ascend. `compare` takes places: nothing is known of buckets without documents. */
-export const inOrder = (
-  all: readonly Placed[],
-  { by, ascending }: Order,
+export const orderHistogram = (
+  all: readonly PlacedKey[],
+  { by, ascending }: OrderBy,
   compare: (a: number, b: number) => number,
-): Placed[] => {
+): PlacedKey[] => {
   if (by === '_key') return ascending ? [...all] : all.toReversed()
   const found = all.filter(([, place]) => place >= 0).sort(([, a], [, b]) => compare(a, b))
   const empty = all.filter(([, place]) => place < 0)
@@ -110,7 +113,7 @@ export const inOrder = (
 }
 
 /** Where the estimate alone cannot tell whether they are too many, they are counted. */
-const countOf = (steps: Steps, [first, last]: [number, number], most: number): number => {
+const stepCount = (steps: HistogramSteps, [first, last]: [number, number], most: number): number => {
   const estimate = steps.count(first, last)
   if (estimate <= most || estimate > 2 * most) return estimate
   let size = 0
@@ -119,7 +122,7 @@ const countOf = (steps: Steps, [first, last]: [number, number], most: number): n
 }
 
 /** Of numbers so large that a step changes nothing there is no next one. */
-function* walkOf(steps: Steps, first: number, last: number): Generator<number> {
+function* walkOf(steps: HistogramSteps, first: number, last: number): Generator<number> {
   for (let key = first; key <= last; ) {
     yield key
     const next = steps.next(key)
@@ -145,7 +148,7 @@ export const histogramKey = (
 }
 
 /** Units with about their length in milliseconds, and how many of each a bucket may have: those of Elasticsearch. */
-const UNITS = [
+const TIME_SCALE_UNITS = [
   { name: 'second', unit: '1s', letter: 's', length: 1_000, counts: [1, 5, 10, 30] },
   { name: 'minute', unit: '1m', letter: 'm', length: 60_000, counts: [1, 5, 10, 30] },
   { name: 'hour', unit: '1h', letter: 'h', length: 3_600_000, counts: [1, 3, 12] },
@@ -155,23 +158,23 @@ const UNITS = [
 ] as const
 
 /** Beginnings of buckets, from the first to the last. */
-export interface Scale {
+export interface TimeScale {
   starts: number[]
   name: string
 }
 
 interface Scales {
   /** That of buckets between the first and the last time. */
-  of(least: number, greatest: number): Scale
+  of(least: number, greatest: number): TimeScale
   /** The name of the shortest. */
   shortest: string
 }
 
 export const scalesOf = ({ buckets, zone, least }: SpecOf<'auto_date_histogram'>): Scales => {
-  const units = UNITS.slice(
+  const units = TIME_SCALE_UNITS.slice(
     Math.max(
       0,
-      UNITS.findIndex(({ name }) => name === least),
+      TIME_SCALE_UNITS.findIndex(({ name }) => name === least),
     ),
   )
   const roundings = units.map(({ unit }) => createRounding(CALENDAR_UNITS.get(unit)!, zone))
@@ -195,15 +198,15 @@ const scaleOf = (
   least: number,
   greatest: number,
   wanted: number,
-  units: readonly (typeof UNITS)[number][],
+  units: readonly (typeof TIME_SCALE_UNITS)[number][],
   roundings: readonly Rounding[],
-): Scale => {
+): TimeScale => {
   for (const [i, rounding] of roundings.entries()) {
     const { counts, letter, length } = units[i]!
     const most = wanted * counts.at(-1)!
     const isLast = i === roundings.length - 1
     if (!isLast && (greatest - least) / length > most * 2 + 10) continue
-    const all = startsIn(rounding, least, greatest)
+    const all = bucketStarts(rounding, least, greatest)
     // The last one is not counted, as Elasticsearch does not.
     if (!isLast && all.length - 1 > most) continue
     const count =
@@ -213,7 +216,7 @@ const scaleOf = (
   throw new Error('the last unit is always long enough')
 }
 
-const startsIn = (rounding: Rounding, least: number, greatest: number): number[] => {
+const bucketStarts = (rounding: Rounding, least: number, greatest: number): number[] => {
   const all: number[] = []
   const last = rounding.round(greatest)
   for (let key = rounding.round(least); key <= last; key = rounding.next(key)) all.push(key)
@@ -225,11 +228,11 @@ export const rangeKey = (
   range: RangeOf,
   { kind, keyed, format }: Pick<SpecOf<'range' | 'date_range'>, 'kind' | 'keyed' | 'format'>,
 ): Pick<Bucket, 'name' | 'key' | 'number'> => {
-  const name = range.key ?? `${edge(range.from, format)}-${edge(range.to, format)}`
+  const name = range.key ?? `${edgeText(range.from, format)}-${edgeText(range.to, format)}`
   return {
     name,
     key: [
-      ...(keyed ? [] : [['key', name] as Member]),
+      ...(keyed ? [] : [['key', name] as ResultMember]),
       ...edgeMembers('from', range.from, format),
       ...edgeMembers('to', range.to, format),
     ],
@@ -237,10 +240,10 @@ export const rangeKey = (
   }
 }
 
-const edge = (value: RangeOf['from'], format: Format): string =>
+const edgeText = (value: RangeOf['from'], format: Format): string =>
   value === undefined ? '*' : (format?.(value) ?? javaDouble(value))
 
-const edgeMembers = (name: string, value: number | undefined, format: Format): Member[] => {
+const edgeMembers = (name: string, value: number | undefined, format: Format): ResultMember[] => {
   if (value === undefined) return []
   return format
     ? [
@@ -251,7 +254,7 @@ const edgeMembers = (name: string, value: number | undefined, format: Format): M
 }
 
 /** A part of a key as it is shown; null where it is missing. */
-export const compositePart = (value: Stored | null, source: CompositeSource): Value => {
+export const compositePart = (value: Stored | null, source: CompositeSource): ResultValue => {
   if (value === null) return null
   if (source.by === 'histogram') return Number(value)
   if (source.by === 'date_histogram') return source.format ? source.format(Number(value)) : BigInt(value)
@@ -284,17 +287,17 @@ export const topValue = (
   return value === undefined || tooLong(field, value) ? values.missing : value
 }
 
-export const shownTopValue = (value: Stored | undefined, { format, values }: TopMetric): Value => {
+export const shownTopValue = (value: Stored | undefined, { format, values }: TopMetric): ResultValue => {
   if (value === undefined) return null
   if (format && typeof value === 'number') return format(value)
   return values.type === 'long' && typeof value === 'number' ? BigInt(value) : value
 }
 
 /** What hits show as `sort`, as these show it. */
-export const shownTopSort = (value: unknown, { fields }: Sort): Value => {
+export const shownTopSort = (value: unknown, { fields }: Sort): ResultValue => {
   const type = Object.values(fields)[0]?.es
   if (isRawJson(value)) return BigInt(value.rawJSON)
-  if (typeof value !== 'number') return value as Value
+  if (typeof value !== 'number') return value as ResultValue
   if (type === 'boolean') return value === 1
   return type === 'long' || type === 'date' ? BigInt(value) : value
 }

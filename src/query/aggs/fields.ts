@@ -8,19 +8,19 @@ import { boolean, type JsonNode, scalar, string, unexpected, where } from '../js
 import { readDouble, readLong } from '../numbers.ts'
 import { checkKnown, isMeta, type META_FIELDS, onField } from '../scope.ts'
 import { EVERY } from '../score.ts'
-import type { Format, Values, ValueType } from './ast.ts'
-import type { AggregationScope, Body } from './kinds/kind.ts'
-import { numberWriterOf } from './number-text.ts'
+import type { FieldValues, Format, ValueType } from './ast.ts'
+import type { AggregationBody, AggregationScope } from './kinds/kind.ts'
+import { numberWriterOf } from './number-format.ts'
 
 /** Which values an aggregation works on. */
-type Wanted = 'any' | 'numeric' | 'date'
+type WantedValues = 'any' | 'numeric' | 'date'
 
 /** The field that an aggregation names, as each kind of the search has it, with what stands in for a missing value. */
-export const readValues = (
-  wanted: Wanted,
+export const readFieldValues = (
+  wanted: WantedValues,
   given: { field?: JsonNode | undefined; missing?: JsonNode | undefined },
-  { place, scope }: Pick<Body, 'place' | 'scope'>,
-): Values => {
+  { place, scope }: Pick<AggregationBody, 'place' | 'scope'>,
+): FieldValues => {
   if (given.field === undefined) throw unexpected(place, 'an object with [field]')
   const at = given.field
   const name = string(at, 'the name of a field')
@@ -44,13 +44,13 @@ export const readValues = (
   }
   // With a value in place of a missing one, a field that nothing has is no mistake.
   if (!known && (!given.missing || wanted === 'date')) checkKnown(name, at, scope)
-  const type: ValueType = known ? typeOf(Object.values(fields), declared) : wanted === 'any' ? 'keyword' : 'double'
+  const type: ValueType = known ? valueTypeOf(Object.values(fields), declared) : wanted === 'any' ? 'keyword' : 'double'
   if (wanted !== 'any' && declared?.es === 'keyword')
     throw refuse(
       'illegal_argument_exception',
       `${where(at)}: Field [${name}] of type [keyword] is not supported for this aggregation, which needs numbers, dates or booleans.`,
     )
-  const missing = given.missing && missingOf(given.missing, type, scope)
+  const missing = given.missing && readMissing(given.missing, type, scope)
   if (wanted === 'date' && type !== 'date')
     throw refuse(
       'illegal_argument_exception',
@@ -64,8 +64,8 @@ const metaValues = (
   at: JsonNode,
   missing: JsonNode | undefined,
   { kinds, index, nested }: AggregationScope,
-  wanted: Wanted,
-): Values => {
+  wanted: WantedValues,
+): FieldValues => {
   if (nested !== undefined)
     throw refuse(
       'illegal_argument_exception',
@@ -87,15 +87,15 @@ const metaValues = (
 }
 
 /** Whether documents may have several values of a field. */
-export const hasSeveral = ({ fields }: Pick<Values, 'fields'>): boolean =>
+export const hasSeveral = ({ fields }: Pick<FieldValues, 'fields'>): boolean =>
   Object.values(fields).some(({ list, kind }) => list !== undefined || kind === 'hexList' || kind === 'integers')
 
 /** The same, to make buckets of. Ids are counted, but nobody wants a bucket for each document. */
 export const readTermValues = (
-  given: Parameters<typeof readValues>[1],
-  body: Pick<Body, 'place' | 'scope'>,
-): Values => {
-  const values = readValues('any', given, body)
+  given: Parameters<typeof readFieldValues>[1],
+  body: Pick<AggregationBody, 'place' | 'scope'>,
+): FieldValues => {
+  const values = readFieldValues('any', given, body)
   if (values.meta !== '_id') return values
   throw refuse(
     'illegal_argument_exception',
@@ -103,10 +103,11 @@ export const readTermValues = (
   )
 }
 
-const areAlike = (a: FieldPath, b: FieldPath): boolean => a.es === b.es || (NUMBERS.has(a.es) && NUMBERS.has(b.es))
-const NUMBERS: ReadonlySet<string> = new Set(['long', 'double'])
+const areAlike = (a: FieldPath, b: FieldPath): boolean =>
+  a.es === b.es || (NUMBER_TYPES.has(a.es) && NUMBER_TYPES.has(b.es))
+const NUMBER_TYPES: ReadonlySet<string> = new Set(['long', 'double'])
 
-const typeOf = (fields: readonly FieldPath[], declared: FieldPath | undefined): ValueType => {
+const valueTypeOf = (fields: readonly FieldPath[], declared: FieldPath | undefined): ValueType => {
   const types = new Set((fields.length > 0 ? fields : declared ? [declared] : []).map(({ es }) => es))
   if (types.size > 1) return 'double'
   const [type = 'keyword'] = types
@@ -119,7 +120,7 @@ const fielddata = ({ path }: FieldPath, at: JsonNode) =>
     `${where(at)}: Text fields are not optimised for operations that require per-document field data like aggregations and sorting, so these operations are disabled by default. Please use a keyword field instead: [${path}.raw].`,
   )
 
-const missingOf = (place: JsonNode, type: ValueType, scope: AggregationScope): Value => {
+const readMissing = (place: JsonNode, type: ValueType, scope: AggregationScope): Value => {
   if (typeof place.value === 'string') scope.budget.name(place.value, place)
   switch (type) {
     case 'keyword':
@@ -137,19 +138,19 @@ const missingOf = (place: JsonNode, type: ValueType, scope: AggregationScope): V
 }
 
 /** How values of a field are written beside their number; undefined where they are not. */
-export const formatOf = (
-  values: Pick<Values, 'fields' | 'type'>,
+export const formatOfValues = (
+  values: Pick<FieldValues, 'fields' | 'type'>,
   given: { format?: JsonNode | undefined; time_zone?: JsonNode | undefined },
-  { place, scope }: Pick<Body, 'place' | 'scope'>,
+  { place, scope }: Pick<AggregationBody, 'place' | 'scope'>,
 ): Format => {
   const { format } = given
   if (format && typeof format.value === 'string') scope.budget.name(format.value, format)
   switch (values.type) {
     case 'date': {
-      const text = format ? string(format, 'a date format') : formatOfField(firstOf(values.fields))
+      const text = format ? string(format, 'a date format') : formatOfField(firstFieldOf(values.fields))
       const write = dateWriterOf(format ?? place, text, zoneIn(given.time_zone, scope))
       return value =>
-        Math.abs(value) < FURTHEST ? write(value) : (BEYOND.get(text) ?? '+292278994-08-17T07:12:55.807Z')
+        Math.abs(value) < FURTHEST ? write(value) : (BEYOND_DATES.get(text) ?? '+292278994-08-17T07:12:55.807Z')
     }
     case 'boolean':
       return value => (value === 0 ? 'false' : 'true')
@@ -165,13 +166,13 @@ export const zoneIn = (place: JsonNode | undefined, scope: AggregationScope): Zo
 
 /** The furthest that dates reach here; Elasticsearch shows the greatest long for what lies beyond, such as squares of dates. */
 const FURTHEST = 8.64e15
-const BEYOND: ReadonlyMap<string, string> = new Map([
+const BEYOND_DATES: ReadonlyMap<string, string> = new Map([
   ['epoch_second', '9223372036854775.807'],
   ['epoch_millis', '9223372036854775807'],
 ])
 
 /** Where kinds write their dates in several ways, that of the first name counts, as Elasticsearch joins what indexes answer. */
-const firstOf = (fields: Values['fields']): FieldPath | undefined =>
+const firstFieldOf = (fields: FieldValues['fields']): FieldPath | undefined =>
   Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1))[0]?.[1]
 
 /** As the field is mapped. */

@@ -8,44 +8,44 @@ import type { Aggregation, Aggregations } from './ast.ts'
 import { AGGREGATIONS } from './kinds/index.ts'
 import type { AggregationKind, AggregationScope } from './kinds/kind.ts'
 import { PIPELINES, parsePipeline } from './pipelines/index.ts'
-import type { Pipeline } from './pipelines/pipeline.ts'
+import type { PipelineAggregation } from './pipelines/pipeline.ts'
 import { orderPipelines } from './pipelines/tree.ts'
 
 /** Reads the aggregations of a request. */
 export const parseAggregations = (place: JsonNode, scope: AggregationScope): Aggregations => {
   const counter = { left: scope.budget.limits.aggregations }
-  return readAll(place, scope, [], counter)
+  return readAggregations(place, scope, [], counter)
 }
 
-interface Counter {
+interface AggregationCounter {
   left: number
 }
 
-const readAll = (
+const readAggregations = (
   place: JsonNode,
   scope: AggregationScope,
   around: readonly Pick<Aggregation, 'spec' | 'gives'>[],
-  counter: Counter,
+  counter: AggregationCounter,
 ): Aggregations => {
   const { limits } = scope.budget
   if (around.length >= limits.aggregationDepth) throw overLimit('aggregationDepth', limits, where(place))
   const aggs: Aggregation[] = []
-  const pipelines: Pipeline[] = []
+  const pipelines: PipelineAggregation[] = []
   for (const [name, at] of members(
     place,
     'aggregations by name, such as {"names": {"terms": {"field": "event.raw"}}}',
   )) {
     if (counter.left-- <= 0) throw overLimit('aggregations', limits)
-    checkName(name, at)
+    checkAggregationName(name, at)
     scope.budget.name(name, at)
     scope.budget.clauses(1, at)
-    const parts = partsOf(name, at)
+    const parts = aggregationParts(name, at)
     checkMeta(parts.meta, at, limits)
     const pipeline = parsePipeline(name, parts.type, parts.body)
     if (pipeline) {
       if (parts.inner) throw noneInside(name, parts.type, parts.inner)
       pipelines.push({ ...pipeline, ...parts.meta })
-    } else aggs.push(readOne(name, parts, scope, around, counter))
+    } else aggs.push(readAggregation(name, parts, scope, around, counter))
   }
   return { aggs, pipelines: orderPipelines(pipelines, aggs, around.at(-1)) }
 }
@@ -58,7 +58,7 @@ interface AggregationParts {
   meta: { meta?: Json }
 }
 
-const partsOf = (name: string, place: JsonNode): AggregationParts => {
+const aggregationParts = (name: string, place: JsonNode): AggregationParts => {
   let inner: JsonNode | undefined
   let meta: { meta?: Json } = {}
   let typed: [type: string, body: JsonNode] | undefined
@@ -80,27 +80,27 @@ const partsOf = (name: string, place: JsonNode): AggregationParts => {
   return { type, body, inner, meta }
 }
 
-const readOne = (
+const readAggregation = (
   name: string,
   { type, body, inner, meta }: AggregationParts,
   scope: AggregationScope,
   around: readonly Pick<Aggregation, 'spec' | 'gives'>[],
-  counter: Counter,
+  counter: AggregationCounter,
 ): Aggregation => {
-  const kind = kindOf(type, body)
+  const kind = aggregationKindOf(type, body)
   const spec = kind.read(body, scope, { name, around: around.map(({ spec }) => spec.kind) })
   const hasInside = kind.gives === 'bucket' || kind.gives === 'buckets'
   const isEmpty = inner && members(inner, 'aggregations').length === 0
   if (inner && !isEmpty && !hasInside) throw noneInside(name, type, inner)
   const inside =
     inner && hasInside
-      ? readAll(inner, kind.inside?.(spec, scope) ?? scope, [...around, { spec, gives: kind.gives }], counter)
-      : NOTHING
+      ? readAggregations(inner, kind.inside?.(spec, scope) ?? scope, [...around, { spec, gives: kind.gives }], counter)
+      : NO_AGGREGATIONS
   kind.check?.(body, spec, inside.aggs)
   return { name, spec, gives: kind.gives, ...inside, ...meta }
 }
 
-const NOTHING: Aggregations = { aggs: [], pipelines: [] }
+const NO_AGGREGATIONS: Aggregations = { aggs: [], pipelines: [] }
 
 const noneInside = (name: string, type: string, place: JsonNode) =>
   refuse(
@@ -108,7 +108,7 @@ const noneInside = (name: string, type: string, place: JsonNode) =>
     `${where(place)}: Aggregator [${name}] of type [${type}] cannot accept sub-aggregations`,
   )
 
-const kindOf = (type: string, place: JsonNode): AggregationKind => {
+const aggregationKindOf = (type: string, place: JsonNode): AggregationKind => {
   if (Object.hasOwn(AGGREGATIONS, type)) return AGGREGATIONS[type as keyof typeof AGGREGATIONS]
   const names = [...Object.keys(AGGREGATIONS), ...Object.keys(PIPELINES)]
   const remedy = REFUSED_AGGREGATIONS.get(type)
@@ -128,7 +128,7 @@ const checkMeta = ({ meta }: AggregationParts['meta'], place: JsonNode, limits: 
     throw overLimit('meta', limits, `${where(place)}.meta`)
 }
 
-const checkName = (name: string, place: JsonNode) => {
+const checkAggregationName = (name: string, place: JsonNode) => {
   if (/[[\]>]/.test(name) || name === '')
     throw refuse(
       'parsing_exception',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { State } from '../../../src/engine/aggs/aggregator.ts'
+import type { AggregationState } from '../../../src/engine/aggs/aggregator.ts'
 import { createAnswers, createStateCache } from '../../../src/engine/aggs/cache.ts'
 import type { Reader, Segment } from '../../../src/engine/reader.ts'
 
@@ -22,7 +22,7 @@ const createAsking = (capacity: number) => {
           done.collected++
           return [{ bytes: 1000 }]
         },
-        (states: State[]) => {
+        (states: AggregationState[]) => {
           done.shrunk++
           return states.map(() => ({ bytes: 100 }))
         },

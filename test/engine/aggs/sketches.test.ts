@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createDistinctKeys } from '../../../src/engine/aggs/distinct.ts'
+import { createDistinctKeys } from '../../../src/engine/aggs/cardinality.ts'
 import { createQuantiles } from '../../../src/engine/aggs/quantiles.ts'
 import { randomFrom } from '../../support/random.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { numberWriterOf } from '../../../src/query/aggs/number-text.ts'
+import { numberWriterOf } from '../../../src/query/aggs/number-format.ts'
 import { createBudget } from '../../../src/query/budget.ts'
 import { zoneOf } from '../../../src/query/dates/time-zone.ts'
 import { dateWriterOf } from '../../../src/query/dates/write-format.ts'

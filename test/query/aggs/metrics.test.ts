@@ -1,28 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createExactSum } from '../../../src/engine/aggs/exact.ts'
-import { addTo } from '../../../src/engine/aggs/metrics.ts'
-import { quantileOf, rankOf, shorter, sortedOf } from '../../../src/engine/aggs/sorted.ts'
-import { createDistinct, createNumberHash } from '../../../src/query/aggs/metrics/cardinality.ts'
-import { counting, extendedStatsOf, simpleOf, statsOf, type Totals } from '../../../src/query/aggs/metrics/numbers.ts'
-import { percentileRanksOf, percentilesOf } from '../../../src/query/aggs/metrics/percentiles.ts'
-import { renderResults } from '../../../src/query/aggs/render.ts'
-import type { Metric } from '../../../src/query/aggs/result.ts'
+import { createDistinct, createNumberHash } from '../../../src/engine/aggs/cardinality.ts'
+import { createExactSum } from '../../../src/engine/aggs/exact-sum.ts'
+import { addCompensated } from '../../../src/engine/aggs/metrics.ts'
+import { quantileOf, rankOfValue, shorter, sortedOf } from '../../../src/engine/aggs/sorted-values.ts'
+import {
+  counting,
+  extendedStatsOf,
+  type MetricTotals,
+  percentileRanksOf,
+  percentilesOf,
+  simpleOf,
+  statsOf,
+} from '../../../src/query/aggs/metric-results.ts'
+import { type Metric, renderResults } from '../../../src/query/aggs/result.ts'
 import { randomFrom } from '../../support/random.ts'
 
 const sorted = (values: readonly number[]) => sortedOf(Float64Array.from(values))
 const quantiles = (values: readonly number[]) => ({
   quantile: (part: number) => quantileOf(sorted(values), part),
-  rank: (value: number) => rankOf(sorted(values), value),
+  rank: (value: number) => rankOfValue(sorted(values), value),
 })
 const rendered = (metric: Metric): string => renderResults(new Map([['m', metric]]), { typedKeys: true }).slice(1, -1)
 const compensated = (values: readonly number[]): number => {
   const [sum, lost] = [new Float64Array(1), new Float64Array(1)]
-  for (const value of values) addTo(sum, lost, 0, value)
+  for (const value of values) addCompensated(sum, lost, 0, value)
   return sum[0]!
 }
-const totalsOf = (...values: number[]): Totals => ({
+const totalsOf = (...values: number[]): MetricTotals => ({
   count: values.length,
   sum: compensated(values),
   sumOfSquares: compensated(values.map(value => value * value)),
@@ -157,8 +163,11 @@ test('of many values a few tell nearly the same', () => {
   assert.ok(few.values.length <= 2500 && few.total === values.length)
   for (const part of [0, 0.0001, 0.01, 0.25, 0.5, 0.75, 0.99, 0.9999, 1]) {
     const found = quantileOf(few, part)
-    assert.ok(Math.abs(rankOf(whole, found) - part) <= 0.003 * Math.sqrt(part * (1 - part)) + 1e-5, `${part}: ${found}`)
-    assert.ok(Math.abs(rankOf(few, found) - part) < 0.001)
+    assert.ok(
+      Math.abs(rankOfValue(whole, found) - part) <= 0.003 * Math.sqrt(part * (1 - part)) + 1e-5,
+      `${part}: ${found}`,
+    )
+    assert.ok(Math.abs(rankOfValue(few, found) - part) < 0.001)
   }
   assert.deepEqual([quantileOf(few, 0), quantileOf(few, 1)], [quantileOf(whole, 0), quantileOf(whole, 1)])
 })

@@ -4,10 +4,9 @@ import fc from 'fast-check'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { AGGREGATIONS } from '../../../src/query/aggs/kinds/index.ts'
 import { PIPELINES, parsePipeline } from '../../../src/query/aggs/pipelines/index.ts'
-import type { Pipeline } from '../../../src/query/aggs/pipelines/pipeline.ts'
-import { orderPipelines, runPipelines, type Shape } from '../../../src/query/aggs/pipelines/tree.ts'
-import { renderResults } from '../../../src/query/aggs/render.ts'
-import type { Results } from '../../../src/query/aggs/result.ts'
+import type { PipelineAggregation } from '../../../src/query/aggs/pipelines/pipeline.ts'
+import { type AggregationShape, orderPipelines, runPipelines } from '../../../src/query/aggs/pipelines/tree.ts'
+import { type AggregationResults, renderResults } from '../../../src/query/aggs/result.ts'
 import { parseJson } from '../../../src/query/json.ts'
 import { resultsOf } from '../../support/aggregations.ts'
 
@@ -19,11 +18,11 @@ interface Request {
 /** Reads a request as the aggregations around will: pipelines apart from the others. */
 const read = (
   aggs: Request,
-  parent?: Pick<Shape, 'spec' | 'gives'>,
+  parent?: Pick<AggregationShape, 'spec' | 'gives'>,
   at = 'aggs',
-): { aggs: Shape[]; pipelines: readonly Pipeline[] } => {
-  const shapes: Shape[] = []
-  const pipelines: Pipeline[] = []
+): { aggs: AggregationShape[]; pipelines: readonly PipelineAggregation[] } => {
+  const shapes: AggregationShape[] = []
+  const pipelines: PipelineAggregation[] = []
   for (const [name, { aggs: inner = {}, meta, ...typed }] of Object.entries(aggs)) {
     const [type, body] = Object.entries(typed)[0]!
     const place = { path: `${at}.${name}.${type}`, value: parseJson(JSON.stringify(body)) }
@@ -40,7 +39,7 @@ const read = (
   return { aggs: shapes, pipelines: orderPipelines(pipelines, shapes, parent) }
 }
 
-const run = (request: Request, results: Results): Members => {
+const run = (request: Request, results: AggregationResults): Members => {
   const { aggs, pipelines } = read(request)
   runPipelines(results, aggs, pipelines)
   return JSON.parse(renderResults(results, { typedKeys: true }))

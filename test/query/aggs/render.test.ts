@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { renderResults } from '../../../src/query/aggs/render.ts'
-import type { Bucket, Metric, Result, Results } from '../../../src/query/aggs/result.ts'
+import {
+  type AggregationResult,
+  type AggregationResults,
+  type Bucket,
+  type Metric,
+  renderResults,
+} from '../../../src/query/aggs/result.ts'
 import { parseJson } from '../../../src/query/json.ts'
 import { javaDouble } from '../../../src/query/numbers.ts'
 
 const metric = (type: string, ...body: Metric['body']): Metric => ({ is: 'metric', type, body, number: () => null })
-const bucket = (key: Bucket['key'], docCount: number, results: Results = new Map()): Bucket => ({
+const bucket = (key: Bucket['key'], docCount: number, results: AggregationResults = new Map()): Bucket => ({
   key,
   docCount,
   results,
@@ -35,7 +40,7 @@ test('doubles are written as Java writes them', () => {
 
 /** Answers of Elasticsearch 7.17.29, its members in our order: it writes aggregations in the order of a hash table. */
 test('buckets of every shape, typed and not', () => {
-  const results: Results = new Map<string, Result>([
+  const results: AggregationResults = new Map<string, AggregationResult>([
     [
       'h',
       {
@@ -51,7 +56,9 @@ test('buckets of every shape, typed and not', () => {
           bucket(
             [['key', 'a']],
             4,
-            new Map<string, Result>([['x', { is: 'bucket', type: 'filter', docCount: 4, results: new Map() }]]),
+            new Map<string, AggregationResult>([
+              ['x', { is: 'bucket', type: 'filter', docCount: 4, results: new Map() }],
+            ]),
           ),
         ],
       },
@@ -107,7 +114,9 @@ test('buckets of every shape, typed and not', () => {
 
 test('names from outside are quoted', () => {
   assert.equal(
-    renderResults(new Map<string, Result>([['a"\u2028__proto__', metric('sum', ['value', 1])]]), { typedKeys: true }),
+    renderResults(new Map<string, AggregationResult>([['a"\u2028__proto__', metric('sum', ['value', 1])]]), {
+      typedKeys: true,
+    }),
     '{"sum#a\\"\u2028__proto__":{"value":1.0}}',
   )
 })
@@ -119,12 +128,13 @@ test('a text that would be written too often is refused before it is written, by
     docCount: 1,
     results: new Map([[name, metric('avg', ['value', 1])]]),
   })
-  const of = (count: number, meta?: string): Results => {
+  const of = (count: number, meta?: string): AggregationResults => {
     const buckets = Array.from({ length: count }, (_, i) => bucket(i))
-    const one: Result = { is: 'buckets', type: 'histogram', members: [], keyed: false, buckets }
+    const one: AggregationResult = { is: 'buckets', type: 'histogram', members: [], keyed: false, buckets }
     return new Map([['h', meta === undefined ? one : { ...one, meta }]])
   }
-  const render = (results: Results, answer: number) => renderResults(results, { typedKeys: false, limits: { answer } })
+  const render = (results: AggregationResults, answer: number) =>
+    renderResults(results, { typedKeys: false, limits: { answer } })
   const text = render(of(100), 200_000)
   assert.equal(render(of(100), text.length + 400), text)
   assert.throws(

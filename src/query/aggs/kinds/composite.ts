@@ -8,24 +8,33 @@ import { type JsonNode, known, list, members, scalar, unexpected, where } from '
 import { direction, flag, given, itself, key, needed, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { readDouble, readLong } from '../../numbers.ts'
 import type { CompositeSource } from '../ast.ts'
-import { formatOf, readTermValues, readValues, zoneIn } from '../fields.ts'
-import { type AggregationScope, aggregation, type Body, datesIn, illegal, script, text, whole } from './kind.ts'
+import { formatOfValues, readFieldValues, readTermValues, zoneIn } from '../fields.ts'
+import {
+  type AggregationBody,
+  type AggregationScope,
+  aggregation,
+  datesIn,
+  illegal,
+  nameKey,
+  scriptKey,
+  wholeKey,
+} from './kind.ts'
 
-const AROUND = new Set(['filter', 'nested', 'reverse_nested', 'global'])
+const COMPOSITE_PARENTS = new Set(['filter', 'nested', 'reverse_nested', 'global'])
 
-export const composite = aggregation({
+export const compositeKind = aggregation({
   doc: 'A bucket for each combination of values of several sources, page by page: `after` takes the `after_key` of the previous page.',
   example: { size: 2, sources: [{ name: { terms: { field: 'event.raw' } } }] },
   ...{ gives: 'buckets', expected: 'an object with [sources]' },
-  keys: { sources: needed(itself), size: whole(1, 10), after: given },
+  keys: { sources: needed(itself), size: wholeKey(1, 10), after: given },
   spec({ sources: given, size, after }, body) {
     const { place, at, scope } = body
-    if (at.around.some(type => !AROUND.has(type)))
+    if (at.around.some(type => !COMPOSITE_PARENTS.has(type)))
       throw illegal(
         place,
         `[composite] aggregation cannot be used with a parentAggregation of type: [${at.around.at(-1)}]`,
       )
-    const sources = list(given, 'a list of sources').map(at => sourceOf(at, body))
+    const sources = list(given, 'a list of sources').map(at => readCompositeSource(at, body))
     if (sources.length === 0) throw unexpected(given, 'a list of sources, one at least')
     const names = new Set(sources.map(({ name }) => name))
     if (names.size < sources.length) throw illegal(given, 'Composite source names must be unique')
@@ -33,9 +42,9 @@ export const composite = aggregation({
   },
 })
 
-const SHARED = {
-  ...{ field: text, order: key(at => at !== undefined && direction(at) === 'desc') },
-  ...{ missing_bucket: flag, script },
+const SOURCE_KEYS = {
+  ...{ field: nameKey, order: key(at => at !== undefined && direction(at) === 'desc') },
+  ...{ missing_bucket: flag, script: scriptKey },
 }
 const interval = needed(at => {
   const length = readDouble(at)
@@ -43,11 +52,11 @@ const interval = needed(at => {
   return length
 }, SCHEMAS.number)
 const DATES = {
-  ...{ ...SHARED, interval: given, calendar_interval: given, fixed_interval: given },
-  ...{ offset: given, time_zone: given, format: text },
+  ...{ ...SOURCE_KEYS, interval: given, calendar_interval: given, fixed_interval: given },
+  ...{ offset: given, time_zone: given, format: nameKey },
 }
 
-const sourceOf = (place: JsonNode, around: Body): CompositeSource => {
+const readCompositeSource = (place: JsonNode, around: AggregationBody): CompositeSource => {
   const [named, more] = members(place, 'a source such as {"name": {"terms": {"field": "event.raw"}}}')
   if (!named || more) throw unexpected(place, 'one source with its name')
   const [name, at] = named
@@ -56,26 +65,31 @@ const sourceOf = (place: JsonNode, around: Body): CompositeSource => {
   if (!typed || other) throw unexpected(at, 'one of terms, histogram and date_histogram')
   const [type, body] = typed
   const inner = { ...around, place: body }
-  const shared = ({ order: descending, missing_bucket: missingBucket = false }: ValuesOf<typeof SHARED>) => ({
+  const shared = ({ order: descending, missing_bucket: missingBucket = false }: ValuesOf<typeof SOURCE_KEYS>) => ({
     ...{ name, descending, missingBucket },
   })
   switch (type) {
     case 'terms': {
-      const keys = readKeys(body, 'an object with [field]', SHARED, [])
+      const keys = readKeys(body, 'an object with [field]', SOURCE_KEYS, [])
       return { ...shared(keys), by: 'terms', values: readTermValues(keys, inner) }
     }
     case 'histogram': {
-      const keys = readKeys(body, 'an object with [field] and [interval]', { ...SHARED, interval }, [])
-      const values = readValues('numeric', keys, inner)
+      const keys = readKeys(body, 'an object with [field] and [interval]', { ...SOURCE_KEYS, interval }, [])
+      const values = readFieldValues('numeric', keys, inner)
       return { ...shared(keys), by: 'histogram', values, interval: keys.interval }
     }
     case 'date_histogram': {
       const keys = readKeys(body, 'an object with [field] and an interval', DATES, [])
-      const values = readValues('date', keys, inner)
+      const values = readFieldValues('date', keys, inner)
       const { scope } = around
       const dateOf = datesIn(keys, scope, 'text')
       return {
-        ...{ ...shared(keys), by: 'date_histogram', values, format: keys.format && formatOf(values, keys, inner) },
+        ...{
+          ...shared(keys),
+          by: 'date_histogram',
+          values,
+          format: keys.format && formatOfValues(values, keys, inner),
+        },
         rounding: createRounding(readInterval(body, keys), zoneIn(keys.time_zone, scope), readOffset(keys.offset)),
         parse: text => dateOf({ path: 'after', value: text }),
       }

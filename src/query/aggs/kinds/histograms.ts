@@ -4,71 +4,85 @@ import { createRounding, type Rounding } from '../../dates/rounding.ts'
 import { elements, type JsonNode, known, string, unexpected, where } from '../../json-node.ts'
 import { double, flag, given, key, needed, optional, SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
-import type { Edges, HistogramSpec, RangeOf, Spec } from '../ast.ts'
-import { formatOf, readValues, zoneIn } from '../fields.ts'
-import { checkOrder, readOrder } from '../options.ts'
-import { aggregation, type Body, datesIn, illegal, script, text, whole } from './kind.ts'
+import type { AggregationSpec, Edges, HistogramOptions, RangeOf } from '../ast.ts'
+import { formatOfValues, readFieldValues, zoneIn } from '../fields.ts'
+import { checkBucketOrder, readOrder } from '../order.ts'
+import { type AggregationBody, aggregation, datesIn, illegal, nameKey, scriptKey, wholeKey } from './kind.ts'
 
-const order = key(at => readOrder(at, [{ by: '_key', ascending: true }]))
-const checkOrderOf = (place: JsonNode, spec: Spec, aggs: Parameters<typeof checkOrder>[2]) =>
-  checkOrder(place, (spec as HistogramSpec & Spec).order, aggs)
+const orderKey = key(at => readOrder(at, [{ by: '_key', ascending: true }]))
+const checkOrderOf = (place: JsonNode, spec: AggregationSpec, aggs: Parameters<typeof checkBucketOrder>[2]) =>
+  checkBucketOrder(place, (spec as HistogramOptions & AggregationSpec).order, aggs)
 
-const interval = needed(at => {
+const histogramInterval = needed(at => {
   const length = readDouble(at)
   if (length <= 0) throw illegal(at, '[interval] must be >0 for histogram aggregation')
   return length
 }, SCHEMAS.number)
 
-export const histogram = aggregation({
+export const histogramKind = aggregation({
   doc: 'A bucket for each interval of a number.',
   example: { field: 'gasUsed.num', interval: 50_000 },
   ...{ on: 'tx', gives: 'buckets', expected: 'an object such as {"field": "gasUsed.num", "interval": 1000}' },
   keys: {
-    ...{ field: text, interval, offset: double, min_doc_count: whole(0, 0), order, keyed: flag },
-    ...{ format: text, missing: given, extended_bounds: given, hard_bounds: given, script },
+    ...{
+      field: nameKey,
+      interval: histogramInterval,
+      offset: double,
+      min_doc_count: wholeKey(0, 0),
+      order: orderKey,
+      keyed: flag,
+    },
+    ...{ format: nameKey, missing: given, extended_bounds: given, hard_bounds: given, script: scriptKey },
   },
   spec({ interval, offset = 0, order, keyed = false, ...keys }, body) {
-    const values = readValues('numeric', keys, body)
-    const shared = { minDocCount: keys.min_doc_count, order, keyed, format: formatOf(values, keys, body) }
-    return { kind: 'histogram', values, interval, offset, ...shared, ...boundsOf(keys, readDouble, body.place) }
+    const values = readFieldValues('numeric', keys, body)
+    const shared = { minDocCount: keys.min_doc_count, order, keyed, format: formatOfValues(values, keys, body) }
+    return { kind: 'histogram', values, interval, offset, ...shared, ...histogramBounds(keys, readDouble, body.place) }
   },
   check: checkOrderOf,
 })
 
-export const dateHistogram = aggregation({
+export const dateHistogramKind = aggregation({
   doc: 'A bucket for each interval of time: a calendar unit, or a fixed length.',
   example: { field: 'timestamp', calendar_interval: 'day', format: 'yyyy-MM-dd' },
   ...{ gives: 'buckets', expected: 'an object such as {"field": "timestamp", "fixed_interval": "1h"}' },
   keys: {
-    ...{ field: text, interval: given, calendar_interval: given, fixed_interval: given, offset: given },
-    ...{ time_zone: given, format: text, min_doc_count: whole(0, 0), order, keyed: flag, missing: given },
-    ...{ extended_bounds: given, hard_bounds: given, script },
+    ...{ field: nameKey, interval: given, calendar_interval: given, fixed_interval: given, offset: given },
+    ...{
+      time_zone: given,
+      format: nameKey,
+      min_doc_count: wholeKey(0, 0),
+      order: orderKey,
+      keyed: flag,
+      missing: given,
+    },
+    ...{ extended_bounds: given, hard_bounds: given, script: scriptKey },
   },
   spec({ order, keyed = false, ...keys }, body) {
     const { place, scope } = body
-    const values = readValues('date', keys, body)
+    const values = readFieldValues('date', keys, body)
     const zone = zoneIn(keys.time_zone, scope)
     const readDate = datesIn(keys, scope, 'milliseconds')
     const [interval, offset] = [readInterval(place, keys), readOffset(keys.offset)]
-    const { extended, hard } = boundsOf(keys, readDate, place)
+    const { extended, hard } = histogramBounds(keys, readDate, place)
     const withoutOffset = createRounding(interval, zone)
     return {
       ...{ kind: 'date_histogram', values, rounding: createRounding(interval, zone, offset), order, keyed },
-      ...{ minDocCount: keys.min_doc_count, format: formatOf(values, keys, body) },
-      extended: bucketsOf(extended, withoutOffset, offset),
-      hard: bucketsOf(hard, withoutOffset, 0),
+      ...{ minDocCount: keys.min_doc_count, format: formatOfValues(values, keys, body) },
+      extended: edgeBuckets(extended, withoutOffset, offset),
+      hard: edgeBuckets(hard, withoutOffset, 0),
     }
   },
   check: checkOrderOf,
 })
 
 /** As in Elasticsearch, an offset moves the buckets of bounds, and not the bounds. */
-const bucketsOf = (edges: Edges | undefined, { round }: Rounding, offset: number): Edges | undefined => {
+const edgeBuckets = (edges: Edges | undefined, { round }: Rounding, offset: number): Edges | undefined => {
   const bucketOf = (edge: number | undefined) => (edge === undefined ? undefined : round(edge) + offset)
   return edges && { min: bucketOf(edges.min), max: bucketOf(edges.max) }
 }
 
-const boundsOf = (
+const histogramBounds = (
   { extended_bounds, hard_bounds }: Record<'extended_bounds' | 'hard_bounds', JsonNode | undefined>,
   read: (place: JsonNode) => number,
   place: JsonNode,
@@ -94,61 +108,69 @@ const edgesOf = (place: JsonNode | undefined, read: (place: JsonNode) => number)
   return { min, max }
 }
 
-const UNITS = ['year', 'month', 'day', 'hour', 'minute', 'second']
+const MINIMUM_INTERVALS = ['year', 'month', 'day', 'hour', 'minute', 'second']
 const unit = optional(at => {
   const text = string(at, 'a unit of time')
-  if (!UNITS.includes(text)) throw unexpected(at, `one of ${UNITS.join(', ')}`)
+  if (!MINIMUM_INTERVALS.includes(text)) throw unexpected(at, `one of ${MINIMUM_INTERVALS.join(', ')}`)
   return text
 })
 
-export const autoDateHistogram = aggregation({
+export const autoDateHistogramKind = aggregation({
   doc: 'Buckets of time, with an interval chosen so that there are at most `buckets` of them.',
   example: { field: 'timestamp', buckets: 10 },
   gives: 'buckets',
   keys: {
-    ...{ field: text, buckets: whole(1, 10), time_zone: given, format: text, minimum_interval: unit },
+    ...{ field: nameKey, buckets: wholeKey(1, 10), time_zone: given, format: nameKey, minimum_interval: unit },
     missing: given,
   },
   spec({ buckets, minimum_interval: least, ...keys }, body) {
-    const values = readValues('date', keys, body)
+    const values = readFieldValues('date', keys, body)
     const zone = zoneIn(keys.time_zone, body.scope)
-    return { kind: 'auto_date_histogram', values, buckets, zone, format: formatOf(values, keys, body), least }
+    return { kind: 'auto_date_histogram', values, buckets, zone, format: formatOfValues(values, keys, body), least }
   },
 })
 
-export const range = aggregation({
+export const rangeKind = aggregation({
   doc: 'A bucket for each range of a number. `from` is included, `to` is not.',
   example: { field: 'gasUsed.num', ranges: [{ to: 50_000 }, { from: 50_000 }] },
   ...{ on: 'tx', gives: 'buckets', expected: 'an object such as {"field": "gasUsed.num", "ranges": [{"to": 1000}]}' },
-  keys: { field: text, ranges: given, keyed: flag, format: text, missing: given, script },
+  keys: { field: nameKey, ranges: given, keyed: flag, format: nameKey, missing: given, script: scriptKey },
   spec({ ranges, keyed = false, ...keys }, body) {
-    const values = readValues('numeric', keys, body)
+    const values = readFieldValues('numeric', keys, body)
     return {
-      ...{ kind: 'range', values, ranges: rangesOf(ranges, readDouble, body), keyed },
-      format: formatOf(values, keys, body),
+      ...{ kind: 'range', values, ranges: readRanges(ranges, readDouble, body), keyed },
+      format: formatOfValues(values, keys, body),
     }
   },
 })
 
-export const dateRange = aggregation({
+export const dateRangeKind = aggregation({
   doc: 'A bucket for each range of dates, which may be date math.',
   example: { field: 'timestamp', ranges: [{ to: 'now-1d/d' }, { from: 'now-1d/d' }] },
   ...{ gives: 'buckets', expected: 'an object such as {"field": "timestamp", "ranges": [{"from": "now-1d"}]}' },
-  keys: { field: text, ranges: given, keyed: flag, format: text, time_zone: given, missing: given, script },
+  keys: {
+    field: nameKey,
+    ranges: given,
+    keyed: flag,
+    format: nameKey,
+    time_zone: given,
+    missing: given,
+    script: scriptKey,
+  },
   spec({ ranges, keyed = false, ...keys }, body) {
-    const values = readValues('date', keys, body)
+    const values = readFieldValues('date', keys, body)
     return {
-      ...{ kind: 'date_range', values, ranges: rangesOf(ranges, datesIn(keys, body.scope, 'text'), body), keyed },
-      format: formatOf(values, keys, body),
+      ...{ kind: 'date_range', values, ranges: readRanges(ranges, datesIn(keys, body.scope, 'text'), body), keyed },
+      format: formatOfValues(values, keys, body),
     }
   },
 })
 
 /** In the order of their beginnings, as they are answered. */
-const rangesOf = (
+const readRanges = (
   given: JsonNode | undefined,
   read: (place: JsonNode) => number,
-  { place, scope }: Body,
+  { place, scope }: AggregationBody,
 ): RangeOf[] => {
   const list = given === undefined ? [] : elements(given)
   if (list.length === 0) throw unexpected(given ?? place, 'a list of [ranges], one at least')
@@ -169,7 +191,7 @@ const rangesOf = (
   })
   const low = ({ from }: RangeOf) => from ?? Number.NEGATIVE_INFINITY
   const high = ({ to }: RangeOf) => to ?? Number.POSITIVE_INFINITY
-  return ranges.sort((a, b) => compare(low(a), low(b)) || compare(high(a), high(b)))
+  return ranges.sort((a, b) => compareEdges(low(a), low(b)) || compareEdges(high(a), high(b)))
 }
 
-const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0)
+const compareEdges = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0)

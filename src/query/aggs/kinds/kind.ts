@@ -1,12 +1,10 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { createDateReader } from '../../dates/reader.ts'
-import { type JsonNode, scalar, string, where } from '../../json-node.ts'
+import { integer, type JsonNode, scalar, string, where } from '../../json-node.ts'
 import { itself, type Key, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Scope } from '../../scope.ts'
-import type { Aggregation, Gives, Spec } from '../ast.ts'
-import { count } from '../options.ts'
-
+import type { Aggregation, AggregationSpec, Gives } from '../ast.ts'
 /** What an aggregation is read against. `kind` of the scope is not looked at: it is of all kinds. */
 export type AggregationScope = Omit<Scope, 'kind'>
 
@@ -24,38 +22,38 @@ export interface AggregationKind {
   /** What its body may hold; undefined of one whose body is a query. */
   keys?: Readonly<Record<string, Pick<Key, 'schema'>>>
   /** The meaning of the aggregation's body. */
-  read(place: JsonNode, scope: AggregationScope, at: Where): Spec
+  read(place: JsonNode, scope: AggregationScope, at: AggregationPlace): AggregationSpec
   /** What aggregations inside of it are read against, where that is not the same. */
-  inside?(spec: Spec, scope: AggregationScope): AggregationScope
+  inside?(spec: AggregationSpec, scope: AggregationScope): AggregationScope
   /** Looks at the aggregations inside, once they are known. */
-  check?(place: JsonNode, spec: Spec, aggs: readonly Aggregation[]): void
+  check?(place: JsonNode, spec: AggregationSpec, aggs: readonly Aggregation[]): void
 }
 
 /** Where in the tree an aggregation stands. */
-interface Where {
+interface AggregationPlace {
   name: string
   /** The types of those around it, the outermost first. */
   around: readonly string[]
 }
 
 /** Where a body stands, and what it is read against. */
-export interface Body {
+export interface AggregationBody {
   place: JsonNode
   scope: AggregationScope
-  at: Where
+  at: AggregationPlace
 }
 
-interface Declaration<K extends Keys> extends Omit<AggregationKind, 'read' | 'keys'> {
+interface AggregationDeclaration<K extends Keys> extends Omit<AggregationKind, 'read' | 'keys'> {
   keys: K
   /** Keys that are accepted and mean nothing. */
   ignored?: readonly string[]
   /** What the body should be. Default: an object such as the example. */
   expected?: string
-  spec(keys: ValuesOf<K>, body: Body): Spec
+  spec(keys: ValuesOf<K>, body: AggregationBody): AggregationSpec
 }
 
 /** A kind of aggregation by the keys of its body. */
-export const aggregation = <K extends Keys>(declaration: Declaration<K>): AggregationKind => {
+export const aggregation = <K extends Keys>(declaration: AggregationDeclaration<K>): AggregationKind => {
   const { keys, ignored = [], expected, spec, ...kind } = declaration
   return {
     ...kind,
@@ -72,10 +70,10 @@ export const like = (example: unknown): string =>
 export const illegal = (place: JsonNode, why: string) => refuse('illegal_argument_exception', `${where(place)}: ${why}`)
 
 /** A name or a format, which is read together with other keys. */
-export const text: Key<JsonNode | undefined> = optional(itself, SCHEMAS.text)
-export const whole = (least: number, fallback: number): Key<number> =>
-  key(place => count(place, least, fallback), SCHEMAS.whole)
-export const script = optional((place): undefined => {
+export const nameKey: Key<JsonNode | undefined> = optional(itself, SCHEMAS.text)
+export const wholeKey = (least: number, fallback: number): Key<number> =>
+  key(place => readCount(place, least, fallback), SCHEMAS.whole)
+export const scriptKey = optional((place): undefined => {
   throw illegal(place, 'scripts are not supported. Name a [field].')
 })
 
@@ -97,4 +95,15 @@ export const datesIn = (
   })
   return at =>
     typeof at.value === 'number' && numbers === 'milliseconds' ? at.value : reader.read(at, scalar(at, 'a date'), false)
+}
+
+/** An integer from a least one on. */
+export const readCount = (place: JsonNode | undefined, least: number, fallback: number): number => {
+  if (place === undefined) return fallback
+  const value = integer(place, `an integer from ${least} on`)
+  if (value >= least) return value
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: expected an integer from ${least} on, received ${value}.`,
+  )
 }

@@ -7,10 +7,10 @@ import { kindNamed, noRelation } from '../../dsl/relations.ts'
 import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
 import { flag, given, itself, needed } from '../../keys.ts'
 import type { Queries, SpecOf } from '../ast.ts'
-import { readValues } from '../fields.ts'
-import { type AggregationKind, type AggregationScope, aggregation, illegal, text } from './kind.ts'
+import { readFieldValues } from '../fields.ts'
+import { type AggregationKind, type AggregationScope, aggregation, illegal, nameKey } from './kind.ts'
 
-export const filter: AggregationKind = {
+export const filterKind: AggregationKind = {
   doc: 'One bucket: the documents that match a query.',
   example: { term: { 'event.raw': 'Transfer' } },
   gives: 'bucket',
@@ -23,7 +23,7 @@ const queriesOf = (place: JsonNode, scope: AggregationScope): Queries => {
   return Object.fromEntries(scope.kinds.map(kind => [kind, isAll ? ALL : lowerClause(place, { ...scope, kind })]))
 }
 
-export const filters = aggregation({
+export const filtersKind = aggregation({
   doc: 'A bucket for each of several queries, by name or in a list; with `other_bucket` one more for documents that match none.',
   example: { filters: { transfers: { term: { 'event.raw': 'Transfer' } } }, other_bucket_key: 'others' },
   ...{ gives: 'buckets', expected: 'an object with [filters]' },
@@ -46,15 +46,15 @@ export const filters = aggregation({
   },
 })
 
-export const missing = aggregation({
+export const missingKind = aggregation({
   doc: 'One bucket: the documents without a value in a field.',
   example: { field: 'error' },
   gives: 'bucket',
-  keys: { field: text, missing: given },
-  spec: (keys, body) => ({ kind: 'missing', values: readValues('any', keys, body) }),
+  keys: { field: nameKey, missing: given },
+  spec: (keys, body) => ({ kind: 'missing', values: readFieldValues('any', keys, body) }),
 })
 
-export const global = aggregation({
+export const globalKind = aggregation({
   doc: 'All documents of the searched indices, regardless of the query.',
   example: {},
   ...{ gives: 'bucket', expected: 'an empty object', keys: {} },
@@ -67,7 +67,7 @@ export const global = aggregation({
   },
 })
 
-export const nested = aggregation({
+export const nestedKind = aggregation({
   doc: 'The elements of a nested list, such as the arguments of events: sub-aggregations see these instead of the documents.',
   example: { path: 'args' },
   gives: 'bucket',
@@ -84,7 +84,7 @@ export const nested = aggregation({
   inside: (spec, scope) => ({ ...scope, nested: (spec as SpecOf<'nested'>).path }),
 })
 
-export const reverseNested = aggregation({
+export const reverseNestedKind = aggregation({
   doc: 'Back from the elements of a nested list to their documents, each of which counts once.',
   example: {},
   ...{ gives: 'bucket', expected: 'an empty object' },
@@ -123,7 +123,7 @@ const related = (
     inside: (spec, scope) => ({ ...scope, kinds: [(spec as SpecOf<'children' | 'parent'>).of] }),
   })
 
-export const children = related(
+export const childrenKind = related(
   'children',
   {
     doc: 'The children of this entity (type) that the documents have: events of transactions, transactions of blocks.',
@@ -133,7 +133,7 @@ export const children = related(
   kinds => [...new Set(kinds.flatMap(childrenOf))],
 )
 
-export const parent = related(
+export const parentKind = related(
   'parent',
   {
     doc: 'The parents of the documents of this entity (type), each once in each bucket.',

@@ -18,18 +18,31 @@ import { readDouble } from '../../numbers.ts'
 import { OPERATORS } from '../../regexp/parse.ts'
 import { matcherOf } from '../../text/pattern.ts'
 import type { GivenTerms, SpecOf, Terms, ValueType } from '../ast.ts'
-import { formatOf, readTermValues } from '../fields.ts'
-import { checkOrder, count, readOrder } from '../options.ts'
-import { type AggregationScope, aggregation, illegal, script, text, whole } from './kind.ts'
+import { formatOfValues, readTermValues } from '../fields.ts'
+import { checkBucketOrder, readOrder } from '../order.ts'
+import { type AggregationScope, aggregation, illegal, nameKey, readCount, scriptKey, wholeKey } from './kind.ts'
 
-export const terms = aggregation({
+export const termsKind = aggregation({
   doc: 'A bucket for each value of a field, the most frequent ones first. Counts are exact.',
   example: { field: 'event.raw', size: 5 },
   ...{ gives: 'buckets', expected: 'an object such as {"field": "event.raw"}' },
   keys: {
-    ...{ field: text, size: whole(1, 10), shard_size: given, min_doc_count: whole(0, 1), shard_min_doc_count: given },
+    ...{
+      field: nameKey,
+      size: wholeKey(1, 10),
+      shard_size: given,
+      min_doc_count: wholeKey(0, 1),
+      shard_min_doc_count: given,
+    },
     order: key(at => readOrder(at, [{ by: '_count', ascending: false }])),
-    ...{ include: given, exclude: given, missing: given, format: text, show_term_doc_count_error: flag, script },
+    ...{
+      include: given,
+      exclude: given,
+      missing: given,
+      format: nameKey,
+      show_term_doc_count_error: flag,
+      script: scriptKey,
+    },
   },
   // Counts are exact whatever they say.
   ignored: ['execution_hint', 'collect_mode', 'value_type'],
@@ -37,24 +50,24 @@ export const terms = aggregation({
     const values = readTermValues(keys, body)
     const shardSize = order[0]!.by === '_key' ? size : Math.floor(size * 1.5 + 10)
     return {
-      ...{ kind: 'terms', values, size, shardSize: Math.max(size, count(keys.shard_size, 1, shardSize)) },
-      ...{ minDocCount: keys.min_doc_count, order, terms: readTerms(values.type, keys, body.scope) },
-      format: formatOf(values, keys, body),
+      ...{ kind: 'terms', values, size, shardSize: Math.max(size, readCount(keys.shard_size, 1, shardSize)) },
+      ...{ minDocCount: keys.min_doc_count, order, terms: readTermFilters(values.type, keys, body.scope) },
+      format: formatOfValues(values, keys, body),
     }
   },
-  check: (place, spec, aggs) => checkOrder(place, (spec as SpecOf<'terms'>).order, aggs),
+  check: (place, spec, aggs) => checkBucketOrder(place, (spec as SpecOf<'terms'>).order, aggs),
 })
 
 const LEAST_PRECISION = 0.00001
 /** As in Elasticsearch. */
 const MOST_RARE = 100
 
-export const rareTerms = aggregation({
+export const rareTermsKind = aggregation({
   doc: 'A bucket for each value that few documents have (max_doc_count, from 1 to 100), the rarest ones first. Counts are exact.',
   example: { field: 'event.raw', max_doc_count: 2 },
   ...{ gives: 'buckets', expected: 'an object such as {"field": "event.raw"}' },
   keys: {
-    field: text,
+    field: nameKey,
     max_doc_count: key(at => {
       const most = at ? Math.trunc(readDouble(at)) : 1
       if (most >= 1 && most <= MOST_RARE) return most
@@ -65,15 +78,15 @@ export const rareTerms = aggregation({
       if (!(readDouble(at) >= LEAST_PRECISION))
         throw illegal(at, `[precision] must be greater than ${LEAST_PRECISION.toFixed(5)}.`)
     }),
-    ...{ include: given, exclude: given, missing: given, format: text, script },
+    ...{ include: given, exclude: given, missing: given, format: nameKey, script: scriptKey },
   },
   ignored: ['value_type'],
   spec({ max_doc_count: maxDocCount, ...keys }, body) {
     const values = readTermValues(keys, body)
     if (values.type === 'double')
       throw illegal(body.place, 'RareTerms aggregation does not support floating point fields.')
-    const terms = readTerms(values.type, keys, body.scope)
-    return { kind: 'rare_terms', values, maxDocCount, terms, format: formatOf(values, keys, body) }
+    const terms = readTermFilters(values.type, keys, body.scope)
+    return { kind: 'rare_terms', values, maxDocCount, terms, format: formatOfValues(values, keys, body) }
   },
 })
 
@@ -84,14 +97,14 @@ interface TermKeys {
 }
 
 /** Which terms become buckets. */
-const readTerms = (type: ValueType, { include, exclude, format }: TermKeys, scope: AggregationScope): Terms => {
+const readTermFilters = (type: ValueType, { include, exclude, format }: TermKeys, scope: AggregationScope): Terms => {
   const partition = partitionOf(include)
   if (partition.partition && exclude)
     throw unexpected(
       exclude,
       'no [exclude] beside a partition: Cannot specify any excludes when using a partition-based include',
     )
-  return { ...partition, ...wantedOf(include, exclude, termReader(type, format, scope)) }
+  return { ...partition, ...readTermTests(include, exclude, termReader(type, format, scope)) }
 }
 
 const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> => {
@@ -100,21 +113,21 @@ const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> =>
     'partition',
     'num_partitions',
   ])
-  const of = count(num_partitions, 1, 0)
-  const wanted = count(partition, 0, -1)
+  const of = readCount(num_partitions, 1, 0)
+  const wanted = readCount(partition, 0, -1)
   if (wanted < 0 || of === 0 || wanted >= of)
     throw unexpected(include, 'an object with [partition] and [num_partitions], the first less than the second')
   return { partition: { partition: wanted, of } }
 }
 
-type Wanted = Pick<Terms, 'include' | 'exclude' | 'given'>
+type TermTests = Pick<Terms, 'include' | 'exclude' | 'given'>
 
-const wantedOf = (include: JsonNode | undefined, exclude: JsonNode | undefined, read: TermReader): Wanted => {
+const readTermTests = (include: JsonNode | undefined, exclude: JsonNode | undefined, read: TermReader): TermTests => {
   const given = {
     include: include === undefined || isObject(include.value) ? undefined : givenTerms(include, read),
     exclude: exclude === undefined ? undefined : givenTerms(exclude, read),
   }
-  return { given, include: given.include && testOf(given.include), exclude: given.exclude && testOf(given.exclude) }
+  return { given, include: given.include && termTest(given.include), exclude: given.exclude && termTest(given.exclude) }
 }
 
 /** A term as text by which it is known; undefined of texts, for which a regular expression may stand. */
@@ -151,7 +164,7 @@ const givenTerms = (place: JsonNode, read: TermReader): NonNullable<GivenTerms> 
   return { regexp: pattern }
 }
 
-const testOf = (given: NonNullable<GivenTerms>): ((text: string) => boolean) => {
+const termTest = (given: NonNullable<GivenTerms>): ((text: string) => boolean) => {
   if ('regexp' in given)
     return matcherOf({ how: 'regexp', text: given.regexp, ignoreCase: false, operators: OPERATORS })
   const values = new Set(given)

@@ -8,24 +8,32 @@ import { elements, inside, type JsonNode, string, unexpected } from '../../json-
 import { given, itself, key, needed, readKeys, SCHEMAS } from '../../keys.ts'
 import type { Sort } from '../../request.ts'
 import type { SpecOf } from '../ast.ts'
-import { formatOf, hasSeveral, readValues } from '../fields.ts'
-import { type AggregationScope, aggregation, type Body, illegal, script, text, whole } from './kind.ts'
+import { formatOfValues, hasSeveral, readFieldValues } from '../fields.ts'
+import {
+  type AggregationBody,
+  type AggregationScope,
+  aggregation,
+  illegal,
+  nameKey,
+  scriptKey,
+  wholeKey,
+} from './kind.ts'
 
-const MOST_HITS = 100
+const MAX_TOP_HITS = 100
 
-export const topHits = aggregation({
+export const topHitsKind = aggregation({
   doc: 'The top documents of each bucket, as hits, with everything that a hit can show.',
   limit: 'Inside `nested` they are elements of the list, sorted by their own members.',
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
   ...{ gives: 'hits', expected: 'an object with [size], [from], [sort] and [_source]' },
   keys: {
-    ...{ size: whole(0, 3), from: whole(0, 0), sort: given, ...SHOWN },
+    ...{ size: wholeKey(0, 3), from: wholeKey(0, 0), sort: given, ...SHOWN },
   },
   spec({ size, from, sort, ...shown }, { place, scope, at: { around } }) {
-    if (size + from > MOST_HITS)
+    if (size + from > MAX_TOP_HITS)
       throw illegal(
         place,
-        `Top hits result window is too large, from + size must be less than or equal to: [${MOST_HITS}] but was [${from + size}].`,
+        `Top hits result window is too large, from + size must be less than or equal to: [${MAX_TOP_HITS}] but was [${from + size}].`,
       )
     const { kinds, budget } = scope
     if (scope.nested !== undefined && shown.seq_no_primary_term)
@@ -40,14 +48,14 @@ export const topHits = aggregation({
       )
     return {
       ...{ kind: 'top_hits', size, from, scored: !around.includes('global') },
-      ...orderOf(sort, scope),
+      ...topHitsOrder(sort, scope),
       ...parseShown(shown, { kinds, limits: budget.limits, queries }),
     }
   },
 })
 
 /** Elements of nested lists are sorted by their own members. */
-const orderOf = (
+const topHitsOrder = (
   sort: JsonNode | undefined,
   scope: AggregationScope,
 ): Pick<SpecOf<'top_hits'>, 'sort' | 'elements'> => {
@@ -58,18 +66,18 @@ const orderOf = (
 }
 
 /** As in Elasticsearch (index.top_metrics_max_size). */
-const MOST_METRICS = 10
+const MAX_TOP_METRICS = 10
 
-const size = key(at => {
-  const size = whole(1, 1).read(at)
-  if (size <= MOST_METRICS) return size
+const topMetricsSize = key(at => {
+  const size = wholeKey(1, 1).read(at)
+  if (size <= MAX_TOP_METRICS) return size
   throw illegal(
     at!,
-    `[top_metrics.size] must not be more than [${MOST_METRICS}] but was [${size}]. Use top_hits for more.`,
+    `[top_metrics.size] must not be more than [${MAX_TOP_METRICS}] but was [${size}]. Use top_hits for more.`,
   )
 }, SCHEMAS.whole)
 
-export const topMetrics = aggregation({
+export const topMetricsKind = aggregation({
   doc: 'Values of the first documents of each bucket in an order, such as the newest price.',
   limit: 'Not inside `nested`. The fields have one value.',
   example: { metrics: { field: 'gasPrice.num' }, sort: { timestamp: 'desc' } },
@@ -77,7 +85,7 @@ export const topMetrics = aggregation({
   keys: {
     metrics: needed(itself, {}, ', such as {"field": "gasPrice.num"}'),
     sort: needed(itself, {}, ', such as {"timestamp": "desc"}'),
-    size,
+    size: topMetricsSize,
   },
   spec({ metrics: given, sort, size }, body) {
     const { place, scope } = body
@@ -85,27 +93,27 @@ export const topMetrics = aggregation({
       throw illegal(place, `top_metrics looks at documents, not at elements of [${scope.nested}]. Use top_hits there.`)
     const metrics = elements(given).map(at => metricOf(at, body))
     if (metrics.length === 0) throw unexpected(given, 'at least one field')
-    return { kind: 'top_metrics', metrics, sort: sortOf(sort, scope), size }
+    return { kind: 'top_metrics', metrics, sort: topMetricsSort(sort, scope), size }
   },
 })
 
-const metricOf = (place: JsonNode, around: Body): SpecOf<'top_metrics'>['metrics'][number] => {
+const metricOf = (place: JsonNode, around: AggregationBody): SpecOf<'top_metrics'>['metrics'][number] => {
   const body = { ...around, place }
   const keys = readKeys(
     place,
     'an object such as {"field": "gasPrice.num"}',
-    { field: text, missing: given, script },
+    { field: nameKey, missing: given, script: scriptKey },
     [],
   )
-  const values = readValues('any', keys, body)
+  const values = readFieldValues('any', keys, body)
   const bad = values.meta ? 'is no field with values' : hasSeveral(values) ? 'is a list' : undefined
   const name = string(keys.field!, 'the name of a field')
   if (bad !== undefined)
     throw illegal(keys.field!, `[${name}] ${bad}: top_metrics shows fields of one value. Use top_hits.`)
-  return { name, values, format: values.type === 'date' ? formatOf(values, {}, body) : undefined }
+  return { name, values, format: values.type === 'date' ? formatOfValues(values, {}, body) : undefined }
 }
 
-const sortOf = (place: JsonNode, scope: AggregationScope): Sort => {
+const topMetricsSort = (place: JsonNode, scope: AggregationScope): Sort => {
   const [sort, other] = parseSort(place, { ...scope, lower: lowerClause })
   if (!sort || other) throw unexpected(place, 'one sort key: [top_metrics] sorts by one')
   const [field] = Object.values(sort.fields)

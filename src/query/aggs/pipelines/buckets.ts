@@ -11,10 +11,20 @@ import {
   where,
 } from '../../json-node.ts'
 import { direction, given, natural, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
-import type { Bucket, Value } from '../result.ts'
-import { type BucketsPath, type GapPolicy, keyText, parsePath, valueIn } from './path.ts'
-import { COMMON, EXPECTED, namedPaths, type PipelineKind, simpleValue } from './pipeline.ts'
-import { compileScript, type Given, readSource, type Variables } from './script.ts'
+import type { Bucket, ResultValue } from '../result.ts'
+import {
+  type BucketsPath,
+  COMMON,
+  EXPECTED,
+  type GapPolicy,
+  keyText,
+  namedPaths,
+  type PipelineKind,
+  parsePath,
+  simpleValue,
+  valueAtPath,
+} from './pipeline.ts'
+import { compileScript, readScript, type ScriptValue, type Variables } from './script.ts'
 
 /** Pipeline aggregations inside of one with several buckets. */
 
@@ -63,19 +73,19 @@ export const bucketSelector: PipelineKind = {
 interface Scripted {
   paths: ReadonlyMap<string, BucketsPath>
   gaps: GapPolicy
-  run(variables: Variables): Given
+  run(variables: Variables): ScriptValue
 }
 
 const scripted = (place: JsonNode, body: ValuesOf<typeof SCRIPTED>, wanted: 'number' | 'boolean'): Scripted => {
   const paths = namedPaths(place, body.buckets_path)
   if (body.script === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [script].`)
-  const run = compileScript(readSource(body.script), new Set(paths.keys()), wanted)
+  const run = compileScript(readScript(body.script), new Set(paths.keys()), wanted)
   return { paths, gaps: body.gap_policy, run }
 }
 
 const variablesOf = (bucket: Bucket, paths: ReadonlyMap<string, BucketsPath>, gaps: GapPolicy): Variables => {
   const variables = new Map<string, number | null>()
-  for (const [name, path] of paths) variables.set(name, valueIn(bucket, path, gaps) ?? null)
+  for (const [name, path] of paths) variables.set(name, valueAtPath(bucket, path, gaps) ?? null)
   return variables
 }
 
@@ -84,7 +94,7 @@ export const bucketSort: PipelineKind = {
   example: { sort: [{ gas: 'desc' }], size: 3 },
   stands: 'in buckets',
   read(place) {
-    const body = readKeys(place, 'an object such as {"sort": [{"the_sum": "desc"}], "size": 3}', SORTED, [])
+    const body = readKeys(place, 'an object such as {"sort": [{"the_sum": "desc"}], "size": 3}', SORT_KEYS, [])
     const { sort: orders = [], from = 0, size = Number.POSITIVE_INFINITY, gap_policy: gaps } = body
     if (orders.length === 0 && body.from === undefined && body.size === undefined) {
       throw refuse(
@@ -95,39 +105,39 @@ export const bucketSort: PipelineKind = {
     return {
       paths: orders.map(({ path }) => path),
       inside(parent) {
-        const sorted = orders.length === 0 ? parent.buckets : inOrder(parent.buckets, orders, gaps)
+        const sorted = orders.length === 0 ? parent.buckets : sortBuckets(parent.buckets, orders, gaps)
         parent.buckets = sorted.slice(from, from + size)
       },
     }
   },
 }
 
-interface Order {
+interface PathOrder {
   path: BucketsPath
   descending: boolean
 }
 
-const ordersOf = (place: JsonNode): Order[] => {
-  if (!isObject(place.value)) return [{ path: parsePath(place, string(place, ORDER)), descending: false }]
-  return members(place, ORDER).map(([name, at]) => {
-    const order = isObject(at.value) ? known(at, ORDER, ['order'], []).order : at
+const ordersOf = (place: JsonNode): PathOrder[] => {
+  if (!isObject(place.value)) return [{ path: parsePath(place, string(place, EXPECTED_ORDER)), descending: false }]
+  return members(place, EXPECTED_ORDER).map(([name, at]) => {
+    const order = isObject(at.value) ? known(at, EXPECTED_ORDER, ['order'], []).order : at
     return { path: parsePath(at, name), descending: order !== undefined && direction(order) === 'desc' }
   })
 }
 
-const ORDER = 'a path, or an object such as {"the_sum": "desc"}'
+const EXPECTED_ORDER = 'a path, or an object such as {"the_sum": "desc"}'
 
 /** What has none of the numbers is left out, what lacks one comes last. */
-const inOrder = (buckets: readonly Bucket[], orders: readonly Order[], gaps: GapPolicy): Bucket[] => {
+const sortBuckets = (buckets: readonly Bucket[], orders: readonly PathOrder[], gaps: GapPolicy): Bucket[] => {
   const sortable = buckets.map(bucket => ({
     bucket,
-    values: orders.map(({ path }) => (path.text === '_key' ? sortKey(bucket) : numberOf(bucket, path, gaps))),
+    values: orders.map(({ path }) => (path.text === '_key' ? sortKey(bucket) : sortNumber(bucket, path, gaps))),
   }))
   return sortable
     .filter(({ values }) => values.some(value => value !== undefined))
     .sort((a, b) => {
       for (const [i, { descending }] of orders.entries()) {
-        const order = compare(a.values[i], b.values[i], descending)
+        const order = compareSortValues(a.values[i], b.values[i], descending)
         if (order !== 0) return order
       }
       return 0
@@ -137,18 +147,18 @@ const inOrder = (buckets: readonly Bucket[], orders: readonly Order[], gaps: Gap
 
 type SortValue = number | bigint | string | undefined
 
-const numberOf = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): SortValue => {
-  const value = valueIn(bucket, path, gaps)
+const sortNumber = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): SortValue => {
+  const value = valueAtPath(bucket, path, gaps)
   return gaps !== 'insert_zeros' && Number.isNaN(value) ? undefined : value
 }
 
 const sortKey = (bucket: Bucket): SortValue => {
   if (bucket.number !== undefined) return bucket.number
-  const key: Value | undefined = new Map<string, Value>(bucket.key).get('key')
+  const key: ResultValue | undefined = new Map<string, ResultValue>(bucket.key).get('key')
   return typeof key === 'number' || typeof key === 'bigint' ? key : keyText(bucket)
 }
 
-const compare = (a: SortValue, b: SortValue, descending: boolean): number => {
+const compareSortValues = (a: SortValue, b: SortValue, descending: boolean): number => {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
   const order =
     isNoNumber(a) || isNoNumber(b) ? Number(isNoNumber(a)) - Number(isNoNumber(b)) : a < b ? -1 : a > b ? 1 : 0
@@ -157,15 +167,15 @@ const compare = (a: SortValue, b: SortValue, descending: boolean): number => {
 
 const isNoNumber = (value: SortValue): boolean => typeof value === 'number' && Number.isNaN(value)
 
-const size = (place: JsonNode): number => {
+const sortSize = (place: JsonNode): number => {
   const size = integer(place, 'a positive integer')
   if (size < 1) throw unexpected(place, 'a positive integer')
   return size
 }
 
-const SORTED = {
+const SORT_KEYS = {
   sort: optional(place => elements(place).flatMap(ordersOf)),
   from: optional(natural, SCHEMAS.whole),
-  size: optional(size, SCHEMAS.whole),
+  size: optional(sortSize, SCHEMAS.whole),
   gap_policy,
 }

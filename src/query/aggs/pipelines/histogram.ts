@@ -4,10 +4,9 @@ import { DAY, SECOND } from '../../dates/time-zone.ts'
 import { boolean, integer, type JsonNode, known, named, string, unexpected, where } from '../../json-node.ts'
 import { given, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Format } from '../ast.ts'
-import type { Bucket, Member, Metric } from '../result.ts'
-import { valueIn } from './path.ts'
-import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
-import { readSource } from './script.ts'
+import type { Bucket, Metric, ResultMember } from '../result.ts'
+import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue, valueAtPath } from './pipeline.ts'
+import { readScript } from './script.ts'
 
 /** Pipeline aggregations inside of a histogram, which go along its buckets. */
 
@@ -35,9 +34,9 @@ const alongHistogram = <const K extends Keys>(
     return {
       paths: [path],
       inside({ buckets }, put) {
-        const along = start(() => buckets.map(bucket => valueIn(bucket, path, gaps)))
+        const along = start(() => buckets.map(bucket => valueAtPath(bucket, path, gaps)))
         for (const bucket of buckets) {
-          const found = along(valueIn(bucket, path, gaps), bucket)
+          const found = along(valueAtPath(bucket, path, gaps), bucket)
           if (found) put(bucket, found)
         }
       },
@@ -53,7 +52,7 @@ export const cumulativeSum = alongHistogram('The running total, including the bu
   }
 })
 
-const unit = (place: JsonNode): number => {
+const derivativeUnit = (place: JsonNode): number => {
   const text = string(place, 'a unit, such as "1h"')
   const calendar = CALENDAR_UNITS.get(text)
   const length = calendar ? (MEAN[calendar.name] ?? calendar.least) : lengthOf(text)
@@ -75,7 +74,7 @@ const MEAN: Partial<Record<CalendarUnit['name'], number>> = {
 
 export const derivative = alongHistogram(
   'The difference to the previous bucket; with `unit`, also per unit of time.',
-  { unit: optional(unit, SCHEMAS.text) },
+  { unit: optional(derivativeUnit, SCHEMAS.text) },
   ({ unit }, format) =>
     () => {
       let [last, lastKey]: [number | undefined, number] = [undefined, 0]
@@ -93,7 +92,7 @@ export const derivative = alongHistogram(
 
 const normalized = (found: Metric, perUnit: Metric): Metric => ({
   ...found,
-  body: [...found.body, ...perUnit.body.map(([name, value]): Member => [`normalized_${name}`, value])],
+  body: [...found.body, ...perUnit.body.map(([name, value]): ResultMember => [`normalized_${name}`, value])],
   number: rest => (rest === 'normalized_value' ? perUnit.number(undefined) : found.number(rest)),
 })
 
@@ -143,20 +142,20 @@ export const movingFn = alongHistogram(
 
 const windowOf = (given: JsonNode | undefined, place: JsonNode): number => {
   if (given === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [window].`)
-  const size = integer(given, WINDOW)
-  if (size < 1 || size > WIDEST) throw unexpected(given, WINDOW)
+  const size = integer(given, EXPECTED_WINDOW)
+  if (size < 1 || size > WIDEST) throw unexpected(given, EXPECTED_WINDOW)
   return size
 }
 
 /** As many buckets as a search answers. */
 const WIDEST = 65_536
-const WINDOW = `an integer from 1 to ${WIDEST}`
+const EXPECTED_WINDOW = `an integer from 1 to ${WIDEST}`
 
 type MovingFunction = (values: readonly number[]) => number
 
 const functionOf = (given: JsonNode | undefined, place: JsonNode): MovingFunction => {
   if (given === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [script].`)
-  const { text, at } = readSource(given)
+  const { text, at } = readScript(given)
   const call = text.replaceAll(/\s+/g, '').replace(/^return(?=Moving)|;$/g, '')
   const moving = FUNCTIONS.get(call.replaceAll('MovingFunctions.', ''))
   if (moving && call.startsWith('MovingFunctions.')) return moving
@@ -181,7 +180,7 @@ const stdDev: MovingFunction = values => {
   return Math.sqrt(total(values.map(value => (value - mean) ** 2)) / values.length)
 }
 
-const extreme =
+const movingExtreme =
   (pick: (a: number, b: number) => number): MovingFunction =>
   values =>
     values.length === 0 ? Number.NaN : values.reduce((a, b) => pick(a, b))
@@ -228,8 +227,8 @@ export const movingAvg = alongHistogram(
 )
 
 const FUNCTIONS: ReadonlyMap<string, MovingFunction> = new Map([
-  ['max(values)', extreme(Math.max)],
-  ['min(values)', extreme(Math.min)],
+  ['max(values)', movingExtreme(Math.max)],
+  ['min(values)', movingExtreme(Math.min)],
   ['sum(values)', total],
   ['stdDev(values,unweightedAvg(values))', stdDev],
   ['unweightedAvg(values)', unweightedAvg],

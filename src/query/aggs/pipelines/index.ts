@@ -1,5 +1,8 @@
 import { refuse } from '../../../lib/errors.ts'
 import { type JsonNode, where } from '../../json-node.ts'
+import { bucketScript, bucketSelector, bucketSort } from './buckets.ts'
+import { cumulativeSum, derivative, movingAvg, movingFn, serialDiff } from './histogram.ts'
+import type { PipelineAggregation, PipelineKind } from './pipeline.ts'
 import {
   avgBucket,
   extendedStatsBucket,
@@ -8,10 +11,7 @@ import {
   percentilesBucket,
   statsBucket,
   sumBucket,
-} from './beside.ts'
-import { bucketScript, bucketSelector, bucketSort } from './buckets.ts'
-import { cumulativeSum, derivative, movingAvg, movingFn, serialDiff } from './histogram.ts'
-import type { Pipeline, PipelineKind } from './pipeline.ts'
+} from './siblings.ts'
 
 /** Every pipeline aggregation by its name in the body. */
 export const PIPELINES = {
@@ -43,7 +43,7 @@ export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the body of a pipeline aggregation; undefined where the type is none. */
-export const parsePipeline = (name: string, type: string, place: JsonNode): Pipeline | undefined => {
+export const parsePipeline = (name: string, type: string, place: JsonNode): PipelineAggregation | undefined => {
   if (Object.hasOwn(REFUSED_PIPELINES, type)) {
     throw refuse(
       'illegal_argument_exception',

@@ -2,11 +2,11 @@ import { refuse } from '../../../lib/errors.ts'
 import type { Json } from '../../json.ts'
 import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
 import { given, key, SCHEMAS } from '../../keys.ts'
+import { javaDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
-import { single } from '../metrics/numbers.ts'
-import { numberWriterOf } from '../number-text.ts'
-import type { Bucket, Buckets, Metric, Results } from '../result.ts'
-import { type BucketsPath, type GapPolicy, insideOf, parsePath, valueIn } from './path.ts'
+import { singleMetric } from '../metric-results.ts'
+import { numberWriterOf } from '../number-format.ts'
+import type { AggregationResult, AggregationResults, Bucket, Buckets, Metric, ResultValue } from '../result.ts'
 
 /** One kind of pipeline aggregation: it computes with what other aggregations found. */
 export interface PipelineKind {
@@ -18,19 +18,19 @@ export interface PipelineKind {
   example: unknown
   /** Where it stands: beside an aggregation with buckets, inside of any such, or inside of a histogram. */
   stands: 'beside' | 'in buckets' | 'in histogram'
-  read(place: JsonNode): Work
+  read(place: JsonNode): PipelineWork
 }
 
 /** What a pipeline aggregation does, once all that its paths lead to is there. */
-export interface Work {
+export interface PipelineWork {
   paths: readonly BucketsPath[]
   /** Of one that stands beside others: what it finds in what they found. */
-  beside?(results: Results): Metric
+  beside?(results: AggregationResults): Metric
   /** Of one inside of others: changes the buckets, or puts a result into them. */
   inside?(parent: Buckets, put: (bucket: Bucket, found: Metric) => void): void
 }
 
-export interface Pipeline extends Work {
+export interface PipelineAggregation extends PipelineWork {
   name: string
   type: string
   place: JsonNode
@@ -73,29 +73,149 @@ const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
   )
 }
 
-const formatOf = (place: JsonNode | undefined): Format =>
+const readNumberFormat = (place: JsonNode | undefined): Format =>
   place && numberWriterOf(place, string(place, 'a format of numbers, such as "#,##0.00"'))
 
 /** What most of them take. */
 export const COMMON = {
   buckets_path: given,
   gap_policy: key(gapPolicyOf, SCHEMAS.text),
-  format: key(formatOf, SCHEMAS.text),
+  format: key(readNumberFormat, SCHEMAS.text),
 }
 
 /** What most of them find: one number, null where it is none. */
 export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric =>
-  single(type, Number.isFinite(value) ? value : null, format)
+  singleMetric(type, Number.isFinite(value) ? value : null, format)
 
 /** The numbers of the buckets of an aggregation beside, without gaps. */
-export const collect = (results: Results, path: BucketsPath, gaps: GapPolicy): { bucket: Bucket; value: number }[] => {
+export const numbersOfBuckets = (
+  results: AggregationResults,
+  path: BucketsPath,
+  gaps: GapPolicy,
+): { bucket: Bucket; value: number }[] => {
   const result = results.get(path.steps[0]!.name)
   if (result?.is !== 'buckets') return []
-  const inner = insideOf(path)
+  const inner = pathInBuckets(path)
   const found: { bucket: Bucket; value: number }[] = []
   for (const bucket of result.buckets) {
-    const value = valueIn(bucket, inner, gaps)
+    const value = valueAtPath(bucket, inner, gaps)
     if (value !== undefined && !Number.isNaN(value)) found.push({ bucket, value })
   }
   return found
 }
+
+/** A way to a number, such as `a>b[95.0]`, `a.avg`, `names['Transfer']>sum` or `_count`. */
+export interface BucketsPath {
+  readonly place: JsonNode
+  readonly text: string
+  readonly steps: readonly PathStep[]
+  /** Names and keys of the steps, one after the other. */
+  readonly names: readonly string[]
+}
+export interface PathStep {
+  readonly name: string
+  /** What stands in brackets, or behind the last point of the last step. */
+  readonly key: string | undefined
+}
+/** What counts where a bucket has no documents or no such number. */
+export type GapPolicy = 'skip' | 'insert_zeros' | 'keep_values'
+export const parsePath = (place: JsonNode, text: string): BucketsPath => {
+  const parts = text.split('>').filter(part => part !== '')
+  const bad = () => refuse('action_request_validation_exception', `${where(place)}: Invalid path ${named(text)}.`)
+  if (parts.length === 0 || parts.length > MAX_PATH_STEPS) throw bad()
+  const steps = parts.map((part, i): PathStep => {
+    const bracket = part.lastIndexOf('[')
+    if (bracket >= 0) {
+      if (bracket === 0 || bracket > part.length - 3 || !part.endsWith(']')) throw bad()
+      return { name: part.slice(0, bracket), key: part.slice(bracket + 1, -1) }
+    }
+    const point = i === parts.length - 1 ? part.lastIndexOf('.') : -1
+    if (point < 0) return { name: part, key: undefined }
+    if (point === 0 || point > part.length - 2) throw bad()
+    return { name: part.slice(0, point), key: part.slice(point + 1) }
+  })
+  return { place, text, steps, names: namesOfSteps(steps) }
+}
+/** More steps than aggregations may lie in one another. */
+const MAX_PATH_STEPS = 50
+/** The way in each bucket, once the first step led to an aggregation with buckets: `h._count` is the count of each, too. */
+export const pathInBuckets = (path: BucketsPath): BucketsPath => {
+  const names = path.names.slice(1)
+  return { ...path, names, text: names.length === 1 && names[0] === '_count' ? '_count' : path.text }
+}
+/** The number at the end of a path, NaN where a gap is skipped. Undefined where a bucket or an aggregation on the way is not there. */
+export const valueAtPath = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): number | undefined => {
+  const value = numberAt(bucket, path.names, 0, path)
+  if (value === undefined || path.text === '_count') return value
+  const isGap = !Number.isFinite(value) || (bucket.docCount === 0 && gaps !== 'keep_values')
+  return isGap ? (gaps === 'insert_zeros' ? 0 : Number.NaN) : value
+}
+const namesOfSteps = (steps: readonly PathStep[]): string[] =>
+  steps.flatMap(({ name, key }) => (key === undefined ? [name] : [name, key]))
+type PathTarget = Pick<Bucket, 'docCount' | 'results' | 'number'>
+/** `at`: which of the names comes next. */
+const numberAt = (bucket: PathTarget, names: readonly string[], at: number, path: BucketsPath): number | undefined => {
+  const name = names[at]
+  const isLast = at === names.length - 1
+  if (name === undefined) throw noNumber(path, 'a bucket')
+  if (name === '_count' && isLast) return bucket.docCount
+  if (name === '_key' && isLast) {
+    if (bucket.number === undefined) throw noNumber(path, 'a key that is not a number')
+    return bucket.number
+  }
+  const result = bucket.results.get(name)
+  return result && followResult(result, names, at + 1, path)
+}
+const followResult = (
+  result: AggregationResult,
+  names: readonly string[],
+  at: number,
+  path: BucketsPath,
+): number | undefined => {
+  const name = names[at]
+  switch (result.is) {
+    case 'metric': {
+      if (at < names.length - 1) throw noNumber(path, 'no more than one name behind a metric')
+      const value = result.number(name)
+      if (value === undefined) throw name === undefined ? severalNumbers(path) : noSuchNumber(path, name)
+      return value ?? Number.NaN
+    }
+    case 'bucket':
+      if (name === undefined) throw noNumber(path, 'a bucket')
+      return numberAt(result, names, at, path)
+    case 'buckets': {
+      if (name === '_bucket_count' && at === names.length - 1) return result.buckets.length
+      if (name === undefined || !/^'.*'$/s.test(name)) throw noNumber(path, 'several buckets')
+      const bucket = result.buckets.find(bucket => keyText(bucket) === name.slice(1, -1))
+      return bucket && numberAt(bucket, names, at + 1, path)
+    }
+    case 'hits':
+      throw noNumber(path, 'hits')
+  }
+}
+/** The key of a bucket as text, as `keys` shows it and `['key']` names it. */
+export const keyText = (bucket: Bucket): string => {
+  const members = new Map<string, ResultValue>(bucket.key)
+  const key = members.get('key_as_string') ?? members.get('key') ?? bucket.name ?? ''
+  return keyValueText(key)
+}
+const keyValueText = (value: ResultValue): string => {
+  if (typeof value === 'number') return javaDouble(value)
+  if (!(value instanceof Map)) return String(value)
+  return `{${Array.from(value as ReadonlyMap<string, ResultValue>, ([name, inner]) => `${name}=${keyValueText(inner)}`).join(', ')}}`
+}
+const noNumber = (path: BucketsPath, found: string) =>
+  refuse(
+    'aggregation_execution_exception',
+    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, got ${found} at ${named(path.text)}.`,
+  )
+export const severalNumbers = (path: BucketsPath) =>
+  refuse(
+    'aggregation_execution_exception',
+    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but ${named(path.text)} contains multiple values. Please specify which to use, as in [stats.avg] or [percentiles[95.0]].`,
+  )
+const noSuchNumber = (path: BucketsPath, name: string) =>
+  refuse(
+    'illegal_argument_exception',
+    `${where(path.place)}: path not supported for ${named(path.text)}: the aggregation has no number ${named(name)}.`,
+  )

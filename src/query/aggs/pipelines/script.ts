@@ -4,45 +4,45 @@ import { cut, Numeral } from '../../json.ts'
 import { isObject, type JsonNode, known, members, named, string, unexpected, where } from '../../json-node.ts'
 
 /** What an expression gives: a double, an integer (a bigint, since Java divides those without rest), a truth, or null. */
-export type Given = number | bigint | boolean | null
+export type ScriptValue = number | bigint | boolean | null
 /** Numbers of a bucket by the names of their paths; null where there is none. */
 export type Variables = ReadonlyMap<string, number | null>
 
-type Kind = 'number' | 'boolean' | 'null'
-interface Part {
-  kind: Kind
-  of: (variables: Variables) => Given
+type ScriptType = 'number' | 'boolean' | 'null'
+interface ScriptPart {
+  kind: ScriptType
+  of: (variables: Variables) => ScriptValue
 }
 
 /**
  * Arithmetic of a script over `params.name`: + - * / %, comparisons, && || !, ?:, null, and functions of Math. Anything else of
  * Painless is refused by name. `names`: the variables that there are.
  */
-export const compileScript = (source: Source, names: ReadonlySet<string>, wanted: 'number' | 'boolean') => {
+export const compileScript = (source: ScriptSource, names: ReadonlySet<string>, wanted: 'number' | 'boolean') => {
   const { text, at } = source
   const refused = (why: string) =>
     refuse(
       'illegal_argument_exception',
-      `${where(at)}: this script is not supported: ${why}. Supported is arithmetic over params, such as "params.a / params.b": + - * / % < <= > >= == != && || ! ?: null and Math.${[...FUNCTIONS.keys()].join(', Math.')}.`,
+      `${where(at)}: this script is not supported: ${why}. Supported is arithmetic over params, such as "params.a / params.b": + - * / % < <= > >= == != && || ! ?: null and Math.${[...MATH_FUNCTIONS.keys()].join(', Math.')}.`,
     )
   const tokens = tokenize(text, refused)
-  const part = parse(tokens, source, names, refused)
+  const part = parseScript(tokens, source, names, refused)
   if (part.kind !== wanted) {
     throw refused(`it gives a ${part.kind}, where a ${wanted} is needed`)
   }
-  return (variables: Variables): Given => part.of(variables)
+  return (variables: Variables): ScriptValue => part.of(variables)
 }
 
-type Refused = (why: string) => Error
+type RefuseScript = (why: string) => Error
 
-const TOKEN =
+const SCRIPT_TOKEN =
   /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?[dDfFlL]?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|('[^'\\]*'|"[^"\\]*")|(&&|\|\||[<>=!]=|[-+*/%<>!?:().,;[\]]))/y
 
-const tokenize = (text: string, refused: Refused): string[] => {
+const tokenize = (text: string, refused: RefuseScript): string[] => {
   const tokens: string[] = []
-  TOKEN.lastIndex = 0
-  for (let at = 0; at < text.length; at = TOKEN.lastIndex) {
-    const found = TOKEN.exec(text)
+  SCRIPT_TOKEN.lastIndex = 0
+  for (let at = 0; at < text.length; at = SCRIPT_TOKEN.lastIndex) {
+    const found = SCRIPT_TOKEN.exec(text)
     if (!found) throw refused(`at [${cut(text.slice(at).trim())}]`)
     tokens.push((found[1] ?? found[2] ?? found[3] ?? found[4])!)
   }
@@ -50,7 +50,7 @@ const tokenize = (text: string, refused: Refused): string[] => {
 }
 
 /** Operators from those that bind least on. */
-const LEVELS: readonly (readonly string[])[] = [
+const OPERATOR_LEVELS: readonly (readonly string[])[] = [
   ['||'],
   ['&&'],
   ['==', '!='],
@@ -58,9 +58,14 @@ const LEVELS: readonly (readonly string[])[] = [
   ['+', '-'],
   ['*', '/', '%'],
 ]
-const DEEPEST = 50
+const MAX_SCRIPT_DEPTH = 50
 
-const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<string>, refused: Refused): Part => {
+const parseScript = (
+  tokens: readonly string[],
+  source: ScriptSource,
+  names: ReadonlySet<string>,
+  refused: RefuseScript,
+): ScriptPart => {
   let at = 0
   let depth = 0
   const take = (token: string): boolean => {
@@ -71,17 +76,10 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
   const expect = (token: string) => {
     if (!take(token)) throw refused(`expected [${token}] at [${cut(tokens.slice(at).join(' '))}]`)
   }
-  const number = ({ kind, of }: Part, what: string) => {
-    if (kind !== 'number') throw refused(`[${what}] needs numbers`)
-    return (variables: Variables): Numeric => present(of(variables), source)
-  }
-  const truth = ({ kind, of }: Part, what: string) => {
-    if (kind !== 'boolean') throw refused(`[${what}] needs a condition`)
-    return of
-  }
+  const { number, truth, combine } = createParts(source, refused)
 
-  const ternary = (): Part => {
-    if (++depth > DEEPEST) throw refused(`it has more than ${DEEPEST} parts in one another`)
+  const ternary = (): ScriptPart => {
+    if (++depth > MAX_SCRIPT_DEPTH) throw refused(`it has more than ${MAX_SCRIPT_DEPTH} parts in one another`)
     const condition = level(0)
     let found = condition
     if (take('?')) {
@@ -96,8 +94,8 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     return found
   }
 
-  const level = (of: number): Part => {
-    const operators = LEVELS[of]
+  const level = (of: number): ScriptPart => {
+    const operators = OPERATOR_LEVELS[of]
     if (operators === undefined) return unary()
     let left = level(of + 1)
     while (operators.includes(tokens[at] ?? '')) {
@@ -107,37 +105,14 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     return left
   }
 
-  const combine = (operator: string, left: Part, right: Part): Part => {
-    switch (operator) {
-      case '||':
-      case '&&': {
-        const [x, y] = [truth(left, operator), truth(right, operator)]
-        return { kind: 'boolean', of: operator === '||' ? v => x(v) || y(v) : v => x(v) && y(v) }
-      }
-      case '==':
-      case '!=': {
-        const isNull = left.kind === 'null' || right.kind === 'null'
-        if (!isNull && left.kind !== right.kind) throw refused(`[${operator}] compares things of one kind`)
-        // An integer equals a double of its value.
-        // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1
-        return { kind: 'boolean', of: v => (left.of(v) == right.of(v)) === (operator === '==') }
-      }
-    }
-    const [a, b] = [number(left, operator), number(right, operator)]
-    const compare = COMPARISONS.get(operator)
-    if (compare) return { kind: 'boolean', of: v => compare(a(v), b(v)) }
-    const calculate = ARITHMETIC.get(operator)!
-    return { kind: 'number', of: v => arithmetic(calculate, a(v), b(v), source) }
-  }
-
-  const unary = (): Part => {
-    if (++depth > DEEPEST) throw refused(`it has more than ${DEEPEST} parts in one another`)
+  const unary = (): ScriptPart => {
+    if (++depth > MAX_SCRIPT_DEPTH) throw refused(`it has more than ${MAX_SCRIPT_DEPTH} parts in one another`)
     const found = unaryOf()
     depth--
     return found
   }
 
-  const unaryOf = (): Part => {
+  const unaryOf = (): ScriptPart => {
     if (take('-')) {
       const of = number(unary(), '-')
       return { kind: 'number', of: v => -of(v) }
@@ -159,7 +134,7 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     return operand()
   }
 
-  const operand = (): Part => {
+  const operand = (): ScriptPart => {
     const token = tokens[at++]
     if (token === undefined) throw refused('it ends too early')
     if (/^[.\d]/.test(token)) {
@@ -181,7 +156,7 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     throw refused(`[${cut(token)}]`)
   }
 
-  const variable = (name: string): Part => {
+  const variable = (name: string): ScriptPart => {
     if (names.has(name)) return { kind: 'number', of: v => v.get(name) ?? null }
     const value = source.params.get(name)
     if (value === undefined) throw refused(`there is no [${cut(name)}] among buckets_path and params`)
@@ -190,11 +165,11 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
     return { kind: 'number', of: () => given }
   }
 
-  const call = (name: string): Part => {
-    const make = FUNCTIONS.get(name)
+  const call = (name: string): ScriptPart => {
+    const make = MATH_FUNCTIONS.get(name)
     if (!make) throw refused(`[Math.${cut(name)}]`)
     expect('(')
-    const parts: ((variables: Variables) => Numeric)[] = []
+    const parts: ((variables: Variables) => ScriptNumber)[] = []
     do parts.push(number(ternary(), name))
     while (take(','))
     expect(')')
@@ -209,7 +184,42 @@ const parse = (tokens: readonly string[], source: Source, names: ReadonlySet<str
   return found
 }
 
-const present = (value: Given, { at }: Source): Numeric => {
+/** Parts of a script by their types: both sides of an operator need the same. */
+const createParts = (source: ScriptSource, refused: RefuseScript) => {
+  const number = ({ kind, of }: ScriptPart, what: string) => {
+    if (kind !== 'number') throw refused(`[${what}] needs numbers`)
+    return (variables: Variables): ScriptNumber => presentNumber(of(variables), source)
+  }
+  const truth = ({ kind, of }: ScriptPart, what: string) => {
+    if (kind !== 'boolean') throw refused(`[${what}] needs a condition`)
+    return of
+  }
+  const combine = (operator: string, left: ScriptPart, right: ScriptPart): ScriptPart => {
+    switch (operator) {
+      case '||':
+      case '&&': {
+        const [x, y] = [truth(left, operator), truth(right, operator)]
+        return { kind: 'boolean', of: operator === '||' ? v => x(v) || y(v) : v => x(v) && y(v) }
+      }
+      case '==':
+      case '!=': {
+        const isNull = left.kind === 'null' || right.kind === 'null'
+        if (!isNull && left.kind !== right.kind) throw refused(`[${operator}] compares things of one kind`)
+        // An integer equals a double of its value.
+        // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1
+        return { kind: 'boolean', of: v => (left.of(v) == right.of(v)) === (operator === '==') }
+      }
+    }
+    const [a, b] = [number(left, operator), number(right, operator)]
+    const compare = SCRIPT_COMPARISONS.get(operator)
+    if (compare) return { kind: 'boolean', of: v => compare(a(v), b(v)) }
+    const calculate = ARITHMETIC.get(operator)!
+    return { kind: 'number', of: v => arithmetic(calculate, a(v), b(v), source) }
+  }
+  return { number, truth, combine }
+}
+
+const presentNumber = (value: ScriptValue, { at }: ScriptSource): ScriptNumber => {
   if (typeof value === 'number' || typeof value === 'bigint') return value
   throw refuse(
     'illegal_argument_exception',
@@ -217,7 +227,7 @@ const present = (value: Given, { at }: Source): Numeric => {
   )
 }
 
-const literal = (token: string, { isExpression }: Source, refused: Refused): Numeric => {
+const literal = (token: string, { isExpression }: ScriptSource, refused: RefuseScript): ScriptNumber => {
   if (/^\d+[lL]?$/.test(token) && !isExpression) {
     const isLong = /[lL]$/.test(token)
     const value = BigInt(token.replace(/[lL]$/, ''))
@@ -229,7 +239,7 @@ const literal = (token: string, { isExpression }: Source, refused: Refused): Num
 }
 
 /** A double, or an integer of Java. */
-type Numeric = number | bigint
+type ScriptNumber = number | bigint
 
 const ARITHMETIC = new Map([
   ['+', { doubles: (a: number, b: number) => a + b, integers: (a: bigint, b: bigint) => a + b }],
@@ -239,9 +249,14 @@ const ARITHMETIC = new Map([
   ['%', { doubles: (a: number, b: number) => a % b, integers: (a: bigint, b: bigint) => a % b }],
 ])
 
-type Operation = NonNullable<ReturnType<typeof ARITHMETIC.get>>
+type ArithmeticOperation = NonNullable<ReturnType<typeof ARITHMETIC.get>>
 
-const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }: Source): Numeric => {
+const arithmetic = (
+  operation: ArithmeticOperation,
+  a: ScriptNumber,
+  b: ScriptNumber,
+  { at }: ScriptSource,
+): ScriptNumber => {
   if (typeof a !== 'bigint' || typeof b !== 'bigint') return operation.doubles(Number(a), Number(b))
   if (b === 0n && (operation === ARITHMETIC.get('/') || operation === ARITHMETIC.get('%'))) {
     throw refuse('arithmetic_exception', `${where(at)}: / by zero. Of doubles it gives no value: write 0.0.`)
@@ -257,19 +272,19 @@ const arithmetic = (operation: Operation, a: Numeric, b: Numeric, { at }: Source
 
 const isInt = (value: bigint): boolean => value === BigInt.asIntN(32, value)
 
-const COMPARISONS = new Map<string, (a: Numeric, b: Numeric) => boolean>([
+const SCRIPT_COMPARISONS = new Map<string, (a: ScriptNumber, b: ScriptNumber) => boolean>([
   ['<', (a, b) => a < b],
   ['<=', (a, b) => a <= b],
   ['>', (a, b) => a > b],
   ['>=', (a, b) => a >= b],
 ])
 
-const ofDoubles = (takes: number, of: (...numbers: number[]) => Numeric) => ({
+const ofDoubles = (takes: number, of: (...numbers: number[]) => ScriptNumber) => ({
   takes,
-  of: (numbers: Numeric[]): Numeric => of(...numbers.map(Number)),
+  of: (numbers: ScriptNumber[]): ScriptNumber => of(...numbers.map(Number)),
 })
 
-const FUNCTIONS = new Map<string, { takes: number; of: (numbers: Numeric[]) => Numeric }>([
+const MATH_FUNCTIONS = new Map<string, { takes: number; of: (numbers: ScriptNumber[]) => ScriptNumber }>([
   ['abs', ofDoubles(1, Math.abs)],
   ['max', ofDoubles(2, Math.max)],
   ['min', ofDoubles(2, Math.min)],
@@ -284,7 +299,7 @@ const FUNCTIONS = new Map<string, { takes: number; of: (numbers: Numeric[]) => N
 ])
 
 /** A script of the request, of which only a small part of the language is understood. */
-export interface Source {
+export interface ScriptSource {
   text: string
   /** Numbers and truths that stand beside it; integers and doubles are told apart. */
   params: ReadonlyMap<string, number | boolean>
@@ -296,8 +311,8 @@ export interface Source {
 }
 
 /** A text, or an object with it as `source` or `inline`. */
-export const readSource = (place: JsonNode): Source => {
-  if (!isObject(place.value)) return { ...NOTHING, ...textOf(place) }
+export const readScript = (place: JsonNode): ScriptSource => {
+  if (!isObject(place.value)) return { ...NO_PARAMS, ...scriptText(place) }
   const { source, inline, lang, params } = known(place, 'a script', ['source', 'inline', 'lang', 'params', 'id'], [])
   const at = source ?? inline
   if (at === undefined || (source && inline)) throw unexpected(place, 'a script with [source]')
@@ -308,20 +323,20 @@ export const readSource = (place: JsonNode): Source => {
       `${where(lang!)}: script_lang not supported ${named(language)}. Write arithmetic in painless or as an expression.`,
     )
   }
-  return { ...textOf(at), ...paramsOf(params), isExpression: language === 'expression' }
+  return { ...scriptText(at), ...paramsOf(params), isExpression: language === 'expression' }
 }
 
-const NOTHING = { params: new Map(), integers: new Set<string>(), isExpression: false }
+const NO_PARAMS = { params: new Map(), integers: new Set<string>(), isExpression: false }
 
-const textOf = (at: JsonNode): { text: string; at: JsonNode } => {
+const scriptText = (at: JsonNode): { text: string; at: JsonNode } => {
   const text = string(at, 'a script').trim()
-  if (text.length <= LONGEST) return { text, at }
-  throw refuse('illegal_argument_exception', `${where(at)}: a script has at most ${LONGEST} characters here.`)
+  if (text.length <= MAX_SCRIPT_LENGTH) return { text, at }
+  throw refuse('illegal_argument_exception', `${where(at)}: a script has at most ${MAX_SCRIPT_LENGTH} characters here.`)
 }
 
-const LONGEST = 1000
+const MAX_SCRIPT_LENGTH = 1000
 
-const paramsOf = (place: JsonNode | undefined): Pick<Source, 'params' | 'integers'> => {
+const paramsOf = (place: JsonNode | undefined): Pick<ScriptSource, 'params' | 'integers'> => {
   const params = new Map<string, number | boolean>()
   const integers = new Set<string>()
   for (const [name, at] of place === undefined ? [] : members(place, 'params by name')) {

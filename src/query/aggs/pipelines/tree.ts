@@ -1,18 +1,17 @@
 import { refuse } from '../../../lib/errors.ts'
 import { named, where } from '../../json-node.ts'
 import type { Gives } from '../ast.ts'
-import type { Metric, Results } from '../result.ts'
-import { type BucketsPath, type Step, severalNumbers } from './path.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { AggregationResults, Metric } from '../result.ts'
+import { type BucketsPath, type PathStep, type PipelineAggregation, severalNumbers } from './pipeline.ts'
 
 /** What pipelines need to know of an aggregation. */
-export interface Shape {
+export interface AggregationShape {
   readonly name: string
   readonly spec: { readonly kind: string; readonly minDocCount?: number }
   readonly gives: Gives
-  readonly aggs: readonly Shape[]
+  readonly aggs: readonly AggregationShape[]
   /** Those inside of it. */
-  readonly pipelines: readonly Pipeline[]
+  readonly pipelines: readonly PipelineAggregation[]
 }
 
 /**
@@ -20,26 +19,26 @@ export interface Shape {
  * lead nowhere, and pipelines that stand in the wrong place. `parent`: the aggregation around, undefined at the root.
  */
 export const orderPipelines = (
-  pipelines: readonly Pipeline[],
-  aggs: readonly Shape[],
-  parent: Pick<Shape, 'spec' | 'gives'> | undefined,
-): Pipeline[] => {
-  const ordered: Pipeline[] = []
-  const open = new Set<Pipeline>()
-  const visit = (pipeline: Pipeline) => {
+  pipelines: readonly PipelineAggregation[],
+  aggs: readonly AggregationShape[],
+  parent: Pick<AggregationShape, 'spec' | 'gives'> | undefined,
+): PipelineAggregation[] => {
+  const ordered: PipelineAggregation[] = []
+  const open = new Set<PipelineAggregation>()
+  const visit = (pipeline: PipelineAggregation) => {
     if (ordered.includes(pipeline)) return
     if (open.has(pipeline)) {
-      throw invalid(pipeline, `Cyclical dependency found with pipeline aggregator ${named(pipeline.name)}`)
+      throw invalidPipeline(pipeline, `Cyclical dependency found with pipeline aggregator ${named(pipeline.name)}`)
     }
     open.add(pipeline)
     for (const path of pipeline.paths) {
       if (path.text === '_count' || path.text === '_key') continue
-      const [{ name }] = path.steps as readonly [Step, ...Step[]]
+      const [{ name }] = path.steps as readonly [PathStep, ...PathStep[]]
       const agg = aggs.find(agg => agg.name === name)
       const other = pipelines.find(pipeline => pipeline.name === name)
       if (agg) checkPath(path, agg, pipeline)
       else if (other && path.steps.length === 1) visit(other)
-      else throw invalid(pipeline, `No aggregation found for path ${named(path.text)}`)
+      else throw invalidPipeline(pipeline, `No aggregation found for path ${named(path.text)}`)
     }
     ordered.push(pipeline)
   }
@@ -50,11 +49,11 @@ export const orderPipelines = (
   return ordered
 }
 
-const invalid = ({ place }: Pipeline, why: string) =>
+const invalidPipeline = ({ place }: PipelineAggregation, why: string) =>
   refuse('action_request_validation_exception', `${where(place)}: Validation Failed: ${why}.`)
 
 /** The aggregations behind the first step are there, and at the end is a number. */
-const checkPath = (path: BucketsPath, first: Shape, { stands }: Pipeline): void => {
+const checkPath = (path: BucketsPath, first: AggregationShape, { stands }: PipelineAggregation): void => {
   let agg = first
   for (const [i, { name, key }] of path.steps.entries()) {
     const isLast = i === path.steps.length - 1
@@ -77,26 +76,29 @@ const checkPath = (path: BucketsPath, first: Shape, { stands }: Pipeline): void 
   }
 }
 
-const severalBuckets = (path: BucketsPath, { name }: Shape) =>
+const severalBuckets = (path: BucketsPath, { name }: AggregationShape) =>
   refuse(
     'aggregation_execution_exception',
     `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but [${name}] in ${named(path.text)} has several buckets. Name one, as in [${name}['its key']>the_sum].`,
   )
 
 const checkStand = (
-  pipeline: Pipeline,
-  aggs: readonly Shape[],
-  parent: Pick<Shape, 'spec' | 'gives'> | undefined,
+  pipeline: PipelineAggregation,
+  aggs: readonly AggregationShape[],
+  parent: Pick<AggregationShape, 'spec' | 'gives'> | undefined,
 ): void => {
   const { name, type, stands, paths } = pipeline
   if (stands === 'beside') {
     const first = paths[0]!.steps[0]!.name
     const agg = aggs.find(agg => agg.name === first)
     if (first === '_count' || first === '_key') {
-      throw invalid(pipeline, `buckets_path aggregation does not exist for aggregation ${named(name)}: ${named(first)}`)
+      throw invalidPipeline(
+        pipeline,
+        `buckets_path aggregation does not exist for aggregation ${named(name)}: ${named(first)}`,
+      )
     }
     if (agg && (agg.gives !== 'buckets' || agg.spec.kind === 'composite')) {
-      throw invalid(
+      throw invalidPipeline(
         pipeline,
         `The first aggregation in buckets_path must be a multi-bucket aggregation for aggregation ${named(name)}, found [${agg.spec.kind}] for buckets path ${named(paths[0]!.text)}`,
       )
@@ -105,20 +107,26 @@ const checkStand = (
   }
   if (stands === 'in histogram') {
     if (!parent || !HISTOGRAMS.has(parent.spec.kind)) {
-      throw invalid(
+      throw invalidPipeline(
         pipeline,
         `${type} aggregation ${named(name)} must have a histogram, date_histogram or auto_date_histogram as parent`,
       )
     }
     if (parent.spec.minDocCount !== undefined && parent.spec.minDocCount !== 0) {
-      throw invalid(pipeline, `parent histogram of ${type} aggregation ${named(name)} must have min_doc_count of 0`)
+      throw invalidPipeline(
+        pipeline,
+        `parent histogram of ${type} aggregation ${named(name)} must have min_doc_count of 0`,
+      )
     }
     return
   }
   if (!parent)
-    throw invalid(pipeline, `${type} aggregation ${named(name)} must be declared inside of another aggregation`)
+    throw invalidPipeline(pipeline, `${type} aggregation ${named(name)} must be declared inside of another aggregation`)
   if (parent.gives !== 'buckets') {
-    throw invalid(pipeline, `${type} aggregation ${named(name)} must be inside of an aggregation with several buckets`)
+    throw invalidPipeline(
+      pipeline,
+      `${type} aggregation ${named(name)} must be inside of an aggregation with several buckets`,
+    )
   }
 }
 
@@ -136,9 +144,9 @@ interface RunOptions {
  * outwards, and in the order of `orderPipelines`. Results and their lists of buckets are changed in place.
  */
 export const runPipelines = (
-  results: Results,
-  aggs: readonly Shape[],
-  pipelines: readonly Pipeline[],
+  results: AggregationResults,
+  aggs: readonly AggregationShape[],
+  pipelines: readonly PipelineAggregation[],
   options: RunOptions = {},
 ): void => {
   for (const agg of aggs) {
@@ -154,27 +162,33 @@ export const runPipelines = (
       if (pipeline.beside) {
         for (const { results } of result.buckets) {
           options.check?.()
-          put(results, pipeline.beside(results), pipeline, options)
+          putMetric(results, pipeline.beside(results), pipeline, options)
         }
       }
       pipeline.inside?.(result, ({ results }, found) => {
         options.check?.()
-        put(results, found, pipeline, options)
+        putMetric(results, found, pipeline, options)
       })
     }
   }
   for (const pipeline of pipelines) {
-    if (pipeline.beside) put(results, pipeline.beside(results), pipeline, options)
+    if (pipeline.beside) putMetric(results, pipeline.beside(results), pipeline, options)
   }
 }
 
-const put = (results: Results, found: Metric, pipeline: Pipeline, { hold }: RunOptions): void => {
+const putMetric = (
+  results: AggregationResults,
+  found: Metric,
+  pipeline: PipelineAggregation,
+  { hold }: RunOptions,
+): void => {
   hold?.(found)
-  results.set(pipeline.name, described(found, pipeline))
+  results.set(pipeline.name, withMeta(found, pipeline))
 }
 
-const described = (found: Metric, { meta }: Pipeline): Metric => (meta === undefined ? found : { ...found, meta })
+const withMeta = (found: Metric, { meta }: PipelineAggregation): Metric =>
+  meta === undefined ? found : { ...found, meta }
 
 /** Without any, nothing below need be looked at. */
-const hasPipelines = ({ aggs, pipelines }: Pick<Shape, 'aggs' | 'pipelines'>): boolean =>
+const hasPipelines = ({ aggs, pipelines }: Pick<AggregationShape, 'aggs' | 'pipelines'>): boolean =>
   pipelines.length > 0 || aggs.some(hasPipelines)

@@ -1,18 +1,18 @@
 import { lowerBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
-import { type Batch, cut } from './batch.ts'
-import { createRows, firstRows, type Rows } from './merging.ts'
-import { type Codes, codesIn, eachValue, type Found, gathered, type RawNumbers } from './values.ts'
+import { type Batch, cutIntoRuns } from './batch.ts'
+import { type BucketRows, createRows, firstRows } from './rows.ts'
+import { type Codes, codesIn, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
 
-export interface Grouped {
-  rows: Rows
+export interface Groups {
+  rows: BucketRows
   /** The documents in these buckets; undefined where nobody asks. */
   inner: Batch | undefined
 }
 
 /** Puts each document of a batch into a bucket for each of its values: it is numbered by its value, and then by its bucket. */
-export const group = (found: Found, batch: Batch, wantsInner: boolean): Grouped => {
-  if (batch.count === 0) return EMPTY
+export const groupByValue = (found: FoundValues, batch: Batch, wantsInner: boolean): Groups => {
+  if (batch.count === 0) return NO_GROUPS
   if (found.form === 'several') {
     const each = withRepeats(found, batch)
     return byCodes(hashedNumbers(each.values), each.batch, wantsInner)
@@ -22,7 +22,7 @@ export const group = (found: Found, batch: Batch, wantsInner: boolean): Grouped 
   return byCodes(codedValues(found, batch), batch, wantsInner)
 }
 
-const EMPTY: Grouped = {
+const NO_GROUPS: Groups = {
   rows: createRows(0),
   inner: { count: 0, list: new Uint32Array(0), from: 0, owners: new Uint32Array(0), buckets: 0 },
 }
@@ -34,7 +34,7 @@ interface Coded {
   keys: Float64Array
 }
 
-const codedValues = (found: Exclude<Found, { form: 'several' }>, batch: Batch): Coded => {
+const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Batch): Coded => {
   if (found.form === 'each') return found.raw ? hashedWords(found.raw, batch) : hashedNumbers(gathered(found, batch))
   const { names, keys } = distinctOf(found)
   // Keys that no document has are not worth a table.
@@ -49,7 +49,7 @@ const FEW_SLOTS = 1 << 12
 const distinctOf = ({
   keys,
   distinct,
-}: Extract<Found, { form: 'few' }>): { names: Uint32Array | undefined; keys: Float64Array } => {
+}: Extract<FoundValues, { form: 'few' }>): { names: Uint32Array | undefined; keys: Float64Array } => {
   if (distinct) return { names: undefined, keys }
   const { codes, keys: all } = hashedNumbers(keys.slice())
   return { names: codes, keys: all }
@@ -128,7 +128,7 @@ const hashedNumbers = (values: Float64Array): Coded & { codes: Uint32Array } => 
 }
 
 /** Documents that share a key stand side by side: no one of them is looked at. */
-const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner: boolean): Grouped => {
+const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner: boolean): Groups => {
   const { count } = batch
   const placeOf = placesIn(batch)
   const runs: number[] = []
@@ -144,12 +144,12 @@ const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner:
     }
     start = end
   }
-  const rows: Rows = {
+  const rows: BucketRows = {
     owners: new Uint32Array(found.length),
     keys: Float64Array.from(found),
     counts: Float64Array.from(runs, (end, i) => end - (runs[i - 1] ?? 0)),
   }
-  return { rows, inner: wantsInner ? cut(batch, Uint32Array.from(runs)) : undefined }
+  return { rows, inner: wantsInner ? cutIntoRuns(batch, Uint32Array.from(runs)) : undefined }
 }
 
 /** How many of a batch lie below an ordinal; these are asked for in ascending order. */
@@ -166,13 +166,13 @@ const placesIn = ({ count, from, except, ...rest }: Batch): ((ordinal: number) =
 }
 
 /** A row for each bucket above and each key that its documents have. */
-const byCodes = (coded: Coded, batch: Batch, wantsInner: boolean): Grouped =>
+const byCodes = (coded: Coded, batch: Batch, wantsInner: boolean): Groups =>
   coded.keys.length * batch.buckets <= 2 * batch.count + FEW_SLOTS
     ? bySlots(coded, batch, wantsInner)
     : byBuckets(coded, batch, wantsInner)
 
 /** Counts in an array with a place for each bucket above and each key. */
-const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Grouped => {
+const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
   const { count, buckets, runs } = batch
   const stride = keys.length
   const slots = new Uint32Array(stride * buckets)
@@ -210,13 +210,13 @@ const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean
   else
     for (let bucket = 0, i = 0, base = 0; bucket < ends.length; bucket++, base += stride)
       for (const end = ends[bucket]!; i < end; i++) numbers[i] = slots[base + codes[list ? list[i]! : i]!]!
-  return { rows, inner: inside(numbers, size, batch) }
+  return { rows, inner: documentsInRows(numbers, size, batch) }
 }
 
 /** Counts bucket after bucket in one array with a place for each key: where keys are many, and so are buckets. */
-const byBuckets = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Grouped => {
+const byBuckets = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
   const { count, buckets } = batch
-  const { places, ends } = inOrder(batch)
+  const { places, ends } = placesByBucket(batch)
   const rows = createRows(count)
   const numbers = new Uint32Array(wantsInner ? count : 0)
   const codeOf = new Uint32Array(count)
@@ -242,11 +242,11 @@ const byBuckets = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boole
     }
     for (let row = first; row < size; row++) rowOf[codeOf[row]!] = 0
   }
-  return { rows: firstRows(rows, size), inner: wantsInner ? inside(numbers, size, batch) : undefined }
+  return { rows: firstRows(rows, size), inner: wantsInner ? documentsInRows(numbers, size, batch) : undefined }
 }
 
 /** Places of a batch in the order of their buckets, and where each bucket ends there. */
-const inOrder = (batch: Batch): { places: Uint32Array | undefined; ends: Uint32Array } => {
+const placesByBucket = (batch: Batch): { places: Uint32Array | undefined; ends: Uint32Array } => {
   const { count, buckets, runs } = batch
   if (runs) return { places: undefined, ends: runs }
   const { owners } = batch
@@ -260,7 +260,7 @@ const inOrder = (batch: Batch): { places: Uint32Array | undefined; ends: Uint32A
 }
 
 /** The documents in `size` rows: `numbers` holds the row of each and 1, or 0 where it is in none. It is written over. */
-const inside = (numbers: Uint32Array, size: number, batch: Batch): Batch => {
+const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batch => {
   const { count, list, from } = batch
   const ordinals = new Uint32Array(count)
   let kept = 0
@@ -281,7 +281,7 @@ const inside = (numbers: Uint32Array, size: number, batch: Batch): Batch => {
 }
 
 /** Each document once for each of its values. */
-const withRepeats = (found: Extract<Found, { form: 'several' }>, batch: Batch) => {
+const withRepeats = (found: Extract<FoundValues, { form: 'several' }>, batch: Batch) => {
   const { owners, list, from } = batch
   const size = found.keys.length
   const values = new Float64Array(size)

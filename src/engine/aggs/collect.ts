@@ -8,7 +8,15 @@ import { isRowKind, numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import type { Evaluation } from '../query/match/evaluate.ts'
 import { BLOCK_NUMBERS } from '../query/sort/sort-keys.ts'
 import type { Reader, ReadHeader, Segment } from '../reader.ts'
-import { bytesOfAll, type Context, collectAll, type Inner, mergeAll, type State, shrinkAll } from './aggregator.ts'
+import {
+  type AggregationContext,
+  type AggregationState,
+  bytesOfAll,
+  collectAll,
+  type InnerAggregators,
+  mergeAll,
+  shrinkAll,
+} from './aggregator.ts'
 import { allBut, type Batch, batchOf } from './batch.ts'
 
 /** The documents of one kind that aggregations look at, segment by segment. */
@@ -22,46 +30,55 @@ export interface AggregatedPart {
 
 /** What aggregates, and the same aggregations that what it gives is added to: those of another store, perhaps. */
 interface Collecting {
-  inner: Inner
-  into: Inner
+  inner: InnerAggregators
+  into: InnerAggregators
 }
 
 /** Collects aggregations over what some queries find. */
-export const collect = (
+export const collectParts = (
   { inner, into }: Collecting,
   { parts, everything }: { parts: readonly AggregatedPart[]; everything: readonly AggregatedPart[] },
-  context: Context,
+  context: AggregationContext,
 ): void => {
   const some = (isGlobal: boolean): Collecting => {
     const isOne = ({ aggregation }: { aggregation: Aggregation }) => (aggregation.spec.kind === 'global') === isGlobal
     return { inner: inner.filter(isOne), into: into.filter(isOne) }
   }
-  walk(some(false), parts, context)
-  walk(some(true), everything, context)
+  collectSegments(some(false), parts, context)
+  collectSegments(some(true), everything, context)
 }
 
-const walk = ({ inner, into }: Collecting, parts: readonly AggregatedPart[], context: Context) => {
+const collectSegments = (
+  { inner, into }: Collecting,
+  parts: readonly AggregatedPart[],
+  context: AggregationContext,
+) => {
   if (inner.length === 0) return
   const { reader, limits } = context
   for (const segment of reader.segments())
     for (const part of parts) {
       reader.check()
       const states = statesOf(inner, part, segment, context)
-      mergeAll(into, states, ONLY)
+      mergeAll(into, states, ROOT_OWNER)
       if (bytesOfAll(into) > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     }
 }
 
-const ONLY = Uint32Array.of(0)
+const ROOT_OWNER = Uint32Array.of(0)
 
-const statesOf = (inner: Inner, part: AggregatedPart, segment: Segment, context: Context): State[] => {
+const statesOf = (
+  inner: InnerAggregators,
+  part: AggregatedPart,
+  segment: Segment,
+  context: AggregationContext,
+): AggregationState[] => {
   const { kind, query } = part
   const view = viewOf(segment, numberedAs(kind), context.reader)
   // Not all that are kept as rows have the fields.
-  const asked = isRowKind(kind) ? query : narrowed(query, segment, view.header)
+  const asked = isRowKind(kind) ? query : withoutWideRanges(query, segment, view.header)
   const asks = () => {
-    const text = textOf(asked)
-    return text.length > LONGEST ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
+    const text = conditionText(asked)
+    return text.length > MAX_CONDITION_LENGTH ? undefined : `${inner[0]!.aggregation.spec.kind === 'global'} ${text}`
   }
   const collect = () =>
     collectAll(
@@ -84,13 +101,13 @@ const batchIn = (
 }
 
 /** Characters of a query for which results are kept. */
-const LONGEST = 10_000
+const MAX_CONDITION_LENGTH = 10_000
 
 /**
  * What a query asks of the documents of a segment that lies as a whole within a range of time or of blocks: a window that moves
  * on asks the same of most segments.
  */
-const narrowed = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
+const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
   const ofOne = (one: Node): Node => {
     if (one.op === 'and') return and(one.of.map(ofOne))
     if (one.op !== 'range') return one
@@ -108,7 +125,7 @@ const narrowed = (node: Node, segment: Segment, { times }: ReadHeader): Node => 
 }
 
 /** The same text for the same condition. */
-export const textOf = (node: Node): string =>
+export const conditionText = (node: Node): string =>
   JSON.stringify(node, (name, value: unknown) => {
     if (name === 'field') return (value as { path: string }).path
     return typeof value === 'bigint' ? `${value}n` : value

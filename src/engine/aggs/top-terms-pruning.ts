@@ -1,6 +1,6 @@
-import type { State } from './aggregator.ts'
-import { mergeRows, type Rows } from './merging.ts'
+import type { AggregationState } from './aggregator.ts'
 import { edgeOf } from './order.ts'
+import { type BucketRows, mergeRows } from './rows.ts'
 
 /** What of a segment's buckets is needed to tell which ones come first in all segments together. */
 interface Leads {
@@ -18,15 +18,15 @@ interface Leads {
 const LEADS_PER_BUCKET = 8
 const MIN_LEADS = 256
 /** More shown buckets than these are not told apart in this way. */
-const MAX_SHOWN = 1000
+const MAX_SHOWN_BUCKETS = 1000
 
 /** `numbers` are whole and not below 0, and those of a key in all segments add up. */
 export const leadsOf = (
-  { keys, counts }: Pick<Rows, 'keys' | 'counts'>,
+  { keys, counts }: Pick<BucketRows, 'keys' | 'counts'>,
   numbers: Float64Array,
   wanted: number,
 ): Leads | undefined => {
-  if (wanted < 1 || wanted > MAX_SHOWN) return undefined
+  if (wanted < 1 || wanted > MAX_SHOWN_BUCKETS) return undefined
   let total = 0
   let documents = 0
   for (let i = 0; i < counts.length; i++) {
@@ -70,14 +70,14 @@ export const leadingKeys = (parts: readonly Leads[], wanted: number, check: () =
 const ONLY = Uint32Array.of(0)
 
 /** Buckets by keys in a segment. */
-export interface KeyedState extends State, Rows {
+export interface KeyedState extends AggregationState, BucketRows {
   /** Buckets above. */
   above: number
-  inner: State[]
+  inner: AggregationState[]
 }
 
 /** The same of one bucket above in arrays of fewer bytes, where the first few buckets in an order are wanted. */
-export interface NarrowState extends State {
+export interface NarrowState extends AggregationState {
   leads: Leads
   data: NarrowData
   /** Bytes of the same in full. */
@@ -124,7 +124,7 @@ const dataOf = (state: KeyedState | NarrowState): NarrowData => (isNarrow(state)
 export const rowsIn = (state: KeyedState | NarrowState, wanted?: ReadonlySet<number>): KeyedState => {
   if (!isNarrow(state) && !wanted) return state
   const { keys, counts, inner } = dataOf(state)
-  const places = wanted && placesOf(wanted, keys)
+  const places = wanted && placesOfKeys(wanted, keys)
   const full = mapArrays({ keys, counts, inner }, numbers =>
     places ? pickNumbers(numbers, places) : Float64Array.from(numbers),
   ) as StateData
@@ -133,10 +133,10 @@ export const rowsIn = (state: KeyedState | NarrowState, wanted?: ReadonlySet<num
 
 export const fullBytesOf = (state: KeyedState | NarrowState): number =>
   isNarrow(state) ? state.fullBytes : state.bytes
-export const sizeOf = (state: KeyedState | NarrowState): number => dataOf(state).keys.length
+export const rowCountOf = (state: KeyedState | NarrowState): number => dataOf(state).keys.length
 
 /** The places of the wanted keys that are there. */
-const placesOf = (wanted: ReadonlySet<number>, all: Narrow): Uint32Array => {
+const placesOfKeys = (wanted: ReadonlySet<number>, all: Narrow): Uint32Array => {
   for (const key of wanted) marks[key & MASK] = 1
   const places: number[] = []
   for (let i = 0; i < all.length; i++) if (marks[all[i]! & MASK] === 1 && wanted.has(all[i]!)) places.push(i)

@@ -1,22 +1,22 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
-import { single } from '../../query/aggs/metrics/numbers.ts'
+import { singleMetric } from '../../query/aggs/metric-results.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { columnSource, INEXACT } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Aggregator, Context, State } from './aggregator.ts'
-import { type At, type Batch, ordinalAt } from './batch.ts'
-import { createSource, type Source } from './sources.ts'
+import type { AggregationContext, AggregationState, Aggregator } from './aggregator.ts'
+import { type Batch, type BatchView, ordinalAt } from './batch.ts'
+import { createSource, type ValueSource } from './value-source.ts'
 import { eachValue, gathered } from './values.ts'
 
-interface ExactState extends State {
+interface ExactState extends AggregationState {
   totals: bigint[]
 }
 
 type Add = (i: number, value: number | bigint) => void
 
 /** A sum of integers of any size, without loss: also of those beyond 64 bits, which the field itself does not show. */
-export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Context): Aggregator => {
+export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: AggregationContext): Aggregator => {
   const source = createSource({ ...values, missing: undefined }, undefined, context)
   const missing = values.missing === undefined ? undefined : (values.missing as bigint)
   const totals: bigint[] = []
@@ -30,7 +30,7 @@ export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Con
         sum.add(value)
       }
       const field = values.fields[at.kind]
-      if (field) addAll(at, batch, { field, source, context }, add)
+      if (field) addValues(at, batch, { field, source, context }, add)
       for (let i = 0; seen && i < batch.count; i++) if (seen[i] === 0) add(i, missing!)
       return { totals: sums.map(sum => sum.total()), bytes: 100 + 48 * batch.buckets }
     },
@@ -41,7 +41,7 @@ export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Con
     finish() {},
     result(owner) {
       const total = totals[owner] ?? 0n
-      const metric = single('sum', Number(total), format)
+      const metric = singleMetric('sum', Number(total), format)
       return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
     },
     number: owner => Number(totals[owner] ?? 0n),
@@ -49,16 +49,16 @@ export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: Con
   }
 }
 
-interface Reading {
+interface ExactReading {
   field: FieldPath
-  source: Source
-  context: Context
+  source: ValueSource
+  context: AggregationContext
 }
 
-const addAll = (at: At, batch: Batch, reading: Reading, add: Add): void =>
-  at.elements ? ofElements(at, batch, reading, add) : ofDocuments(at, batch, reading, add)
+const addValues = (at: BatchView, batch: Batch, reading: ExactReading, add: Add): void =>
+  at.elements ? addFromElements(at, batch, reading, add) : addFromDocuments(at, batch, reading, add)
 
-const ofDocuments = (at: At, batch: Batch, { field, source, context }: Reading, add: Add) => {
+const addFromDocuments = (at: BatchView, batch: Batch, { field, source, context }: ExactReading, add: Add) => {
   const { reader } = context
   const column = columnSource(at.kind, field, reader)
   const bounds = column?.bounds(at)
@@ -68,16 +68,16 @@ const ofDocuments = (at: At, batch: Batch, { field, source, context }: Reading, 
     return eachValue(source.read(at, batch), batch, add)
   const numbered = numberedAs(at.kind)
   for (let i = 0; i < batch.count; i++) {
-    if ((i & READ) === 0) reader.check()
+    if ((i & DOCUMENT_CHECK_MASK) === 0) reader.check()
     const value = read(positionOfOrdinal(at.header, numbered, ordinalAt(batch, i)))
     if (typeof value === 'number' || typeof value === 'bigint') add(i, value)
   }
 }
 
-const READ = 0x1f
+const DOCUMENT_CHECK_MASK = 0x1f
 
 /** The index holds integers of 64 bits; of what is not there, or not told exactly by a double, the document is asked. */
-const ofElements = (at: At, batch: Batch, { source, context }: Reading, add: Add) => {
+const addFromElements = (at: BatchView, batch: Batch, { source, context }: ExactReading, add: Add) => {
   const { documents, role, roles } = at.elements!
   const numbers = gathered(source.read(at, batch), batch)
   for (let i = 0; i < batch.count; i++) {
@@ -90,17 +90,17 @@ const ofElements = (at: At, batch: Batch, { source, context }: Reading, add: Add
     const { position, input } = roles[role[element]!]!
     if (!/^u?int\d*$/.test(input.type)) continue
     context.reader.check()
-    const value = integerAt(at, documents[element]!, position, input.type, context)
+    const value = argumentInteger(at, documents[element]!, position, input.type, context)
     if (value !== undefined) add(i, value)
   }
 }
 
-const integerAt = (
-  { kind, header }: { kind: Kind; header: At['header'] },
+const argumentInteger = (
+  { kind, header }: { kind: Kind; header: BatchView['header'] },
   ordinal: number,
   position: number,
   type: string,
-  { exact }: Context,
+  { exact }: AggregationContext,
 ): bigint | undefined => {
   const [document] = exact.load(kind, [positionOfOrdinal(header, numberedAs(kind), ordinal)], ['args'])
   const args = document?._source.args as { value: { hex: string } }[] | null | undefined

@@ -1,42 +1,28 @@
 import { refuse } from '../../lib/errors.ts'
-import { elements, integer, type JsonNode, members, unexpected, where } from '../json-node.ts'
+import { elements, type JsonNode, members, unexpected, where } from '../json-node.ts'
 import { direction } from '../keys.ts'
-import { readDouble } from '../numbers.ts'
-import type { Aggregation, Order } from './ast.ts'
-
-/** An integer from a least one on. */
-export const count = (place: JsonNode | undefined, least: number, fallback: number): number => {
-  if (place === undefined) return fallback
-  const value = integer(place, `an integer from ${least} on`)
-  if (value >= least) return value
-  throw refuse(
-    'illegal_argument_exception',
-    `${where(place)}: expected an integer from ${least} on, received ${value}.`,
-  )
-}
-
-export const number = (place: JsonNode | undefined): number | undefined =>
-  place === undefined || place.value === null ? undefined : readDouble(place)
-
+import type { Aggregation, OrderBy } from './ast.ts'
 /** `{"_count": "desc"}`, or a list of such: what is equal is ordered by what follows, and at last by the key. */
-export const readOrder = (place: JsonNode | undefined, fallback: readonly Order[]): readonly Order[] => {
+export const readOrder = (place: JsonNode | undefined, fallback: readonly OrderBy[]): readonly OrderBy[] => {
   if (place === undefined) return fallback
   const orders = elements(place).flatMap(at => {
     const given = members(at, 'an object such as {"_count": "desc"}')
     if (given.length !== 1) throw unexpected(at, 'an object with one key, or a list of such')
-    return given.map(([by, place]): Order => ({ by: NAMES.get(by) ?? by, ascending: direction(place) === 'asc' }))
+    return given.map(
+      ([by, place]): OrderBy => ({ by: OLD_ORDER_NAMES.get(by) ?? by, ascending: direction(place) === 'asc' }),
+    )
   })
   return orders.length === 0 ? fallback : orders
 }
 
 /** Names of before. */
-const NAMES: ReadonlyMap<string, string> = new Map([
+const OLD_ORDER_NAMES: ReadonlyMap<string, string> = new Map([
   ['_term', '_key'],
   ['_time', '_key'],
 ])
 
 /** The steps of a way to a number, such as `a>b[95.0]` or `a.avg`: the last one may name one number of several. */
-export const pathOf = (path: string): { steps: string[]; rest: string | undefined } => {
+export const parseMetricPath = (path: string): { steps: string[]; rest: string | undefined } => {
   const steps = path.split('>').map(step => step.trim())
   const last = steps.pop()!
   const bracket = /^(.+)\[([^\]]*)\]$/.exec(last)
@@ -48,7 +34,7 @@ export const pathOf = (path: string): { steps: string[]; rest: string | undefine
 }
 
 /** Refuses an order that goes by what is not inside, or by what has no number. */
-export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: readonly Aggregation[]): void => {
+export const checkBucketOrder = (place: JsonNode, order: readonly OrderBy[], aggs: readonly Aggregation[]): void => {
   for (const { by } of order) {
     if (by === '_count' || by === '_key') continue
     const bad = (why: string) =>
@@ -57,7 +43,7 @@ export const checkOrder = (place: JsonNode, order: readonly Order[], aggs: reado
         `${where(place)}: Invalid aggregation order path [${by}]. ${why} Order by _count, _key, or an aggregation inside that gives one number, such as {"the_sum": "desc"}.`,
       )
     let inside = aggs
-    const { steps, rest } = pathOf(by)
+    const { steps, rest } = parseMetricPath(by)
     for (const [i, step] of steps.entries()) {
       const found = inside.find(({ name }) => name === step)
       const isLast = i === steps.length - 1

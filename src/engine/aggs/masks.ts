@@ -12,18 +12,18 @@ import { counted, EMPTY, has, type OrdinalSet, run } from '../query/match/ordina
 import type { Ask } from '../query/match/segment-matcher.ts'
 import { isExact, planNested } from '../query/plan/nested.ts'
 import { planQuery } from '../query/plan/planner.ts'
-import { type At, type Batch, masked, ordinalAt } from './batch.ts'
+import { type Batch, type BatchView, maskBatch, ordinalAt } from './batch.ts'
 import type { Role } from './elements.ts'
-import type { Stores } from './sources.ts'
+import type { ValueStores } from './value-source.ts'
 
 /** Masks of the documents, or of the elements of lists, that match a query inside of an aggregation. */
-export const createMatching = ({ reader, exact, ask }: Stores & { ask: Ask }) => {
+export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: Ask }) => {
   const evaluationsOf = byKind((kind, node) => evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }))
   const plansOf = byKind((kind, node) => planNested(node, reader, kind === 'call' ? 'call' : 'log'))
   const predicatesOf = byKind((kind, node) => compile(kind, nested('args', node)))
 
   /** Most conditions on arguments follow from their roles, or from the index; in doubt the documents of the batch are asked. */
-  const elementMask = (node: Node, at: At, batch: Batch): OrdinalSet => {
+  const elementMask = (node: Node, at: BatchView, batch: Batch): OrdinalSet => {
     const { roles, role, documents } = at.elements!
     const plan = plansOf(at.kind)(node)
     const residuals = roles.map(({ signature, position }) => plan.forRole(signature, position))
@@ -59,7 +59,7 @@ export const createMatching = ({ reader, exact, ask }: Stores & { ask: Ask }) =>
   }
 
   /** Of all documents of a segment, or of the elements of a batch. */
-  const mask = (queries: Queries, at: At, batch: Batch): OrdinalSet => {
+  const mask = (queries: Queries, at: BatchView, batch: Batch): OrdinalSet => {
     const node = queries[at.kind] ?? ALL
     if (node.op === 'none' || batch.count === 0) return EMPTY
     if (node.op === 'all') return run(0, at.elements ? at.elements.role.length : at.size)
@@ -68,7 +68,7 @@ export const createMatching = ({ reader, exact, ask }: Stores & { ask: Ask }) =>
 
   return {
     mask,
-    filter: (queries: Queries, at: At, batch: Batch): Batch => masked(batch, mask(queries, at, batch), at),
+    filter: (queries: Queries, at: BatchView, batch: Batch): Batch => maskBatch(batch, mask(queries, at, batch), at),
     /** Whether arguments of a role can match. */
     mayMatch: (queries: Queries, kind: Kind, { signature, position }: Role): boolean =>
       plansOf(kind)(queries[kind] ?? ALL).forRole(signature, position).op !== 'none',

@@ -1,6 +1,6 @@
 import { MISSING } from '../index/column-codec.ts'
 import type { Batch } from './batch.ts'
-import { upTo } from './merging.ts'
+import { upTo } from './rows.ts'
 import type { RawNumbers } from './values.ts'
 
 /** Different values in their order. */
@@ -44,7 +44,7 @@ const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<Ar
 
 /** Of values in any order. Without counts each is one. */
 export const sortedOf = (values: Float64Array, counts?: Float64Array): Sorted => {
-  const places = orderOf(values)
+  const places = sortedPlaces(values)
   const ordered = [new Float64Array(values.length), new Float64Array(values.length)] as const
   for (let i = 0; i < places.length; i++) {
     ordered[0][i] = values[places[i]!]!
@@ -64,7 +64,7 @@ const DIGIT_BITS = 11
 const DIGITS = 2 ** DIGIT_BITS
 
 /** The places of values in their order. Many are sorted by their digits, the last ones first. */
-const orderOf = (values: Float64Array): Uint32Array => {
+const sortedPlaces = (values: Float64Array): Uint32Array => {
   const size = values.length
   let places = upTo(size)
   if (size < MIN_BY_DIGITS) return places.sort((a, b) => values[a]! - values[b]!)
@@ -163,7 +163,7 @@ export const quantileOf = (sorted: Sorted, part: number): number =>
   sorted.total === 0 ? Number.NaN : hazen(sorted.total, part, place => valueAtPlace(sorted, place))
 
 /** The part that lies below a value, as a t-digest tells it that holds each value by itself. NaN of nothing. */
-export const rankOf = ({ values, ends, total }: Sorted, value: number): number => {
+export const rankOfValue = ({ values, ends, total }: Sorted, value: number): number => {
   if (total === 0) return Number.NaN
   if (total === 1 || values.length === 1) return value < values[0]! ? 0 : 1
   if (value < values[0]!) return 0
@@ -206,7 +206,7 @@ export interface Words {
 }
 
 /** The values of a batch as they come; undefined where one is too large. */
-export const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
+export const wordsInBatch = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
   const words = new Uint32Array(count)
   let size = 0
   let greatest = 0
@@ -223,11 +223,11 @@ export const wordsOf = ({ values, base }: RawNumbers, { count, list, from }: Bat
       words[size++] = word
       if (word > greatest) greatest = word
     }
-  if (greatest > LARGEST) return undefined
+  if (greatest > MAX_WORD) return undefined
   return { words: size === count ? words : words.slice(0, size), greatest }
 }
 
-const LARGEST = 2 ** 32 - 1
+const MAX_WORD = 2 ** 32 - 1
 
 /** Values by the part of all values below them. Undefined where that is not known without sorting all. */
 type Selected = (part: number) => number | undefined
@@ -235,18 +235,22 @@ type Selected = (part: number) => number | undefined
 /** Values are counted by so many of their first bits. */
 const BITS = 16
 /** Numbers in the tables that count the last bits of the values looked for. */
-const MOST = 2 ** 20
+const MAX_FINE_COUNTS = 2 ** 20
 
 /** Looks up some quantiles in two passes that count, without sorting; undefined where the tables would be too large. */
-export const selected = (all: readonly Words[], parts: readonly number[], check: () => void): Selected | undefined => {
+export const selectQuantiles = (
+  all: readonly Words[],
+  parts: readonly number[],
+  check: () => void,
+): Selected | undefined => {
   const greatest = all.reduce((most, one) => Math.max(most, one.greatest), 0)
   const shift = Math.max(0, 32 - Math.clz32(greatest) - BITS)
   const ends = countFirst(all, shift, (greatest >>> shift) + 1, check)
   const total = ends.at(-1)!
   if (total === 0) return () => Number.NaN
-  const stretchOf = (place: number): number => placeIn(ends, 0, ends.length, place)
+  const stretchOf = (place: number): number => firstBeyond(ends, 0, ends.length, place)
   const slots = slotsOf(stretchOf, parts, total)
-  if (slots.size * 2 ** shift > MOST) return undefined
+  if (slots.size * 2 ** shift > MAX_FINE_COUNTS) return undefined
   const fine = countLast(all, shift, slots, check)
   const valueAt = (place: number): number | undefined => {
     const stretch = stretchOf(place)
@@ -254,7 +258,7 @@ export const selected = (all: readonly Words[], parts: readonly number[], check:
     if (slot === undefined) return undefined
     const before = stretch === 0 ? 0 : ends[stretch - 1]!
     const start = slot << shift
-    return stretch * 2 ** shift + placeIn(fine, start, start + 2 ** shift, place - before) - start
+    return stretch * 2 ** shift + firstBeyond(fine, start, start + 2 ** shift, place - before) - start
   }
   return part => {
     if (!parts.includes(part)) return undefined
@@ -311,7 +315,7 @@ const countLast = (
 }
 
 /** The first from `low` on, below `high`, that reaches beyond a place. */
-const placeIn = (ends: Uint32Array, low: number, high: number, place: number): number => {
+const firstBeyond = (ends: Uint32Array, low: number, high: number, place: number): number => {
   let [from, to] = [low, high - 1]
   while (from < to) {
     const middle = (from + to) >>> 1

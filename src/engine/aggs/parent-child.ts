@@ -6,23 +6,23 @@ import { linkOf, NO_PARENT } from '../query/match/joins.ts'
 import { and, collected, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
 import { EVERYTHING } from '../query/plan/plan.ts'
 import { ofParent } from '../query/plan/planner.ts'
-import type { Context } from './aggregator.ts'
-import { type At, type Batch, emptied, ordinalAt } from './batch.ts'
+import type { AggregationContext } from './aggregator.ts'
+import { type Batch, type BatchView, emptyBatch, ordinalAt } from './batch.ts'
 
-type Lead = (at: At, batch: Batch) => { at: At; batch: Batch }
+type Lead = (at: BatchView, batch: Batch) => { at: BatchView; batch: Batch }
 
 /** From documents to those of their children that are of one kind, each in the buckets of its parent. */
-export const toChildren = ({ child }: SpecOf<'children'>, context: Context): Lead =>
+export const toChildren = ({ child }: SpecOf<'children'>, context: AggregationContext): Lead =>
   toRelatives(child, context, (at, batch, there) => {
     if (!parentsOf(child).includes(at.kind)) return undefined
     const link = linkOf(numberedAs(child), numberedAs(at.kind), context.reader)
     const parents = distinct(batch, at.size)
-    const children = and(link.down(at, parents), ofKind(child, at.kind, there, context), there.size)
+    const children = and(link.down(at, parents), childrenOfParent(child, at.kind, there, context), there.size)
     return { found: toArray(children), from: link.up(at, children) }
   })
 
 /** From documents of one kind to their parents, each once in each bucket. */
-export const toParents = ({ child, of }: SpecOf<'parent'>, context: Context): Lead =>
+export const toParents = ({ child, of }: SpecOf<'parent'>, context: AggregationContext): Lead =>
   toRelatives(of, context, (at, batch) => {
     if (at.kind !== child) return undefined
     const link = linkOf(numberedAs(child), numberedAs(of), context.reader)
@@ -37,17 +37,21 @@ interface Links {
 }
 
 const toRelatives =
-  (kind: At['kind'], context: Context, find: (at: At, batch: Batch, there: At) => Links | undefined): Lead =>
+  (
+    kind: BatchView['kind'],
+    context: AggregationContext,
+    find: (at: BatchView, batch: Batch, there: BatchView) => Links | undefined,
+  ): Lead =>
   (at, batch) => {
     const there = { ...viewOf(at.segment, numberedAs(kind), context.reader), kind, elements: undefined }
     const links = at.elements || batch.count === 0 ? undefined : find(at, batch, there)
-    if (!links) return { at: there, batch: emptied(batch) }
+    if (!links) return { at: there, batch: emptyBatch(batch) }
     const { buckets, owners } = batch
-    const bucketsIn = bucketsOf(batch, at.size)
+    const bucketsIn = bucketsByDocument(batch, at.size)
     /** Places in a table of documents and buckets. */
     const all: number[] = []
     for (let i = 0; i < links.found.length; i++) {
-      if ((i & CHECK_MASK) === 0) context.reader.check()
+      if ((i & LINK_CHECK_MASK) === 0) context.reader.check()
       const [found, from] = [links.found[i]!, links.from[i]!]
       if (found === NO_PARENT || from === NO_PARENT) continue
       for (const bucket of bucketsIn(from)) all.push(found * buckets + bucket)
@@ -66,7 +70,7 @@ const toRelatives =
   }
 
 /** Documents between two looks at whether to go on, less one. */
-const CHECK_MASK = 0xfff
+const LINK_CHECK_MASK = 0xfff
 
 const distinct = (batch: Batch, size: number): OrdinalSet =>
   batch.list
@@ -74,17 +78,22 @@ const distinct = (batch: Batch, size: number): OrdinalSet =>
     : run(batch.from, batch.from + batch.count)
 
 /** Those that have parents of this kind. */
-const ofKind = (child: At['kind'], parent: At['kind'], at: At, { reader, ask }: Context): OrdinalSet => {
+const childrenOfParent = (
+  child: BatchView['kind'],
+  parent: BatchView['kind'],
+  at: BatchView,
+  { reader, ask }: AggregationContext,
+): OrdinalSet => {
   const plan = ofParent(child, parent, EVERYTHING, reader)
   return evaluate({ kind: child, plan, reader, ask }).matches(at.segment)
 }
 
-const ONLY: readonly number[] = [0]
+const FIRST_BUCKET: readonly number[] = [0]
 
 /** The buckets that a document of a batch lies in. */
-const bucketsOf = (batch: Batch, size: number): ((ordinal: number) => readonly number[]) => {
+const bucketsByDocument = (batch: Batch, size: number): ((ordinal: number) => readonly number[]) => {
   const { owners, count } = batch
-  if (!owners) return () => ONLY
+  if (!owners) return () => FIRST_BUCKET
   const heads = new Int32Array(size).fill(-1)
   const next = new Int32Array(count)
   for (let i = count - 1; i >= 0; i--) {

@@ -1,3 +1,72 @@
+import type { SpecOf } from '../../query/aggs/ast.ts'
+import { counting } from '../../query/aggs/metric-results.ts'
+import { type AggregationContext, type AggregationState, type Aggregator, bytesOfStates } from './aggregator.ts'
+import { groupByValue } from './group-by.ts'
+import { sharedKeys } from './keys.ts'
+import { type BucketRows, createValueStore, mergeRows, type ValuesByBucket } from './rows.ts'
+import { createSource } from './value-source.ts'
+export const createCardinality = (
+  { values, precision }: SpecOf<'cardinality'>,
+  context: AggregationContext,
+): Aggregator => {
+  const keys = sharedKeys(values, context)
+  const source = createSource(values, keys, context)
+  const distinct = createDistinctKeys(precision, context.limits.aggregationMemory / MEMORY_SHARE, context.reader.check)
+  return {
+    collect(at, batch): BucketRows & AggregationState {
+      const { rows } = groupByValue(source.read(at, batch), batch, false)
+      const plain = { ...rows, counts: NO_COUNTS }
+      return { ...plain, bytes: bytesOfStates([], rows.owners, rows.keys) }
+    },
+    merge: (state, owners) => distinct.merge(state as BucketRows & AggregationState, owners),
+    finish: distinct.finish,
+    result: owner => counting('cardinality', distinct.count(owner)),
+    number: distinct.count,
+    bytes: () => distinct.bytes() + keys.bytes(),
+  }
+}
+
+const NO_COUNTS = new Float64Array(0)
+/** The part of the memory of a search that one aggregation takes before it sketches. */
+export const MEMORY_SHARE = 8
+
+/**
+ * Counts different keys in each bucket above: exactly, unless these take more than `most` bytes. Sketches of few keys are exact
+ * up to `precision`.
+ */
+export const createDistinctKeys = (precision: number, most: number, check: () => void) => {
+  /** Empty as long as all keys are kept. */
+  const sketches: Distinct[] = []
+  let target: Distinct
+  const addHash = createNumberHash((high, low) => target.add(high, low))
+  const sketch = ({ starts, keys }: ValuesByBucket): undefined => {
+    for (let owner = 0; owner + 1 < starts.length; owner++) {
+      if (starts[owner] === starts[owner + 1]) continue
+      target = sketches[owner] ??= createDistinct(Math.min(precision, MAX_EXACT_KEYS))
+      for (let i = starts[owner]!; i < starts[owner + 1]!; i++) addHash(keys[i]!)
+    }
+  }
+  const store = createValueStore(sketch, { most, least: 5000, check })
+  let starts: Uint32Array | undefined
+  return {
+    merge: (rows: BucketRows & AggregationState, owners: Uint32Array) => store.add({ rows, owners }, rows.bytes),
+    finish() {
+      const all = mergeRows(store.all(), check)
+      store.clear()
+      if (sketches.length > 0) sketch(all)
+      else starts = all.starts
+    },
+    count(owner: number): number {
+      if (!starts) return sketches[owner]?.count() ?? 0
+      return owner < 0 || owner + 1 >= starts.length ? 0 : starts[owner + 1]! - starts[owner]!
+    },
+    bytes: () => sketches.reduce((sum, one) => sum + (one?.bytes() ?? 0), store.bytes()),
+  }
+}
+
+/** As in Elasticsearch. */
+const MAX_EXACT_KEYS = 40_000
+
 /** Counts distinct values by their hashes of 64 bits: exactly up to so many, beyond with an error of about 0.4%. */
 export const createDistinct = (exactUpTo: number) => {
   let set: ReturnType<typeof createHashSet> | undefined = createHashSet()
@@ -6,10 +75,10 @@ export const createDistinct = (exactUpTo: number) => {
   return {
     /** The two halves of a value's hash, whose bits must be as good as random. */
     add(high: number, low: number) {
-      if (registers) return addTo(registers, high, low)
+      if (registers) return addToRegisters(registers, high, low)
       if (set!.add(high >>> 0, low >>> 0) <= exactUpTo) return
       const sketch = new Uint8Array(REGISTERS)
-      set!.each((high, low) => addTo(sketch, high, low))
+      set!.each((high, low) => addToRegisters(sketch, high, low))
       registers = sketch
       set = undefined
     },
@@ -17,9 +86,7 @@ export const createDistinct = (exactUpTo: number) => {
     bytes: (): number => registers?.byteLength ?? set!.bytes(),
   }
 }
-
 export type Distinct = ReturnType<typeof createDistinct>
-
 /** Distinct pairs, by open addressing: half of the places at most are taken. */
 const createHashSet = () => {
   let mask = 7
@@ -62,31 +129,27 @@ const createHashSet = () => {
     bytes: () => table.byteLength,
   }
 }
-
 const PRECISION = 16
 const REGISTERS = 1 << PRECISION
 /** Bits of a hash behind those that name the register. */
-const REST = 64 - PRECISION
-
-const addTo = (registers: Uint8Array, high: number, low: number): void => {
+const REST_BITS = 64 - PRECISION
+const addToRegisters = (registers: Uint8Array, high: number, low: number): void => {
   const register = high >>> (32 - PRECISION)
   const rest = (high << PRECISION) >>> 0
   const zeros = rest !== 0 ? Math.clz32(rest) : 32 - PRECISION + Math.clz32(low)
-  const rank = Math.min(zeros, REST) + 1
+  const rank = Math.min(zeros, REST_BITS) + 1
   if (rank > registers[register]!) registers[register] = rank
 }
-
 /** By the improved estimator of Ertl (2017), which is unbiased from few to many without a table. */
 const estimate = (registers: Uint8Array): number => {
-  const counts = new Float64Array(REST + 2)
+  const counts = new Float64Array(REST_BITS + 2)
   for (const rank of registers) counts[rank]!++
-  let z = REGISTERS * tau(1 - counts[REST + 1]! / REGISTERS)
-  for (let rank = REST; rank >= 1; rank--) z = 0.5 * (z + counts[rank]!)
-  z += REGISTERS * sigma(counts[0]! / REGISTERS)
+  let z = REGISTERS * ertlTau(1 - counts[REST_BITS + 1]! / REGISTERS)
+  for (let rank = REST_BITS; rank >= 1; rank--) z = 0.5 * (z + counts[rank]!)
+  z += REGISTERS * ertlSigma(counts[0]! / REGISTERS)
   return Math.round(REGISTERS ** 2 / (2 * Math.LN2 * z))
 }
-
-const sigma = (x: number): number => {
+const ertlSigma = (x: number): number => {
   if (x === 1) return Number.POSITIVE_INFINITY
   let [power, y, z] = [x, 1, x]
   for (let last = -1; last !== z; ) {
@@ -97,8 +160,7 @@ const sigma = (x: number): number => {
   }
   return z
 }
-
-const tau = (x: number): number => {
+const ertlTau = (x: number): number => {
   if (x === 0 || x === 1) return 0
   let [root, y, z] = [x, 1, 1 - x]
   for (let last = -1; last !== z; ) {
@@ -109,7 +171,6 @@ const tau = (x: number): number => {
   }
   return z / 3
 }
-
 /** Hashes numbers for `Distinct`: distinct doubles have distinct hashes. */
 export const createNumberHash = (add: (high: number, low: number) => void): ((value: number) => void) => {
   const double = new Float64Array(1)
@@ -118,12 +179,11 @@ export const createNumberHash = (add: (high: number, low: number) => void): ((va
     double[0] = value === 0 ? 0 : value
     // Four rounds of a Feistel network: a permutation of 64 bits.
     let [left, right] = [halves[1]!, halves[0]!]
-    for (let round = 1; round <= 4; round++) [left, right] = [right, (left ^ mix(right + round * 0x9e3779b9)) >>> 0]
+    for (let round = 1; round <= 4; round++) [left, right] = [right, (left ^ mixBits(right + round * 0x9e3779b9)) >>> 0]
     add(left, right)
   }
 }
-
-const mix = (value: number): number => {
+const mixBits = (value: number): number => {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0

@@ -3,20 +3,18 @@ import { elements, type JsonNode, list, unexpected, where } from '../../json-nod
 import { flag, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
-import { extendedStatsOf, statsOf, type Totals } from '../metrics/numbers.ts'
-import { percentilesOf } from '../metrics/percentiles.ts'
+import { extendedStatsOf, type MetricTotals, percentilesOf, statsOf } from '../metric-results.ts'
 import type { Bucket, Metric } from '../result.ts'
-import { keyText } from './path.ts'
-import { COMMON, collect, EXPECTED, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
+import { COMMON, EXPECTED, keyText, numbersOfBuckets, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
 
 /** Pipeline aggregations that stand beside an aggregation with buckets, and look at a number of each. */
 
-type Found = readonly { bucket: Bucket; value: number }[]
+type FoundNumbers = readonly { bucket: Bucket; value: number }[]
 
 const besideBuckets = <const K extends Keys>(
   doc: string,
   keys: K,
-  read: (options: ValuesOf<K>, format: Format) => (found: Found) => Metric,
+  read: (options: ValuesOf<K>, format: Format) => (found: FoundNumbers) => Metric,
   example: object = {},
 ): PipelineKind => ({
   doc,
@@ -26,41 +24,41 @@ const besideBuckets = <const K extends Keys>(
     const body = readKeys(place, EXPECTED, { ...COMMON, ...keys }, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
     const path = onePath(place, body.buckets_path)
     const find = read(body, body.format)
-    return { paths: [path], beside: results => find(collect(results, path, body.gap_policy)) }
+    return { paths: [path], beside: results => find(numbersOfBuckets(results, path, body.gap_policy)) }
   },
 })
 
-const sum = (found: Found): number => found.reduce((sum, { value }) => sum + value, 0)
+const sumOfNumbers = (found: FoundNumbers): number => found.reduce((sum, { value }) => sum + value, 0)
 
 export const avgBucket = besideBuckets(
   'The mean of a number over the buckets.',
   {},
-  (_, format) => found => simpleValue(sum(found) / found.length, format),
+  (_, format) => found => simpleValue(sumOfNumbers(found) / found.length, format),
 )
 
 export const sumBucket = besideBuckets(
   'The sum of a number of the buckets.',
   {},
-  (_, format) => found => simpleValue(sum(found), format),
+  (_, format) => found => simpleValue(sumOfNumbers(found), format),
 )
 
 export const maxBucket = besideBuckets(
   'The largest number of the buckets, and the keys of the buckets that have it.',
   {},
-  (_, format) => found => withKeys(found, extreme(found, Math.max), format),
+  (_, format) => found => withBucketKeys(found, extremeNumber(found, Math.max), format),
 )
 
 export const minBucket = besideBuckets(
   'The smallest number of the buckets, and the keys of the buckets that have it.',
   {},
-  (_, format) => found => withKeys(found, extreme(found, Math.min), format),
+  (_, format) => found => withBucketKeys(found, extremeNumber(found, Math.min), format),
 )
 
 /** Of none an infinite one, which is shown as null. */
-const extreme = (found: Found, pick: (...numbers: number[]) => number): number =>
+const extremeNumber = (found: FoundNumbers, pick: (...numbers: number[]) => number): number =>
   found.reduce((best, { value }) => pick(best, value), pick())
 
-const withKeys = (found: Found, value: number, format: Format): Metric => {
+const withBucketKeys = (found: FoundNumbers, value: number, format: Format): Metric => {
   const metric = simpleValue(value, format, 'bucket_metric_value')
   const keys = found.filter(one => one.value === value).map(({ bucket }) => keyText(bucket))
   return { ...metric, body: [...metric.body, ['keys', keys]] }
@@ -88,12 +86,12 @@ export const extendedStatsBucket = besideBuckets(
 )
 
 /** Added up without compensation, as Elasticsearch does here. */
-const totalsOf = (found: Found): Totals => ({
+const totalsOf = (found: FoundNumbers): MetricTotals => ({
   count: found.length,
-  sum: sum(found),
+  sum: sumOfNumbers(found),
   sumOfSquares: found.reduce((sum, { value }) => sum + value * value, 0),
-  min: extreme(found, Math.min),
-  max: extreme(found, Math.max),
+  min: extremeNumber(found, Math.min),
+  max: extremeNumber(found, Math.max),
 })
 
 const percents = (place: JsonNode): number[] => {
@@ -115,11 +113,11 @@ export const percentilesBucket = besideBuckets(
     found => {
       const sorted = found.map(({ value }) => value).sort((a, b) => a - b)
       const options = { keyed, format, namesTexts: true }
-      const metric = percentilesOf({ quantile: (part: number) => nearest(sorted, part) }, percents, options)
+      const metric = percentilesOf({ quantile: (part: number) => nearestRank(sorted, part) }, percents, options)
       return { ...metric, type: 'percentiles_bucket' }
     },
   { percents: [50, 95] },
 )
 
-const nearest = (sorted: readonly number[], part: number): number =>
+const nearestRank = (sorted: readonly number[], part: number): number =>
   sorted.length === 0 ? Number.NaN : sorted[Math.round(part * (sorted.length - 1))]!

@@ -4,7 +4,8 @@ import { type JsonNode, show, where } from '../json-node.ts'
 /** A number as text by a pattern such as `#,##0.00`, as Java's DecimalFormat writes it. */
 export const numberWriterOf = (place: JsonNode, pattern: string): ((value: number) => string) => {
   if (pattern === '') return allDigits
-  const [, prefix, integer, decimals = '', suffix] = pattern.length > LONGEST ? [] : (PATTERN.exec(pattern) ?? [])
+  const [, prefix, integer, decimals = '', suffix] =
+    pattern.length > MAX_PATTERN_LENGTH ? [] : (PATTERN.exec(pattern) ?? [])
   if (integer === undefined || `${integer}${decimals}`.replace(/[,.]/g, '') === '' || /[,.]$/.test(integer)) {
     throw refuse(
       'illegal_argument_exception',
@@ -30,7 +31,7 @@ export const numberWriterOf = (place: JsonNode, pattern: string): ((value: numbe
     const digits = (whole === '0' ? '' : whole).padStart(leastWhole, '0')
     const kept = rest.replace(/0+$/, '').padEnd(places.least, '0')
     const point = kept === '' ? '' : `.${kept}`
-    return `${sign}${before}${grouped(digits === '' && kept === '' ? '0' : digits, grouping)}${point}${behind}`
+    return `${sign}${before}${groupDigits(digits === '' && kept === '' ? '0' : digits, grouping)}${point}${behind}`
   }
 }
 
@@ -39,16 +40,16 @@ const allDigits = (value: number): string => {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞'
   const [whole, rest] = decimal(Math.abs(value)).split('.') as [string, string?]
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
-  return `${sign}${grouped(whole === '0' && rest ? '' : whole, 3)}${rest ? `.${rest}` : ''}`
+  return `${sign}${groupDigits(whole === '0' && rest ? '' : whole, 3)}${rest ? `.${rest}` : ''}`
 }
 
-const LONGEST = 100
+const MAX_PATTERN_LENGTH = 100
 const QUOTED = /'[^']*'/g
 const PATTERN = /^((?:[^#0,.;'\u2030E]|'[^']*')*)(#[#,]*[0,]*|0[0,]*|)(?:\.(0*#*))?((?:[^#0,.;'\u2030E]|'[^']*')*)$/
 
 const unquoted = (text: string) => text.replace(QUOTED, part => (part === "''" ? "'" : part.slice(1, -1)))
 
-const grouped = (digits: string, size: number): string => {
+const groupDigits = (digits: string, size: number): string => {
   if (size === 0) return digits
   const parts: string[] = []
   for (let end = digits.length; end > 0; end -= size) parts.unshift(digits.slice(Math.max(0, end - size), end))
@@ -63,7 +64,7 @@ const halfEven = (value: number, places: number): string => {
   if (!shortest.includes('e') && (shortest.split('.')[1] ?? '').length <= places) return shortest
   const text = value.toFixed(places)
   if (!value.toFixed(places + 1).endsWith('5')) return text
-  const digits = value.toFixed(MOST_PLACES)
+  const digits = value.toFixed(MAX_DECIMALS)
   const end = digits.indexOf('.') + 1 + places
   if (!/^50*$/.test(digits.slice(end))) return text
   // In the middle: without the rest it is the lower neighbour.
@@ -80,4 +81,4 @@ const decimal = (value: number): string => {
   return exponent < 0 ? `0.${'0'.repeat(-exponent - 1)}${whole}${rest}` : whole + rest.padEnd(exponent, '0')
 }
 
-const MOST_PLACES = 100
+const MAX_DECIMALS = 100

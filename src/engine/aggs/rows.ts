@@ -1,26 +1,26 @@
 /** Buckets that a segment gives: each of one bucket above and one key. */
-export interface Rows {
+export interface BucketRows {
   owners: Uint32Array
   keys: Float64Array
   /** Documents. */
   counts: Float64Array
 }
 
-export const createRows = (size: number): Rows => ({
+export const createRows = (size: number): BucketRows => ({
   owners: new Uint32Array(size),
   keys: new Float64Array(size),
   counts: new Float64Array(size),
 })
 
-export const firstRows = ({ owners, keys, counts }: Rows, size: number): Rows => ({
+export const firstRows = ({ owners, keys, counts }: BucketRows, size: number): BucketRows => ({
   owners: owners.slice(0, size),
   keys: keys.slice(0, size),
   counts: counts.slice(0, size),
 })
 
 /** Buckets of one segment, and the numbers that its buckets above have in all. */
-export interface Part {
-  rows: Rows
+export interface RowsPart {
+  rows: BucketRows
   owners: Uint32Array
 }
 
@@ -39,15 +39,15 @@ interface Merged extends ValuesByBucket {
 }
 
 /** Joins buckets of the same key, one bucket above after the other: what is looked at together lies together. */
-export const mergeRows = (parts: readonly Part[], check: () => void): Merged => {
-  const all = inOrder(parts, check)
+export const mergeRows = (parts: readonly RowsPart[], check: () => void): Merged => {
+  const all = rowsByOwner(parts, check)
   const { starts, keys, counts } = all
   const numberOf = new Uint32Array(keys.length)
   const ends = new Uint32Array(starts.length)
   let size = 0
   for (let owner = 0; owner + 1 < starts.length; owner++) {
     const [from, to] = [starts[owner]!, starts[owner + 1]!]
-    const join = isAscending(keys, from, to) ? moved : isDense(keys, from, to) ? byNumber : byHash
+    const join = isAscending(keys, from, to) ? joinAscending : isDense(keys, from, to) ? joinByTable : joinByHash
     size = join(all, numberOf, { from, to, size })
     ends[owner + 1] = size
     if ((owner & OFTEN) === 0 || to - from > OFTEN) check()
@@ -65,7 +65,7 @@ export const mergeRows = (parts: readonly Part[], check: () => void): Merged => 
 
 const OFTEN = 0xff
 
-export interface Ordered {
+export interface OrderedRows {
   starts: Uint32Array
   keys: Float64Array<ArrayBuffer>
   counts: Float64Array<ArrayBuffer>
@@ -76,7 +76,7 @@ export interface Ordered {
 }
 
 /** The rows of all parts in the order of their buckets above. Where rows have no counts, these are zeros. */
-export const inOrder = (parts: readonly Part[], check: () => void): Ordered => {
+export const rowsByOwner = (parts: readonly RowsPart[], check: () => void): OrderedRows => {
   const bases = new Uint32Array(parts.length)
   let total = 0
   let above = 0
@@ -120,7 +120,7 @@ interface Stretch {
   to: number
   size: number
 }
-type Join = (all: Pick<Ordered, 'keys' | 'counts'>, numberOf: Uint32Array, stretch: Stretch) => number
+type Join = (all: Pick<OrderedRows, 'keys' | 'counts'>, numberOf: Uint32Array, stretch: Stretch) => number
 
 /** Of one segment, mostly: then no key occurs twice. */
 const isAscending = (keys: Float64Array, from: number, to: number): boolean => {
@@ -128,7 +128,7 @@ const isAscending = (keys: Float64Array, from: number, to: number): boolean => {
   return true
 }
 
-const moved: Join = ({ keys, counts }, numberOf, { from, to, size }) => {
+const joinAscending: Join = ({ keys, counts }, numberOf, { from, to, size }) => {
   if (from !== size) {
     keys.copyWithin(size, from, to)
     counts.copyWithin(size, from, to)
@@ -153,14 +153,14 @@ const MOST_PLACES = 2 ** 24
 let scratch = new Uint32Array(0)
 const zeros = (length: number): Uint32Array => {
   if (scratch.length < length) {
-    if (length > KEPT) return new Uint32Array(length)
+    if (length > MAX_SCRATCH_LENGTH) return new Uint32Array(length)
     scratch = new Uint32Array(2 ** Math.ceil(Math.log2(length)))
   }
   return scratch
 }
-const KEPT = 2 ** 20
+const MAX_SCRATCH_LENGTH = 2 ** 20
 
-const byNumber: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
+const joinByTable: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
   let greatest = 0
   for (let i = from; i < to; i++) if (keys[i]! > greatest) greatest = keys[i]!
   /** Numbers of buckets, and 1. */
@@ -183,7 +183,7 @@ const byNumber: Join = ({ keys, counts }, numberOf, { from, to, size: first }) =
   return size
 }
 
-const byHash: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
+const joinByHash: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
   const words = new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length)
   const mask = 2 ** Math.ceil(Math.log2(2 * (to - from) + 2)) - 1
   /** Numbers of buckets, and 1. */
@@ -221,12 +221,56 @@ export const upTo = (size: number): Uint32Array<ArrayBuffer> => {
 }
 
 /** The same as rows, each with the number of its bucket above. */
-export const rowsOf = ({ starts, keys, counts }: ValuesByBucket): Rows => ({
-  ...{ owners: ownersOf(starts), keys: keys.slice(), counts: counts.slice() },
+export const rowsOf = ({ starts, keys, counts }: ValuesByBucket): BucketRows => ({
+  ...{ owners: ownersFromStarts(starts), keys: keys.slice(), counts: counts.slice() },
 })
 
-const ownersOf = (starts: Uint32Array): Uint32Array => {
+const ownersFromStarts = (starts: Uint32Array): Uint32Array => {
   const owners = new Uint32Array(starts.at(-1)!)
   for (let owner = 0; owner + 1 < starts.length; owner++) owners.fill(owner, starts[owner], starts[owner + 1])
   return owners
+}
+
+interface ValueStoreLimits {
+  /** Bytes up to which all values are kept. */
+  most: number
+  /** ValuesByBucket of a bucket, in the mean, from which on it pays to keep them in another way. */
+  least: number
+  check(): void
+}
+/** Bytes of a value with its count and its bucket above. */
+export const ROW_BYTES = 20
+/**
+ * Keeps values of buckets as they come. Equal ones become one when all take more than `most` bytes; where that is not enough,
+ * `shorten` gives fewer values in place of all, or keeps them itself.
+ */
+export const createValueStore = <P extends RowsPart>(
+  shorten: (all: ValuesByBucket) => ValuesByBucket | undefined,
+  { most, least, check }: ValueStoreLimits,
+) => {
+  let waiting: (P | RowsPart)[] = []
+  let bytes = 0
+  let room = most
+
+  const join = () => {
+    let all: ValuesByBucket | undefined = mergeRows(waiting, check)
+    if (all.keys.length * ROW_BYTES > most && all.keys.length >= (all.starts.length - 1) * least) all = shorten(all)
+    waiting = all ? [{ rows: rowsOf(all), owners: upTo(all.starts.length - 1) }] : []
+    bytes = all ? all.keys.length * ROW_BYTES : 0
+    room = Math.max(most, 2 * bytes)
+  }
+
+  return {
+    add(part: P, size: number) {
+      waiting.push(part)
+      bytes += size
+      if (bytes > room) join()
+    },
+    /** All that is left. */
+    all: (): readonly (P | RowsPart)[] => waiting,
+    clear() {
+      waiting = []
+    },
+    bytes: () => bytes,
+  }
 }

@@ -1,6 +1,6 @@
 import { remembered } from '../../lib/caches.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import type { Values } from '../../query/aggs/ast.ts'
+import type { FieldValues } from '../../query/aggs/ast.ts'
 import type { Value } from '../../query/ast.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { copyValues } from '../index/column-codec.ts'
@@ -13,27 +13,27 @@ import { sparseReader } from '../query/fields/row-kinds.ts'
 import { isShared } from '../query/plan/column-conditions.ts'
 import type { Reader, StoredSignature } from '../reader.ts'
 import { positionOf } from '../schema.ts'
-import { type At, type Batch, ordinalAt } from './batch.ts'
+import { type Batch, type BatchView, ordinalAt } from './batch.ts'
 import { elementSource } from './elements.ts'
-import { type Keys, numberOf } from './keys.ts'
+import { type Keys, keyOfValue } from './keys.ts'
 import {
   blockIndexes,
-  type Found,
+  type FoundValues,
   foundByBlock,
   foundIn,
   foundOnlyIn,
   mapped,
-  NOTHING,
+  NO_FOUND_VALUES,
   readSeveral,
   withMissing,
 } from './values.ts'
 
 /** The values that an aggregation looks at, as numbers. */
-export interface Source {
-  read(at: At, batch: Batch): Found
+export interface ValueSource {
+  read(at: BatchView, batch: Batch): FoundValues
 }
 
-export interface Stores {
+export interface ValueStores {
   reader: Reader
   /** Documents whose integers can be computed with. */
   exact: Documents
@@ -42,25 +42,25 @@ export interface Stores {
 /**
  * The values of a field: as numbers to compute with where `keys` is undefined, else as the numbers that stand for them there.
  */
-export const createSource = (values: Values, keys: Keys | undefined, stores: Stores): Source => {
+export const createSource = (values: FieldValues, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   if (values.meta) return metaSource(values.meta, keys)
-  const sourceIn = remembered(Number.POSITIVE_INFINITY, (kind: Kind): Source => {
+  const sourceIn = remembered(Number.POSITIVE_INFINITY, (kind: Kind): ValueSource => {
     const field = values.fields[kind]
-    if (!field) return { read: () => NOTHING }
-    return field.list?.nested ? elementSource(field, keys, stores) : sourceOf(kind, field, keys, stores)
+    if (!field) return { read: () => NO_FOUND_VALUES }
+    return field.list?.nested ? elementSource(field, keys, stores) : fieldSource(kind, field, keys, stores)
   })
   const missing = values.missing === undefined ? undefined : keys ? keys.of(values.missing) : Number(values.missing)
   return { read: (at, batch) => withMissing(sourceIn(at.kind).read(at, batch), missing) }
 }
 
 /** What documents have without a field: ids are their places in the chain. */
-const metaSource = (meta: NonNullable<Values['meta']>, keys: Keys | undefined): Source => ({
+const metaSource = (meta: NonNullable<FieldValues['meta']>, keys: Keys | undefined): ValueSource => ({
   read({ kind, header, size }, batch) {
     if (meta !== '_id') {
       const text = meta[kind]
       return text === undefined
-        ? NOTHING
-        : { form: 'few', at: undefined, keys: Float64Array.of(numberOf(text, keys)), distinct: true }
+        ? NO_FOUND_VALUES
+        : { form: 'few', at: undefined, keys: Float64Array.of(keyOfValue(text, keys)), distinct: true }
     }
     const all = new Float64Array(size).fill(Number.NaN)
     const numbered = numberedAs(kind)
@@ -72,14 +72,14 @@ const metaSource = (meta: NonNullable<Values['meta']>, keys: Keys | undefined): 
   },
 })
 
-const sourceOf = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source =>
+const fieldSource = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: ValueStores): ValueSource =>
   ofPlace(kind, field, keys) ??
   ofSignature(kind, field, keys, stores) ??
   ofColumn(kind, field, keys, stores) ??
   ofRecords(kind, field, keys, stores)
 
 /** What follows from where a document stands. */
-const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined): Source | undefined => {
+const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined): ValueSource | undefined => {
   const numbered = numberedAs(kind)
   if (field === 'timestamp')
     return {
@@ -116,7 +116,12 @@ const OF_SIGNATURE: Record<string, ((signature: StoredSignature) => Value | null
   'call.probability': ({ event, probability }) => event && probability,
 }
 
-const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source | undefined => {
+const ofSignature = (
+  kind: Kind,
+  field: FieldPath,
+  keys: Keys | undefined,
+  stores: ValueStores,
+): ValueSource | undefined => {
   const meaningOf = OF_SIGNATURE[`${kind}.${field.path}`]
   if (!meaningOf) return undefined
   const { reader } = stores
@@ -127,14 +132,14 @@ const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
   )!
   const keyOf = remembered(Number.POSITIVE_INFINITY, (id: number) => {
     const value = meaningOf(reader.signature(id))
-    return value === null || value === undefined || tooLong(field, value) ? Number.NaN : numberOf(value, keys)
+    return value === null || value === undefined || tooLong(field, value) ? Number.NaN : keyOfValue(value, keys)
   })
   const records = ofRecords(kind, field, keys, stores)
   return {
     read(at, batch) {
       const bounds = column.bounds(at)
       const data = column.data(at)
-      if (!bounds || !data) return NOTHING
+      if (!bounds || !data) return NO_FOUND_VALUES
       const found = foundOnlyIn(data, bounds.greatest)
       // What all share for whom there was no room tells nothing of one.
       if (found.keys.some(id => !Number.isNaN(id) && isShared(id, reader))) return records.read(at, batch)
@@ -143,9 +148,14 @@ const ofSignature = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
   }
 }
 
-const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: Stores): Source | undefined => {
+const ofColumn = (
+  kind: Kind,
+  field: FieldPath,
+  keys: Keys | undefined,
+  stores: ValueStores,
+): ValueSource | undefined => {
   const { reader } = stores
-  if (field.field === 'transactionHash' && keys?.space === 'transaction') return transactions(kind, stores)
+  if (field.field === 'transactionHash' && keys?.space === 'transaction') return transactionSource(kind, stores)
   const source = isRowKind(kind) ? undefined : columnSource(kind, field, reader)
   if (!source) return undefined
   const records = ofRecords(kind, field, keys, stores)
@@ -155,7 +165,7 @@ const ofColumn = (kind: Kind, field: FieldPath, keys: Keys | undefined, stores: 
     read(at, batch) {
       const bounds = source.bounds(at)
       const data = bounds && source.data(at)
-      if (!data) return NOTHING
+      if (!data) return NO_FOUND_VALUES
       if (bounds.greatest >= limit && Number.isFinite(bounds.greatest)) return records.read(at, batch)
       // It stands for integers of both sorts.
       if (
@@ -190,16 +200,16 @@ const converter = (
 
 const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((stored: number) => number) => {
   const interpret = interpreterOf(field, reader)
-  return remembered(MAX_REMEMBERED, stored => {
+  return remembered(MAX_TEXT_KEYS, stored => {
     const value = interpret(stored)
-    return value === undefined ? Number.NaN : numberOf(value, keys)
+    return value === undefined ? Number.NaN : keyOfValue(value, keys)
   })
 }
 
-const MAX_REMEMBERED = 50_000
+const MAX_TEXT_KEYS = 50_000
 
 /** Transactions stand for their hashes. */
-const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
+const transactionSource = (kind: Kind, { reader }: ValueStores): ValueSource | undefined => {
   if (isRowKind(kind)) return undefined
   const place = lookup(kind, 'transactionIndex.num') ?? lookup(kind, 'transactionPosition.num')
   const source = place && columnSource(kind, place, reader)
@@ -208,7 +218,7 @@ const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
   return {
     read(at) {
       const data = source.data(at)
-      if (!data) return NOTHING
+      if (!data) return NO_FOUND_VALUES
       const blocks = blockIndexes(at, numbered)
       const keys = new Float64Array(at.size)
       copyValues(data, keys, 0)
@@ -220,7 +230,12 @@ const transactions = (kind: Kind, { reader }: Stores): Source | undefined => {
 }
 
 /** What neither a column nor the place tells: from the record of each document that is asked for, or from the document. */
-const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reader, exact }: Stores): Source => {
+const ofRecords = (
+  kind: Kind,
+  field: FieldPath,
+  keys: Keys | undefined,
+  { reader, exact }: ValueStores,
+): ValueSource => {
   const read = valuesReader(kind, field, { reader, exact })
   const numbered = numberedAs(kind)
   return {
@@ -230,7 +245,7 @@ const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reade
       return readSeveral(batch, reader.check, ordinal => {
         if (ordinal === before) return values
         before = ordinal
-        const found = read(positionOfOrdinal(at.header, numbered, ordinal)).map(value => numberOf(value, keys))
+        const found = read(positionOfOrdinal(at.header, numbered, ordinal)).map(value => keyOfValue(value, keys))
         values = found.length > 1 ? [...new Set(found)] : found
         return values
       })
@@ -238,7 +253,11 @@ const ofRecords = (kind: Kind, field: FieldPath, keys: Keys | undefined, { reade
   }
 }
 
-const valuesReader = (kind: Kind, field: FieldPath, { reader, exact }: Stores): ((position: number) => Value[]) => {
+const valuesReader = (
+  kind: Kind,
+  field: FieldPath,
+  { reader, exact }: ValueStores,
+): ((position: number) => Value[]) => {
   const one = columnOf(kind, field) && field.kind === 'hex' ? undefined : recordReader(kind, field, reader)
   if (one)
     return position => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Aggregator, Inner, State } from '../../../src/engine/aggs/aggregator.ts'
-import type { At } from '../../../src/engine/aggs/batch.ts'
-import { group } from '../../../src/engine/aggs/group.ts'
-import { createKeyed, type Wanted } from '../../../src/engine/aggs/keyed.ts'
+import type { AggregationState, Aggregator, InnerAggregators } from '../../../src/engine/aggs/aggregator.ts'
+import type { BatchView } from '../../../src/engine/aggs/batch.ts'
+import { createKeyed, type FirstBuckets } from '../../../src/engine/aggs/buckets.ts'
+import { groupByValue } from '../../../src/engine/aggs/group-by.ts'
 import { randomFrom } from '../../support/random.ts'
 
 const SIZE = 10
@@ -24,7 +24,7 @@ const hidden = () =>
 
 /** The sum of the ordinals in each bucket. */
 const createOrdinalSum = (isColumnar: boolean): Aggregator & { sums: number[] } => {
-  type Sums = State & { sums: Float64Array }
+  type Sums = AggregationState & { sums: Float64Array }
   const sums: number[] = []
   return {
     sums,
@@ -76,14 +76,14 @@ const firstOf = (
   { by, shrunk }: { by: 'count' | 'sum'; shrunk: number | undefined },
 ) => {
   const sum = createOrdinalSum(shrunk !== undefined)
-  const inner = [{ aggregation: {}, aggregator: sum }] as unknown as Inner
-  const wanted: Wanted = {
+  const inner = [{ aggregation: {}, aggregator: sum }] as unknown as InnerAggregators
+  const wanted: FirstBuckets = {
     size: SIZE,
     numbers: ({ counts, inner: [own] }) => (by === 'count' ? counts : sum.summands!(own!, undefined)),
   }
   let at: Float64Array
   const keyed = createKeyed(
-    (_, batch, wantsInner) => group({ form: 'each', keys: at }, batch, wantsInner),
+    (_, batch, wantsInner) => groupByValue({ form: 'each', keys: at }, batch, wantsInner),
     inner,
     () => {},
     wanted,
@@ -91,7 +91,7 @@ const firstOf = (
   for (const [i, keys] of segments.entries()) {
     at = keys
     const batch = { count: keys.length, list: undefined, from: 0, owners: undefined, buckets: 1 }
-    const state = keyed.collect({} as At, batch)
+    const state = keyed.collect({} as BatchView, batch)
     const isShrunk = shrunk !== undefined && i < shrunk
     const small = isShrunk ? keyed.shrink(state) : state
     if (isShrunk) assert.ok(small.bytes < state.bytes / 2, `${small.bytes} of ${state.bytes}`)

@@ -1,0 +1,43 @@
+import { type Json, Numeral } from '../json.ts'
+
+/** Aggregations as texts by which what they found is kept. */
+export interface AggregationCacheKeys {
+  /** The same where they find the same in a segment, whatever of it is shown. */
+  found: string
+  /** The same where they are the same. */
+  whole: string
+}
+
+/** Undefined where they show hits or look at all segments at once. */
+export const aggregationCacheKeys = (aggregations: Json): AggregationCacheKeys | undefined => {
+  const whole = jsonText(aggregations)
+  if (whole.length > MAX_KEY_LENGTH || /"top_hits"|"top_metrics"/.test(whole)) return undefined
+  return { found: foundOf(aggregations), whole }
+}
+
+const MAX_KEY_LENGTH = 20_000
+
+type JsonMembers = ReadonlyMap<string, Json>
+
+/** By names of aggregations; bounds that only add empty buckets are left out, as a window that moves on has others. */
+const foundOf = (aggregations: Json): string => {
+  if (!(aggregations instanceof Map)) return jsonText(aggregations)
+  return membersText(aggregations as JsonMembers, one =>
+    one instanceof Map ? membersText(one as JsonMembers, ofMember) : jsonText(one),
+  )
+}
+
+const ofMember = (value: Json, name: string): string => {
+  if (name === 'aggs' || name === 'aggregations') return foundOf(value)
+  if ((name !== 'date_histogram' && name !== 'histogram') || !(value instanceof Map)) return jsonText(value)
+  return jsonText(new Map([...(value as JsonMembers)].filter(([option]) => option !== 'extended_bounds')))
+}
+
+const membersText = (members: JsonMembers, write: (value: Json, name: string) => string): string =>
+  `{${Array.from(members, ([name, value]) => `${JSON.stringify(name)}:${write(value, name)}`).join()}}`
+
+const jsonText = (value: Json): string => {
+  if (value instanceof Numeral) return value.text
+  if (value instanceof Map) return membersText(value as JsonMembers, jsonText)
+  return Array.isArray(value) ? `[${value.map(jsonText).join()}]` : JSON.stringify(value)
+}
