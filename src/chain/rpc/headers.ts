@@ -1,7 +1,7 @@
-import { retry } from '../../lib/errors.ts'
+import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { checkHeader } from '../check/check-block.ts'
 import { type RpcBlock, toQuantity } from '../wire.ts'
-import { type Answer, blockMissing, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
+import { type Answer, blockMissing, type Call, OTHER_CHAIN, type RpcError, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
 
 export interface Head {
@@ -59,6 +59,25 @@ export const toChainId = (answer: Answer): number => {
   const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
   if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
   return id
+}
+
+/** Why a node does not have a method, by the error that a probe gives back; undefined where it does. */
+export const probeMethod = async (
+  endpoint: Endpoint,
+  signal: AbortSignal,
+  urgent: boolean,
+  probe: (send: (call: Call) => Promise<Answer>) => Promise<RpcError | undefined>,
+): Promise<string | undefined> => {
+  const send = async (call: Call) => (await endpoint.send([call], signal, urgent))[0]!
+  try {
+    const error = await probe(send)
+    return error && `${error.message} (${error.code})`
+  } catch (error) {
+    if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
+    // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
+    toChainId(await send(CHAIN_ID))
+    return error.message
+  }
 }
 
 export const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }

@@ -1,9 +1,9 @@
-import { ChainsieveError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { Tracing } from '../source.ts'
 import { type Call, isMissingBlock, isMissingMethod, type RpcError, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
+import { probeMethod } from './headers.ts'
 
 export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
@@ -91,22 +91,14 @@ export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resu
 }
 
 /** Why the node does not have the method; undefined where it does. The genesis block is never long to trace. */
-const refusalOf = async (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal): Promise<string | undefined> => {
-  const errorOf = async (call: Call) => (await endpoint.send([call], signal, true))[0]!.error
-  try {
-    let error = await errorOf(traceCall(method, 0))
+const refusalOf = (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal): Promise<string | undefined> =>
+  probeMethod(endpoint, signal, true, async send => {
+    let { error } = await send(traceCall(method, 0))
     // Gateways say so of blocks that they have pruned, whatever the method is.
     if (error && isMissingBlock(error) && !isMissingTraces(method, error))
-      error = await errorOf(traceCall(method, 'latest'))
-    if (error === undefined || !isMissingTraces(method, error)) return undefined
-    return `${error.message} (${error.code})`
-  } catch (error) {
-    if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
-    // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
-    resultOf((await endpoint.send([{ method: 'eth_chainId', params: [] }], signal, true))[0]!, 'eth_chainId')
-    return error.message
-  }
-}
+      ({ error } = await send(traceCall(method, 'latest')))
+    return error && isMissingTraces(method, error) ? error : undefined
+  })
 
 /** Whether an error says that the method is not to be had from this node, rather than that it went wrong this time. */
 export const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =>

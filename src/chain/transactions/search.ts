@@ -4,8 +4,9 @@ import { mapInOrder } from '../../lib/scheduling/in-order.ts'
 import type { AskedRange } from '../logs/log-limit.ts'
 import { readWindows } from '../logs/log-source.ts'
 import { askWithin, createReaches, type Density, newDensity } from '../logs/range-size.ts'
-import { type Call, isMissingBlock, resultOf } from '../rpc/answers.ts'
+import { type Call, isMissingBlock } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
+import { probeMethod } from '../rpc/headers.ts'
 import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
 import type { SearchMethod } from '../source.ts'
 import { toQuantity } from '../wire.ts'
@@ -108,20 +109,15 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
 
   /** Why the node does not find transactions of blocks so old; undefined where it does. */
   const refusalOf = async (endpoint: Endpoint, method: SearchMethod, from: number, signal: AbortSignal) => {
-    try {
-      const [answer] = await endpoint.send([probeOf(method, from)], signal)
-      const { error } = answer!
-      if (error === undefined) return undefined
-      const isMissing = isMissingSearch(method, error)
-      if (isMissing) endpoint.lacks.add(method)
-      return isMissing || isMissingBlock(error) ? `${error.message} (${error.code})` : undefined
-    } catch (error) {
-      if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
-      // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
-      resultOf((await endpoint.send([{ method: 'eth_chainId', params: [] }], signal))[0]!, 'eth_chainId')
-      endpoint.lacks.add(method)
-      return error.message
-    }
+    let isThere = true
+    const why = await probeMethod(endpoint, signal, false, async send => {
+      isThere = false
+      const { error } = await send(probeOf(method, from))
+      isThere = !error || !isMissingSearch(method, error)
+      return error && (!isThere || isMissingBlock(error)) ? error : undefined
+    })
+    if (!isThere) endpoint.lacks.add(method)
+    return why
   }
 
   return {

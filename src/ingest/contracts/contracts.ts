@@ -32,7 +32,14 @@ export const createChainContracts = ({
   now,
   clock,
 }: ContractsOptions) => {
-  const asked = new WeakMap<RawBlock, Map<string, string>>()
+  /** With the codes that were asked for, while the blocks are on their way. */
+  const known = new WeakMap<RawBlock, Creation[]>()
+  const creations = (raw: RawBlock): Creation[] => {
+    const created = known.get(raw) ?? creationsIn(raw)
+    known.set(raw, created)
+    return created
+  }
+  const openIn = (created: readonly Creation[]) => created.filter(({ code }) => code === undefined)
 
   const toContract = ({ address, creator, tx, code: text, delegate }: Creation, at: number): BlockContract => {
     const code = text === undefined ? null : readCode(text)
@@ -41,34 +48,11 @@ export const createChainContracts = ({
     return { ...contract, abi: abiOf(contract, at) }
   }
 
-  /** A contract whose code a block's traces do not tell. */
-  interface Open {
-    address: string
-    tell(code: string | undefined): void
-  }
-  const openIn = (raw: RawBlock): Open[] =>
-    creationsIn(raw).flatMap(({ address, code }) => {
-      const key = address.toLowerCase()
-      return code === undefined && !asked.get(raw)?.has(key) ? [{ address: key, tell: note(raw, key) }] : []
-    })
-  const note = (raw: RawBlock, address: string) => (code: string | undefined) => {
-    const known = asked.get(raw) ?? new Map()
-    asked.set(raw, known.set(address, code))
-  }
-
-  const ask = async (open: readonly Open[], signal: AbortSignal) => {
-    const answers = await state!(
-      open.map(({ address }) => ({ codeOf: address })),
-      signal,
-    )
-    for (const [index, { tell }] of open.entries()) tell(answers[index])
+  const ask = async (open: readonly Creation[], signal: AbortSignal) => {
+    const questions = open.map(({ address }) => ({ codeOf: address.toLowerCase() }))
+    for (const [index, code] of (await state!(questions, signal)).entries()) open[index]!.code = code
   }
   const lookup = createNodeLookup({ ask, most: CODES_PER_CALL, what: 'for the codes of contracts', log, now, clock })
-
-  const creations = (raw: RawBlock): Creation[] => {
-    const answers = asked.get(raw)
-    return creationsIn(raw).map(it => ({ ...it, code: it.code ?? answers?.get(it.address.toLowerCase()) }))
-  }
 
   const of = (created: readonly Creation[], number: number): BlockContract[] => {
     // As it stands when its creation is over, which may end with logs of what it runs.
@@ -76,34 +60,24 @@ export const createChainContracts = ({
     return created.map(creation => toContract(creation, at))
   }
 
+  /** Asks for codes that traces lack; waits for nodes, or goes on without if they refuse. */
+  const prefetchCodes = async (created: readonly Creation[], signal: AbortSignal) => {
+    if (state) await lookup.prefetch(openIn(created), signal)
+  }
+
   return {
-    /** Asks for codes that traces lack; waits for nodes, or goes on without if they refuse. */
-    async prefetch(blocks: readonly RawBlock[], signal: AbortSignal) {
-      if (state) await lookup.prefetch(blocks.flatMap(openIn), signal)
-    },
-    async prefetchCodes(creations: readonly Creation[], signal: AbortSignal) {
-      const open = creations.filter(({ code }) => code === undefined)
-      const opens = open.map(
-        (creation): Open => ({
-          address: creation.address.toLowerCase(),
-          tell(code) {
-            creation.code = code
-          },
-        }),
-      )
-      if (state) await lookup.prefetch(opens, signal)
-    },
+    prefetch: (blocks: readonly RawBlock[], signal: AbortSignal) => prefetchCodes(blocks.flatMap(creations), signal),
+    prefetchCodes,
     /** Whether there is a node to be asked for the code of a contract in this block, and no answer yet. */
-    isOpen: (raw: RawBlock) => state !== undefined && openIn(raw).length > 0,
+    isOpen: (raw: RawBlock) => state !== undefined && openIn(creations(raw)).length > 0,
     /** Asks for them, whether or not nodes have answered lately; resolves a while later where they do not. */
-    require: (raw: RawBlock, signal: AbortSignal) => lookup.require(openIn(raw), signal),
+    require: (raw: RawBlock, signal: AbortSignal) => lookup.require(openIn(creations(raw)), signal),
     /** What was asked for a block holds for another form of it as well. */
     carry(from: RawBlock, to: RawBlock) {
-      const known = asked.get(from)
-      if (known) asked.set(to, known)
+      const codes = new Map(creations(from).map(({ address, code }) => [address.toLowerCase(), code]))
+      for (const created of openIn(creations(to))) created.code = codes.get(created.address.toLowerCase())
     },
     in: (raw: RawBlock) => of(creations(raw), Number(raw.block.number)),
-    creations,
-    of,
+    ...{ creations, of },
   }
 }

@@ -200,31 +200,15 @@ export const openWindow = async (file: FileHandle): Promise<Window> => {
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(ENTRY_TYPES))
 
 /** Members of a header in the order of its RLP; pre-merge ones end at `nonce` or the base fee. */
-export const MEMBERS: readonly [name: string, kind: 'bytes' | 'quantity'][] = [
-  ['parentHash', 'bytes'],
-  ['sha3Uncles', 'bytes'],
-  ['miner', 'bytes'],
-  ['stateRoot', 'bytes'],
-  ['transactionsRoot', 'bytes'],
-  ['receiptsRoot', 'bytes'],
-  ['logsBloom', 'bytes'],
-  ['difficulty', 'quantity'],
-  ['number', 'quantity'],
-  ['gasLimit', 'quantity'],
-  ['gasUsed', 'quantity'],
-  ['timestamp', 'quantity'],
-  ['extraData', 'bytes'],
-  ['mixHash', 'bytes'],
-  ['nonce', 'bytes'],
-  ['baseFeePerGas', 'quantity'],
-  ['withdrawalsRoot', 'bytes'],
-  ['blobGasUsed', 'quantity'],
-  ['excessBlobGas', 'quantity'],
-  ['parentBeaconBlockRoot', 'bytes'],
-  ['requestsHash', 'bytes'],
+const MEMBERS = [
+  ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom', 'difficulty'],
+  ...['number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData', 'mixHash', 'nonce', 'baseFeePerGas'],
+  ...['withdrawalsRoot', 'blobGasUsed', 'excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash'],
 ]
-
-export const MIN_MEMBERS = 15
+const QUANTITIES = new Set([
+  ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas'],
+])
+const MIN_MEMBERS = 15
 
 export interface Header {
   hash: Hex
@@ -251,8 +235,8 @@ export const decodeHeader = (rlp: Uint8Array): Header => {
   if (items.length > MEMBERS.length) throw new RangeError(`its header has ${items.length} members`)
   const members: Record<string, Hex> = {}
   for (const [i, item] of items.entries()) {
-    const [name, kind] = MEMBERS[i]!
-    members[name] = kind === 'bytes' ? rlpHex(item) : rlpQuantity(item)
+    const name = MEMBERS[i]!
+    members[name] = QUANTITIES.has(name) ? rlpQuantity(item) : rlpHex(item)
   }
   return {
     hash: rlpHex(keccak256(rlp)),
