@@ -20,7 +20,6 @@ export interface AlertsPage {
 
 export type Outbox = ReturnType<typeof openOutbox>
 
-/** `native` is the path of SQLite's binding. */
 export const openOutbox = (store: string, native?: string) => {
   const db = openForReading(store, native)
   const after = db.prepare<[number, number], AlertRow & { entry: number; type: number }>(

@@ -45,17 +45,14 @@ export interface RpcSourceOptions {
   traces?: 'off' | 'calls' | 'all'
   /** Whether logs of scopes are asked of two nodes and compared. It takes two. Default false. */
   verifyLogs?: boolean
-  /** Whether the chain may be cut back, as development nodes can; see `FollowSettings`. Default false. */
   shrinks?: boolean
   limits?: Limits
   log?: Log
   metrics?: Metrics
   clock?: Clock
-  /** Numbers from 0 to 1, for jitter. */
   random?: () => number
 }
 
-/** So long after a block of the head the next one may be under way. */
 const HEAD_BUSY_MS = 100
 
 /** A chain as its nodes tell it by JSON-RPC. Methods retry until they have an answer or abort. */
@@ -242,7 +239,6 @@ const FINALITY_CALLS: readonly Call[] = ['safe', 'finalized'].map(tag => ({
   params: [tag, false],
 }))
 
-/** Nodes that do not have a tag answer null or with an error, in many words. */
 const toMark = (answer: Answer): BlockRef | null => {
   if (answer.error !== undefined || answer.result === null) return null
   const { number, hash } = toHead(answer.result)

@@ -3,7 +3,6 @@ import type { BudgetStatus } from './budget/budget.ts'
 import type { TraceMethod } from './rpc/trace-methods.ts'
 import type { RawBlock, RpcBlock } from './wire.ts'
 
-/** A stored block by which a source finds where its chain leaves ours. */
 export interface BlockRef {
   number: number
   /** Lower-case block hash. */
@@ -23,7 +22,6 @@ export interface FollowOptions {
   from: number
   /** Undefined where none is held: the source walks back through these to the common ancestor. */
   stored(number: number): BlockRef | undefined
-  /** The newest stored block of the range that is being followed. */
   tip: BlockRef | undefined
   /** Deepest reorganisation that is followed, in blocks; a deeper one stops with `reorg_too_deep`. */
   finality: number
@@ -31,9 +29,7 @@ export interface FollowOptions {
   finalized?(): number | undefined
   /** Whether all reorganisations above that block are followed, however deep; `finality` holds while none is known. Default false. */
   toFinalized?: boolean
-  /** Blocks are headers, without transactions and receipts. Default false. */
   headers?: boolean
-  /** Whether these headers come with the transactions of their blocks: one question all the same. Default false. */
   transactions?: boolean
   signal: AbortSignal
 }
@@ -45,7 +41,6 @@ export interface RangeOptions {
   order: 'oldest' | 'newest'
   /** Blocks that form one run, i.e. one transaction of the store. */
   run: number
-  /** Whether the head waits for it. Default false. */
   urgent?: boolean
   signal: AbortSignal
 }
@@ -55,7 +50,6 @@ export type Tracing = { method: TraceMethod } | { method: null; why: string }
 export interface EndpointStatus {
   /** The endpoint's address without credentials, path secrets or query. */
   url: string
-  /** That it only announces new heads. */
   heads?: boolean
   lastError: string | null
   /** ISO-8601 UTC. */
@@ -66,15 +60,12 @@ export interface EndpointStatus {
   failingSince?: string
   /** The chain that it is a node of, where that is not the one of the network: then nothing is taken from it. */
   otherChain?: number
-  /** Number of the newest block that it told; absent where it told none. */
   head?: number
   /** A block that it has in the place of a stored one, and since when; absent where it has ours. */
   otherBranch?: BlockRef & { since: string }
   /** Milliseconds from a request to its answer, of the last answers; absent where there was none for five minutes. */
   responseMs?: { median: number; p95: number }
-  /** That answers for the head take so long that blocks come late. */
   slow?: boolean
-  /** Absent where nothing is limited. */
   budget?: BudgetStatus
 }
 
@@ -95,27 +86,19 @@ export interface ChainSource {
   head(signal: AbortSignal): Promise<number>
   /** Gives up with `retry` where nodes cannot tell now. Absent where a source has no such tags. */
   finality?(signal: AbortSignal): Promise<FinalityBlocks>
-  /** Checked, ascending and linked blocks of a range, run by run (see RangeOptions.order). */
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
-  /** The same, but answers go unread to whoever takes them, as far as it does. Absent where a source has no answers. */
   parts?<T extends Taken>(options: RangeOptions, taker: Taker<T>): AsyncIterable<Part<T>[]>
   follow(options: FollowOptions): AsyncIterable<ChainEvent>
   /** `eth_call` at the head; null where it reverts. Gives up after a while with `retry`. */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
-  /** The same of codes of contracts (`eth_getCode`) and of their storage (`eth_getStorageAt`). */
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
   /** Whether blocks carry traces; undefined until nodes were asked. It may change. */
   tracing?(): Tracing | undefined
-  /** Finds what is wanted of the chain where not all of it is. Absent where a source can only give whole blocks. */
   scoped?: ScopedSource
-  /** Finds transactions of addresses. Absent where a source can only give whole blocks. */
   transactions?: TransactionSource
   endpoints(): EndpointStatus[]
-  /** The highest block that any of its nodes told last; undefined until one did. Absent where a source has no nodes. */
   highest?(): number | undefined
-  /** What waits for the budgets of endpoints, where a source has some. */
   waitsForBudget?(): BudgetWait | undefined
-  /** Gives up connections. Nothing may be asked afterwards. */
   close?(): Promise<void>
 }
 
@@ -125,6 +108,7 @@ export interface LogFilter {
   /** First topics that are wanted: lower-case, sorted, each once. Empty: any, and anonymous logs. */
   topics: readonly string[]
 }
+
 /** Blocks that hold what is wanted, ascending and partial: whole headers, and what fits. */
 export interface ScopedPart {
   from: number
@@ -132,7 +116,7 @@ export interface ScopedPart {
   to: number
   blocks: RawBlock[]
 }
-/** Finds in a chain what is wanted of it, with few questions. When a signal aborts, promises reject with its reason. */
+
 export interface ScopedSource {
   /** What fits a filter, in parts without gaps. `bloomOf` gives known blooms, which spare questions. */
   find(
@@ -147,17 +131,16 @@ export interface ScopedSource {
    */
   findIn(filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }
+
 export type SearchMethod = 'trace_filter' | 'ots_searchTransactionsAfter'
 export type Searching = { by: SearchMethod } | { by: null; why: string }
 export interface FindTransactions {
   /** Found by which method; null: each block is read. */
   by: SearchMethod | null
-  /** Which of some transactions need not be fetched. */
   known(hashes: readonly string[]): ReadonlySet<string>
 }
-/** Finds transactions from and to addresses, which are lower-case. When a signal aborts, promises reject with its reason. */
+
 export interface TransactionSource {
-  /** Asks the nodes whether they find transactions, of blocks as old as this one. */
   searching(from: number, signal: AbortSignal): Promise<Searching>
   /** Partial blocks with transactions from or to addresses, in parts without gaps, without logs. */
   find(

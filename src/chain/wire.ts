@@ -1,6 +1,5 @@
 /** Raw JSON-RPC results as nodes send them. Only fields that the program needs are required. */
 
-/** `0x`-prefixed hex text. */
 export type Hex = string
 
 export const toQuantity = (value: number): Hex => `0x${value.toString(16)}`
@@ -70,9 +69,7 @@ export type RpcTrace = CallTrace | CreateTrace | SuicideTrace | RewardTrace
 interface TraceBase {
   blockHash: Hex
   blockNumber: number
-  /** Number of traces right below. */
   subtraces: number
-  /** Places among the siblings from the top-level trace, which has none, down to this one. */
   traceAddress: number[]
 }
 

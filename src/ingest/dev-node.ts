@@ -7,7 +7,6 @@ export interface NodeState {
   head: number
   /** Block at which it forked off another chain; null where it did not, or does not tell. */
   fork: number | null
-  /** Whether it announces new blocks at the same port by WebSocket: anvil and Hardhat do. */
   announces: boolean
 }
 

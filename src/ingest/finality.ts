@@ -9,7 +9,6 @@ import type { IndexJob } from './messages.ts'
 
 /** Null: nodes do not tell such a block, and `depth` stands in for it. */
 export interface FinalityReport extends Readonly<Record<FinalityTag, number | null>> {
-  /** Blocks above one that then make it safe and final. */
   depth: number
 }
 
@@ -18,13 +17,11 @@ export type Finality = ReturnType<typeof createFinality>
 interface FinalityOptions {
   source: Pick<ChainSource, 'finality'> | undefined
   stored(number: number): BlockRef | undefined
-  /** Has the writer take it up, after all that was handed to it before. */
   tell(marks: FinalityMarks): Promise<void>
   depth: number
   clock?: Clock
 }
 
-/** For who has no setting of its own. */
 const DEFAULT_DEPTH = 64
 /** A node that has just started does not have its tags yet: only after so many looks that found none there are none. */
 const BELIEVED = 3
@@ -32,7 +29,6 @@ const TAGS_AGAIN_MS = 250
 
 export const depthOf = (job: IndexJob): number => ('finality' in job ? job.finality : DEFAULT_DEPTH)
 
-/** The finality of a chain, as the thread that follows it knows it. */
 export const createFinality = ({ source, stored, tell, depth, clock = systemClock }: FinalityOptions) => {
   const newest: FinalityBlocks = { safe: null, finalized: null }
   const missed: Record<FinalityTag, number> = { safe: 0, finalized: 0 }
@@ -57,7 +53,6 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
     return verified
   }
 
-  /** Asks the nodes once, and has the writer know what is new. */
   const look = async (signal: AbortSignal) => {
     const found = source?.finality ? await source.finality(signal) : undefined
     // Before another block takes the place of the one that was told.
@@ -77,7 +72,6 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
   return {
     look,
     isKnown,
-    /** The finalized block that nodes tell, null where they tell none: asks until that is known. */
     async known(signal: AbortSignal) {
       while (!isKnown()) {
         await look(signal)
@@ -93,7 +87,6 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
 
 /** While nothing waits for it, finality is only to reveal an impossible reorganisation. */
 const IDLE_FINALITY_MS = 60_000
-/** Bounds of half a block's time. */
 const [SHORTEST_MS, LONGEST_MS] = [500, 12_000]
 
 export const watchFinality = async (work: Work) => {
@@ -115,14 +108,12 @@ export const watchFinality = async (work: Work) => {
       await systemClock.sleep(intervalMs(), signal)
     } catch (error) {
       if (signal.aborted) return
-      // The status of the nodes has the reason.
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
       await systemClock.sleep(LONGEST_MS / 4, signal).catch(() => {})
     }
   }
 }
 
-/** That a rule waits for something else than it says. */
 export const finalityTrouble = (confirmations: Confirmations, report: FinalityReport | null): string | undefined => {
   if (typeof confirmations === 'number' || report === null || report[confirmations] !== null) return undefined
   return (

@@ -32,8 +32,7 @@ import { createPipeline, type Pipeline } from './pipeline.ts'
 import type { RemoteStore, ShippingReport } from './remote.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/partial-blocks.ts'
-import { createChainPace, createSince, PACE_BLOCKS, silence } from './status/waiting.ts'
-/** The thread of a network that reads its source, decodes, and hands batches to the thread that writes. */
+import { createChainPace, createSince, PACE_BLOCKS, silence } from './status/chain-pace.ts'
 export const runIndexer = async (data: IndexerData & { port: MessagePort }, remote?: RemoteStore) => {
   const stopping = new AbortController()
   const failing = new AbortController()
@@ -160,7 +159,6 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     failure = error
   }
   if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
-  // The tasks beside the job end with it.
   failing.abort()
   // Blocks that were handed over are still written: a stop loses no finished block.
   await pipeline?.settled().catch(error => {
@@ -178,7 +176,6 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
 
 const INDEXER_REPORT_MS = 250
 
-/** No block is due for jobs that do not follow a chain, and on a chain that creates blocks on demand. */
 const staleAfter = (job: IndexerData['job']): number | undefined =>
   job.type === 'follow' && job.node.shrinks !== true ? job.staleMs : 0
 
@@ -216,7 +213,6 @@ const runJob = async (work: Work) => {
     case 'follow':
       return keepFollowing(work, job)
     case 'move':
-      // What is to be shipped is, as after any other job.
       if (work.remote && work.returning) {
         await runChanges(work, work.remote.restore(work))
         work.remote = undefined

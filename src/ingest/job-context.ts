@@ -14,25 +14,20 @@ import type { Pipeline } from './pipeline.ts'
 import type { RemoteStore } from './remote.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import type { StoredBlocks } from './scoped/partial-blocks.ts'
-import type { ChainPace } from './status/waiting.ts'
+import type { ChainPace } from './status/chain-pace.ts'
 import { applyJobChanges, type JobChanges } from './stored-changes.ts'
 
 export interface JobState {
   done: number
   total: number
   head: number | null
-  /** When the last block of the head was taken, as of `performance.now`. */
   headAt: number
   asked: Range | null
   reading: string | null
   redecoding: RedecodingReport | null
-  /** Why documents are not restored for now, and since when. */
   trouble: { why: string; since: string } | null
-  /** What is looked for below the head where not all of the chain is wanted. */
   filling: (Range & { filter: LogFilter; next: number }) | null
-  /** Whether other threads build what a back-fill brings: then it makes room in the dictionaries that they share. */
   isShared: boolean
-  /** How often blocks were forgotten, so that what is missing is to be looked for anew. */
   forgotten: number
   missing: MissingBlocks | null
 }
@@ -73,7 +68,6 @@ const HEAD_GAP_MS = 15
 /** Longest wait: a head that never rests must not stop others for good. */
 const MAX_PATIENCE_MS = 1000
 
-/** Makes the changes of a job beside blocks of the head, which go first. */
 export const runChanges = (
   { pipeline, state, signal }: Pick<Work, 'pipeline' | 'state' | 'signal'>,
   changes: JobChanges,
@@ -86,10 +80,8 @@ const yieldToHead = async (state: JobState, signal: AbortSignal) => {
   signal.throwIfAborted()
 }
 
-/** Lets messages and answers in between two blocks. */
 export const yieldToEventLoop = () => new Promise<void>(resolve => setImmediate(resolve))
 
-/** Fetches facts about the contracts and tokens in these blocks that only the chain knows. */
 export const prefetch = async (
   { lookups, contracts, links, tokens, state, signal }: Work,
   blocks: readonly RawBlock[],
@@ -103,7 +95,7 @@ export const prefetch = async (
     signal,
   )
 }
-/** The same of blocks that other threads have read. There is no ABI of single contracts then. */
+
 export const prefetchFor = async ({ contracts, links, tokens, signal }: Work, blocks: readonly BlockFacts[]) => {
   await contracts.prefetchCodes(
     blocks.flatMap(({ creations }) => creations),

@@ -19,7 +19,6 @@ import type { WriterLink } from './writer/writer-link.ts'
 export type BlockLane = ReturnType<typeof createLane>
 
 interface ScopedChange {
-  /** Partial ones, ascending. */
   blocks: readonly RawBlock[]
   notes: CoverageNotes
 }
@@ -30,7 +29,6 @@ export interface LaneContext
   neighbours: LinkedBlocks
   turns: LaneTurns<LaneName>
   joining: ReplacingOptions
-  /** Ranges that are stored or on their way, and the newest block that is stored in part. */
   seen(): Range[]
   noteScoped(number: number): void
   /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
@@ -40,11 +38,9 @@ export interface LaneContext
   committed(additions: readonly Additions[]): void
   count(more: { blocks: number; logs: number; events: number }): void
   noteAdded(range: Range): void
-  /** Runs where no one wants that nothing is on its way. */
   track<T>(take: () => Promise<T>): Promise<T>
 }
 
-/** Batches of each lane that may wait for the writer. */
 const MAX_WAITING_BATCHES: Record<LaneName, number> = { fill: 2, head: 64 }
 
 export const createLane = (name: LaneName, context: LaneContext) => {
@@ -89,7 +85,6 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     while (sent.length > MAX_WAITING_BATCHES[name]) await sent.shift()
   }
 
-  /** Ends the run: what was added is committed as soon as may be. */
   const flush = async () => {
     const started = performance.now()
     handOver()
@@ -182,20 +177,17 @@ export const createLane = (name: LaneName, context: LaneContext) => {
   }
 
   return {
-    /** Resolves when there is room for the next block. */
     add: (raw: RawBlock) => whileTaking(() => take(raw)),
     /**
      * The same of blocks built elsewhere; false, and nothing is taken, where one needs a closer
      * look.
      */
     addBuilt: (built: BuiltPiece) => whileTaking(() => takeBuilt(built)),
-    /** Takes what scopes want of some blocks, and what was looked at for it. Resolves when that is committed. */
     addScoped: (change: ScopedChange) => whileTaking(() => takeScoped(change)),
     flush,
   }
 }
 
-/** Of the same place in the dictionaries. */
 const nothingNew = ({ addresses, names, signatures }: Additions): Additions => ({
   addresses: { first: addresses.first + addresses.texts.length, texts: [] },
   names: { first: names.first + names.texts.length, texts: [] },
@@ -210,10 +202,10 @@ interface Ref {
   hash: string
   parentHash: string
 }
+
 export type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
 /** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
 export const UNLINKED = 'block_unlinked'
-/** Blocks that are stored whole or on their way there, as far as they have to link to each other. */
 export const createLinkedBlocks = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   let held = blocks.ranges()
@@ -221,7 +213,6 @@ export const createLinkedBlocks = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 
   const hashOf = (number: number): string | undefined => underWay.get(number)?.hash ?? blocks.hash(number)
   const parentOf = (number: number): string | undefined => underWay.get(number)?.parentHash ?? blocks.parentHash(number)
 
-  /** A block next to one of them must link to it; what is wrong where it does not. */
   const linkFault = ({ number, hash, parentHash }: Ref): string | undefined => {
     const below = holds(held, number - 1) ? hashOf(number - 1) : undefined
     if (below !== undefined && below !== parentHash)

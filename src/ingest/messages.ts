@@ -18,7 +18,7 @@ import type { Room } from './decoding/shared/dictionaries.ts'
 import type { FinalityReport } from './finality.ts'
 import type { MissingBlocks } from './jobs/missing.ts'
 import type { PatchLine, RemotePlace, ShippingReport } from './remote.ts'
-import type { TimedBlock } from './status/waiting.ts'
+import type { TimedBlock } from './status/chain-pace.ts'
 
 /** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
 
@@ -35,10 +35,8 @@ export type WriterChange =
   | { type: 'forget'; blocks: readonly Range[]; indices: readonly string[] }
   | { type: 'rollback'; to: number }
   | { type: 'revise'; revision: Revision }
-  /** Changes of rules, and their hits in stored blocks. */
   | { type: 'update'; update: AlertUpdate }
 
-/** What the writing thread answers to. */
 export type WriterRequest =
   | WriterChange
   /** Remote documents in place of some that are there. */
@@ -71,7 +69,6 @@ export type FromWriter =
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
 export interface Revised {
-  /** Whether what it is for was still there. */
   done: boolean
   /** Milliseconds for which nothing else was written. */
   took: number
@@ -79,21 +76,17 @@ export interface Revised {
 
 export interface IndexerData {
   network: string
-  /** The data folder, where rules are kept. */
   data: string
   store: string
   abis: string
   job: IndexJob
   storeBatch: number
-  /** Threads that decode and build documents. */
   indexers: number
   sharing: WorkSharing
-  /** Pages of the store that it keeps; by default those of any reader. */
   cacheMb?: number
   limits: Limits
   /** Where the network's documents are kept outside of its store; undefined: nowhere. */
   remote?: RemotePlace | undefined
-  /** They come back from there. */
   returning?: boolean
 }
 
@@ -101,13 +94,11 @@ export interface WriterData {
   store: string
   port: MessagePort
   network: string
-  /** Where the network's documents go; undefined: they stay. */
   remote?: RemotePlace | undefined
   /** They come back from there. */
   returning?: boolean
   /** Bytes by which the store may grow before documents are shipped. */
   journalMax?: number | undefined
-  /** Pages of the store that it keeps; by default those of any writer. */
   cacheMb?: number
 }
 
@@ -144,11 +135,8 @@ export type IndexJob =
       /** Longest time without a block, in milliseconds; 0: any. Default: by the chain's own pace. */
       staleMs?: number | undefined
     }
-  /** What was asked to be removed of scopes is. */
   | { type: 'narrow' }
-  /** Blocks that were asked to be forgotten are. */
   | { type: 'forget' }
-  /** Documents are searched where they are to be. */
   | { type: 'move' }
   /** Nothing new comes, but rules may ask for what is stored. */
   | { type: 'watch' }
@@ -156,7 +144,6 @@ export type IndexJob =
 /** Which blocks are kept. Without a limit: all. */
 export interface Keep {
   blocks?: number | undefined
-  /** Those of the last so many milliseconds. */
   forMs?: number | undefined
 }
 
@@ -173,7 +160,6 @@ export const YOUNG_MB_BY_JOB = {
 
 export type BackfillOrder = 'newest' | 'oldest'
 
-/** The options of nodes that can be sent to a thread. */
 export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics' | 'spent'>
 
 export type ToIndexer = { type: 'stop' }
@@ -181,11 +167,9 @@ export type ToIndexer = { type: 'stop' }
 export type FromIndexer =
   | LogMessage
   | { type: 'report'; report: Report }
-  /** There may be something in the outbox. */
   | { type: 'alerts' }
   | { type: 'ended'; failure: Failure | undefined; report: Report }
 
-/** How far the indexing thread is. Counts are of what was committed since it started. */
 export interface Report {
   blocks: number
   logs: number
@@ -198,11 +182,8 @@ export interface Report {
   added: Range[]
   /** The newest block of the chain that was taken, and when that was, as epoch milliseconds; null where none was. */
   newest: (TimedBlock & { at: number }) | null
-  /** Seconds that the chain takes for a block; null where that is not known. */
   blockTime: number | null
-  /** What a back-fill was asked for; null of everything else, and while it is not known. */
   asked: Range | null
-  /** The pack that is being read; null of everything else. */
   reading: string | null
   /** Null where it goes on. */
   waiting: WaitReason | null
@@ -210,20 +191,14 @@ export interface Report {
   /** Why blocks come without traces; null where they have some, and while that is not known. */
   withoutTraces: string | null
   alerts: AlertCounts
-  /** The state of decoding again; null if there is none. */
   redecoding: RedecodingReport | null
-  /** What is looked for below the head for scopes; null where nothing is. */
   filling: FillingReport | null
-  /** Blocks that no node has; null where there are none. */
   missing: MissingBlocks | null
-  /** Null while it is not known. */
   finality: FinalityReport | null
   /** Null where documents lie in the store itself, and while it is not known. */
   shipping: ShippingReport | null
   metrics: MetricSnapshot[]
-  /** Why rules did not do all that they should, by their ids. */
   troubles: ReadonlyMap<number, string>
-  /** Why the rules of accounts did not, by the accounts' ids. */
   accountTroubles: ReadonlyMap<number, string>
 }
 
@@ -237,12 +212,10 @@ export interface WaitReason {
   kind: 'node' | 'chain' | 'block' | 'disk' | 'store' | 'cluster' | 'rules' | 'thread' | 'budget' | 'slow' | 'fill'
   for: string
   since: string
-  /** When it is over, where that is known. */
   until?: string
 }
 
 export interface FillingReport extends ShownFilter, Range {
-  /** The first block that was not looked at yet. */
   next: number
 }
 

@@ -28,7 +28,6 @@ import {
 import type { RemotePlace } from './remote.ts'
 import { type LogLoss, watchLog } from './status/live.ts'
 
-/** The threads that index one network, as the main thread sees them. */
 export interface Indexing {
   network: string
   job: IndexJob['type']
@@ -37,7 +36,6 @@ export interface Indexing {
   reportedAt(): number
   /** Why it ended, null while it goes on and where it ended well. */
   error(): Error | null
-  /** Why and when it was last started again; undefined where it never was. */
   restarts(): RestartStatus | undefined
   /** Resolves when everything is committed and both threads have ended; rejects with what went wrong. */
   ended: Promise<Report>
@@ -55,9 +53,7 @@ export interface IndexingOptions {
   /** How many are indexed in this process; default 1. */
   networks?: number
   limits?: Limits
-  /** Where its documents go; default: they stay in the store. */
   remote?: RemotePlace | undefined
-  /** They come back from there, which is not asked where the store has all of them. */
   returning?: boolean | undefined
   journalMax?: number | undefined
   log: Log
@@ -200,19 +196,16 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
 const exited = (thread: Worker): Promise<void> =>
   thread.threadId < 0 ? Promise.resolve() : new Promise(resolve => thread.once('exit', () => resolve()))
 
-/** Memory of one of several networks that are indexed side by side. */
 interface NetworkMemory {
   youngMb: number
   writerCacheMb: number
   readerCacheMb: number
 }
 
-/** What all networks of a process take together, as long as each has the least that it needs. */
 const MEMORY_OF_ALL = { youngMb: 96, writerCacheMb: 256, readerCacheMb: 128 }
 const MAX_MEMORY = { writerCacheMb: 128, readerCacheMb: 64 }
 const MIN_MEMORY = { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 }
 
-/** Few networks have as much as one alone; of many each has its part. */
 export const memoryOf = (job: IndexJob['type'], networks: number, isSmall = isMemorySmall()): NetworkMemory => {
   if (isSmall) return MIN_MEMORY
   const part = (what: keyof NetworkMemory, most: number) =>
@@ -229,7 +222,6 @@ export const memoryOf = (job: IndexJob['type'], networks: number, isSmall = isMe
 export const keepIndexing = (options: KeepOptions): Indexing => {
   const { network, job, log, patient = false } = options
   let current: Indexing | undefined
-  /** Counts of threads that have ended: what is told is the sum of all. */
   let before: Report | undefined
   let stopped: Error | null = null
   let stopping = false
@@ -280,11 +272,12 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
     },
   }
 }
+
 interface KeepOptions extends IndexingOptions {
   /** A start that throws, because the store is damaged, say, is tried again, too. Default: only where the disk is full. */
   patient?: boolean
 }
-/** Counts are of all threads there were, everything else is as the last one has it. */
+
 const addReports = (before: Report, now: Report): Report => ({
   ...now,
   blocks: before.blocks + now.blocks,
@@ -292,6 +285,7 @@ const addReports = (before: Report, now: Report): Report => ({
   events: before.events + now.events,
   alerts: addAlerts(before.alerts, now.alerts),
 })
+
 const addAlerts = (before: AlertCounts, now: AlertCounts): AlertCounts => {
   const sum = structuredClone(before)
   for (const [target, counts] of Object.entries(now) as [keyof AlertCounts, AlertCounts[keyof AlertCounts]][]) {

@@ -32,7 +32,6 @@ export const createPipeline = (options: PipelineOptions) => {
   const { held } = neighbours
   const counts = { blocks: 0, logs: 0, events: 0 }
   let added: Range[] = []
-  /** The newest block that is stored in part. */
   let scopedTop = blocks.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)?.last ?? -1
   const seen = (): Range[] => (scopedTop < 0 ? held() : merged([...held(), { from: scopedTop, to: scopedTop }]))
   const committed = (all: readonly Additions[]) => {
@@ -77,7 +76,6 @@ export const createPipeline = (options: PipelineOptions) => {
     await link.settled()
   }
 
-  /** Resolves when every block that was decoded before now is committed. */
   const caughtUp = async () => {
     await tracked()
     await flushAll()
@@ -90,19 +88,16 @@ export const createPipeline = (options: PipelineOptions) => {
       lanes.set(name, lane)
       return lane
     },
-    /** Removes all blocks above this one, after what was handed to the writer before. */
     async rollback(to: number) {
       await send({ type: 'rollback', to })
       onAlerts()
       neighbours.rollback(to)
       scopedTop = Math.min(scopedTop, to)
     },
-    /** The block of this number that is stored or on its way. */
     stored(number: number) {
       const hash = holds(held(), number) ? neighbours.hashOf(number) : undefined
       return hash === undefined ? undefined : { number, hash }
     },
-    /** Ranges that are stored whole, or on their way. */
     held,
     seen,
     counts,
@@ -127,9 +122,7 @@ export const createPipeline = (options: PipelineOptions) => {
       }),
     settled: link.settled,
     isSettled: link.isSettled,
-    /** Ends all runs at hand, and resolves when they are committed. */
     flush: flushAll,
-    /** Resolves when all that is stored was shipped, or the program stops. */
     async shipped() {
       await send({ type: 'ship' })
     },
@@ -137,10 +130,8 @@ export const createPipeline = (options: PipelineOptions) => {
   }
 }
 
-/** Knows what is being taken in, and lets nothing in for a while. */
 const createIntakeGate = () => {
   const taking = new Set<Promise<unknown>>()
-  /** Until it resolves, nothing is let in. */
   let paused: Promise<void> | undefined
   return {
     async track<T>(take: () => Promise<T>): Promise<T> {
@@ -149,7 +140,6 @@ const createIntakeGate = () => {
       taking.add(taken)
       return taken.finally(() => taking.delete(taken))
     },
-    /** Resolves when all is through that was let in before. */
     tracked: () => Promise.allSettled(taking),
     async pause(run: () => Promise<void>) {
       while (paused) await paused

@@ -13,7 +13,6 @@ export type StoredChange =
   | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
   /** See `Change`; `build` is called when the dictionaries may be asked. */
   | { type: 'restore'; segment: number; build(): Batch }
-  /** Takes out of the partial blocks of a range what is not to stay, and notes what goes on to count. */
   | { type: 'cut'; range: Range; keep: Cut; narrowed?: Narrowed }
   /** Has remote documents be others. Done where none of their blocks has left the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }
@@ -47,7 +46,6 @@ interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'sign
   replace: LaneContext['replace']
 }
 
-/** Hands changes of what is stored to the writer; each resolves when it is committed, or found to be of what is no more. */
 export const createApplier = (context: ApplierContext) => {
   const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
   /** Of batches that were restored since the writer last wrote something: it keeps what is new in the dictionaries until then. */
@@ -72,7 +70,6 @@ export const createApplier = (context: ApplierContext) => {
           return revised
         })
       case 'forget': {
-        // What is held then is what the store holds.
         const before = blocks.ranges()
         const revised = await link.send(change)
         const after = blocks.ranges()

@@ -8,7 +8,6 @@ interface EventInput {
   name: string | undefined
 }
 
-/** An event as its declaration tells it, such as `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export interface ParsedEvent {
   topic: string
   inputs: readonly EventInput[]
@@ -18,7 +17,6 @@ const TOPIC = /^0x[0-9a-fA-F]{64}$/
 const PARAMETER_NAME = /^[A-Za-z_$][\w$]*$/
 const TYPE = /^(address|bool|string|function|bytes(\d{1,2})?|u?int(\d{1,3})?)((\[\d*\])*)$/
 
-/** The first topic of an event: that itself, or what follows from the declaration. */
 export const eventTopic = (text: string): string => (TOPIC.test(text) ? text.toLowerCase() : parseEvent(text).topic)
 
 export const parseEvent = (text: string): ParsedEvent => {
@@ -28,7 +26,6 @@ export const parseEvent = (text: string): ParsedEvent => {
   return { topic: keccakHex(`${match[1]}(${inputs.map(({ type }) => type).join()})`), inputs }
 }
 
-/** What stands between commas that are in no parentheses. */
 const splitParameters = (list: string, text: string): string[] => {
   if (list.trim() === '') return []
   const parts = ['']
@@ -68,7 +65,6 @@ const badEvent = (text: string, why: string) =>
     `${JSON.stringify(text)} is not an event, since ${why}: write a declaration such as Transfer(address,address,uint256), or the first topic`,
   )
 
-/** Where a parameter stands in a log, by its name or by its number from 0. */
 export const parameterPlace = (text: string, parameter: string): Factory['place'] => {
   const { inputs } = parseEvent(text)
   const at = /^\d{1,2}$/.test(parameter) ? Number(parameter) : inputs.findIndex(({ name }) => name === parameter)

@@ -3,7 +3,6 @@ import type { RawBlock, RpcLog } from '../chain/wire.ts'
 import { filterFor } from './filter.ts'
 
 interface NamedChild {
-  /** The factory as text: see `textOfFactory`. */
   factory: string
   address: string
   number: number
@@ -33,7 +32,6 @@ const namedAddress = ({ topics, data }: RpcLog, place: Factory['place']): string
   return word?.length === 64 && /^0{24}/.test(word) ? `0x${word.slice(24).toLowerCase()}` : undefined
 }
 
-/** What a scope asks for of chosen contracts; undefined where it has a factory alone. */
 export const filterOfScope = ({ addresses, topics, factory }: ChainScope): LogFilter | undefined =>
   factory && addresses.length === 0 ? undefined : filterFor(addresses, topics)
 
@@ -41,10 +39,8 @@ export const filterOfScope = ({ addresses, topics, factory }: ChainScope): LogFi
 export interface ChainScope extends LogFilter {
   /** Addresses that events of this contract name are wanted, each from its event on. */
   factory: Factory | undefined
-  /** Whether transactions from and to its contracts are wanted, too, whether or not they have logs. */
   transactions?: Transactions | undefined
   from: number
-  /** Last block, inclusive; undefined: the scope goes on with the chain. */
   to: number | undefined
 }
 

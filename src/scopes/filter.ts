@@ -1,7 +1,6 @@
 import type { LogFilter } from '../chain/source.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 
-/** The canonical text of a filter: two that want the same have the same. */
 export const filterText = ({ addresses, topics }: LogFilter): string => JSON.stringify([addresses, topics])
 
 export const filterOf = (text: string): LogFilter => {
@@ -9,7 +8,6 @@ export const filterOf = (text: string): LogFilter => {
   return { addresses, topics }
 }
 
-/** Sorted, lower-case, each once. */
 export const filterFor = (addresses: Iterable<string>, topics: Iterable<string>): LogFilter => ({
   addresses: canonical(addresses),
   topics: canonical(topics),
@@ -18,7 +16,6 @@ export const filterFor = (addresses: Iterable<string>, topics: Iterable<string>)
 const canonical = (texts: Iterable<string>): string[] =>
   [...new Set(Array.from(texts, text => text.toLowerCase()))].sort()
 
-/** Blocks that were looked at, by the text of the filter. */
 export type FilterCoverage = ReadonlyMap<string, readonly Range[]>
 
 export interface OpenQuestion extends Range {
@@ -69,7 +66,6 @@ const share = (one: readonly string[], other: readonly string[]): boolean => {
   return one.some(text => known.has(text))
 }
 
-/** Parts of a range in which each of some others holds all or nothing. */
 const splitAt = ({ from, to }: Range, at: readonly Range[]): Range[] => {
   const starts = new Set([from])
   for (const range of at)
@@ -78,7 +74,6 @@ const splitAt = ({ from, to }: Range, at: readonly Range[]): Range[] => {
   return sorted.map((start, i) => ({ from: start, to: (sorted[i + 1] ?? to + 1) - 1 }))
 }
 
-/** What of a filter others leave over. */
 const subtractFilters = ({ addresses, topics }: LogFilter, known: readonly KnownFilter[]): LogFilter[] => {
   const topicsLeft = (there: readonly KnownFilter[]): readonly string[] | undefined => {
     if (there.some(one => one.topics.size === 0)) return undefined

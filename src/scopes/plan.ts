@@ -6,7 +6,6 @@ export interface RangeQuestion extends Range {
   filter: LogFilter
 }
 
-/** Blocks that one call is expected to be answered for: most providers allow no more. */
 const BLOCKS_OF_CALL = 10_000
 
 /** The same questions by fewer calls: those for the same events are joined where ranges overlap. */
@@ -17,7 +16,6 @@ export const planQuestions = (questions: readonly RangeQuestion[]): RangeQuestio
   )
 }
 
-/** Questions that are better asked together: the largest come first, and others join them. */
 const clustersOf = (questions: readonly RangeQuestion[]): RangeQuestion[][] => {
   const clusters: { questions: RangeQuestion[]; cost: QuestionCost }[] = []
   for (const question of questions.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {
@@ -40,7 +38,6 @@ const clustersOf = (questions: readonly RangeQuestion[]): RangeQuestion[][] => {
 
 interface QuestionCost {
   calls: number
-  /** Ranges, each of which takes a call at least. */
   parts: number
 }
 
@@ -52,7 +49,6 @@ const costOf = (questions: readonly RangeQuestion[]): QuestionCost => {
   }
 }
 
-/** Ranges in each of which the same questions are asked. */
 const splitByQuestions = (questions: readonly RangeQuestion[]): (Range & { questions: RangeQuestion[] })[] => {
   const starts = [...new Set(questions.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b)
   return starts.slice(0, -1).flatMap((from, i) => {

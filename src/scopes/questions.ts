@@ -5,9 +5,7 @@ import { type FilterCoverage, filterFor, filterOf, filterText, findOpenQuestions
 
 export interface ScopeQuestion extends Range {
   filter: LogFilter
-  /** As which it counts as covered. */
   text: string
-  /** What names further addresses in what is found. */
   factory?: Factory
 }
 
@@ -16,7 +14,6 @@ interface Born {
   number: number
 }
 
-/** Epochs of a factory's children: in each, the same addresses are asked for. */
 const EPOCHS = 64
 
 /** Logs of a factory's children from their first block on; of very many, some a little earlier. */
@@ -33,7 +30,6 @@ const questionsOfChildren = ({ from, topics }: ChainScope, all: readonly Born[],
   })
 }
 
-/** Whose transactions a scope wants up to a block, and where. */
 export const transactionQuestionsOf = (scope: ChainScope, children: readonly Born[], to: number): ScopeQuestion[] => {
   const { addresses, factory, from, transactions } = scope
   if (transactions === undefined) return []
@@ -63,12 +59,10 @@ export const questionsOf = (
 /** Stands where topics stand, for transactions in place of logs: no event has it. */
 const MARK = 'transactions'
 
-/** What covers transactions from and to addresses, as a filter that no log fits. */
 export const transactionFilter = (addresses: Iterable<string>): LogFilter => filterFor(addresses, [MARK])
 
 export const isOfTransactions = ({ topics }: LogFilter): boolean => topics[0] === MARK
 
-/** Of which addresses transactions are still to be asked for in a range: see `lackingOf`. */
 export const findOpenTransactions = (
   addresses: Iterable<string>,
   coverage: FilterCoverage,
@@ -79,7 +73,6 @@ export const findOpenTransactions = (
   return findOpenQuestions(transactionFilter(addresses), covered, whole, range)
 }
 
-/** A filter as text, and the blocks in which it counts. */
 export interface KeptCoverage extends Range {
   filter: string
 }
@@ -98,7 +91,6 @@ export const remainingCoverage = (text: string, questions: readonly ScopeQuestio
 /** Where other words than topics stand in their place, a filter is not about logs. */
 export const isOfLogs = ({ topics }: LogFilter): boolean => topics.every(topic => topic.startsWith('0x'))
 
-/** What fits two filters. */
 const common = (one: LogFilter, other: LogFilter): LogFilter | undefined => {
   if (isOfLogs(one) !== isOfLogs(other)) return undefined
   const addresses = commonValues(one.addresses, other.addresses)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createChainPace } from '../../src/ingest/status/waiting.ts'
+import { createChainPace } from '../../src/ingest/status/chain-pace.ts'
 
 const START = Date.parse('2026-03-01T00:00:00Z')
 

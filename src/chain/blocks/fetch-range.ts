@@ -19,9 +19,7 @@ import {
 } from './read-blocks.ts'
 
 export interface FetchOptions extends ReadOptions {
-  /** Blocks that are asked for in one piece of work. */
   chunk: number
-  /** Most pieces under way or waiting to be taken, asked for before each. */
   ahead(): number
   log: Log
 }
@@ -71,7 +69,6 @@ export async function* fetchParts<T extends Taken>(
   }
 }
 
-/** Blocks one by one, fetched ahead, ascending. They are checked, but not linked. */
 export async function* fetchAscending(
   rpc: Rpc,
   from: number,
@@ -115,7 +112,6 @@ async function* fetchAhead<R>(
 ): AsyncGenerator<{ result: R; last: boolean }> {
   const ahead = () => {
     const bytes = Math.max(...rpc.endpoints.map(it => it.bytesPerCall)) * (options.traces ? 3 : 2) * options.chunk
-    // Each of those that take answers has one at hand.
     return Math.min(options.ahead(), (bytes === 0 ? 2 : Math.ceil(AHEAD_BYTES / bytes)) + (options.threads ?? 0))
   }
   yield* mapInOrder(
@@ -167,7 +163,6 @@ const fetchLinked = (
 /** Ten seconds with the waits: enough for a lagging node, short enough for a real reorganisation. */
 const RELINK_TRIES = 8
 
-/** Takes answers of nodes unread, to read them elsewhere. */
 export interface Taker<T extends Taken> {
   threads: number
   wants(numbers: readonly number[]): boolean

@@ -51,7 +51,6 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
   const finalized = (): number => (settings.shrinks === true ? -1 : (options.finalized?.() ?? -1))
   const isFinalized = (number: number): boolean => number >= 0 && number === finalized()
 
-  /** How often without a break, and since when, heads below our tip were of another branch. */
   let cut: { times: number; since: number } | undefined
 
   let failures = 0
@@ -147,7 +146,6 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     yield { type: 'rollback', to: ancestor }
   }
 
-  /** The lowest block that may be the newest one in common with another branch. */
   function lowestOf(ours: BlockRef): number {
     const final = finalized()
     const deepest = options.toFinalized === true && final >= 0 ? 0 : ours.number - finality
@@ -185,7 +183,6 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
         }
         above = head
       }
-      // Below everything that we hold there is nothing left to differ.
       if (low > lowest && held(low - 1) === undefined) return low - 1
       high = low - 1
     }
@@ -201,10 +198,8 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
   }
 
   return {
-    /** The newest block that a node and we have in common; undefined where it lies deeper. */
     ancestorOf: (parting: Parting) =>
       rpc.attempt(endpoint => findAncestor(endpoint, parting), signal, { tries: BLOCK_TRIES, urgent: true }),
-    /** Reads the block of a head again, after a moment; false where it has changed meanwhile. */
     async isConfirmed(head: Head): Promise<boolean> {
       await clock.sleep(CONFIRM_MS, signal)
       const again = async (endpoint: Endpoint) => {
@@ -244,15 +239,12 @@ const notItsParent = (block: Head, parent: Head) =>
 export const RECENT = 64
 const GONE_TIMES = 3
 const BEHIND = 'head_behind'
-/** Tries for an announced block before the head is requested again: the block may be gone. */
 const BLOCK_TRIES = 4
 /** Blocks whose hashes are remembered in case that the store is not that far yet. */
 const REMEMBERED_BLOCKS = 1024
 const HEADS_PER_CALL = 8
-/** Polls by which, and time for which, a chain that was cut back has to show. */
 const CUT_TIMES = 3
 const CUT_MS = 5_000
-/** A node that does not answer any more counts for so long as having what it told. */
 const REMEMBERED_MS = 300_000
 const CONFIRM_MS = 200
 const SECOND_LOOK_MS = 1_000
@@ -264,6 +256,7 @@ interface SurveyOptions {
   tip(): number | undefined
   stored(number: number): BlockRef | undefined
 }
+
 /** Looks at heads of nodes that were not asked for a while, and whether they are on our branch. */
 export const surveyNodes = async (
   { rpc, clock, pollMs = 0, tip, stored }: SurveyOptions,
@@ -284,7 +277,6 @@ export const surveyNodes = async (
   }
   const isDue = ({ head, branch, health, budget }: Endpoint) => {
     const now = clock.elapsed()
-    // One that is followed by now tells its head without this, but not its branch.
     const isOld = branch !== undefined || now - (head?.at ?? Number.NEGATIVE_INFINITY) >= everyMs
     return isOld && health.restUntil <= now && budget?.spendable() === undefined
   }
@@ -299,6 +291,7 @@ export const surveyNodes = async (
     )
   }
 }
+
 const SURVEY_MS = 10_000
 /** Blocks below the tip that may be others on each node for a moment. */
 const SURVEY_DEPTH = 3

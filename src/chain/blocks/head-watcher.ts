@@ -18,7 +18,6 @@ interface HeadsOptions {
   budget: HeadBudget
   /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
   pollMs?: number
-  /** Time between polls while announcements come in; default 10 s. */
   safetyPollMs?: number | undefined
   announcing?: Pick<Endpoint, 'head'> | undefined
   clock: Clock
@@ -34,7 +33,6 @@ export const createHeads = (options: HeadsOptions) => {
   let onSilence: (() => void) | undefined
   let due = Number.NEGATIVE_INFINITY
   let wake: (() => void) | undefined
-  /** Mean time of a block in ms, and when the last one came. */
   let blockMs = 6_000
   let movedAt: number | undefined
 
@@ -50,7 +48,6 @@ export const createHeads = (options: HeadsOptions) => {
       movedAt = now
     }
   }
-  /** Where each question counts, none is asked before a block may be there. */
   const untilDue = () => (movedAt === undefined ? 0 : movedAt + blockMs * EARLY - clock.elapsed())
   const interval = () => {
     const active = pollMs ?? Math.max(Math.min(Math.max(blockMs / 6, 100), 2_000), rpc.isSparing ? untilDue() : 0)
@@ -123,7 +120,6 @@ export const createHeads = (options: HeadsOptions) => {
     attach(notify: () => void) {
       onSilence = notify
       pushedAt = clock.elapsed()
-      // A poll finds the blocks before the first announcement.
       poke()
     },
     detach() {
@@ -131,7 +127,6 @@ export const createHeads = (options: HeadsOptions) => {
       poke()
     },
     push(head: Head) {
-      // Nodes show by a poll what is far above.
       if (head.number > highest + STRIDE) return poke()
       pushed = head
       pushedAt = clock.elapsed()
@@ -144,7 +139,6 @@ export const createHeads = (options: HeadsOptions) => {
 }
 
 const LONGEST_REST_MS = 60_000
-/** Blocks come so much sooner than their mean time, at times. */
 const EARLY = 0.9
 
 /** Polls go on at this pace while announcements come in, in case that they stop unnoticed. */
@@ -199,7 +193,6 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
 }
 
 const STEADY_MS = 60_000
-/** Headers take a kilobyte or two. */
 const MAX_MESSAGE_BYTES = 1 << 20
 
 /** One connection from its opening to its end; resolves with the reason why it ended. */
@@ -240,7 +233,6 @@ const subscribe = async (
   }
 }
 
-/** Headers are small, and one is read at a time. */
 const UNCOUNTED = { take: async () => {} }
 
 interface Message {

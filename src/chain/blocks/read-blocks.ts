@@ -25,15 +25,12 @@ import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts
 export interface ReadOptions extends CheckOptions {
   /** Whether the calls overtake others that wait. Default false. */
   urgent?: boolean
-  /** Whether blocks come with their traces, where the node gives any. Default false. */
   traces?: boolean
-  /** Whether headers are asked for, in place of whole blocks. Default false. */
   headers?: boolean
   /** Whether headers come with the transactions of their blocks, which are not checked. Default false. */
   transactions?: boolean
 }
 
-/** Checked blocks of the given numbers, in their order. Asks again for what is null, incomplete or of another block. */
 export const fetchBlocks = (
   rpc: Rpc,
   numbers: readonly number[],
@@ -52,7 +49,6 @@ export const createGatherer = (numbers: readonly number[]) => {
   const got = new Map<number, RawBlock>()
   return {
     missing: () => numbers.filter(it => !got.has(it)),
-    /** All of them, or throws the first fault. */
     add(read: readonly (RawBlock | ChainsieveError)[]): RawBlock[] {
       let fault: ChainsieveError | undefined
       for (const answer of read) {
@@ -71,7 +67,6 @@ export const blockFault = (error: unknown): ChainsieveError => {
   throw error
 }
 
-/** One reading of blocks from one node: each is a checked block, or what is wrong with it. */
 export const readBlocks = async (
   endpoint: Endpoint,
   numbers: readonly number[],
@@ -115,7 +110,6 @@ const checkTransactions = (block: RpcBlock, { limits = DEFAULT_LIMITS }: ReadOpt
 
 export interface Question {
   numbers: readonly number[]
-  /** Whether the receipts of a block are asked for by one call; else they are asked for one by one. */
   whole: boolean
   traceMethod: TraceMethod | undefined
   chainId: number | undefined
@@ -136,7 +130,6 @@ export const callsOf = ({ numbers, whole, traceMethod }: Question): Call[] =>
     ...(traceMethod ? [traceCall(traceMethod, it)] : []),
   ])
 
-/** Reads the answers to `callsOf`; receipts that are missing are asked for. */
 export const readAnswers = async (
   endpoint: Endpoint,
   { numbers, whole, traceMethod, chainId }: Question,
@@ -197,7 +190,6 @@ export const blockOf = (answer: Answer, number: number): RpcBlock => {
   return block
 }
 
-/** Whether both have the form of lists; what is in them is not checked yet. */
 const isListed = ({ transactions }: RpcBlock, receipts: unknown): receipts is RpcReceipt[] =>
   [transactions, receipts].every(
     list => Array.isArray(list) && list.every(it => typeof it === 'object' && it !== null && !Array.isArray(it)),

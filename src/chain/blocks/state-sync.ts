@@ -27,6 +27,7 @@ export const stateSyncHash = ({ number, hash }: Pick<RpcBlock, 'number' | 'hash'
   key.write(hash.slice(2), PREFIX.length + 8, 'hex')
   return `0x${Buffer.from(keccak256(key)).toString('hex')}`
 }
+
 const PREFIX = Buffer.from('matic-bor-receipt-')
 
 /** What of a block's state-sync transaction is not in both lists; undefined where nothing may be missing. */

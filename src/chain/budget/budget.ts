@@ -12,7 +12,6 @@ export interface Cost {
 /** For `GET /status`. Credits are the provider's unit; where `costs` is `calls`, each call is one. */
 export interface BudgetStatus {
   costs: string
-  /** Such as 25 calls/s. */
   rate?: string
   spent: number
   day?: PeriodStatus
@@ -51,7 +50,6 @@ export const createBudget = (
   const step = Math.min(...periods.map(({ limit }) => limit)) / STEPS
   const ahead = { day: dayOf(now()), credits: 0 }
   let total = 0
-  /** The ends of the periods in which a request was refused, by whether it was urgent. */
   const closed = { urgent: 0, others: 0 }
   let headSpent = 0
   let headNeeds = 0
@@ -76,12 +74,10 @@ export const createBudget = (
       const methods = methodsOf(calls)
       return { perSecond: perSecond(methods, chainId), credits: costs.credits(methods, chainId) }
     },
-    /** Most of such calls in one request, so that no request takes a large part of what a second has. */
     mostCalls(calls: readonly { method: string }[], chainId: number | undefined): number {
       const each = perSecond(methodsOf(calls), chainId) / calls.length
       return rate && each > 0 ? Math.max(1, Math.floor(rate.most / PARTS / each)) : Number.POSITIVE_INFINITY
     },
-    /** Whether so much is left. Where it is not, `closedUntil` says so from then on. */
     affords(credits: number, urgent: boolean): boolean {
       const short = periods.filter(period => usedOf(period) + credits > (urgent ? period.limit : forOthers(period)))
       if (short.length === 0) return true
@@ -93,7 +89,6 @@ export const createBudget = (
       closed[urgent ? 'urgent' : 'others'] = Math.max(...until)
       return false
     },
-    /** Takes it, or gives it back where it is negative; for blocks of the head, or for anything else. */
     charge(credits: number, forHead: boolean = false) {
       total += credits
       if (forHead) headSpent += credits
@@ -131,7 +126,6 @@ export const createBudget = (
       // A clock that was set back has days and months begin that end before.
       return until > now() && periods.some(({ endsAt }) => until <= endsAt) ? until : 0
     },
-    /** How much faster it is spent than its days and months go by; 1 and less where it will do. */
     strain: (): number =>
       Math.max(0, ...periods.map(period => usedOf(period) / period.limit / Math.max(period.elapsed(), LEAST_ELAPSED))),
     status(): BudgetStatus {
@@ -156,7 +150,6 @@ const FOR_HEAD = 0.1
 const HOUR_MS = 3_600_000
 /** Parts of a second's calls that a request may have. */
 const PARTS = 4
-/** Of a whole budget, so many parts are written down, each before it is spent. */
 const STEPS = 500
 /** The first hour of a day may spend as much as the whole of it has on an average. */
 const LEAST_ELAPSED = 1 / 24
@@ -179,7 +172,6 @@ const createPeriod = (name: PeriodName, limit: number, now: () => number) => {
       roll()
       return id
     },
-    /** When the next one begins, as epoch milliseconds. */
     get endsAt() {
       roll()
       return endsAt

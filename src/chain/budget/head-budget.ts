@@ -10,13 +10,11 @@ interface Payer {
 
 export type HeadBudget = ReturnType<typeof createHeadBudget>
 
-/** Sees to it that the budgets of nodes last for the head until they begin anew. */
 export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock, 'now'>, log: Log) => {
   const payers = endpoints.flatMap(({ name, budget }) =>
     budget?.spendable() === undefined ? [] : [{ name, budget, counted: 0, credits: 0 }],
   )
   const isLimited = payers.length > 0 && payers.length === endpoints.length
-  /** Sums of what was seen, of which older parts weigh less. */
   let blocks = 0
   let seen = 0
   let blockMs = 0
@@ -70,7 +68,6 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
       }
       return until
     },
-    /** The head is looked at now. What that costs, with the blocks that it leads to, decides on the rest. */
     looks() {
       spentAtLook = spent()
       lookedAt = clock.now()
@@ -80,13 +77,9 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
   }
 }
 
-/** Weight of what was seen before, each time that blocks come. */
 const OLD = 0.9
-/** Blocks after which it is known what one costs. */
 const ENOUGH = 30
-/** Blocks do not come evenly: so much of what may be spent is planned with. */
 const MARGIN = 0.97
-/** What others leave is more than what was needed before. */
 const SPARE = 1.1
 /** Whoever looks at the head less often than this does not follow it. */
 const LATE_MS = 600_000

@@ -5,9 +5,7 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { PRIVATE_FILE } from '../../lib/private-files.ts'
 
-/** Keeps what was spent at endpoints, over restarts and for all programs that work on a data folder. */
 export interface SpentFile {
-  /** `name` is the address without its secrets. */
   at(endpoint: string, name: string): Spent
 }
 
@@ -62,7 +60,6 @@ interface Line {
 }
 
 const createMonths = (stem: string, log: Log, now: () => number) => {
-  /** By month: how far its file was read, and what it says, by endpoint. */
   const months = new Map<string, { read: number; spent: Map<string, Days> }>()
   const pathOf = (month: string) => `${stem}.${month}.ndjson`
   let isTold = false

@@ -15,7 +15,6 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
   if (traces === undefined) return
   if (traces.length > MAX_PLACES) throw inconsistent(`${where} has more than ${MAX_PLACES} traces`)
 
-  /** The place in the block of the transaction at hand. */
   let at = -1
   /** The trace before, by its address; by depth, how many it says are below it, and how many came. */
   let path: readonly number[] = []

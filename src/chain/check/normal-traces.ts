@@ -74,7 +74,6 @@ export const toTraceError = (text: string): string => {
 
 type UnrewardedTrace = Exclude<RpcTrace, RewardTrace>
 
-/** One call as geth's callTracer tells it. Fields that are empty are left out by some versions. */
 interface Frame {
   type: string
   from: Hex
@@ -251,15 +250,14 @@ const precompileNumber = (address: Hex | null | undefined): number | undefined =
   const number = Number.parseInt(address.slice(MANY_ZEROS.length), 16)
   return (number >= 1 && number <= 0x11) || number === 0x100 ? number : undefined
 }
+
 const MANY_ZEROS = `0x${'0'.repeat(36)}`
 
 const errorOf = (said: string, to: Hex | null | undefined): string => {
   const error = toTraceError(said)
-  // Precompiles fail with many words for one thing.
   return KNOWN.has(error) || precompileNumber(to) === undefined ? error : BUILT_IN_FAILED
 }
 
-/** A trace of `trace_block` in our form; the same object where it has that already. */
 const unify = (
   trace: Record<string, unknown>,
   action: Record<string, unknown>,
@@ -303,7 +301,6 @@ const REVERTED = 'Reverted'
 const OUT_OF_GAS = 'Out of gas'
 const BUILT_IN_FAILED = 'Built-in failed'
 
-/** What nodes say most often. */
 const ERRORS = new Map([
   ['execution reverted', REVERTED],
   [REVERTED, REVERTED],
@@ -330,4 +327,5 @@ const ERROR_PATTERNS: [pattern: RegExp, error: string][] = [
   [/^(invalid code|createcontractstartingwithef)/i, 'Invalid code prefix 0xEF'],
   [/^nonce ?(uint64 )?overflow/i, 'Nonce overflow'],
 ]
+
 const KNOWN = new Set([...ERRORS.values(), ...ERROR_PATTERNS.map(([, error]) => error)])

@@ -136,6 +136,7 @@ const ACTION = {
   author: optional(is.address),
   rewardType: optional(is.text(32)),
 }
+
 const RESULT = {
   gasUsed: optional(is.quantity),
   output: optional(is.data('callData')),
@@ -167,7 +168,6 @@ export const TRACES = is.list(
   }),
 )
 
-/** One call as geth's callTracer tells it, but for the calls inside it. Fields that are empty are left out by some versions. */
 export const FRAME = is.object({
   type: is.text(32),
   from: is.address,

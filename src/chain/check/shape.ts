@@ -15,7 +15,6 @@ export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limi
   return fault && `${`${name}${fault.path}`.replace(/^\./, '')} ${fault.what}`
 }
 
-/** A value from outside, short enough for a message, whatever it is. */
 export const showValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === '') return '""'
@@ -119,7 +118,6 @@ export const word = (values: readonly string[]): Shape => {
   return leaf(values.join(' or '), value => known.has(value))
 }
 
-/** A hash that others are compared with, letter by letter: of a block or a transaction. */
 export const id = leaf(
   'a hash (0x and 64 hex digits in lower case)',
   value => typeof value === 'string' && value.length === 66 && isLowerHex(value),
@@ -134,15 +132,12 @@ export const quantity = leaf('a quantity (0x and up to 64 hex digits)', value =>
   typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOf(value, 2, 66),
 )
 
-/** Whole bytes of what a protocol bounds. */
 export const bytes = (most: number): Shape =>
   leaf(`hex of up to ${most} bytes`, value => isHexOf(value, 2, 2 + 2 * most) && value.length % 2 === 0)
 
-/** The same of what some nodes write as a number, without a leading zero. */
 export const digits = (most: number): Shape =>
   leaf(`hex of up to ${most} bytes`, value => isHexOf(value, 2, 2 + 2 * most))
 
-/** Whole bytes of what only a limit bounds. */
 export const data =
   (limit: LimitName): Shape =>
   (value, limits) => {

@@ -21,7 +21,6 @@ export const findBlockFiles = async (paths: readonly string[]): Promise<BlockFil
   return files
 }
 
-/** The blocks of a file, for callers that parse them elsewhere (`parserReady`, then `parseBlockLine`). */
 export const readBlockLines = (file: BlockFile, options: PackOptions = {}): AsyncGenerator<PackLine> => {
   if (file.form === 'pack') return readPackLines(file.path, options)
   return withFaults(file.path, file.form === 'era1' ? readEra1(file.path, options) : readCryo(file.folder, options))

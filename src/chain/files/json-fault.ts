@@ -3,7 +3,6 @@ interface JsonFault {
   offset: number
   /** The JSON path of the value at fault, e.g. `$.receipts[3].logs`. */
   path: string
-  /** What is wrong, e.g. `expected a comma or a closing bracket, found "x"`. */
   what: string
   /** Whether the text is right as far as it goes and merely ends too early. */
   cut: boolean
@@ -22,7 +21,6 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
   const space = () => {
     while (at < text.length && ' \t\n\r'.includes(text[at]!)) at++
   }
-  /** Moves behind a scalar; false where there is none, with `at` on the first wrong character. */
   const scan = (pattern: RegExp): boolean => {
     pattern.lastIndex = at
     const match = pattern.exec(text)
@@ -120,7 +118,6 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
 
 const WORDS = ['true', 'false', 'null']
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-/** A run of string characters without an end, an escape or a control character. */
 const PLAIN = /[ !#-[\]-\uffff]*/y
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 /** What may follow a number only where the text is cut. */

@@ -13,12 +13,10 @@ import type { BlockRef } from '../source.ts'
 import type { RawBlock } from '../wire.ts'
 import { findJsonFault } from './json-fault.ts'
 
-/** One line of a block pack that is not blank, or a block of a file of another form. */
 export interface PackLine {
   path: string
   /** Of a pack, counted from 1; else the number of the block. */
   line: number
-  /** Absent in packs. */
   form?: 'era1' | 'cryo'
   bytes: Uint8Array
   /** Whether the file ends with this line and without a line feed. */
@@ -33,7 +31,6 @@ export interface PackOptions extends CheckOptions {
   onRead?: (bytes: number) => void
   /** The stored block of a number. Files that tell which blocks they have leave out those that are stored. */
   stored?: (number: number) => BlockRef | undefined
-  /** Gives the memory that a line is to stand in; default memory of its own. */
   allocate?: (bytes: number) => Uint8Array
 }
 
@@ -50,13 +47,11 @@ export async function* readPack(
   }
 }
 
-/** The lines of a pack as bytes, for callers that parse them elsewhere (`parsePackLine`). */
 export async function* readPackLines(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
   const { limits = DEFAULT_LIMITS, allocate = (bytes: number) => new Uint8Array(bytes) } = options
   const most = Math.min(limits.packLine, constants.MAX_STRING_LENGTH)
   let line = 0
   let found = 0
-  /** The pieces of the line that is not finished yet. */
   let pieces: Uint8Array[] = []
   let size = 0
   const add = (piece: Uint8Array) => {
@@ -213,7 +208,6 @@ const OTHER_FORMATS = [
   { name: 'UTF-16 text', magic: [0xfe, 0xff], remedy: 'convert it to UTF-8' },
 ]
 
-/** The error of reading, naming the file. `line` is the last line that was read completely. */
 const readFault = (error: unknown, path: string, line: number): unknown => {
   const code = (error as NodeJS.ErrnoException | null)?.code
   const after = line === 0 ? 'before the end of its first line' : `after line ${line}`
@@ -261,7 +255,6 @@ const brokenLine = (at: PackLine, text: string, cause: unknown): ChainsieveError
   )
 }
 
-/** Checks the shape of a parsed line down to where `checkBlock` begins. */
 const toRawBlock = (at: PackLine, value: unknown, chainId: number | undefined): RawBlock => {
   if (!isRecord(value)) {
     throw refuse(

@@ -106,7 +106,6 @@ export interface LogFinding {
    * tell.
    */
   claims: Claim[]
-  /** The same though there is one. */
   isDoubted?: true
 }
 
@@ -122,7 +121,6 @@ export function* compareFindings(
     const [mine] = claims
     const yours = left.get(number)?.claims
     left.delete(number)
-    // One of them could not say.
     if (mine === undefined || yours?.length === 0) yield { number, claims: [] }
     else if (yours === undefined) yield { number, claims: [mine, { ...mine, logs: [], by: other }] }
     else {

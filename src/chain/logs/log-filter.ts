@@ -16,7 +16,6 @@ export const fitsAny = (filters: readonly LogFilter[]): Fits => {
   }
 }
 
-/** One filter that all that fits any of some fits, too. Others may fit it as well. */
 export const mergeFilters = (filters: readonly LogFilter[]): LogFilter => {
   if (filters.length === 1) return filters[0]!
   const all = (of: 'addresses' | 'topics') =>
@@ -24,7 +23,6 @@ export const mergeFilters = (filters: readonly LogFilter[]): LogFilter => {
   return { addresses: all('addresses'), topics: all('topics') }
 }
 
-/** The filter in pieces of so many addresses and topics: what fits it fits one of them. */
 export const splitFilter = ({ addresses, topics }: LogFilter, most: number): LogFilter[] =>
   pieces(addresses, most).flatMap(some => pieces(topics, most).map(of => ({ addresses: some, topics: of })))
 
@@ -44,7 +42,6 @@ interface BloomAnswer {
   byChance: number
 }
 
-/** Whether a well-formed bloom covers a log. */
 export const mayHold = (stated: unknown, { address, topics }: Pick<RpcLog, 'address' | 'topics'>): boolean => {
   const bytes = bloomBytes(stated)
   return bytes !== undefined && [address, ...topics].every(it => hasBits(bytes, bitsOf(it)))
@@ -93,5 +90,6 @@ const filterBits = (filter: LogFilter): Bits => {
   }
   return bits
 }
+
 /** Filters are asked about at every block of the head, and may have thousands of addresses. */
 const filterBitsCache = new WeakMap<LogFilter, Bits>()

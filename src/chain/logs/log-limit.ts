@@ -8,7 +8,6 @@ export type LogLimit =
   | { of: 'results'; most: number | undefined; fits: number | undefined }
   /** Bytes of an answer, or time: fewer blocks may do. */
   | { of: 'work' }
-  /** Addresses or topics of one call. */
   | { of: 'values'; most: number | undefined }
 
 export type AskedRange = Range
@@ -33,11 +32,11 @@ export const limitOf = (error: RpcError, asked: AskedRange): LogLimit | undefine
 export const isMissingLogs = ({ code, message }: RpcError): boolean =>
   code === -32601 || (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
-/** Some put what counts into `data`. */
 const errorText = ({ message, data }: RpcError): string => {
   if (data === undefined || data === null) return message.slice(0, MOST_TEXT)
   return `${message} ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, MOST_TEXT)
 }
+
 const MOST_TEXT = 2_000
 
 /** These speak of calls by time, though they have "limit" and "exceed" in them. */
@@ -47,7 +46,6 @@ const RATE_LIMITED =
 const N = '(\\d[\\d,._]*)\\s?(k\\b|m\\b)?'
 const about = (...patterns: string[]) => patterns.map(it => new RegExp(it.replaceAll('N', N), 'i'))
 
-/** How many blocks, in the words of those named. */
 const BLOCKS_MOST = about(
   // Avalanche.
   'requested too many blocks.*maximum is set to N',
@@ -95,6 +93,7 @@ const RESULTS_MOST = about(
   'cap of N logs',
   'limit(?:ed)? (?:is |of |to )?N (?:results|logs|events)',
 )
+
 const RESULTS =
   /(more than|too many|exceed\w*|limit\w*) .{0,30}(results|logs|events)\b|max results|logs matched by query exceeds|results?.{0,20}(too (large|many)|exceed)/i
 

@@ -125,7 +125,6 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
       }
       return found
     },
-    /** What is claimed of one block, by its hash, be it that there is nothing. */
     readAt: (filter: LogFilter, block: { number: number; hash: string }, signal: AbortSignal): Promise<LogFinding> =>
       rpc.attempt(
         async endpoint => {
@@ -147,15 +146,12 @@ const trusted = (parts: readonly BlockLogs[][], asked: AskedRange) => {
   const blocks = mergeLogs(parts, `eth_getLogs of ${rangeOf(asked)}`)
   if (ends.length === 0) return { to: asked.to, blocks }
   const end = Math.min(...ends)
-  // A single block has to be read as a whole.
   if (end === asked.from) return { to: end, blocks: undefined }
   return { to: end - 1, blocks: blocks.filter(it => it.number < end) }
 }
 
 const ROUND_COUNT = 1_000
-/** A block whose logs take more calls than this is read as a whole. */
 const MOST_PARTS = 2
-/** Tries for a block of the head: it may be gone. */
 const HEAD_TRIES = 4
 
 export const createAsker = (rpc: Rpc, limits: Limits) => {
@@ -179,7 +175,6 @@ export const createAsker = (rpc: Rpc, limits: Limits) => {
     return answers
   }
 
-  /** Logs of one block, by its hash, that fit any part; undefined where the node will not tell. */
   const askAt = async (
     endpoint: Endpoint,
     parts: readonly LogFilter[],

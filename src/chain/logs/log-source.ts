@@ -20,7 +20,6 @@ interface ScopedSourceOptions {
   batch: number
   concurrency: number
   bloom: boolean
-  /** Whether ranges are asked of two nodes and compared. */
   verify: boolean
   limits: Limits
   log: Log
@@ -90,7 +89,6 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
   return { find, findIn }
 }
 
-/** What finds blocks of a range by a filter, for as much at once as a node bears. */
 interface WindowReader<F, T> {
   reach(): Reach
   read(
@@ -133,11 +131,9 @@ export async function* readWindows<F, T>(
 
 interface AskedWindow {
   window: AskedRange
-  /** The part of it that may hold something; undefined where nothing does. */
   asked: AskedRange | undefined
 }
 
-/** Each question begins with a block that may hold something, so that there are as few as there can be. */
 function* windowsOf(
   { from, to }: AskedRange,
   span: () => number,
@@ -164,6 +160,7 @@ export interface Slice<T> {
   range: AskedRange
   found: readonly T[]
 }
+
 interface SlicesOptions<T> {
   rpc: Pick<Rpc, 'endpoints'>
   chunk: number
@@ -171,6 +168,7 @@ interface SlicesOptions<T> {
   fetch(slice: Slice<T>, signal: AbortSignal): Promise<RawBlock[]>
   signal: AbortSignal
 }
+
 export async function* partsOf<T extends { number: number }>(
   window: AskedRange,
   found: readonly T[],
@@ -190,6 +188,7 @@ export async function* partsOf<T extends { number: number }>(
     blocks = []
   }
 }
+
 function* slicesOf<T extends { number: number }>(
   { from, to }: AskedRange,
   found: readonly T[],
@@ -203,9 +202,11 @@ function* slicesOf<T extends { number: number }>(
     at = end + 1
   }
 }
+
 const slicesAhead = ({ endpoints }: Pick<Rpc, 'endpoints'>, chunk: number, concurrency: number): number => {
   const bytes = Math.max(...endpoints.map(it => it.bytesPerCall)) * 2 * chunk
   return Math.min(concurrency, bytes === 0 ? 2 : Math.ceil(SLICES_AHEAD_BYTES / bytes))
 }
+
 const SLICES_AHEAD_BYTES = 16 << 20
 export const PART_BLOCKS = 200

@@ -17,7 +17,6 @@ export interface Density {
 
 export const newDensity = (): Density => ({ perBlock: 0, margin: 0 })
 
-/** A range with too many logs for a node that did not say how many are too many, and what was found in it so far. */
 interface Refused {
   to: number
   next: number
@@ -26,9 +25,7 @@ interface Refused {
 
 export type Reach = ReturnType<typeof createReach>
 
-/** What one node answers `eth_getLogs` for at once, as far as it is known. Holds for all filters. */
 export const createReach = () => {
-  /** The last one of each search. */
   const refusals = new WeakMap<Density, Refused>()
   /** Blocks of one call at most: it does not change. */
   let blocks = Number.POSITIVE_INFINITY
@@ -40,7 +37,6 @@ export const createReach = () => {
   let wasLifted = false
   let results = USUAL_RESULTS
   let values = USUAL_VALUES
-  /** Most blocks that were answered for, and most logs. */
   let proved = 0
   let given = 0
 
@@ -93,7 +89,6 @@ export const createReach = () => {
       wasLifted = true
       ceiling *= 2
     },
-    /** Notes a limit. Blocks to ask for next, where that is known. */
     learn(limit: LogLimit, asked: AskedRange, density: Density): number | undefined {
       const count = countOf(asked)
       switch (limit.of) {
@@ -117,7 +112,6 @@ export const createReach = () => {
           return undefined
       }
     },
-    /** Notes that a question failed for a reason that may be its size. */
     suspect: cut,
   }
 }
@@ -160,7 +154,6 @@ export const askWithin = async <T>(
   }
 }
 
-/** The last block of a question: a range that takes several is cut into equal ones. */
 const endOfRequest = ({ from, to }: AskedRange, most: number): number => {
   const blocks = to - from + 1
   return from + Math.ceil(blocks / Math.ceil(blocks / most)) - 1
@@ -169,9 +162,7 @@ const endOfRequest = ({ from, to }: AskedRange, most: number): number => {
 const isSingle = (parts: readonly LogFilter[]) =>
   parts.every(({ addresses, topics }) => addresses.length <= 1 && topics.length <= 1)
 
-/** Errors of nodes that may mean that too much was asked for at once, though they do not say so. */
 const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
-/** Limits that a node may state in a row. */
 const MOST_TRIES = 64
 
 /** Blocks of which so many logs are expected with some certainty: twice the deviation of what comes by chance. */
@@ -180,11 +171,11 @@ const noteDensity = (density: Density, logs: number, blocks: number) => {
   density.perBlock = seen >= density.perBlock ? seen : (density.perBlock + seen) / 2
 }
 
-/** A limit that a node does not tell is a round number. */
 const guess = (refused: number, proved: number): number => {
   const round = below(refused)
   return proved < refused ? Math.max(round, proved) : round
 }
+
 const below = (value: number): number => ROUND.findLast(it => it < value)!
 const ROUND = [
   0, 1, 2, 5, 10, 20, 50, 100, 128, 200, 250, 256, 500, 800, 1_000, 1_024, 2_000, 2_048, 3_000, 3_500, 5_000, 10_000,
@@ -194,11 +185,8 @@ const ROUND = [
 const countOf = ({ from, to }: AskedRange): number => to - from + 1
 
 const FIRST_SPAN = 2_000
-/** A question may be for so many times more blocks than were ever answered for. */
 const GROWTH = 8
-/** What most providers give in one answer, and as much as is good to hold at a time. */
 const USUAL_RESULTS = 10_000
-/** go-ethereum's own limit. */
 const USUAL_VALUES = 1_000
 const FIRST_PATIENCE = 2
 const MOST_PATIENCE = 4_096
@@ -211,10 +199,8 @@ export interface Refusal {
 /** Asks about ranges of blocks, as nodes silently leave out what is beyond their heads. */
 export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
   const heads = new Map<Endpoint, number>()
-  /** Nodes that are asked for a range and the block at its end one by one. */
   const alone = new Set<Endpoint>()
   return {
-    /** Throws `retry` where a node does not have a block yet. */
     async awaitHead(endpoint: Endpoint, to: number, signal: AbortSignal) {
       if ((heads.get(endpoint) ?? -1) >= to) return
       const { number } = await rpc.headOf(endpoint, signal)
@@ -271,5 +257,4 @@ const checkReached = (answer: Answer, to: number) => {
 
 export const rangeOf = ({ from, to }: AskedRange): string => (from === to ? `block ${from}` : `blocks ${from} to ${to}`)
 
-/** So close to its head, not all machines behind an address may have a block. */
 const NEAR_HEAD = 128

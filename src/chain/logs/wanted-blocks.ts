@@ -22,7 +22,6 @@ export interface WantedOptions {
   bloom: boolean
   hash?: string
   urgent?: boolean
-  /** Tries at each node. Default 4. */
   tries?: number
   limits: Limits
 }
@@ -66,7 +65,6 @@ export const fetchWanted = async (
 
 const blame = (endpoint: Endpoint, fault: ChainsieveError) => endpoint.health.failed(endpoint.health.mark(), fault)
 
-/** One reading from one node. What costs fewer calls: all receipts of a block by one, or one for each transaction. */
 const readWanted = async (
   endpoint: Endpoint,
   found: readonly LogFinding[],
@@ -145,7 +143,6 @@ const toPartial = (read: ReadClaim, options: WantedOptions): Outcome => {
   return { lacks: `eth_getLogs left out log ${Number(lacked.logIndex)} of ${where} ${block.hash}`, of: claim }
 }
 
-/** Checks what is there of a block: its header, and the transactions of a claim with their receipts. */
 const checkClaimed = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
   const all = raw.block.transactions
   const places = [...new Set(claim.logs.map(it => Number(it.transactionIndex)))]
@@ -156,7 +153,6 @@ const checkClaimed = (raw: RawBlock, claim: Claim, options: WantedOptions) => {
   checkExcerpt(raw, all.length, options)
 }
 
-/** All of a block is read and checked, and tells what is wanted. Whoever claimed something else is to blame. */
 const readWhole = async (
   endpoint: Endpoint,
   chainId: number | undefined,
@@ -208,7 +204,7 @@ export const cutBlock = (
   const traces = raw.traces?.filter(it => it.type !== 'reward' && hashes.has(it.transactionHash))
   return { ...raw, block: { ...raw.block, transactions }, receipts, partial: true, ...(traces && { traces }) }
 }
-/** Checks a block of which some transactions are at hand, of so many. */
+
 export const checkExcerpt = (
   raw: RawBlock,
   count: number,
@@ -217,7 +213,6 @@ export const checkExcerpt = (
   const { block, receipts } = raw
   // Then its bloom says whether logs are missing.
   if (receipts.length === count) return checkBlock(raw, { bloom, limits })
-  // An excerpt states that there are more.
   checkBlock({ ...raw, block: { ...block, transactionCount: count } }, { bloom, limits, excerpts: true })
   if (bloom && !receipts.flatMap(({ logs }) => logs).every(log => mayHold(block.logsBloom, log)))
     throw inconsistent(

@@ -12,7 +12,6 @@ export interface BodyOptions {
   signal: AbortSignal
 }
 
-/** Code of the error for a body with more bytes than it may have: what comes behind them is not read. */
 export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
 
 /** The bytes of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
@@ -80,7 +79,6 @@ const BLOAT_BYTES = 4 << 20
 const LEAST_BYTES_PER_VALUE = 8
 
 export interface Hold {
-  /** Takes so many bytes that have come, and resolves when more may come. Rejects with the signal's reason. */
   take(bytes: number, signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -90,7 +88,6 @@ export type Memory = ReturnType<typeof createMemory>
 /** The answer that began first never waits, so that what is under way comes to an end; the others wait while there is too much. */
 export const createMemory = (most: number) => {
   let held = 0
-  /** In the order in which they began. */
   const holds = new Set<Hold>()
   const released = createCondition()
   const mayGoOn = (hold: Hold) => held <= most || holds.values().next().value === hold

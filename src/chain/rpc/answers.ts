@@ -13,7 +13,6 @@ export interface RpcError {
 
 export type Answer = { result: unknown; error?: undefined } | { error: RpcError }
 
-/** Whether an error says that the node does not have the method, rather than that the call went wrong. */
 export const isMissingMethod = ({ code, message }: RpcError): boolean =>
   code === -32601 ||
   code === -32004 ||
@@ -21,17 +20,14 @@ export const isMissingMethod = ({ code, message }: RpcError): boolean =>
   // Gateways invent codes of their own for it; no code is common to them.
   (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
-/** The result of an answer, or `retry` with what the node said. `block` is the number of the block that was asked about. */
 export const resultOf = (answer: Answer, what: string, block?: number): unknown => {
   if (answer.error === undefined) return answer.result
   const said = `${what}: ${answer.error.message} (${answer.error.code})`
   throw isMissingBlock(answer.error) ? blockMissing(said, block) : retry('node_error', said)
 }
 
-/** Code of the error of a node that does not have a block, or what belongs to it. Nothing is wrong with such a node. */
 export const BLOCK_MISSING = 'block_missing'
 
-/** The number of the block is in `details.block`, where it is known. */
 export const blockMissing = (why: string, block?: number): ChainsieveError =>
   new ChainsieveError('retry', BLOCK_MISSING, why, block === undefined ? {} : { details: { block } })
 
@@ -42,7 +38,6 @@ export const isMissingBlock = (error: RpcError): boolean =>
 
 /** EIP-4444: geth, Reth, Nethermind. */
 const PRUNED_HISTORY = 4444
-/** In the words of those named. */
 const MISSING_BLOCK: readonly RegExp[] = [
   // geth, Reth: "pruned history unavailable". Erigon: "old data not available due to pruning". Parity: "state already pruned".
   /\bprun(ed|ing)\b/i,
@@ -84,7 +79,6 @@ export const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
 
 export const OTHER_CHAIN = 'node_other_chain'
 
-/** Code of go-ethereum for a batch whose answers have grown too large on the way. */
 export const ANSWER_TOO_LARGE = -32003
 
 export const parseBody = (body: string): unknown => {
@@ -97,7 +91,6 @@ export const parseBody = (body: string): unknown => {
 
 export const excerpt = (body: string): string | undefined => body.trim().slice(0, 120) || undefined
 
-/** Answers in the order of the calls. Undefined where the body is none. */
 export const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' | undefined => {
   if (calls === 1) {
     const answer = toAnswer(Array.isArray(body) && body.length === 1 ? body[0] : body)

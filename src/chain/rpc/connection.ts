@@ -9,12 +9,10 @@ import { statusError } from './answers.ts'
 
 export interface Reading {
   most: number
-  /** Pays for the bytes: more are only read when it has taken those that came. */
   hold: Pick<Hold, 'take'>
   signal: AbortSignal
 }
 
-/** A connection over which JSON goes both ways: a WebSocket, or the Unix socket of a node (IPC). */
 export interface Connection {
   send(message: string): void
   /** The next message; one at a time. Where it fails, the connection is of no use any more. */
@@ -133,7 +131,6 @@ const openWebSocket = async (url: URL, signal: AbortSignal): Promise<Connection>
 const acceptOf = (key: string): string =>
   createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 
-/** The frames of one message (RFC 6455). Pings are answered on the way. */
 const readFrames = async (
   reader: Reader,
   { most, hold, signal }: Reading,
@@ -218,7 +215,6 @@ const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)) => {
     back(bytes: Buffer) {
       rest = bytes
     },
-    /** Runs what reads a message, and ends the connection where that is aborted or fails. */
     async whole({ signal }: Reading, read: () => Promise<Buffer>): Promise<Buffer> {
       signal.throwIfAborted()
       const abort = () => socket.destroy(signal.reason)

@@ -20,7 +20,6 @@ export interface EndpointOptions {
   batch: number
   concurrency: number
   limits: Limits
-  /** Pays for the bytes of all answers under way, of other nodes too. */
   memory: Memory
   budget?: Budget | undefined
   count?: RequestCounter | undefined
@@ -37,7 +36,6 @@ interface TraceState {
   asked: boolean
 }
 
-/** One node by its address: sends calls, learns what the node can bear, and keeps its health. */
 export interface Endpoint {
   /** The address without its secrets. */
   readonly name: string
@@ -46,7 +44,6 @@ export interface Endpoint {
   readonly budget: Budget | undefined
   readonly bytesPerCall: number
   chainId: number | undefined
-  /** When it was asked for that; minus infinity where it is to be asked. */
   chainIdAt: number
   otherChain: number | undefined
   head: (Head & { at: number }) | undefined
@@ -161,14 +158,12 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   return endpoint
 }
 
-/** Seen once, it may be a reorganisation that is under way. */
 const branchOf = (branch: Endpoint['branch']): Pick<EndpointStatus, 'otherBranch'> => {
   if (!branch || branch.times < 2) return {}
   const { number, hash, since } = branch
   return { otherBranch: { number, hash, since: new Date(since).toISOString() } }
 }
 
-/** What most requests ask for. */
 const OF_A_BLOCK: readonly Call[] = ['eth_getBlockByNumber', 'eth_getBlockReceipts'].map(method => ({
   method,
   params: [],

@@ -39,7 +39,6 @@ export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise
   return toHead(resultOf(answer!, 'the latest block'))
 }
 
-/** Checks a header from outside; `due` is the number it must have. */
 export const toHead = (header: unknown, due?: number): Head => {
   if (typeof header !== 'object' || header === null) {
     throw blockMissing(

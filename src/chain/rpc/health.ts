@@ -36,18 +36,15 @@ export const createHealth = (options: {
   }
 
   return {
-    /** Before this time (as of `clock.elapsed`) the node should be left alone. */
     get restUntil(): number {
       return restUntil
     },
-    /** Before this time another node is preferred: this one gave a wrong or an old answer. */
     get doubtedUntil(): number {
       return doubtedUntil
     },
     get isSuspect(): boolean {
       return isSuspect
     },
-    /** Counts a fault that is no failure. */
     note,
     /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
     mark: (): number => epoch,
@@ -97,9 +94,7 @@ const LOG_EVERY_MS = 60_000
 
 export type ResponseTimes = ReturnType<typeof createResponseTimes>
 
-/** How long a node takes to answer a request, by its last answers. */
 export const createResponseTimes = ({ name, log, clock }: { name: string; log: Log; clock: Clock }) => {
-  /** Oldest first. */
   let answers: { at: number; ms: number; urgent: boolean }[] = []
   let isSlow = false
 
@@ -149,7 +144,6 @@ const quantileOf = (sorted: readonly number[], part: number): number =>
 const MAX_ANSWERS = 20
 const RECENT_MS = 300_000
 const MIN_ANSWERS = 3
-/** Half of it is fast again, so that it does not change with each answer. */
 const SLOW_MS = 2_000
 
 export type RequestCounter = (calls: number, seconds: number, ok: boolean) => void
@@ -167,7 +161,6 @@ export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]) => {
   )
   const hosts = hostsOf(urls)
   return {
-    /** `node`: its place among the addresses. */
     of(node: number): RequestCounter {
       const endpoint = hosts[node]!
       const observe = latency.of({ endpoint })

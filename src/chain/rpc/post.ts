@@ -56,7 +56,6 @@ export const createPost = (context: PostContext) => {
     bytesPerCall = bytesPerCall === 0 ? bytes / length : bytesPerCall * 0.9 + (bytes / length) * 0.1
   }
 
-  /** One HTTP request. `too large` where the node wants fewer calls at once. */
   const post = async <T extends object = never>(
     calls: readonly Call[],
     signal: AbortSignal,
@@ -112,7 +111,6 @@ export const createPost = (context: PostContext) => {
           outcome = 'ok'
           return { taken }
         }
-        // Its outcome still tells something about the node's load.
         leave = await window.enter(signal, urgent)
         body = takeText(bytesOf(taken))
       } else body = takeText(bytes)
@@ -148,7 +146,6 @@ export const createPost = (context: PostContext) => {
         // Providers charge nothing for it.
         budget?.charge(-cost.credits, forHead)
         learnt?.refused(calls.length, cuts)
-        // It would be too many calls at once, and later.
         window.turnAway(leftAlone())
       }
       if (error instanceof ChainsieveError || takeFault?.error === error) throw error
@@ -203,7 +200,6 @@ const answersIn = (
   return answers
 }
 
-/** Code of the error of an endpoint whose budget does not have what a request costs. */
 export const BUDGET_USED = 'node_budget_used'
 
 /** Neither is a failure of the node, and it tells when to ask again. */
@@ -224,10 +220,12 @@ export interface PostOptions<T> {
   beside?: boolean
   heard?: OnceOptions['heard']
 }
+
 export interface OnceOptions {
   heard(error: RpcError): boolean
   urgent?: boolean
 }
+
 export interface BatchesOptions {
   post<T extends object = never>(
     calls: readonly Call[],
@@ -240,7 +238,7 @@ export interface BatchesOptions {
   limits: Limits
   onSmaller(calls: number, from: number): void
 }
-/** Sends calls in as many requests as a node wants, and learns how many those are. */
+
 export const createBatches = ({ post, most, limits, onSmaller, ...options }: BatchesOptions) => {
   let batch = options.batch
 
@@ -306,4 +304,5 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
 
   return { send, sendSmall, sizeFor }
 }
+
 const ENVELOPE_BYTES = 1000

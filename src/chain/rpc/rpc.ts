@@ -13,7 +13,6 @@ export type Rpc = ReturnType<typeof createRpc>
 
 interface RpcOptions {
   endpoints: readonly Endpoint[]
-  /** The chain that the nodes have to be of; that of the first one to answer where it is left out. */
   chainId?: number
   log: Log
   clock: Clock
@@ -68,7 +67,6 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
         // Nothing is wrong with the node, which says itself when it may be asked again.
         if (error.code === BUDGET_USED || error.code === LEFT_ALONE) continue
         failed.add(endpoint)
-        // Nothing is wrong with such a node, and asking again is of no use.
         if (error.code === LACKS_METHOD) {
           if (failed.size === endpoints.length) throw error
           continue
@@ -109,7 +107,6 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     endpoints,
     attempt,
     headOf,
-    /** The same, of a node that may not have been asked for anything yet. */
     async look(endpoint: Endpoint, signal: AbortSignal) {
       await introduce(endpoint, signal)
       return headOf(endpoint, signal)
@@ -122,7 +119,6 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
     tracing: () => tracer.status(),
     waitsForBudget,
     close,
-    /** Whether each question counts. */
     isSparing: endpoints.some(({ budget }) => budget !== undefined),
   }
 }
@@ -142,7 +138,6 @@ const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; c
     const now = clock.elapsed()
     const { chainId: known, chainIdAt } = endpoint
     if (known !== undefined && now - chainIdAt < CHAIN_ID_MS) return
-    // Other work that comes meanwhile goes by what is known.
     endpoint.chainIdAt = now
     try {
       const [answer] = await endpoint.send([CHAIN_ID], signal, true)
@@ -150,7 +145,6 @@ const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; c
       expected ??= id
       endpoint.otherChain = id === expected ? undefined : id
       if (endpoint.otherChain !== undefined) throw otherChain(id, expected)
-      // Several pieces of work may have asked at once.
       if (endpoint.chainId === undefined) endpoint.traces.asked = false
       endpoint.chainId = id
     } catch (error) {
@@ -187,6 +181,7 @@ const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; c
     close: () => closing.abort(),
   }
 }
+
 const otherChain = (id: number, expected: number) =>
   retry(
     OTHER_CHAIN,
@@ -202,6 +197,7 @@ interface AttemptOptions {
   /** Whether it waits where all budgets are used up; else it throws `retry` with `BUDGET_USED`. Default true. */
   waits?: boolean | undefined
 }
+
 interface NodeChoiceOptions {
   endpoints: readonly Endpoint[]
   tracer: Pick<Tracer, 'suits'>
@@ -209,11 +205,11 @@ interface NodeChoiceOptions {
   clock: Clock
   log: Log
 }
+
 const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOptions) => {
   const waits = createBudgetWaits(clock, log)
   const done = createCondition()
 
-  /** Waits for a node that may be asked: one that has not failed in this attempt if there is any. */
   const choose = async (
     failed: ReadonlySet<Endpoint>,
     { traces = false, urgent = false, waits: isPatient = true }: AttemptOptions,
@@ -239,7 +235,6 @@ const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOp
     }
   }
 
-  /** Whether a node has what an attempt takes, and may be asked now. */
   const mayAsk = (it: Endpoint, { traces = false, urgent = false }: AttemptOptions): boolean => {
     const isRested = it.health.restUntil <= clock.elapsed()
     return isRested && (it.budget?.closedUntil(urgent) ?? 0) <= clock.now() && (!traces || tracer.suits(it))
@@ -264,6 +259,7 @@ const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOp
     noteDone: done.notify,
   }
 }
+
 const budgetsUsed = (endpoints: readonly Endpoint[], until: number) =>
   retry(
     BUDGET_USED,

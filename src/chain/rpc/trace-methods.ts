@@ -52,7 +52,6 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
   }
 
   return {
-    /** Asks the node, once for each time that it was connected to. Throws `retry` where it does not say. */
     async ask(endpoint: Endpoint, signal: AbortSignal) {
       while (!endpoint.traces.asked) {
         const others = asking.get(endpoint)
@@ -80,7 +79,6 @@ export const traceCall = (method: TraceMethod, at: number | 'latest'): Call => {
   return { method, params: method === 'trace_block' ? [block] : [block, CALL_TRACER] }
 }
 
-/** The result of an answer to `traceCall`, or `retry` with what the node said. */
 export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resultOf>[0], number: number): unknown => {
   const { error } = answer
   const { method } = endpoint.traces
@@ -90,7 +88,6 @@ export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resu
   return resultOf(answer, `traces of block ${number}${hint}`, number)
 }
 
-/** Why the node does not have the method; undefined where it does. The genesis block is never long to trace. */
 const refusalOf = (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal): Promise<string | undefined> =>
   probeMethod(endpoint, signal, true, async send => {
     let { error } = await send(traceCall(method, 0))
@@ -103,7 +100,6 @@ const refusalOf = (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal)
 /** Whether an error says that the method is not to be had from this node, rather than that it went wrong this time. */
 export const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =>
   isMissingMethod(error) ||
-  // Without the word "method", but with its name.
   (error.message.includes(method) &&
     /not (available|supported|enabled|allowed|permitted)|unsupported|disabled|upgrade/i.test(error.message))
 

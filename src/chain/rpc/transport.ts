@@ -27,14 +27,12 @@ export const createTransport = (url: URL, options: TransportOptions): Transport 
 /** One socket for each request at a time: a slow answer holds up no other, and none comes late. */
 const createSockets = (url: URL): Transport => {
   const open = new Set<Connection>()
-  /** Those without a request, the one that was used last at the end. */
   const idle: { connection: Connection; timer: NodeJS.Timeout }[] = []
   const end = (connection: Connection) => {
     open.delete(connection)
     connection.close()
   }
   const keep = (connection: Connection) => {
-    // Pings are not read meanwhile.
     const timer = setTimeout(() => {
       idle.splice(idle.indexOf(kept), 1)
       end(connection)
@@ -104,7 +102,6 @@ export const describeNetwork = (error: unknown): string => {
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** By which a node can be asked: HTTP, a WebSocket, or the path of its Unix socket. */
 export const NODE_PROTOCOLS = ['http:', 'https:', 'ws:', 'wss:', 'ipc:']
 export const announces = (url: string): boolean => /^(wss?|ipc):/.test(url)
 /** A node's address, or a `refuse` that does not repeat it where it may hold a secret. */
@@ -122,14 +119,15 @@ export const parseNodeUrl = (text: string, protocols: readonly string[]): URL =>
       : `the URL of the node begins with ${url.protocol}, but must begin with ${kinds}`,
   )
 }
+
 export const authorization = (url: URL): { authorization?: string } => {
   if (url.username === '' && url.password === '') return {}
   const plain = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` }
 }
+
 /** Takes the secrets of a URL out of what a node says about them, and line feeds, and all beyond 300 characters. */
 export const createHider = (url: URL): ((text: string) => string) => {
-  // A path of this machine is no secret.
   if (url.protocol === 'ipc:') return text => shorten(text)
   const secrets = [
     url.username,
@@ -140,6 +138,7 @@ export const createHider = (url: URL): ((text: string) => string) => {
   ].filter(it => it !== '')
   return text => shorten(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text))
 }
+
 const shorten = (text: string): string => {
   const line = text.replace(/\s+/g, ' ')
   return line.length > 300 ? `${line.slice(0, 297)}...` : line

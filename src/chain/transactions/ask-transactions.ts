@@ -26,7 +26,6 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
       return retry(LACKS_METHOD, `does not have ${call.method} (${error.message} (${error.code}))`)
     })
 
-  /** Page by page. Where pages do not go on, fewer blocks have to do. */
   const askSide = async (
     endpoint: Endpoint,
     side: 'from' | 'to',
@@ -82,7 +81,6 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
       return { found, traces }
     },
 
-    /** The first transactions of an address in a range, and the block up to which they are all. */
     async askPage(
       endpoint: Endpoint,
       address: string,
@@ -124,7 +122,6 @@ const checkHasSearch = (endpoint: Endpoint, method: SearchMethod) => {
   if (endpoint.lacks.has(method)) throw retry(LACKS_METHOD, `does not have ${method}, as it said before`)
 }
 
-/** Whether an error says that the node does not have the method. Some have its name alone. */
 export const isMissingSearch = (method: string, error: RpcError): boolean =>
   isMissingLogs(error) ||
   /unimplemented|not (yet )?implemented/i.test(error.message) ||
@@ -139,7 +136,6 @@ const listOf = (value: unknown, where: string): Item[] => {
   return value
 }
 
-/** Where a trace stands; undefined for one that is of no transaction, as a reward is. */
 const tracePlace = (
   { blockNumber, transactionHash }: Item,
   asked: AskedRange,
@@ -160,9 +156,7 @@ const memberOf = (value: unknown, name: string): unknown =>
 const lower = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '')
 
 export const OTS = 'ots_searchTransactionsAfter' satisfies SearchMethod
-/** Most that Erigon gives. */
 const OTS_PAGE = 25
 const TRACES_PAGE = 1_000
-/** A node that gives more of a range is asked for fewer blocks. */
 const MOST_TRACES = 100 * TRACES_PAGE
 const ROUND_TRACES = 50

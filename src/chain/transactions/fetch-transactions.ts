@@ -26,7 +26,6 @@ export interface TransactionFetchOptions {
   traces: boolean
   limits: Limits
   urgent?: boolean
-  /** Tries at each node. Default 4. */
   tries?: number
 }
 
@@ -61,7 +60,6 @@ export const fetchTransactions = async (
   })
 }
 
-/** The same of a block that is at hand. */
 export const fetchReceipts = async (
   rpc: Rpc,
   { block }: RawBlock,
@@ -86,7 +84,6 @@ const attemptFetch = <T>(
   work: (endpoint: Endpoint) => Promise<T>,
 ): Promise<T> => rpc.attempt(work, signal, { tries: tries * rpc.endpoints.length, traces, urgent })
 
-/** Its receipts: all of the block by one call where there are several. */
 const planReceipts = (number: number, hashes: readonly string[], isOneByOne: boolean) =>
   hashes.length > 1 && !isOneByOne
     ? { asked: 'all' as const, calls: [receiptsCall(number)] }
@@ -101,7 +98,6 @@ interface CompleteOptions extends TransactionFetchOptions {
   chainId: number | undefined
 }
 
-/** A block with what is wanted of it. Receipts that are missing are asked for. */
 const completed = async (
   endpoint: Endpoint,
   block: RpcBlock,
@@ -148,7 +144,6 @@ const completed = async (
   return cutTransactions(raw, isWanted)
 }
 
-/** What a node said to be in a block has to be there. */
 const checkAsked = ({ transactions }: RpcBlock, asked: AskedReceipts['asked'], where: string): readonly string[] => {
   if (asked === 'all') return []
   const there = new Set(transactions.map(({ hash }) => hash))

@@ -29,7 +29,6 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
   const reachOf = createReaches()
   let last = rpc.endpoints[0]!
 
-  /** The work of a node that has the method; one that is not there now is waited for. */
   const attempt = async <T>(work: (endpoint: Endpoint) => Promise<T>, method: SearchMethod, signal: AbortSignal) => {
     for (let failures = 1; ; failures++) {
       try {
@@ -76,7 +75,6 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     return found
   }
 
-  /** Each address has pages of its own. What all have reached is a window. */
   async function* searchPages(addresses: readonly string[], range: AskedRange, signal: AbortSignal) {
     const cursors = addresses.map(address => ({ address, to: range.from - 1, found: new Map() as ByBlock }))
     for (let { from } = range; from <= range.to; ) {
@@ -107,7 +105,6 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
       ? searchPages(addresses, range, signal)
       : readWindows({ reach: () => reachOf(last), read: readTraces }, addresses, range, concurrency, signal)
 
-  /** Why the node does not find transactions of blocks so old; undefined where it does. */
   const refusalOf = async (endpoint: Endpoint, method: SearchMethod, from: number, signal: AbortSignal) => {
     let isThere = true
     const why = await probeMethod(endpoint, signal, false, async send => {
@@ -122,7 +119,6 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
 
   return {
     search,
-    /** The same of one window, at once. */
     async searchAll(by: SearchMethod, addresses: readonly string[], range: AskedRange, signal: AbortSignal) {
       if (by !== OTS) return readTraces(addresses, range, newDensity(), signal)
       const found: FoundBlock[] = []
@@ -164,8 +160,6 @@ const probeOf = (method: SearchMethod, from: number): Call => {
 const blocksOf = (found: ByBlock): FoundBlock[] =>
   [...found].sort(([a], [b]) => a - b).map(([number, hashes]) => ({ number, hashes: [...hashes] }))
 
-/** `trace_filter` goes first: one question is for many addresses, and for many transactions. */
 const SEARCH_METHODS: readonly SearchMethod[] = ['trace_filter', OTS]
 const PROBED_ADDRESS = `0x${'0'.repeat(39)}1`
-/** Rounds in which nodes are asked what they have, as long as some do not answer. */
 const PROBES = 5

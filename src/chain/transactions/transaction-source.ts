@@ -78,7 +78,6 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
   }
 }
 
-/** Windows in which each block is read. */
 function* everyBlock({ from, to }: AskedRange): Generator<SearchWindow> {
   for (let at = from; at <= to; at += READ_BLOCKS) {
     const window = { from: at, to: Math.min(to, at + READ_BLOCKS - 1) }

@@ -22,7 +22,6 @@ type LinkInquiry = (
   signal: AbortSignal,
 ) => Promise<Map<string, Pick<LearntLink, 'codeHash' | 'delegation'>>>
 
-/** Undefined without a node to ask. */
 export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions): LinkInquiry | undefined => {
   if (!state || !call) return undefined
 
@@ -42,7 +41,6 @@ export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions)
     return new Map(slots.map(({ storageOf }, i) => [storageOf, words[i]!]))
   }
 
-  /** Targets that a proxy's code names are not requested. */
   const delegationsOf = async (codes: Awaited<ReturnType<typeof codesOf>>, signal: AbortSignal) => {
     const proxies = codes.flatMap(({ address, code }) => (code?.proxy ? [{ address, ...code.proxy }] : []))
     const open = proxies

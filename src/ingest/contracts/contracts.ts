@@ -22,7 +22,6 @@ export interface ContractsOptions {
 
 const CODES_PER_CALL = 50
 
-/** Knows the contracts that blocks create: from their traces, and from the chain itself where these do not tell. */
 export const createChainContracts = ({
   state,
   readCode,
@@ -68,11 +67,8 @@ export const createChainContracts = ({
   return {
     prefetch: (blocks: readonly RawBlock[], signal: AbortSignal) => prefetchCodes(blocks.flatMap(creations), signal),
     prefetchCodes,
-    /** Whether there is a node to be asked for the code of a contract in this block, and no answer yet. */
     isOpen: (raw: RawBlock) => state !== undefined && openIn(creations(raw)).length > 0,
-    /** Asks for them, whether or not nodes have answered lately; resolves a while later where they do not. */
     require: (raw: RawBlock, signal: AbortSignal) => lookup.require(openIn(creations(raw)), signal),
-    /** What was asked for a block holds for another form of it as well. */
     carry(from: RawBlock, to: RawBlock) {
       const codes = new Map(creations(from).map(({ address, code }) => [address.toLowerCase(), code]))
       for (const created of openIn(creations(to))) created.code = codes.get(created.address.toLowerCase())

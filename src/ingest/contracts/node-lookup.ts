@@ -3,7 +3,6 @@ import type { Log } from '../../lib/log.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 
 interface NodeLookupOptions<T> {
-  /** Takes note of what is answered. */
   ask(some: readonly T[], signal: AbortSignal): Promise<void>
   most: number
   /** Completes "Cannot ask the node …". */
@@ -13,9 +12,7 @@ interface NodeLookupOptions<T> {
   clock?: Clock | undefined
 }
 
-/** Time for which nodes that do not answer are not asked. */
 const LOOKUP_PAUSE_MS = 60_000
-/** Time between two tries to get what a rule cannot be decided without. */
 const REQUIRE_AGAIN_MS = 3_000
 /** Errors that pass; a node may give any other error to every such question. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
@@ -27,7 +24,6 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
   const underWay = new Map<T, Promise<void>>()
   let pausedUntil = Number.NEGATIVE_INFINITY
 
-  /** Undefined where they were answered, else why not. */
   const attempt = async (some: readonly T[], signal: AbortSignal): Promise<ChainsieveError | undefined> => {
     for (;;) {
       try {
@@ -87,5 +83,4 @@ const forEachPart = async <P>(parts: readonly P[], work: (part: P) => Promise<vo
   await Promise.all(Array.from({ length: Math.min(PARTS_AT_ONCE, parts.length) }, lane))
 }
 
-/** Parts that are asked for at a time; the pace and the width of an endpoint hold for them as for blocks. */
 const PARTS_AT_ONCE = 4

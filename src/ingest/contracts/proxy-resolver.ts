@@ -17,7 +17,6 @@ export type ProxyResolver = ReturnType<typeof createProxyResolver>
 
 export interface ProxyResolverOptions extends LinkInquiryOptions {
   stored: Pick<Lookups, 'link' | 'upgrades'>
-  /** See `boundKeys`. */
   keys(): ReadonlySet<string>
   /** Addresses, and hashes of codes, that ABIs were given for. */
   holders(): readonly string[]
@@ -30,14 +29,12 @@ export interface ProxyResolverOptions extends LinkInquiryOptions {
 
 /** Contracts that are asked in one go: their codes have up to 24 KB. */
 const PROXIES_PER_CALL = 20
-/** Proxies of proxies that are followed. */
 const MAX_PROXY_STEPS = 3
 /** Position of what was asked on a branch that is gone. */
 const OUTDATED = -1
 const LINKS_PER_GENERATION = 100_000
 
 const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
-  /** Null where the store has none. */
   const known = createRecent<StoredLink | null>(LINKS_PER_GENERATION)
   const histories = createRecent<UpgradeHistory>(LINKS_PER_GENERATION)
   let learnt: LearntLink[] = []
@@ -107,7 +104,6 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     learnt.push({ address, ...link })
   }
 
-  /** Whether a contract has not answered, or may answer something else from these blocks on. */
   const isOpen = (address: string, from: number, to: number): boolean => {
     const link = find(address)
     if (!link || link.position === OUTDATED) return true
@@ -119,7 +115,6 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     return told !== undefined && told.position > link.position
   }
 
-  /** All that a contract passes calls on to in these blocks. */
   const nextOf = (address: string, from: number, to: number): string[] => {
     const { kind, targets = [] } = find(address)?.delegation ?? {}
     const changing = kind === 'beacon' ? targets[0]?.address : address
@@ -137,7 +132,6 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
       learnt = []
       return taken
     },
-    /** Blocks from this position on are gone, and what was known of contracts as of then. */
     forget(from: number) {
       // Blocks of a back-fill are still decoded by what was known, until it is asked again.
       for (const [address, link] of known.entries())
@@ -177,7 +171,6 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
   }
   const lookup = createNodeLookup({ ask, most: PROXIES_PER_CALL, what: 'for the targets of proxies', log, now, clock })
 
-  /** Facts that the code of a new contract tells need no question. */
   const noteCreated = (blocks: readonly RawBlock[]) => {
     for (const raw of blocks)
       for (const [place, { address, code }] of created(raw).entries()) {
@@ -204,7 +197,6 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
     positionOf(Number(last.block.number) + 1, 0),
   ]
 
-  /** With those that ABIs are of, which others may be like. */
   const concernedOf = (blocks: readonly RawBlock[]): string[] => [
     ...holders().filter(isAddressHolder),
     ...blocks.flatMap(raw => [...concernedIn(raw, keys(), created(raw))]),
@@ -235,7 +227,6 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
     }
   }
 
-  /** Takes note of upgrades in a block; all there is to do where no ABI is of single contracts. */
   const note = (number: number, upgrades: readonly Upgrade[]) => {
     for (const { address, place, implementation } of upgrades)
       historyOf(address).add({ position: positionOf(number, place), implementation })
@@ -267,15 +258,12 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       await knowWithin(concernedOf(blocks), from, to, signal)
       compareCodes()
     },
-    /** Whether there is a node to be asked what a block is to be decoded by, and no answer yet. */
     isOpen: (raw: RawBlock) => openIn(raw).length > 0,
-    /** Asks for it, whether or not nodes have answered lately; resolves a while later where they do not. */
     async require(raw: RawBlock, signal: AbortSignal) {
       reached = Math.max(reached, Number(raw.block.number))
       await lookup.require(openIn(raw), signal)
       compareCodes()
     },
-    /** Asks these, and those whose code they run, unless they have answered; waits, or goes on without, in the same way. */
     async know(addresses: readonly string[], head: number, signal: AbortSignal) {
       reached = Math.max(reached, head)
       if (askLinks) await knowWithin(addresses, 0, Number.MAX_SAFE_INTEGER, signal)
@@ -321,7 +309,6 @@ const createUpgradeHistory = (stored: readonly StoredUpgrade[]) => {
   const named: StoredUpgrade[] = []
   const unnamed: StoredUpgrade[] = []
   const listOf = ({ implementation }: StoredUpgrade) => (implementation === null ? unnamed : named)
-  /** Those of a list that stand before a position. */
   const before = (list: readonly StoredUpgrade[], at: number): number => {
     let [low, high] = [0, list.length]
     while (low < high) {
@@ -337,11 +324,8 @@ const createUpgradeHistory = (stored: readonly StoredUpgrade[]) => {
       const place = before(list, upgrade.position)
       if (list[place]?.position !== upgrade.position) list.splice(place, 0, upgrade)
     },
-    /** The last one before a position that tells whose code it is. */
     named: (at: number) => named[before(named, at) - 1],
-    /** The last one before a position that does not. */
     unnamed: (at: number) => unnamed[before(unnamed, at) - 1],
-    /** Whose code it is in a range, as far as it is told there. */
     within: (from: number, to: number) =>
       named.slice(before(named, from), before(named, to)).map(({ implementation }) => implementation!),
     forget(from: number) {

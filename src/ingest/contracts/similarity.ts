@@ -11,7 +11,6 @@ interface Like {
   similarity: number
 }
 
-/** Codes that have less in common are not alike. */
 const MIN_SIMILARITY = 0.5
 const VECTORS_PER_GENERATION = 5_000
 
@@ -31,7 +30,6 @@ export const createSimilarity = (stored: Lookups['features']) => {
     note({ hash, proxy, features }: Code) {
       if (proxy === null) vectors.set(hash, features)
     },
-    /** The codes that ABIs were given for, by their hashes: each with the address, or the hash, that its ABI is for. */
     compareWith(given: ReadonlyMap<string, string>) {
       const same = given.size === holders.length && holders.every(it => given.get(it.codeHash) === it.holder)
       if (same) return

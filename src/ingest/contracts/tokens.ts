@@ -11,7 +11,6 @@ export type ChainTokens = ReturnType<typeof createChainTokens>
 export interface TokensOptions {
   listed(address: string): { decimals: number; symbol: string } | undefined
   stored: Lookups['token']
-  /** Told of a token before it is stored. */
   onKnown?: (address: string) => void
   call: ChainSource['call']
   log: Log
@@ -96,9 +95,7 @@ export const createChainTokens = (options: TokensOptions) => {
     async prefetch(addresses: Iterable<string>, signal: AbortSignal) {
       if (call) await lookup.prefetch(unasked(addresses), signal)
     },
-    /** Whether there is a node to be asked for the decimals of this address, and no answer yet, not even that there are none. */
     isUndecided: (address: string) => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
-    /** The same of everything that tokens tell. */
     isUnasked: (address: string) => call !== undefined && !find(address).asked,
     /** Asks for these, whether or not nodes answered lately; waits a while if one is not answered. */
     require: (addresses: readonly string[], signal: AbortSignal) => lookup.require(unasked(addresses), signal),

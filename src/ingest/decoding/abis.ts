@@ -40,7 +40,6 @@ export const storeAbiFiles = (
   return abis
 }
 
-/** The ABI that a text holds; `place` is what messages call the text. */
 export const abiIn = (text: string, place: string, where: AbiScope, name: string): StoredAbi => {
   const { name: own = name, ...abi } = readAbi(text, place)
   const { address, codeHash } = lowerCase(where)
@@ -59,7 +58,6 @@ export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
   }
 }
 
-/** A file itself; of a folder the JSON ABIs and artifacts below it. */
 const abiFilesIn = (path: string, limits: Limits, log: Log): string[] => {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
   const found: string[] = []
@@ -197,7 +195,6 @@ export const removeAbiFile = (folder: string, file: string): boolean => {
   return true
 }
 
-/** The ABI that is kept in a file of this name, where it is still there. */
 export const findAbi = (folder: string, file: string): StoredAbi | undefined => {
   const path = join(folder, file)
   try {

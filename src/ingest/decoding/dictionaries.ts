@@ -49,7 +49,6 @@ const createSignatureIds = (stored: StoredDictionaries): Dictionaries['signature
 
 export interface SignatureIds {
   find(key: string): number | undefined
-  /** Gives it the next id; undefined where that would not be below `most`. */
   add(signature: Signature, most: number): number | undefined
 }
 
@@ -97,6 +96,7 @@ const unlisted: Signature = {
   probability: 0,
   error: null,
 }
+
 const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
 
 /** Tells of most addresses that are not stored. Addresses are 40 lower-case digits. */
@@ -108,11 +108,9 @@ const BITS_PER_ADDRESS = 16
 
 export interface FilterMemory<B extends ArrayBufferLike = ArrayBufferLike> {
   bits: B
-  /** One word: addresses that were added. */
   count: B
 }
 
-/** Undefined where a filter for so many addresses would not be worth it. */
 export const createFilterMemory = <B extends ArrayBufferLike>(
   stored: number,
   make: (bytes: number) => B,

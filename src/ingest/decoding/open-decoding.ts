@@ -33,7 +33,6 @@ export const openSignatures = () => ({
   ]),
 })
 
-/** Turns a network's blocks into documents, by signatures, ABIs, and the known facts about its contracts and tokens. */
 export const openDecoding = (
   data: IndexerData,
   db: Db,
@@ -108,7 +107,6 @@ export const openDecoding = (
     contracts,
     links,
     decoding,
-    /** Undefined where no other threads build documents. */
     dictionaries: shared,
     preparer: {
       ...preparer,
@@ -128,7 +126,6 @@ const sharesWork = ({ job, indexers }: Pick<IndexerData, 'job' | 'indexers'>): b
 const WITHOUT_BLOCKS: ReadonlySet<IndexerData['job']['type']> = new Set(['watch', 'narrow', 'forget', 'move'])
 /** Addresses whose ids a server's thread remembers: it has no memory to spare. */
 const FEW_ADDRESSES = 50_000
-/** A server makes room more often. */
 export const roomOf = ({ job, sharing }: Pick<IndexerData, 'job' | 'sharing'>): Room =>
   sharing.room ?? (job.type === 'follow' ? { addresses: 1 << 18 } : {})
 export const startBuilders = (work: Work): Builders | undefined => {
@@ -147,6 +144,7 @@ export const startBuilders = (work: Work): Builders | undefined => {
     youngMb: YOUNG_MB_BY_JOB[job.type],
   })
 }
+
 /** Empties the shared dictionaries, once all is stored. Nobody must begin to build meanwhile. */
 export const makeRoom = async ({ pipeline, dictionaries }: Work, builders?: Builders) => {
   await builders?.idle()

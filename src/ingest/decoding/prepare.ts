@@ -36,19 +36,15 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
   db: Db
   tokens: Pick<ChainTokens, 'of' | 'facts' | 'seen' | 'sighted' | 'takeLearnt'>
   contracts: Pick<ChainContracts, 'in' | 'of' | 'carry'>
-  /** Default: what is learnt of proxies is not kept. */
   links?: Pick<ProxyResolver, 'takeLearnt'>
   traces?: 'calls' | 'all'
   chainId?: number | undefined
   /** Whether receipts' blooms were compared with their logs (`checkBlock`); else they are computed. */
   bloomsChecked?: boolean
-  /** Signatures of which unknown ones are kept apart; default three quarters of all there is room for. */
   listedSignatures?: number
-  /** Default: those of a thread that builds all batches by itself. */
   dictionaries?: Dictionaries | undefined
 }
 
-/** Turns checked blocks into batches that the writer takes as they are: decodes, numbers and sorts. */
 export const createPreparer = (options: PreparerOptions) => {
   const { db, decoding, tokens, contracts, links, traces = 'all', chainId, bloomsChecked = false } = options
   const { listedSignatures, dictionaries } = options
@@ -75,7 +71,6 @@ export const createPreparer = (options: PreparerOptions) => {
     takeTokens: tokens.takeLearnt,
     takeLinks: () => links?.takeLearnt() ?? [],
   }
-  /** Tokens of a block that no lower one is known to have shown. */
   const newTokens = (number: number, shown: ReadonlyMap<string, TokenStandard>): BlockToken[] =>
     [...shown].flatMap(([address, sighted], place) => {
       const seen = tokens.seen(address.slice(2))
@@ -94,7 +89,6 @@ export const createPreparer = (options: PreparerOptions) => {
       }
     },
     carry: contracts.carry,
-    /** Starts a run of neighbouring blocks. Several may be under way at once. */
     start(): BatchRun {
       const batch = createBatch(context)
       const noteTokens = (number: number, shown: readonly BlockToken[]) => {
@@ -123,9 +117,7 @@ export const createPreparer = (options: PreparerOptions) => {
         finish: batch.finish,
       }
     },
-    /** Starts a revision of what a segment holds; `digitsOf` tells the address of a dictionary id. */
     revise: (segment: number, digitsOf: (address: number) => string) => createRevision(context, segment, digitsOf),
-    /** The writer has committed what this batch added to the dictionaries. */
     committed({ addresses, names, codes: added }: Pick<Additions, 'addresses' | 'names' | 'codes'>) {
       codes.written(added)
       context.addresses.written(addresses.first + addresses.texts.length - 1)
@@ -160,10 +152,10 @@ const createCodes = (stored: StoredDictionaries) => {
 }
 
 interface DocumentDecoderOptions {
-  /** What the next block is decoded by: each part of it as of where it stands. */
   decoding(): Decoding
   traces: 'calls' | 'all'
 }
+
 export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: RawBlock) => DecodedDocuments) => {
   const { decoding, traces } = options
   const callSignature = createCallSignatures()
@@ -188,13 +180,14 @@ export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: R
     }
   }
 }
+
 interface Positions {
-  /** Of a log, by its index among those that the block carries. */
   log(index: number): number
   /** By transaction: the position of the first log that is not before it, else the next block's. */
   txs: readonly number[]
   tx(place: number): number
 }
+
 const positionsIn = (raw: RawBlock): Positions => {
   const number = Number(raw.block.number)
   const places = placesOf(raw)
@@ -209,13 +202,14 @@ const positionsIn = (raw: RawBlock): Positions => {
   }
   return { log, txs, tx: place => txs[places ? places.txs.indexOf(place) : place]! }
 }
+
 interface PieceContextOptions extends JoinedDictionaries {
   hashKeys: readonly [number, number]
   decimals: PieceContext['decimals']
   bloomsChecked: boolean
   listedSignatures?: number | undefined
 }
-/** The context in which any thread builds documents. */
+
 export const createPieceContext = (options: PieceContextOptions): PieceContext => {
   const { addresses, names, signatures, hashKeys, decimals, bloomsChecked } = options
   const { listedSignatures = UNKNOWN_SIGNATURES } = options

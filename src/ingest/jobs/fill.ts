@@ -16,7 +16,6 @@ import { extentOf, hasBlock, isMissing, missingBlockOf, type Unavailable } from 
 /** Blocks of a back-fill in memory: beside a larger heap, garbage collection takes most time. */
 const RUN_BLOCKS = 50
 
-/** Blocks from which on threads are worth the time that they take to start. */
 const MIN_SHARED_BLOCKS = 30
 
 /** Fetches what is missing of a range. Gives back what no node has, and gaps that do not link. */
@@ -55,7 +54,6 @@ export const fill = async (
         gaps = left()
         continue
       }
-      // It is there now: a node was not as far, or another one came.
       if (gap === undefined || (await has(at!))) {
         if (++seen > MOST_PASSING) throw error
         await systemClock.sleep(PASSING_MS, signal)
@@ -104,7 +102,6 @@ const takeBlocks = async ({ state, signal }: Work, lane: BlockLane, blocks: read
   }
 }
 
-/** One run is built by other threads while the next one is read, and what is to be asked for it is asked. */
 const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range: RangeOptions) => {
   const { source, dictionaries, signal } = work
   const taker = createRunTaker(work, builders)
@@ -113,7 +110,6 @@ const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range:
     for (const part of begun.splice(0)) await takePart(work, lane, part)
     await lane.flush()
   }
-  // What is not built by then is not waited for.
   const stop = () => void builders.close()
   signal.addEventListener('abort', stop, { once: true })
   try {
@@ -149,14 +145,11 @@ const takePart = async (work: Work, lane: BlockLane, part: BegunPart) => {
   await takeBlocks(work, lane, blocks)
 }
 
-/** Times that a block which was missing is there a moment later, before the back-fill is begun anew. */
 const MOST_PASSING = 20
 const PASSING_MS = 1_000
 
-/** Some blocks of a run that are being built elsewhere, or are to be taken one by one. */
 interface BegunPart {
   built(): Promise<BuiltPiece | undefined>
-  /** The blocks themselves, with all there is to know of them; in place of the piece. */
   blocks(): Promise<RawBlock[]>
   drop(): void
 }
@@ -185,12 +178,10 @@ const createRunTaker = (work: Work, builders: Builders) => {
     const { version } = decoding()
     const isOfUse = isPlain() && taken.abis === version
     const building = isOfUse ? taken.build(decimalsOf(taken.decimals)) : Promise.resolve(undefined)
-    // Handled when its turn comes.
     building.catch(() => {})
     return {
       async built() {
         const piece = await building
-        // ABIs may have changed meanwhile.
         const isSame = isPlain() && taken.abis === decoding().version
         return piece && isSame ? { piece, blocks: taken.blocks } : undefined
       },

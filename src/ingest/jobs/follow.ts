@@ -36,7 +36,6 @@ export const keepFollowing = async (work: Work, job: FollowJob) => {
 interface Track extends Pick<FollowOptions, 'from' | 'tip' | 'stored' | 'headers' | 'transactions'> {
   take(work: Work, lane: BlockLane, block: RawBlock): Promise<void>
   left?(): void
-  /** Fills what is missing below the head. `before`: what was lacking the last time. */
   fill(work: Work, before: Unavailable | undefined): Promise<Unavailable | undefined>
 }
 
@@ -154,7 +153,6 @@ const followHead = async (
   }
 }
 
-/** The first block that is not pruned, nor would be as soon as it is stored. */
 const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: Keep = {}, head: number) => {
   const byCount = blocks === undefined ? 0 : head - blocks + 1
   let from = Math.max(lookups.floor(), byCount)
@@ -168,7 +166,6 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: K
   let to = head
   while (from < to) {
     const middle = (from + to) >> 1
-    // What no node has any more is older than what all have.
     if (((await timeOf(middle)) ?? 0) < since) from = middle + 1
     else to = middle
   }
@@ -182,7 +179,6 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
   return Math.min(to + 1, head)
 }
 
-/** Time before a job is tried again. */
 export const RETRY_JOB_MS = 5_000
 export type Depth = Pick<Extract<IndexJob, { type: 'follow' }>, 'finality' | 'toFinalized'>
 const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
@@ -191,7 +187,7 @@ const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number
   for (const known of [tokens, links]) known.forget(positionOf(to + 1, 0))
   log.info('Followed a reorganisation', { keptUpTo: to })
 }
-/** The highest block, at or below this one, that no reorganisation is expected to remove. */
+
 const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: number): Promise<number> => {
   const byDepth = top - depth.finality
   if (depth.toFinalized !== true) return byDepth
@@ -200,6 +196,7 @@ const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: 
   log.warn('No node tells finalized blocks: follows reorganisations up to a depth instead', { blocks: depth.finality })
   return byDepth
 }
+
 /** After a pause the stored tip may be on an abandoned branch: rolls back to where they part. */
 const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
   const deepest = Math.min(tip - depth.finality, (await settledBelow(work, depth, tip)) - 1)
@@ -210,30 +207,29 @@ const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
     'stored blocks',
   )
 }
-/** The same of headers that were looked at for scopes. */
+
 const leaveOldHeaders = async (work: Work, depth: Depth) => {
   const { newest, looked } = work.lookups.coverage
   const tip = newest()?.number
   if (tip !== undefined)
     await leaveOldBranch(work, { tip, stored: looked, deepest: tip - depth.finality }, depth, 'blocks')
 }
+
 interface Branch {
   tip: number
   stored(number: number): BlockRef | undefined
-  /** Down to above this block, the two branches have to part. */
   deepest: number
 }
+
 const leaveOldBranch = async (work: Work, { tip, stored, deepest }: Branch, { finality }: Depth, what: string) => {
   for (let number = tip; number > deepest; number--) {
     const ours = stored(number)
     if (ours) {
       const block = await readBlock(work.source!, number, work.signal)
-      // No node can say whether it left the chain.
       if (block === undefined) return
       if (block.block.hash !== ours.hash) continue
       if (number === tip) return
     }
-    // Below what is held without a gap there is nothing left to differ.
     return rollBack(work, number)
   }
   throw stop(
@@ -241,7 +237,7 @@ const leaveOldBranch = async (work: Work, { tip, stored, deepest }: Branch, { fi
     `more than ${finality} ${what} up to ${tip} are no longer in the chain: is this the same chain? Index it into another data folder, or raise finality`,
   )
 }
-/** Undefined where no node has it. */
+
 const readBlock = async (source: ChainSource, number: number, signal: AbortSignal): Promise<RawBlock | undefined> => {
   try {
     const range = source.range({ from: number, to: number, order: 'oldest', run: 1, urgent: true, signal })
@@ -269,7 +265,6 @@ export const indexRange = async (work: Work, job: Extract<IndexJob, { type: 'ind
       `the blocks below ${floor} were pruned: raise --from, or allow indexing them again with chainsieve prune --network ${network} --before ${from}`,
     )
   state.asked = { from, to }
-  // The head of last time may have been reorganised since.
   await leaveOldHeaders(work, job)
   const tip = work.pipeline.held().at(-1)?.to
   if (tip !== undefined && tip <= head) await leaveOldBlocks(work, tip, job)
@@ -278,6 +273,7 @@ export const indexRange = async (work: Work, job: Extract<IndexJob, { type: 'ind
   if (work.ruleWatcher.waitsForMarks) await work.finality.known(signal)
   if (lacking) throw cannotFill(lacking)
 }
+
 const indexScopes = async (work: Work, { finality }: { finality: number }, { scopes }: Scoping, head: number) => {
   const { lookups, log } = work
   await leaveOldHeaders(work, { finality })
@@ -289,9 +285,9 @@ const indexScopes = async (work: Work, { finality }: { finality: number }, { sco
   const lacking = await fillTwice(work.signal, () => fillScopes(work, scopesFrom(all, lookups.floor()), settled))
   if (lacking) throw cannotFill(lacking)
 }
+
 const emptyRange = ({ from, to }: { from: number; to: number }, head: number) =>
   refuse('empty_range', `there are no blocks from ${from} to ${to}: check --from and --to (the head is ${head})`)
-/** What no node has may have been there a moment later. */
 const fillTwice = async (signal: AbortSignal, fill: (before?: Unavailable) => Promise<Unavailable | undefined>) => {
   const lacking = await fill()
   if (lacking === undefined) return undefined

@@ -44,7 +44,6 @@ async function* forget({ store, state, log }: Work, remote: RemoteStore): JobCha
 
 export const BLOCKS_FORGOTTEN = 'blocks_forgotten'
 
-/** Rejects when blocks were forgotten: then what is missing is looked for anew. */
 export const untilForgotten = async ({ state, signal }: Pick<Work, 'state' | 'signal'>): Promise<never> => {
   const before = state.forgotten
   while (state.forgotten === before) await systemClock.sleep(FORGET_LOOK_MS, signal)

@@ -10,7 +10,6 @@ import { type Work, yieldToEventLoop } from '../job-context.ts'
 import type { BlockLane } from '../lane.ts'
 import type { Pipeline } from '../pipeline.ts'
 
-/** Reads files from front to back. Blocks that are stored already are passed over, so that an import can be repeated. */
 export const importFiles = async (work: Work, paths: string[]) => {
   const { pipeline, signal, state, limits, storeBatch } = work
   const files = await findBlockFiles(paths)
@@ -67,7 +66,6 @@ const createTaker = (work: Work, lane: BlockLane) => {
     return true
   }
 
-  /** Whether building documents of the next lines may be of use. */
   const isPlain = (): boolean => {
     // What ABIs of single contracts decode depends on what is learnt from block to block.
     if (decoding().keys.size > 0) return false
@@ -97,7 +95,6 @@ const takeGroups = async (
   work: Work,
 ) => {
   const { signal } = work
-  // What is not built by then is not waited for.
   const stop = () => void builders.close()
   signal.addEventListener('abort', stop, { once: true })
   try {
@@ -114,7 +111,6 @@ const takeGroups = async (
   }
 }
 
-/** Bytes from which on threads are worth the time that they take to start. */
 const MIN_SHARED_BYTES = 8 << 20
 
 const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: BlockLane) => {

@@ -25,7 +25,6 @@ export interface Unavailable {
 export const isMissing = (error: unknown): error is ChainsieveError =>
   error instanceof ChainsieveError && error.code === BLOCK_MISSING
 
-/** The block that an error of a missing one names. */
 export const missingBlockOf = ({ details }: ChainsieveError): number | undefined => details?.block as number | undefined
 
 export const hasBlock = async (source: ChainSource, number: number, signal: AbortSignal): Promise<boolean> => {

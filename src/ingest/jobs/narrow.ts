@@ -14,7 +14,6 @@ import { questionsIn, scopesAt } from './scopes.ts'
 const NO_BLOCKS = { from: 0, to: -1 }
 const ALL_BLOCKS = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
-/** Removes what is outside of scopes where that was requested. What a stop interrupts is gone on with by whoever looks next. */
 export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log'>): JobChanges {
   for (let open = openNarrowRequest(work.store); open; open = openNarrowRequest(work.store)) {
     yield* narrow(work, open.request.scopes)
@@ -46,7 +45,6 @@ export const scopesIn = (
 const isWantedChild = (scopes: readonly ChainScope[], text: string, number: number): boolean =>
   scopes.some(({ factory, to = number }) => factory && textOfFactory(factory) === text && number <= to)
 
-/** A transaction stays with a log that is wanted, or where those from or to its addresses are. */
 export const cutToQuestions = (questions: readonly ScopeQuestion[]): Cut => {
   const logs = questions.filter(({ filter }) => isOfLogs(filter))
   const all = logs.map(({ filter, from, to }) => ({ from, to, fits: fitsAny([filter]) }))

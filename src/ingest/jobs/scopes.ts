@@ -21,7 +21,6 @@ import type { BlockLane } from '../lane.ts'
 import { joinParts } from '../scoped/partial-blocks.ts'
 import { extentOf, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 
-/** Blocks that are stored in one transaction, or what came within so long. */
 const FLUSH_MS = 500
 /** Blocks that join stored ones rewrite all around them: they wait so many times the last duration. */
 const WAIT_FACTOR = 10
@@ -72,7 +71,6 @@ const openTransactionFilling = async (work: Work, scopes: readonly EndedScope[],
     findOpenTransactions(addresses, lookups.coverage.covered(), pipeline.held(), { from, to })
   const asking = scopes.filter(scope => {
     if (scope.transactions === undefined) return false
-    // Whom a factory names is not known yet.
     if (scope.factory) return gapsIn(pipeline.held(), scope.from, scope.to).length > 0
     return lackingIn(scope.addresses, scope).length > 0
   })
@@ -109,7 +107,6 @@ const refuseUnlessRead = (
   log.info('Reads each block for the transactions of scopes, since no node finds them', { from, to, why })
 }
 
-/** Asks what is still to be asked. `factory` names further addresses in what is found. */
 const fillParts = async (
   work: Work,
   parts: readonly OpenQuestion[],
@@ -167,7 +164,6 @@ const fillParts = async (
         if (!isMissing(error)) throw error
         blocks = []
         const left = { from: next, to: part.to }
-        // What is missing lies further on: these blocks are asked for again later.
         const { to } = (await tells(next)) ? left : await extentOf(tells, next, left)
         lacking.ranges.push({ from: next, to })
         lacking.why = error.message
@@ -194,6 +190,7 @@ export const createHeadScopes = (scopes: readonly ChainScope[], coverage: Lookup
     },
   }
 }
+
 type HeadQuestions = ReturnType<typeof createHeadQuestions>
 /** Children that are named meanwhile have a filter of their own until the next start. */
 const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['coverage']) => {
@@ -219,6 +216,7 @@ const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['c
     },
   }
 }
+
 /** An address that a block names may emit logs in the same block, and name others in turn. */
 const findIn = async ({ source, signal }: Work, asked: HeadQuestions, event: RawBlock) => {
   const { block: header, chainId } = event
@@ -248,7 +246,6 @@ export const scopesAt = (wanted: readonly WantedScope[], head: number): ChainSco
   wanted.map(scope => ({ ...scope, from: resolveBlock(scope.from, head) ?? 0, to: resolveBlock(scope.to, head) }))
 export const scopesFrom = (scopes: readonly ChainScope[], floor: number): ChainScope[] =>
   scopes.map(scope => ({ ...scope, from: Math.max(scope.from, floor) }))
-/** All that scopes want, by the children of factories that are known. */
 export const questionsIn = (
   { coverage }: Pick<Lookups, 'coverage'>,
   scopes: readonly ChainScope[],

@@ -8,7 +8,6 @@ import { forgetAsAsked } from './forget.ts'
 import { narrowAsAsked } from './narrow.ts'
 import { redecode } from './redecode/redecode.ts'
 
-/** Does something again and again until the program stops, so many milliseconds after it was done. */
 const repeat = async ({ signal }: Pick<Work, 'signal'>, ms: number, run: () => Promise<void>) => {
   while (!signal.aborted) {
     try {
@@ -20,7 +19,6 @@ const repeat = async ({ signal }: Pick<Work, 'signal'>, ms: number, run: () => P
   }
 }
 
-/** Time between two looks at whether rules have changed, where no block comes. */
 const RULES_MS = 200
 const REQUESTS_MS = 1000
 
@@ -69,7 +67,6 @@ export const watchNarrowing = (work: Work) => repeat(work, REQUESTS_MS, () => ru
 
 export const watchForgetting = (work: Work) => repeat(work, REQUESTS_MS, () => runChanges(work, forgetAsAsked(work)))
 
-/** Brings documents back into the store, until all are there. */
 export const watchRestore = async (work: Work) => {
   if (!work.remote || !work.returning) return
   if (await work.remote.watchRestore(work, changes => runChanges(work, changes))) work.remote = undefined

@@ -34,7 +34,6 @@ import { createDocumentDecoder } from '../decoding/prepare.ts'
 
 export interface TransactionReplayOptions {
   urls: readonly string[]
-  /** What each of them may be asked for, in the same order. It counts as what is asked for this network. */
   allowances: readonly Allowance[]
   data: string
   network: string
@@ -47,16 +46,13 @@ export interface TransactionReplayOptions {
   signal: AbortSignal
 }
 
-/** A transaction, and what happened in it: each document's `_source` as a search would answer it. */
 interface Replayed {
   txs: ReplayedSource[]
   calls: ReplayedSource[]
   traces: ReplayedSource[]
   events: ReplayedSource[]
   logs: ReplayedSource[]
-  /** Why there are no traces. */
   untraced: string | undefined
-  /** Codes of the contracts by their addresses, as in `_source`. */
   codes: ReadonlyMap<string, string>
 }
 
@@ -239,7 +235,6 @@ const repeatedCall = ({ block }: RawBlock, before: number): Call => {
   return { method: 'eth_call', params: [call, toQuantity(before)] }
 }
 
-/** The bytes that a contract returned, wherever the node puts them. */
 const revertDataIn = ({ data }: Pick<RpcError, 'data'>): string | undefined => {
   for (let at: unknown = data, depth = 0; depth < 4; depth++) {
     // Parity: "Reverted 0x…".

@@ -15,7 +15,6 @@ export interface PruneRequest extends PruneLimits {
   alerts?: { before: number; taken: number } | undefined
 }
 
-/** Requested by the operator, or by the settings of retention. */
 type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
@@ -34,7 +33,6 @@ export type PruneRequestKind = AskedBy | 'scopes' | 'lost'
 
 const requestFile = (store: string, by: PruneRequestKind): string => `${store}-prune-${by}`
 
-/** In place of what was asked for before and is not done yet. */
 export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) =>
   writeRequest(requestFile(store, by), request)
 

@@ -10,7 +10,6 @@ export interface RedecodeRequest {
   abi: string
   /** The newest block that is still to be looked at; null before the first step. */
   next: number | null
-  /** What the store holds was looked at, and what lies in the cluster is. */
   inCluster?: true
 }
 
@@ -30,7 +29,6 @@ export const askToRedecodeBy = (folder: string, file: string, networks: readonly
   })
 }
 
-/** Those of one network, or of all, the oldest first. */
 export const openRedecodings = (folder: string, network?: string): RedecodeRequest[] =>
   jsonFileNames(folder).flatMap(name => {
     const path = join(folder, name)
@@ -48,13 +46,11 @@ export const noteProgress = (redecoding: RedecodeRequest, next: number) => {
   writeRedecode(redecoding)
 }
 
-/** From here on, it is what lies in the cluster that is looked at. */
 export const noteStoreDone = (redecoding: RedecodeRequest) => {
   redecoding.inCluster = true
   noteProgress(redecoding, Number.MAX_SAFE_INTEGER)
 }
 
-/** Documents came back from the cluster meanwhile: what the store holds is looked at from the beginning. */
 export const noteBack = (redecoding: RedecodeRequest) => {
   delete redecoding.inCluster
   redecoding.next = null
@@ -66,7 +62,6 @@ export const endRedecoding = ({ path }: RedecodeRequest) => {
   rmSync(stopFile(path), { force: true })
 }
 
-/** By what one is called that is to be stopped, and when it was asked for. */
 export const redecodeId = ({ path }: RedecodeRequest): string => basename(path, '.json')
 export const askedAt = (redecoding: RedecodeRequest): number => Number(redecodeId(redecoding).split('-')[0])
 

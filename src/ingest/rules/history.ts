@@ -13,21 +13,17 @@ interface HistoryOptions {
   open(): DocumentReader
   ruleWatcher: RuleWatcher
   refresh(): void
-  /** Resolves when what was found, and how far it was looked for, is committed. */
   tell(update: AlertUpdate): Promise<void>
-  /** Resolves when every block that was matched before now is committed. */
   settled(): Promise<void>
   log: Log
   signal: AbortSignal
 }
 
-/** Blocks that are looked at in one go, to begin with; then as many as keep the thread for about so long. */
 const WINDOW = 16
 const WINDOW_MS = 40
 const MAX_WINDOW = 1_000_000
 /** Alerts of one go; those of one block stay together, however many they are. */
 const MAX_HITS = 1_000
-/** Time for which a rule is left alone whose history could not be gone through. */
 const RETRY_HISTORY_MS = 60_000
 
 /** Searches history for rules, window by window, in turn; a rule that fails holds up no other. */
@@ -36,7 +32,6 @@ export const createHistory = (options: HistoryOptions) => {
   return () => scanHistory(options, failed)
 }
 
-/** Belongs to this version of the rule: a changed rule is tried at once. */
 interface ScanFailure {
   revision: number
   until: number
@@ -62,7 +57,6 @@ const scanHistory = async (
     for (; open.length > 0; open = open.filter(openOf))
       for (const id of open) {
         signal.throwIfAborted()
-        // The rule may have been changed or removed between two windows.
         refresh()
         const now = openOf(id)
         if (!now) continue
@@ -78,7 +72,6 @@ const scanHistory = async (
           continue
         }
         failed.delete(id)
-        // Meanwhile the rule may have been changed, or its history may begin elsewhere: then it is searched again.
         const still = openOf(id)
         if (still?.rule.revision !== rule.revision || still.scan !== scan) continue
         const took = performance.now() - started
@@ -101,7 +94,6 @@ interface WindowMatches {
   to: number
 }
 
-/** What the rule finds from a block on, up to another one or as many alerts as go together. */
 const findInWindow = async (
   rule: StoredRule,
   from: number,

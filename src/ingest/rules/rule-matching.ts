@@ -19,16 +19,13 @@ export interface RuleMatchingOptions {
   matcher: Pick<Matcher, 'match' | 'wants' | 'looksAt'>
   tokens: Pick<ChainTokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
   contracts: Pick<ChainContracts, 'in' | 'isOpen' | 'require'>
-  /** Default: nothing is decoded by what proxies run. */
   links?: Pick<ProxyResolver, 'isOpen' | 'require'> | undefined
-  /** Told of rules that failed in a block, and of accounts whose rules found too much. */
   onTrouble(trouble: Pick<Matches, 'failed' | 'cut'>, block: number): void
   log: Log
   clock: Clock
   metrics: Metrics
 }
 
-/** What is decoded, and so may depend on whose code a proxy runs. */
 const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 export const createRuleMatching = (options: RuleMatchingOptions) => {

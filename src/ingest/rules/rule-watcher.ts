@@ -14,7 +14,6 @@ export type RuleWatcher = ReturnType<typeof createRuleWatcher>
 export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' | 'contracts' | 'links'> {
   network: string
   rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
-  /** Those that are stored; the map is kept up to date. */
   scans: Map<number, Scan>
   log: Log
   limits?: Limits
@@ -46,7 +45,6 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
     if (startBlock === null) return
     const before = scans.get(id)
-    // Its conditions may have changed, but that does not require another scan of history.
     if (before?.start === startBlock) return
     const last = held.at(-1)?.to ?? -1
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
@@ -144,14 +142,11 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     },
     complete: matching.complete,
     match: matching.match,
-    /** Whether any rule looks at the block of that number. */
     wants: matcher.wants,
     /** Changes for the writer; they must come before or with the first block matched by them. */
     takeUpdate: update.take,
-    /** Histories that rules asked for and that are still to be gone through. */
     scans,
     rule: (id: number) => known.get(id),
-    /** Whether a rule's alerts wait for what nodes tell to be safe or finalized. */
     get waitsForMarks() {
       return waitsForMarks
     },
@@ -163,9 +158,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     get waiting() {
       return matching.waiting()
     },
-    /** Why rules did not do all that they should, in sentences, until they are changed. */
     troubles: troubles.rules.all,
-    /** Why the rules of an account did not, until one of them is changed. */
     accountTroubles: troubles.accounts.all,
     close: rules.close,
   }
@@ -202,7 +195,6 @@ const withoutActions = (rule: StoredRule): StoredRule => {
   return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
 }
 
-/** Why rules, or all rules of accounts, did not do all that they should; the hits of the others hold. */
 const createRuleTroubles = (log: Log, limits: Limits) => {
   const rules = createTroubles(log, 'rule')
   const accounts = createTroubles(log, 'account')
@@ -223,7 +215,6 @@ const createRuleTroubles = (log: Log, limits: Limits) => {
   }
 }
 
-/** More are logged, and no longer kept: they go to the main thread with every report. */
 const MAX_TROUBLES = 1_000
 
 const MESSAGES = {

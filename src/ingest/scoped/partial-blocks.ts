@@ -19,7 +19,6 @@ export interface ReplacingOptions {
   preparer: Pick<Preparer, 'start' | 'decode' | 'carry'>
 }
 
-/** Batches of partial blocks, and the segments whose content they hold as well. */
 export interface Replacing {
   batches: Batch[]
   replaces: number[]
@@ -53,7 +52,6 @@ export const joinStored = (
 /** What is to stay of a block; undefined where nothing is. */
 export type Cut = (raw: RawBlock) => RawBlock | undefined
 
-/** The segments of partial blocks in a range with what is to stay of them; nothing where all of it is. */
 export const cutStored = (
   range: Range,
   cut: Cut,
@@ -101,7 +99,6 @@ const batchBlocks = (
 
 const blockNumberOf = ({ block }: RawBlock): number => Number(block.number)
 
-/** Its document says that it is partial. */
 const markPartial = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, partial: true }, partial: true })
 
 export const joinParts = (one: RawBlock, other: RawBlock): RawBlock => {
@@ -127,14 +124,12 @@ export const joinParts = (one: RawBlock, other: RawBlock): RawBlock => {
   }
 }
 
-/** In the order of the transactions; of one that both have, those of one. */
 const byTransaction = (one: readonly RpcTrace[], other: readonly RpcTrace[]): RpcTrace[] => {
   const positionOf = (it: RpcTrace) => (it.type === 'reward' ? Number.POSITIVE_INFINITY : it.transactionPosition)
   const there = new Set(one.map(positionOf))
   return [...one, ...other.filter(it => !there.has(positionOf(it)))].sort((a, b) => positionOf(a) - positionOf(b))
 }
 
-/** Each once, by a place in the block. */
 const byPlace = <T>(all: readonly T[], placeOf: (one: T) => string): T[] => {
   const found = new Map<number, T>()
   for (const one of all) found.set(Number(placeOf(one)), one)
@@ -143,7 +138,6 @@ const byPlace = <T>(all: readonly T[], placeOf: (one: T) => string): T[] => {
 
 export type StoredBlocks = ReturnType<typeof openStoredBlocks>
 const STORED_PAGE = 5_000
-/** Reads stored blocks as a node would tell them. */
 export const openStoredBlocks = (store: string, chainId: number | undefined) => {
   const reader = openReader(store, nativeBinding())
   const { search } = createSearcher(reader)
@@ -184,4 +178,5 @@ export const openStoredBlocks = (store: string, chainId: number | undefined) => 
     close: reader.close,
   }
 }
+
 const blockHashOf = ({ blockHash }: ExportedSource): string => blockHash as string

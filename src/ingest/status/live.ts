@@ -33,7 +33,6 @@ interface LiveStatusOptions extends StatusOptions {
 
 const SPEED_WINDOW_MS = 10_000
 
-/** The status of a running server; speeds are those of the last seconds. */
 export const createStatus = (options: LiveStatusOptions) => {
   const samples = new Map<Indexing, { at: number; report: Report }[]>()
   const sample = () => {
@@ -68,7 +67,6 @@ export const createStatus = (options: LiveStatusOptions) => {
 
 const STATUS_CACHE_MS = 100
 
-/** Longest time that a status waits for what is newer than what it told last. */
 const CONTENT_PATIENCE_MS = 200
 
 /** Where readers are busy, the blocks of the last time are told: they need not be asked more than once at a time either. */
@@ -88,7 +86,6 @@ const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
     const known = told.get(network)
     if (!known) return fresh
     const lasting = fresh.catch((error: unknown) => {
-      // What was searched before is not any more.
       if (isDamage(error)) throw error
       return known
     })
@@ -129,7 +126,7 @@ export const publishStatus = (data: string, status: () => Promise<ServerStatus>,
     await promises.rm(path, { force: true })
   }
 }
-/** The last status that a running server published; undefined if none runs on this data folder. */
+
 export const readStatus = (data: string): ServerStatus | undefined => {
   try {
     return Date.now() - statSync(join(data, STATUS_FILE)).mtimeMs > FRESH_STATUS_MS ? undefined : lastPublished(data)
@@ -137,6 +134,7 @@ export const readStatus = (data: string): ServerStatus | undefined => {
     return undefined
   }
 }
+
 /** What the last server published before it was killed, or what one that runs does; undefined where it ended in good order. */
 const lastPublished = (data: string): ServerStatus | undefined => {
   try {
@@ -145,6 +143,7 @@ const lastPublished = (data: string): ServerStatus | undefined => {
     return undefined
   }
 }
+
 /** Blocks that were stored before a crash and are lost with the log: they are indexed again. */
 export interface LogLoss {
   /** Transactions behind the damage; 0 where the log is gone. */
@@ -152,6 +151,7 @@ export interface LogLoss {
   /** Null where nothing tells how many blocks these were. */
   blocks: number | null
 }
+
 /** Looks before the store is opened, which cuts its log; the result compares the blocks after. */
 export const watchLog = (
   data: string,

@@ -96,7 +96,6 @@ const reasonsOfDeliveries = ({ state, restarts }: DeliveryHealth): Reason[] => {
 const reasonsOfReaders = ({ error }: ThreadsState): Reason[] =>
   error === null ? [] : [{ type: 'readers_lost', reason: 'no thread for longer queries can be started' }]
 
-/** Logs what becomes of the reasons, each once as it comes and once as it goes. */
 export const createReadinessLog = (log: Log) => {
   let known = new Map<string, { reason: Reason; at: number }>()
   return (reasons: readonly Reason[]) => {

@@ -21,11 +21,8 @@ export interface ServerStatus {
   silent?: true
   /** Absent where no server runs, and so are the next two. */
   deliveries?: DeliveryHealth
-  /** The threads that answer what takes longer. */
   readers?: ThreadsState
-  /** Why the server is not ready; none where it is. */
   reasons?: Reason[]
-  /** What the operator should look at though the server is ready. */
   warnings?: Reason[]
 }
 
@@ -33,7 +30,6 @@ export interface DeliveryHealth {
   state: 'delivering' | 'restarting' | 'stuck'
   error: string | null
   restarts?: RestartStatus
-  /** Receivers that take nothing now, those that have failed longest first. */
   failing: FailingState[]
 }
 
@@ -60,34 +56,27 @@ export interface NetworkState {
   restarts?: RestartStatus
   /** Blocks that are held whole, ascending and inclusive; between two ranges is a hole. */
   ranges: Range[]
-  /** What was looked for in other blocks; absent where the network has no scopes. */
   coverage?: ScopeCoverage[]
-  /** What is looked for below the head for scopes; absent where nothing is. */
   filling?: FillingReport
-  /** Blocks that are wanted and that none of its nodes has; absent where there are none. */
   missing?: MissingBlocks
   /** The highest block that any of its nodes told last; null where none did. */
   head: number | null
   lag: number | null
   /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
   lastBlock: LastBlock | null
-  /** Seconds since the chain's newest known block. */
   headAge: number | null
   /** Seconds that the chain takes for a block; null where it is not followed, or not known. */
   blockTime: number | null
   blocksPerSecond: number | null
   eventsPerSecond: number | null
-  /** Until a back-fill is done. */
   secondsLeft: number | null
   error: string | null
   /** What the store's log had lost at the start, after a crash; those blocks are indexed again. */
   logLoss?: LogLoss
-  /** Why its store cannot be searched; absent where it can. */
   store?: 'damaged' | 'unreadable'
   endpoints: EndpointStatus[]
   /** Alerts that came into each state since the server started, by target type. */
   alerts: AlertCounts
-  /** What nodes tell of finality; absent where that is not known, or nothing is followed. */
   finality?: FinalityReport
   /** The state of where its documents are kept; absent where that is its store, and until it is known. */
   cluster?: ClusterStatus
@@ -95,12 +84,10 @@ export interface NetworkState {
   shipping?: Omit<ShippingReport, 'moving'>
   /** Set while all documents move out of the store, which still answers searches, or back into it. */
   moving?: MovingReport
-  /** Set while stored data is decoded again: by which ABI, and how much is left. */
   redecoding?: RedecodingReport
 }
 
 export interface ClusterStatus extends RemoteHealth {
-  /** What the names of its indices have in common. */
   indices: string
 }
 
@@ -111,25 +98,22 @@ export interface LastBlock {
   receivedAt: string | null
 }
 
-/** The content of a store: ranges of blocks, and its newest block with its time in seconds. */
 export interface StoreContent {
   ranges: Range[]
   newest: { number: number; time: number } | null
   coverage?: ScopeCoverage[]
-  /** The newest block that was looked at for scopes. */
   looked?: number
 }
+
 export interface StatusOptions {
   networks(): string[]
   indexings: readonly Indexing[]
-  /** What attends to the rules of a network without a source. */
   watching?(network: string): Indexing | undefined
   held(network: string): Promise<StoreContent>
-  /** What logs of stores had lost at the start, by network. */
   losses?: ReadonlyMap<string, LogLoss>
   cluster?(network: string): ClusterStatus | undefined
 }
-/** Reports of the last seconds, oldest first, by which speeds are measured. */
+
 type Samples = ReadonlyMap<Indexing, { at: number; report: Report }[]>
 export const networkStateOf = async (
   network: string,
@@ -198,14 +182,12 @@ const waitsForDisk = (restarts: RestartStatus | undefined): WaitReason | undefin
   restarts?.diskFull && restarts.nextAt
     ? { kind: 'disk', for: restarts.error, since: restarts.endedAt, until: restarts.nextAt }
     : undefined
-/** Blocks of so short a time are stored between two reports of the threads. */
 const BETWEEN_REPORTS = 16
 /** The head that was reported, or the newest block where that was stored since: the nodes have it, too. */
 const knownHead = (reported: number | null, stored: number | undefined): number | null =>
   reported !== null && stored !== undefined && stored > reported && stored - reported <= BETWEEN_REPORTS
     ? stored
     : reported
-/** Longest time that threads which report four times a second are waited for before that is told. */
 const SILENT_THREADS_MS = 30_000
 const silent = (indexing: Indexing): WaitReason | undefined => {
   const ms = performance.now() - indexing.reportedAt()
@@ -213,6 +195,7 @@ const silent = (indexing: Indexing): WaitReason | undefined => {
   const since = new Date(Date.now() - ms).toISOString()
   return { kind: 'thread', for: 'its threads, which have not reported', since }
 }
+
 const lastBlockOf = (
   stored: StoreContent['newest'],
   taken: Report['newest'],
@@ -228,6 +211,7 @@ const lastBlockOf = (
     headAge: Math.max(0, Math.round(Date.now() / 1_000 - last.time)),
   }
 }
+
 /** What goes on beside the job. */
 const workOf = (indexing: Indexing | undefined): Pick<NetworkState, 'shipping' | 'moving' | 'redecoding'> => {
   const { shipping: report, redecoding } = indexing?.report() ?? NO_REPORT

@@ -7,18 +7,15 @@ import { createLaneShares } from '../../lib/scheduling/lane-turns.ts'
 import { LANE_PARTS, type LaneName, type WriterChange } from '../messages.ts'
 import { type OpenRequest, openPruneRequest, type PruneRequest } from '../requests/prune-requests.ts'
 
-/** A change that waits to be written, by the number under which it is answered. */
 export type QueuedChange = WriterChange & { id: number }
 
 /** Steps of jobs take some milliseconds; each returns whether there may be more to do. */
 interface WriterJobs {
   merge(block: number): boolean
   maintain(): boolean
-  /** Blocks around which there are segments to merge. */
   unmerged: number[]
 }
 
-/** Blocks of the head that wait, from which on they share the time with shipping. */
 const MANY_OF_HEAD = 8
 /**
  * Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. From so many
@@ -47,7 +44,6 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
 
   return {
     add: (change: QueuedChange) => void lanes[laneOfChange(change)].push(change),
-    /** It could not be written, and is the next one of its lane again. */
     putBack: (change: QueuedChange) => void lanes[laneOfChange(change)].unshift(change),
     addUnmerged: (blocks: readonly number[]) => void unmerged.push(...blocks),
     /** The lane whose turn it is, or `job` where a step of a job went first. */
@@ -82,7 +78,6 @@ const laneOfChange = (change: WriterChange): LaneName =>
   change.type === 'batch' || change.type === 'replace' ? change.lane : ASIDE.has(change.type) ? 'fill' : 'head'
 const ASIDE: ReadonlySet<WriterChange['type']> = new Set(['revise', 'restore', 'verified', 'forget'])
 
-/** Runs a step of a job. What is refused for now is tried again later. */
 export const attemptStep = (step: () => boolean): boolean => {
   try {
     return step()
@@ -99,7 +94,6 @@ export interface WriterMaintenanceOptions {
   log: Log
 }
 
-/** Time between two looks at whether pruning is requested. */
 export const PRUNE_LOOK_MS = 1_000
 
 /** Prunes where that is requested, and brings old entries of the index into today's form, step by step. */
@@ -154,7 +148,6 @@ function* prune(
   end()
 }
 
-/** What is kept, in the words of the settings. */
 const keptBy = ({ below, keepBlocks, keepSeconds }: PruneRequest) => ({
   ...(below !== undefined && { before: below }),
   ...(keepBlocks !== undefined && { keepBlocks }),

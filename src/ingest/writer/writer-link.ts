@@ -87,12 +87,10 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
     alerts: () => alerts,
     stuck: () => stuck,
     metrics: () => metrics,
-    /** Undefined where nothing is shipped, and while it is not known. */
     shipping: () => shipping,
   }
 }
 
-/** What is waited for, by the code of the error. */
 const STUCK: ReadonlyMap<string | undefined, WaitReason['kind']> = new Map([
   ['disk_full', 'disk'],
   ['journal_full', 'cluster'],

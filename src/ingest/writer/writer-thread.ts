@@ -22,7 +22,6 @@ import {
 const RETRY_MS = 2000
 const WRITE_COUNT_MS = 1000
 const WRITE_BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
-/** Segments of the head: no more than may wait to be merged while blocks are written. */
 const OF_HEAD = 240
 const DEFAULT_JOURNAL = 8e9
 
@@ -38,9 +37,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
   let busy = false
   let closing = false
   let stopping = false
-  /** Resolves when shipping has ended that is not needed any more. */
   let ended: Promise<void> | undefined
-  /** Runs out when what could not be written is tried again. */
   let waiting: NodeJS.Timeout | undefined
   const report = atMostEvery(WRITE_COUNT_MS, () => {
     countWrite.checkpoints()
@@ -188,7 +185,6 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   return { db, writer, alertStore, tell, log, queue, answers: createWriterAnswers(tell, alertStore) }
 }
 
-/** Looks now and then whether the files of a store are still those that are open, and closes them. */
 const watchFiles = (
   db: Pick<WritableDb, 'checkFiles' | 'close'>,
   { onLost, onLook }: { onLost(error: unknown): void; onLook(): void },
@@ -216,11 +212,9 @@ const watchFiles = (
   }
 }
 
-/** What the thread tells of changes: each is answered once. */
 const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts'>) => {
   let isStuck = false
   const shipped: number[] = []
-  /** Why nothing will be shipped any more. */
   let broken: Failure | undefined
   const answer = (id: number, done: boolean, took: number) =>
     tell({ type: 'done', id, alerts: alerts.counts(), done, took })
@@ -245,7 +239,6 @@ const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<A
       shipped.push(id)
       if (broken) tellShipped()
     },
-    /** All is shipped, or is not waited for any more. */
     shipped: tellShipped,
     shippingFailed(error: unknown) {
       broken = toFailure(error)
@@ -290,7 +283,6 @@ const performChange = async (
   }
 }
 
-/** Blocks around which there may be segments to merge once a change is written. */
 const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): readonly number[] => {
   // Those that are shipped are merged when they are evicted.
   if (change.type === 'batch' && isShipped) return []
@@ -331,7 +323,6 @@ const createWriteCounter = ({ copied }: Pick<WritableDb, 'copied'>, metrics: Met
   }
 }
 
-/** Runs now, or once when the time since the last run is over: nothing else may come for a long time. */
 const atMostEvery = (ms: number, run: () => void) => {
   let ranAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined

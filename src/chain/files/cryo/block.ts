@@ -53,6 +53,7 @@ const BLOCK_COLUMNS: readonly [column: string, member: string, kind: typeof hexO
   ['base_fee_per_gas', 'baseFeePerGas', quantityOf],
   ['size', 'size', quantityOf],
 ]
+
 const TRANSACTION_COLUMNS: typeof BLOCK_COLUMNS = [
   ['transaction_hash', 'hash', hexOf],
   ['nonce', 'nonce', quantityOf],

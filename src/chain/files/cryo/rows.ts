@@ -5,10 +5,8 @@ import { refuse } from '../../../lib/errors.ts'
 import type { Hex } from '../../wire.ts'
 import type { CryoFile } from './folder.ts'
 
-/** Columns of a datatype. Of the alternatives in a list, the first that a file has is read. */
 export interface Wanted {
   needed: readonly string[]
-  /** As numbers of 256 bits, of which cryo can write several forms. */
   integers: readonly string[]
   optional: readonly string[]
 }
@@ -48,7 +46,6 @@ export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
     return table
   }
   return {
-    /** The rows of a block, which is above that of the call before, with the file that they are from. */
     async take(block: number): Promise<{ rows: CryoRow[]; file: string }> {
       const { table: opened, file, columns } = await seek(block)
       const found: CryoRow[] = []
@@ -114,7 +111,6 @@ export interface Rows {
   columns: ReadonlyMap<string, ArrayLike<unknown>>
 }
 
-/** A Parquet file, of which one row group is in memory at a time. */
 export interface Table {
   names: ReadonlySet<string>
   groups: readonly number[]
@@ -247,5 +243,6 @@ export const unpackLz4 = (input: Uint8Array, size: number): Uint8Array => {
   if (end !== size) throw damagedLz4()
   return output
 }
+
 const LEAST_MATCH = 4
 const damagedLz4 = () => new RangeError('an LZ4 block is damaged')

@@ -103,7 +103,6 @@ const withdrawalsOf = (header: Header, items: readonly Rlp[]): Record<string, He
 }
 
 interface DecodedReceipts {
-  /** What the receipts root is of. */
   encoded: Uint8Array[]
   receipts: RpcReceipt[]
 }
@@ -175,14 +174,13 @@ export const createdBy = (sender: Uint8Array, nonce: Hex): Hex => {
 }
 
 export interface Transaction {
-  /** What the transactions root and the hash are of: RLP, with the type before it unless it is a legacy one. */
   encoded: Uint8Array
   /** EIP-155 chain id; absent in legacy transactions that any chain takes. */
   chainId: number | undefined
-  /** As JSON-RPC shows it, but for its place in the chain. */
   members: Record<string, unknown> & { hash: Hex; from: Hex; to: Hex | null; nonce: Hex }
   sender: Uint8Array
 }
+
 /** Members of the types of EIP-2718 in the order of their RLP, up to the signature. */
 const TYPED: readonly (readonly string[])[] = [
   [],
@@ -197,6 +195,7 @@ const TYPED: readonly (readonly string[])[] = [
     'authorizationList',
   ],
 ]
+
 const LEGACY = ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input']
 const READ: Readonly<Record<string, (item: Rlp | undefined) => unknown>> = {
   to: item => (rlpBytes(item).length === 0 ? null : rlpHex(item)),
@@ -220,12 +219,14 @@ const READ: Readonly<Record<string, (item: Rlp | undefined) => unknown>> = {
       }
     }),
 }
+
 export const decodeTransaction = (item: Rlp, baseFee: bigint): Transaction =>
   item instanceof Uint8Array ? decodeTyped(item, baseFee) : decodeLegacy(item)
 export const signedChainId = (item: Rlp): number | undefined => {
   if (item instanceof Uint8Array) return Number(rlpQuantity(decodeRlpList(item.subarray(1), 1)[0]))
   return protectedBy(BigInt(rlpQuantity(rlpList(item, 9)[6])))
 }
+
 const decodeLegacy = (item: Rlp): Transaction => {
   const items = rlpList(item, 9)
   const v = BigInt(rlpQuantity(items[6]))
@@ -240,6 +241,7 @@ const decodeLegacy = (item: Rlp): Transaction => {
     at: 7,
   })
 }
+
 const decodeTyped = (bytes: Uint8Array, baseFee: bigint): Transaction => {
   const type = bytes[0]!
   const names = TYPED[type]
@@ -257,12 +259,14 @@ const decodeTyped = (bytes: Uint8Array, baseFee: bigint): Transaction => {
     made.members.gasPrice = `0x${least(BigInt(maxFeePerGas as Hex), baseFee + BigInt(maxPriorityFeePerGas as Hex)).toString(16)}`
   return made
 }
+
 interface Signed {
   signed: Uint8Array
   odd: boolean
   more: Record<string, unknown>
   at: number
 }
+
 const finish = (
   encoded: Uint8Array,
   names: readonly string[],
@@ -277,11 +281,12 @@ const finish = (
   const own = { ...members, ...more, hash: rlpHex(keccak256(encoded)), from: rlpHex(sender) }
   return { encoded, chainId, members: own as unknown as Transaction['members'], sender }
 }
+
 const signatureOf = (items: readonly Rlp[], at: number) => ({
   r: rlpQuantity(items[at]),
   s: rlpQuantity(items[at + 1]),
 })
-/** EIP-155. */
+
 const protectedBy = (v: bigint): number | undefined => (v < 35n ? undefined : Number((v - 35n) / 2n))
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const EMPTY = new Uint8Array(0)

@@ -76,7 +76,6 @@ export const parseEra1Block = (line: PackLine, options: PackOptions = {}): RawBl
   }
 }
 
-/** The chain that a file is of: what its transactions say, or the network in its name where none says anything. */
 export const chainIdOfEra1 = async (path: string, options: PackOptions = {}): Promise<number | undefined> => {
   const { limits = DEFAULT_LIMITS, signal } = options
   await using file = await open(path, 'r')
@@ -97,11 +96,11 @@ export const chainIdOfEra1 = async (path: string, options: PackOptions = {}): Pr
   return NAMED.get(/([^/\\-]+)-[^/\\]*$/.exec(path)?.[1] ?? '')
 }
 
-/** Blocks 0 by chain id, of networks that began with proof of work. */
 const GENESIS = new Map([
   [1, '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3'],
   [11_155_111, '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9'],
 ])
+
 const NAMED = new Map([
   ['mainnet', 1],
   ['sepolia', 11_155_111],
@@ -113,7 +112,6 @@ const openEra1 = async (path: string, file: FileHandle): Promise<Window> => {
   throw era1Damaged(path, new RangeError(`it has only ${window.size} bytes`))
 }
 
-/** Whether all of its blocks are stored, by the hash of the last one, to which the others are linked. */
 const isStored = async (
   window: Window,
   most: number,
@@ -134,7 +132,6 @@ const isStored = async (
   return true
 }
 
-/** What is wrong with a file is refused, and everything else stays what it is. */
 const era1Damaged = (path: string, error: unknown): unknown => {
   if (!(error instanceof RangeError)) return error
   return refuse('era1_damaged', `${path}: ${error.message}. Download the file again`, error)

@@ -24,7 +24,6 @@ export const unpackFrames = (bytes: Uint8Array, most: number): Buffer => {
 const STREAM = 0xff
 const COMPRESSED = 0
 const UNCOMPRESSED = 1
-/** Frames of types from here on may be passed over. */
 const SKIPPABLE = 0x80
 const MOST_OF_FRAME = 65_536
 
@@ -56,7 +55,6 @@ const unpackFrame = (packed: Uint8Array): Uint8Array => {
   return part
 }
 
-/** LEB128, of which more than three bytes are too much. */
 const lengthOf = (packed: Uint8Array): number => {
   let length = 0
   for (let i = 0; i < 3; i++) {
@@ -67,5 +65,4 @@ const lengthOf = (packed: Uint8Array): number => {
   return Number.POSITIVE_INFINITY
 }
 
-/** The form in which frames carry checksums, so that one over data with checksums in it is no trivial one. */
 const masked = (crc: number): number => (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0

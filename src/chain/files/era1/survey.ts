@@ -12,7 +12,6 @@ export interface BlockPlace {
   to: number
 }
 
-/** Looks at all entries of a file and at all headers. Throws a `RangeError` where anything is wrong with them. */
 export const survey = async (window: Window, most: number, signal?: AbortSignal): Promise<BlockPlace[]> => {
   const places: BlockPlace[] = []
   const records: HeaderRecord[] = []
@@ -68,7 +67,6 @@ const checkOrder = (before: Header | undefined, { number, parentHash }: Header) 
     )
 }
 
-/** The index has the number of the first block, where each one is, counted from the index itself, and how many there are. */
 const checkIndex = async (window: Window, entry: Entry, places: readonly BlockPlace[]) => {
   const { first, ends } = await readIndex(window, entry)
   if (ends !== places.length || (ends > 0 && first !== places[0]!.number) || entry.to !== window.size)
@@ -94,7 +92,6 @@ const fixedValue = async (window: Window, { from, to, type }: Entry, length: num
   return window.bytes(from, length)
 }
 
-/** Blocks of an era1 file at most, from which the depth of the tree follows. */
 export const MOST_BLOCKS = 8192
 
 interface HeaderRecord {
@@ -137,7 +134,6 @@ export interface Entry {
   to: number
 }
 
-/** Bytes before a value: its type, its length and two zeros. */
 export const ENTRY_HEAD = 8
 
 export const readEntry = async (window: Window, at: number): Promise<Entry> =>
@@ -164,7 +160,6 @@ const entryOf = (head: Buffer, at: number, size: number): Entry => {
   return { type, from, to }
 }
 
-/** Bytes of a file that are read from front to back, a few of them at a time. */
 export interface Window {
   readonly size: number
   /** A view that is valid until the next call. Throws a `RangeError` where the file ends before. */
@@ -205,9 +200,11 @@ const MEMBERS = [
   ...['number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData', 'mixHash', 'nonce', 'baseFeePerGas'],
   ...['withdrawalsRoot', 'blobGasUsed', 'excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash'],
 ]
+
 const QUANTITIES = new Set([
   ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp', 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas'],
 ])
+
 const MIN_MEMBERS = 15
 
 export interface Header {
@@ -215,7 +212,6 @@ export interface Header {
   number: number
   parentHash: Hex
   difficulty: bigint
-  /** As JSON-RPC shows it, but for its hash. */
   members: Readonly<Record<string, Hex>>
 }
 
@@ -224,7 +220,6 @@ export const rlpHex = (item: Rlp | undefined): Hex => {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`
 }
 
-/** Without leading zeros, as JSON-RPC writes numbers. */
 export const rlpQuantity = (item: Rlp | undefined): Hex => {
   const digits = rlpHex(item).slice(2).replace(/^0+/, '')
   return `0x${digits || '0'}`

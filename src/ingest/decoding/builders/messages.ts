@@ -15,9 +15,7 @@ export interface BuilderData {
   chainId: number | undefined
   limits: Limits
   memory: DictionariesMemory
-  /** Whether receipts' logs blooms are compared with their logs. */
   bloom: boolean
-  /** Which steps are kept of blocks that come with some. */
   traces: 'calls' | 'all'
   youngMb: number
 }
@@ -44,10 +42,8 @@ export interface ReadBlocks {
   abis: string
 }
 
-/** In the order of the lines; each block is of one line. */
 export interface Built {
   pieces: BuiltPiece[]
-  /** The ABIs that they were decoded by; see `versionOf`. */
   abis: string
 }
 
@@ -57,7 +53,6 @@ export interface BuiltPiece {
   blocks: BlockFacts[]
 }
 
-/** What the blocks before a block may have a say in, and what it takes to find its place among them. */
 export interface BlockFacts {
   number: number
   hash: string

@@ -14,18 +14,13 @@ export interface BuiltGroup extends LineGroup {
 }
 
 export interface ReadAnswer extends ReadBlocks {
-  /** Builds it with decimals of tokens; undefined where that cannot be done. */
   build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>
-  /** The bytes of the answer; it holds them no more then. */
   giveBack(): Promise<Uint8Array>
   drop(): void
 }
 
-/** Groups that a thread has waiting besides the one that it builds. */
 const MAX_WAITING_GROUPS = 1
-/** Groups for each thread that are read, under way, or waiting for one before them. */
 const AHEAD = 3
-/** Longest wait for what a thread was asked, before it is ended. */
 const BUILDER_END_MS = 1000
 
 export const createBuilders = (count: number, data: BuilderData) => {
@@ -56,7 +51,6 @@ export const createBuilders = (count: number, data: BuilderData) => {
 
   const holds = new Map(threads.map(thread => [thread, 0]))
   let ids = 0
-  /** Has what a node answered read; gives the bytes back where that cannot be done. */
   const read = async (body: Uint8Array, question: Question): Promise<ReadAnswer | Uint8Array> => {
     const [thread] = [...holds].reduce((least, next) => (next[1] < least[1] ? next : least))
     const hold = (by: number) => holds.set(thread, holds.get(thread)! + by)
@@ -102,7 +96,6 @@ export const createBuilders = (count: number, data: BuilderData) => {
               if (next.done) over = true
               else under.push(isOfUse() ? begin(next.value) : Promise.resolve({ ...next.value, built: undefined }))
             } catch (error) {
-              // Told when what comes before it was taken.
               fault = { error }
               over = true
             }
@@ -118,7 +111,6 @@ export const createBuilders = (count: number, data: BuilderData) => {
     },
     read,
     threads: count,
-    /** Resolves when nothing is under way; what `each` gives next is begun later. */
     async idle() {
       await Promise.allSettled(open)
     },
@@ -169,9 +161,9 @@ const createThread = (data: BuilderData) => {
 /** Neighbouring lines of a pack that are built together, in memory that threads share. */
 export interface LineGroup {
   lines: PackLine[]
-  /** Gives the memory back, for another group: the lines are not to be looked at any more. */
   release(): void
 }
+
 /** Small groups, so that all threads have something to do and none holds up the others. */
 const GROUP_BUFFER_BYTES = 4 << 20
 /** Reads files group by group, and uses buffers again: making them takes longer than filling them. */
@@ -182,7 +174,6 @@ export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
     let buffer = free.pop() ?? new SharedArrayBuffer(bytes)
     let used = 0
     let lines: PackLine[] = []
-    /** The next line begins another group: it had no room. */
     let full: LineGroup | undefined
 
     const close = (): LineGroup | undefined => {
@@ -216,7 +207,6 @@ export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
         if (before) yield before
       }
     } catch (error) {
-      // The good lines before a fault are taken.
       yield* [full, close()].filter(group => group !== undefined)
       throw error
     }

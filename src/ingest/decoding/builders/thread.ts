@@ -36,6 +36,7 @@ import {
   type ReadBlocks,
   type ToBuilder,
 } from './messages.ts'
+
 /** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
 export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
@@ -113,6 +114,7 @@ interface BuilderOptions {
   decode(raw: RawBlock): DecodedDocuments
   pack: Pick<PackOptions, 'chainId' | 'limits'>
 }
+
 /** Builds a piece for each run of neighbouring blocks. Throws where a line is wrong. */
 const createBuilder =
   ({ context, decode, pack }: BuilderOptions) =>
@@ -129,7 +131,6 @@ const createBuilder =
       const raw = parseBlockLine(line, pack)
       const facts = blockFactsOf(raw, creationsIn(raw))
       const last = blocks.at(-1)
-      // Whether they are linked is for whoever knows what is stored.
       if (last && (facts.number !== last.number + 1 || facts.parentHash !== last.hash)) close()
       piece ??= createPiece(context)
       piece.add(decode(raw))
@@ -139,15 +140,16 @@ const createBuilder =
     return built
   }
 interface AnswerBuilderOptions {
-  /** But for the decimals, which are told for each piece. */
   context: PieceContext
   decode(raw: RawBlock): DecodedDocuments
   check: CheckOptions
 }
+
 interface HeldAnswer {
   body: Uint8Array
   blocks: DecodedDocuments[]
 }
+
 /** Reads and builds answers of nodes in two steps, since decimals are asked for in between. */
 const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
   const held = new Map<number, HeldAnswer>()
@@ -163,7 +165,6 @@ const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) =
     },
     build(id: number, decimals: ReadonlyMap<string, number>): Piece {
       const { blocks, body } = held.get(id)!
-      // The bytes are all that may still be wanted.
       held.set(id, { body, blocks: [] })
       const piece = createPiece({ ...context, decimals: address => decimals.get(address) })
       for (const block of blocks) piece.add(block)
@@ -177,7 +178,7 @@ const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) =
     drop: (id: number) => void held.delete(id),
   }
 }
-/** Addresses of which something in a block has amounts. */
+
 const scaledAddresses = ({ raw, logs, calls }: DecodedDocuments): string[] => {
   const found: string[] = []
   let index = 0

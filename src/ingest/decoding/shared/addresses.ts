@@ -6,9 +6,7 @@ import { locked, NoRoom } from './texts.ts'
 /** Addresses of several threads: a hash table in shared memory, and a filter of those stored. */
 export interface AddressesMemory {
   state: SharedArrayBuffer
-  /** Places of addresses, from 1 on, by their hashes. */
   slots: SharedArrayBuffer
-  /** Addresses in the order of their ids. */
   keys: SharedArrayBuffer
   filter: FilterMemory<SharedArrayBuffer> | undefined
 }
@@ -19,7 +17,6 @@ interface AddressesOptions {
   find(digits: string): number | undefined
 }
 
-/** Words of `state`; the first one is the lock. */
 const FIRST_ADDRESS = 1
 const ADDRESS_COUNT = 2
 const ADDRESS_WORDS = 3
@@ -29,7 +26,6 @@ const SLOTS_PER_KEY = 2
 const KEY_WORDS = 5
 const ADDRESS_BYTES = KEY_WORDS * 4
 
-/** `first` is the first id to be given, `room` a power of 2. */
 export const createAddressesMemory = (
   first: number,
   filter: AddressesMemory['filter'],

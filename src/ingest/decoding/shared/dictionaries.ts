@@ -5,14 +5,12 @@ import { createFilterMemory, openAddressFilter, type SignatureIds } from '../dic
 import { type AddressesMemory, createAddressesMemory, joinAddresses, ownAddresses } from './addresses.ts'
 import { createTextsMemory, joinTexts, ownTexts, type SharedTexts, type TextsMemory } from './texts.ts'
 
-/** What threads share that build batches of one store side by side, so that each address, name and signature gets one id. */
 export interface DictionariesMemory {
   addresses: AddressesMemory
   names: TextsMemory
   signatures: TextsMemory
 }
 
-/** Room for addresses, a power of 2, and for bytes of texts; by default for what comes up in some ten seconds. */
 export interface Room {
   addresses?: number
   texts?: number

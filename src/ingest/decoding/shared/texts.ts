@@ -11,11 +11,9 @@ export interface TextsMemory {
 interface TextsOptions {
   /** The part of a text that is its key; default all of it. */
   keyOf?: (text: string) => string
-  /** Texts that are known to begin with, and again after each `reset`. */
   load?: () => Iterable<[key: string, id: number]>
 }
 
-/** Words of `state`; the first one is the lock. */
 const FIRST_TEXT = 1
 const TEXT_COUNT = 2
 const USED = 3
@@ -26,7 +24,6 @@ const TEXT_WORDS = 6
 
 const TEXT_ROOM = 1 << 23
 
-/** `first` is the first id to be given. */
 export const createTextsMemory = (first: number, room = TEXT_ROOM): TextsMemory => {
   const state = new SharedArrayBuffer(TEXT_WORDS * 4)
   new Int32Array(state)[FIRST_TEXT] = first
@@ -98,7 +95,6 @@ const openTexts = (
 export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   const state = new Int32Array(memory.state)
   const bytes = Buffer.from(memory.bytes)
-  /** Entries that came when the table was full. */
   let alone: string[] = []
   let [taken, takenTexts] = [0, 0]
   const texts = openTexts(memory, options, text => {
@@ -143,7 +139,6 @@ const textFrom = (bytes: Buffer, at: number): string =>
 
 const LOCK_FREE = 0
 const LOCK_HELD = 1
-/** Held, and somebody waits for it. */
 const LOCK_AWAITED = 2
 
 /** Longest sleep: who holds the lock may have ended, and the sleeper may have to end, too. */
@@ -165,7 +160,6 @@ export const locked = <T>(state: Int32Array<SharedArrayBuffer>, run: () => T): T
   }
 }
 
-/** Thrown where shared memory has no room left. Whoever owns it goes on without, and makes room when nobody else uses it. */
 export class NoRoom extends Error {
   constructor() {
     super('the shared dictionaries have no room left')

@@ -29,18 +29,14 @@ interface RedecodeOptions {
   /** What is decoded by, as of so many milliseconds ago at most. */
   decoding(age?: number): Decoding
   preparer: Pick<Preparer, 'revise'>
-  /** Asks contracts whose code they run, where there is a node; default: nothing is asked. */
   askLinks?(addresses: readonly string[]): Promise<void>
-  /** Opens the documents that lie elsewhere; undefined where none do. */
   elsewhere?: ReturnType<RemoteStore['redecoder']> | undefined
-  /** Resolves when every block that was decoded before now is committed. */
   caughtUp(): Promise<void>
   onReport(report: RedecodingReport | null): void
   log: Log
   signal: AbortSignal
 }
 
-/** Documents that are looked at in one go, to begin with; then as many as keep each thread for about so long. */
 const FIRST_DOCUMENTS = 64
 const REDECODE_STEP_MS = 15
 const MAX_DOCUMENTS = 10_000
@@ -149,10 +145,8 @@ const inStore = (redecoder: Redecoder, { decoding }: RedecodeOptions, counts: Re
     return { to, blocksLeft, longest: Math.max(longest, took) }
   }
 
-/** Waits before what the chain has left meanwhile is looked for again. */
 const LEFT_MS = 100
 
-/** When the store was gone through: what is shipped from then on is decoded by the ABI. */
 async function* goThroughOthers(
   redecoding: RedecodeRequest,
   abi: OwnAbi & { name: string },
@@ -172,7 +166,6 @@ async function* goThroughOthers(
         Math.min(size, MAX_REMOTE_DOCUMENTS),
         decoding(),
       )
-      // Another machine takes most of the time, and no thread waits for that.
       const step = { to, blocksLeft, longest: 0 }
       if (!learnt) return step
       yield { type: 'revise', revision: learnt }

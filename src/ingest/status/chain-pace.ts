@@ -16,11 +16,8 @@ export interface ChainPaceOptions {
 }
 
 export const PACE_BLOCKS = 64
-/** Fewer steps between blocks than these say too little. */
 const FEWEST = 4
-/** A fast chain is polled less often than it makes blocks, and so is a busy one. */
 const FLOOR_MS = 10_000
-/** The default for a chain whose pace is not known. */
 const UNKNOWN_PACE_MS = 120_000
 const BLOCK_TIMES = 3
 /** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
@@ -62,7 +59,6 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
     lost(to: number) {
       blocks = blocks.filter(({ number }) => number <= to)
     },
-    /** The newest block that came, and when, as epoch milliseconds. */
     newest(): (TimedBlock & { at: number }) | null {
       const last = blocks.at(-1)
       return last && came ? { ...last, at: came.at } : null
@@ -86,7 +82,6 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
   }
 }
 
-/** Nodes that fail for a moment are asked again, and nobody waits. */
 const SOON_MS = 2_000
 /** Why nothing can come from the nodes of a network; undefined where one of them answers. `forMs`: since the start. */
 export const silence = (
@@ -112,7 +107,7 @@ export const silence = (
   const why = failing.map(({ url, lastError }) => `${url}: ${lastError}`).join('; ')
   return { kind: 'node', for: `a node that answers (${why})`, since }
 }
-/** Keeps since when the same thing is waited for. */
+
 export const createSince = (now: () => number = Date.now) => {
   let last: WaitReason | undefined
   return (why: Omit<WaitReason, 'since'> | undefined): WaitReason | undefined => {
