@@ -18,7 +18,7 @@ export interface Act {
   /** The target of the action: the number of a token or rule, names of files. */
   target?: string | undefined
   detail?: Readonly<Record<string, unknown>> | undefined
-  /** How often, where several are told as one, and when the first one was. */
+  /** Count and first time of several acts in one entry. */
   count?: number
   at?: number
 }
@@ -130,10 +130,10 @@ interface Counted {
   act: Act & { count: number }
 }
 
-/** The first one is told soon, others together. */
+/** The first refusal is written soon, later ones together. */
 const FIRST_REFUSAL_MS = 1_000
 const OTHERS_MS = 60_000
-/** Kinds that are told apart between two writes. */
+/** Kinds of refusals that are counted separately between two writes. */
 const MAX_REFUSAL_KINDS = 100
 
 export type Refusals = ReturnType<typeof createRefusals>

@@ -24,7 +24,7 @@ export interface Caller extends Account {
 export interface TokenInfo {
   id: number
   account: string
-  /** Its first letters, by which its holder can tell which one is meant. */
+  /** Its first letters, so that its holder can recognise it. */
   hint: string
   scopes: TokenScope[]
   /** Requests in a minute; null where the limit of all tokens holds. */
@@ -44,7 +44,7 @@ interface TokenOptions {
   scopes?: readonly TokenScope[] | undefined
   /** Requests in a minute. */
   rate?: number | undefined
-  /** Who creates it; by default, whoever sits at the command line. */
+  /** The creator; by default the user of the command line. */
   by?: Actor | undefined
   /** Default true; where it is false, nobody waits for the disk, and a power cut may take the token. */
   lasting?: boolean
@@ -185,7 +185,7 @@ export const openAccounts = (
       }),
 
     list: listed,
-    /** What may be told of one token. */
+    /** Public facts about one token. */
     token: (id: number): TokenInfo | undefined => listed().find(token => token.id === id),
 
     /** All of them, in the order in which they were created. */

@@ -26,7 +26,7 @@ export const idleReason = (
   return undefined
 }
 
-/** What a rule would look at and is not here. Without `networks` nothing is said of its network. */
+/** Why a rule has nothing to evaluate. Without `networks`, its network is not checked. */
 export const missingReason = (input: RuleInput, networks?: readonly string[]): string | undefined => {
   const network = networkOf(input)
   if (networks && !networks.some(one => covers(network, one)))
@@ -40,7 +40,7 @@ export const networkWarnings = (input: RuleInput, networks: readonly string[]): 
     name => `No network that is stored or configured here has the name ${JSON.stringify(name)} in its place.`,
   )
 
-/** What will not do what a rule's owner may expect. */
+/** Warnings about a rule. */
 export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'networks'>, abis: OwnAbis): string[] => [
   ...outsideScopes(input, config.networks),
   ...impossibleIn(input.config, abis),
@@ -52,7 +52,7 @@ const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config
     ? ['Emails cannot be delivered: no mail server is configured (smtp).']
     : []
 
-/** What a rule would look at and no scope wants, where its network is not indexed whole. */
+/** Warnings about contracts that no scope indexes. */
 export const outsideScopes = (input: RuleInput, networks: readonly Scoped[]): string[] =>
   networks.filter(it => covers(networkOf(input), it.network)).flatMap(it => scopeWarningsOf(input, it))
 

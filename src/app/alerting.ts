@@ -12,7 +12,7 @@ import { readSource } from '../delivery/payload.ts'
 import type { RuleSeries } from '../delivery/series.ts'
 import type { DeliveryThread } from '../delivery/service.ts'
 import type { AlertRecord, FailingReceiver } from '../delivery/thread-messages.ts'
-import type { AlertingService, AlertPage, AlertsWanted } from '../http/alerting/service.ts'
+import type { AlertingService, AlertPage, AlertsPage } from '../http/alerting/service.ts'
 import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
@@ -35,7 +35,7 @@ interface AlertingOptions {
   delivery: DeliveryThread
 }
 
-/** What the routes of alert rules ask for, of the threads that search, index and deliver. */
+/** Serves the routes of alert rules from the search, indexing and delivery threads. */
 export const createAlerting = (options: AlertingOptions): AlertingService => {
   const { config, networks, indexings, pool, delivery } = options
   const guard = createGuard(config.allowTarget)
@@ -52,7 +52,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   const reportsOf = (rule: StoredRule) =>
     indexings.filter(({ network }) => covers(rule.network, network)).map(it => it.report())
 
-  /** Of several networks it is idle where none of them has traces. */
+  /** A rule on several networks lacks traces only if all of them do. */
   const idle = (rule: StoredRule) => {
     const traces = reportsOf(rule).map(({ withoutTraces }) => withoutTraces)
     return idleReason(rule, networks(), traces.every(it => it !== null) ? (traces[0] ?? null) : null)
@@ -181,7 +181,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   }
 }
 
-/** What a rule found in several networks. */
+/** Sums the counts of several networks. */
 const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, 'rule'> => ({
   counts: Array.from({ length: parts }, (_, i) => each.reduce((sum, { counts }) => sum + counts[i]!, 0)),
   last24h: each.reduce((sum, { last24h }) => sum + last24h, 0),
@@ -191,12 +191,12 @@ const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, '
   ),
 })
 
-/** The newest first by when their blocks were received. `before` tells where each network goes on. */
+/** Newest first by the time their blocks arrived. `before` holds the next position of each network. */
 export const alertsOfSeveral = async (
   delivery: Pick<DeliveryThread, 'alerts'>,
   rule: StoredRule,
   networks: readonly string[],
-  { size, before, state }: AlertsWanted,
+  { size, before, state }: AlertsPage,
 ): Promise<AlertPage> => {
   const places = readPlaces(before)
   const each = await Promise.all(
@@ -218,7 +218,7 @@ interface Listed {
   record: AlertRecord
 }
 
-/** Those of one network stay in their order, which is where its next page goes on. */
+/** Keeps the order inside a network, since its next page continues by it. */
 const newestOf = (each: readonly (readonly Listed[])[], size: number): Listed[] => {
   const lists = each.map(list => [...list])
   const shown: Listed[] = []

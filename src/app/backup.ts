@@ -17,7 +17,7 @@ import { lockFolder } from '../sqlite/lock.ts'
 import { findEmptied } from '../sqlite/pages.ts'
 import { rangesOf } from './stores.ts'
 
-/** Copies all that is stored to a folder, beside a server if need be. */
+/** Backs up all stored data to a folder, also while a server runs. */
 export const backupDataFolder = async (
   { data }: Config,
   folder: string,
@@ -62,7 +62,7 @@ export const restoreDataFolder = async (
   }
 }
 
-/** What of a data folder belongs to a backup. */
+/** The files of a data folder that belong to a backup. */
 export const backupContents = (data: string): Pick<BackupOptions, 'data' | 'databases' | 'files' | 'check'> => ({
   data,
   databases: databasesIn(data),
@@ -103,7 +103,7 @@ const walk = (data: string, folder: string): string[] =>
       })
     : []
 
-/** A server beside this process goes first. */
+/** Gives priority to a running server. */
 const giveWay = () => {
   try {
     setPriority(constants.priority.PRIORITY_LOW)

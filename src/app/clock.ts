@@ -10,11 +10,11 @@ const CLOCK_INTERVAL_MS = 60_000
 const STEP_LOOK_MS = 1_000
 /** A clock that is set right by so much did not leap. */
 const TOLERANCE_MS = 5 * 60_000
-/** A shorter leap is not told of: a server that was stopped meanwhile looks the same. */
+/** A shorter leap is not reported: it looks like a server that was stopped. */
 const TOLD_MS = 24 * 3_600_000
 /** The newest block is no older than this where the clock is right and the chain goes on. */
 const BLOCK_AGE_MS = 3_600_000
-/** Where no chain goes on that could tell, a clock is believed that stays the same for so long. */
+/** Without new blocks, a clock is trusted after it has been steady for this long. */
 const BELIEVED_MS = 24 * 3_600_000
 
 interface ClockOptions {

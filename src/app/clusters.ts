@@ -23,7 +23,7 @@ import { isInCluster } from './stores.ts'
 /** Time between two looks at a cluster. */
 const CLUSTER_INTERVAL_MS = 5_000
 
-/** Where documents of networks lie in clusters. */
+/** Opens the clusters that hold documents of networks. */
 export const openClusters = (
   { networks }: Pick<Config, 'networks'>,
   shutdown: Pick<Run['shutdown'], 'add'>,
@@ -47,7 +47,7 @@ export const openClusters = (
   return network => places.get(network)
 }
 
-/** Where documents of a network go, other than into its store. */
+/** Options to ship documents of a network to its cluster. */
 export const shippingOf = (
   { networks }: Pick<Config, 'networks'>,
   network: string,
@@ -100,7 +100,7 @@ export const watchClusters = async (
   return network => last.get(network)
 }
 
-/** What tells which blocks searches of a network find in its cluster, and by which its indices are known; none as long as its store answers them, or as it has none. */
+/** The blocks that searches find in the cluster, and the identities of its indices; none while the store answers. */
 const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdown'], 'add'>) => {
   const file = storeFile(data, network)
   let open: { ranges(): readonly Range[]; identityOf: IdentityOf } | undefined

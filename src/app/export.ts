@@ -19,13 +19,13 @@ import { refuseDamaged } from '../sqlite/pages.ts'
 import { openPool } from './parts.ts'
 import { storeOf } from './stores.ts'
 
-export interface ExportWanted {
+export interface ExportOptions {
   network: string
-  /** What is searched, and by which body; of a pack nothing. */
+  /** Unused for a pack. */
   entities: string
   query: string
   format: 'ndjson' | 'csv' | 'raw-csv' | 'parquet' | 'pack'
-  /** Where it goes: a file that is continued, or a stream. */
+  /** A file that is continued, or a stream. */
   to: { file: string } | { write(part: Uint8Array): Promise<void> }
 }
 
@@ -33,7 +33,7 @@ export interface ExportWanted {
 const BLOCKS_AT_ONCE = 20
 
 /** Writes all hits of a query, or blocks as a pack. */
-export const exportToFile = async (config: Config, wanted: ExportWanted, { shutdown, progress }: Run & Bars) => {
+export const exportToFile = async (config: Config, wanted: ExportOptions, { shutdown, progress }: Run & Bars) => {
   const { network, format, to } = wanted
   const { ask, networks } = createSearchAsk(config, network, shutdown)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
@@ -88,7 +88,7 @@ const createSearchAsk = (
   }
 }
 
-const encoderOf = (config: Config, { network, entities, query, format }: ExportWanted, ask: AskPage): Encoder => {
+const encoderOf = (config: Config, { network, entities, query, format }: ExportOptions, ask: AskPage): Encoder => {
   if (format === 'pack') return createPack({ ask, chainId: chainIdOf(config.data, network), limits: config.limits })
   const request = readExportQuery(query, { index: indexOf(network), entities, format, limits: config.limits })
   if (format === 'csv' || format === 'raw-csv') return createCsvRows(request, { raw: format === 'raw-csv' })

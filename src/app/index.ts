@@ -79,7 +79,7 @@ const serveIndexed = async (config: Config, indexings: readonly Indexing[], run:
   return { ...parts, url }
 }
 
-/** As the server that runs tells it; without one, what is stored. */
+/** The status of the running server, or else of the stored data. */
 const readOrComputeStatus = async (config: Config, { shutdown }: Run): Promise<ServerStatus> => {
   const isServed = () => lockedFor(config.data, nativeBinding(config.data)) === 'serve'
   let published = readStatus(config.data)
@@ -136,7 +136,7 @@ const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   }
 }
 
-/** How long the first status of a server that has just started is waited for. */
+/** Longest wait for the first status of a server that has just started. */
 const FIRST_STATUS_MS = 3_000
 const STATUS_POLL_MS = 50
 
@@ -177,7 +177,7 @@ const startFollowing = (
   })
 }
 
-/** What the commands set to work; main.ts gives it to the command line. */
+/** The work behind the commands; tests replace single members. */
 export const services = {
   serve: runServer,
   status: readOrComputeStatus,

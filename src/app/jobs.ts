@@ -10,7 +10,7 @@ import { shippingOf } from './clusters.ts'
 import { rangesOf } from './stores.ts'
 import { takeDataFolder } from './upgrade.ts'
 
-/** What a back-fill or an import has done. */
+/** The result of a back-fill or an import. */
 export interface Summary {
   blocks: number
   logs: number
@@ -27,17 +27,22 @@ export interface Summary {
   failure?: Error | undefined
 }
 
-type Shown = Run & { progress: Progress }
+type RunWithProgress = Run & { progress: Progress }
 
 /** Back-fills one network. */
-export const backfill = (config: Config, network: NetworkConfig, run: Shown): Promise<Summary> => {
+export const backfill = (config: Config, network: NetworkConfig, run: RunWithProgress): Promise<Summary> => {
   const { from, to, order, finality, storeBatch, scoping } = network
   const depth = depthOfChain(network.network, finality)
   const job: IndexJob = { type: 'index', node: nodeOptions(network), from, to, order, ...depth, scoping }
   return runToEnd(config, network.network, job, storeBatch, run)
 }
 
-export const importBlocks = (config: Config, network: string, files: string[], run: Shown): Promise<Summary> => {
+export const importBlocks = (
+  config: Config,
+  network: string,
+  files: string[],
+  run: RunWithProgress,
+): Promise<Summary> => {
   const storeBatch = config.networks.find(it => it.network === network)?.storeBatch ?? DEFAULT_BATCH
   return runToEnd(config, network, { type: 'import', files }, storeBatch, run)
 }
@@ -50,7 +55,7 @@ const runToEnd = async (
   network: string,
   job: Extract<IndexJob, { type: 'index' | 'import' }>,
   storeBatch: number,
-  { log, shutdown, progress }: Shown,
+  { log, shutdown, progress }: RunWithProgress,
 ): Promise<Summary> => {
   const { data, indexers, limits } = config
   const lock = takeDataFolder(data, job.type, log)

@@ -40,11 +40,11 @@ import { requestOf } from './retention.ts'
 import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
 import { takeDataFolder, tryToTakeDataFolder } from './upgrade.ts'
 
-/** Where documents of a network are searched. */
+/** Settings that choose between file and cluster. */
 type DocumentPlace = 'opensearch' | 'sqlite'
 const documentPlace = (store: string): DocumentPlace => (isInCluster(store) ? 'opensearch' : 'sqlite')
 
-/** How long is waited for the program that writes the store. */
+/** Longest wait for the program that writes the store. */
 const PRUNE_TIMEOUT_MS = 60_000
 const PRUNE_POLL_MS = 100
 
@@ -58,23 +58,25 @@ export const pruneNetwork = async (
   const store = storeOf(config.data, network)
   const lock = tryToTakeDataFolder(config.data, 'prune', log)
   if (lock) shutdown.add('lock', lock.release)
-  // What is asked for here is all that is removed, whatever else the config file does not keep.
+  // Removes only what this command asks for, whatever the config file keeps.
   const kept = before === undefined ? requestOf(config, network, settings) : requestOf(config, network)
-  // Before anything is asked of it: whoever asks is told what is wrong, not a log.
+  // Fails here on a broken store, before a request is left for a server.
   rangesOf(store)
   askToPrune(store, 'hand', { ...kept, ...(before !== undefined && { below: before, floor: before }) })
   if (lock)
-    await orWithdraw(store, 'hand', shutdown.signal, () => pruneHere(store, log.with({ network }), shutdown.signal))
+    await withdrawOnFailure(store, 'hand', shutdown.signal, () =>
+      pruneHere(store, log.with({ network }), shutdown.signal),
+    )
   else await waitFor(() => !isPruneAsked(store, 'hand'), shutdown.signal)
   return { network, held: rangesOf(store), waiting: isPruneAsked(store, 'hand') }
 }
 
-/** What indices of the cluster lost. Beside a running server, that does it. */
+/** Removes blocks that indices of the cluster lost. A running server does it itself. */
 export const pruneLost = async (config: Config, one: NetworkConfig, run: Run) => {
   const { network } = one
   const store = storeOf(config.data, network)
   let before: Range[] = []
-  await doWhatIsAsked(config, one, run, {
+  await runOrRequest(config, one, run, {
     ...{ type: 'forget', asked: 'lost' },
     ask() {
       before = rangesOf(store)
@@ -86,18 +88,18 @@ export const pruneLost = async (config: Config, one: NetworkConfig, run: Run) =>
   return { network, forgotten, waiting: isPruneAsked(store, 'lost') }
 }
 
-/** What a narrowed scope left. Beside a running server, that does it. */
+/** Removes blocks outside of narrowed scopes. A running server does it itself. */
 export const pruneOutsideScopes = async (config: Config, one: NetworkConfig, dryRun: boolean, run: Run) => {
   const { network, scoping } = one
   const store = storeOf(config.data, network)
   if (dryRun) return { network, outside: countOutsideScopes(store, scoping!), waiting: false }
   const ask = () => askToNarrow(store, { scopes: reading(store, lookups => scopesIn(lookups, scoping!)) })
-  await doWhatIsAsked(config, one, run, { type: 'narrow', asked: 'scopes', ask })
+  await runOrRequest(config, one, run, { type: 'narrow', asked: 'scopes', ask })
   return { network, outside: null, waiting: isPruneAsked(store, 'scopes') }
 }
 
 /** By a thread that decodes, or by the program that uses the data folder, which is waited for a while. */
-const doWhatIsAsked = async (
+const runOrRequest = async (
   config: Config,
   { network, storeBatch }: NetworkConfig,
   { shutdown, log }: Run,
@@ -115,12 +117,17 @@ const doWhatIsAsked = async (
     shutdown.add(type, indexing.stop)
     await indexing.ended
   }
-  await orWithdraw(store, asked, shutdown.signal, work)
+  await withdrawOnFailure(store, asked, shutdown.signal, work)
   shutdown.signal.throwIfAborted()
 }
 
-/** What failed is not done by a later start, of which nobody would know why. What was interrupted is. */
-const orWithdraw = async (store: string, asked: PruneRequestKind, signal: AbortSignal, work: () => Promise<void>) => {
+/** Withdraws a failed request, so that a later start does not repeat it. An interrupted one stays. */
+const withdrawOnFailure = async (
+  store: string,
+  asked: PruneRequestKind,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+) => {
   try {
     await work()
   } catch (error) {
@@ -233,7 +240,7 @@ const answerAgain = (network: string, store: string) => {
     if (!db.transaction(back).immediate())
       throw stop(
         'move_back',
-        `documents of ${network} lie in the cluster alone: name the config file that has store = "sqlite" and opensearch-url for the network. See docs/opensearch.md`,
+        `the cluster alone has documents of ${network}: name the config file that has store = "sqlite" and opensearch-url for the network. See docs/opensearch.md`,
       )
   } finally {
     db.close()

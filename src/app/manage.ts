@@ -36,7 +36,7 @@ interface ManagementOptions {
   log: Log
 }
 
-/** What a running server is managed by, over HTTP; `stop` ends what it does by itself. */
+/** Management of a running server over HTTP; `stop` ends its timers. */
 export const createManagement = ({
   config,
   accounts,
@@ -83,7 +83,7 @@ const SAMPLE_INTERVAL_MS = 10_000
 /** An hour of them. */
 const MAX_SAMPLES = 360
 
-/** What the status tells now and then, of the last hour. */
+/** Samples of the status over the last hour. */
 export const createRateSampler = (status: () => Promise<ServerStatus>, log: Log) => {
   const samples = new Map<string, RateSample[]>()
   const take = async () => {
@@ -97,7 +97,7 @@ export const createRateSampler = (status: () => Promise<ServerStatus>, log: Log)
     }
     for (const name of samples.keys()) if (!networks.some(({ network }) => network === name)) samples.delete(name)
   }
-  // Whoever looks early sees something; what is wrong with it, the next one tells.
+  // A first sample at once; the next one reports errors.
   take().catch(() => {})
   return {
     stop: every(SAMPLE_INTERVAL_MS, take, { log, doing: 'note how fast networks are indexed' }),
@@ -117,12 +117,12 @@ const sampleOf = (
 ): RateSample => ({ at, head, top: ranges.at(-1)?.to ?? null, lag, blocksPerSecond, eventsPerSecond, secondsLeft })
 
 interface RedecodingsOptions {
-  /** Of what is asked for. */
+  /** Folder of the requests. */
   folder: string
   shelf: Pick<AbiShelf, 'info'>
   /** Networks that are stored. */
   stored(): string[]
-  /** What attends to a network. */
+  /** The indexing or watching of a network. */
   indexingOf(network: string): Pick<Indexing, 'report'> | undefined
 }
 

@@ -29,17 +29,16 @@ interface MetricsOptions {
 }
 
 interface ServerMetrics {
-  /** Those of the main thread, for whoever counts there. */
+  /** Metrics of the main thread. */
   metrics: Metrics
   /** All that is known of the server, in Prometheus's text format. */
   text(): Promise<string>
 }
 
-/** So long the same is told. */
 const METRICS_CACHE_MS = 1_000
 /** Documents are counted by threads that answer queries: no more often than this, in milliseconds. */
 const COUNT_MS = 15_000
-/** Longest time that another thread's part is waited for; what it told last stands in its place. */
+/** Longest wait for metrics of another thread; then its last ones are used. */
 const THREAD_METRICS_TIMEOUT_MS = 1_000
 
 export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
@@ -211,7 +210,7 @@ const sizes = (store: string): MetricSnapshot[] => [
   ...gaugeIfKnown('chainsieve_store_bytes', 'Size of the file of the network.', fileSize(store)),
   ...gaugeIfKnown(
     'chainsieve_store_log_bytes',
-    'Size of the write-ahead log beside it, which checkpoints copy into it.',
+    'Size of its write-ahead log, which checkpoints copy into it.',
     fileSize(`${store}-wal`),
   ),
 ]
@@ -237,7 +236,7 @@ const diskMetrics = (data: string): MetricSnapshot[] => {
 
 const fileSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
-/** What was told last, where the next does not come soon. */
+/** The last value, if the next one does not come soon. */
 const lastKnown = <T>(ask: () => Promise<T>, first: T): (() => Promise<T>) => {
   let known = first
   let open: Promise<T> | undefined
@@ -280,7 +279,6 @@ const countIn = async (pool: Pick<Pool, 'holdings'>, network: string): Promise<M
   return [gauge('chainsieve_documents', 'Stored documents, by entity.', ...series)]
 }
 
-/** What is known of the cluster of a network. */
 export const clusterMetrics = (health: ClusterHealth): MetricSnapshot[] => {
   const { state, nodes, unassignedShards, pendingTasks, diskFree, watermark, rejected, lost } = health
   return [
@@ -322,7 +320,7 @@ const one = (
   labels: Labels = {},
 ): MetricSnapshot | undefined => (value === null ? undefined : { type, name, help, series: [{ labels, value }] })
 
-/** What other programs tell of themselves under the same names. */
+/** Process metrics under their usual names. */
 const processMetrics = (version: string): MetricSnapshot[] => {
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
@@ -337,7 +335,7 @@ const processMetrics = (version: string): MetricSnapshot[] => {
     ...one('gauge', 'process_resident_memory_bytes', 'Memory of all threads.', rss),
     ...one('gauge', 'process_start_time_seconds', 'Start of the process, in seconds since 1970.', STARTED),
     ...one('gauge', 'process_open_fds', 'Open files and connections.', openFiles()),
-    ...one('gauge', 'process_max_fds', 'Limit of open files and connections.', MOST_FILES()),
+    ...one('gauge', 'process_max_fds', 'Limit of open files and connections.', maxOpenFiles()),
     ...one('gauge', 'nodejs_heap_size_used_bytes', 'Used heap of the main thread.', heapUsed),
     ...one('gauge', 'nodejs_heap_size_total_bytes', 'Heap of the main thread.', heapTotal),
     ...one('gauge', 'nodejs_external_memory_bytes', 'Memory of JavaScript outside of heaps.', external),
@@ -353,8 +351,8 @@ const processMetrics = (version: string): MetricSnapshot[] => {
 const STARTED = Math.round(performance.timeOrigin) / 1_000
 
 let most: number | undefined
-/** It does not change; not every system tells it in no time. */
-const MOST_FILES = () => {
+/** Remembered, since reading it is slow on some systems. */
+const maxOpenFiles = () => {
   most ??= mostFiles()
   return most
 }
@@ -362,7 +360,7 @@ const MOST_FILES = () => {
 const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const TICK_MS = 100
 
-/** Whatever comes waits for the event loop's next turn: how long, is measured ten times a second. */
+/** Measures the delay of the event loop ten times a second. */
 const watchEventLoop = (metrics: Metrics): void => {
   const delay = metrics
     .histogram('chainsieve_event_loop_delay_seconds', 'Delay of a timer in the main thread.', BOUNDS_S)

@@ -12,14 +12,13 @@ import { askToRedecode, redecodeFolder } from '../ingest/requests/redecode-reque
 import { readStatus } from '../ingest/status/live.ts'
 import type { Log } from '../lib/log.ts'
 
-/** What an ABI is given for. */
 interface AbiPlace {
   network: string | undefined
   address: string | undefined
   codeHash: string | undefined
 }
 
-/** What is known of an ABI that the user gave. */
+/** An ABI that the user added. */
 export interface AbiFile extends Pick<StoredAbi, 'name' | 'address' | 'codeHash' | 'network' | 'probability'> {
   events: number
   functions: number
@@ -43,7 +42,7 @@ export const addOwnAbis = async (
   return abis.map(abi => ({ ...toAbiFile(abi), redecoding: { networks, now } }))
 }
 
-/** Those of some names, narrowed down by network, address and code. */
+/** Removes ABIs by name, optionally only those of one network, address or code. */
 export const removeOwnAbis = async ({ data }: Config, names: string[], place: AbiPlace): Promise<AbiFile[]> =>
   remove(abiFolder(data), names, toWhere(place)).map(toAbiFile)
 

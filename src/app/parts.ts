@@ -29,13 +29,13 @@ import { createServerMetrics } from './metrics.ts'
 import { keepTrail } from './retention.ts'
 import { createContracts, createStores } from './stores.ts'
 
-/** What a server has open while it answers searches. */
+/** What a search server keeps open. */
 interface SearchParts {
   accounts: Accounts
   pool: Pool
 }
 
-/** What a server has open while it runs. */
+/** What a server keeps open. */
 export interface Parts extends SearchParts {
   rules: Rules
   delivery: DeliveryThread
@@ -61,11 +61,11 @@ export const openSearchParts = (config: Config, { log, shutdown }: Run): SearchP
 }
 
 export interface Served extends Parts {
-  /** What is indexed now; the list may change. */
+  /** Networks being indexed; the list may change. */
   indexings: readonly Indexing[]
-  /** What logs of stores had lost at the start, by network. */
+  /** Losses in write-ahead logs at the start, by network. */
   losses?: ReadonlyMap<string, LogLoss>
-  /** What attends to the rules of a network without a source. */
+  /** The watcher of a network without a source. */
   watching?(network: string): Indexing | undefined
 }
 
@@ -95,12 +95,12 @@ const startListening = async (
   further: (known: { status: ReturnType<typeof createStatus> }) => Further,
 ): Promise<HttpServer> => {
   const { accounts, pool, delivery, indexings, watching, losses } = parts
-  // What was removed while it was served is told of as well.
+  // Includes networks that were removed while they were served.
   const networks = () => [...new Set([...networksOf(config), ...pool.networks()])]
   const clock = watchClock({
     data: config.data,
     async newestBlock() {
-      // A damaged store tells no time.
+      // A damaged store has no newest block.
       const held = await Promise.all(networks().map(network => pool.held(network).catch(() => undefined)))
       return held.reduce((newest, one) => Math.max(newest, one?.newest?.time ?? 0), 0)
     },
@@ -145,7 +145,7 @@ const startListening = async (
     shutdown.add('reloading', () => process.off('SIGHUP', server.reload!))
   }
   const memory = grantedMemory()
-  if (memory < LEAST_MEMORY)
+  if (memory < MIN_MEMORY)
     log.warn('The memory is too low: give the process 256 MB or more', { megabytes: Math.floor(memory / 1024 ** 2) })
   log.info('Serves', {
     url: server.url,
@@ -156,7 +156,7 @@ const startListening = async (
 }
 
 /** Bytes with which a server of one network runs. */
-const LEAST_MEMORY = 256 * 1024 ** 2
+const MIN_MEMORY = 256 * 1024 ** 2
 
 /** The certificate of the server; undefined where it speaks plain HTTP. */
 const openTls = async ({ tlsCert, tlsKey }: Config, log: Run['log']): Promise<Certificate | undefined> => {
@@ -172,7 +172,7 @@ export const networksOf = (config: Config): string[] => [
   ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
 ]
 
-/** `log` is told of what nobody asked for. */
+/** `log` gets problems that belong to no request. */
 export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
   const stores = createStores(config.data)
   const pool = createPool({

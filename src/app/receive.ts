@@ -9,7 +9,7 @@ import { aborted } from '../lib/shutdown.ts'
 
 interface ReceiveOptions {
   port: number
-  /** What signs them; without it signatures are not checked. */
+  /** The signing secret; without it signatures are not checked. */
   secret: string | undefined
   /** HTTP status of every answer. */
   status: number

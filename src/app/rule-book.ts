@@ -19,7 +19,7 @@ import { createOwnAbis } from './stores.ts'
 export interface ShownRule extends RuleInput {
   id: number
   enabled: boolean
-  /** As a server tells it: the first of the warnings are sentences about the receivers that fail. */
+  /** Only from a server, whose first warnings are about failing receivers. */
   idle?: string | null
   failing?: object[]
   warnings?: string[]
@@ -30,7 +30,7 @@ export interface ShownRule extends RuleInput {
 export interface RuleBook {
   /** In the order of their ids: all, or so many of those after an id. */
   list(page?: RulePage): Promise<ShownRule[]>
-  /** In a data folder, all is done or nothing. `step` is told how many changes are made. */
+  /** In a data folder, all changes are made or none. `step` gets the number of changes made. */
   change(changes: RuleEdits, step?: (done: number) => void): Promise<EditedRules>
   /** Changes the properties that are given. */
   put(id: number, change: Partial<RuleInput>): Promise<ShownRule & Cancelled>
@@ -56,14 +56,14 @@ interface NamedRule {
   name: string
 }
 
-/** What became of each, in their order. */
+/** The results, in order. */
 export interface EditedRules {
   created: NamedRule[]
   replaced: Cancelled[]
   removed: Cancelled[]
 }
 
-/** How many queued deliveries were cancelled; null where they will be. */
+/** Number of cancelled deliveries; null if they are cancelled later. */
 export interface Cancelled {
   cancelledDeliveries?: number | null
 }
@@ -82,12 +82,12 @@ interface RuleBookOptions {
   openDeliveries(): DeliveryStore
   networks(): readonly string[]
   openPool(): Pool
-  /** What a server that runs on the folder says of its networks. */
+  /** Networks of the running server. */
   heads(): readonly { network: string; head: number | null }[]
   signal: AbortSignal
 }
 
-/** What is done with rules at once. */
+/** Changes of one transaction. */
 interface Commit {
   create: readonly RuleInput[]
   rewrite: readonly { id: number; to(before: RuleInput): unknown }[]
@@ -134,7 +134,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
     return store.cancelledSince(rule, ENDED[why], since)
   }
 
-  /** All is done or nothing. A rewrite is told what the rule is when it is done. */
+  /** Makes all changes or none. A rewrite gets the rule as it is at that moment. */
   const commit = async (
     { create = [], rewrite = [], remove = [] }: Partial<Commit>,
     step: (done: number) => void = () => {},

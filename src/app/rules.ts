@@ -28,12 +28,12 @@ import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
 
 interface Searched {
-  /** What is stored or configured. */
+  /** Stored and configured networks. */
   networks(): readonly string[]
   openPool(): Pool
 }
 
-/** What of the stored blocks is searched; by default all of it. */
+/** The blocks to search; by default all stored ones. */
 interface BlockRange {
   from?: BlockPoint | undefined
   to?: BlockPoint | undefined
@@ -64,7 +64,7 @@ export const createRulesService = (
   /** A running server knows of networks by its flags, too. */
   const known = (): string[] => [...networks(), ...(readStatus(data)?.networks.map(({ network }) => network) ?? [])]
 
-  /** As the server tells it that runs; without one, as the last one left it. */
+  /** From the running server, or else as the last one left it. */
   const failingNow = (): FailingState[] => {
     const told = readStatus(data)?.deliveries?.failing
     const iso = (time: number) => new Date(time).toISOString()
@@ -212,7 +212,7 @@ const openLate = (config: Config, shutdown: Run['shutdown']) => {
   return { accounts, accountOf, rules, store, deliveries }
 }
 
-/** What a rule would have found in the stored blocks between two points. */
+/** Simulates a rule over stored blocks. */
 const simulateHere = async (
   rule: RuleInput,
   { from, to, size }: BlockRange,

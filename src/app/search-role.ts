@@ -13,7 +13,7 @@ import { aborted, surviveFaults } from '../lib/shutdown.ts'
 import { openSearchParts, startSearchServer } from './parts.ts'
 import { takeDataFolder } from './upgrade.ts'
 
-/** Time between two looks at what the process that indexes tells. */
+/** Interval between reads of the published state. */
 const MIRROR_INTERVAL_MS = 200
 
 /** Answers searches of networks that another process indexes into a cluster. It has accounts of its own, and knows of no rules. */

@@ -17,13 +17,13 @@ import type { Asking } from '../search/service.ts'
 
 interface SimulateOptions {
   pool: Pick<Pool, 'ranges' | 'request'>
-  /** What is stored or configured. */
+  /** Stored and configured networks. */
   networks(): readonly string[]
 }
 
 const DEFAULT_HITS = 10
 
-/** What the rule would have found in what is stored. */
+/** Searches the stored blocks for matches of a rule. */
 export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,
@@ -113,7 +113,6 @@ const simulateIn = async (
   return { total: hits.total, ...whole, hits: hits.hits, series }
 }
 
-/** A block tells its time in seconds. */
 interface BlockHit {
   _source: { timestamp: number }
 }

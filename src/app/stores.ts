@@ -13,7 +13,7 @@ import type { OwnAbis } from '../rules/declared.ts'
 /** The stores of a data folder: file by network. */
 type Stores = (wanted?: string) => ReadonlyMap<string, string>
 
-/** How old the list may be: other processes may add to the folder and take from it. */
+/** Maximum age of the list: other processes may change the folder. */
 const STORE_LIST_MAX_AGE_MS = 250
 
 /** Keeps the list in memory, and reads the folder again now and then, or where a network that is wanted is not there. */

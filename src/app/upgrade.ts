@@ -34,7 +34,7 @@ const upgraded = (lock: { release(): void }, data: string, log: Log) => {
 
 const upgrade = (data: string, log: Log) => {
   const native = nativeBinding(data)
-  /** A file that cannot be opened for lack of room is not upgraded now; whoever opens it says so. */
+  /** A file that cannot be opened on a full disk is not upgraded now; opening it reports the error. */
   const looked = (isOlder: () => boolean): boolean => {
     try {
       return withReserve(data, isOlder)
@@ -61,7 +61,7 @@ const upgrade = (data: string, log: Log) => {
   }
 }
 
-/** A damaged store keeps no other from being upgraded: whoever opens it says so. */
+/** A damaged store does not stop the upgrade of others; opening it reports the damage. */
 const unlessDamaged = <T>(work: () => T): T | undefined => {
   try {
     return work()

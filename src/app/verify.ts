@@ -16,13 +16,13 @@ import { storesOf } from './stores.ts'
 export interface Verified {
   file: string
   faults: string[]
-  /** Whether it has no checksums, so that nothing can be told. */
+  /** Whether it has no checksums. */
   unchecked: boolean
   /** Why its pages alone were checked: another version wrote it. */
   unread?: string
 }
 
-/** Goes through what a data folder holds, or the store of one network, and tells of each file whether it is as it was written. */
+/** Verifies all files of a data folder, or the store of one network. */
 export const verifyDataFolder = async (
   config: Config,
   network: string | undefined,
@@ -37,7 +37,7 @@ export const verifyDataFolder = async (
       if (!(error instanceof ChainsieveError && error.code === 'store_damaged')) throw error
       return { file, faults: [messageOf(error)], unchecked: false }
     })
-    // What pages that are not what was written would tell is nothing new.
+    // Contents of damaged pages are not worth reading.
     if (found.faults.length === 0)
       Object.assign(found, await verifyInside(file, deep, progress(`${name}, contents`), signal))
     verified.push(found)

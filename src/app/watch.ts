@@ -27,7 +27,7 @@ interface Watching {
 const WATCH_INTERVAL_MS = 500
 
 /**
- * Rules may ask for what is stored also of a network that nothing new comes of, and it may be to be decoded anew: it gets threads of its own as
+ * A network without a source may still have rules to evaluate or blocks to decode again: it gets its own threads as
  * soon as one of both is so.
  */
 export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOptions): Watching => {
@@ -42,7 +42,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(stores)
-    // What was not shipped to a cluster yet is.
+    // Ships what a cluster does not have yet.
     const shipped = config.networks.flatMap(({ network, cluster }) => (cluster ? [network] : []))
     const ofRules = stores.filter(it => ruled.some(rule => covers(rule, it)))
     for (const network of [...ofRules, ...redecoded, ...pruned, ...shipped]) {

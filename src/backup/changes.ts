@@ -10,7 +10,7 @@ import { sumOf } from '../sqlite/sums.ts'
 export type PageWriter = ReturnType<typeof createChangesWriter>
 
 const ENTRY = 4 + PAGE
-/** Pages between two waits for the disk, so that no writer beside this one waits long: 8 MB. */
+/** Pages between two syncs, so that other writers do not wait long: 8 MB. */
 const SYNC_EVERY = 2_048
 
 const createChangesWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void) => {
@@ -44,7 +44,7 @@ export const writeChanges = (path: string): PageWriter => {
   })
 }
 
-/** Where the changed pages lie in their file. */
+/** Positions of changed pages in their file. */
 export const placesOfChanges = (path: string): Map<number, number> => {
   const places = new Map<number, number>()
   each(path, (page, _, at) => places.set(page, at + 4))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { PRIVATE_FILE, syncFile } from '../lib/private-files.ts'
 
-/** What a backup folder holds. It is replaced as a whole: whatever the folder holds beside what it names is left over. */
+/** Contents of a backup folder. It is replaced as a whole: other files in the folder are leftovers. */
 export interface Manifest {
   format: typeof FORMAT
   version: number

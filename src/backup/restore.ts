@@ -60,7 +60,7 @@ export function* checkBackup(backup: string): Generator<BackupStep, Manifest> {
 }
 
 /**
- * Makes a data folder of a backup, a step at a time. Files are copied beside the place where they belong, and checked, before any of
+ * Restores a data folder step by step. Files are copied next to their place and checked before any of
  * the old ones is moved: a kill before that changes nothing, and after it the same command finishes the work.
  */
 export function* restoreBackup({ backup, data, force }: RestoreOptions): Generator<BackupStep, Restored> {

@@ -196,7 +196,7 @@ function* copyPages(
   return { entry, written: writer.count }
 }
 
-/** Undefined where they are not what was written: then all pages are written anew. */
+/** Undefined if they are damaged: then all pages are written again. */
 const readSums = (folder: string, { sums, file }: BackedUp): Uint32Array | undefined => {
   if (!isFile(join(folder, sums.file)) || !isFile(join(folder, file))) return undefined
   const bytes = readFileSync(join(folder, sums.file))

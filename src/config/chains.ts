@@ -1,4 +1,4 @@
-/** What is known of a chain: the settings of a network that is named by the chain's short name. */
+/** Settings of a chain that its short name implies. */
 export interface Chain {
   /** Name of the network. */
   network: string
@@ -14,13 +14,13 @@ export interface Chain {
   skipBloom?: true
   /** Methods for traces that public nodes of it have. */
   traces: 'trace_block' | 'debug_traceBlockByNumber' | 'none'
-  /** How it differs, as sentences for the docs. */
+  /** Differences, as sentences for the docs. */
   quirks: string
 }
 
-const OP = 'Deposits are transactions of type 0x7e. Receipts tell fees for the parent chain.'
+const OP = 'Deposits are transactions of type 0x7e. Receipts include fees for the parent chain.'
 const ORBIT = 'Types 0x64 to 0x6a. Each block begins with a transaction of the chain itself (0x6a).'
-const ZK = 'Types 0x71 and 0xff. Blooms are zero or incomplete. Batches are told once they are on the parent chain.'
+const ZK = 'Types 0x71 and 0xff. Blooms are zero or incomplete. Batches are reported once they are on the parent chain.'
 
 const op = (network: string, id: number, blockMs: number, more: Partial<Chain> = {}): Chain => ({
   ...{ network, id, symbol: 'ETH', blockMs, finality: 64, traces: 'debug_traceBlockByNumber', quirks: OP },
@@ -133,7 +133,7 @@ export const fullName = (network: string): string => KNOWN_CHAINS.get(network)?.
 
 const USUAL_DEPTH = 64
 
-/** The setting `finality` as whoever follows a chain takes it: a depth, which stands in for the mark of nodes that do not tell one. */
+/** The setting `finality` as a depth, which is used if nodes report no finalized block. */
 export const depthOfChain = (
   network: string,
   finality: number | 'finalized',

@@ -17,7 +17,7 @@ export interface ClusterConfig {
   blocksPerIndex: number
   /** Bytes by which the network's file may grow before indexing waits for the cluster. */
   journalMax: number
-  /** `store` is sqlite: what lies in the cluster comes back. */
+  /** `store` is sqlite: documents in the cluster are restored. */
   returning: boolean
 }
 
@@ -39,7 +39,7 @@ export type ClusterSetting = 'store' | (typeof CLUSTER_OPTIONS)[number]
 
 type NetworkValues = Values<typeof NETWORK_SETTINGS>
 
-/** Where settings were given; `base` is the folder that a path is meant from. */
+/** Places of settings; `base` is the base folder of paths. */
 type Places = Partial<Record<string, { place: string; base?: string }>>
 
 /** The cluster of a network, and its other settings. */

@@ -29,7 +29,7 @@ export interface Config extends Omit<Values<typeof SETTINGS>, 'config' | 'limit'
 /** Settings of one network, `network` being its name. */
 export interface NetworkConfig extends Omit<Values<typeof NETWORK_SETTINGS>, 'scopes' | ClusterSetting> {
   network: string
-  /** Where its documents are searched; undefined: in its file. */
+  /** Cluster of its documents; undefined if its file holds them. */
   cluster: ClusterConfig | undefined
   /** Undefined: all of the chain is wanted. */
   scoping: Scoping | undefined

@@ -8,10 +8,10 @@ import { eventTopic, parameterPlace } from '../scopes/event.ts'
 import type { ChainScope, Factory } from '../scopes/factory.ts'
 import { addressKind, type BlockPoint, blockPoint, type SettingKind, transactions } from './kinds.ts'
 
-/** What is wanted where not all of the chain is. */
+/** The wanted parts of a chain. */
 export interface Scoping {
   scopes: readonly WantedScope[]
-  /** Whether blocks from `from` of the network on are wanted whole, beside the scopes. */
+  /** Whether whole blocks are wanted from the network's `from` on, besides the scopes. */
   whole: boolean
 }
 
@@ -29,13 +29,13 @@ interface OfNetwork {
   to: BlockPoint | undefined
 }
 
-/** Where the tables stand: their place for messages, and the folder that paths in them are meant from. */
+/** Place of the tables for messages, and base folder of their paths. */
 interface ScopePlace {
   place: string
   base: string
 }
 
-/** `contract` and `event` are a scope with the network's own ends; beside `scopes`, these ends are those of whole blocks. */
+/** `contract` and `event` form a scope from `from` to `to`; with `scopes`, these ends are those of whole blocks. */
 export const scopingOf = (
   { contract, event, transactions, from, to }: OfNetwork,
   tables: readonly Record<string, unknown>[],

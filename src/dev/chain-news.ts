@@ -32,7 +32,7 @@ export interface Creation {
 interface NewsContext {
   /** Name of the contract at an address, where it is known. */
   named(address: unknown): string | null
-  /** Whether the calls inside of transactions are told. */
+  /** Whether inner calls are reported. */
   verbose: boolean
   /** Told of the contracts that the documents create, before names are asked for. */
   onCreated(address: string, creation: Creation): void
@@ -41,12 +41,12 @@ interface NewsContext {
 /** News about some blocks for a developer, in the order of the chain. */
 export const newsOfBlocks = (
   { txs: sources, calls, traces, events: decoded, logs: all }: BlockSources,
-  telling: NewsContext,
+  context: NewsContext,
 ): NewsItem[] => {
-  const { named } = telling
-  reportCreations(traces, telling)
-  const insideOf = createInnerCalls(calls, traces, telling)
-  const txs = sources.map(source => txOf(source, insideOf(source.hash as string), telling))
+  const { named } = context
+  reportCreations(traces, context)
+  const insideOf = createInnerCalls(calls, traces, context)
+  const txs = sources.map(source => txOf(source, insideOf(source.hash as string), context))
   const placeOf = (source: DocumentSource) => ({ ...logPlace(source), contract: named(source.address) })
   const events = decoded.map((source): EventNews => ({ type: 'event', ...placeOf(source), ...eventOf(source) }))
   const keys = new Set(events.map(logKey))
@@ -101,7 +101,7 @@ interface InnerCalls {
   steps(): DevStep[]
 }
 
-/** What is known of the inside of each transaction. */
+/** Inner calls by transaction. */
 const createInnerCalls = (
   calls: readonly DocumentSource[],
   traces: readonly DocumentSource[],
@@ -178,7 +178,7 @@ interface ChainNewsOptions {
   network: string
   /** Name of the contract that a creation transaction's input makes, where it is known. */
   nameOf(input: string): string | undefined
-  /** Whether the calls inside of transactions are told. */
+  /** Whether inner calls are reported. */
   verbose: boolean
   /** Asks the node why a transaction failed: its `_source`, undefined where the node cannot say. */
   explain(hash: string): Promise<DocumentSource | undefined>
@@ -231,7 +231,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
     return (creation && nameOf(creation.input)) ?? null
   }
 
-  /** Blocks without traces do not tell why a transaction failed. */
+  /** Asks the node why transactions failed, if blocks have no traces. */
   const explained = async (txs: readonly DocumentSource[]): Promise<DocumentSource[]> => {
     const all: DocumentSource[] = []
     for (const tx of txs) {
@@ -243,7 +243,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
     return all
   }
 
-  /** Of these blocks alone: between two searches others may have taken their place, which the next look finds out. */
+  /** Only of these blocks: others may replace them between two searches, which the next poll notices. */
   const newsOf = async (fresh: readonly Block[]): Promise<NewsItem[]> => {
     const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
     const of = async (entity: string, fields: readonly string[]) =>
@@ -267,7 +267,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   }
 
   return {
-    /** Blocks below this one are not told, only learnt from. */
+    /** Blocks below this one are read, but not reported. */
     skipTo(block: number) {
       quietBelow = block
     },
@@ -342,18 +342,18 @@ export interface DevOptions {
   serve(config: Config, indexings: readonly Indexing[], run: Run): Promise<DevServer>
   /** Where the project of the contracts is. */
   folder: string
-  /** Whether it tells the calls inside of transactions, too. */
+  /** Whether inner calls are reported. */
   verbose: boolean
-  tell(news: DevNews): void
+  report(news: DevNews): void
 }
 
 export interface ReplayOptions {
   /** Where the project of the contracts is. */
   folder: string
-  tell(news: DevNews): void
+  report(news: DevNews): void
 }
 
-/** What a developer of contracts is told. Times are ISO 8601, amounts decimal; a contract is named where a transaction was seen to create it. */
+/** News for a developer. Times are ISO 8601, amounts decimal; a contract has a name if its creation was seen. */
 export type DevNews =
   | { type: 'serving'; url: string; console: string | null; network: string; token: string }
   /** The ABIs that decode; `again` after a rebuild. */
@@ -399,7 +399,7 @@ export type DevNews =
 /** Why a transaction failed. */
 export interface DevFailure {
   error: string
-  /** Whose code failed, and in which call; null where that is the transaction's own, or not known. */
+  /** The failing contract and call; null for the transaction itself, or if unknown. */
   address: string | null
   contract: string | null
   call: string | null

@@ -55,7 +55,7 @@ const PACK = 'demo.ndjson.gz'
 /** Made by `scripts/demo/store.ts` when the program is built. */
 export const DEMO_STORE = 'demo-store.zst'
 
-/** What the file begins with: it is of this program's layout and of this pack. */
+/** Header of the file: identifies the layout and the pack. */
 const demoDigest = (pack: Uint8Array): Buffer =>
   createHash('sha256').update(`chainsieve demo store, layout ${SCHEMA_VERSION}\n`).update(pack).digest()
 const DIGEST_BYTES = 32
@@ -81,7 +81,7 @@ export const placeDemo = (
   read: (name: string) => Buffer | undefined = name => (isBuilt ? readBuilt(name) : undefined),
 ): boolean => {
   const path = storeFile(data, DEMO_CHAIN)
-  // What is left of one that was lost is not hidden.
+  // Does not hide the remains of a lost store.
   if (existsSync(path) || findEmptied(path)) return true
   const packed = read(DEMO_STORE)
   const store = packed && unpackDemo(packed, readAsset(PACK))

@@ -12,14 +12,14 @@ export const replayForDev = async (
   config: Config,
   network: NetworkConfig,
   hash: string,
-  { folder, tell, shutdown, log }: Run & ReplayOptions,
+  { folder, report, shutdown, log }: Run & ReplayOptions,
 ): Promise<void> => {
   const projects = findProjects(folder)
   const found = projects.map(({ artifacts }) => readArtifacts(artifacts))
   const artifacts = found.flatMap(it => it.artifacts)
   const { abis, broken } = readAbis(artifacts)
-  tell({ type: 'artifacts', projects, contracts: artifacts.length, again: false })
-  for (const { file, why } of [...found.flatMap(it => it.broken), ...broken]) tell({ type: 'broken', file, why })
+  report({ type: 'artifacts', projects, contracts: artifacts.length, again: false })
+  for (const { file, why } of [...found.flatMap(it => it.broken), ...broken]) report({ type: 'broken', file, why })
 
   const { untraced, codes, ...sources } = await replayTransaction({
     urls: network.rpc.map(url => url.reveal()),
@@ -39,9 +39,9 @@ export const replayForDev = async (
     const [creation, code] = [creations.get(address), codes.get(address)]
     return (creation && nameOfCreation(creation.input)) ?? (code && nameOfCode(code)) ?? null
   }
-  if (untraced !== undefined) tell({ type: 'untraced', why: untraced })
+  if (untraced !== undefined) report({ type: 'untraced', why: untraced })
   const onCreated = (address: string, creation: Creation) => void creations.set(address, creation)
-  for (const item of newsOfBlocks(sources, { named, verbose: true, onCreated })) tell(item)
+  for (const item of newsOfBlocks(sources, { named, verbose: true, onCreated })) report(item)
 }
 
 const readAbis = (artifacts: readonly Artifact[]) => {

@@ -36,7 +36,7 @@ const NEWEST_BLOCKS = 1_000
 
 /** Follows a node for development with a data folder that lives no longer than this. */
 export const serveDev = async (config: Config, network: NetworkConfig, run: Run & DevOptions) => {
-  const { folder, tell, shutdown } = run
+  const { folder, report, shutdown } = run
   const { signal } = shutdown
   const data = mkdtempSync(join(tmpdir(), 'chainsieve-dev-'))
   shutdown.add('temporary folder', () => rmSync(data, { recursive: true, force: true, maxRetries: 3 }))
@@ -57,11 +57,11 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
   }
 
   shutdown.add('last resort', surviveFaults(log))
-  const project = followProject(folder, abiFolder(data), tell)
+  const project = followProject(folder, abiFolder(data), report)
   prepareStore(data, network.network, log)
   const indexings: Indexing[] = []
   const server = await run.serve(own, indexings, { log, shutdown })
-  tell({
+  report({
     type: 'serving',
     url: server.url,
     console: own.noConsole ? null : `${server.url}/console/`,
@@ -115,12 +115,12 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     const found = await askNode(url.reveal(), node, signal)
     if (signal.aborted) return
     if ('why' in found) {
-      if (!waiting) tell({ type: 'waiting', node: String(url), why: found.why })
+      if (!waiting) report({ type: 'waiting', node: String(url), why: found.why })
       waiting = true
       complaint = undefined
       return
     }
-    if (waiting && found === node) tell({ type: 'back', node: String(url) })
+    if (waiting && found === node) report({ type: 'back', node: String(url) })
     waiting = false
     complaint?.()
     complaint = undefined
@@ -130,7 +130,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     const from = firstDevBlock(network.from, found)
     node = found
     news.skipTo(head - PRINTED_BLOCKS + 1)
-    tell({ type: 'node', node: String(url), chainId, head, from, fork })
+    report({ type: 'node', node: String(url), chainId, head, from, fork })
     start({ block: from }, announces)
   }
 
@@ -152,21 +152,20 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     const error = indexings[0]?.error()
     if (error && !signal.aborted) throw error
     const isTraced = network.traces === 'off' || (indexings[0]?.report().withoutTraces ?? null) === null
-    if (!isTraced && wasTraced) tell({ type: 'untraced', why: UNTRACED })
+    if (!isTraced && wasTraced) report({ type: 'untraced', why: UNTRACED })
     wasTraced = isTraced
-    for (const item of await news.look().catch(passing)) tell(item)
+    for (const item of await news.look().catch(passing)) report(item)
     // A large project takes longer to be looked at: it must not keep a whole core busy.
     const taken = performance.now() - begun
     await sleep(Math.max(DEV_POLL_MS, taken * 3), undefined, { signal }).catch(() => {})
   }
 }
 
-/** Whether lines of its own tell what a warning says. */
+/** Whether other lines report the same as a warning. */
 const isPrintedOtherwise = (message: string, fields: Fields | undefined): boolean =>
   message === 'Continues without traces: no node has them' ||
   (message === 'Is not ready' && fields?.type === 'nodes_failing')
 
-/** The same address by WebSocket. */
 const announcer = (url: string) => (/^https?:/.test(url) ? { wsUrl: url.replace(/^http/, 'ws') } : {})
 
 /** A fork's own blocks and the one before them; of a long chain the newest. */
@@ -177,7 +176,7 @@ const firstDevBlock = (from: BlockPoint | undefined, { head, fork }: NodeState):
 }
 
 /** Takes up what a project's compiler writes. */
-const followProject = (folder: string, abis: string, tell: DevOptions['tell']) => {
+const followProject = (folder: string, abis: string, report: DevOptions['report']) => {
   const projects = findProjects(folder)
   let state: string | undefined
   let last: string | undefined
@@ -201,8 +200,8 @@ const followProject = (folder: string, abis: string, tell: DevOptions['tell']) =
       if (artifacts.length === 0 && again) return
       const broken = [...found.flatMap(it => it.broken), ...replaceAbis(abis, artifacts)]
       nameOf = createNaming(artifacts)
-      tell({ type: 'artifacts', projects, contracts: artifacts.length, again })
-      for (const { file, why } of broken) if (!told.has(file)) tell({ type: 'broken', file, why })
+      report({ type: 'artifacts', projects, contracts: artifacts.length, again })
+      for (const { file, why } of broken) if (!told.has(file)) report({ type: 'broken', file, why })
       told = new Set(broken.map(({ file }) => file))
     },
   }

@@ -197,7 +197,7 @@ interface Mount {
 
 const isNoexec = (mount: Mount | undefined): boolean => mount?.options.includes('noexec') ?? false
 
-/** Where Linux tells it. */
+/** Linux only. */
 const mountOf = (folder: string): Mount | undefined => {
   let table: string
   try {

@@ -49,7 +49,7 @@ interface NodeCheck {
   signal: AbortSignal
   /** Chains that are known for the network, and by what. */
   chains: { node: string; id: number }[]
-  /** What is asked counts, as what a server beside it asks. */
+  /** Shared with a running server. */
   budget: Budget | undefined
 }
 
@@ -109,7 +109,7 @@ const greet = async (
     return {
       findings: [
         fail(
-          `does not tell its chain and its newest block${whyOf([chain, block])}`,
+          `does not report its chain and its newest block${whyOf([chain, block])}`,
           'Check that the URL is that of a JSON-RPC endpoint of an EVM node.',
         ),
       ],
@@ -240,7 +240,7 @@ const storedChain = (data: string, network: string): number | undefined => {
   try {
     return readStore(storeFile(data, network), db => createBlocks(db).chainId())
   } catch {
-    // What is wrong with it is told where stores are looked at.
+    // The check of stores reports errors.
     return undefined
   }
 }

@@ -51,7 +51,7 @@ const checkStore = (data: string, network: string, hasCluster: boolean): Finding
       )
     if (isInCluster && !hasCluster)
       return fail(
-        'its documents lie in an OpenSearch cluster, which no setting names',
+        'its documents are in an OpenSearch cluster, which no setting names',
         'Set store = "opensearch" and opensearch-url for the network.',
       )
     const text = `${(size / 1e6).toFixed(1)} MB, ${ranges.length === 0 ? 'no block yet' : `blocks up to ${ranges.at(-1)!.to}`}`

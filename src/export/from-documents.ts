@@ -137,7 +137,7 @@ export interface PackedParts {
   traces?: ExportedSource[]
 }
 
-/** A block as a node told it, of its document and those of what is in it. */
+/** Rebuilds a block as nodes send it from its documents. */
 export const rawOfDocuments = (document: ExportedSource, parts: PackedParts): RawBlock => {
   const { chainId, txs, logs, traces = [] } = parts
   const block = blockOfDocument(document)

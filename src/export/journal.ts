@@ -51,7 +51,7 @@ export const openTarget = (file: string, asked: ExportRequest) => {
   if (!existsSync(journal) && existsSync(file))
     throw refuse(
       'export_file_exists',
-      `${file} exists, and has no ${journal} that tells how to continue it: choose another file, or delete it`,
+      `${file} exists, and has no ${journal} to continue it by: choose another file, or delete it`,
     )
   const found = existsSync(journal) ? readJournal(journal) : undefined
   if (found?.head) checkSameRequest(file, found.head.asked, asked)

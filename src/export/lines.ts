@@ -34,7 +34,7 @@ export interface EncodedHits {
 }
 
 /** What was written, which is then forgotten. */
-export const taken = (out: ByteWriter): Uint8Array => {
+export const takeBytes = (out: ByteWriter): Uint8Array => {
   const part = out.take()
   out.clear()
   return part
@@ -57,7 +57,7 @@ export const createNdjson = (): Encoder => {
     },
     isFull: () => out.length > 0,
     clear: () => out.clear(),
-    take: () => ({ part: taken(out) }),
+    take: () => ({ part: takeBytes(out) }),
   }
 }
 
@@ -75,11 +75,11 @@ export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, 
     isFull: () => out.length > 0,
     clear: () => out.clear(),
     take(at) {
-      const rows = taken(out)
+      const rows = takeBytes(out)
       if (at > 0) return { part: rows }
       table.head(out)
       out.bytes(rows)
-      return { part: taken(out) }
+      return { part: takeBytes(out) }
     },
   }
 }

@@ -4,7 +4,7 @@ import { createByteWriter } from '../lib/bytes.ts'
 import { ChainsieveError, refuse, stop } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import { blockOfDocument, type ExportedSource, rawOfDocuments } from './from-documents.ts'
-import { type Encoder, parseHit, taken } from './lines.ts'
+import { type Encoder, parseHit, takeBytes } from './lines.ts'
 import { readHits } from './page.ts'
 import type { AskPage } from './run.ts'
 
@@ -14,7 +14,7 @@ export interface PackingOptions {
   limits: Limits
 }
 
-const MOST_HITS = 5_000
+const MAX_PACK_HITS = 5_000
 
 /** Blocks as lines of a pack: each is put together of the documents that are stored, and checked as an import would. */
 export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder => {
@@ -26,7 +26,7 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
     let after: unknown[] | undefined
     for (;;) {
       const more = after ? { search_after: after } : {}
-      const body = { query, sort: [{ _doc: 'asc' }], size: MOST_HITS, track_total_hits: false, ...more }
+      const body = { query, sort: [{ _doc: 'asc' }], size: MAX_PACK_HITS, track_total_hits: false, ...more }
       const hits = readHits(await ask(kind, JSON.stringify(body), signal)).map(parseHit)
       for (const { _source } of hits) {
         const hash = _source.blockHash as string
@@ -34,7 +34,7 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
         if (list.length === 0) found.set(hash, list)
         list.push(_source)
       }
-      if (hits.length < MOST_HITS) return found
+      if (hits.length < MAX_PACK_HITS) return found
       after = (hits.at(-1) as unknown as { sort: unknown[] }).sort
     }
   }
@@ -60,7 +60,7 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
     },
     isFull: () => out.length > 0,
     clear: () => out.clear(),
-    take: () => ({ part: taken(out) }),
+    take: () => ({ part: takeBytes(out) }),
   }
 }
 

@@ -8,7 +8,7 @@ import { checkTable } from '../search/lines.ts'
 import type { ExportFormat } from './lines.ts'
 import { pageBody } from './run.ts'
 
-/** An export has all hits, in the order of the chain, and nothing beside them. */
+/** An export has all hits in the order of the chain, and nothing else. */
 const NOT_TAKEN = [
   ...['size', 'from', 'sort', 'search_after', 'resume', 'pit', 'slice', 'collapse', 'aggs', 'aggregations'],
   ...['track_total_hits', 'timeout'],

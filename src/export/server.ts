@@ -3,7 +3,7 @@ import { backoff, parseRetryAfter, systemClock } from '../lib/retry.ts'
 import type { AskPage } from './run.ts'
 
 const EXPORT_TIMEOUT_MS = 120_000
-/** A server that is started anew is back by then. */
+/** A restarted server is back by then. */
 const MAX_ATTEMPTS = 8
 
 /** Asks a running server; what may pass is tried again. */

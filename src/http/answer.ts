@@ -101,7 +101,7 @@ export const sendPieces = async (
   }
 }
 
-/** Resolves also where the connection breaks, which `close` tells. */
+/** Also resolves if the connection breaks; `close` reports that. */
 const writeChunk = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> =>
   new Promise(resolve => {
     outgoing.write(piece, () => resolve())
@@ -117,9 +117,9 @@ const ACCEPTED: ReadonlyMap<string, Format | 'json'> = new Map([
   ['*/*', 'json'],
 ])
 
-/** What the client would rather have than JSON, by its header Accept. */
+/** The format that the header Accept prefers to JSON. */
 export const acceptedFormat = (accept: string | undefined): Format | undefined => {
-  if (accept === undefined || accept.length > LONGEST_ACCEPT) return undefined
+  if (accept === undefined || accept.length > MAX_ACCEPT_LENGTH) return undefined
   const wanted = accept
     .split(',')
     .map(part => {
@@ -134,7 +134,7 @@ export const acceptedFormat = (accept: string | undefined): Format | undefined =
   return found === 'json' ? undefined : found
 }
 
-const LONGEST_ACCEPT = 1_000
+const MAX_ACCEPT_LENGTH = 1_000
 
 /**
  * What makes of an app a listener for Node's requests. It loads Node's `fetch` with all that belongs to it, which takes a tenth of a start: the

@@ -18,7 +18,7 @@ import { errorResponse } from './errors.ts'
 
 /** Who may come in. */
 export interface Door {
-  /** Whose valid token a request shows; a refusal where it shows none, or where that has had its requests. */
+  /** The caller by the token of a request; throws without a valid one, or over its quota. */
   enter(c: RequestContext): Caller
   /**
    * The same of a plain bearer token with a scope, without a refusal: undefined where there is any doubt, so that `enter` says more. Of such a caller
@@ -31,7 +31,7 @@ export interface Door {
 
 interface Passed {
   caller: Caller
-  /** Names and values of headers that tell how many requests are left. */
+  /** Rate-limit headers, as names and values. */
   left: readonly string[]
 }
 
@@ -89,7 +89,7 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
 })
 
 /**
- * Lets through whoever shows a valid token: as a bearer token, as the password of basic authentication, as an API key of Elasticsearch's
+ * Requires a valid token: as a bearer token, as the password of basic authentication, as an API key of Elasticsearch's
  * clients (base64 of `id:token`, or of the token, or the token itself), or as `?access_token=`.
  */
 export const authenticate =
@@ -99,7 +99,7 @@ export const authenticate =
     await next()
   }
 
-/** Lets through whoever's token has a scope. */
+/** Requires a scope of the token. */
 export const needs =
   (door: Door, scope: TokenScope): MiddlewareHandler<Env> =>
   async (c, next) => {
@@ -139,7 +139,6 @@ const denied = (why: string) =>
     `${why} The operator of this server creates one with: chainsieve token create --account NAME`,
   )
 
-/** Whose requests are counted: of one token, and of all tokens of its account. */
 type CountedCaller = Pick<Caller, 'id' | 'token' | 'rate'>
 
 interface RateWindow {
@@ -196,7 +195,7 @@ export const createRequestQuotas = (limits: Limits, now: () => number = () => pe
   const tokensAreLimited = isLimited('requestsByToken')
   const accountsAreLimited = isLimited('requestsByAccount')
 
-  /** The account's quota comes last: of two that are used up, the token's is told. */
+  /** The account's quota comes last: if both are used up, the token's is reported. */
   const quotasOf = (caller: CountedCaller, at: number): Quota[] => [
     ...(tokensAreLimited || caller.rate !== undefined ? [ofToken(caller, at)] : []),
     ...(accountsAreLimited ? [ofAccount(caller, at)] : []),
@@ -215,7 +214,7 @@ export const createRequestQuotas = (limits: Limits, now: () => number = () => pe
       for (const { window } of quotas) window.used++
       return quotaHeaders(quotas, at)
     },
-    /** The same headers where nothing is left, and the error to tell. */
+    /** The headers and the error when nothing is left. */
     exceeded(caller: CountedCaller): { headers: readonly string[]; error: Error } {
       const at = now()
       const quotas = quotasOf(caller, at)
@@ -235,7 +234,7 @@ export const createRequestQuotas = (limits: Limits, now: () => number = () => pe
   }
 }
 
-/** Of several policies, the standard has one list in each header. */
+/** The standard lists several policies in each header. */
 const quotaHeaders = (quotas: readonly Quota[], at: number): readonly string[] => {
   if (quotas.length === 0) return NO_HEADERS
   const policies = quotas.map(({ name, most }) => `"${name}";q=${most};w=${RATE_WINDOW_MS / 1_000}`)

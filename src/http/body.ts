@@ -9,7 +9,7 @@ import { type Env, type HeldBytes, header, type RequestContext } from './context
 
 /** The bytes of bodies that are held at once, in all and by account. */
 export interface Bodies {
-  /** Of a request of an account; what it holds is given back when it is closed. */
+  /** For a request of an account; closing it releases its bytes. */
   open(account: number): HeldBytes & { close(): void }
 }
 
@@ -46,7 +46,7 @@ export const createBodies = (limits: Limits): Bodies => {
   return { open }
 }
 
-/** What a request holds of bodies is given back when it is answered. */
+/** Releases the bytes of a request when it is answered. */
 export const limitBodies =
   (bodies: Bodies): MiddlewareHandler<Env> =>
   async (c, next) => {

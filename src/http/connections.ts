@@ -8,12 +8,12 @@ import { nameRequest } from './context.ts'
 import { errorText, rawError } from './errors.ts'
 
 /** One address has this share of all connections at most; so has a trusted proxy, and this machine itself for a proxy on it. */
-const LARGEST_SHARE = 3 / 4
+const MAX_SHARE = 3 / 4
 /** The share of the files that the process may still open: stores, nodes and receivers need some, too. */
 const SHARE_OF_FILES = 1 / 2
-const FEWEST_CONNECTIONS = 8
+const MIN_CONNECTIONS = 8
 /** With less, threads cannot start once there are some connections. */
-const FEWEST_FILES = 128
+const MIN_OPEN_FILES = 128
 const TELL_REFUSALS_MS = 60_000
 
 /** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
@@ -25,8 +25,8 @@ export const limitConnections = (
 ): void => {
   const most = mostConnections(limits)
   const files = mostFiles()
-  if (files !== undefined && files < FEWEST_FILES)
-    log.warn(`The limit of open files is too low: raise it to ${FEWEST_FILES} or more (ulimit -n)`, { files })
+  if (files !== undefined && files < MIN_OPEN_FILES)
+    log.warn(`The limit of open files is too low: raise it to ${MIN_OPEN_FILES} or more (ulimit -n)`, { files })
   else if (most < limits.connections)
     log.info('The limit of open files is low (ulimit -n), accepts fewer connections', { files, connections: most })
   const open = new Map<string, number>()
@@ -46,7 +46,7 @@ export const limitConnections = (
     if (already >= allowed) {
       tell({ connectionsByAddress: allowed, address: from })
       const { message } = overLimit('connectionsByAddress', { ...limits, connectionsByAddress: allowed })
-      // Nothing can be told before a handshake, which takes more than it is worth.
+      // Nothing can be sent before a handshake, which is too expensive here.
       if (isTls) return socket.destroy()
       socket.on('error', () => {})
       socket.write(rawError(429, 'es_rejected_execution_exception', message))
@@ -66,12 +66,12 @@ const mostConnections = (limits: Limits): number => {
   const files = mostFiles()
   if (files === undefined) return limits.connections
   const free = files - (openFiles() ?? 0)
-  return Math.min(limits.connections, Math.max(FEWEST_CONNECTIONS, Math.floor(free * SHARE_OF_FILES)))
+  return Math.min(limits.connections, Math.max(MIN_CONNECTIONS, Math.floor(free * SHARE_OF_FILES)))
 }
 
 /** `isTrusted`: it may ask for many. */
 const mostFrom = (isTrusted: boolean, limits: Limits, most: number): number => {
-  const share = Math.ceil(most * LARGEST_SHARE)
+  const share = Math.ceil(most * MAX_SHARE)
   return isTrusted ? share : Math.min(limits.connectionsByAddress, share)
 }
 
@@ -108,7 +108,7 @@ export interface Proxies {
   originOf(incoming: IncomingMessage): RequestOrigin
 }
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface RequestOrigin {
   /** The last address that no trusted proxy has. */
   address: string
@@ -137,7 +137,7 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
       const hops = READ_PROXY_HEADER[header](String(headers[header] ?? ''))
       while (trusts(address)) {
         const before = hops.pop()
-        // What a proxy does not name by its address is as far away as is known.
+        // Stops at the last address that is known.
         if (before === undefined || isIP(before) === 0) break
         proxies.push(address)
         address = before
@@ -169,14 +169,14 @@ const addressIn = (text: string): string => {
 /** None is trusted. */
 export const NO_PROXIES: Proxies = createProxies([], 'x-forwarded-for')
 
-/** Lets pages of other origins ask: adds headers to an answer, and answers a preflight itself, which it tells by true. */
+/** Handles CORS: adds headers, and returns true after it answered a preflight itself. */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE'
 const ALLOWED_HEADERS = 'authorization, content-type, accept, if-match, if-none-match, x-request-id, x-opaque-id'
 const EXPOSED_HEADERS =
   'x-request-id, ratelimit, ratelimit-policy, retry-after, etag, location, www-authenticate, x-elastic-product'
-/** How long a browser need not ask again, in seconds. */
+/** Seconds for which browsers cache a preflight. */
 const PREFLIGHT_MAX_AGE = '600'
 
 /** `origins`: such as `https://app.example`, or `*` for all. None is sent cookies: tokens are shown by a header. */

@@ -53,7 +53,7 @@ const TAKES_HTML = /^(?=.{0,1000}$)[^"]*\btext\/html\b/i
 const page = (c: RequestContext, text: string): Response => {
   const { pathname } = new URL(c.req.url)
   const depth = pathname.slice(pathname.indexOf('/console') + 1).split('/').length - 1
-  if (depth > DEEPEST_PAGE)
+  if (depth > MAX_PAGE_DEPTH)
     return errorResponse(404, 'resource_not_found_exception', 'There is no page at this address.')
   // Relative, since a proxy may serve all of this below a path of its own.
   const body = text.replaceAll('{root}', depth === 0 ? 'console/' : '../'.repeat(depth - 1) || './')
@@ -63,7 +63,7 @@ const page = (c: RequestContext, text: string): Response => {
 }
 
 /** No page of the console lies as deep. */
-const DEEPEST_PAGE = 12
+const MAX_PAGE_DEPTH = 12
 
 const send = (c: RequestContext, name: string, { type, br, gzip }: Asset): Response => {
   const headers = {

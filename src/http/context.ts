@@ -10,7 +10,7 @@ export interface Env {
   Variables: { account: Caller; held: HeldBytes }
 }
 
-/** What a request holds of the bytes that bodies may have at once, in all and by account. */
+/** The bytes of bodies that a request holds. */
 export interface HeldBytes {
   /** Refuses this many further bytes if there is no room for them now. */
   check(bytes: number): void
@@ -97,19 +97,19 @@ export const disconnected = (c: Exchange): boolean =>
 interface RequestFacts {
   /** The client's own id, or a random one. */
   readonly id: string
-  /** Where it comes from; `listen` may know better than its socket. */
+  /** Client address; `listen` may know it better than the socket. */
   address: string | undefined
   /** Whether a trusted proxy sent it, and which client that names; undefined where no proxy is trusted. */
   origin: RequestOrigin | undefined
   /** Name of the account that asks, once it is known. */
   account: string | undefined
-  /** Of the server that it came to. */
+  /** Set by the server. */
   ending?: Ending
 }
 
-/** What a server that stops tells the answers under way. */
+/** Signals of a stopping server to answers in progress. */
 export interface Ending {
-  /** It stops: nothing more should be begun. */
+  /** Nothing new should begin. */
   readonly begun: AbortSignal
   /** Connections are about to be closed. */
   readonly soon: AbortSignal
@@ -143,5 +143,5 @@ const requestId = ({ headers }: IncomingMessage): string => {
   return typeof given === 'string' && CLEAN.test(given) ? given : randomUUID()
 }
 
-/** What may stand in a header and in a line of the log. */
+/** Allowed in headers and log lines. */
 const CLEAN = /^[\w.:/+=@-]{1,128}$/

@@ -29,7 +29,7 @@ import { SERVER_SHAPES } from './shapes/server.ts'
 import type { HttpShape } from './shapes/values.ts'
 import { healthRoute, readyRoute, statusRoute } from './status.ts'
 
-/** What a server has: the description has no more. */
+/** Parts of a server that the description includes. */
 export interface Has {
   rules: boolean
   metrics: boolean
@@ -226,7 +226,7 @@ const errorResponses = (): Record<string, DescribedResponse> =>
     ]),
   )
 
-/** By status, the errors that an operation may answer beside its own answers. */
+/** Error responses of an operation, by status. */
 const faultResponses = ({ path, query, headers, body, open }: Operation): Record<number, { $ref: string }> => {
   const isSearch = path.includes('/es')
   const isRule = path.startsWith('/alerting')
@@ -255,7 +255,7 @@ const operationParameters = ({
   headers = [],
 }: Operation): [place: ParameterPlace, name: string][] => [
   ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]): [ParameterPlace, string] => ['path', name!]),
-  // It is a way to show a token, and stands among them.
+  // Listed among the security schemes.
   ...query.filter(name => name !== 'access_token').map((name): [ParameterPlace, string] => ['query', name]),
   ...headers.map((name): [ParameterPlace, string] => ['header', name]),
 ]
@@ -265,7 +265,7 @@ const parameterKey = (place: ParameterPlace, name: string): string => `${place}.
 /** One that all operations share, or one of its own. */
 export type ShownParameter = { $ref: string } | (Schema & { $ref?: undefined })
 
-/** What the operation takes beside a body: a parameter whose values are its own stands there whole. */
+/** Parameters of an operation; those with special values are inlined. */
 const shownParameters = (operation: Operation): ShownParameter[] =>
   operationParameters(operation).map(([place, name]) => {
     const own = place === 'query' ? operation.values?.[name] : undefined
@@ -337,7 +337,7 @@ const QUERY_DOCS: ReadonlyMap<string, string> = new Map([
 /** On without a value, too. */
 const FLAG_SCHEMA = enumSchema(['true', 'false', ''])
 
-/** What a parameter takes, if not any text. All others are refused. */
+/** Parameters with fixed values. */
 const PARAMETER_VALUES: ReadonlyMap<string, Schema> = new Map<string, Schema>([
   ['state', enumSchema(alertState.options)],
   ['bytes', enumSchema([...CAT_BYTE_UNITS.keys(), ''])],

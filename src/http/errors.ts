@@ -20,7 +20,7 @@ export const errorResponse = (
 export const errorText = (status: number, type: string, reason: string): string =>
   JSON.stringify(errorBody(status, type, reason))
 
-/** The same as bytes, for a connection that no request was read from. */
+/** A raw HTTP error, for a connection without a readable request. */
 export const rawError = (status: number, type: string, reason: string): string => {
   const body = errorText(status, type, reason)
   const headers = [`content-length: ${Buffer.byteLength(body)}`, ...Object.entries(JSON_TYPE).map(it => it.join(': '))]
@@ -32,19 +32,19 @@ const errorBody = (status: number, type: string, told: string, more?: Record<str
   return { error: { root_cause: [{ type, reason }], type, reason, ...more }, status }
 }
 
-const LONGEST_REASON = 10_000
+const MAX_REASON_LENGTH = 10_000
 
 /** A reason may repeat a name or an id of the request, which may be as long as a URL. */
 const shortenReason = (reason: string): string =>
-  reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON - 1)}…` : reason
+  reason.length > MAX_REASON_LENGTH ? `${reason.slice(0, MAX_REASON_LENGTH - 1)}…` : reason
 
-/** What `error` of an answer tells of a refusal: in each of its causes, too, since some clients show nothing else. */
+/** The member `error` of an answer. Its causes repeat the reason, since some clients show only them. */
 export const causeOf = ({ code: type, message, details }: ChainsieveError) => {
   const reason = shortenReason(message)
   return { root_cause: [{ type, reason, ...details }], ...{ type, reason, ...details } }
 }
 
-/** A body with faults, all of which are told. */
+/** Refuses a body and lists all faults. */
 export const invalid = (faults: readonly Fault[]): Response => {
   const [first, ...others] = faults.map(({ message }) => message)
   const reason = others.length === 0 ? first! : `${first} (and ${others.length} more, see faults)`
@@ -77,7 +77,7 @@ const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = n
   ['file_busy', [503, 'Another process is changing the same data: try again in a moment.']],
 ])
 
-/** A refusal is 400 and its code is its type; what may be asked again is 429, since clients answer a 503 by asking again at once. */
+/** Refusals are 400 by default. Retryable errors are 429, since clients repeat a 503 at once. */
 const errorStatus = ({ code, next }: ChainsieveError): number => STATUS.get(code) ?? (next === 'retry' ? 429 : 400)
 
 const refusal = (error: ChainsieveError): Response => {
@@ -90,7 +90,7 @@ const ERROR_HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
 
-/** Every error of a handler ends here, once: the caller is told, and the log if it is not the caller's fault. */
+/** Renders every error of a handler once, and logs those that are not the caller's fault. */
 export const renderError =
   (log: Log) =>
   (error: unknown, c: Exchange): Response => {

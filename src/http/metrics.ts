@@ -15,7 +15,7 @@ export interface ServedMetrics {
   access: 'open' | 'local' | 'token'
 }
 
-/** It tells of all accounts together, and names networks and hosts of nodes. */
+/** Metrics cover all accounts, and name networks and hosts of nodes. */
 export const metrics = routesOf<ServedMetrics & { door: Door }>('Server')(
   'get',
   '/metrics',
@@ -35,7 +35,7 @@ export const metrics = routesOf<ServedMetrics & { door: Door }>('Server')(
     },
 )
 
-/** A proxy on this machine asks for others, as these headers tell. */
+/** Headers of a proxy on this machine, which forwards requests of others. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 const isThisMachine = (address: string): boolean => originOf(address) === THIS_MACHINE

@@ -88,7 +88,7 @@ export const storedRule = (rules: Alerting['rules'], account: number, id: number
   throw refuse('resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
 }
 
-/** The same, where something is to be done by what it says. */
+/** The same, but refuses an unfit rule. */
 export const fitRuleOf = (c: RequestContext, alerting: Alerting): StoredRule => {
   const rule = ruleOf(c, alerting)
   if (rule.unfit !== undefined) throw refuse('validation_exception', rule.unfit)
@@ -113,7 +113,7 @@ const readObject = async (c: RequestContext, limits: Limits): Promise<Record<str
   throw refuse('parsing_exception', `The body must be a JSON object${body === undefined ? ', and is missing' : ''}.`)
 }
 
-/** How much longer a body may be than the rule in it: clients indent, and send back what answers add. */
+/** Factor for bodies around a rule: clients indent, and send back what answers add. */
 export const AROUND = 2
 
 /** The body of what takes a rule: more is refused than a rule could be, however it is written. */
@@ -148,7 +148,7 @@ export const readMembers = async <E extends v.ObjectEntries>(
   return faults.length === 0 ? { members: members as ShapeMembers<E>, faults: [] } : { faults }
 }
 
-/** Those members of an object that are as the shape says; the others are faults. Members that are not in the shape are left out. */
+/** Members of an object that fit the shape; others become faults. Unknown members are ignored. */
 export const readShape = <E extends v.ObjectEntries>(
   { entries }: v.StrictObjectSchema<E, undefined>,
   place: Place,
@@ -225,7 +225,7 @@ export interface Route<Services> extends Operation {
 }
 
 type About<Q extends string> = Partial<Pick<Operation, 'open' | 'values' | 'headers' | 'body'>> & {
-  /** URL parameters that it takes beside those that clients send everywhere. */
+  /** URL parameters besides the common ones. */
   query?: readonly Q[]
   /** All that are described, where that are not the ones that clients send everywhere. */
   described?: readonly string[]

@@ -22,7 +22,7 @@ import { errorResponse, rawError } from './errors.ts'
 import type { Certificate } from './tls.ts'
 
 export interface HttpServer {
-  /** Where it can be reached from this machine, without a slash at the end. */
+  /** URL from this machine, without a slash at the end. */
   url: string
   port: number
   /** Reads the files of the certificate again; absent without TLS. */
@@ -32,7 +32,7 @@ export interface HttpServer {
 }
 
 interface ListenOptions {
-  /** What may answer before the app. */
+  /** Answers some requests before the app. */
   direct?: Direct
   host: string
   port: number
@@ -49,7 +49,7 @@ interface ListenOptions {
 
 /** The first answers go before what most others need. */
 const LOAD_AFTER_MS = 100
-/** How often the server looks for clients that take too long. */
+/** Interval between checks for slow clients. */
 const CHECK_MS = 2_000
 
 export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {
@@ -131,7 +131,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   }
 }
 
-/** Part of the time to stop after which answers are told to end. */
+/** Share of the grace period after which answers are asked to end. */
 const HURRY = 0.6
 
 const createFor = async (
@@ -146,7 +146,7 @@ const createFor = async (
   return https.createServer({ ...options, ...tls }, handler)
 }
 
-/** What Node cannot read as a request, and what does not come in time, is answered as all other errors are. */
+/** Answers unreadable and late requests like other errors. */
 const answerUnreadable = (server: Server, limits: Limits) => {
   const answers = new Map<string | undefined, () => string>([
     [
@@ -165,7 +165,7 @@ const answerUnreadable = (server: Server, limits: Limits) => {
   ])
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }) => {
     const begun = socket._httpMessage?.headersSent === true
-    // Without a handshake nothing can be told.
+    // Nothing can be sent before a handshake.
     if ('encrypted' in socket && !(socket as TLSSocket).getProtocol()) return socket.destroy()
     if (error.code === 'ECONNRESET' || !socket.writable || begun) return socket.destroy()
     const malformed = () =>

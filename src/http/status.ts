@@ -5,7 +5,7 @@ import { routesOf } from './request.ts'
 
 const serverRoute = routesOf<{ status(): ServerStatus | Promise<ServerStatus> }>('Server')
 
-/** Open to everybody, so it tells nothing but that the server answers. */
+/** Open to everybody, so it says only that the server answers. */
 export const healthRoute = serverRoute(
   'get',
   '/health',

@@ -11,7 +11,7 @@ export interface CertificateFiles {
   key: string
 }
 
-/** What a server shows: contents of the files, and the oldest version that it speaks. */
+/** Contents of the files, and the oldest TLS version. */
 interface Pair {
   cert: Buffer
   key: Buffer
@@ -21,7 +21,7 @@ interface Pair {
 /** A certificate whose files may be replaced while the server runs. */
 export interface Certificate {
   current(): Pair
-  /** Looks at the files now and from time to time, and tells of a new certificate. */
+  /** Watches the files, and reports a new certificate. */
   follow(use: (pair: Pair) => void): { reload(): void; stop(): void }
 }
 
@@ -52,7 +52,7 @@ export const openCertificate = (
         try {
           const found = readFiles(files)
           const digest = digestOf(found)
-          // A pair that failed fails again, and trying it beside a handshake can hold that one up.
+          // Does not retry a pair that failed: checking it can delay a handshake.
           if (digest === refused?.digest) throw refused.error
           try {
             checkPair(found, files)

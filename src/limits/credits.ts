@@ -2,7 +2,7 @@
 
 /** What a provider charges. */
 export interface Prices {
-  /** Where they are told. They were read in November 2026. */
+  /** Source of the prices, as of November 2026. */
   source: string
   /** Hosts of its endpoints. */
   hosts: RegExp

@@ -76,7 +76,7 @@ test('a store whose documents lie in a cluster fails where no setting names the 
     found.map(({ state }) => state),
     ['fail', 'fail', 'ok'],
   )
-  assert.equal(found[0]!.found, 'its documents lie in an OpenSearch cluster, which no setting names')
+  assert.equal(found[0]!.found, 'its documents are in an OpenSearch cluster, which no setting names')
 })
 
 test('an accounts file that is none fails', async t => {

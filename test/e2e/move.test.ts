@@ -29,7 +29,7 @@ test('documents come back from a cluster and go there again beside a server that
   await succeed(t, ['import', ...place('opensearch'), '--store-batch', '40', pack], { data })
 
   const alone = await chainsieve(t, ['move', '--network', NETWORK, '--to', 'sqlite'], { data })
-  assert.match(alone.err, /documents of \S+ lie in the cluster alone: name the config file/)
+  assert.match(alone.err, /the cluster alone has documents of \S+: name the config file/)
   assert.equal(alone.code, 1)
 
   /** Searches again and again while the documents move; the head goes on meanwhile. */

@@ -7,7 +7,7 @@ import { didYouMean } from '../../lib/edit-distance.ts'
 import { COMMON_SETTINGS, type Command, misused } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
-/** What was typed, understood: values of flags are not yet read. */
+/** A parsed command line; values of flags are still text. */
 export type Typed =
   | { wants: 'version' }
   /** Help on a command, or on all of them. */
@@ -15,14 +15,14 @@ export type Typed =
   | { wants: 'run'; command: Command; args: string[]; settings: Flags; options: Flags }
 
 export const understand = (argv: readonly string[]): Typed => {
-  // Node's parser tells words and values apart; what may stand where is checked here, with the names that were meant.
+  // Node's parser separates words from values; this checks them and suggests the names that were meant.
   const { tokens } = parseArgs({ args: [...argv], options: PARSER_OPTIONS, strict: false, tokens: true })
   const words: string[] = []
   const flags = new Map<string, { typed: string; values: (string | undefined)[] }>()
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value)
     if (token.kind !== 'option') continue
-    // To whoever follows a chain it means more of it.
+    // `dev` uses -v for --verbose.
     const name = token.rawName === '-v' && words[0] === 'dev' ? 'verbose' : token.name
     const known = FLAGS.get(`--${name}`)
     if (known === undefined)

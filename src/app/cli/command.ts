@@ -35,7 +35,7 @@ export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   usage: string
   /** One sentence. */
   summary: string
-  /** Settings that it takes as flags, beside `data`, `config` and `json`, which all take. */
+  /** Settings that it takes as flags, besides `data`, `config` and `json`, which all commands take. */
   settings: readonly SettingName[]
   /** Defaults of settings for this command. */
   defaults?: Flags
@@ -43,7 +43,7 @@ export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   options: O
   /** Whether it stands in the audit trail. What changes tokens and rules writes there itself. */
   audited?: true
-  /** How many positional arguments it takes. */
+  /** Number of positional arguments. */
   arity: readonly [least: number, most: number]
   /** Does the work. Without `show` it prints by itself, and what it returns is the exit code. */
   run(context: CommandContext<O>): Promise<R>
@@ -80,7 +80,7 @@ export const commandNetwork = ({ network, networks }: Config): NetworkConfig => 
   return found
 }
 
-/** What is refused was typed wrongly. */
+/** Reports a refusal as a misuse of the command. */
 export const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
   try {
     return await find()
@@ -158,13 +158,13 @@ export const NODE_SETTINGS = [
   'storeBatch',
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
-/** Where documents of a network are searched. */
+/** Settings that choose between file and cluster. */
 export const CLUSTER_SETTINGS = [
   'store',
   ...CLUSTER_OPTIONS,
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
-/** What of a network is indexed where not all of it is. */
+/** Settings of scopes. */
 export const SCOPE_SETTINGS = [
   'contract',
   'event',

@@ -22,7 +22,7 @@ export interface Flag {
   value: { placeholder: string; choices: readonly string[]; files: boolean } | undefined
 }
 
-/** The same table as for help. */
+/** Built from the table of the help text. */
 export const completions = (commands: readonly Command[] = COMMANDS): Completed[] =>
   commands.map(command => ({
     words: command.name.split(' '),
@@ -56,7 +56,7 @@ const byFirstWord = (all: readonly Completed[]): [first: string, commands: Compl
 
 const isGroup = (commands: readonly Completed[]): boolean => commands.some(({ words }) => words.length > 1)
 
-/** What the first word of a command means. */
+/** The summary for the first word of a command. */
 export const summaryOf = (commands: readonly Completed[]): string =>
   isGroup(commands) ? `Commands: ${commands.map(({ words }) => words[1]).join(', ')}.` : commands[0]!.summary
 

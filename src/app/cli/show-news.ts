@@ -6,7 +6,7 @@ interface Style {
   colours: boolean
 }
 
-/** One line for each piece of news, but for the first, which tells how to ask. */
+/** One line for each piece of news; the first one also shows how to query. */
 export const showDevNews = (news: DevNews, { colours }: Style): string => {
   const paint = (code: number) => (text: string) => (colours ? `\x1b[${code}m${text}\x1b[0m` : text)
   const [red, green, yellow, cyan, dim] = [paint(31), paint(32), paint(33), paint(36), paint(2)]

@@ -62,9 +62,9 @@ export const showStatus = ({ networks, deliveries, reasons, warnings = [], silen
     ...(deliveries ? showDeliveries(deliveries) : []),
   ].join('\n\n')
 
-const SILENT = 'A server runs on this folder, but does not tell its status now. It stores:'
+const SILENT = 'A server runs on this folder, but has not published its status yet. It stores:'
 
-/** What is wrong stands on the first line. */
+/** Problems come first. */
 const showReady = (reasons: readonly Reason[], failing: DeliveryHealth['failing']): string =>
   reasons.length === 0
     ? failing.length === 0
@@ -145,7 +145,7 @@ const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): strin
 const showMissing = ({ ranges, why, remedy }: NonNullable<NetworkState['missing']>): string =>
   `no node has ${showRanges(ranges)} (${showText(why)}): ${remedy}`
 
-/** What it does now, which its last error does not say. */
+/** The node's present state. */
 const showAnswering = ({
   failingSince,
   responseMs,

@@ -23,11 +23,11 @@ export const wrapped = (
 }
 
 /** Narrower, nothing can be read. */
-const NARROWEST = 40
+const MIN_WIDTH = 40
 
-/** The width of a terminal; elsewhere lines are not broken, for whoever searches in them. */
+/** The width of a terminal. Other output is not wrapped, so that it can be searched. */
 export const widthOf = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number =>
-  isTTY && columns ? Math.max(NARROWEST, columns) : Number.POSITIVE_INFINITY
+  isTTY && columns ? Math.max(MIN_WIDTH, columns) : Number.POSITIVE_INFINITY
 
 /** Two columns; where the left one would leave the right one too little room, the right one stands below. */
 const columns = (rows: readonly (readonly [string, string])[], width: number): string[] => {
@@ -79,7 +79,7 @@ export const overview = (version: string, width: number): string =>
       '',
       `${title}:`,
       ...columns(
-        commands.map(({ name, summary }) => [name.padEnd(LONGEST_NAME), summary]),
+        commands.map(({ name, summary }) => [name.padEnd(NAME_WIDTH), summary]),
         width,
       ),
     ]),
@@ -93,7 +93,7 @@ export const overview = (version: string, width: number): string =>
 
 const line = (text: string, width: number): string => wrapped(text, { width, indent: 0, lead: '' })
 
-const LONGEST_NAME = Math.max(...COMMANDS.map(({ name }) => name.length))
+const NAME_WIDTH = Math.max(...COMMANDS.map(({ name }) => name.length))
 
 /** The help text on one command. */
 export const usageOf = (command: Command, width: number): string =>

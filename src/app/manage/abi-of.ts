@@ -23,7 +23,7 @@ interface RunningCode {
 const MAX_STEPS = 4
 const MAX_CONTRACTS = 300
 
-/** What decodes the logs and calls of a contract, the first first: ABIs for it, for its code, for what it runs, and those for all. */
+/** Finds the ABIs of a contract by priority: for its address, its code, its implementation, then general ones. */
 export const createAbiOf =
   ({ pool, storeOf, shelf }: AbiOfOptions) =>
   async (network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress> => {

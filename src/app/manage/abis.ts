@@ -7,7 +7,7 @@ import { abiFile, abiIn, jsonFileNames, keepAbis, removeAbiFile, type StoredAbi 
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 
-/** Of a longer file only the beginning is read: parsing all of it would hold up the event loop. */
+/** Only the head of a longer file is read: parsing all of it would block the event loop. */
 const MAX_SHOWN_ABI = 4 * 2 ** 20
 const ABI_HEAD_BYTES = 4_096
 
@@ -73,7 +73,7 @@ export const createAbiShelf = (folder: string): AbiShelf => {
     async add(abis) {
       const stored = await mapInTurns(abis, ({ text, place, name, ...where }): StoredAbi => {
         const abi = abiIn(text, place, where, name ?? 'Unnamed')
-        // What its sender calls it goes before what is in it.
+        // The given name wins over the name in the file.
         return name === undefined ? abi : { ...abi, name }
       })
       const files = await mapInTurns(stored, abi => {
@@ -114,7 +114,7 @@ const readInfo = async (handle: FileHandle, file: string): Promise<AbiAnswer> =>
   }
 }
 
-/** What stands before the declarations, as an object of its own. */
+/** The members before the declarations, as an object. */
 const abiHead = (text: string): string => `${text.slice(0, text.indexOf('"events":')).trimEnd().replace(/,$/, '')}}`
 
 const entriesOf = ({ events, functions, errors = [] }: StoredAbi): WholeAbiAnswer['abi'] => [

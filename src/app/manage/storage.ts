@@ -10,7 +10,7 @@ const MEASURE_MAX_AGE_MS = 10 * 60_000
 /** A small store is measured while the caller waits. */
 const MEASURE_WAIT_MS = 1_500
 
-/** How much room what of a store takes; measured in a thread of its own, one store at a time. */
+/** Measures the storage of a network in a separate thread, one store at a time. */
 export const createStorage = (storeOf: (network: string) => string, measure: Measure = measureInThread) => {
   const known = new Map<string, StorageAnswer>()
   const under = new Map<string, Promise<void>>()
@@ -65,7 +65,7 @@ const measureInThread: Measure = store =>
     )
     worker.once('error', reject)
     worker.once('exit', code => reject(new Error(`the thread that measures ended with code ${code}`)))
-    // What it finds out is of no use to a program that ends.
+    // The result is useless to a program that ends.
     worker.unref()
   })
 

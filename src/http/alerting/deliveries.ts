@@ -46,13 +46,13 @@ export const alertsRoute = ruleRoute(
   },
 )
 
-/** How many one page of a list has. */
+/** Size of a page. */
 export const pageSizeOf = (text: string | undefined, byDefault = 20): number =>
   integerParameter('size', text, { max: 1_000 }) ?? byDefault
 
 /** Half hours of a day, which may begin in the middle of one. */
 const DEFAULT_BUCKETS = 49
-const MOST_BUCKETS = 500
+const MAX_SERIES_BUCKETS = 500
 
 export const alertSeriesRoute = ruleRoute(
   'get',
@@ -66,7 +66,7 @@ export const alertSeriesRoute = ruleRoute(
       const from = timeParameter('from', given.from) ?? to - DAY_MS
       if (to < from)
         throw refuse('illegal_argument_exception', 'The URL parameter [to] must not be earlier than [from].')
-      const buckets = integerParameter('buckets', given.buckets, { max: MOST_BUCKETS }) ?? DEFAULT_BUCKETS
+      const buckets = integerParameter('buckets', given.buckets, { max: MAX_SERIES_BUCKETS }) ?? DEFAULT_BUCKETS
       const { id } = c.get('account')
       const asked = given.rules === undefined ? undefined : [...new Set(given.rules.split(','))]
       if (asked) createNameCounter(limits)(asked)

@@ -138,7 +138,7 @@ export const updateRuleRoute = ruleRoute(
 const startAfterMove = (service: AlertingService, before: StoredRule, input: RuleInput) =>
   networkOf(input) === before.network ? undefined : service.startBlockOf(networkOf(input))
 
-/** How many deliveries a deletion cancelled. The answer has no body, as clients of old expect. */
+/** Number of deliveries that a deletion cancelled; old clients expect no body. */
 const CANCELLED_HEADER = 'cancelled-deliveries'
 
 export const removeRuleRoute = ruleRoute(

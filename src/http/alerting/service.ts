@@ -27,11 +27,11 @@ export interface Alerting {
   service: AlertingService
 }
 
-/** What is known of rules beside their text: networks, histories, deliveries. */
+/** Services around the text of rules: networks, histories, deliveries. */
 export interface AlertingService {
   /** Why the rule matches nothing for now, in a sentence: its network is not configured, its entities are not indexed … */
   idle(rule: StoredRule): string | undefined
-  /** What will not do what its owner may expect, each in a sentence, its failing receivers first: a value that nothing equals, a channel that is not configured … */
+  /** Warnings as sentences, failing receivers first: a value that nothing equals, a channel that is not configured … */
   warnings(rule: StoredRule): string[]
   /** Receivers of the rule whose last delivery failed. */
   failing(rule: StoredRule): FailingReceiver[]
@@ -39,9 +39,9 @@ export interface AlertingService {
   startBlockOf(network: string): Promise<number | null>
   /** Why nothing is sent to the host of a URL, to complete "the host is …". */
   refusedHost(hostname: string): string | undefined
-  /** ABIs that tell the types of arguments. */
+  /** ABIs with the types of arguments. */
   abis: OwnAbis
-  /** How often each rule has fired, by rule id; one that is missing has not. */
+  /** Number of alerts by rule; a missing rule has none. */
   triggerCounts(rules: readonly number[]): Promise<ReadonlyMap<number, number>>
   simulate(
     rule: RuleInput,
@@ -50,10 +50,10 @@ export interface AlertingService {
   ): Promise<Simulation>
   /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResultAnswer>
-  /** What each of the rule's alerts would send, for the same document. Nothing is sent. */
+  /** Previews the messages of the rule's alerts. Nothing is sent. */
   preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreviewAnswer>
   /** The newest first. */
-  alerts(rule: StoredRule, page: AlertsWanted): Promise<AlertPage>
+  alerts(rule: StoredRule, page: AlertsPage): Promise<AlertPage>
   /**
    * Cancels what is queued for a rule that was deleted or paused since then (epoch milliseconds), and tells how many those are: null where
    * deliveries rest for a fault, and are cancelled when they go on.
@@ -64,14 +64,14 @@ export interface AlertingService {
   deliveries(filter: PageFilter): Promise<{ deliveries: DeliveryAnswer[]; next: string | null }>
   /** With every attempt; undefined also where it is another account's. */
   delivery(account: number, id: number): Promise<WholeDelivery | undefined>
-  /** What waits for each receiver of the account, and what it never got. */
+  /** Waiting and dead deliveries by receiver of the account. */
   destinations(account: number): Promise<DestinationsAnswer>
   redeliverAll(account: number, which: WideRedelivery): Promise<{ redelivered: number }>
-  /** How many alerts rules had, by when their blocks were received. */
+  /** Counts of alerts by the time their blocks arrived. */
   series(rules: readonly StoredRule[], parts: Parts): Promise<AlertSeries>
 }
 
-export interface AlertsWanted {
+export interface AlertsPage {
   size: number
   /** `next` of the page before. */
   before: string | undefined
@@ -80,11 +80,11 @@ export interface AlertsWanted {
 
 export interface AlertPage {
   alerts: Alert[]
-  /** Where the next page begins; null after the last page. */
+  /** Cursor of the next page; null after the last one. */
   next: string | null
 }
 
-/** What the routes below `/alerting` are answered by. */
+/** Services of the routes below `/alerting`. */
 interface RuleServices extends Alerting {
   limits: Limits
   log: Log

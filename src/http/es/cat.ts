@@ -18,7 +18,7 @@ import {
 } from './endpoint.ts'
 import { storeBytes, uuidOf } from './indices.ts'
 
-/** What is told as lines of text, or as JSON where a client wants that. */
+/** A table, as text or JSON. */
 interface CatTable<Row> {
   columns: Record<string, CatColumn<Row>>
   rows: readonly Row[]
@@ -31,7 +31,7 @@ interface CatColumn<Row> {
   /** Numbers stand to the right. */
   right?: boolean
   value(row: Row): string | null
-  /** What rows are put in order by, where that is not the text. */
+  /** Sort key, if it is not the text. */
   order?(row: Row): number
 }
 
@@ -157,7 +157,7 @@ const shownBytes = ({ parameters }: EndpointCall, bytes: number): string => {
   return `${String(Math.floor((bytes / unit) * 10) / 10)}${name}`
 }
 
-/** The moment, as two columns of several tables tell it. */
+/** The time, as two columns. */
 const clockColumns = <Row>(now = new Date()): Record<'epoch' | 'timestamp', CatColumn<Row>> => ({
   epoch: {
     aliases: ['t', 'time'],

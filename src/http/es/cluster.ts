@@ -5,7 +5,7 @@ import { askedBy } from '../context.ts'
 import { routesOf } from '../request.ts'
 import { callKinds, type EndpointCall, type EsEndpoint, indexName, jsonAnswer, OF_CLUSTER } from './endpoint.ts'
 
-/** What clients ask a server before they ask it anything else. They go by the version, which is that of the dialect that is spoken here, and by the tagline, letter by letter. */
+/** The first answer that clients ask for. They check the version of the dialect and the exact tagline. */
 export const INFO = {
   name: 'chainsieve',
   cluster_name: 'chainsieve',
@@ -50,7 +50,7 @@ const INDEX_HEALTH = {
 const clusterHealth: EsEndpoint = {
   paths: ['_cluster/health', '_cluster/health/{index}'],
   methods: ['GET'],
-  doc: 'Always green. `/status` tells how far the network is indexed.',
+  doc: 'Always green. `/status` shows how far the network is indexed.',
   parameters: [
     ...[...OF_CLUSTER, 'level', 'wait_for_status', 'wait_for_nodes', 'wait_for_events', 'wait_for_active_shards'],
     ...['wait_for_no_relocating_shards', 'wait_for_no_initializing_shards'],
@@ -120,7 +120,7 @@ const nodes: EsEndpoint = {
   },
 }
 
-/** Nodes and parts of what is told of them; there is one node, and nothing more to tell. */
+/** Names of nodes and of their parts; there is one node. */
 const checkNodeNames = ({ path, names }: EndpointCall): void => {
   const named = ['name', 'names'].flatMap(name => names.listed(path.get(name) ?? ''))
   const unknown = named.find(name => !NODE_NAMES.includes(name))
@@ -196,5 +196,5 @@ const aboutEndpoint: EsEndpoint = {
   handle: () => jsonAnswer(INFO),
 }
 
-/** What is told of the server as a cluster of one node. */
+/** Endpoints that describe the server as a cluster of one node. */
 export const CLUSTER_ENDPOINTS = [aboutEndpoint, clusterHealth, clusterStats, clusterSettings, nodes, searchShards]

@@ -150,7 +150,7 @@ const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_t
 const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter =>
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
 
-/** A document of an index that is not there is told so in its place. */
+/** A missing index is reported in the place of its document. */
 const wantedDocument = (call: EndpointCall, index: string | undefined, id: string, source: SourceFilter): Wanted => {
   if (index === undefined)
     throw refuse(

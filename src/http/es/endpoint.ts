@@ -32,15 +32,15 @@ export interface EsEndpoint {
    */
   paths: readonly string[]
   methods: readonly Method[]
-  /** What it answers, for the reference docs. */
+  /** For the reference docs. */
   doc: string
-  /** What is not as in Elasticsearch, for the reference docs. */
+  /** Differences from Elasticsearch, for the reference docs. */
   limit?: string
   /** Whether several networks may stand in the path. */
   several?: true
-  /** URL parameters that it takes beside those that all take. */
+  /** URL parameters besides the common ones. */
   parameters?: readonly string[]
-  /** Where the description lists it. */
+  /** Section of the API description. */
   tag?: Tag
   body?: Body
   /** All of them, or the name of the schema of the one with status 200. */
@@ -48,7 +48,6 @@ export interface EsEndpoint {
   handle(call: EndpointCall): JsonAnswer | Response | Promise<JsonAnswer | Response>
 }
 
-/** What an endpoint is given. */
 export interface EndpointCall {
   c: RequestContext
   service: SearchService
@@ -60,9 +59,9 @@ export interface EndpointCall {
   path: ReadonlyMap<string, string>
   /** URL parameters, the last one of each name. */
   parameters: ReadonlyMap<string, string>
-  /** The same as they came. */
+  /** All URL parameters, in order. */
   pairs: Parameters
-  /** What counts and looks up the names that the request lists. */
+  /** Counts and looks up the names in the request. */
   names: ListedNames
   /** The parts of the answer to keep. */
   filterPath: readonly string[]
@@ -78,7 +77,6 @@ export const jsonAnswer = (value: unknown, status = 200): JsonAnswer => ({ value
 
 /** Members of an answer that a search of one shard gives. */
 export const ONE_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
-/** The same of what asks indexes. */
 export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }
 
 /** A small body by its keys, all of which must be known; without a body all are absent. */
@@ -128,9 +126,9 @@ export const jsonBodyOf = async (call: EndpointCall): Promise<JsonNode> => {
 /** The names that one request lists: they are counted together, and each list is looked up once. */
 export interface ListedNames {
   count: NameCounter
-  /** Those in a text with commas between them, each once. */
+  /** The distinct names in a comma-separated text. */
   listed(text: string): string[]
-  /** What names of indexes mean in the networks of the path. */
+  /** Resolves names of indexes in the networks of the path. */
   target(network: string, expression: string, networks: readonly string[], options: IndexOptions): Target
 }
 
@@ -156,7 +154,7 @@ export const createNames = (limits: Limits): ListedNames => {
   }
 }
 
-/** What came of it: a value, or an error to be thrown. */
+/** Remembers a value or an error, to return or throw it again. */
 const rememberOutcome = <T>(work: () => T): (() => T) => {
   try {
     const value = work()
@@ -168,7 +166,7 @@ const rememberOutcome = <T>(work: () => T): (() => T) => {
   }
 }
 
-/** What the names of indexes in the path mean, all kinds where there is none. */
+/** The target of the index names in the path; all kinds without one. */
 export const callTarget = (call: EndpointCall, expression = call.path.get('index') ?? '_all'): Target => {
   const { network, service, path, parameters, names } = call
   const types = path.get('type') ?? parameters.get('type')
@@ -198,7 +196,7 @@ export const callKind = (call: EndpointCall): Kind => {
 export const indexName = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string =>
   `${indexOf(network)}-${kind}`
 
-/** Those of some kinds, in all networks that are asked. */
+/** Index names of some kinds in all requested networks. */
 export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[] =>
   eachOf(callTarget(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
 
@@ -227,10 +225,10 @@ export const urlParameters = (c: RequestContext): Parameters => {
   return start < 0 ? [] : [...new URLSearchParams(c.req.url.slice(start))]
 }
 
-/** Those of all that take names of indexes. */
+/** Parameters of endpoints that take names of indexes. */
 export const OF_INDEXES = ['allow_no_indices', 'expand_wildcards', 'ignore_throttled', 'ignore_unavailable'] as const
 
-/** Those that choose a shard or a copy of it, or say how shards are asked: there is one, and one copy. */
+/** Parameters about shards and copies: there is one of each. */
 export const OF_SHARDS = [
   'allow_partial_search_results',
   'batched_reduce_size',
@@ -243,7 +241,7 @@ export const OF_SHARDS = [
   'search_type',
 ] as const
 
-/** Those that choose what of a document is shown. */
+/** Parameters that filter `_source`. */
 export const SOURCE_PARAMETERS = [
   '_source',
   '_source_includes',
@@ -252,7 +250,7 @@ export const SOURCE_PARAMETERS = [
   '_source_exclude',
 ] as const
 
-/** Those of what is told of the cluster, which has one node. */
+/** Parameters of endpoints of the cluster. */
 export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
 
 /** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
@@ -281,7 +279,7 @@ export const isOn = ({ parameters }: Pick<EndpointCall, 'parameters'>, name: str
   )
 }
 
-/** What of an answer is wanted. */
+/** The parts of the answer to keep. */
 export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Limits): string[] => {
   const patterns = [...new Set(splitNames(parameters.get('filter_path') ?? ''))]
   // Each name is looked for in each object of the answer.
@@ -292,15 +290,15 @@ export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Li
   return patterns
 }
 
-const MOST_ANSWERS = 100
+const MAX_RESULTS = 100
 
-/** How many answers the URL asks for: 10 by default. */
+/** The requested number of results; 10 by default. */
 export const sizeParameter = ({ parameters }: Pick<EndpointCall, 'parameters'>): number => {
   const text = parameters.get('size') ?? '10'
   const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  if (size >= 1 && size <= MOST_ANSWERS) return size
+  if (size >= 1 && size <= MAX_RESULTS) return size
   throw refuse(
     'illegal_argument_exception',
-    `The URL parameter [size] is a number from 1 to ${MOST_ANSWERS}, and not [${text.slice(0, 50)}].`,
+    `The URL parameter [size] is a number from 1 to ${MAX_RESULTS}, and not [${text.slice(0, 50)}].`,
   )
 }

@@ -64,16 +64,16 @@ const suggest: EsEndpoint = {
   async handle(call) {
     const { c, service, log, network, parameters } = call
     const q = parameters.get('q') ?? ''
-    if (q.length > LONGEST_TYPED)
+    if (q.length > MAX_TYPED_LENGTH)
       throw refuse(
         'illegal_argument_exception',
-        `The URL parameter [q] has ${q.length} characters, and may have ${LONGEST_TYPED}.`,
+        `The URL parameter [q] has ${q.length} characters, and may have ${MAX_TYPED_LENGTH}.`,
       )
     return sendAnswer(c, log, await service.suggest({ network, q, size: sizeParameter(call), ...askedBy(c) }))
   },
 }
 
-const LONGEST_TYPED = 200
+const MAX_TYPED_LENGTH = 200
 
-/** What Elasticsearch does not have. */
+/** Endpoints that Elasticsearch does not have. */
 export const EXTENSIONS = [suggest, similarContracts, similarEvents, similarCalls]

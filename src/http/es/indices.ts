@@ -143,7 +143,7 @@ const refresh: EsEndpoint = {
   },
 }
 
-/** All kinds lie in one file: of its bytes each has the share that its documents are of all. */
+/** All kinds share one file: each gets bytes in proportion to its documents. */
 export const storeBytes = ({ counts, bytes }: Holdings, kinds: readonly Kind[]): number => {
   const all = KINDS.reduce((sum, kind) => sum + counts[kind], 0)
   const own = kinds.reduce((sum, kind) => sum + counts[kind], 0)
@@ -424,7 +424,7 @@ const TOKEN_TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
 
 const esType = (token: string): string => TOKEN_TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
 
-/** What is told of indices. */
+/** Endpoints about indices. */
 export const INDICES = [
   analyze,
   indices,

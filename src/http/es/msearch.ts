@@ -110,7 +110,7 @@ const splitSearches = ({ limits }: EndpointCall, body: Uint8Array | undefined): 
 
 const isBlankText = (bytes: Uint8Array): boolean => bytes.every(byte => byte === LF_CODE || byte === 13 || byte === 32)
 
-/** What is asked of each item, whatever it may be answered: its JSON text with the status in it; undefined where the patterns leave nothing of it. */
+/** Answers one search as JSON with its status; undefined if filter_path removes all of it. */
 const searchItem = async (
   call: EndpointCall,
   { header, body: line }: SearchItem,
@@ -190,7 +190,7 @@ async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) 
   let next = 0
   const begin = () => {
     const one = work(all[next++]!)
-    // What fails is told when its turn has come.
+    // Errors are reported in turn.
     one.catch(() => {})
     running.push(one)
   }

@@ -24,7 +24,7 @@ export const dialectOf = (call: EndpointCall): Dialect => ({
   ...(call.filterPath.length > 0 && { filterPath: call.filterPath }),
 })
 
-/** How totals are written where the URL does not say it: by its path, and by the client that asks. */
+/** The default format of totals, by path and client. */
 export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
   /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
 
@@ -88,7 +88,7 @@ const wantedFormat = ({ c, parameters, filterPath }: EndpointCall) => {
 
 type SearchCall = Parameters<EndpointCall['service']['search']>[0]
 
-/** What a search tells other than its hits. */
+/** Answers a search without hits. */
 const answerWith = async (
   { c, service, log, pairs, filterPath }: EndpointCall,
   asked: Pick<SearchCall, 'network' | 'entities' | 'body' | 'form'> & Partial<Pick<SearchCall, 'parameters'>>,

@@ -16,7 +16,6 @@ import { addressParameter, flagParameter, hexParameter, readMembers, routesOf } 
 import { type AbiAnswer, newRedecodings } from '../shapes/management.ts'
 import type { Management, NewAbi } from './service.ts'
 
-/** What the routes are answered by. */
 interface ManagementServices extends Management {
   limits: Limits
   /** What this server has. */
@@ -99,7 +98,7 @@ const requireNetwork = (network: string, management: Pick<Management, 'networks'
 
 const ABI_WHERE = ['network', 'address', 'codeHash', 'name'] as const
 
-/** Those that were given, not those of the bundled registry. */
+/** ABIs that were added, not the bundled registry. */
 const listAbisRoute = managementRoute(
   'get',
   '/abis',
@@ -226,18 +225,18 @@ const parseAbiBody = (text: string): unknown => {
   }
 }
 
-/** What tells an entry from an artifact: that has none of them. */
+/** Keys of an entry that artifacts do not have. */
 const ENTRY_KEYS = ['address', 'codeHash', 'network']
 const ABI_KEYS = ['abi', 'name', 'network', 'address', 'codeHash']
-const MOST_ABIS = 1_000
+const MAX_ABIS_AT_ONCE = 1_000
 
 const severalIn = (body: object, around: Around): { abis: NewAbi[]; faults: readonly Fault[] } => {
   const faults: Fault[] = []
   const list = placeOf(body, faults).member('abis')
   const entries = list.value as readonly unknown[]
-  if (entries.length === 0 || entries.length > MOST_ABIS)
-    list.fault(`abis must be a list of 1 to ${MOST_ABIS} ABIs, not of ${entries.length}.`)
-  const abis = entries.slice(0, MOST_ABIS).flatMap((_, n) => readAbiEntry(list.element(n), around) ?? [])
+  if (entries.length === 0 || entries.length > MAX_ABIS_AT_ONCE)
+    list.fault(`abis must be a list of 1 to ${MAX_ABIS_AT_ONCE} ABIs, not of ${entries.length}.`)
+  const abis = entries.slice(0, MAX_ABIS_AT_ONCE).flatMap((_, n) => readAbiEntry(list.element(n), around) ?? [])
   return { abis, faults }
 }
 

@@ -10,7 +10,7 @@ import type {
   WholeAbiAnswer,
 } from '../shapes/management.ts'
 
-/** What operators and tools manage a server by, besides searches and rules. */
+/** Management of a server. */
 export interface Management {
   token(id: number): TokenInfo | undefined
   /** Writes to the audit trail. */
@@ -21,9 +21,9 @@ export interface Management {
   redecodings: RedecodingService
   /** What decodes the logs and calls of a contract. */
   abiOf(network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress>
-  /** How fast networks were indexed, of one network or of all. */
+  /** Indexing rates of one network or all. */
   rates(network: string | undefined): RatesAnswer
-  /** What takes how much room in the store of a network; measured where that was not done lately. */
+  /** Storage of a network; measured again if the last measurement is old. */
   storage(network: string): Promise<StorageAnswer>
 }
 
@@ -38,7 +38,7 @@ interface AbiFilter {
 export interface NewAbi {
   /** In any of the forms that the command line reads. */
   text: string
-  /** What errors call it. */
+  /** Its name in errors. */
   place: string
   name: string | undefined
   network: string | null

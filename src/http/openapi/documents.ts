@@ -21,7 +21,7 @@ import {
 
 const hexSchema: Schema = { type: ['string', 'null'], pattern: '^0x[0-9a-fA-F]*$' }
 
-/** How a kind of field looks in `_source`; encodings that stand apart come with `decimals` or by their name. */
+/** JSON Schema of each kind of field in `_source`. */
 const SHOWN_KINDS = {
   address: { ...hexSchema, description: 'An address with the checksum of EIP-55.' },
   hex: hexSchema,
@@ -62,7 +62,7 @@ const fieldSchema = (field: Field | List): Schema =>
     ? { type: ['array', 'null'], items: fieldsSchema(field.members), description: field.doc }
     : { ...SHOWN_KINDS[field.kind], description: field.doc }
 
-/** Members such as `value.hex` lie in an object of their own. `_source` may be filtered: no field is required. */
+/** Members such as `value.hex` form an object. `_source` may be filtered: no field is required. */
 const fieldsSchema = (fields: Readonly<Record<string, Field | List>>): Schema => {
   const properties: Record<string, Schema> = {}
   const inner = new Map<string, Record<string, Field | List>>()

@@ -75,7 +75,7 @@ const schemaHtml = (schema: Schema): string =>
 const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** What stands between backticks is code. */
+/** Text between backticks is code. */
 const markCode = (text: string): string => escapeMarkup(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 
 const STYLE = [
@@ -97,7 +97,7 @@ const API_PAGE_HEADERS = {
 
 const descriptionRoute = routesOf<{ json(): string; page(): string }>('Server')
 
-/** Open to everybody, for they tell what the docs tell. */
+/** Open to everybody, since the docs are public, too. */
 export const DESCRIPTION_ROUTES = [
   descriptionRoute(
     'get',

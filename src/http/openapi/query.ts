@@ -49,7 +49,7 @@ const aggregationSchema = ({ doc, limit, example, keys = {} }: Documented): Sche
   examples: [example],
 })
 
-/** What is not supported may be there where it asks for nothing. */
+/** Unsupported keys may have values that ask for nothing. */
 const NOT_ASKED: Schema = { enum: [null, false, 0, {}, []] }
 
 const bodyProperties = (): Record<string, Schema> =>
@@ -150,7 +150,7 @@ const condition: Schema = {
   ],
 }
 
-/** What of a rule's text is described by what its check knows. */
+/** Schemas of rules from the tables that check them. */
 export const ruleSchemas = (): Record<string, Schema> => ({
   Condition: condition,
   Action: action,

@@ -27,7 +27,7 @@ export const closedSchema = (required: Record<string, Schema>, optional: Record<
   additionalProperties: false,
 })
 
-/** The same, and may have more: what is told there grows with the program. */
+/** Like closedSchema, but later versions may add members. */
 export const openSchema = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => {
   const { additionalProperties: _, ...schema } = closedSchema(required, optional)
   return schema

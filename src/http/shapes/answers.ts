@@ -21,7 +21,7 @@ import {
   unionOf,
 } from './values.ts'
 
-/** What is answered below `…/es`. */
+/** Answers below `…/es`. */
 
 const kind = choiceOf(KINDS)
 const shards = extensible({ total: int, successful: int, failed: int, skipped: may(int) })
@@ -71,7 +71,7 @@ const searchAnswer = strict({
   ...{ _scroll_id: may(str), pit_id: may(str), resume: may(anyRecord), terminated_early: may(flag) },
 })
 
-const found = strict({
+const documentAnswer = strict({
   ...{ ...document, found: flag, _version: may(int), _seq_no: may(int), _primary_term: may(int) },
   ...{ _routing: may(str), _parent: may(str), _source: may(anySourceShape) },
 })
@@ -93,8 +93,8 @@ export const ANSWER_SHAPES = {
     responses: arrayOf(unionOf([extensible({ took: int, status: int, hits }), error])),
   }),
   CountAnswer: strict({ count: int, _shards: shards }),
-  Document: found,
-  Documents: strict({ docs: arrayOf(unionOf([found, json({ type: 'object', required: ['_id', 'error'] })])) }),
+  Document: documentAnswer,
+  Documents: strict({ docs: arrayOf(unionOf([documentAnswer, json({ type: 'object', required: ['_id', 'error'] })])) }),
   Source: anySourceShape,
   Explanation: extensible({ ...document, matched: flag, explanation: may(anyRecord) }),
   Validity: extensible({ valid: flag, _shards: may(shards), explanations: may(arrayOf(anyRecord)), error: may(str) }),

@@ -52,7 +52,7 @@ const storage = strict({
   network: str,
   state: choiceOf(['measuring', 'measured', 'failed']),
   ...{ measuredAt: orNull(timestamp), tookMs: orNull(int), error: orNull(str) },
-  // What was measured last: of the file, of the log beside it, of pages that nothing is in; gaps are between ranges.
+  // The last measurement: file, write-ahead log and free pages; gaps are between ranges.
   storage: orNull(
     strict({
       ...{ bytes: int, log: int, free: int, ranges, gaps: ranges },

@@ -55,7 +55,7 @@ const mayHave = {
 const mustHave = {
   name: str,
   maxConfirmationCount: described(
-    'Blocks above a match’s own before the rule fires; or `safe` or `finalized`: it fires once nodes tell the block to be that.',
+    'Blocks above a match’s own before the rule fires; or `safe` or `finalized`: it fires once nodes report the block as such.',
     unionOf([v.pipe(intFrom(0), v.maxValue(100_000)), choiceOf(['safe', 'finalized'])]),
   ),
   ...{ technology: networkPart, blockchain: networkPart, network: networkPart },
@@ -64,7 +64,7 @@ const mustHave = {
 
 const failure = strict({ channel: str, target: str, since: timestamp, at: timestamp, status: orNull(int), error: str })
 
-/** What an answer adds to a rule. */
+/** Members that answers add to a rule. */
 const added = {
   ...{ id: int, createdAt: timestamp, updatedAt: timestamp, triggerCount: intFrom(0) },
   idle: described('Why the rule matches nothing for now.', orNull(str)),

@@ -16,7 +16,7 @@ import {
   timestamp,
 } from './values.ts'
 
-/** What the server tells of itself. */
+/** The status of the server. */
 
 /** Of many addresses and topics, the first ones. */
 const scopeFilter = {
@@ -35,7 +35,7 @@ const node = extensible({
     described('Milliseconds from a request to its answer, of the last answers.', strict({ median: int, p95: int })),
   ),
   slow: may(described('Whether answers for the head take so long that blocks come late.', flag)),
-  head: may(described('Newest block that it told.', int)),
+  head: may(described('Newest block that it reported.', int)),
   otherBranch: may(
     described(
       'A block that it has in the place of a stored one: it is on another branch.',
@@ -50,7 +50,7 @@ const network = extensible({
   network: str,
   state: choiceOf(['following', 'filling', 'waiting', 'serving', 'stored', 'restarting', 'stopped']),
   ranges,
-  head: described('The highest block that any of its nodes told last.', orNull(int)),
+  head: described('The highest block that any of its nodes reported last.', orNull(int)),
   lag: described('Blocks from the newest stored one to the head.', orNull(int)),
   error: orNull(str),
   endpoints: arrayOf(node),
@@ -73,13 +73,13 @@ const network = extensible({
   redecoding: may(described('What is decoded again, and how much is left.', extensible({ abi: str, blocksLeft: int }))),
   finality: may(
     described(
-      'Newest blocks that nodes tell to be safe and finalized; null where they tell none, and blocks count as such once they are `depth` blocks deep.',
+      'Newest blocks that nodes report as safe and finalized; null if they report none, and blocks count as such once they are `depth` blocks deep.',
       strict({ safe: orNull(int), finalized: orNull(int), depth: int }),
     ),
   ),
   cluster: may(
     described(
-      'How the cluster is that its documents lie in. Absent where they lie in its file.',
+      'The state of the cluster that holds its documents. Absent if its file holds them.',
       extensible({
         state: choiceOf(['green', 'yellow', 'red', 'unreachable']),
         ...{ since: timestamp, error: orNull(str), version: orNull(str), nodes: orNull(int) },

@@ -17,7 +17,7 @@ export const anyRecord = v.looseObject({})
 export const anything = v.unknown()
 
 export const strict = v.strictObject
-/** May have more than this: what is told there grows with the program. */
+/** Later versions may add members. */
 export const extensible = v.object
 /** A property that need not be there. */
 export const may = v.optional
@@ -38,7 +38,7 @@ export const refTo = <T = unknown>(name: string) => json<T>({ $ref: `#/component
 
 export const ranges = arrayOf(strict({ from: int, to: int }))
 
-/** Of bodies: where a value is another one, the message tells what it must be. */
+/** For bodies: messages say what a value must be. */
 export const intBetween = ({ min, max }: { min: number; max?: number }) => {
   const what = max === undefined ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`
   const isSafe = v.check((value: number) => Number.isSafeInteger(value), what)

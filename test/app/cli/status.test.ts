@@ -225,7 +225,7 @@ d/e/f
   const none = await chainsieve(['status'], { status: async () => ({ version: '1.2.3', networks: [] }) })
   assert.equal(none.out, 'No server runs on this folder. It stores:\n\nNo network is configured or stored.\n')
   const silent = await chainsieve(['status'], { status: async () => ({ version: '1', networks: [], silent: true }) })
-  assert.match(silent.out, /^A server runs on this folder, but does not tell its status now. It stores:\n/)
+  assert.match(silent.out, /^A server runs on this folder, but has not published its status yet. It stores:\n/)
   const ranges = Array.from({ length: 1_000 }, (_, i) => ({ from: i * 2, to: i * 2 }))
   const sparse = await chainsieve(['status'], {
     status: async () => ({ ...STATUS, networks: [{ ...STATUS.networks[1]!, ranges }] }),

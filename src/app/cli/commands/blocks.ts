@@ -8,7 +8,7 @@ import { collectAtMost } from '../../../lib/read.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
 import { findTarget, namedIn } from '../../../search/index-names.ts'
 import { NO_ACCOUNT } from '../../../search/service.ts'
-import type { ExportWanted } from '../../export.ts'
+import type { ExportOptions } from '../../export.ts'
 import {
   CLUSTER_SETTINGS,
   command,
@@ -91,7 +91,7 @@ export const exportCommand = command({
     const write = async (part: Uint8Array) => {
       if (part.length > 0 && !streams.stdout.write(part)) await once(streams.stdout, 'drain')
     }
-    const wanted: ExportWanted = {
+    const wanted: ExportOptions = {
       ...{ network, entities, format },
       query: (query === '-' ? await readBody(streams.stdin, config.limits) : query).trim() || '{}',
       to: out === undefined ? { write } : { file: resolve(cwd, out) },

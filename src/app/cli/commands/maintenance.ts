@@ -66,7 +66,7 @@ export const pruneCommand = command({
   usage:
     '--network T/B/N (--before BLOCK | --keep-blocks N | --keep-for TIME) [--keep-alerts TIME] | --network T/B/N --outside-scopes [--dry-run] | --network T/B/N --lost',
   summary:
-    'Removes old blocks, old alerts, what is outside of narrowed scopes, or blocks whose documents the cluster lost, also beside a running server.',
+    'Removes old blocks, old alerts, what is outside of narrowed scopes, or blocks whose documents the cluster lost, also with a running server.',
   settings: ['network', ...RETENTION_SETTINGS, ...SCOPE_SETTINGS, 'from', 'to', ...CLUSTER_SETTINGS],
   options: {
     before: setting(countKind(0), undefined, 'Blocks below this one are removed, and are not indexed again.'),
@@ -232,7 +232,7 @@ const showStats = ({ network, store, bytes, log, free, ranges, parts }: ServiceR
   [
     `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
     `blocks: ${showRanges(ranges)}`,
-    ...(store === 'opensearch' ? ['documents: searched in a cluster, whose sizes the cluster tells'] : []),
+    ...(store === 'opensearch' ? ['documents: in the cluster, which knows their sizes'] : []),
     showTable(
       ['PART', 'WHAT', 'BYTES', 'SHARE', 'ROWS'],
       parts.map(({ part, what, bytes: size, share, rows }) => [

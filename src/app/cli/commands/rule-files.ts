@@ -46,7 +46,7 @@ interface FileRule {
   rule: RuleInput
 }
 
-/** The rules of a command's files; undefined where they have faults, which standard error then tells, a line each. */
+/** The rules in the files of a command; undefined after printing their faults to standard error. */
 const rulesOf = async ({
   args,
   streams,
@@ -129,7 +129,7 @@ export const rulesCheckCommand = command({
 
 interface CheckedFile {
   file: string
-  /** What is wrong with the file as a whole. */
+  /** The fault of the file as a whole. */
   fault?: string
   /** The rule's place in the file's list; null if the file is not a list. */
   rules: { index: number | null; checked: CheckedRule }[]
@@ -304,7 +304,7 @@ const differences = (
   })
 
 const NO_EDITS: RuleEdits = { create: [], replace: [], remove: [] }
-/** So many changes are soon made. */
+/** Fewer changes need no progress bar. */
 const MAX_QUIET_CHANGES = 200
 
 const change = async ({ progress }: Pick<CommandContext, 'progress'>, book: RuleBook, changes: RuleEdits) => {

@@ -10,7 +10,7 @@ import { type CommandContext, command, misused } from '../command.ts'
 import { openRuleBook } from '../rule-book.ts'
 import { showCount as counted, showTable, showText, showTime } from '../show.ts'
 
-/** What commands on the rules of one account take. */
+/** Settings of commands on the rules of one account. */
 export const BOOK = ['server', 'token'] as const
 export const ACCOUNT = {
   account: setting(
@@ -41,14 +41,14 @@ const findRule = (rules: readonly ShownRule[], which: string): ShownRule => {
 
 export const idsOf = (rules: readonly ShownRule[]): string => rules.map(({ id }) => id).join(', ')
 
-/** What became of the queued deliveries, as the end of a sentence. */
+/** The fate of queued deliveries, as the end of a sentence. */
 export const showCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): string => {
   if (cancelled === undefined) return ''
   if (cancelled === null) return ' Its queued deliveries will be cancelled.'
   return cancelled === 0 ? '' : ` ${counted(cancelled, 'queued delivery was', 'queued deliveries were')} cancelled.`
 }
 
-/** What a server lists at once. */
+/** Largest page of a server. */
 const MAX_LISTED_RULES = 1_000
 
 export const rulesListCommand = command({
@@ -93,11 +93,11 @@ interface RuleRow {
   fired: unknown
   idle: string | undefined
   failing: readonly string[]
-  /** What `--json` prints. */
+  /** Printed with `--json`. */
   json: object
 }
 
-/** As a server tells of a rule: which receivers fail stands in the first of its warnings. */
+/** A rule as a server answers it: its first warnings are the failing receivers. */
 const serverRuleRow = (rule: ShownRule): RuleRow => {
   const { id, name, technology, blockchain, enabled, failing = [], warnings = [] } = rule
   const told = warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))

@@ -75,7 +75,7 @@ export const devCommand = command({
     return services.dev(config, commandNetwork(config), {
       folder: cwd,
       verbose,
-      tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      report: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
       log,
       shutdown,
     })
@@ -99,7 +99,7 @@ export const replayCommand = command({
     const style = { colours: streams.stdout.isTTY === true }
     return services.replay(config, commandNetwork(config), hash.toLowerCase(), {
       folder: cwd,
-      tell: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      report: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
       log,
       shutdown,
     })
