@@ -22,7 +22,7 @@ export const App = () => {
       {isIn && <PageHeader />}
       <Banner />
       {!isIn && <SignIn />}
-      {/* A page whose session ended waits behind the sign-in with all that was typed in it. */}
+      {/* Keeps the page and its inputs behind the sign-in. */}
       {(isIn || begun) && (
         <div class="page" hidden={!isIn}>
           <Outlet />
@@ -65,7 +65,7 @@ const PageHeader = () => {
   )
 }
 
-/** What is wrong now, as a number. */
+/** Number of current problems. */
 const Badge = ({ status: { reasons = [], deliveries } }: { status: Status }) => {
   const failing = deliveries?.failing.length ?? 0
   const count = reasons.length + failing
@@ -184,7 +184,7 @@ const SignIn = () => {
 
 const TOKEN_FORMAT = /^cs_[\w-]+$/
 
-/** Not by the client of the pages, which would end a session that has not begun. */
+/** Not by `callApi`, which would end a session. */
 const checkToken = async (token: string) => {
   const response = await fetch(`${rootUrl}status`, { headers: { authorization: `Bearer ${token}` } }).catch(() => {
     throw new ApiError(0, 'no_answer', 'The server does not answer. Try again in a moment.')

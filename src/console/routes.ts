@@ -3,8 +3,8 @@ import type { FunctionComponent } from 'preact'
 const thing = (kind: string) => `/:technology/:blockchain/:network/${kind}/:id`
 
 /**
- * The pages; each is loaded when it is first needed. `:name` in a path is one part of the address, which the page gets as a parameter.
- * The first path that fits has the address. The last path without parameters is the page's place in the navigation.
+ * Pages, loaded on demand. `:name` in a path is a parameter. The first matching path wins; the last path
+ * without parameters is the page's place in the navigation.
  */
 export const PAGES: readonly ConsolePage[] = [
   { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },
@@ -70,7 +70,7 @@ const decoded = (part: string): string | undefined => {
   }
 }
 
-/** Where the page of a thing is, below `/console`; undefined while there is no such page. */
+/** Page path of a document below `/console`; undefined if there is none. */
 export const hrefOf = (network: string, kind: string, id: string): string | undefined => {
   const path = `/:technology/:blockchain/:network/${kind}/:id`
   return PAGES.some(({ paths }) => paths.includes(path)) ? `/${network}/${kind}/${encodeURIComponent(id)}` : undefined

@@ -4,7 +4,7 @@ import { callApi } from './client.ts'
 import type { SearchAnswer } from './wire.ts'
 
 export interface AskState<T> {
-  /** Of the latest question that was answered; it stays while the next one is under way. */
+  /** Data of the last answer; kept while the next request runs. */
   data: T | undefined
   error: unknown
   busy: boolean
@@ -13,8 +13,8 @@ export interface AskState<T> {
 }
 
 /**
- * Asks when the component appears, when `key` changes, and when the server is back or the user has signed in again. What is no longer
- * wanted is broken off. An undefined key asks nothing.
+ * Runs a request when the component appears, `key` changes, the server is back or the user signs in.
+ * Outdated requests are aborted. An undefined key asks nothing.
  */
 export const useAsk = <T>(key: string | undefined, question: (signal: AbortSignal) => Promise<T>): AskState<T> => {
   const [state, setState] = useState<{ data?: T | undefined; error?: unknown; busy: boolean }>({
@@ -41,14 +41,11 @@ export const useAsk = <T>(key: string | undefined, question: (signal: AbortSigna
   return { data: state.data, error: state.error, busy: state.busy, again: () => setRound(count => count + 1) }
 }
 
-/** The same of one path; an undefined one asks nothing. */
+/** `useAsk` for a path; undefined asks nothing. */
 export const useGet = <T>(path: string | undefined): AskState<T> =>
   useAsk(path, signal => callApi<T>(path!, { signal }))
 
-/**
- * Gets a path again `everyMs` after each answer, while the page is in sight and the server answers. An error stays until the user tries again or
- * the connection is back.
- */
+/** Polls a path `everyMs` after each answer while the page is visible; an error stops it until a retry. */
 export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T) => number)): AskState<T> => {
   const asked = useGet<T>(path)
   const { state } = useStore(connection)
@@ -72,7 +69,7 @@ export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T
   return asked
 }
 
-/** What is done when the user wants it, and what came of it last. */
+/** State of an action that the user starts. */
 export const useAction = <T>(act: () => Promise<T>) => {
   const [state, setState] = useState<{ data?: T; error?: unknown; busy: boolean }>({ busy: false })
   const run = async () => {
@@ -86,7 +83,7 @@ export const useAction = <T>(act: () => Promise<T>) => {
   return { ...state, run }
 }
 
-/** The value once it has stood still for so long. */
+/** Debounces a value. */
 export const useSettled = <T>(value: T, ms: number): T => {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
@@ -96,7 +93,7 @@ export const useSettled = <T>(value: T, ms: number): T => {
   return settled
 }
 
-/** Runs again and again while the page is seen; never without a time. */
+/** Runs at an interval while the page is visible; never without a time. */
 export const useEvery = (ms: number | undefined, run: () => void) => {
   const latest = useRef(run)
   latest.current = run
@@ -107,25 +104,24 @@ export const useEvery = (ms: number | undefined, run: () => void) => {
   }, [ms])
 }
 
-/** One page of rows, and what the next one is asked for by; null behind the last. */
+/** A page of rows with the cursor of the next; null after the last. */
 export interface RowPage<Row, Next> {
   rows: readonly Row[]
   next: Next | null
 }
 
-/** Rows that were asked for in pages. */
 export interface Pages<Row> extends AskState<unknown> {
   rows: readonly Row[]
-  /** No page is left. */
+  /** All pages are read. */
   isWhole: boolean
-  /** Why a page after the first cannot be read. */
+  /** Error of a page after the first. */
   moreError: unknown
   askMore(): void
 }
 
 /**
- * Rows that come in pages, of which more are asked for as they come into sight. An undefined key asks nothing. While only the first page
- * is shown, it is asked for again after each `everyMs`, if given: that makes no jump.
+ * Reads pages of rows while scrolling. An undefined key asks nothing. With `everyMs`, the first page is
+ * refreshed while it is the only one.
  */
 export const usePages = <Row, Next, P extends RowPage<Row, Next>>(
   key: string | undefined,
@@ -136,7 +132,7 @@ export const usePages = <Row, Next, P extends RowPage<Row, Next>>(
   const [more, setMore] = useState<readonly RowPage<Row, Next>[]>([])
   const [moreError, setError] = useState<unknown>()
   const asking = useRef<AbortController>(undefined)
-  // Before the effects of a table that asks for more as soon as it is drawn.
+  // Runs before effects of the table, which may ask for more.
   useLayoutEffect(() => {
     setMore([])
     setError(undefined)
@@ -168,7 +164,7 @@ export const usePages = <Row, Next, P extends RowPage<Row, Next>>(
   return { ...first, rows, isWhole: next === null, moreError, askMore: () => void askMore() }
 }
 
-/** The hits of an answer as a page, which is full with `size` of them. */
+/** An answer's hits as a page; fewer than `size` hits are the last page. */
 export const hitPage = (answer: SearchAnswer, size: number) => ({
   ...answer,
   rows: answer.hits.hits,

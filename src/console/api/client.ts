@@ -2,12 +2,10 @@ import { connectionLost, rootUrl, session, signOut } from '../browser/state.ts'
 import { type Json, parseJson, stringifyJson, textAt, valueAt } from './json.ts'
 import type { SearchAnswer, Status } from './wire.ts'
 
-/** What the server refused, or why it could not be asked. */
+/** An error of the server, or of reaching it. */
 export class ApiError extends Error {
-  /** 0 where no answer came. */
   readonly status: number
   readonly type: string
-  /** The whole answer. */
   readonly body: Json | undefined
   constructor(status: number, type: string, reason: string, body?: Json) {
     super(reason)
@@ -19,19 +17,19 @@ export class ApiError extends Error {
 
 interface ApiRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Text is sent as it is, anything else as JSON; with one, the method is POST by default. */
+  /** Text is sent as is, other values as JSON; the default method is then POST. */
   body?: unknown
   signal?: AbortSignal | undefined
   headers?: Record<string, string>
 }
 
-/** Asks the server; `path` is without a slash at its beginning. Integers beyond 2^53 come as bigint. */
+/** Calls the API; `path` has no leading slash. Integers beyond 2^53 become bigints. */
 export const callApi = async <T = Json>(path: string, options: ApiRequest = {}): Promise<T> => {
   const { text } = await callApiForText(path, options)
   return (text === '' ? null : parseJson(text)) as T
 }
 
-/** The same with the headers of the answer, such as its ETag. */
+/** The same with headers such as the ETag. */
 export const callApiForText = async (
   path: string,
   options: ApiRequest = {},
@@ -40,13 +38,13 @@ export const callApiForText = async (
   return { text: await reach(() => response.text(), options.signal), headers: response.headers }
 }
 
-/** The bare answer, for what is read as it comes; errors are thrown. */
+/** The raw response, for streaming; errors are thrown. */
 export const callApiForStream = async (path: string, options: ApiRequest = {}): Promise<Response> => {
   const { token } = session.get()
   const response = await request(path, token, options)
   if (response.ok) return response
   const error = toError(response, await reach(() => response.text(), options.signal))
-  // Of a request that was under way while the user signed in again, nothing follows.
+  // Ignores outdated requests of an earlier session.
   if (response.status === 401 && token !== undefined && token === session.get().token) signOut(error.message)
   throw error
 }
@@ -99,14 +97,12 @@ const parseErrorBody = (text: string): Json | undefined => {
   }
 }
 
-/** An error's sentence, which says what to do. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** One function for each endpoint that several pages ask; a page has its own beside it. */
 export const getStatus = (signal?: AbortSignal) => callApi<Status>('status', { signal })
 /** `body` is an object, or the text of one. */
 export const searchDocuments = (network: string, kinds: readonly string[], body: unknown, signal?: AbortSignal) =>
   callApi<SearchAnswer>(`${network}/es/${kinds.join()}/search/`, { body, signal })
-/** To be asked for by `useGet`. */
+/** For `useGet`. */
 export const documentPath = (network: string, kind: string, id: string) =>
   `${network}/es/${kind}/${encodeURIComponent(id)}/`

@@ -1,4 +1,4 @@
-/** JSON without loss: an integer that a double does not hold is a bigint. */
+/** Lossless JSON: integers that a double cannot hold are bigints. */
 export type Json = null | boolean | number | bigint | string | Json[] | JsonObject
 export interface JsonObject {
   [name: string]: Json
@@ -17,11 +17,11 @@ const INTEGER = /^-?\d+$/
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The member of an object's own; undefined where it has none, or is no object. */
+/** An own member; undefined if there is none. */
 export const member = (value: Json | undefined, name: string): Json | undefined =>
   isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
-/** What stands at a path such as `blockNumber.num`. */
+/** Value at a path such as `blockNumber.num`. */
 export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   path.split('.').reduce<Json | undefined>(member, value)
 
@@ -30,7 +30,7 @@ export const textAt = (value: Json | undefined, path: string): string | undefine
   return typeof found === 'string' ? found : undefined
 }
 
-/** The list at a path; empty where there is none. */
+/** List at a path; empty by default. */
 export const listAt = (value: Json | undefined, path: string): Json[] => {
   const found = valueAt(value, path)
   return Array.isArray(found) ? found : []

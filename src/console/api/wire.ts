@@ -12,7 +12,7 @@ import type { NetworkStatus } from '../../http/shapes/server.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Json, JsonObject } from './json.ts'
 
-/** Shapes of the API's answers, as far as the console reads them. */
+/** API answers as far as the console reads them. */
 export type {
   AbiAnswer,
   RateSample,
@@ -33,7 +33,6 @@ export type { Kind } from '../../mapping/index.ts'
 
 export interface SearchHit {
   _index: string
-  /** The entity. */
   _type: string
   _id: string
   _source: JsonObject
@@ -46,7 +45,7 @@ export interface SearchAnswer {
   aggregations?: JsonObject
 }
 
-/** In the order in which they are offered. */
+/** In display order. */
 const OFFERED: Record<Kind, true> = {
   ...{ block: true, tx: true, event: true, log: true },
   ...{ call: true, trace: true, contract: true, token: true },
@@ -71,7 +70,7 @@ export type PreviewAnswer = Omit<TestPreviewAnswer, 'messages'> & { messages: Pr
 
 export type ScopeCoverage = (NetworkStatus['coverage'] & {})[number]
 export type ScopeFilling = NetworkStatus['filling'] & {}
-/** Logs that are looked for; of many addresses and topics, the first ones. */
+/** Log filter; long lists are cut. */
 export type Filter = Omit<ScopeCoverage, 'ranges'>
 export type ListedEndpoint = NetworkStatus['endpoints'][number]
 export type EndpointBudget = ListedEndpoint['budget'] & {}

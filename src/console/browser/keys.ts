@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Keys that work wherever no text is typed. The dialog of `?` lists those that the page has now. */
+/** Shortcuts outside of text inputs; `?` lists the active ones. */
 export interface Shortcut {
-  /** As `KeyboardEvent.key` has it. */
+  /** Value of `KeyboardEvent.key`. */
   key: string
   does: string
   run(event: KeyboardEvent): void
@@ -32,9 +32,9 @@ addEventListener('keydown', event => {
   found.run(event)
 })
 
-/** Whether the key is for what has the focus: a text is typed in it, or Enter and space press it. */
+/** Whether the focused element uses the key: text input, or Enter and space on controls. */
 const isKeyForTarget = (event: KeyboardEvent): boolean => {
-  // The target behind shadow roots, as that of the editor.
+  // Sees through shadow roots, as of the editor.
   const [target] = event.composedPath()
   if (!(target instanceof HTMLElement)) return false
   return (

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { consoleUrl, createStore, useStore } from './state.ts'
 
-/** The address below `/console`, such as `/explore`, and what stands behind its question mark. */
+/** Path below `/console`, such as `/explore`, and query string. */
 export interface ConsoleAddress {
   path: string
   query: string
@@ -17,7 +17,7 @@ addEventListener('popstate', () => currentAddress.set(readAddress()))
 
 export const useAddress = (): ConsoleAddress => useStore(currentAddress)
 
-/** `to` begins below `/console`. */
+/** `to` is relative to `/console`. */
 export const navigate = (to: string, { replace = false } = {}) => {
   const url = `${consoleUrl}${to}`
   if (url === location.pathname + location.search) return
@@ -25,7 +25,7 @@ export const navigate = (to: string, { replace = false } = {}) => {
   currentAddress.set(readAddress())
 }
 
-/** Changes what stands behind the question mark; an empty value takes the name out. */
+/** Changes query parameters; empty values are removed. */
 export const setQuery = (values: Record<string, string | undefined>, options?: { replace?: boolean }) => {
   const parameters = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(values))
@@ -35,7 +35,7 @@ export const setQuery = (values: Record<string, string | undefined>, options?: {
   navigate(`${readAddress().path}${query && `?${query}`}`, options)
 }
 
-/** A part of the address as a state of the page, so that a link leads to what is shown. */
+/** State kept in the address, so that links reproduce the page. */
 export const useQueryState = (
   name: string,
   fallback = '',
@@ -53,7 +53,7 @@ interface LinkProps {
   children: ComponentChildren
 }
 
-/** Leads within the console without a load; with a modifier key it is a link like any other. */
+/** Navigates without a page load, except with modifier keys. */
 export const Link = ({ to, current = false, children, ...rest }: LinkProps) => (
   <a
     {...rest}

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that components follow. */
 export interface Store<T> {
   get(): T
   set(value: T): void
@@ -29,7 +28,7 @@ export const useStore = <T>(store: Store<T>): T => {
   const seen = store.get()
   useEffect(() => {
     const unsubscribe = store.subscribe(() => draw({}))
-    // It may have changed between the drawing and this.
+    // It may have changed since rendering.
     if (!Object.is(seen, store.get())) draw({})
     return unsubscribe
   }, [store])
@@ -38,16 +37,16 @@ export const useStore = <T>(store: Store<T>): T => {
 
 const { pathname } = location
 
-/** Where the server's paths begin: a proxy may serve them below one of its own. */
+/** Base path of the server, which a proxy may change. */
 export const rootUrl = pathname.slice(0, pathname.indexOf('/console') + 1)
 
-/** Where the console's begin, without a slash at the end. */
+/** Base path of the console, without a trailing slash. */
 export const consoleUrl = `${rootUrl}console`
 
-/** The token that requests show. It lives as long as the tab; it is never in an address, in a cookie or in a store of all tabs. */
+/** The API token lives as long as the tab: never in an address, a cookie or shared storage. */
 interface Session {
   token: string | undefined
-  /** Why it ended, where the user did not end it. */
+  /** Why the server ended it. */
   reason?: string
 }
 
@@ -65,7 +64,7 @@ export const signOut = (reason?: string) => {
   session.set({ token: undefined, ...(reason === undefined ? {} : { reason }) })
 }
 
-/** Whether the server answers. When it does again, `since` changes, and what is shown is asked for anew. */
+/** Whether the server answers. `since` changes when it is back, which reloads data. */
 interface ServerConnection {
   state: 'up' | 'down'
   since: number
@@ -75,7 +74,7 @@ export const connection = createStore<ServerConnection>({ state: 'up', since: 0 
 
 const [FIRST_MS, LONGEST_MS] = [500, 5_000]
 
-/** Told by whoever got no answer: the console looks for the server until that answers again. */
+/** Polls the server until it answers again. */
 export const connectionLost = () => {
   if (connection.get().state === 'down') return
   connection.set({ ...connection.get(), state: 'down' })

@@ -6,7 +6,7 @@ import { Button } from './controls.tsx'
 import { visibleText } from './format.ts'
 import { ShellCommand, say } from './text.tsx'
 
-/** In place of what is not there: says why, and what can be done. */
+/** Placeholder with a reason and advice. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
   <section class="empty">
     <h2>{title}</h2>
@@ -14,7 +14,7 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </section>
 )
 
-/** An error, which says what failed and what to do; its text may repeat what was typed. `again` is offered as a button. */
+/** Shows an error; `again` adds a retry button. */
 export const Fault = ({ title, error, again }: { title?: string | undefined; error: unknown; again?: () => void }) => (
   <div class="fault" role="alert">
     {title !== undefined && <strong>{title}. </strong>}
@@ -25,14 +25,12 @@ export const Fault = ({ title, error, again }: { title?: string | undefined; err
 
 const MAX_FAULT_LENGTH = 2_000
 
-/** Something of unknown length is under way. */
 export const Busy = ({ label }: { label: string }) => (
   <p class="busy" role="status">
     {label} …
   </p>
 )
 
-/** How far something is. */
 export const Progress = ({ label, done, total }: { label: string; done: number; total: number }) => (
   <label class="progress">
     {label}: {done.toLocaleString()} of {total.toLocaleString()}
@@ -42,16 +40,16 @@ export const Progress = ({ label, done, total }: { label: string; done: number; 
 
 interface AwaitProps<T> {
   asked: Pick<AskState<T>, 'data' | 'error' | 'again'>
-  /** What cannot be done, where it fails. */
+  /** Title of an error. */
   failed?: string
-  /** What is under way until the answer is there. */
+  /** Label while waiting. */
   busy?: string
-  /** Nothing is said of an error while an earlier answer is shown. */
+  /** Hides errors while an earlier answer is shown. */
   quiet?: boolean
   children?(data: T): ComponentChildren
 }
 
-/** What was asked for, or that it is under way, or why it failed. */
+/** Renders an answer, its progress or its error. */
 export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, children }: AwaitProps<T>) => (
   <>
     {error !== undefined && !(quiet && data !== undefined) && <Fault title={failed} error={error} again={again} />}
@@ -60,7 +58,7 @@ export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, 
   </>
 )
 
-/** What is in it asks for a scope, to do what `to` says: a token that lacks it is told so, and how to get one. */
+/** Shows children if the token has the scope; otherwise how to get one. */
 export const NeedsScope = ({ scope, to, children }: { scope: TokenScope; to: string; children: ComponentChildren }) => (
   <Await
     asked={useGet<SignedInAccount>('account')}

@@ -6,7 +6,7 @@ export interface Drawn {
   remove(): void
 }
 
-/** Draws in an element, in its width, and in the colours of the theme. */
+/** Draws into an element in the colours of the theme. */
 export const drawChart = (box: HTMLElement, height: number, onSelect: (from: number, to: number) => void): Drawn => {
   let data: UPlot.AlignedData = [[], []]
   let plot: UPlot | undefined

@@ -2,21 +2,21 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useLoaded } from './loaded.ts'
 
 export interface Series {
-  /** Where each bar begins, in seconds since 1970. */
+  /** Start of each bar, in epoch seconds. */
   times: readonly number[]
   counts: readonly number[]
 }
 
 interface ChartProps {
-  /** What it shows, for those who do not see it. */
+  /** Accessible label. */
   label: string
   series: Series
   height?: number
-  /** Told of the span that was chosen by dragging, in seconds. */
+  /** Called with the dragged span, in seconds. */
   onSelect?: ((from: number, to: number) => void) | undefined
 }
 
-/** Counts over time as bars. What draws it is loaded when it is first needed. */
+/** Bar chart of counts over time, loaded on demand. */
 export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => {
   const latest = useRef({ series, onSelect })
   latest.current = { series, onSelect }
@@ -34,7 +34,7 @@ export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => 
 }
 
 interface SparkProps {
-  /** What it shows, such as `Blocks per second`. */
+  /** Title such as `Blocks per second`. */
   title: string
   values: readonly (number | null)[]
   show?(value: number): string
@@ -42,7 +42,7 @@ interface SparkProps {
 
 const [WIDTH, HEIGHT] = [300, 40]
 
-/** A line of a few hundred values from zero up; null is a value that is not known. */
+/** Line chart from zero up; null is unknown. */
 export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
   const known = values.filter(value => value !== null)
   if (known.length < 2) return null
@@ -66,7 +66,7 @@ export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
   )
 }
 
-/** The values between those that are not known. */
+/** Runs of known values. */
 const runsOf = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
   const runs: { from: number; run: number[] }[] = []
   let open: number[] | undefined
@@ -87,11 +87,11 @@ const pointOf = (i: number, value: number, count: number, most: number): string 
   return `${x.toFixed(1)},${y.toFixed(1)}`
 }
 
-/** Three digits that mean something, as of a rate. */
+/** Rounds to three significant digits. */
 export const showNumber = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString() : String(Number(value.toPrecision(3)))
 
-/** Counts over time in the height of a line. */
+/** Inline bar chart. */
 export const Bars = ({ counts, label }: { counts: readonly number[]; label: string }) => {
   const most = Math.max(1, ...counts)
   const [width, height] = [counts.length * 3, 20]

@@ -7,11 +7,11 @@ import { visibleText } from './format.ts'
 
 interface ButtonProps {
   label: ComponentChildren
-  /** For those who do not see it, where the label does not say enough. */
+  /** Accessible name if the label is not enough. */
   name?: string | undefined
   class?: string | undefined
   disabled?: boolean
-  /** Of a button that shows and hides something. */
+  /** For buttons that toggle a section. */
   expanded?: boolean
   onClick(): unknown
 }
@@ -27,7 +27,7 @@ interface PlainFormProps extends Omit<FormHTMLAttributes, 'onSubmit'> {
   children: ComponentChildren
 }
 
-/** Fields that the browser neither sends nor checks. */
+/** A form without browser submission and validation. */
 export const Form = ({ onSubmit, children, ...rest }: PlainFormProps) => (
   <form
     {...rest}
@@ -44,7 +44,7 @@ export const Form = ({ onSubmit, children, ...rest }: PlainFormProps) => (
 interface FieldProps {
   label: string
   hint?: string | undefined
-  /** What is wrong, and how it is corrected. */
+  /** Error and its remedy. */
   error?: string | undefined
 }
 
@@ -54,7 +54,7 @@ interface Control {
   'aria-invalid': boolean | undefined
 }
 
-/** A control of a form, which takes what `children` gets, with its name, a hint, and its error at its place. */
+/** A labelled control with hint and error. */
 export const Field = ({
   label,
   hint,
@@ -104,11 +104,11 @@ interface TextFieldProps extends FieldProps {
   onFocus?(): void
   type?: 'text' | 'search'
   placeholder?: string
-  /** Values to choose from, with what they mean. */
+  /** Suggested values with meanings. */
   suggestions?: readonly { value: string; label?: string }[]
 }
 
-/** A line of text. The one to search by is where `/` leads. */
+/** A text input; `/` focuses the search input. */
 export const TextField = ({
   value,
   onInput,
@@ -149,7 +149,7 @@ export const Suggestions = ({ id, of }: { id: string; of: readonly { value: stri
 
 interface CheckProps {
   label: ComponentChildren
-  /** For those who do not see it, where the label does not say enough. */
+  /** Accessible name if the label is not enough. */
   name?: string
   checked: boolean
   onChange(checked: boolean): void
@@ -176,12 +176,12 @@ export interface Tab {
 interface TabsProps {
   label: string
   tabs: readonly Tab[]
-  /** By default the first one. */
+  /** Default: the first tab. */
   current: string
   onChange(name: string): void
 }
 
-/** Shows one of several parts. The arrow keys go from tab to tab. */
+/** Tabs; arrow keys switch between them. */
 export const Tabs = ({ label, tabs, current, onChange }: TabsProps) => {
   const id = useId()
   const shown = tabs.find(({ name }) => name === current) ?? tabs[0]!
@@ -218,13 +218,12 @@ export const Tabs = ({ label, tabs, current, onChange }: TabsProps) => {
   )
 }
 
-/** The same, with the tab in the address. */
+/** Tabs whose state is in the address. */
 export const QueryTabs = ({ label, tabs }: Pick<TabsProps, 'label' | 'tabs'>) => {
   const [tab, setTab] = useQueryState('tab', tabs[0]!.name)
   return <Tabs {...{ label, tabs }} current={tab} onChange={name => setTab(name, { replace: true })} />
 }
 
-/** A button that opens a list of actions. */
 export const Menu = ({ label, items }: { label: string; items: readonly { title: string; run(): unknown }[] }) => {
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
@@ -274,14 +273,14 @@ export const Menu = ({ label, items }: { label: string; items: readonly { title:
 }
 
 interface AsideProps {
-  /** Such as `hit`: what is open. */
+  /** Kind of the open item, such as `hit`. */
   what: string
   title: ComponentChildren
   onClose(): void
   children: ComponentChildren
 }
 
-/** What was opened beside a list; Escape closes it. */
+/** A side panel; Escape closes it. */
 export const Aside = ({ what, title, onClose, children }: AsideProps) => {
   useKey('Escape', `Closes the ${what}`, onClose)
   return (
@@ -295,7 +294,7 @@ export const Aside = ({ what, title, onClose, children }: AsideProps) => {
   )
 }
 
-/** A window over the page, which keeps the focus; Escape closes it. */
+/** A modal dialog; Escape closes it. */
 export const Dialog = ({ title, onClose, children }: Omit<AsideProps, 'what'>) => {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -313,15 +312,15 @@ export const Dialog = ({ title, onClose, children }: Omit<AsideProps, 'what'>) =
 
 interface Confirmation {
   title: string
-  /** What will happen, and whether it can be undone. */
+  /** Consequence, and whether it can be undone. */
   text: string
-  /** On the button that does it, such as `Delete the rule`. */
+  /** Button label such as `Delete the rule`. */
   action: string
 }
 
 const question = createStore<(Confirmation & { answer(yes: boolean): void }) | undefined>(undefined)
 
-/** Asks before what cannot be undone. */
+/** Asks for a confirmation. */
 export const confirm = (asked: Confirmation): Promise<boolean> =>
   new Promise(resolve =>
     question.set({
@@ -333,7 +332,6 @@ export const confirm = (asked: Confirmation): Promise<boolean> =>
     }),
   )
 
-/** Where the questions of `confirm` appear. */
 export const Confirm = () => {
   const asked = useStore(question)
   if (!asked) return null
@@ -357,7 +355,7 @@ const toasts = createStore<readonly Toast[]>([])
 const TOAST_MS = 6_000
 let last = 0
 
-/** Tells what was done, also to who does not see it. Errors stay until they are dismissed. */
+/** Shows a toast, also to screen readers; errors stay until dismissed. */
 export const announce = (text: string, kind: Toast['kind'] = 'done') => {
   const id = ++last
   toasts.set([...toasts.get().slice(-3), { id, text, kind }])
@@ -366,7 +364,6 @@ export const announce = (text: string, kind: Toast['kind'] = 'done') => {
 
 const dismiss = (id: number) => toasts.set(toasts.get().filter(toast => toast.id !== id))
 
-/** Where they appear. */
 export const Toasts = () => (
   <div class="toasts" role="status" aria-live="polite">
     {useStore(toasts).map(({ id, text, kind }) => (

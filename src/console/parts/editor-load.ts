@@ -20,14 +20,11 @@ interface Current {
   lint?: LintSource | undefined
 }
 
-/**
- * Opens an editor in an element. It lives in a shadow root, where its styles are sheets that script adopts: in the page itself it would
- * write an element of styles, which the page's policy refuses.
- */
+/** Opens an editor in a shadow root: the page's policy forbids inline style elements. */
 export const openEditor = (box: HTMLElement, label: string, current: () => Current): Edited => {
   const root = box.shadowRoot ?? box.attachShadow({ mode: 'open' })
   const parse = jsonParseLinter()
-  /** What was typed and has not come back as the value yet: it is behind what is typed meanwhile. */
+  /** Typed texts not yet returned as the value: they are older than the editor's. */
   const told: string[] = []
   const submit = () => {
     current().onSubmit?.()
@@ -39,7 +36,7 @@ export const openEditor = (box: HTMLElement, label: string, current: () => Curre
     state: EditorState.create({
       doc: current().value,
       extensions: [
-        // Tab leaves the editor, as it leaves every other control.
+        // Tab leaves the editor.
         keymap.of([
           { key: 'Mod-Enter', run: submit },
           ...completionKeymap,
@@ -84,7 +81,7 @@ export const openEditor = (box: HTMLElement, label: string, current: () => Curre
   }
 }
 
-/** Custom properties of the page are seen behind the shadow root. */
+/** CSS variables of the page work inside the shadow root. */
 const THEME = EditorView.theme({
   '&': { color: 'var(--text)', backgroundColor: 'var(--field)', border: '1px solid var(--edge)', borderRadius: '3px' },
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },

@@ -13,7 +13,7 @@ interface JsonEditorProps {
   lint?: LintSource
 }
 
-/** A text of JSON, with line numbers, colours, brackets that match, completion and faults at their place. It is loaded when needed. */
+/** A JSON editor with completion and error marks, loaded on demand. */
 export const Editor = ({ label, value, onChange, onSubmit, complete, lint }: JsonEditorProps) => {
   const latest = useRef({ value, onChange, onSubmit, complete, lint })
   latest.current = { value, onChange, onSubmit, complete, lint }

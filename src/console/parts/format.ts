@@ -2,17 +2,14 @@ import { KNOWN_CHAINS } from '../../config/chains.ts'
 
 export interface VisiblePart {
   text: string
-  /** Such as `U+202E`, where the text is a character that is not seen. */
+  /** Name of an invisible character such as `U+202E`. */
   name?: string
 }
 
-/**
- * Control characters, those that change the direction, those without width, lone surrogates, private ones, line separators, spaces other
- * than the plain one, and letters that look like nothing.
- */
+/** Invisible or misleading: control, bidirectional, zero-width, private and unusual space characters. */
 const ODD = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|[\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu
 
-/** The text, with what is not seen named. */
+/** Splits text into visible parts and named invisible characters. */
 export const visible = (text: string): VisiblePart[] => {
   const parts: VisiblePart[] = []
   let from = 0
@@ -25,22 +22,19 @@ export const visible = (text: string): VisiblePart[] => {
   return parts
 }
 
-/** The same as one text, for titles and names that hold no elements. */
+/** The same as plain text, for titles. */
 export const visibleText = (text: string): string => text.replace(ODD, odd => `[${codePointName(odd)}]`)
 
 const codePointName = (odd: string) => `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
-/** How long ago a moment was, or in how long it comes; both in milliseconds since 1970. */
+/** Relative time; both in epoch milliseconds. */
 export const ago = (time: number, now: number): string => {
   const seconds = (time - now) / 1000
   const [unit, length] = TIME_UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
   return RELATIVE.format(Math.round(seconds / length), unit)
 }
 
-/**
- * The same of what has happened: another clock may be ahead of this one, and that of the page is a few seconds old. Times further ahead are
- * those of a chain whose clock was turned.
- */
+/** Relative past time; tolerates clocks that are ahead by up to an hour. */
 export const since = (time: number, now: number): string =>
   time > now - 1_000 && time < now + AHEAD_MS ? 'just now' : ago(time, now)
 
@@ -58,7 +52,7 @@ const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style
 
 const SIZES = ['bytes', 'kB', 'MB', 'GB', 'TB']
 
-/** In units of 1,000. */
+/** In powers of 1,000. */
 export const formatBytes = (bytes: number): string => {
   let [value, unit] = [bytes, 0]
   while (value >= 1_000 && unit < SIZES.length - 1) {
@@ -68,21 +62,20 @@ export const formatBytes = (bytes: number): string => {
   return `${unit === 0 || value >= 100 ? Math.round(value).toLocaleString() : value.toFixed(1)} ${SIZES[unit]}`
 }
 
-/** Every EVM chain counts its coin in 10^-18. */
+/** Decimals of every EVM chain's coin. */
 export const COIN_DECIMALS = 18
 export const GWEI_DECIMALS = 9
 
-/** The coin's symbol, where the name of the network says which chain it is. */
+/** Coin symbol by the network's name. */
 export const coinOf = (network: string): string | undefined => COINS.get(network.split('/')[1] ?? '')
 
-/** By the second part of a network's name. */
 const COINS: ReadonlyMap<string, string> = new Map([
   ['demo', 'ETH'],
   ['anvil', 'ETH'],
   ...[...KNOWN_CHAINS.values()].map(({ network, symbol }) => [network.split('/')[1]!, symbol] as const),
 ])
 
-/** An integer of the smallest units with so many digits behind the point. */
+/** Formats smallest units with `decimals` decimal places. */
 export const formatAmount = (units: bigint, decimals: number): string => {
   const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0')
   const whole = BigInt(digits.slice(0, digits.length - decimals)).toLocaleString()
@@ -94,10 +87,10 @@ const POINT = new Intl.NumberFormat().formatToParts(1.5).find(({ type }) => type
 
 export const shortHex = (hex: string): string => (hex.length <= 14 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`)
 
-/** The chain's times are in UTC, and those of logs do not say so. */
+/** Times without a zone are UTC. */
 export const dateOf = (value: number | string): Date =>
   new Date(typeof value === 'number' ? value * 1000 : /(Z|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`)
 
-/** Such as `1 rule` and `2,000 rules`. */
+/** `1 rule`, `2,000 rules`. */
 export const countText = (number: number, one: string, several = `${one}s`): string =>
   `${number.toLocaleString()} ${number === 1 ? one : several}`

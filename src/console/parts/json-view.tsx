@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, stringifyJson } from '../api/json.ts'
 import { Copy, say, Text } from './text.tsx'
 
-/** A value as JSON, with all of its digits. */
+/** Exact JSON. */
 export const JsonView = ({ value, label }: { value: Json; label: string }) => (
   <div class="json">
     <Copy text={stringifyJson(value, 2)} what={`${label} as JSON`} />

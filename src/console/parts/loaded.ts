@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 
 /**
- * An element in which something draws that is loaded when it is first needed, `what` for those who wait in vain. It begins anew where `key`
- * is another one.
+ * An element for a component that is loaded on demand. `what` names it in errors; another `key` reopens it.
  */
 export const useLoaded = <T extends { remove(): void }>(
   what: string,
@@ -13,7 +12,7 @@ export const useLoaded = <T extends { remove(): void }>(
   const loaded = useRef<T>(undefined)
   useEffect(() => {
     const element = box.current
-    // A page that is left at once runs this when nothing is shown any more.
+    // The page may be gone already.
     if (!element) return undefined
     let gone = false
     const draw = async () => {

@@ -5,32 +5,31 @@ import type { SearchHit } from '../api/wire.ts'
 import { createStore, type Store, useStore } from '../browser/state.ts'
 import { NetworkContext } from './text.tsx'
 
-/** What is known of an address: all of it absent where it is neither a contract nor a token. */
+/** Known facts of an address; empty for unknown ones. */
 export interface KnownAddress {
   name?: string | undefined
   symbol?: string | undefined
   decimals?: number | undefined
-  /** Of the token. */
   standard?: string | undefined
 }
 
 interface Book {
-  /** By address in lower case. */
+  /** By lower-case address. */
   known: Store<ReadonlyMap<string, KnownAddress>>
-  /** When each address was last asked for. */
+  /** Last request per address. */
   asked: Map<string, number>
   waiting: Set<string>
 }
 
 const books = new Map<string, Book>()
-/** Addresses that come into sight within this time are asked for together. */
+/** Requests within this time are combined. */
 const GATHER_MS = 20
 const IDS_AT_ONCE = 400
 const MOST_KEPT = 20_000
-/** What is not known may become so. */
+/** Unknown addresses are asked again after this time. */
 const UNKNOWN_MS = 30_000
 
-/** What an address of the page's network is known as: those in sight are looked up together. */
+/** Known facts of an address; visible addresses are looked up together. */
 export const useKnown = (address: string): KnownAddress | undefined => {
   const network = useContext(NetworkContext)
   const known = useStore(addressBook(network).known)
@@ -70,7 +69,7 @@ const lookUp = async (network: string, book: Book) => {
       })
       book.known.set(new Map([...book.known.get(), ...entriesOf(hits.hits)]))
     } catch {
-      // Without a name, an address is shown as it is; who comes by later asks again.
+      // The address is shown without a name; the next use retries.
       for (const value of values) book.asked.delete(value)
     }
   }

@@ -7,10 +7,10 @@ import { Button } from './controls.tsx'
 
 export interface Column<Row> {
   title: string
-  /** CSS width, such as `12ch` or `2fr`; `1fr` by default. */
+  /** CSS width such as `12ch`; default `1fr`. */
   width?: string
   align?: 'right'
-  /** Where rows can be sorted by it: how they are now, and what a click on its title does. */
+  /** Sort state and action of sortable columns. */
   sort?: { order: 'asc' | 'desc' | undefined; toggle(): void }
   cell(row: Row): ComponentChildren
 }
@@ -20,11 +20,11 @@ export interface TableProps<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf(row: Row): string
-  /** Of the row that is open. */
+  /** Key of the open row. */
   open?: string | undefined
-  /** Asked for by a click or Enter. */
+  /** By click or Enter. */
   onOpen?(row: Row): void
-  /** Asked for when the last rows come into sight. */
+  /** When the last rows become visible. */
   onEnd?(): void
 }
 
@@ -32,7 +32,7 @@ const ROW = 28
 const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
 
-/** A table whose rows are drawn when they come into sight, so that it holds any number. `j` and `k` go through them. */
+/** A virtual table for any number of rows; `j` and `k` move through it. */
 export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: TableProps<Row>) => {
   const box = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 60 })
@@ -71,7 +71,7 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
   useKey('k', 'Previous row', () => moveTo(at - 1))
   useKey('Enter', 'Opens the row', openAt)
   const onKeyDown = (event: KeyboardEvent) => {
-    // Links and buttons in the rows have keys of their own.
+    // Links and buttons in rows handle their own keys.
     if (event.target !== box.current) return
     const moves: Record<string, () => unknown> = {
       ArrowDown: () => moveTo(at + 1),
@@ -159,7 +159,6 @@ interface PlainTableProps<Row> {
   keyOf(row: Row): string | number
 }
 
-/** A table of some dozens of rows, all of them drawn; wider than the window it scrolls by itself. */
 export const PlainTable = <Row,>({ label, columns, rows, keyOf }: PlainTableProps<Row>) => (
   <section class="plain-table" aria-label={label} tabIndex={0}>
     <table>
@@ -189,17 +188,17 @@ export const PlainTable = <Row,>({ label, columns, rows, keyOf }: PlainTableProp
 
 interface PagedListProps<Row> extends Omit<TableProps<Row>, 'rows' | 'onEnd'> {
   pages: Pages<Row>
-  /** Of the rows that were read, those that are shown; by default all. */
+  /** Rows to show; default: all. */
   rows?: readonly Row[]
-  /** In a sentence, such as `the alerts`. */
+  /** Noun phrase such as `the alerts`. */
   what: string
-  /** In place of an empty list. */
+  /** Shown for an empty list. */
   empty: ComponentChildren
-  /** What was opened beside it. */
+  /** Side panel. */
   children?: ComponentChildren
 }
 
-/** A list that reads on as it is scrolled; or that it is being read, why it cannot be, or that there is nothing. */
+/** A list that loads while scrolling, with progress, errors and empty state. */
 export const PagedList = <Row,>({ pages, rows = pages.rows, what, empty, children, ...table }: PagedListProps<Row>) => (
   <>
     <Await

@@ -6,31 +6,28 @@ import { hrefOf } from '../routes.ts'
 import { announce, Button } from './controls.tsx'
 import { ago, COIN_DECIMALS, coinOf, dateOf, formatAmount, shortHex, since, visible } from './format.ts'
 
-/** A sentence with values and elements in it. */
+/** Template for sentences with elements. */
 export const say = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]) => (
   <>{texts.map((text, i) => [text, values[i]])}</>
 )
 
-/** The same, for what matters less. */
+/** The same, dimmed. */
 export const dim = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]) => (
   <span class="dim">{say(texts, ...values)}</span>
 )
 
-/** Of which network the values are that are shown. */
+/** Network of the shown values. */
 export const NetworkContext = createContext('')
 
 interface TextProps {
   value: string
-  /** Characters that are shown at first. */
+  /** Characters shown at first. */
   most?: number
-  /** Without a button for the rest, as in a row of a table. */
+  /** Without an expand button, as in tables. */
   brief?: boolean
 }
 
-/**
- * Text from the chain, whatever it is: it cannot change the direction of what stands around it, characters that are
- * not seen are named, and long text is cut.
- */
+/** Untrusted text: bidi-isolated, invisible characters named, long text cut. */
 export const Text = ({ value, most = 200, brief = false }: TextProps) => {
   const [all, setAll] = useState(false)
   const isLong = value.length > most
@@ -53,13 +50,13 @@ export const Text = ({ value, most = 200, brief = false }: TextProps) => {
   )
 }
 
-/** Never in the middle of a pair. */
+/** Never splits a surrogate pair. */
 const cutAt = (text: string, length: number): string => {
   const last = text.charCodeAt(length - 1)
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
 }
 
-/** Copies a text whole, however little of it is shown. `what` names it for those who do not see it. */
+/** Copies the whole text; `what` is the accessible name. */
 export const Copy = ({ text, what }: { text: string; what: string }) => (
   <button
     type="button"
@@ -82,24 +79,24 @@ export const copyText = async (text: string, what: string) => {
     await navigator.clipboard.writeText(text)
     announce(`Copied ${what}.`)
   } catch {
-    // Without HTTPS, browsers keep the clipboard from pages.
+    // Browsers need HTTPS for the clipboard.
     announce(`This browser does not let the console copy here. Select the text: ${text}`, 'error')
   }
 }
 
 interface HashProps {
   value: string
-  /** What it is the hash or the address of; where the network is known it leads to the page of that. */
+  /** Kind of page that it links to. */
   kind?: 'block' | 'tx' | 'address' | 'token' | undefined
-  /** By default the one of the page. */
+  /** Default: the page's network. */
   network?: string | null
-  /** What it is known as, such as the name of a contract. */
+  /** Known name such as a contract's. */
   name?: string | undefined
-  /** Without a button that copies it. */
+  /** Without a copy button. */
   brief?: boolean
 }
 
-/** A hash or an address: short, and whole for the clipboard and as a title. */
+/** A shortened hash or address; clipboard and title have all of it. */
 export const Hash = ({ value, kind, network, name, brief = false }: HashProps) => {
   const around = useContext(NetworkContext)
   const of = network ?? around
@@ -116,14 +113,14 @@ export const Hash = ({ value, kind, network, name, brief = false }: HashProps) =
 const HEX_FORMAT = /^0x[0-9a-f]+$/i
 
 interface AmountProps {
-  /** In the smallest unit: an integer, also in hex. */
+  /** Smallest units, decimal or hex. */
   value: bigint | number | string
-  /** Digits behind the point. */
+  /** Decimal places. */
   decimals?: number
   symbol?: string | undefined
 }
 
-/** An amount, exact to its last digit. */
+/** An exact amount. */
 export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
   const units = BigInt(value)
   return (
@@ -135,20 +132,19 @@ export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
   )
 }
 
-/** An amount of the coin of the page's network. */
 export const Coins = ({ value }: { value: bigint | string }) => (
   <Amount value={value} decimals={COIN_DECIMALS} symbol={coinOf(useContext(NetworkContext))} />
 )
 
 interface TimeProps {
-  /** In seconds since 1970, or ISO text in UTC. */
+  /** Epoch seconds or ISO text in UTC. */
   value: number | string
   brief?: boolean
-  /** It may be still to come. */
+  /** It may be in the future. */
   due?: boolean
 }
 
-/** A moment: as the system writes it, and how long ago. */
+/** Absolute and relative time. */
 export const Time = ({ value, brief = false, due = false }: TimeProps) => {
   const now = useNow()
   const date = dateOf(value)
@@ -163,13 +159,13 @@ export const Time = ({ value, brief = false, due = false }: TimeProps) => {
 
 const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
 
-/** One clock for all of them. */
+/** Shared clock of all relative times. */
 const clock = createStore(Date.now())
 let [users, timer] = [0, 0]
 
 const useNow = (): number => {
   useEffect(() => {
-    // It stood still while nothing showed a time.
+    // It stops while no time is shown.
     if (users === 0) clock.set(Date.now())
     if (users++ === 0) timer = window.setInterval(() => clock.set(Date.now()), 10_000)
     return () => {
@@ -179,7 +175,6 @@ const useNow = (): number => {
   return useStore(clock)
 }
 
-/** A command for a shell, to be copied. */
 export const ShellCommand = ({ parts }: { parts: readonly string[] }) => {
   const text = parts.map(quote).join(' ')
   return (
@@ -194,7 +189,7 @@ export const ShellCommand = ({ parts }: { parts: readonly string[] }) => {
 
 const quote = (part: string): string => (/^[\w./:=-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`)
 
-/** What is known of a thing, by name; what is absent, false or empty is left out. */
+/** Named facts; absent, false and empty ones are left out. */
 export const Facts = ({ of, class: style = 'facts' }: { of: Record<string, ComponentChildren>; class?: string }) => (
   <dl class={style}>
     {Object.entries(of).map(([name, value]) =>

@@ -13,7 +13,6 @@ import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import type { PageProps } from '../../routes.ts'
 import { Upload } from './upload.tsx'
 
-/** The ABIs that were added to the server. */
 export default ({ parameters }: PageProps) => (
   <div class="abis">
     <h1>ABIs</h1>
@@ -100,7 +99,7 @@ const COLUMNS: readonly Column<AbiAnswer>[] = [
   { title: 'Added', width: '20ch', cell: ({ addedAt }) => <Time value={addedAt} brief /> },
 ]
 
-/** Which contracts it decodes. */
+/** Contracts that it decodes. */
 const For = ({ abi: { address, codeHash, network } }: { abi: AbiAnswer }) => {
   if (address !== null) return <Hash value={address} kind="address" network={network} />
   if (codeHash === null) return 'any contract that it fits'
@@ -110,13 +109,11 @@ const For = ({ abi: { address, codeHash, network } }: { abi: AbiAnswer }) => {
 interface OneProps {
   id: string
   onRemoved(): void
-  /** Stored blocks are decoded again. */
   onDecode(): void
 }
 
 const LISTED = 500
 
-/** One ABI with what it declares. */
 const OneAbi = ({ id, onRemoved, onDecode }: OneProps) => {
   const asked = useGet<WholeAbi>(`abis/${encodeURIComponent(id)}`)
   const title = <Text value={asked.data?.name ?? id} most={60} brief />
@@ -187,7 +184,7 @@ const runAnnounced = async (what: () => Promise<void>): Promise<boolean> => {
 
 const [BUSY_MS, IDLE_MS] = [700, 10_000]
 
-/** How far decoding stored blocks again is; with another `round` it asks at once. */
+/** Progress of decoding stored blocks again; another `round` polls at once. */
 const Redecodings = ({ round }: { round: number }) => {
   const { data, error, again } = useLive<{ redecodings: RedecodingAnswer[] }>('redecodings', ({ redecodings }) =>
     redecodings.length > 0 ? BUSY_MS : IDLE_MS,

@@ -12,7 +12,7 @@ interface UploadResult {
   failed: boolean
 }
 
-/** Takes files of ABIs, each by itself: one that is bad does not keep the others from being added. */
+/** Uploads ABI files one by one: a bad file does not stop the others. */
 export const Upload = ({ onAdded }: { onAdded(): void }) => {
   const status = useGet<Status>('status')
   const networks = status.data?.networks.map(({ network }) => network) ?? []
@@ -121,7 +121,7 @@ const addOne = async (file: UploadedText, { network, address, redecode }: AbiTar
     const where = new URLSearchParams({ redecode: String(redecode) })
     if (network) where.set('network', network)
     if (address) where.set('address', address)
-    // A body of several has a name for each.
+    // Several ABIs in one body need names.
     if (!SEVERAL.test(text)) where.set('name', file.name.replace(/\.\w+$/, ''))
     const { abis } = await callApi<{ abis: AbiAnswer[] }>(`abis?${where}`, { body: text })
     return { file: file.name, text: abis.map(abiSummary).join('; '), failed: false }
@@ -137,7 +137,7 @@ const abiSummary = ({ events, functions, errors }: AbiAnswer) =>
 
 const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : countText(number, what))
 
-/** Text of a file, and how it is called. */
+/** A file's name and text. */
 export interface UploadedText {
   name: string
   text(): Promise<string>
@@ -145,9 +145,9 @@ export interface UploadedText {
 
 const MAX_FILES = 2_000
 
-/** The files that were chosen or dropped, also in folders, such as Foundry's `out`, without what holds no ABI. */
+/** Chosen or dropped files, also in folders such as Foundry's `out`; files without an ABI are skipped. */
 const readTransfer = async (transfer: DataTransfer): Promise<UploadedText[]> => {
-  // The list is empty once the event is over.
+  // The browser empties the list after the event.
   const entries = [...transfer.items].map(item => item.webkitGetAsEntry()).filter(entry => entry !== null)
   const found: File[] = []
   for (const entry of entries) await collect(entry, found)
@@ -168,10 +168,10 @@ const collect = async (entry: FileSystemEntry, found: File[]): Promise<void> => 
 const isFileEntry = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile
 const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory
 
-/** Of a folder, the artifacts alone. */
+/** In folders, only artifacts. */
 const isLikely = (name: string): boolean => name.endsWith('.json') && !/\.(dbg|metadata)\.json$/.test(name)
 
-/** A reader gives a folder in parts, until one is empty. */
+/** The reader returns a folder in chunks, the last of them empty. */
 const readFolder = async (folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> => {
   const reader = folder.createReader()
   const all: FileSystemEntry[] = []

@@ -12,7 +12,7 @@ const MEANINGS: Readonly<Record<TokenScope, string>> = {
   admin: 'add and remove ABIs, decode stored blocks again, see what takes room on the disk, read metrics',
 }
 
-/** What the token may do, and the limits that hold for it. */
+/** Scopes and limits of the token. */
 export default () => (
   <>
     <h1>Account</h1>

@@ -15,7 +15,7 @@ interface AskBoxProps {
   onNeeds(kinds: readonly Kind[]): void
 }
 
-/** The network and the box that takes anything. */
+/** The network selector and the search box. */
 export const AskBox = ({ draft, networks, network, onNeeds }: AskBoxProps) => (
   <Form class="ask" onSubmit={draft.submit}>
     <Select
@@ -33,7 +33,7 @@ export const AskBox = ({ draft, networks, network, onNeeds }: AskBoxProps) => (
 
 const Box = ({ draft, network, onNeeds }: Pick<AskBoxProps, 'draft' | 'network' | 'onNeeds'>) => {
   const area = useRef<HTMLTextAreaElement>(null)
-  /** Where the word that is written ends; none while nothing is to be suggested. */
+  /** End of the word being typed; undefined without suggestions. */
   const [caret, setCaret] = useState<number>()
   const [at, setAt] = useState(-1)
   const word = caret === undefined || draft.text.trim().startsWith('{') ? '' : wordBefore(draft.text, caret).word
@@ -129,13 +129,12 @@ const Box = ({ draft, network, onNeeds }: Pick<AskBoxProps, 'draft' | 'network' 
 const SHORTEST = 2
 const PAUSE_MS = 120
 
-/** Waits until nothing more is typed. */
 const later = (signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     setTimeout(() => (signal.aborted ? reject(signal.reason) : resolve()), PAUSE_MS)
   })
 
-/** Names that someone who types `q` may mean. */
+/** Names that match `q`. */
 export const askSuggestions = async (network: string, q: string, signal: AbortSignal): Promise<Suggestion[]> => {
   const path = `${network}/es/suggest?q=${encodeURIComponent(q.slice(0, 100))}&size=8`
   return (await callApi<{ suggestions: Suggestion[] }>(path, { signal })).suggestions

@@ -27,7 +27,6 @@ interface BuilderProps {
 
 const NEW_CONDITION: Condition = { field: '', operator: 'is', not: false, value: '' }
 
-/** The query as a list of conditions that all have to hold. */
 export const Builder = ({ draft, catalogue, kinds, values }: BuilderProps) => {
   const [rows, setRows] = useState<readonly Condition[]>([NEW_CONDITION])
   const written = useRef<string>(undefined)
@@ -76,7 +75,7 @@ export const Builder = ({ draft, catalogue, kinds, values }: BuilderProps) => {
   )
 }
 
-/** Other forms of what is offered as well. */
+/** Other encodings are offered, too. */
 const HIDDEN = /\.padded$|(^|\.)(number|Number|Index|gas\w*|nonce|value|type|size|firstSeen)\.raw$/
 
 interface RowProps {
@@ -171,7 +170,7 @@ const Input = ({ label, onInput, ...rest }: InputProps) => (
 
 type ChoiceProps = Omit<InputProps, 'list'> & { choices: { key: string; ask(): Promise<readonly string[]> } }
 
-/** An input with the values that occur, which are asked for once it has the focus. */
+/** An input that suggests stored values once it has the focus. */
 const Choice = ({ choices, ...rest }: ChoiceProps) => {
   const [isIn, setIn] = useState(false)
   const id = useId()

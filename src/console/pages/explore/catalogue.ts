@@ -3,7 +3,7 @@ import { isJsonObject, type Json, textAt, valueAt } from '../../api/json.ts'
 import { type Kind, OFFERED_KINDS } from '../../api/wire.ts'
 import type { Catalogue, ClauseInfo, FieldInfo } from './fields.ts'
 
-/** What can be asked for: the types from the mapping, the meanings from the description of the API. */
+/** Fields and clauses: types from the mapping, meanings from the API description. */
 export const getCatalogue = async (network: string, signal: AbortSignal): Promise<Catalogue> => {
   const [mapping, described] = await Promise.all([
     callApi(`${network}/es/_mapping`, { signal }),
@@ -72,10 +72,9 @@ const clausesIn = (clauses: Json | undefined): ClauseInfo[] =>
       })
     : []
 
-/** Values that a field has most often, for someone who types the beginning of one. */
+/** Most frequent values of a field, as suggestions. */
 export type KnownValues = (field: string, argument?: string) => Promise<readonly string[]>
 
-/** Asks once for each field and argument. */
 export const knownValues = (network: string, kinds: readonly Kind[], catalogue: Catalogue): KnownValues => {
   const kept = new Map<string, Promise<readonly string[]>>()
   return (field, argument) => {
@@ -114,5 +113,5 @@ const askFor = async (
     : []
 }
 
-/** Every document has a value of its own, which nobody chooses from a list. */
+/** Unique per document, so not suggested. */
 const UNIQUE = /(^hash|Hash|Bloom|Root|input|output|data|init|str|^[rsv]|publicKey|signature)$/

@@ -9,7 +9,7 @@ import { type Search, sortBy } from './state.ts'
 const HEX = /^0x[0-9a-f]+$/i
 const ADDRESS_FORMAT = /^0x[0-9a-f]{40}$/i
 
-/** An address by the symbol of its token or the name of its contract. */
+/** An address with its token symbol or contract name. */
 const Address = ({ value, brief = false }: { value: string; brief?: boolean }) => {
   const known = useKnown(ADDRESS_FORMAT.test(value) ? value : '')
   return <Hash value={value} kind="address" name={known?.symbol ?? known?.name} brief={brief} />
@@ -18,7 +18,7 @@ const Address = ({ value, brief = false }: { value: string; brief?: boolean }) =
 const addressOf = (value: Json | undefined) =>
   typeof value === 'string' && value !== '' ? <Address value={value} brief /> : null
 
-/** Columns that are worked out, which every kind of hit has. */
+/** Computed columns, which every kind of hit has. */
 const WORKED_OUT: Record<string, Column<SearchHit>> = {
   '@time': { title: 'Time', width: '21ch', cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')) },
   '@block': { title: 'Block', width: '10ch', align: 'right', cell: ({ _source }) => String(heightOf(_source) ?? '') },
@@ -28,7 +28,6 @@ const WORKED_OUT: Record<string, Column<SearchHit>> = {
   '@amount': { title: 'Amount', width: '24ch', align: 'right', cell: hit => hitAmount(hit) },
 }
 
-/** What each of them is called. */
 export const TITLES: Record<string, string> = Object.fromEntries(
   Object.entries(WORKED_OUT).map(([name, { title }]) => [name, title]),
 )
@@ -53,7 +52,7 @@ const timeOf = (value: Json | undefined) =>
 
 const HASH_KINDS = { hash: 'tx', transactionHash: 'tx', blockHash: 'block', parentHash: 'block' } as const
 
-/** A field's value as what it is: an address with its name, an amount with its decimals, a time, or text. */
+/** Renders a field by its type: address, amount, time or text. */
 const shownOf = (field: string, value: Json | undefined) => {
   if (value === undefined || value === null) return <span class="dim">–</span>
   if (typeof value === 'string' && ADDRESS_FORMAT.test(value)) return <Address value={value} />
@@ -69,21 +68,21 @@ const shownOf = (field: string, value: Json | undefined) => {
 const heightOf = (source: SearchHit['_source']) =>
   valueAt(source, 'number.num') ?? valueAt(source, 'blockNumber.num') ?? valueAt(source, 'firstSeen.num')
 
-/** The thing that a hit is, or in which it happened. */
+/** The block, transaction or contract of a hit. */
 const thingOf = ({ _type, _id, _source }: SearchHit) => {
   if (_type === 'contract') return <Hash value={_id} kind="address" />
   if (_type === 'block' || _type === 'tx' || _type === 'token') return <Hash value={_id} kind={_type} />
   return <Hash value={textAt(_source, 'transactionHash') ?? _id} kind="tx" />
 }
 
-/** How much a hit moved: of the chain's coin, or of a token whose decimals are known. */
+/** Amount moved by a hit: coins, or tokens whose decimals are known. */
 const hitAmount = ({ _type, _source }: SearchHit) => {
   if (_type === 'event') return <TokenAmount source={_source} />
   const raw = textAt(_source, 'value.raw') ?? textAt(_source, 'action.value.raw') ?? ''
   return HEX.test(raw) ? <Coins value={raw} /> : null
 }
 
-/** As the standards of tokens, and those who follow them, call it. */
+/** Argument names of token standards. */
 const AMOUNTS = new Set(['value', 'amount', 'wad', 'tokens', '_value', '_amount', 'assets'])
 
 const TokenAmount = ({ source }: { source: SearchHit['_source'] }) => {
@@ -114,7 +113,7 @@ const whatOf = ({ _type, _source: source }: SearchHit) => {
   )
 }
 
-/** What an event or a call says; hashes and addresses in it are short, as everywhere in the table. */
+/** An event or a call as text, with short hashes and addresses. */
 const sayCall = (source: SearchHit['_source']) => {
   const said = textAt(source, 'str')
   return (
@@ -127,7 +126,7 @@ const sayCall = (source: SearchHit['_source']) => {
   )
 }
 
-/** What documents of each other kind say in a line. */
+/** One-line texts of the other kinds. */
 const SAYINGS: Record<string, typeof sayCall> = {
   block: source =>
     say`${listAt(source, 'transactions').length} transactions, by ${addressOf(valueAt(source, 'miner')) ?? 'nobody'}`,

@@ -2,15 +2,15 @@ import { isJsonObject, type Json, parseJson } from '../../api/json.ts'
 import type { FieldInfo } from './fields.ts'
 import { type JsonTree, type Member, readTree } from './tree.ts'
 
-/** One of the conditions that all have to hold. */
+/** Conditions are combined by AND. */
 export interface Condition {
   /** Full path; `args.value.…` of an argument; empty with `text`. */
   field: string
-  /** Name of the argument, where the field is one's value. */
+  /** Argument name of `args.value.…` fields. */
   argument?: string
   operator: Operator
   not: boolean
-  /** As it is typed; several values of `any` are separated by commas. Of `json` the clause. */
+  /** As typed; values of `any` are separated by commas; the clause of `json`. */
   value: string
 }
 
@@ -34,7 +34,7 @@ export const LABELS: Readonly<Record<Operator, readonly [plain: string, not: str
   json: ['fits', 'does not fit'],
 }
 
-/** What fits the type of a field, the most usual first. */
+/** Operators for the type of a field, the most common first. */
 export const operatorsFor = (field: FieldInfo | undefined): readonly Operator[] => {
   if (!field) return ['is', 'any', 'match', ...COMPARISONS, 'prefix', 'wildcard', 'exists']
   if (field.type === 'date') return [...COMPARISONS, 'exists']
@@ -52,7 +52,7 @@ export const isWhole = ({ field, argument, operator, value }: Condition): boolea
 export const isArgument = (field: string): boolean => field.startsWith(ARGUMENT_VALUE)
 const ARGUMENT_VALUE = 'args.value.'
 
-/** The text of a clause; empty without conditions. */
+/** Clause text; empty without conditions. */
 export const clauseOf = (conditions: readonly Condition[]): string => {
   const some = (not: boolean) => conditions.filter(it => it.not === not).map(positiveClause)
   const [filter, without] = [some(false), some(true)]
@@ -94,7 +94,7 @@ const leafOf = ({ field, operator, value }: Condition): object => {
 const isTime = (field: string) => field === 'timestamp'
 const TIME_FORMAT = 'strict_date_optional_time'
 
-/** The conditions of a clause, of which nothing is lost: what they cannot say stays JSON. */
+/** Reads a clause without loss: what conditions cannot express stays JSON. */
 export const conditionsOf = (text: string): Condition[] => {
   if (text === '') return []
   const raw = ({ from, to }: JsonTree) => text.slice(from, to)
@@ -103,7 +103,7 @@ export const conditionsOf = (text: string): Condition[] => {
   const clause = (value: JsonTree, not: boolean): Condition[] => {
     const [only, ...others] = value.members ?? []
     const found = only && others.length === 0 ? known(only) : undefined
-    // Several conditions that do not all hold are no list of such that do not.
+    // A negated AND of conditions cannot be split.
     if (found && (!not || found.length === 1)) return found.map(it => ({ ...it, not }))
     return [{ field: '', operator: 'json', not, value: raw(value) }]
   }
@@ -186,7 +186,7 @@ const argumentConditions = (body: Json): PositiveCondition[] | undefined => {
   return [{ ...leaves[0]!, argument: name.value }]
 }
 
-/** A number that a double does not write as it was is left to the editor. */
+/** Numbers that a double would change stay JSON. */
 const scalar = (value: Json): string | undefined =>
   typeof value === 'string'
     ? value

@@ -18,7 +18,6 @@ type State =
   | { is: 'under way' | 'done'; hits: number; bytes: number }
   | { is: 'failed'; error: unknown }
 
-/** What columns that are worked out are made of. */
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   '@time': ['timestamp'],
   '@block': ['number.num', 'blockNumber.num', 'firstSeen.num'],
@@ -27,7 +26,7 @@ const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   '@amount': ['value', 'args'],
 }
 
-/** All hits into a file, however many. */
+/** Downloads all hits. */
 export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps) => {
   const [form, setForm] = useState<FileForm>('csv')
   const [isAll, setAll] = useState(true)
@@ -110,7 +109,7 @@ const formatFileSize = (bytes: number) =>
 
 const MEDIA_TYPES: Readonly<Record<FileForm, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
-/** Where what comes is kept. */
+/** Destination of the bytes. */
 interface Sink {
   write(chunk: Uint8Array<ArrayBuffer>): Promise<void>
   close(): Promise<void>
@@ -130,7 +129,7 @@ export interface Download {
   told(hits: number, bytes: number): void
 }
 
-/** Writes all hits into a file as they come, and says how many there were; undefined where no file was chosen. */
+/** Streams all hits into a file and returns their number; undefined if no file was chosen. */
 export const download = async ({ path, body, form, name, signal, told }: Download): Promise<number | undefined> => {
   const sink = await openSink(name, MEDIA_TYPES[form])
   if (!sink) return undefined
@@ -154,7 +153,7 @@ export const download = async ({ path, body, form, name, signal, told }: Downloa
   }
 }
 
-/** The browser writes it to the disk where it can, so that it takes no memory; else it is handed over as a whole at the end. */
+/** Writes to disk if the browser can, to save memory; otherwise offers the whole file at the end. */
 const openSink = async (name: string, type: string): Promise<Sink | undefined> => {
   const { showSaveFilePicker } = window as FilePicker
   if (showSaveFilePicker === undefined) return blobSink(name, type)
@@ -173,7 +172,7 @@ const blobSink = (name: string, type: string): Sink => {
   const parts: Blob[] = []
   let open: Uint8Array<ArrayBuffer>[] = []
   let size = 0
-  // A blob may lie on the disk; bytes of JavaScript's lie in memory.
+  // Browsers may keep blobs on disk.
   const keep = () => {
     parts.push(new Blob(open))
     open = []

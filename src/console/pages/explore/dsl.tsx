@@ -21,7 +21,6 @@ interface DslProps {
   values: KnownValues
 }
 
-/** The query as JSON. */
 export const DslEditor = ({ draft, network, kinds, catalogue, values }: DslProps) => {
   const latest = useRef({ network, kinds, catalogue, values })
   latest.current = { network, kinds, catalogue, values }
@@ -63,7 +62,7 @@ const toCompletion = ({ label, detail, info, after }: Offer): Completion => ({
   ...(info !== undefined && { info }),
   apply(view) {
     const { doc, selection } = view.state
-    // More may have been typed since it was offered.
+    // The text may have changed since.
     const { from, to, is } = placeAt(doc.toString(), selection.main.head)
     const hasColon = /^\s*:/.test(doc.sliceString(to, to + 20))
     const [before = '', behind = ''] = is === 'name' && !hasColon ? `: ${after ?? '|'}`.split('|') : []
@@ -76,7 +75,7 @@ const toCompletion = ({ label, detail, info, after }: Offer): Completion => ({
   },
 })
 
-/** What the server finds wrong, at its place. JSON that is none is told by the editor. */
+/** Errors of the server at their place; the editor reports invalid JSON. */
 const validate = async (text: string, network: string, kinds: readonly Kind[]): Promise<Diagnostic[]> => {
   const query = clauseIn(text, kinds)
   if (query === undefined || kinds.length === 0) return []

@@ -2,16 +2,13 @@ import { type Kind, OFFERED_KINDS } from '../../api/wire.ts'
 import type { KnownValues } from './catalogue.ts'
 import type { CaretContext } from './tree.ts'
 
-/** A path that queries may name. */
+/** A queryable path. */
 export interface FieldInfo {
   path: string
-  /** What `_source` shows it as, such as `value` of `value.dec`. */
+  /** Its name in `_source`, such as `value` for `value.dec`. */
   shownAs: string
-  /** As Elasticsearch types it. */
   type: string
-  /** Compared as a number, of any size. */
   isNumber: boolean
-  /** Within a list. */
   isInList: boolean
   kinds: Kind[]
   meaning: string
@@ -30,10 +27,9 @@ export interface Catalogue {
   clauses: readonly ClauseInfo[]
 }
 
-/** The fields that some of the kinds have. */
 export const fieldsOf = ({ fields }: Catalogue, kinds: readonly Kind[]): FieldInfo[] =>
   [...fields.values()].filter(field => field.kinds.some(kind => kinds.includes(kind)))
-/** By which path the values of a shown field are sorted; undefined where they cannot be. */
+/** Sort path of a shown field; undefined if it cannot be sorted. */
 export const sortPath = ({ fields }: Catalogue, shown: string): string | undefined =>
   [`${shown}.dec`, `${shown}.raw`, shown].find(path => {
     const field = fields.get(path)
@@ -43,14 +39,13 @@ export interface Offer {
   label: string
   detail?: string
   info?: string
-  /** What stands behind a name, with `|` where the cursor goes. */
+  /** Text inserted after a name; `|` marks the cursor. */
   after?: string
 }
 
-/** Members and clauses in which queries stand. */
+/** Members and clauses that contain queries. */
 const HOLDERS = new Set(['query', 'must', 'filter', 'should', 'must_not', 'positive', 'negative', 'queries'])
 const RANGES = ['gte', 'gt', 'lte', 'lt', 'format', 'time_zone']
-/** What may stand at a place of a query. */
 export const offersAt = async (
   { path, is }: CaretContext,
   catalogue: Catalogue,

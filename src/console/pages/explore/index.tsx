@@ -36,7 +36,6 @@ import { Toolbar } from './toolbar.tsx'
 
 const NETWORKS_REFRESH_MS = 10_000
 
-/** Searches, with all of their state in the address. */
 export default () => {
   const status = useLive<Status>('status', NETWORKS_REFRESH_MS)
   const networks = status.data?.networks.map(({ network }) => network) ?? []
@@ -67,7 +66,7 @@ export default () => {
 interface ExploreProps {
   search: Search
   networks: readonly string[]
-  /** Why the network is not live. */
+  /** Why the network lags. */
   reasons: NonNullable<Status['reasons']>
 }
 
@@ -80,7 +79,7 @@ const ExploreView = ({ search, networks, reasons }: ExploreProps) => {
   const { question, asked, error } = useAsked(search, catalogue)
   const draft = useDraft(search.text, kinds)
   const usual = useHits(network, kinds, asked)
-  // A chain may have no transactions yet.
+  // An empty chain is followed, too.
   const isWithout = isFirstSight(search) && usual.data?.hits.total === 0
   const blocks = useHits(isWithout ? network : undefined, ['block'], asked)
   const hasBlocks = isWithout && blocks.rows.length > 0
@@ -172,7 +171,7 @@ const ExploreView = ({ search, networks, reasons }: ExploreProps) => {
   )
 }
 
-/** Who has scrolled down goes on reading where they are, whatever comes in at the top. */
+/** Keeps the scroll position when rows are added at the top. */
 const useKeptPlace = (count: number, news: unknown) => {
   const box = useRef<HTMLDivElement>(null)
   const before = useRef({ count, news })
@@ -198,7 +197,7 @@ const TRANSFERS = [
   { nested: { path: 'args', query: ABOVE_1000 } },
 ]
 
-/** Searches of the demo chain, each of which shows something else. */
+/** Example searches of the demo chain. */
 const DEMO_SEARCHES: Record<string, Record<string, string>> = {
   'Transfers of the demo dollar above 1,000': {
     ...{ kinds: 'event', view: 'conditions' },
@@ -235,7 +234,7 @@ const VIEWS = [
   { name: 'json', title: 'JSON' },
 ]
 
-/** Further views of the query in the box, each open or not. */
+/** Optional views of the query. */
 const Views = ({ search: { network, kinds, view }, draft, catalogue }: ViewsProps) => {
   const open = view.split(',').filter(it => VIEWS.some(({ name }) => name === it))
   const toggle = (name: string) => {
@@ -261,14 +260,13 @@ const Views = ({ search: { network, kinds, view }, draft, catalogue }: ViewsProp
 interface SumProps {
   question: BoxQuestion
   answer: SearchAnswer | undefined
-  /** Hits that came since. */
   news: number
   follows: boolean
   busy: boolean
   isCut: boolean
 }
 
-/** How many were found, in what time, and as what the text in the box was understood. */
+/** Number of hits, time, and how the text was understood. */
 const Sum = ({ question, answer, news, follows, busy, isCut }: SumProps) => {
   const total = (answer?.hits.total ?? 0) + news
   return (
@@ -286,7 +284,7 @@ const Sum = ({ question, answer, news, follows, busy, isCut }: SumProps) => {
   )
 }
 
-/** In place of hits: what may have been meant. */
+/** Suggestions in place of hits. */
 const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
   const isWord = /^[\p{L}\p{N}_$ -]{2,60}$/u.test(text)
   const { data = [] } = useAsk(isWord ? `${network} ${text}` : undefined, signal =>
@@ -315,7 +313,6 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
   )
 }
 
-/** One hit with all of its fields. */
 const Opened = ({ network, kind, id }: { network: string; kind: string; id: string }) => {
   const { data, error, again } = useGet<SearchHit>(documentPath(network, kind, id))
   const [tab, setTab] = useState('fields')
@@ -338,7 +335,7 @@ const Opened = ({ network, kind, id }: { network: string; kind: string; id: stri
   )
 }
 
-/** The values by their path; a list is one value. */
+/** Values by path; a list is one value. */
 const leavesOf = (value: Json, path: string): [path: string, shown: ComponentChildren][] =>
   isJsonObject(value)
     ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path === '' ? name : `${path}.${name}`))

@@ -2,15 +2,13 @@ import { parseJson, stringifyJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { readTree } from './tree.ts'
 
-/** What a text in the box asks for. */
 export interface BoxQuestion {
-  /** The text of a query clause, of which no digit is lost; undefined for everything. */
+  /** Clause text with all digits; undefined matches everything. */
   query: string | undefined
-  /** As the reader is told. */
   as: 'everything' | 'an address' | 'a hash' | 'a block number' | 'a query in JSON' | 'a query string'
 }
 
-/** Throws an error whose message says what is wrong with the text. */
+/** Throws if the text is invalid. */
 export const readQuestion = (text: string, kinds: readonly Kind[]): BoxQuestion => {
   const typed = text.trim()
   if (typed === '') return { query: undefined, as: 'everything' }
@@ -21,7 +19,7 @@ export const readQuestion = (text: string, kinds: readonly Kind[]): BoxQuestion 
   return { query: stringifyJson({ query_string: { query: typed } }), as: 'a query string' }
 }
 
-/** A body is taken for its query; what else it may have does not fit a table of hits. */
+/** Uses only the query of a body; the rest does not fit a table. */
 const queryClause = (text: string): string | undefined => {
   parse(text)
   const members = readTree(text).members ?? []
@@ -44,7 +42,7 @@ const parse = (text: string) => {
 
 type Fields = Readonly<Record<Kind, readonly string[]>>
 
-/** A field that none of the kinds has would be refused. */
+/** Unknown fields would be refused. */
 const anyOf = (fields: Fields, kinds: readonly Kind[], value: string) => {
   const names = new Set(kinds.flatMap(kind => fields[kind]))
   return { bool: { should: [...names].map(name => ({ term: { [name]: value } })), minimum_should_match: 1 } }
@@ -80,18 +78,17 @@ const ofAddress = (address: string, kinds: readonly Kind[]) => {
   return { bool: { ...bool, should: [...bool.should, ...(hasArguments ? [inArguments] : [])] } }
 }
 
-/** The bodies that Explore sends, put together as text, so that a query passes as it was typed. */
+/** Bodies are built as text, so that the query stays as typed. */
 export interface ExploreQuery {
   query: string | undefined
-  /** In milliseconds since 1970. */
   from?: number | undefined
   to?: number | undefined
   sort?: Sort | undefined
-  /** What the columns show beside what rows always have. */
+  /** Fields of extra columns. */
   shown?: readonly string[]
 }
 
-/** `field` is a path that can be sorted by. */
+/** `field`: a sort path. */
 export interface Sort {
   field: string
   order: 'asc' | 'desc'
@@ -99,15 +96,14 @@ export interface Sort {
 
 export const HITS_PER_PAGE = 100
 
-/** The order of the chain, which distinguishes documents of several kinds, too. */
+/** Chain order, unique across kinds. */
 export const PLACE = '_shard_doc'
 
-/** The first page, with the counts over time. */
+/** First page with counts over time. */
 export const firstBody = (asked: ExploreQuery): string => body(asked, [`"aggs":${COUNTS}`])
 
 export const nextBody = (asked: ExploreQuery, after: string): string => body(asked, [`"search_after":${after}`])
 
-/** What is new since a token, or from now on. */
 export const resumeBody = (asked: ExploreQuery, token: string): string =>
   objectOf([
     `"resume":${JSON.stringify(token)}`,
@@ -116,10 +112,10 @@ export const resumeBody = (asked: ExploreQuery, token: string): string =>
     `"query":${fullQuery(asked)}`,
   ])
 
-/** So many new hits are taken at once. */
+/** New hits per request. */
 export const NEW = 200
 
-/** All hits with all of their fields, or those that columns show. */
+/** All hits, with all fields or those of the columns. */
 export const allBody = (asked: ExploreQuery, fields: readonly string[] | undefined): string =>
   objectOf([
     '"size":-1',
@@ -128,7 +124,7 @@ export const allBody = (asked: ExploreQuery, fields: readonly string[] | undefin
     `"query":${fullQuery(asked)}`,
   ])
 
-/** What a program would ask for the same. */
+/** The same request for programs. */
 export const plainBody = (asked: ExploreQuery): string =>
   objectOf([`"size":${HITS_PER_PAGE}`, `"sort":${sortOf(asked)}`, `"query":${fullQuery(asked)}`])
 
@@ -160,7 +156,7 @@ const COUNTS = '{"counts":{"auto_date_histogram":{"field":"timestamp","buckets":
 
 const sourceFields = ({ shown = [] }: ExploreQuery): string => JSON.stringify([...ROW_FIELDS, ...shown])
 
-/** What rows show; a hit that is opened is asked for as a whole. */
+/** Fields of rows; an opened hit is read whole. */
 const ROW_FIELDS = [
   ...['timestamp', 'number', 'blockNumber', 'firstSeen', 'hash', 'transactionHash', 'address', 'from', 'to'],
   ...['action.from', 'action.to', 'action.author', 'creator', 'str', 'method', 'event', 'name', 'symbol', 'standard'],
@@ -176,13 +172,13 @@ export interface Suggestion {
   address?: string
 }
 
-/** The word that ends where the text is written on. */
+/** The word before the cursor. */
 export const wordBefore = (text: string, caret: number): { from: number; word: string } => {
   const [word] = /[^\s():"{}[\]]*$/.exec(text.slice(0, caret))!
   return { from: caret - word.length, word }
 }
 
-/** The text with what was chosen instead of the word, where its cursor goes, and a kind that it needs. */
+/** Applies a suggestion: new text, cursor, and a required kind. */
 export const applySuggestion = (
   text: string,
   caret: number,
@@ -207,12 +203,11 @@ export const applySuggestion = (
   return { text: next, caret: from + insert.length, needs: address === undefined ? needs : [] }
 }
 
-/** How hits are written into a file. */
 export type FileForm = 'csv' | 'ndjson'
 
 const [QUOTE, NEWLINE] = [34, 10]
 
-/** Hits among the bytes: lines, but for those within quotes and the line of names. */
+/** Counts hits: lines outside quotes, without the header. */
 export const countLines = (form: FileForm) => {
   let lines = form === 'csv' ? -1 : 0
   let quoted = false

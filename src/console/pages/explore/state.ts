@@ -23,16 +23,16 @@ import { layOut } from './tree.ts'
 
 const DEFAULT_KINDS = 'tx,event'
 
-/** `@` marks columns that are worked out; the others are fields as `_source` shows them. */
+/** `@` marks computed columns; others are `_source` fields. */
 export const DEFAULT_COLUMNS = '@time,@block,@kind,@thing,@amount,@what'
 
-/** All that the address says of a search. */
+/** Search state in the address. */
 export interface Search {
   network: string
   text: string
   kinds: readonly Kind[]
   columns: readonly string[]
-  /** What is sorted by: a field, or `@block` for the order of the chain. */
+  /** Sort field, or `@block` for chain order. */
   sort: Sort | undefined
   from: string
   to: string
@@ -55,7 +55,7 @@ export const useSearch = (networks: readonly string[]): Search => {
   }
 }
 
-/** Whether nothing was asked for yet. */
+/** Whether the search is empty. */
 export const isFirstSight = ({ text, kinds, sort, from, to }: Search): boolean =>
   text === '' && kinds.join() === DEFAULT_KINDS && sort === undefined && from === '' && to === ''
 
@@ -69,7 +69,7 @@ export const setColumns = (columns: readonly string[]) => {
   setQuery({ columns: names === DEFAULT_COLUMNS ? '' : names }, { replace: true })
 }
 
-/** Another click turns the order around, and a third one leaves it to the chain. */
+/** Clicks cycle: sorted, reversed, chain order. */
 export const sortBy = (field: string, { sort }: Search) => {
   const order = sort?.field !== field ? 'desc' : sort.order === 'desc' ? 'asc' : undefined
   setQuery({ sort: order && `${field}:${order}`, follow: '' })
@@ -81,7 +81,7 @@ interface Understood {
   error?: unknown
 }
 
-/** What the address asks for; a sort by a field waits until it is known how. */
+/** Query of the address; a sort waits for the field's type. */
 export const useAsked = (search: Search, catalogue: Catalogue | undefined): Understood => {
   const { text, kinds, sort, from, to, columns } = search
   const key = JSON.stringify([text, kinds, sort, from, to, columns])
@@ -108,16 +108,14 @@ const millis = (text: string): number | undefined => (/^\d{1,16}$/.test(text) ? 
 
 type View = 'box' | 'conditions' | 'json'
 
-/** The query while it is written: box, conditions and JSON are views of its one text. */
+/** The query being edited: box, conditions and JSON show one text. */
 export interface Draft {
-  /** As the box shows it. */
   text: string
-  /** The clause that it means, empty for everything; undefined where it cannot be read. */
+  /** Its clause: empty for everything, undefined if invalid. */
   clause: string | undefined
   error: string | undefined
-  /** As the editor shows it. */
   json: string
-  /** What the question is understood as. */
+  /** How the text was understood. */
   set(text: string, by: View): void
   submit(): void
 }
@@ -144,7 +142,7 @@ export const useDraft = (text: string, kinds: readonly Kind[]): Draft => {
   }
 }
 
-/** The hits of a query, of which more are asked for as they come into sight. */
+/** Hits of a query, paged while scrolling. */
 export const useHits = (network: string | undefined, kinds: readonly string[], asked: ExploreQuery | undefined) => {
   const body = asked && firstBody(asked)
   const key = network !== undefined && body !== undefined ? `${network} ${kinds.join()} ${body}` : undefined
@@ -155,22 +153,18 @@ export const useHits = (network: string | undefined, kinds: readonly string[], a
 }
 
 interface News {
-  /** Newest first. */
   hits: readonly SearchHit[]
-  /** Hits of this block and above that came before are no longer in the chain. */
+  /** Earlier hits from this block on were reorganised away. */
   gone: number | undefined
   error?: unknown
 }
 
 const NO_NEWS: News = { hits: [], gone: undefined }
 const FOLLOW_INTERVAL_MS = 1_000
-/** Beyond, the oldest of them are left to the search: it finds them once it is asked again. */
+/** Limit of kept new hits; a new search finds the rest. */
 const MOST_NEWS = 20_000
 
-/**
- * What the chain brings while it is followed. `ready` is told once nothing can be missed any more: what is asked for from then on may hold a
- * hit that is also here.
- */
+/** New hits while following. Once `ready`, later searches may overlap with these hits. */
 export const useFollow = (
   network: string,
   kinds: readonly string[],
@@ -205,7 +199,7 @@ export const useFollow = (
     return () => controller.abort()
   }, [key, start.data])
 
-  // What came is shown on, by the search.
+  // The search shows these hits from now on.
   useEffect(() => (follows ? () => latest.current.ready() : undefined), [follows])
 
   return key === undefined ? NO_NEWS : { ...news, error: news.error ?? start.error }
@@ -222,11 +216,10 @@ const addNews = ({ hits, gone }: News, next: readonly SearchHit[], from: Json | 
 const lowest = (a: number | undefined, b: number | undefined) =>
   a === undefined ? b : b === undefined ? a : Math.min(a, b)
 
-/** The block in which it lies. */
 export const blockHeight = ({ _source }: SearchHit): number =>
   Number(valueAt(_source, 'number.num') ?? valueAt(_source, 'blockNumber.num') ?? valueAt(_source, 'firstSeen.num'))
 
-/** Hits that were found, under those that came since; each once. */
+/** New hits, then found ones, each once. */
 export const withNews = (found: readonly SearchHit[], { hits, gone }: News): readonly SearchHit[] => {
   if (hits.length === 0 && gone === undefined) return found
   const fresh = new Set(hits.map(({ _type, _id }) => `${_type} ${_id}`))
@@ -236,7 +229,7 @@ export const withNews = (found: readonly SearchHit[], { hits, gone }: News): rea
   ]
 }
 
-/** Counts over time, of what was found and of what came since. */
+/** Counts over time of found and new hits. */
 export const seriesOf = (answer: SearchAnswer | undefined, news: readonly SearchHit[]): Series | undefined => {
   const buckets = valueAt(answer?.aggregations, 'counts.buckets')
   if (!Array.isArray(buckets) || buckets.length === 0) return undefined
@@ -247,7 +240,7 @@ export const seriesOf = (answer: SearchAnswer | undefined, news: readonly Search
     const written = valueAt(_source, 'timestamp')
     if (typeof written !== 'number' && typeof written !== 'string') continue
     const time = dateOf(written).getTime() / 1000
-    // A chain that rested for long leaves a gap, not thousands of empty bars.
+    // A long pause of the chain becomes a gap, not thousands of bars.
     while (time >= times.at(-1)! + step && times.length < MOST_BARS) {
       times.push(times.at(-1)! + step)
       counts.push(0)

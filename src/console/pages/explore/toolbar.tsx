@@ -19,13 +19,12 @@ interface ToolbarProps {
   asked: ExploreQuery | undefined
   total: number
   catalogue: Catalogue | undefined
-  /** Has the catalogue read, which the columns are chosen from. */
+  /** Loads the catalogue for the choice of columns. */
   onWanted(): void
 }
 
 type Open = 'columns' | 'saved' | 'download'
 
-/** What can be done with a search beside changing it. */
 export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarProps) => {
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
@@ -66,7 +65,7 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarPr
 const urlOf = ({ network, kinds }: Search): string =>
   new URL(`${rootUrl}${network}/es/${kinds.join()}/search/`, location.href).href
 
-/** For a shell; the token stays out of it. */
+/** A shell command without the token. */
 const curlOf = (search: Search, asked: ExploreQuery): string =>
   [
     `curl -s ${shellQuoted(urlOf(search))} \\`,
@@ -76,7 +75,7 @@ const curlOf = (search: Search, asked: ExploreQuery): string =>
 
 const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The editor of rules takes what a rule can have of the query, and says what it cannot. */
+/** Opens the query in the rule editor, which reports what rules cannot express. */
 const ruleHref = ({ network, kinds }: Search, { query = '' }: ExploreQuery): string =>
   `/rules/new?${new URLSearchParams({ from: query, network, kinds: kinds.join() })}`
 
@@ -87,7 +86,7 @@ interface ChooserProps {
   onClose(): void
 }
 
-/** Which columns the table has; those that are chosen stand first, and can be moved. */
+/** Column choice; chosen ones come first and can be moved. */
 const Chooser = ({ columns, catalogue, kinds, onClose }: ChooserProps) => {
   const [sought, setSought] = useState('')
   const meanings = useMemo(() => {
@@ -148,7 +147,7 @@ const titleOf = (name: string) => TITLES[name] ?? name
 
 interface Saved {
   name: string
-  /** What stands behind the question mark of its address. */
+  /** Query string of its address. */
   query: string
 }
 
@@ -179,14 +178,13 @@ const write = (searches: readonly Saved[]): boolean => {
   }
 }
 
-/** Without what is open at the moment. */
 const queryNow = (): string => {
   const parameters = new URLSearchParams(location.search)
   parameters.delete('open')
   return parameters.toString()
 }
 
-/** Searches by name, as this browser keeps them. */
+/** Saved searches of this browser. */
 const SavedSearches = ({ network, onClose }: { network: string; onClose(): void }) => {
   const [searches, setSearches] = useState(readSaved)
   const [name, setName] = useState('')
@@ -198,7 +196,7 @@ const SavedSearches = ({ network, onClose }: { network: string; onClose(): void 
     if (named === '') return setError('Type a name.')
     if (named.length > MAX_NAME_LENGTH) return setError(`A name may have ${MAX_NAME_LENGTH} characters.`)
     setError(undefined)
-    // Another tab may have saved one since.
+    // Another tab may have changed them.
     const others = readSaved().filter(it => it.name !== named)
     if (others.length < readSaved().length && !(await replaces(named))) return
     const parameters = new URLSearchParams(queryNow())

@@ -1,4 +1,4 @@
-/** JSON as it is written: every value with its place in the text, so that no digit is lost and faults can be shown where they are. */
+/** JSON with text positions, so that digits stay exact and errors can be located. */
 export interface JsonTree {
   from: number
   to: number
@@ -8,7 +8,6 @@ export interface JsonTree {
 
 export interface Member {
   name: string
-  /** Where the name begins. */
   at: number
   value: JsonTree
 }
@@ -16,7 +15,6 @@ export interface Member {
 const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 const DEEPEST = 100
 
-/** The text has to be JSON. */
 export const readTree = (text: string): JsonTree => {
   const tokens = Array.from(text.matchAll(JSON_TOKEN), ({ 0: token, index }) => ({ token, from: index }))
   let next = 0
@@ -50,7 +48,7 @@ export const readTree = (text: string): JsonTree => {
 
 const WIDTH = 90
 
-/** The same JSON over several lines, where it is long. */
+/** Formats JSON over several lines if it is long. */
 export const layOut = (text: string): string => {
   const flat = ({ from, to, members, items }: JsonTree): string =>
     members
@@ -72,7 +70,7 @@ export const layOut = (text: string): string => {
   return write(readTree(text), '')
 }
 
-/** Where a path such as `query.bool.filter[0].term.blockNumber.num` leads in a text that is a body or only its query; names may have dots. */
+/** Position of a path such as `query.bool.filter[0].term.blockNumber.num` in a body or query. */
 export const pathRange = (text: string, path: string): { from: number; to: number } => {
   let value = readTree(text)
   let range = { from: value.from, to: value.to }
@@ -99,14 +97,13 @@ export const pathRange = (text: string, path: string): { from: number; to: numbe
   return range
 }
 
-/** What stands at a place of a text that may be unfinished. */
+/** The JSON context at the cursor of an unfinished text. */
 export interface CaretContext {
-  /** Names and positions of what holds it; of a value with its own. */
+  /** Path of the container, with the own name of a value. */
   path: (string | number)[]
   is: 'name' | 'value'
-  /** The text that is typed there so far, without its quote. */
+  /** Typed text without its quote. */
   typed: string
-  /** The whole token, with its quotes. */
   from: number
   to: number
 }

@@ -13,7 +13,6 @@ const ALERT_STATES = ['', 'pending', 'confirmed', 'retracted', 'withdrawn'].map(
   ...{ value, label: value || 'all' },
 }))
 
-/** What a rule found, and what became of each. */
 export const Alerts = ({ rule }: { rule: Rule }) => {
   const { state, choice, open, ...rest } = useChosen(ALERT_STATES)
   const ask = async (before: string | undefined, signal: AbortSignal) => {
@@ -46,7 +45,6 @@ const ALERTS: readonly Column<Alert>[] = [
   { title: 'Deliveries', width: 'minmax(16ch, 1fr)', cell: it => deliverySummary(it) },
 ]
 
-/** Such as `2 delivered, 1 dead`. */
 const deliverySummary = ({ deliveries }: Alert) => {
   const counts = new Map<string, number>()
   for (const { state } of deliveries) counts.set(state, (counts.get(state) ?? 0) + 1)
@@ -79,7 +77,7 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   )
 }
 
-/** From the match to where the alert is now. */
+/** The states of an alert. */
 const Life = ({ alert, network }: { alert: Alert; network: string }) => {
   const { state, block, confirmations, receivedAt, changedAt } = alert
   const status = useGet<Status>(state === 'pending' ? 'status' : undefined)

@@ -18,7 +18,7 @@ const RULES = 'alerting/rules'
 
 type Query = Record<string, string | undefined>
 
-/** What is asked for by parameters; those that are empty are left out. */
+/** Query string of parameters without empty ones. */
 const get = <T>(path: string, parameters: Query, signal?: AbortSignal) => {
   const given = Object.entries(parameters).flatMap(([name, value]) => (value ? [[name, value]] : []))
   return callApi<T>(`${path}?${new URLSearchParams(given)}`, { signal })
@@ -27,7 +27,7 @@ const get = <T>(path: string, parameters: Query, signal?: AbortSignal) => {
 export const listRulePage = (after: string | undefined, signal: AbortSignal) =>
   get<{ rules: Rule[]; next: string | null }>(RULES, { size: '1000', after }, signal)
 
-/** A rule with its ETag, which a change to it has to name. */
+/** A rule with its ETag for changes. */
 export interface Tagged {
   rule: Rule
   etag: string
@@ -43,15 +43,15 @@ export const getRule = (id: string, signal?: AbortSignal) =>
 
 export const createRule = (body: JsonObject) => tagged(callApiForText(RULES, { body }))
 
-/** The body is all of the rule. */
+/** The body is the whole rule. */
 export const replaceRule = (id: number, body: JsonObject, etag: string) =>
   tagged(callApiForText(`${RULES}/${id}?replace=true`, { method: 'PUT', body, headers: { 'if-match': etag } }))
 
-/** The answer counts the deliveries that a pause cancelled. */
+/** Returns the number of cancelled deliveries. */
 export const enableRule = (id: number, enabled: boolean, etag: string) =>
   callApi<Rule>(`${RULES}/${id}`, { method: 'PUT', body: { enabled }, headers: { 'if-match': etag } })
 
-/** Deliveries that were cancelled; undefined where that is not known. */
+/** Cancelled deliveries; undefined if unknown. */
 export const deleteRule = async (id: number, etag: string): Promise<string | undefined> => {
   const { headers } = await callApiForText(`${RULES}/${id}`, { method: 'DELETE', headers: { 'if-match': etag } })
   return headers.get('cancelled-deliveries') ?? undefined
@@ -62,7 +62,7 @@ export const simulate = (body: JsonObject, signal: AbortSignal) =>
 export const previewTest = (body: JsonObject) => callApi<PreviewAnswer>(`${RULES}/test`, { body })
 export const sendRuleTest = (id: number) => callApi<TestResultAnswer>(`${RULES}/${id}/test`, { body: {} })
 
-/** A day in half hours, or what `query` says. */
+/** By default a day in half hours. */
 export const getSeries = (query: Query, signal: AbortSignal) => get<AlertSeries>('alerting/series', query, signal)
 
 export const getAlerts = (id: number, query: Query, signal: AbortSignal) =>
@@ -71,7 +71,7 @@ export const getAlerts = (id: number, query: Query, signal: AbortSignal) =>
 export const getDeliveries = (query: Query, signal?: AbortSignal) =>
   get<{ deliveries: Delivery[]; next: string | null }>('alerting/deliveries', query, signal)
 
-/** Sends deliveries again once the user is sure, since what goes out cannot be called back; says what came of it. */
+/** Redelivers after a confirmation, as sending cannot be undone. */
 export const confirmRedelivery = async (
   which: { delivery: number } | { rule: number; dead: true } | { channel: string; target: string; dead: true },
   question: Parameters<typeof confirm>[0],
@@ -90,7 +90,7 @@ export const confirmRedelivery = async (
   return true
 }
 
-/** The faults of a refused rule; empty where the error is another one. */
+/** Faults of a refused rule; empty for other errors. */
 export const faultsOf = (error: unknown): RuleFault[] =>
   listAt(error instanceof ApiError ? error.body : undefined, 'faults')
     .filter(isJsonObject)
@@ -98,17 +98,16 @@ export const faultsOf = (error: unknown): RuleFault[] =>
 
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 412
 
-/** A name that a condition may have. */
 export interface Attribute {
   name: string
-  /** Of the mapping, such as `long`; undefined for an integer with encodings. */
+  /** Mapping type such as `long`; undefined for encoded integers. */
   type?: string
   meaning: string
-  /** The field by which a search counts its values, where that is not the name. */
+  /** Field for counting values, if another than the name. */
   field: string
 }
 
-/** The names from the mapping, with their meanings from the description of the API. */
+/** Attribute names from the mapping with meanings from the API description. */
 export const getAttributes = async (network: string, kind: Kind, signal: AbortSignal): Promise<Attribute[]> => {
   const [mapping, api] = await Promise.all([
     callApi<JsonObject>(`${network}/es/${kind}/_mapping`, { signal }),
@@ -138,7 +137,7 @@ const namesIn = (properties: Json | undefined, meanings: Json | undefined, befor
   })
 }
 
-/** Operators that fit the type of an attribute; of an unknown one all. */
+/** Operators for an attribute's type; all for unknown ones. */
 export const attributeOperators = (attribute: Attribute | undefined, all: readonly string[]): readonly string[] => {
   if (attribute?.type === 'boolean') return all.filter(it => it === 'Equals')
   const isText = attribute?.type === 'keyword' || attribute?.type === 'text'
@@ -147,7 +146,7 @@ export const attributeOperators = (attribute: Attribute | undefined, all: readon
 
 const COUNTED = ['keyword', 'text', 'boolean']
 
-/** Values that the attribute has most often, as an aid to those who type. */
+/** Most frequent values, as suggestions. */
 export const getValues = async (
   network: string,
   kind: Kind,
@@ -164,11 +163,11 @@ export const getValues = async (
 
 export interface DeclaredArgument {
   name: string
-  /** Of Solidity, such as `uint256`. */
+  /** Solidity type such as `uint256`. */
   type: string
 }
 
-/** Arguments as the ABIs decoded them, of entities that meet the plain conditions. */
+/** Decoded arguments of entities that meet the plain conditions. */
 export const getArguments = async (
   network: string,
   kind: Kind,

@@ -11,7 +11,7 @@ import { confirmRedelivery, getDeliveries } from './api.ts'
 
 export const REFRESH_MS = 3_000
 
-/** Of a list, the state that is chosen and the row that is open, both in the address. */
+/** Filter and open row of a list, kept in the address. */
 export const useChosen = (options: readonly Option[]) => {
   const [typed, setState] = useQueryState('state')
   const state = options.find(({ value }) => value === typed)?.value ?? ''
@@ -39,13 +39,12 @@ const DELIVERY_STATE_OPTIONS = [
 ]
 
 interface DeliveriesProps {
-  /** Which ones, as the API takes it; empty: all of the account. */
+  /** API filter; empty: the whole account. */
   of: { rule?: string; channel?: string; target?: string }
-  /** Beside the choice of the state. */
   children?: (again: () => void) => ComponentChildren
 }
 
-/** Deliveries, the newest first, of which one is open with every attempt. */
+/** Deliveries, newest first, with details of the open one. */
 export const Deliveries = ({ of, children }: DeliveriesProps) => {
   const { state, choice, open, ...rest } = useChosen(DELIVERY_STATE_OPTIONS)
   const ask = async (before: string | undefined, signal: AbortSignal) => {
@@ -111,7 +110,7 @@ const OpenDelivery = ({ id, again }: { id: number; again(): void }) => {
   )
 }
 
-/** A delivery with every attempt, which can be sent again. */
+/** A delivery with its attempts and a button to resend. */
 export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again(): void }) => {
   const { id, type, channel, target, state, tries, lastError, nextAt, attempts = [] } = delivery
   const text = `The message goes to ${visibleText(target)} once more. What is sent cannot be taken back.`
@@ -119,7 +118,7 @@ export const DeliveryView = ({ delivery, again }: { delivery: Delivery; again():
   const { busy, run: send } = useAction(async () => {
     if (await confirmRedelivery({ delivery: id }, question)) again()
   })
-  // Tests and what was cancelled are never sent again.
+  // Tests and cancelled deliveries are not resent.
   const canRepeat = type !== 'alert.test' && state !== 'cancelled' && (state !== 'queued' || tries > 0)
   return (
     <article class="delivery" aria-label={`Delivery ${id}`}>
@@ -166,7 +165,6 @@ const AttemptView = ({
   </li>
 )
 
-/** All dead deliveries of a rule, once the user is sure. */
 export const sendDeadOf = (rule: number) => {
   const text = 'Every dead delivery of this rule is sent once more. What is sent cannot be taken back.'
   return confirmRedelivery(

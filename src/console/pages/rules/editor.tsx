@@ -33,7 +33,7 @@ const Back = ({ to, children }: { to: string; children: string }) => (
   </p>
 )
 
-/** A new rule: empty, one of those to try, or from a search (`from`, with `network` and `kinds` as Explore has them). */
+/** A new rule: empty, an example, or from a search (`from`, `network`, `kinds`). */
 export const New = () => {
   const status = useGet<Status>('status')
   const [from] = useQueryState('from')
@@ -102,9 +102,8 @@ const begin = ({ network, from, kinds: kindText, offer }: Omit<NewProps, 'name'>
   }
 }
 
-/** Changes a stored rule. */
 export const Edit = ({ id }: { id: string }) => {
-  // Read once: what somebody else changes meanwhile shows when this is saved.
+  // Read once; conflicts are found when saving.
   const [first, setFirst] = useState<Tagged>()
   const asked = useAsk(first ? undefined : `edit ${id}`, async signal => setFirst(await getRule(id, signal)))
   if (first) return <EditForm first={first} />
@@ -120,7 +119,7 @@ export const Edit = ({ id }: { id: string }) => {
 const EditForm = ({ first }: { first: Tagged }) => {
   const { rule } = first
   const name = `rule ${rule.id}`
-  // What was written before belongs to the revision that it was made from.
+  // An earlier draft belongs to the revision that it began with.
   const [base, setBase] = useState<Tagged>(() => drafts.get(name)?.base ?? first)
   const draft = useRuleDraft(name, ownOf(rule), base)
   const [theirs, setTheirs] = useState<Tagged>()
@@ -173,12 +172,11 @@ const EditForm = ({ first }: { first: Tagged }) => {
 }
 
 interface ConflictProps {
-  /** What both began with. */
   base: JsonObject
   mine: JsonObject
   theirs: JsonObject
   onClose(): void
-  /** The rule as it was chosen, which is not saved yet. */
+  /** The merged rule, not saved yet. */
   onMerged(rule: JsonObject): void
 }
 
@@ -187,7 +185,7 @@ const CHOICES = [
   { value: 'theirs', label: 'what is stored' },
 ]
 
-/** Somebody else has saved the rule meanwhile: shows where it differs, and lets the user choose. */
+/** Conflict: shows the differences and lets the user choose. */
 const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
   const [differences, setDifferences] = useState(() => ruleDifferences(base, mine, theirs))
   const choose = (at: number, choice: 'mine' | 'theirs') =>
@@ -225,22 +223,22 @@ const shown = (value: Json | undefined) =>
 
 interface EditorProps {
   draft: RuleDraft
-  /** On the button, such as `Create the rule`. */
+  /** Button label such as `Create the rule`. */
   action: string
-  /** Throws what the server refused. */
+  /** Throws if the server refuses. */
   save(rule: JsonObject): Promise<void>
   onCancel(): void
-  /** Tests the receivers as they are stored. */
+  /** Tests the stored receivers. */
   test?: ComponentChildren
 }
 
-/** A rule while it is written: as a form, as JSON, and what it would have found. */
+/** The rule editor: form, JSON and preview. */
 const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
   const [view, setView] = useState('form')
   const [refused, setRefused] = useState<{ text: string; error: unknown }>()
   const [busy, setBusy] = useState(false)
   const preview = usePreview(draft.rule)
-  // What the server said of an earlier text may be corrected already.
+  // Faults of an earlier text may be corrected already.
   const saving = refused?.text === draft.text ? faultsOf(refused.error) : []
   const seen = preview.isWhole && !preview.busy ? faultsOf(preview.error).filter(isOfConditions) : []
   const faults = saving.length > 0 ? saving : seen
@@ -322,25 +320,25 @@ const RuleRefusal = ({ error, faults }: { error: unknown; faults: readonly RuleF
   )
 }
 
-/** What was written and not saved yet, and the revision that it was made from; it lives until the tab is loaded anew. */
+/** Unsaved rules with their base revision; kept until the tab reloads. */
 const drafts = new Map<string, { text: string; base: Tagged | undefined }>()
 
 interface RuleDraft {
-  /** Of the newest text that is an object. */
+  /** Of the last valid text. */
   rule: JsonObject
   text: string
-  /** Why the text is not a rule. */
+  /** Why the text is invalid. */
   fault: string | undefined
   isChanged: boolean
-  /** It was kept from before. */
+  /** Restored from before. */
   isBack: boolean
   setRule(rule: JsonObject): void
   setText(text: string): void
-  /** Begins anew with what was given first. */
+  /** Resets to the initial rule. */
   discard(): void
 }
 
-/** A rule as form and as text, which are two views of one value. */
+/** Form and text are two views of one rule. */
 const useRuleDraft = (key: string, given: JsonObject, base: Tagged | undefined): RuleDraft => {
   const first = stringifyJson(given, 2)
   const kept = drafts.get(key)

@@ -52,13 +52,12 @@ import {
 
 interface FormProps {
   draft: JsonObject
-  /** The newest document that the rule would have found. */
+  /** Newest document that the rule matches. */
   example: SearchHit | undefined
   faultAt: FaultAt
   onChange(draft: JsonObject): void
 }
 
-/** All of a rule as fields. */
 export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
   const status = useGet<Status>('status')
   const network = ruleNetwork(draft)
@@ -78,7 +77,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
       onInput={value => set(name, value === '' ? empty : value)}
     />
   )
-  /** An integer; text that is none stays as it was typed, and the server says what is wrong with it. */
+  /** An integer; invalid text is kept for the server to refuse. */
   const number = (name: string, label: string, hint: string, empty?: '') => (
     <TextField
       {...{ label, hint, error: faultAt(name), value: String(draft[name] ?? '') }}
@@ -135,7 +134,7 @@ const networkOptions = (networks: readonly string[], current: string) =>
 
 interface ListSectionProps {
   title: string
-  /** What holds for all of them. */
+  /** Shared by all conditions. */
   says: string
   fault: string | undefined
   children: preact.ComponentChildren
@@ -150,7 +149,7 @@ const ListSection = ({ title, says, fault, children }: ListSectionProps) => (
   </section>
 )
 
-/** An element of a list that was written as JSON, and is not what fields can show. */
+/** A list element that the form cannot show. */
 const Odd = ({ label, onRemove }: { label: string; onRemove(): void }) => (
   <p class="notice">
     {label} is not an object: correct it as JSON. <Button label="Remove" onClick={onRemove} />
@@ -165,7 +164,6 @@ interface FormContext {
   arguments: readonly DeclaredArgument[]
 }
 
-/** All conditions of a rule, with the names that they may have. */
 const Conditions = ({ draft, faultAt, onChange }: Omit<FormProps, 'example'>) => {
   const targetType = targetOf(draft)
   const kind = targetKind(targetType) ?? 'tx'
@@ -205,12 +203,11 @@ const Conditions = ({ draft, faultAt, onChange }: Omit<FormProps, 'example'>) =>
 }
 
 interface ConditionProps {
-  /** Such as `Condition 2`. */
   label: string
   value: Json
   path: string
   level: number
-  /** Names of the conditions around. */
+  /** Names of enclosing conditions. */
   inside: readonly string[]
   known: FormContext
   faultAt: FaultAt
@@ -218,7 +215,6 @@ interface ConditionProps {
   onRemove(): void
 }
 
-/** One condition; with `Inspect`, those on what it inspects. */
 const ConditionForm = (props: ConditionProps) => {
   const { label, value, path, level, inside, known, faultAt, onChange, onRemove } = props
   const [name, operator] = [textAt(value, 'name') ?? '', textAt(value, 'operator') ?? '']
@@ -323,7 +319,7 @@ interface LinesProps {
   onChange(lines: string[]): void
 }
 
-/** A list, an element on each line. An empty line stands in the text while it is typed, and not in the list. */
+/** A list, one element per line; empty lines are not elements. */
 const LinesField = ({ label, error, value, onChange }: LinesProps) => {
   const [text, setText] = useState<string>()
   const lines = (Array.isArray(value) ? value : []).map(String)
@@ -354,7 +350,7 @@ const inspecting = (condition: JsonObject): JsonObject => ({
   operatorParameters: [EMPTY_CONDITION],
 })
 
-/** The value follows the operator: a list with some, one text with others, none with `Inspect`. */
+/** Converts the value for the operator: list, text or none. */
 const withOperator = (condition: JsonObject, operator: string): JsonObject => {
   if (operator === INSPECT) return inspecting(condition)
   const { value } = condition
@@ -378,7 +374,7 @@ const namesFor = (level: number, inside: readonly string[], known: FormContext) 
   return level === 2 ? known.arguments.map(({ name, type }) => ({ value: name, label: type })) : VALUE_FORMS
 }
 
-/** Whom the rule notifies, and of what. */
+/** Receivers and payloads. */
 const Receivers = ({ draft, example, faultAt, onChange }: FormProps) => {
   const actions = listAt(draft, 'config.alerts')
   const set = (next: Json[]) => onChange(putConfig(draft, 'alerts', next))
@@ -458,7 +454,7 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
 
 type PickerProps = Pick<ReceiverProps, 'draft' | 'action' | 'example' | 'onChange'> & { label: string }
 
-/** Chooses what is sent by ticking fields of a real document. */
+/** Chooses the payload by ticking fields of a real document. */
 const PayloadPicker = ({ draft, action, example, label, onChange }: PickerProps) => {
   const network = ruleNetwork(draft)
   const kind = targetKind(targetOf(draft)) ?? 'tx'

@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
 
-/** What of a search can stand in a rule, and in sentences what cannot. */
+/** Conditions that a rule can have, and sentences about the rest. */
 interface RuleConditions {
   conditions: JsonObject[]
   left: string[]
 }
 
-/** Reads the query of a search as conditions: a clause in JSON, a body with `query`, or `field:value AND …`. */
+/** Reads a search as conditions: a JSON clause, a body, or `field:value AND …`. */
 export const readConditions = (text: string): RuleConditions => {
   const taken: RuleConditions = { conditions: [], left: [] }
   const typed = text.trim()
@@ -48,7 +48,7 @@ const bool: ClauseReader = (body, taken) => {
   }
 }
 
-/** The value of a clause that may have it in `key`. */
+/** A clause's value, short or in `key`. */
 const operand = (value: Json, key: string): Json => (isJsonObject(value) ? (member(value, key) ?? null) : value)
 
 const equal =
@@ -58,7 +58,7 @@ const equal =
       if (name !== 'boost') conditions.push({ name, operator, value: String(operand(value, key)) })
   }
 
-/** Of full text, one word alone means the same. */
+/** Full text equals a term for single words only. */
 const match: ClauseReader = (body, taken) => {
   for (const [name, value] of Object.entries(body)) {
     const words = String(operand(value, 'query'))
@@ -94,7 +94,7 @@ const readRange: ClauseReader = (body, taken) => {
   }
 }
 
-/** An argument by its name: one clause on `args.name`, and others on its value. */
+/** One clause on `args.name` and others on its value. */
 const readNested: ClauseReader = (body, taken) => {
   const inner: RuleConditions = { conditions: [], left: [] }
   clause(member(body, 'query') ?? null, inner)

@@ -9,7 +9,6 @@ const shownAt = (path: string, id: string | undefined) => {
   return path.endsWith('/edit') ? <Edit key={id} id={id} /> : <RulePage key={id} id={id} />
 }
 
-/** The list of rules, one of them, and the editor. */
 export default ({ parameters }: PageProps) => (
   <div class="rules">{shownAt(useAddress().path, parameters.get('id'))}</div>
 )

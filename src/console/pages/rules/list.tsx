@@ -11,17 +11,17 @@ import { getSeries, listRulePage } from './api.ts'
 import { DEMO_NETWORK, OFFERS, ruleNetwork } from './model.ts'
 
 const LIST_REFRESH_MS = 10_000
-/** Rules whose counts are asked for at once: their numbers stand in an address. */
+/** Rules per request for counts: their ids are in the address. */
 const MAX_COUNTED_RULES = 500
 
-/** The rules of the account: what state they are in, and what they found of late. */
+/** Rules of the account with state and recent alerts. */
 export const RuleList = () => {
   const ask = async (after: string | undefined, signal: AbortSignal) => {
     const { rules, next } = await listRulePage(after, signal)
     return { rows: rules, next }
   }
   const rules = usePages('rules', ask, LIST_REFRESH_MS)
-  // What is typed is looked for in all of them.
+  // The filter needs all pages.
   useEffect(rules.askMore, [rules.rows.length, rules.busy])
   const [typed, setTyped] = useQueryState('find')
   const found = rules.rows.filter(rule => isNamed(rule, typed))
@@ -105,7 +105,7 @@ const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
     </span>
   ) : null
 
-/** In one word, which its colour repeats. */
+/** State in one word and colour. */
 export const RuleState = ({ rule: { enabled, idle, failing, warnings } }: { rule: Rule }) => {
   if (!enabled) return <span class="dim">paused</span>
   if (failing.length > 0) return <span class="bad">failing</span>
@@ -114,7 +114,7 @@ export const RuleState = ({ rule: { enabled, idle, failing, warnings } }: { rule
   return <span class="good">on</span>
 }
 
-/** Why it finds nothing now. That it is paused is its state, and a button ends that. */
+/** Warnings; a paused rule shows a button instead. */
 export const idleOf = ({ enabled, idle }: Rule): string | null =>
   !enabled && idle?.startsWith('it is paused') ? null : idle
 

@@ -24,7 +24,6 @@ const TARGET_LABELS: Record<TargetType, string> = {
   Block: 'Blocks',
 }
 
-/** What a rule may look at. */
 export const TARGETS = Object.entries(TARGET_LABELS).map(([type, label]) => ({
   ...{ type, label },
   kind: TARGET_KINDS[type as TargetType],
@@ -33,12 +32,10 @@ export const TARGETS = Object.entries(TARGET_LABELS).map(([type, label]) => ({
 export const targetKind = (targetType: string): Kind | undefined =>
   TARGETS.find(({ type }) => type === targetType)?.kind
 
-/** Whether its entities have arguments. */
 export const hasArguments = (targetType: string): boolean => ['event', 'call'].includes(targetKind(targetType) ?? '')
 
 export const INSPECT = 'Inspect'
 
-/** Operators in a sentence. */
 const OPERATOR_PHRASES: Record<Exclude<Operator, typeof INSPECT>, string> = {
   Equals: 'is',
   'Equals (ignore case)': 'is, in any letter case,',
@@ -54,13 +51,13 @@ export const COMPARING = Object.keys(OPERATOR_PHRASES)
 export const takesList = (operator: string): boolean => operator.startsWith('Equals any')
 
 const DEFAULT_RECEIVER = 'Webhook (POST)'
-/** The usual one first. */
+/** Default first. */
 export const RECEIVER_TYPES: readonly string[] = [
   DEFAULT_RECEIVER,
   ...CHANNEL_TYPES.filter(type => type !== DEFAULT_RECEIVER),
 ]
 
-/** What a type of receiver asks for; of an unknown one its URL. */
+/** Parameters of a receiver type; unknown types have a URL. */
 export const receiverParameters = (type: string): [name: string, parameter: Parameter][] =>
   Object.entries(CHANNELS[CHANNEL_TYPES.find(it => it === type) ?? DEFAULT_RECEIVER])
 
@@ -78,7 +75,7 @@ export const emptyAction = (type = DEFAULT_RECEIVER): JsonObject => ({
   ),
 })
 
-/** Whom an action notifies, without what opens it: others may look over a shoulder. */
+/** Receiver without secrets, as others may see the screen. */
 export const receiverOf = (action: Json): string =>
   receiverParameters(textAt(action, 'type') ?? '')
     .filter(([, { holds }]) => holds === 'addresses' || holds === 'url')
@@ -105,13 +102,13 @@ export const emptyRule = (network: string): JsonObject => {
   }
 }
 
-/** What the server adds to a rule; it is not part of what its owner writes. */
+/** Members added by the server. */
 const SERVERS = ['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'failing', 'warnings', 'cancelledDeliveries']
 
 export const ownOf = (rule: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(rule).filter(([name]) => !SERVERS.includes(name)))
 
-/** The value with a member set, or left out where that is undefined; what is no object becomes one. */
+/** Sets a member, or removes it if undefined; other values become objects. */
 export const put = (value: Json | undefined, name: string, member: Json | undefined): JsonObject => {
   const before = isJsonObject(value) ? value : {}
   if (member !== undefined) return { ...before, [name]: member }
@@ -123,7 +120,7 @@ export const putConfig = (rule: JsonObject, name: string, member: Json): JsonObj
 
 export const targetOf = (rule: Json): string => textAt(rule, 'config.targetType') ?? ''
 
-/** Whether a condition can be asked for already: nothing of it is empty. */
+/** Whether a condition has no empty part. */
 export const isConditionComplete = (condition: Json): boolean => {
   if (!isJsonObject(condition) || !condition.name) return false
   if (condition.operator === INSPECT) {
@@ -133,7 +130,6 @@ export const isConditionComplete = (condition: Json): boolean => {
   return Array.isArray(condition.value) ? condition.value.length > 0 : condition.value !== ''
 }
 
-/** A condition as a sentence. */
 export const saying = (condition: Json): string => {
   if (!isJsonObject(condition)) return String(condition)
   const { name, operator, value, useScaledValue } = condition
@@ -143,10 +139,10 @@ export const saying = (condition: Json): string => {
   return `${name} ${OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
 }
 
-/** Rules to try on the demo chain. They begin with its first block, so that there are alerts at once. */
+/** Example rules for the demo chain; they begin with its first block, to have alerts at once. */
 export const DEMO_NETWORK = 'ethereum/demo/local'
 
-/** Where `chainsieve receive` listens. */
+/** Address of `chainsieve receive`. */
 const DEMO_RECEIVER = 'http://127.0.0.1:8700/alerts'
 
 const offered = (name: string, targetType: string, targetMap: readonly Json[]): JsonObject => ({
@@ -181,7 +177,6 @@ export const OFFERS: readonly { name: string; what: string; rule: JsonObject }[]
   },
 ]
 
-/** What is wrong with a rule, at its place. */
 export interface RuleFault {
   path: string
   message: string
@@ -190,10 +185,9 @@ export interface RuleFault {
 export const ruleNetwork = ({ technology, blockchain, network }: JsonObject): string =>
   `${technology}/${blockchain}/${network}`
 
-/** Faults of a rule by their place. */
 export type FaultAt = (path: string, options?: { inside?: boolean }) => string | undefined
 
-/** `inside` also finds faults of what the place holds, such as one element of a list. */
+/** `inside`: also faults of nested places. */
 export const faultAt =
   (faults: readonly RuleFault[]): FaultAt =>
   (path, { inside = false } = {}) =>
@@ -201,12 +195,11 @@ export const faultAt =
       it => it.path === path || (inside && (it.path.startsWith(`${path}[`) || it.path.startsWith(`${path}.`))),
     )?.message
 
-/** Names from the outside in, of a field that is sent. */
+/** Path of a selected field. */
 export type Way = readonly string[]
 
 export const wayKey = (way: Way): string => JSON.stringify(way)
 
-/** The fields that a payload selects. */
 export const waysOf = (payload: Json | undefined, before: Way = []): Way[] =>
   (Array.isArray(payload) ? payload : []).flatMap(item => {
     const way = [...before, textAt(item, 'fieldName') ?? '']
@@ -222,7 +215,7 @@ export const payloadOf = (ways: readonly Way[]): JsonObject[] => {
   })
 }
 
-/** The members of a value that a payload can name; arguments go by their names. */
+/** Selectable members; arguments go by name. */
 export const membersFor = (value: Json): [name: string, value: Json][] => {
   if (isJsonObject(value)) return Object.entries(value)
   if (!Array.isArray(value)) return []
@@ -233,7 +226,7 @@ export const membersFor = (value: Json): [name: string, value: Json][] => {
   })
 }
 
-/** A field is added in place of what it holds, and taken out alone. */
+/** Selecting a field replaces selected members of it. */
 export const toggleWay = (ways: readonly Way[], way: Way, chosen: boolean): Way[] => {
   const key = wayKey(way)
   const isWithin = (it: Way) => wayKey(it.slice(0, way.length)) === key
@@ -243,21 +236,19 @@ export const toggleWay = (ways: readonly Way[], way: Way, chosen: boolean): Way[
 
 export const MOST_LEVELS = 3
 
-/** A part of a rule that two people have written differently. */
 interface Difference {
   path: string
   base: Json | undefined
   mine: Json | undefined
   theirs: Json | undefined
-  /** Whose is taken unless the user chooses: of what only one has changed, that one's. */
+  /** Default choice: the side that changed it. */
   choice: 'mine' | 'theirs'
-  /** Both have changed it. */
   both: boolean
 }
 
 const CONFIG = 'config'
 
-/** Conditions and receivers are each one part: half of each would be a rule that nobody has written. */
+/** Conditions and receivers are merged as a whole: half of each would be nobody's rule. */
 export const ruleDifferences = (base: JsonObject, mine: JsonObject, theirs: JsonObject): Difference[] => {
   const parts = (rule: JsonObject): [string, Json][] => [
     ...Object.entries(rule).filter(([name]) => name !== CONFIG),
@@ -278,7 +269,7 @@ export const ruleDifferences = (base: JsonObject, mine: JsonObject, theirs: Json
   })
 }
 
-/** What is theirs, with the parts of mine that are chosen. */
+/** Their rule with the chosen parts of mine. */
 export const mergedOf = (theirs: JsonObject, differences: readonly Difference[]): JsonObject =>
   differences.reduce((rule, { path, mine, choice }) => {
     if (choice === 'theirs') return rule
@@ -286,7 +277,7 @@ export const mergedOf = (theirs: JsonObject, differences: readonly Difference[])
     return inner === undefined ? put(rule, first!, mine) : put(rule, CONFIG, put(rule[CONFIG], inner, mine))
   }, theirs)
 
-/** The order of members does not count. */
+/** Ignores the order of members. */
 const isSameJson = (a: Json | undefined, b: Json | undefined): boolean => sortedJson(a) === sortedJson(b)
 
 const sortedJson = (value: Json | undefined): string =>

@@ -11,7 +11,7 @@ import { faultsOf, previewTest, simulate } from './api.ts'
 import { emptyAction, isConditionComplete, put, putConfig, type RuleFault, ruleNetwork } from './model.ts'
 import { Warnings } from './rule.tsx'
 
-/** How long nothing is typed before it is asked for. */
+/** Debounce of typing. */
 const SETTLED_MS = 200
 const SPANS = ['100', '1000', '10000', '100000'].map(value => ({ value, label: Number(value).toLocaleString() }))
 
@@ -21,7 +21,7 @@ interface Previewed extends AskState<Simulation> {
   isWhole: boolean
 }
 
-/** What the conditions would have found; the rest of the rule may be unfinished. */
+/** Preview of the conditions; the rest may be unfinished. */
 export const usePreview = (draft: JsonObject): Previewed => {
   const [blocks, setBlocks] = useState('1000')
   const conditions = listAt(draft, 'config.targetMap')
@@ -32,7 +32,7 @@ export const usePreview = (draft: JsonObject): Previewed => {
   return { ...asked, blocks, setBlocks, isWhole: isComplete }
 }
 
-/** With a name, confirmations and a receiver that are never refused: nothing is sent. */
+/** Placeholders that are never refused: nothing is sent. */
 const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
   const receiver = put(emptyAction(), 'parameters', { url: 'https://example.org/' })
   const { technology = '', blockchain = '', network = '' } = draft
@@ -75,7 +75,6 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
   )
 }
 
-/** The last bar has an end, too. */
 const barsOf = ({ intervalMs, buckets }: NonNullable<Simulation['series']>): Series => {
   const times = buckets.map(({ from }) => Date.parse(from) / 1000)
   const end = times.at(-1)
@@ -128,7 +127,7 @@ export const FaultList = ({ of }: { of: readonly RuleFault[] }) => (
   </ul>
 )
 
-/** What the rule as it is written would send; nothing is sent, and the rule need not be saved. */
+/** Messages that the unsaved rule would send; nothing is sent. */
 export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: boolean }) => {
   const [asked, setAsked] = useState<JsonObject>()
   const { busy, run, ...result } = useAction(() => previewTest(rule))
@@ -136,7 +135,7 @@ export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: bo
     setAsked(rule)
     return run()
   }
-  // What was asked of an earlier text says nothing of this one.
+  // A preview of an earlier text is outdated.
   const { data: answer, error } = asked === rule ? result : {}
   const faults = faultsOf(error)
   return (

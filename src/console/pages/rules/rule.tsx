@@ -27,7 +27,7 @@ import { ownOf, receiverOf, ruleNetwork, saying, TARGETS, targetOf } from './mod
 
 const RULE_REFRESH_MS = 5_000
 
-/** One rule: what it says, what it found, and what became of that. */
+/** One rule with its alerts and deliveries. */
 export const RulePage = ({ id }: { id: string }) => {
   const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
   const [tab] = useQueryState('tab', 'alerts')
@@ -93,7 +93,7 @@ export const Warnings = ({ of }: { of: readonly string[] }) => (
   </>
 )
 
-/** Receivers that take nothing, and the way back once they do. */
+/** Failing receivers, with redelivery once they work. */
 const Failing = ({ rule, again }: { rule: Rule; again(): void }) => (
   <div class="fault" role="alert">
     {rule.failing.map(({ channel, target, since, status, error }) => (
@@ -110,7 +110,6 @@ const Failing = ({ rule, again }: { rule: Rule; again(): void }) => (
   </div>
 )
 
-/** What a rule says, in sentences. */
 const factsOf = (rule: Rule) => {
   const target = targetOf(rule)
   const list = (texts: readonly string[]) => (
@@ -194,7 +193,7 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
   )
 }
 
-/** What a pause or a deletion would cancel, in a sentence. */
+/** Sentence about deliveries that a pause or deletion cancels. */
 const waitingOf = async (id: number): Promise<string> => {
   const { deliveries, next } = await getDeliveries({ rule: String(id), state: 'queued', size: '1000' })
   const { length } = deliveries
@@ -206,7 +205,7 @@ const waitingOf = async (id: number): Promise<string> => {
 const cancelled = (number: unknown): string =>
   number === undefined || number === null ? '' : `Cancelled ${countText(Number(number), 'delivery', 'deliveries')}.`
 
-/** Sends each alert of a stored rule once, marked as a test, and shows what the receivers answered. */
+/** Sends a test of each action and shows the results. */
 export const RuleTest = ({ rule }: { rule: Rule }) => {
   const { data: answer, error, busy, run } = useAction(() => sendRuleTest(rule.id))
   const { length } = listAt(rule, 'config.alerts')
@@ -264,7 +263,6 @@ const AlertCountsSection = ({ id }: { id: number }) => {
   )
 }
 
-/** The last bar has an end, too. */
 const seriesBars = ({ from, intervalMs, rules }: AlertSeries): Series => {
   const counts = [...(rules[0]?.counts ?? []), 0]
   return { times: counts.map((_, i) => (Date.parse(from) + i * intervalMs) / 1000), counts }

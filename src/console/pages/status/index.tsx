@@ -31,10 +31,9 @@ const STATUS_VIEWS = [
   },
 ]
 
-/** How the service is. */
 export default () => {
   const [view] = useQueryState('view', 'networks')
-  // What one view puts into the address means nothing to another.
+  // Query parameters belong to one view.
   const choose = (name: string) =>
     setQuery({ view: name === 'networks' ? '' : name, channel: '', target: '', state: '', open: '' })
   return (
@@ -104,7 +103,6 @@ const Networks = () => {
 
 const [MEASURING_MS, MEASURED_MS] = [1_000, 60_000]
 
-/** What takes how much room. */
 const Storage = () => {
   const [asked, choose] = useQueryState('network')
   return (

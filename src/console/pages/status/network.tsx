@@ -15,7 +15,7 @@ import { visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { dim, Facts, Hash, NetworkContext as InNetwork, say, Time } from '../../parts/text.tsx'
 
-/** What each state means, and its tone. */
+/** Text and tone of each state. */
 const STATE_TEXTS: Record<string, readonly [text: string, tone: string]> = {
   following: ['Follows the head', 'good'],
   filling: ['Reads older blocks', 'good'],
@@ -56,7 +56,7 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
 
 const Notice = ({ children }: { children: ComponentChildren }) => <p class="notice">{children}</p>
 
-/** What keeps the network from being complete and up to date, and what is done about it. */
+/** Why the network is incomplete or late, and what is done about it. */
 const Troubles = ({ status }: { status: NetworkStatus }) => {
   const { network, error, waiting, restarts, redecoding, store, logLoss, missing, shipping, moving } = status
   return (
@@ -127,7 +127,7 @@ const networkFacts = (status: NetworkStatus) => {
   }
 }
 
-/** Where documents lie, and how far they are on their way elsewhere. */
+/** Location of documents and progress of moves. */
 const storeFacts = ({ cluster, shipping, moving }: NetworkStatus) => {
   const isInCluster = moving ? moving.to === 'sqlite' : cluster !== undefined || shipping !== undefined
   const left = shipping?.blocksLeft ?? 0
@@ -140,7 +140,7 @@ const storeFacts = ({ cluster, shipping, moving }: NetworkStatus) => {
   }
 }
 
-/** Moving is one half, comparing the other. */
+/** Copying and verifying are one half each. */
 const moveProgress = ({ blocks, shipped, verified }: NonNullable<NetworkStatus['moving']>): number =>
   Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
 
@@ -196,19 +196,19 @@ interface BlockSpan {
 }
 
 interface RangeBarProps {
-  /** Blocks that are held, ascending and inclusive. */
+  /** Stored blocks, ascending and inclusive. */
   ranges: readonly BlockSpan[]
   head: number | null
-  /** Whether these blocks were looked at, rather than held. */
+  /** Scanned rather than stored. */
   scoped?: boolean
-  /** Blocks that the bar stands for; by default from the first one that is held to the head. */
+  /** Range of the bar; default: first stored block to head. */
   whole?: BlockSpan
 }
 
 const BAR_WIDTH = 1_000
 const MAX_NAMED_GAPS = 8
 
-/** Which blocks are held, from the first one to the head, and which are missing between. */
+/** A bar of stored and missing blocks. */
 const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
   const [first, last] = [ranges[0], ranges.at(-1)]
   if (!first || !last) return <p class="dim">No block {scoped ? 'was looked at' : 'is held'} yet.</p>
@@ -245,7 +245,7 @@ const spanOf = ({ from, to }: BlockSpan, all: BlockSpan) => {
   return { x: (from - all.from) * scale, width: (to - from + 1) * scale }
 }
 
-/** Every gap is seen, however small; those that lie at the same place are one. */
+/** Even small gaps are visible; overlapping ones are merged. */
 const drawn = (gaps: readonly BlockSpan[], all: BlockSpan): { x: number; width: number }[] => {
   const places: { x: number; width: number }[] = []
   for (const gap of gaps) {
@@ -268,7 +268,7 @@ const showGaps = (gaps: readonly BlockSpan[]): string => {
 const showRange = ({ from, to }: BlockSpan): string =>
   from === to ? from.toLocaleString() : `${from.toLocaleString()}–${to.toLocaleString()}`
 
-/** What was looked for in blocks that are not held whole, and what is still being looked for. */
+/** Coverage of scopes, stored and in progress. */
 const Scopes = ({ status: { network, coverage = [], filling } }: { status: NetworkStatus }) => {
   const looked = [...coverage.flatMap(({ ranges }) => ranges), ...(filling ? [filling] : [])]
   const whole = {
@@ -314,7 +314,7 @@ const eventsOf = ({ topics, topicCount, transactions }: Filter) => {
   return topicCount === 0 ? 'all logs' : <Hashes values={topics} count={topicCount} />
 }
 
-/** The first ones; how many more there are. */
+/** The first values and the number of others. */
 const Hashes = ({ values, count, kind }: { values: readonly string[]; count: number; kind?: 'address' }) => (
   <span class="hashes">
     {values.slice(0, MAX_FILTER_VALUES).map(value => (
@@ -328,7 +328,7 @@ const MAX_FILTER_VALUES = 3
 
 type BudgetRow = EndpointBudget & { url: string }
 
-/** What may still be asked of each node that has a budget. */
+/** Remaining budgets of nodes. */
 const Budgets = ({ network, endpoints }: { network: string; endpoints: readonly ListedEndpoint[] }) => {
   const rows = endpoints.flatMap(({ url, budget }): BudgetRow[] => (budget ? [{ url, ...budget }] : []))
   if (rows.length === 0) return null
@@ -367,5 +367,5 @@ const BudgetLeft = ({ of, period }: { of: string; period: BudgetPeriod | undefin
   )
 }
 
-/** The share of a budget below which back-fills wait. */
+/** Back-fills wait below this share of a budget. */
 const KEPT_FOR_HEAD = 0.1

@@ -11,7 +11,7 @@ import { Deliveries } from '../rules/deliveries.tsx'
 
 const RECEIVERS_REFRESH_MS = 5_000
 
-/** What waits for each receiver of the account, and the deliveries to it. */
+/** Waiting deliveries by receiver. */
 export const ReceiversTab = () => {
   const asked = useLive<DestinationsAnswer>('alerting/destinations', RECEIVERS_REFRESH_MS)
   return (
@@ -76,7 +76,6 @@ const receivers = (again: () => void): Column<Destination>[] => [
   },
 ]
 
-/** Leads to the deliveries that it counts. */
 const Count = ({ of, state }: { of: Destination; state: 'waiting' | 'retried' | 'dead' }) =>
   of[state] === 0 ? (
     <>0</>
@@ -89,7 +88,7 @@ const Count = ({ of, state }: { of: Destination; state: 'waiting' | 'retried' | 
     />
   )
 
-/** The newest deliveries of the account, of one receiver or of all. */
+/** Newest deliveries of one receiver or of all. */
 const DeliveryList = () => {
   const [channel] = useQueryState('channel')
   const [target] = useQueryState('target')

@@ -98,7 +98,6 @@ const countsOf = (id: string): MultiSearchItem[] => [
   countOnly(['block'], term('miner', id)),
 ]
 
-/** How much an address has to do with. */
 type RelatedCounts = ReturnType<typeof toCounts>
 
 const toCounts = (answers: readonly SearchAnswer[]) => {
@@ -172,7 +171,6 @@ const tabsOf = (id: string, contract: SearchHit | undefined, counts: RelatedCoun
 
 const MAX_TOKENS = 100
 
-/** Tokens of which the address got or gave. */
 const Tokens = ({ id }: ThingProps) => {
   const tokens = { terms: { field: 'address.raw', size: MAX_TOKENS } }
   const body = { query: movementsOf(id), size: 0, aggs: { tokens } }

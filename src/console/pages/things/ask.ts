@@ -5,7 +5,6 @@ import { type Json, type JsonObject, stringifyJson, textAt } from '../../api/jso
 import type { Kind, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { NetworkContext } from '../../parts/text.tsx'
 
-/** One search of several that go into one request. */
 export interface MultiSearchItem {
   kinds: readonly Kind[]
   body: JsonObject
@@ -31,7 +30,7 @@ const searchAll = async (
   return responses
 }
 
-/** Asks all of them of the page's network at once, again when one of them changes; undefined asks nothing. */
+/** Runs several searches in one request; undefined asks nothing. */
 export const useSearches = (searches: readonly MultiSearchItem[] | undefined) => {
   const network = useContext(NetworkContext)
   return useAsk(searches && `${network} ${stringifyJson(searches)}`, signal => searchAll(network, searches!, signal))
@@ -46,17 +45,16 @@ export const term = (field: string, value: string | number | boolean): JsonObjec
 export const allOf = (...filter: JsonObject[]): JsonObject => ({ bool: { filter } })
 export const anyOfThese = (...should: JsonObject[]): JsonObject => ({ bool: { should, minimum_should_match: 1 } })
 
-/** In the order of the chain. */
+/** Chain order. */
 export const NEWEST = [{ _shard_doc: 'desc' }]
 export const OLDEST = [{ _shard_doc: 'asc' }]
 
-/** Only how many there are. */
 export const countOnly = (kinds: readonly Kind[], query: JsonObject): MultiSearchItem => ({
   kinds,
   body: { query, size: 0 },
 })
 
-/** When and where the first or the last of them happened, and how many there are. */
+/** Time and block of the first or last match, and the total. */
 export const edge = (kinds: readonly Kind[], query: JsonObject, sort: JsonObject[]): MultiSearchItem => ({
   kinds,
   body: { query, sort, size: 1, _source: ['timestamp', 'blockNumber'] },
@@ -66,7 +64,7 @@ export const hitsOf = (answer: SearchAnswer | undefined): SearchHit[] => answer?
 
 const ROWS_PER_PAGE = 50
 
-/** Hits of one search of the page's network, of which more are asked for as they come into sight. */
+/** Hits of one search, paged while scrolling. */
 export const useList = ({ kinds, body }: MultiSearchItem) => {
   const network = useContext(NetworkContext)
   return usePages(`${network} ${kinds.join()} ${stringifyJson(body)}`, async (after: Json[] | undefined, signal) => {

@@ -53,7 +53,7 @@ export default documentPage(
 const inside = (height: number) => term('blockNumber.num', height)
 const callsInside = (height: number) => allOf(inside(height), { range: { depth: { gt: 0 } } })
 
-/** Neighbours, and how much there is of each kind. */
+/** Neighbours and counts per kind. */
 const blockNeighbours = (height: number): MultiSearchItem[] => [
   {
     kinds: ['block'],
@@ -89,7 +89,7 @@ const shareOf = (part: bigint, whole: bigint): string => `${(Number((part * 1000
 interface ContentsProps {
   block: SearchHit
   height: number
-  /** Of transactions, events, calls inside and failed transactions; empty until they have come. */
+  /** Counts of transactions, events, inner calls and failures; empty until read. */
   counts: readonly number[]
 }
 

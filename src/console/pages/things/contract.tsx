@@ -12,7 +12,7 @@ import { AddressLink, briefOf, given, inBlock, optionalText } from './values.tsx
 
 type ContractProps = ThingProps & { contract: JsonObject }
 
-/** What a contract is, and how its functions and events are known. */
+/** Code, ABI and usage of a contract. */
 export const Contract = ({ id, contract }: ContractProps) => {
   const network = useContext(NetworkContext)
   const used = useSearches(useOf(id))
@@ -130,7 +130,7 @@ type PassingProps = ContractProps & {
   now: KnownAbi['implementations']
 }
 
-/** Where a proxy passes its calls on to, and which proxies pass theirs on to this contract. */
+/** Implementations of a proxy, and proxies of this contract. */
 const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: PassingProps) => {
   const first = textAt(contract, 'implementation')
   const [upgraded, created] = [hitsOf(upgrades), hitsOf(proxies)]

@@ -21,13 +21,13 @@ export interface ThingProps {
   id: string
 }
 
-/** A page of one thing, which begins anew when its address leads to another one. */
+/** A page of one document, remounted for another id. */
 export const thingPage =
   (Content: FunctionComponent<ThingProps>): FunctionComponent<PageProps> =>
   ({ parameters }) => {
     const parts = ['technology', 'blockchain', 'network'].map(name => parameters.get(name) ?? '')
     const id = parameters.get('id') ?? ''
-    // A path of dots would lead the question elsewhere.
+    // Dots would change the request's path.
     if (parts.some(part => /^\.*$/.test(part))) return <Empty title="There is no such network" />
     const network = parts.map(encodeURIComponent).join('/')
     return (
@@ -39,18 +39,18 @@ export const thingPage =
     )
   }
 
-/** A kind of things as it is named and found. */
+/** How a kind of document is named and found. */
 interface Thing {
   /** Such as `transaction`. */
   what: string
-  /** Kinds that are looked through. */
+  /** Searched kinds. */
   kinds: readonly Kind[]
-  /** What an id has to look like; said where it does not. */
+  /** Description of valid ids. */
   form: string
   isFormed(id: string): boolean
-  /** The first finds the thing itself. */
+  /** The first search finds the document. */
   ask(id: string): MultiSearchItem[]
-  /** What to do where it is not held. */
+  /** Advice if it is not stored. */
   elsewhere?: FunctionComponent<ThingProps>
 }
 
@@ -59,7 +59,7 @@ interface FoundProps extends ThingProps {
   answers: readonly SearchAnswer[]
 }
 
-/** A page of a thing that is a document. */
+/** A page of one document. */
 export const documentPage = (thing: Thing, Content: FunctionComponent<FoundProps>) =>
   thingPage(({ id }) => {
     const isFormed = thing.isFormed(id)
@@ -74,11 +74,11 @@ export const documentPage = (thing: Thing, Content: FunctionComponent<FoundProps
 interface HeadProps extends ThingProps {
   /** Such as `Block`. */
   what: string
-  /** Shown instead of the id. */
+  /** Default: the id. */
   name?: ComponentChildren
-  /** What the window is called by, instead of the id. */
+  /** Window title; default: the id. */
   title?: string | undefined
-  /** Kinds in which Explore looks for it. */
+  /** Kinds for Explore. */
   kinds: string
   children?: ComponentChildren
 }
@@ -112,7 +112,7 @@ interface StepProps {
   keys: readonly [previous: string, next: string]
 }
 
-/** Leads to the neighbours, as far as they are held. */
+/** Links to stored neighbours. */
 export const Neighbours = ({ kind, what, previous, next, keys }: StepProps) => {
   const network = useContext(NetworkContext)
   const [before, behind] = [previous, next].map(id => id && hrefOf(network, kind, id))
@@ -133,13 +133,12 @@ interface ListProps {
   label?: string
   query: JsonObject
   sort?: JsonObject[]
-  /** Titles of columns that would say the same in each row. */
+  /** Columns to omit as constant. */
   without?: readonly string[]
-  /** In place of an empty list. */
+  /** Shown for an empty list. */
   none?: string
 }
 
-/** A list without an end. */
 export const List = ({
   of,
   label = DOCUMENT_LISTS[of].label,
@@ -169,7 +168,7 @@ export const List = ({
 
 const NO_ROWS = 'The blocks that are held show none.'
 
-/** The list in several cuts, one of which is chosen; it stands in the address. */
+/** A list with a filter kept in the address. */
 export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
   const id = useId()
   const [name, setName] = useQueryState('side')
@@ -187,21 +186,20 @@ export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides
 }
 
 export interface Side {
-  /** In the address. */
+  /** Value in the address. */
   value: string
   title: string
   query: JsonObject
   count?: number | undefined
 }
 
-/** A title with how many there are, once that is known. */
+/** Title with a count once known. */
 export const titleWithCount = (
   title: string,
   count: number | undefined,
   show = (it: number) => it.toLocaleString(),
 ): string => (count === undefined ? title : `${title} (${show(count)})`)
 
-/** The whole document, as the server has it. */
 export const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
   const asked = useGet<SearchHit>(documentPath(useContext(NetworkContext), kind, id))
   return (
@@ -211,7 +209,7 @@ export const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
   )
 }
 
-/** In place of a thing that is not held: says where it was looked, and what else has this id. */
+/** For a missing document: where it was searched, and what else has this id. */
 export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> }) => {
   const { what, kinds, form, elsewhere: More } = thing
   const isFormed = thing.isFormed(id)
@@ -233,7 +231,7 @@ export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> 
   )
 }
 
-/** Which kinds and which blocks were looked through. */
+/** Searched kinds and blocks. */
 export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
   const network = useContext(NetworkContext)
   const asked = useGet<Status>('status')
@@ -272,10 +270,9 @@ const rangesOf = ({ ranges }: NetworkStatus): string => {
   return `blocks ${shown.join(', ')}${more > 0 ? ` and ${show(more)} ranges below` : ''}`
 }
 
-/** Other networks that are asked, at most. */
 const MOST_NETWORKS = 10
 
-/** Things of another kind or network that have this id. */
+/** Documents of other kinds or networks with this id. */
 const Elsewhere = ({ id }: ThingProps) => {
   const network = useContext(NetworkContext)
   const kinds: Kind[] | undefined = isHashText(id) ? ['block', 'tx'] : isAddress(id) ? ['contract', 'token'] : undefined

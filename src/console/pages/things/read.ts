@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
 
-/** A quantity such as `{num, raw}`, of any size; undefined where it is null or absent. */
+/** Exact quantity of `{num, raw}`; undefined if absent. */
 export const unitsAt = (source: Json | undefined, path: string): bigint | undefined => {
   const raw = textAt(source, `${path}.raw`)
   return raw !== undefined && /^0x[0-9a-f]+$/i.test(raw) ? BigInt(raw) : undefined
@@ -12,13 +12,13 @@ export const numberAt = (source: Json | undefined, path: string): number | undef
   return typeof found === 'number' || typeof found === 'bigint' ? Number(found) : undefined
 }
 
-/** Seconds, or ISO text. */
+/** Epoch seconds or ISO text. */
 export const timestampOf = (source: JsonObject): number | string | undefined => {
   const found = source.timestamp
   return typeof found === 'number' || typeof found === 'string' ? found : undefined
 }
 
-/** Entries of a `terms` aggregation. */
+/** Buckets of a `terms` aggregation. */
 export const termsBuckets = (aggregations: JsonObject | undefined, name: string): { key: string; count: number }[] =>
   listAt(aggregations, `${name}.buckets`).map(bucket => ({
     key: String(valueAt(bucket, 'key')),
@@ -29,14 +29,14 @@ export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
 export const isHashText = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text)
 
-/** The 32-byte words of a hex text from a byte on; the last one may be shorter. */
+/** 32-byte words from a byte offset; the last may be shorter. */
 export const hexWords = (hex: string, from = 0): string[] => hex.slice(2 + from * 2).match(/.{1,64}/g) ?? []
 
 const WORD = 64
-/** Lists are shown up to here; the rest stands in the raw value. */
+/** Longer lists are cut; the raw value has the rest. */
 const MAX_ELEMENTS = 200
 
-/** Elements of an ABI-encoded list of plain integers, addresses, booleans or words; undefined for anything else. */
+/** Elements of an ABI-encoded list of static types; undefined for others. */
 export const elementsOf = (type: string, hex: string): string[] | undefined => {
   const [, element] = /^(u?int\d*|address|bool|bytes32)\[\d*\]$/.exec(type) ?? []
   if (element === undefined) return undefined
@@ -57,20 +57,20 @@ const elementOf = (type: string, word: string): string => {
   return String(type.startsWith('u') ? BigInt(`0x${word}`) : BigInt.asIntN(256, BigInt(`0x${word}`)))
 }
 
-/** An argument's integer in its own sign; undefined where it is none. */
+/** Signed or unsigned integer of an argument; undefined for other types. */
 export const integerOf = (type: string, hex: string): bigint | undefined => {
   const [, unsigned, bits = '256'] = /^(u?)int(\d*)$/.exec(type) ?? []
   if (unsigned === undefined || !/^0x[0-9a-f]+$/i.test(hex)) return undefined
   return unsigned === 'u' ? BigInt(hex) : BigInt.asIntN(Number(bits || 256), BigInt(hex))
 }
 
-/** Bytes as text; what is not UTF-8 becomes U+FFFD. */
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
 export const utf8Of = (hex: string): string =>
   new TextDecoder().decode(Uint8Array.from(hex.slice(2).match(/../g) ?? [], byte => Number.parseInt(byte, 16)))
 
-/** A step of a transaction's execution, of its trace and its call as far as these are indexed. */
+/** An execution step, from its trace and call as far as indexed. */
 export interface ExecutionStep {
-  /** Places below each step above it; none of the transaction's own. */
+  /** Trace address; empty for the transaction. */
   path: readonly number[]
   /** `call`, `staticcall`, `delegatecall`, `create`, `suicide`. */
   type: string
@@ -81,14 +81,14 @@ export interface ExecutionStep {
   selector: string | undefined
   args: readonly Json[]
   gasUsed: number | undefined
-  /** Why it failed by itself. */
+  /** Its own failure. */
   error: string | undefined
-  /** It succeeded, and a step above it failed. */
+  /** Reverted by a failed parent. */
   isUndone: boolean
   traceId: string | undefined
 }
 
-/** In the order of execution. The first is the transaction's own, also where neither its trace nor its call is indexed. */
+/** In execution order; the first is the transaction itself, indexed or not. */
 export const stepsOf = (tx: JsonObject, traces: readonly SearchHit[], calls: readonly SearchHit[]): ExecutionStep[] => {
   const steps = new Map<string, ExecutionStep>([['', ofTransaction(tx)]])
   for (const hit of [...traces, ...calls]) {
@@ -104,7 +104,7 @@ export const stepsOf = (tx: JsonObject, traces: readonly SearchHit[], calls: rea
     .sort((a, b) => order(a.path, b.path))
 }
 
-/** A step that was undone moved nothing. */
+/** Reverted steps move nothing. */
 export const moves = ({ type, value, error, isUndone }: ExecutionStep): boolean =>
   (value ?? 0n) > 0n && error === undefined && !isUndone && type !== 'delegatecall' && type !== 'callcode'
 
@@ -119,7 +119,7 @@ const order = (a: readonly number[], b: readonly number[]): number => {
   return b[i] === undefined ? 1 : a[i]! - b[i]
 }
 
-/** What no document of a step tells. */
+/** Defaults of unknown members. */
 const UNKNOWN_STEP = {
   ...{ method: undefined, selector: undefined, args: [], gasUsed: undefined, error: undefined },
   ...{ isUndone: false, traceId: undefined },
@@ -175,7 +175,6 @@ const named = (source: JsonObject) => ({
   args: listAt(source, 'args'),
 })
 
-/** What one event moved. */
 export interface Movement {
   token: string
   from: string
@@ -184,13 +183,13 @@ export interface Movement {
 }
 
 interface MovedItem {
-  /** Of one of many tokens of a contract (ERC-721, ERC-1155). */
+  /** Token id (ERC-721, ERC-1155). */
   id?: bigint
-  /** In the token's smallest unit. */
+  /** Smallest units. */
   value?: bigint
 }
 
-/** Undefined for an event of such a name with other arguments. */
+/** Undefined if the arguments do not fit. */
 export const movementOf = ({ _source }: SearchHit): Movement | undefined => {
   const args = listAt(_source, 'args')
   const name = textAt(_source, 'event')

@@ -77,7 +77,7 @@ export default documentPage(
 const emittedBy = (id: string) => term('address', id)
 const movedBy = (id: string) => allOf(emittedBy(id), MOVING)
 
-/** Movements out of the zero address, or into it: at these places the events have the parties. */
+/** Movements from or to the zero address, by argument position. */
 const withZero = (id: string, place: 0 | 1) =>
   allOf(
     emittedBy(id),

@@ -64,7 +64,7 @@ export default documentPage(
   },
 )
 
-/** Neighbours in the block, and those that the sender sent before and after. */
+/** Neighbours in the block and by the sender's nonce. */
 const txNeighbours = (source: JsonObject): MultiSearchItem[] => {
   const beside = (path: string) => {
     const place = numberAt(source, path) ?? 0
@@ -142,7 +142,7 @@ const Result = ({ source }: { source: JsonObject }) => {
 const FIRST_MOST = 250
 const GREATEST_MOST = 10_000
 
-/** What happened in it, at most so many of each kind. */
+/** Up to `most` traces, calls, events and logs. */
 const insideOf = (id: string, most: number): MultiSearchItem[] => {
   const body = { query: term('transactionHash', id), size: most, sort: OLDEST }
   const bulk = ['action.input', 'action.init', 'result.output', 'result.code']
@@ -162,7 +162,7 @@ const TxContents = ({ tx }: { tx: SearchHit }) => {
   const movements = events.flatMap(hit => movementOf(hit) ?? [])
   const coins = steps.filter(moves)
   const isCut = (data ?? []).some(({ hits }) => hits.total > most)
-  /** Shown once it is known. */
+  /** Tab that waits for data. */
   const tab = (name: string, title: string, count: number, show: () => preact.ComponentChildren) => ({
     name,
     title: data ? `${title} (${count.toLocaleString()}${isCut ? ' and more' : ''})` : title,
@@ -204,7 +204,7 @@ const TxContents = ({ tx }: { tx: SearchHit }) => {
 const beganAt = (source: JsonObject): string | undefined =>
   Array.isArray(valueAt(source, 'revertTrace')) ? listAt(source, 'revertTrace').join() : undefined
 
-/** What the transaction called, step by step. `began`: where the failure of the transaction began. */
+/** Execution steps; `began`: origin of the failure. */
 const Steps = ({ steps, began }: { steps: readonly ExecutionStep[]; began: string | undefined }) => (
   <ol class="steps" aria-label="Steps">
     {steps.map(step => (
@@ -260,7 +260,7 @@ const TRACE_BYTES: readonly [name: string, path: string][] = [
   ['Code', 'result.code'],
 ]
 
-/** Raw bytes of a step, which are asked for once they are wanted. */
+/** Raw bytes of a step, loaded when opened. */
 const InAndOut = ({ id }: { id: string }) => {
   const asked = useGet<SearchHit>(documentPath(useContext(NetworkContext), 'trace', id))
   return (
@@ -277,7 +277,7 @@ const InAndOut = ({ id }: { id: string }) => {
   )
 }
 
-/** Logs by their places, each with the event that it was decoded to. */
+/** Logs by index with their decoded events. */
 const Events = ({ events, logs }: { events: readonly SearchHit[]; logs: readonly SearchHit[] }) => {
   const placeOf = ({ _source }: SearchHit) => numberAt(_source, 'logIndex.num') ?? 0
   const [byPlace, logsByPlace] = [events, logs].map(hits => new Map(hits.map(hit => [placeOf(hit), hit])))
@@ -319,7 +319,7 @@ const Event = ({ place, log, event }: { place: number; log: SearchHit | undefine
   )
 }
 
-/** What a transaction moved: coins of the chain, then tokens. */
+/** Moved coins, then tokens. */
 const Movements = ({ coins, movements }: { coins: readonly ExecutionStep[]; movements: readonly Movement[] }) =>
   coins.length + movements.length === 0 ? (
     <Empty title="It moved no coins and no tokens" />
@@ -348,10 +348,9 @@ const Movements = ({ coins, movements }: { coins: readonly ExecutionStep[]; move
     </ol>
   )
 
-/** Words that are drawn; the rest is in the raw bytes. */
+/** Words shown; the raw bytes have the rest. */
 const MOST_WORDS = 128
 
-/** The call data of a transaction, decoded and raw. */
 const InputTab = ({ tx, call }: { tx: JsonObject; call: ExecutionStep | undefined }) => {
   const input = textAt(tx, 'input') ?? '0x'
   if (input === '0x') return <Empty title="The transaction has no input" />

@@ -24,11 +24,11 @@ import {
 
 type Optional<T> = T | null | undefined
 
-/** What `show` makes of a value, where there is one. */
+/** Renders a value if present. */
 export const given = <T,>(value: Optional<T>, show: (value: T) => ComponentChildren): ComponentChildren =>
   value === undefined || value === null ? undefined : show(value)
 
-/** Text of a document, where it has any. */
+/** Text if present. */
 export const optionalText = (value: Optional<string>, most = 60) =>
   value ? <Text value={value} most={most} /> : undefined
 export const briefOf = (value: Optional<string>, most = 60) => <Text value={value ?? ''} most={most} brief />
@@ -39,7 +39,7 @@ interface AddressProps {
   brief?: boolean
 }
 
-/** An address that leads to its page, by the name of its contract or token where it has one. */
+/** Links an address by its contract or token name. */
 export const AddressLink = ({ value, ...rest }: AddressProps) => {
   if (typeof value !== 'string' || value === '') return <span class="dim">none</span>
   if (value === ZERO_ADDRESS) return <span title={value}>the zero address</span>
@@ -52,13 +52,13 @@ const Named = ({ value, kind = 'address', brief = false }: AddressProps & { valu
   return (
     <>
       <Hash value={value} kind={kind} name={name} brief={brief} />
-      {/* Many contracts have one name, and anybody can take another’s. */}
+      {/* Names are not unique and can be faked. */}
       {name !== undefined && <code class="dim">…{value.slice(-4)}</code>}
     </>
   )
 }
 
-/** A party of a movement: out of nothing, or into it, a token is created or destroyed. */
+/** Party of a movement; the zero address means creation or destruction. */
 export const Party = ({ value, zero }: { value: string; zero: string }) =>
   value.toLowerCase() === ZERO_ADDRESS ? (
     <span class="dim" title={value}>
@@ -73,20 +73,18 @@ export const BlockLink = ({ number }: { number: number | undefined }) => {
   return number === undefined ? null : <Link to={hrefOf(network, 'block', String(number)) ?? '/'}>{number}</Link>
 }
 
-/** In which block it happened. */
 export const inBlock = (source: SearchHit['_source']) =>
   say`${dim`block`} ${<BlockLink number={numberAt(source, 'blockNumber.num')} />}`
 
 export const Gwei = ({ value }: { value: bigint }) => <Amount value={value} decimals={GWEI_DECIMALS} symbol="Gwei" />
 
-/** Bytes, cut until all of them are asked for. */
 export const RawBytes = ({ hex, most = 200 }: { hex: string; most?: number }) => (
   <code class="bytes">
     <Text value={hex} most={most} />
   </code>
 )
 
-/** Values by name, such as arguments or topics. */
+/** Named values such as arguments or topics. */
 export const NamedValues = ({
   of,
 }: {
@@ -103,7 +101,7 @@ export const NamedValues = ({
     </dl>
   )
 
-/** The arguments of an event or a call, by name, with their types. */
+/** Arguments with names and types. */
 export const Args = ({ args }: { args: readonly Json[] }) => (
   <NamedValues
     of={args.map((argument, i) => [
@@ -113,7 +111,7 @@ export const Args = ({ args }: { args: readonly Json[] }) => (
   />
 )
 
-/** Of these, the decimals of the contract are meant; others may be of another token, or no amounts at all. */
+/** Arguments in the contract's decimals; others may be in another token's. */
 const AMOUNT = /^_?(value|amount|wad)$/i
 
 const ArgumentValue = ({ argument }: { argument: Json }) => {
@@ -121,7 +119,7 @@ const ArgumentValue = ({ argument }: { argument: Json }) => {
   if (hex === undefined) return <span class="dim">not told</span>
   if (type === 'address') return <AddressLink value={hex} />
   if (type === 'bool') return valueAt(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'
-  // Of an indexed string, only the hash stands in the log.
+  // Indexed strings are logged as hashes.
   if (type === 'string') return <Text value={utf8Of(hex)} />
   const integer = integerOf(type, hex)
   const scaled = AMOUNT.test(textAt(argument, 'name') ?? '') ? numberAt(argument, 'value.scaled') : undefined
@@ -143,7 +141,7 @@ const ArgumentValue = ({ argument }: { argument: Json }) => {
   )
 }
 
-/** What an ERC-721 moves is an id, whatever its argument is called. */
+/** ERC-721 moves ids, whatever the argument's name. */
 const itemsBy = (items: Movement['items'], known: KnownAddress | undefined): Movement['items'] =>
   items.map(item => {
     if (known?.standard === 'ERC-721' && item.id === undefined) return { id: item.value! }
@@ -151,7 +149,7 @@ const itemsBy = (items: Movement['items'], known: KnownAddress | undefined): Mov
     return item
   })
 
-/** Amounts and ids, with the token's decimals and symbol. */
+/** Amounts and ids in the token's unit. */
 export const Moved = ({ movement: { token, items } }: { movement: Movement }) => {
   const known = useKnown(token)
   const isBare = known?.symbol === undefined && known?.decimals === undefined && items.every(it => it.id === undefined)
@@ -173,7 +171,6 @@ export const Moved = ({ movement: { token, items } }: { movement: Movement }) =>
   )
 }
 
-/** When something happened. */
 export const When = ({ hit }: { hit: Pick<SearchHit, '_source'> | undefined }) => (
   <>
     {given(hit && timestampOf(hit._source), time => (
@@ -213,7 +210,6 @@ const TIME: Columns = [
   { title: 'Time', width: '17ch', cell: it => given(timestampOf(it._source), time => <Time value={time} brief />) },
 ]
 
-/** Where it happened. */
 const PLACE_COLUMNS: Columns = [
   ...TIME,
   {
@@ -238,13 +234,13 @@ const VALUE = {
   cell: ({ _source }: SearchHit) => given(unitsAt(_source, 'value'), units => <Coins value={units} />),
 } as const
 
-/** How documents are listed: what they are asked for, and what is shown of them. */
+/** Fields and columns of document lists. */
 export interface DocumentList {
   label: string
   kinds: readonly Kind[]
   fields: readonly string[]
   columns: Columns
-  /** Where a row leads by a click or Enter: its transaction by default. */
+  /** Page that a row opens; default: its transaction. */
   leads?: string
 }
 
@@ -351,7 +347,7 @@ export const DOCUMENT_LISTS = {
 
 export const MOVING = { terms: { 'event.raw': ['Transfer', 'TransferSingle', 'TransferBatch'] } }
 
-/** Movements from or to an address. */
+/** Movements of an address. */
 export const movementsOf = (address: string) => ({
   bool: { filter: [MOVING, { nested: { path: 'args', query: anyOfThese(term('args.value.hex', address)) } }] },
 })
