@@ -3,7 +3,7 @@ import { compileTest, type Face } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
 import { type Entity, type Keys, type Source, sourceOf } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
-import { createTable, type Table } from './match-table.ts'
+import { createTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
 /** What conditions on one kind read. The current entity's values are read once. */
@@ -14,7 +14,7 @@ export interface Attribute {
   readonly scaled: boolean
   readonly source: Source
   /** Groups by the keys of their `key` condition on it. */
-  readonly table: Table<Group>
+  readonly table: ReturnType<typeof createTable<Group>>
   uses: number
   /** Stamp of the entity that `faces` were read from. */
   facesOf: number

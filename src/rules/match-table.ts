@@ -1,19 +1,11 @@
 import type { Entity } from './entities.ts'
 import type { Attribute } from './match-group.ts'
-/** Values by keys, for look-ups that nearly always find nothing. */
-export interface Table<T extends object> {
-  readonly size: number
-  add(key: string, item: T): void
-  remove(key: string, item: T): void
-  count(key: string): number
-  forEach(key: string, found: (item: T) => void): void
-}
 
 /** Keys from which on a filter is asked first; a smaller map fits the processor's cache. */
 const MANY = 256
 const BITS_PER_KEY = 16
 
-export const createTable = <T extends object>(): Table<T> => {
+export const createTable = <T extends object>() => {
   const items = new Map<string, T | Set<T>>()
   /** A filter of the keys since it was last rebuilt. */
   let bits: Uint32Array | undefined
@@ -35,10 +27,10 @@ export const createTable = <T extends object>(): Table<T> => {
   }
 
   return {
-    get size() {
+    get size(): number {
       return items.size
     },
-    add(key, item) {
+    add(key: string, item: T) {
       const there = items.get(key)
       if (there !== undefined) {
         if (there instanceof Set) there.add(item)
@@ -49,16 +41,16 @@ export const createTable = <T extends object>(): Table<T> => {
       if (bits === undefined ? items.size >= MANY : marked * BITS_PER_KEY > mask) renew()
       else if (bits !== undefined) mark(key)
     },
-    remove(key, item) {
+    remove(key: string, item: T) {
       const there = items.get(key)
       if (!(there instanceof Set)) items.delete(key)
       else if (there.delete(item) && there.size === 0) items.delete(key)
     },
-    count(key) {
+    count(key: string): number {
       const there = items.get(key)
       return there === undefined ? 0 : there instanceof Set ? there.size : 1
     },
-    forEach(key, found) {
+    forEach(key: string, found: (item: T) => void) {
       if (bits !== undefined) {
         const at = hashOf(key) & mask
         if ((bits[at >>> 5]! & (1 << (at & 31))) === 0) return

@@ -47,17 +47,9 @@ export interface BatchContext extends PieceContext {
   takeLinks(): LearntLink[]
 }
 
-export interface BatchBuilder {
-  /** Takes the next block, of which it keeps nothing. */
-  add(input: DecodedBlock): void
-  /** Takes blocks that another thread converted, and what was found in each. */
-  addPiece(piece: Piece, findings: readonly Findings[]): void
-  readonly blocks: number
-  readonly documents: number
-  finish(): Batch
-}
+export type BatchBuilder = ReturnType<typeof createBatch>
 
-export const createBatch = (context: BatchContext): BatchBuilder => {
+export const createBatch = (context: BatchContext) => {
   const additions = createAdditions(context)
   const findings = createFindings(context, additions)
   const pieces: Piece[] = []
@@ -74,13 +66,15 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
   }
 
   return {
-    add(input) {
+    /** Takes the next block, of which it keeps nothing. */
+    add(input: DecodedBlock) {
       open ??= createPiece(context)
       open.add(input)
       const { raw, contracts, tokens } = input
       findings.add({ number: Number(raw.block.number), contracts, tokens, upgrades: upgradesIn(raw) })
     },
-    addPiece(piece, found) {
+    /** Takes blocks that another thread converted, and what was found in each. */
+    addPiece(piece: Piece, found: readonly Findings[]) {
       close()
       const { length } = piece.header.times
       blocks += length
@@ -88,13 +82,14 @@ export const createBatch = (context: BatchContext): BatchBuilder => {
       pieces.push(piece)
       for (const one of found) findings.add(one)
     },
-    get blocks() {
+    get blocks(): number {
       return blocks + (open?.blocks ?? 0)
     },
-    get documents() {
+    /** Documents of all kinds but events. */
+    get documents(): number {
       return documents + (open?.documents ?? 0)
     },
-    finish() {
+    finish(): Batch {
       close()
       return { chainId: context.chainId, ...joinPieces(pieces), ...findings.finish(), added: additions.take() }
     },

@@ -3,24 +3,14 @@ import { type ByteWriter, putDigits } from '../../lib/bytes.ts'
 import { checksumDigits } from '../../lib/keccak.ts'
 
 /** Writes addresses by their dictionary ids. */
-export interface Addresses {
-  /** Appends the 40 digits in the letter case of EIP-55. */
-  checksummed(out: ByteWriter, id: number): void
-  plain(out: ByteWriter, id: number): void
-  /** Of the 20 bytes of an address that may be in no dictionary. */
-  checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void
-  copy(id: number, target: Uint8Array, at: number): void
-  /** Bits in a bloom filter, packed into one number, as an emitter and as a topic. */
-  bloomBits(id: number): number
-  topicBits(id: number): number
-}
+export type Addresses = ReturnType<typeof createAddresses>
 
 const SLOTS = 1 << 16
 const SIZE = 80
 const DIGITS = 40
 
 /** A cache of one id for each slot, of 8 MB if all slots are used. */
-export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses => {
+export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
   const owners = new Uint32Array(SLOTS)
   const ascii = Buffer.alloc(SLOTS * SIZE)
   const view = new DataView(ascii.buffer, ascii.byteOffset, ascii.length)
@@ -64,11 +54,13 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses 
   }
 
   return {
-    checksummed(out, id) {
+    /** Appends the 40 digits in the letter case of EIP-55. */
+    checksummed(out: ByteWriter, id: number): void {
       const at = slotOf(id) * SIZE
       out.words(view, at, at + DIGITS)
     },
-    checksummedBytes(out, bytes, start) {
+    /** Of the 20 bytes of an address that may be in no dictionary. */
+    checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void {
       // Addresses differ in their last bytes.
       const slot =
         (bytes[start + 19]! | (bytes[start + 18]! << 8) | (bytes[start + 17]! << 16) | (bytes[start + 16]! << 24)) &
@@ -81,13 +73,15 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array): Addresses 
       }
       out.words(foreignView, at + 20, at + FOREIGN_SIZE)
     },
-    plain(out, id) {
+    /** Appends the digits in lower case. */
+    plain(out: ByteWriter, id: number): void {
       const at = slotOf(id) * SIZE + DIGITS
       out.words(view, at, at + DIGITS)
     },
     copy,
-    bloomBits: id => bitsIn(emitterBits, id, 12),
-    topicBits: id => bitsIn(topicBits, id, 0),
+    /** Bits in a bloom filter, packed into one number, as an emitter and as a topic. */
+    bloomBits: (id: number): number => bitsIn(emitterBits, id, 12),
+    topicBits: (id: number): number => bitsIn(topicBits, id, 0),
   }
 }
 

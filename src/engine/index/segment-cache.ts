@@ -4,14 +4,6 @@ export interface SegmentState {
   revised: number
 }
 
-/** Caches what is read of segments, by field or term. */
-export interface SegmentCache<T, H = void> {
-  /** Undefined if the segment has none of it. `hint` is handed to `load`. */
-  get(segment: SegmentState, field: number, hint: H): T | undefined
-  /** Forgets all other segments. */
-  keep(segments: readonly SegmentState[]): void
-}
-
 export interface SegmentCacheOptions<T, H> {
   load(segment: SegmentState, field: number, hint: H): T | undefined
   bytesOf(value: T): number
@@ -27,11 +19,7 @@ interface Entry<T> {
   exists: boolean
 }
 
-export const createSegmentCache = <T, H = void>({
-  load,
-  bytesOf,
-  capacity,
-}: SegmentCacheOptions<T, H>): SegmentCache<T, H> => {
+export const createSegmentCache = <T, H = void>({ load, bytesOf, capacity }: SegmentCacheOptions<T, H>) => {
   let segments = new Map<number, { revised: number; entries: Map<number, Entry<T>> }>()
   /** Entries with values, least recently used first. */
   const loaded = new Set<Entry<T>>()
@@ -69,7 +57,8 @@ export const createSegmentCache = <T, H = void>({
   }
 
   return {
-    get(segment, field, hint) {
+    /** Undefined if the segment has none of it. `hint` is handed to `load`. */
+    get(segment: SegmentState, field: number, hint: H): T | undefined {
       const entries = entriesOf(segment)
       let entry = entries.get(field)
       if (!entry) {
@@ -85,7 +74,8 @@ export const createSegmentCache = <T, H = void>({
       }
       return entry.value
     },
-    keep(present) {
+    /** Forgets all other segments. */
+    keep(present: readonly SegmentState[]) {
       const left: typeof segments = new Map()
       for (const { id } of present) {
         const known = segments.get(id)

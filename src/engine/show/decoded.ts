@@ -5,7 +5,7 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { type FieldPlan, writeCut } from '../forms/form.ts'
 import { NULL, piece, writeJson } from '../forms/json.ts'
-import { type Argument, compileArguments, createLocated, type Located, shownArguments } from './located.ts'
+import { type Argument, compileArguments, createLocated, shownArguments } from './located.ts'
 export const DECLARATIONS = 5_000
 
 export interface Declaration {
@@ -29,20 +29,14 @@ export const declare = (abi: Declaration['abi'], isPlain = true): Declaration =>
 /** `located` if the arguments are read where they lie. */
 export type Decoded = 'located' | { args: readonly DecodedArg[] | null; error: string | null }
 
-export interface DecodedShow {
-  located: Located
-  /** Makes what appends `args`; false if the filter leaves nothing. */
-  list(plan: FieldPlan): (out: ByteWriter, by: Declaration | null, decoded: Decoded, decimals: number | null) => boolean
-  text(out: ByteWriter, by: Declaration, decoded: Decoded): void
-}
-
-export const createDecodedShow = (addresses: Addresses): DecodedShow => {
+export const createDecodedShow = (addresses: Addresses) => {
   const located = createLocated(addresses)
   return {
     located,
-    list(plan) {
+    /** Makes what appends `args`; false if the filter leaves nothing. */
+    list(plan: FieldPlan) {
       const shown = shownArguments(plan)
-      return (out, by, decoded, decimals) => {
+      return (out: ByteWriter, by: Declaration | null, decoded: Decoded, decimals: number | null): boolean => {
         const compiled = decoded === 'located' ? by!.args! : []
         if (compiled.length > 0) {
           if (shown === 'empty') out.bytes(EMPTY_LIST)
@@ -57,7 +51,8 @@ export const createDecodedShow = (addresses: Addresses): DecodedShow => {
         )
       }
     },
-    text(out, { begin, abi, args: compiled }, decoded) {
+    /** Appends `str`. */
+    text(out: ByteWriter, { begin, abi, args: compiled }: Declaration, decoded: Decoded) {
       if (decoded === 'located') {
         out.bytes(begin)
         located.text(out, compiled!)

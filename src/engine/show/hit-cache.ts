@@ -1,9 +1,3 @@
-/** Caches written hits for those who ask for the same documents next. */
-export interface HitCache<T> {
-  get(shape: HitShape, position: number): T | undefined
-  set(shape: HitShape, position: number, hit: T): void
-}
-
 export type HitShape = object
 
 /** Half of it holds what was used last. */
@@ -15,7 +9,7 @@ type Sized = { readonly length: number }
 type Generation<T> = Map<HitShape, Map<number, T>>
 
 /** A new version empties it. */
-export const createHitCache = <T extends Sized>(version: () => unknown, capacity = CAPACITY): HitCache<T> => {
+export const createHitCache = <T extends Sized>(version: () => unknown, capacity = CAPACITY) => {
   let young: Generation<T> = new Map()
   let old: Generation<T> = new Map()
   let bytes = 0
@@ -43,7 +37,7 @@ export const createHitCache = <T extends Sized>(version: () => unknown, capacity
   }
 
   return {
-    get(shape, position) {
+    get(shape: HitShape, position: number): T | undefined {
       forgetOthers()
       const hit = young.get(shape)?.get(position)
       if (hit) return hit
@@ -51,7 +45,7 @@ export const createHitCache = <T extends Sized>(version: () => unknown, capacity
       if (older) put(shape, position, older)
       return older
     },
-    set(shape, position, hit) {
+    set(shape: HitShape, position: number, hit: T) {
       forgetOthers()
       if (hit.length < capacity / 8) put(shape, position, hit)
     },

@@ -20,18 +20,9 @@ export interface DocumentLine {
  * All documents of a store as they are shown, without those that are gone. Each step is called
  * between `begin` and `end` of the reader, which may be others for each step.
  */
-export interface DocumentLines {
-  /** All of a block, but tokens. */
-  block(number: number): Generator<DocumentLine, void>
-  /** Tokens first seen in `blocks`, and those that changed since and were first seen in `others`. */
-  tokens(blocks: Range | undefined, since: number, others: (block: number) => boolean): Generator<DocumentLine, void>
-  /** Positions of a block's documents, also of tokens first seen in it, without showing them. */
-  places(number: number): Generator<readonly [kind: Kind, position: number], void>
-  /** The newest change of a token. */
-  lastChange(): number
-}
+export type DocumentLines = ReturnType<typeof createDocumentLines>
 
-export const createDocumentLines = (reader: Reader): DocumentLines => {
+export const createDocumentLines = (reader: Reader) => {
   const shows = showsOf(reader)
   const sources = new Map(Object.entries(shows).map(([kind, show]) => [kind, show.source(true)!]))
   const out = createByteWriter(1 << 14)
@@ -87,16 +78,23 @@ export const createDocumentLines = (reader: Reader): DocumentLines => {
   }
 
   return {
-    *block(number) {
+    /** All of a block, but tokens. */
+    *block(number: number): Generator<DocumentLine, void> {
       for (const [kind, positions] of candidates(number)) yield* lines(kind, positions)
     },
-    *places(number) {
+    /** Positions of a block's documents, also of tokens first seen in it, without showing them. */
+    *places(number: number): Generator<readonly [kind: Kind, position: number], void> {
       for (const [kind, positions] of candidates(number))
         for (const position of positions) if (shows[kind].find(position)) yield [kind, position]
       const tokens = tokensIn.all(positionOf(number, 0), positionOf(number, PLACES - 1)) as number[]
       for (const position of tokens) if (shows.token.find(position)) yield ['token', position]
     },
-    *tokens(blocks, since, others) {
+    /** Tokens first seen in `blocks`, and those that changed since and were first seen in `others`. */
+    *tokens(
+      blocks: Range | undefined,
+      since: number,
+      others: (block: number) => boolean,
+    ): Generator<DocumentLine, void> {
       const inBlocks = blocks ? tokensIn.all(positionOf(blocks.from, 0), positionOf(blocks.to, PLACES - 1)) : []
       yield* lines('token', (inBlocks as number[]).filter(isStored))
       const positions = (changed.all(since) as number[]).filter(isStored)
@@ -105,6 +103,7 @@ export const createDocumentLines = (reader: Reader): DocumentLines => {
         positions.filter(position => others(blockOf(position))),
       )
     },
-    lastChange: () => (lastChange.get() as number | null) ?? 0,
+    /** The newest change of a token. */
+    lastChange: (): number => (lastChange.get() as number | null) ?? 0,
   }
 }

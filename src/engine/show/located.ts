@@ -9,14 +9,7 @@ import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from '../fo
 import { endOfWord, expandWord, WORD } from '../forms/words.ts'
 
 /** Shows arguments of one word each from their packed form. */
-export interface Located {
-  /** Finds the topics, or the words of the data; false if they do not fit the declaration. */
-  locate(args: readonly Argument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean
-  /** Appends them, at least one, as `args`. */
-  list(out: ByteWriter, args: readonly Argument[], decimals: number | null, shown: 'whole' | ShownArgument): void
-  /** Appends them as in `str`: `from=0x…, value=1`. */
-  text(out: ByteWriter, args: readonly Argument[]): void
-}
+export type Located = ReturnType<typeof createLocated>
 
 /** Arguments that a declaration can have, since the length of its text is limited. */
 const MOST = 16
@@ -88,7 +81,7 @@ const createPlaces = (addresses: Addresses) => {
   return { ids, buffers, starts, ends, negative, take }
 }
 
-export const createLocated = (addresses: Addresses): Located => {
+export const createLocated = (addresses: Addresses) => {
   const { ids, buffers, starts, ends, negative, take } = createPlaces(addresses)
 
   const writeAddress = (out: ByteWriter, i: number) => {
@@ -162,7 +155,8 @@ export const createLocated = (addresses: Addresses): Located => {
   }
 
   return {
-    locate(args, isTopic, packed, from, to) {
+    /** Finds the topics, or the words of the data; false if they do not fit the declaration. */
+    locate(args: readonly Argument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean {
       let at = from
       for (let i = 0; i < args.length; i++) {
         const argument = args[i]!
@@ -172,7 +166,8 @@ export const createLocated = (addresses: Addresses): Located => {
       }
       return at === to
     },
-    list(out, args, decimals, shown) {
+    /** Appends them, at least one, as `args`. */
+    list(out: ByteWriter, args: readonly Argument[], decimals: number | null, shown: 'whole' | ShownArgument) {
       const start = out.length
       for (let i = 0; i < args.length; i++)
         if (shown === 'whole') writeWhole(out, args[i]!, i, decimals)
@@ -181,7 +176,8 @@ export const createLocated = (addresses: Addresses): Located => {
       out.reserve(0)[start] = OPEN_LIST
       out.byte(CLOSE_LIST)
     },
-    text(out, args) {
+    /** Appends them as in `str`: `from=0x…, value=1`. */
+    text(out: ByteWriter, args: readonly Argument[]) {
       for (let i = 0; i < args.length; i++) {
         const argument = args[i]!
         out.bytes(argument.label, i === 0 ? 2 : 0)

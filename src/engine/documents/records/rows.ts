@@ -16,16 +16,7 @@ export interface RecordRows {
   bytes: Uint8Array<ArrayBuffer>
 }
 
-export interface RecordRowsBuilder {
-  /** Takes the record, between `begin` and `end`. */
-  readonly out: ByteWriter
-  /** True if the record is the first one of its row. Places ascend within a block. */
-  begin(block: number, place: number): boolean
-  end(): void
-  finish(): RecordRows
-}
-
-export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
+export const createRecordRows = (kind: RecordKind) => {
   const size = PLACES_PER_ROW[kind]
   const out = createByteWriter(1 << 14)
   const pool = createByteWriter(1 << 16)
@@ -47,8 +38,10 @@ export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
   }
 
   return {
+    /** Takes the record, between `begin` and `end`. */
     out,
-    begin(number, place) {
+    /** True if the record is the first one of its row. Places ascend within a block. */
+    begin(number: number, place: number): boolean {
       const inside = place % size
       if (number !== block || place - inside !== first) {
         flush()
@@ -61,7 +54,7 @@ export const createRecordRows = (kind: RecordKind): RecordRowsBuilder => {
     end() {
       ends[count++] = out.length
     },
-    finish() {
+    finish(): RecordRows {
       flush()
       return { positions: Float64Array.from(positions), lengths: Uint32Array.from(lengths), bytes: pool.take() }
     },
