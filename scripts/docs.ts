@@ -15,15 +15,15 @@ import { COMMON_PARAMETERS } from '../src/http/openapi/schema.ts'
 import { PROVIDERS } from '../src/limits/credits.ts'
 import { LIMITS, type Limit } from '../src/limits/index.ts'
 import {
-  type Comparison,
   ENCODINGS,
   type Encoding,
   type Field,
-  isList,
+  isListField,
   KINDS,
   type Kind,
-  type List,
+  type ListField,
   MAPPING,
+  type ValueComparison,
 } from '../src/mapping/index.ts'
 import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
@@ -138,7 +138,7 @@ const TYPES = {
   double: 'double',
   boolean: 'boolean',
   instant: 'date',
-} as const satisfies Record<Comparison, string>
+} as const satisfies Record<ValueComparison, string>
 
 const typeOf = ({ kind, hidden }: Field): string => {
   if (hidden) return 'shown only'
@@ -150,8 +150,8 @@ const typeOf = ({ kind, hidden }: Field): string => {
   return `${text.join(', ')}${kind === 'hexList' ? ', a list' : ''}`
 }
 
-const fieldRows = ([name, field]: [string, Field | List]): string[][] => {
-  if (!isList(field)) return [[code(name), typeOf(field), field.doc]]
+const fieldRows = ([name, field]: [string, Field | ListField]): string[][] => {
+  if (!isListField(field)) return [[code(name), typeOf(field), field.doc]]
   const members = Object.entries(field.members).map(([member, inner]) => [
     code(`${name}.${member}`),
     typeOf(inner),

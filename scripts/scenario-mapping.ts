@@ -1,6 +1,6 @@
 import { declareField } from '../src/cluster/indices/template.ts'
 import type { Kind } from '../src/mapping/index.ts'
-import { propertiesOf } from '../src/mapping/properties.ts'
+import { mappingProperties } from '../src/mapping/properties.ts'
 
 /** The mapping of a kind as an index of OpenSearch declares it, for comparing what queries mean. */
 export const openSearchIndex = (kind: Kind): { settings: object; mappings: object } => ({
@@ -9,5 +9,5 @@ export const openSearchIndex = (kind: Kind): { settings: object; mappings: objec
     number_of_replicas: 0,
     analysis: { normalizer: { lower_case: { type: 'custom', filter: ['lowercase'] } } },
   },
-  mappings: { dynamic: false, properties: propertiesOf(kind, declareField) },
+  mappings: { dynamic: false, properties: mappingProperties(kind, declareField) },
 })

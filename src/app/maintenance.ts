@@ -6,7 +6,7 @@ import type { MovingReport } from '../cluster/ship/context.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { Scoping } from '../config/scopes.ts'
 import { compactDeliveries } from '../delivery/ledger/file.ts'
-import { createLookups } from '../engine/lookups/index.ts'
+import { createStoreLookups } from '../engine/lookups/index.ts'
 import { openForWriting, readStore } from '../engine/open.ts'
 import type { Lookups } from '../engine/port.ts'
 import { removeStore, salvageStore } from '../engine/salvage.ts'
@@ -136,7 +136,8 @@ const withdrawOnFailure = async (
   }
 }
 
-const reading = <T>(store: string, read: (lookups: Lookups) => T): T => readStore(store, db => read(createLookups(db)))
+const reading = <T>(store: string, read: (lookups: Lookups) => T): T =>
+  readStore(store, db => read(createStoreLookups(db)))
 
 const countOutsideScopes = (store: string, scoping: Scoping): Outside =>
   reading(store, lookups => {

@@ -6,7 +6,7 @@ import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'
 import { createFailures, hasFailed } from './traces.ts'
 
-export interface Creation {
+export interface ContractCreation {
   address: string
   creator: string
   tx: number
@@ -29,8 +29,8 @@ export interface BlockContract {
 }
 
 /** All contracts that a block creates, also those that destruct themselves at once, but none that failed. */
-export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] => {
-  const creations: Creation[] = []
+export const creationsIn = ({ block, receipts, traces }: RawBlock): ContractCreation[] => {
+  const creations: ContractCreation[] = []
   if (traces === undefined) {
     for (const [i, receipt] of receipts.entries()) {
       const { contractAddress } = receipt
@@ -47,7 +47,7 @@ export const creationsIn = ({ block, receipts, traces }: RawBlock): Creation[] =
    * Creations of one transaction: a block may have a thousand of them and a hundred thousand calls
    * to look up.
    */
-  const own = new Map<string, Creation>()
+  const own = new Map<string, ContractCreation>()
   for (const trace of traces) {
     if (trace.type === 'reward') continue
     const { transactionPosition } = trace
@@ -85,7 +85,7 @@ export const contractDocument = (
     creator,
     origin,
     transactionHash,
-    blockNumber: show.quantity(block.number, big),
+    blockNumber: show.formatQuantity(block.number, big),
     blockHash: block.hash,
     timestamp: block.datetime,
     codeHash: code?.hash ?? null,

@@ -16,10 +16,10 @@ export interface Document {
   _parent?: string
   _source: Record<string, unknown>
   /** Data of a decoded entity that only rules need: exact amounts and the parts of tuples. */
-  decoding?: Decoding
+  decoding?: DocumentDecoding
 }
 
-export interface Decoding {
+export interface DocumentDecoding {
   inputs: readonly AbiParam[]
   /** Null if they are unknown, or there is no token. */
   decimals: number | null
@@ -54,7 +54,7 @@ export type BlockDocuments = Readonly<Record<Exclude<Kind, 'event'>, (index: num
   event(index: number): Document | undefined
 }
 /** The lists of a block beside its transactions and logs, in the order in which rules look at them. */
-export const LISTED = {
+export const BLOCK_LISTS = {
   call: ({ calls }) => calls,
   contract: ({ contracts }) => contracts,
   token: ({ tokens }) => tokens,

@@ -31,15 +31,17 @@ export const blockFailures = (
   const { block, receipts, traces = [] } = raw
   const places = new Map(block.transactions.map(({ transactionIndex }, i) => [Number(transactionIndex), i]))
   const txs: (Failure | undefined)[] = receipts.map((receipt, i) =>
-    hasFailed(receipt) ? untraced(Number(receipt.gasUsed) >= Number(block.transactions[i]!.gas)) : undefined,
+    hasFailed(receipt)
+      ? failureWithoutTraces(Number(receipt.gasUsed) >= Number(block.transactions[i]!.gas))
+      : undefined,
   )
   const origins = originsOf(traces)
   const decoded = traces.map((trace, i): DecodedTrace => {
     const origin = origins[i]
     if (origin === undefined || trace.type === 'reward') return trace
-    const begun: Step = traces[origin]!
-    const { address, data } = saidBy(begun)
-    const revert = data === undefined ? null : decode(address ?? ZERO, data, trace.transactionPosition)
+    const begun: ExecutionStep = traces[origin]!
+    const { address, data } = returnedBy(begun)
+    const revert = data === undefined ? null : decode(address ?? ZERO_ADDRESS, data, trace.transactionPosition)
     const index = trace.traceAddress.length === 0 ? places.get(trace.transactionPosition) : undefined
     if (index !== undefined && !hasSucceeded(receipts[index]!))
       txs[index] = {
@@ -55,7 +57,7 @@ export const blockFailures = (
   return { txs, traces: decoded }
 }
 
-export interface Step {
+export interface ExecutionStep {
   type: string
   traceAddress: number[]
   subtraces: number
@@ -64,10 +66,10 @@ export interface Step {
   result?: object | null | undefined
 }
 
-const ZERO = `0x${'0'.repeat(40)}`
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /** Without traces: a revert leaves gas, any other failure leaves none. */
-const untraced = (usedAll: boolean): Failure => ({
+const failureWithoutTraces = (usedAll: boolean): Failure => ({
   error: usedAll ? 'Out of gas, or bad instruction' : 'Reverted',
   revertReason: undefined,
   revertName: undefined,
@@ -77,7 +79,11 @@ const untraced = (usedAll: boolean): Failure => ({
 })
 
 /** The contract whose code a step ran, unless it is a creation, and the data that it returned, if any. */
-export const saidBy = ({ type, action, result }: Step): { address: string | undefined; data: string | undefined } => {
+export const returnedBy = ({
+  type,
+  action,
+  result,
+}: ExecutionStep): { address: string | undefined; data: string | undefined } => {
   const address = type === 'call' ? (action as { to: string }).to : undefined
   const { output, code } = (result ?? {}) as { output?: string; code?: string }
   const said = type === 'call' ? output : type === 'create' ? code : undefined
@@ -88,7 +94,7 @@ export const saidBy = ({ type, action, result }: Step): { address: string | unde
  * For each failed step, in the order of execution, the index of the step in which the failure
  * began. Some steps may be missing.
  */
-export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
+export const originsOf = (traces: readonly ExecutionStep[]): (number | undefined)[] => {
   const origins = new Array<number | undefined>(traces.length)
   if (!traces.some(trace => trace.error !== undefined)) return origins
   /** Indices of the steps around the current one, by depth. */
@@ -103,7 +109,7 @@ export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
     if (trace.error === undefined) continue
     origins[i] = i
     const above = depth === 0 ? undefined : path[depth - 1]
-    if (above !== undefined && isHandedOn(traces[above]!, trace)) below.set(above, i)
+    if (above !== undefined && isPassedOn(traces[above]!, trace)) below.set(above, i)
   }
   for (let i = traces.length - 1; i >= 0; i--) {
     const from = below.get(i)
@@ -116,10 +122,10 @@ export const originsOf = (traces: readonly Step[]): (number | undefined)[] => {
  * Whether a step only passes on the failure of a step right below it: it reverts with the same
  * data, or with none right after it.
  */
-const isHandedOn = (above: Step, trace: Step): boolean => {
+const isPassedOn = (above: ExecutionStep, trace: ExecutionStep): boolean => {
   const { traceAddress } = trace
   if (above.error !== 'Reverted' || !above.traceAddress.every((place, i) => place === traceAddress[i])) return false
-  const [outer, inner] = [saidBy(above).data, saidBy(trace).data]
+  const [outer, inner] = [returnedBy(above).data, returnedBy(trace).data]
   if (outer !== inner) return false
   return inner !== undefined || traceAddress.at(-1) === above.subtraces - 1
 }

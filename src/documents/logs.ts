@@ -16,7 +16,7 @@ export const blockParts = (number: number, hash: string, time: number): BlockPar
   number,
   hash,
   time,
-  datetime: show.datetime(time),
+  datetime: show.formatDatetime(time),
 })
 
 /** Hex in lower case, the address checksummed. */
@@ -49,13 +49,13 @@ export const eventDocument = (
     _parent: transactionHash,
     _source: {
       event: event.name,
-      args: args ? args.map(arg => show.argument(arg, decimals, big)) : [],
-      logIndex: show.quantity(log.logIndex, big),
-      transactionIndex: show.quantity(log.transactionIndex, big),
+      args: args ? args.map(arg => show.formatArgument(arg, decimals, big)) : [],
+      logIndex: show.formatQuantity(log.logIndex, big),
+      transactionIndex: show.formatQuantity(log.transactionIndex, big),
       transactionHash,
       address: log.address,
       blockHash: block.hash,
-      blockNumber: show.quantity(block.number, big),
+      blockNumber: show.formatQuantity(block.number, big),
       error,
       str: args ? renderEvent(event, args) : null,
       timestamp: block.datetime,
@@ -67,12 +67,12 @@ export const eventDocument = (
 
 export const hasInteger = (args: readonly DecodedArg[]): boolean => args.some(({ int }) => int !== null)
 
-export interface Places {
+export interface BlockPlaces {
   txs: Uint32Array
   logs: Uint32Array
 }
 /** Of an excerpt or a partial block; undefined for a complete block, whose places have no gaps. */
-export const placesOf = ({ block, receipts, partial }: RawBlock): Places | undefined => {
+export const findBlockPlaces = ({ block, receipts, partial }: RawBlock): BlockPlaces | undefined => {
   const last = receipts.length - 1
   if (last < 0 || (!partial && Number(block.transactions[last]!.transactionIndex) === last)) return undefined
   return {

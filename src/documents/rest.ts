@@ -1,5 +1,5 @@
 import { isHex } from '../lib/hex.ts'
-import { type Field, type FieldKind, isList, MAPPING, wireName } from '../mapping/index.ts'
+import { type Field, type FieldKind, isListField, MAPPING, wireName } from '../mapping/index.ts'
 
 /**
  * Members of a block, or of a transaction with its receipt, beyond the fields that all chains have.
@@ -13,7 +13,7 @@ export interface Rest {
   extra: Record<string, unknown> | undefined
 }
 
-type Wire = Readonly<Record<string, unknown>>
+type WireObject = Readonly<Record<string, unknown>>
 export type RestKind = 'block' | 'tx'
 
 /**
@@ -21,7 +21,7 @@ export type RestKind = 'block' | 'tx'
  * checked before.
  */
 const PLACED = ['blockHash', 'blockNumber', 'blockTimestamp', 'transactionIndex', 'transactionHash']
-const OWN = {
+const OWN_MEMBERS = {
   block: ['number', 'timestamp', 'transactions', 'transactionCount'],
   tx: PLACED,
   receipt: [...PLACED, 'logs'],
@@ -31,56 +31,56 @@ const OWN = {
  * transaction's stands.
  */
 const REPEATED: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ['from', value => isHexOf(value, 42, 42)],
-  ['to', value => isHexOf(value, 42, 42)],
-  ['type', value => isInteger(value)],
+  ['from', value => isHexOfLength(value, 42, 42)],
+  ['to', value => isHexOfLength(value, 42, 42)],
+  ['type', value => isWireInteger(value)],
 ])
 
-const namesOf = (kind: RestKind, origins: readonly Field['origin'][]): string[] =>
+const wireNames = (kind: RestKind, origins: readonly Field['origin'][]): string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
-    origins.includes(field.origin) && (isList(field) || field.rare === undefined) ? [wireName(name, field)] : [],
+    origins.includes(field.origin) && (isListField(field) || field.rare === undefined) ? [wireName(name, field)] : [],
   )
 
-const KNOWN = {
-  block: new Set([...OWN.block, ...namesOf('block', ['wire'])]),
-  tx: new Set([...OWN.tx, ...namesOf('tx', ['wire'])]),
-  receipt: new Set([...OWN.receipt, ...namesOf('tx', ['receipt'])]),
+const KNOWN_MEMBERS = {
+  block: new Set([...OWN_MEMBERS.block, ...wireNames('block', ['wire'])]),
+  tx: new Set([...OWN_MEMBERS.tx, ...wireNames('tx', ['wire'])]),
+  receipt: new Set([...OWN_MEMBERS.receipt, ...wireNames('tx', ['receipt'])]),
 }
 
 const rareOf = (kind: RestKind): ReadonlyMap<string, Field> =>
   new Map(
     Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
-      isList(field) || field.rare === undefined ? [] : [[name, field]],
+      isListField(field) || field.rare === undefined ? [] : [[name, field]],
     ),
   )
 
 export const RARE: Readonly<Record<RestKind, ReadonlyMap<string, Field>>> = { block: rareOf('block'), tx: rareOf('tx') }
 
-export const restOfBlock = (block: Wire): Rest | undefined => {
+export const restOfBlock = (block: WireObject): Rest | undefined => {
   const into = newRest('block')
-  for (const name in block) if (!KNOWN.block.has(name)) keep(into, name, block[name])
-  return ended(into)
+  for (const name in block) if (!KNOWN_MEMBERS.block.has(name)) addMember(into, name, block[name])
+  return finishRest(into)
 }
 
 /** `extra.receipt` has members whose values differ from the transaction's. */
-export const restOfTx = (tx: Wire, receipt: Wire): Rest | undefined => {
+export const restOfTx = (tx: WireObject, receipt: WireObject): Rest | undefined => {
   const into = newRest('tx')
-  for (const name in tx) if (!KNOWN.tx.has(name)) keep(into, name, tx[name])
+  for (const name in tx) if (!KNOWN_MEMBERS.tx.has(name)) addMember(into, name, tx[name])
   let other: Record<string, unknown> | undefined
   for (const name in receipt) {
-    if (KNOWN.receipt.has(name)) continue
+    if (KNOWN_MEMBERS.receipt.has(name)) continue
     const value = receipt[name]
     const hasForm = REPEATED.get(name)
     if (value === null || value === undefined || hasForm?.(value) === false) continue
     const told = hasForm ? tx[name] : (into.rare.get(name) ?? into.extra?.[name])
-    if (told === undefined || told === null) keep(into, name, value)
-    else if (!isSame(told, value)) {
+    if (told === undefined || told === null) addMember(into, name, value)
+    else if (!isSameValue(told, value)) {
       other ??= Object.create(null) as Record<string, unknown>
       other[name] = value
     }
   }
   if (other) extraOf(into).receipt = other
-  return ended(into)
+  return finishRest(into)
 }
 
 interface Gathered {
@@ -89,9 +89,9 @@ interface Gathered {
   extra: Record<string, unknown> | undefined
 }
 
-const NONE: Rest['rare'] = new Map()
-const newRest = (kind: RestKind): Gathered => ({ kind, rare: NONE as Map<string, unknown>, extra: undefined })
-const ended = (rest: Gathered): Rest | undefined => (rest.rare.size === 0 && !rest.extra ? undefined : rest)
+const NO_RARE_FIELDS: Rest['rare'] = new Map()
+const newRest = (kind: RestKind): Gathered => ({ kind, rare: NO_RARE_FIELDS as Map<string, unknown>, extra: undefined })
+const finishRest = (rest: Gathered): Rest | undefined => (rest.rare.size === 0 && !rest.extra ? undefined : rest)
 
 /** Names come from outside: `__proto__` may be one. */
 const extraOf = (rest: Gathered): Record<string, unknown> => {
@@ -99,37 +99,37 @@ const extraOf = (rest: Gathered): Record<string, unknown> => {
   return rest.extra
 }
 
-const keep = (rest: Gathered, name: string, value: unknown) => {
+const addMember = (rest: Gathered, name: string, value: unknown) => {
   if (value === null || value === undefined) return
   const field = RARE[rest.kind].get(name)
-  if (field && fits(field, value)) {
-    if (rest.rare === NONE) rest.rare = new Map()
+  if (field && fitsField(field, value)) {
+    if (rest.rare === NO_RARE_FIELDS) rest.rare = new Map()
     rest.rare.set(name, value)
   } else extraOf(rest)[name] = value
 }
 
-const isSame = (a: unknown, b: unknown): boolean =>
+const isSameValue = (a: unknown, b: unknown): boolean =>
   a === b ||
   (typeof a === 'string' && typeof b === 'string'
     ? a.toLowerCase() === b.toLowerCase()
     : JSON.stringify(a) === JSON.stringify(b))
 
-const isHexOf = (value: unknown, least: number, most: number): boolean =>
+const isHexOfLength = (value: unknown, least: number, most: number): boolean =>
   typeof value === 'string' && value.length >= least && value.length <= most && isHex(value)
 
-const isInteger = (value: unknown): boolean =>
-  typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOf(value, 3, 66)
+const isWireInteger = (value: unknown): boolean =>
+  typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOfLength(value, 3, 66)
 
-const FITS: Partial<Record<FieldKind, (value: unknown, field: Field) => boolean>> = {
-  address: value => isHexOf(value, 42, 42),
+const FIT_BY_KIND: Partial<Record<FieldKind, (value: unknown, field: Field) => boolean>> = {
+  address: value => isHexOfLength(value, 42, 42),
   hex: (value, { bytes }) => {
     const [least, most] = bytes === undefined ? [2, Number.POSITIVE_INFINITY] : [2 + 2 * bytes, 2 + 2 * bytes]
-    return isHexOf(value, least, most) && (value as string).length % 2 === 0
+    return isHexOfLength(value, least, most) && (value as string).length % 2 === 0
   },
-  quantity: isInteger,
-  amount: isInteger,
+  quantity: isWireInteger,
+  amount: isWireInteger,
   boolean: value => value === true || value === false,
   keyword: value => typeof value === 'string' && value.length > 0 && value.length <= 64,
 }
 
-const fits = (field: Field, value: unknown): boolean => FITS[field.kind]?.(value, field) ?? false
+const fitsField = (field: Field, value: unknown): boolean => FIT_BY_KIND[field.kind]?.(value, field) ?? false

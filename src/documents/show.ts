@@ -5,7 +5,7 @@ import { checksumAddress } from '../lib/keccak.ts'
 
 export type Integer = number | bigint
 
-const GREATEST_LONG = 2n ** 63n - 1n
+const MAX_JSON_LONG = 2n ** 63n - 1n
 
 /** What stands for an integer beyond 2^53: a bigint, or JSON text that keeps every digit. */
 export type BigIntegers = (value: bigint) => unknown
@@ -14,9 +14,9 @@ export const asJson: BigIntegers = value =>
 export const asBigint: BigIntegers = value => value
 
 /** Null if the integer does not fit 64 bits. */
-export const long = (value: Integer, big: BigIntegers): unknown => {
+export const formatLong = (value: Integer, big: BigIntegers): unknown => {
   if (typeof value === 'number') return value
-  if (value > GREATEST_LONG || value < -GREATEST_LONG - 1n) return null
+  if (value > MAX_JSON_LONG || value < -MAX_JSON_LONG - 1n) return null
   return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : big(value)
 }
 
@@ -24,7 +24,10 @@ export const rawHex = (value: Integer): string => `0x${value.toString(16)}`
 
 export const paddedHex = (value: Integer): string => `0x${value.toString(16).padStart(64, '0')}`
 
-export const quantity = (value: Integer, big: BigIntegers) => ({ num: long(value, big), raw: rawHex(value) })
+export const formatQuantity = (value: Integer, big: BigIntegers) => ({
+  num: formatLong(value, big),
+  raw: rawHex(value),
+})
 
 export const COIN_DECIMALS = 18
 
@@ -38,18 +41,22 @@ export const scaled = (value: Integer, decimals: number): number => {
 
 const POWERS = Array.from({ length: 23 }, (_, decimals) => Number(`1e${decimals}`))
 
-export const coin = (value: Integer): number => scaled(value, COIN_DECIMALS)
+export const coinAmount = (value: Integer): number => scaled(value, COIN_DECIMALS)
 
-export const datetime = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19)
+export const formatDatetime = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19)
 
-export const address = checksumAddress
+export const formatAddress = checksumAddress
 
-export const argument = ({ name, pos, type, hex, int }: DecodedArg, decimals: number | null, big: BigIntegers) => ({
+export const formatArgument = (
+  { name, pos, type, hex, int }: DecodedArg,
+  decimals: number | null,
+  big: BigIntegers,
+) => ({
   name,
   pos,
   value: {
-    hex: type === 'address' && hex.length === 42 ? address(hex) : hex,
-    num: int === null ? null : long(int, big),
+    hex: type === 'address' && hex.length === 42 ? formatAddress(hex) : hex,
+    num: int === null ? null : formatLong(int, big),
     scaled: int === null || decimals === null || type === 'bool' ? null : scaled(int, decimals),
     type,
   },
@@ -63,15 +70,15 @@ export const eventId = (transactionHash: string, logIndex: number): string => `$
 
 /** Reads a document's JSON. `big` converts integers that a double does not hold. */
 export const readDocument = (text: string, big: BigIntegers): unknown =>
-  LONG.test(text) ? (JSON.parse as Parse)(text, exactly(big)) : JSON.parse(text)
+  LONG_DIGITS.test(text) ? (JSON.parse as ParseWithReviver)(text, exactReviver(big)) : JSON.parse(text)
 /** Without such a text, the plain parser, which is faster, will do. */
-const LONG = /[:,[]-?\d{16}/
-const exactly =
+const LONG_DIGITS = /[:,[]-?\d{16}/
+const exactReviver =
   (big: BigIntegers): Reviver =>
   (_, value, { source }) =>
-    typeof value === 'number' && source !== undefined && !Number.isSafeInteger(value) && INTEGER.test(source)
+    typeof value === 'number' && source !== undefined && !Number.isSafeInteger(value) && INTEGER_TEXT.test(source)
       ? big(BigInt(source))
       : value
-const INTEGER = /^-?\d+$/
+const INTEGER_TEXT = /^-?\d+$/
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown
-type Parse = (text: string, reviver: Reviver) => unknown
+type ParseWithReviver = (text: string, reviver: Reviver) => unknown

@@ -39,9 +39,9 @@ const standardOfLog = (topics: readonly string[]): TokenStandard | undefined => 
   return undefined
 }
 
-const STANDARDS: ReadonlySet<string> = new Set<TokenStandard>(['ERC-20', 'ERC-721', 'ERC-1155', 'ERC-4626'])
+const TOKEN_STANDARDS: ReadonlySet<string> = new Set<TokenStandard>(['ERC-20', 'ERC-721', 'ERC-1155', 'ERC-4626'])
 const isTokenStandard = (standard: string | null | undefined): standard is TokenStandard =>
-  typeof standard === 'string' && STANDARDS.has(standard)
+  typeof standard === 'string' && TOKEN_STANDARDS.has(standard)
 
 /** Contracts that emit events of tokens, by lower-case address, in the order of their first event. */
 export const emittersIn = ({ receipts }: Pick<RawBlock, 'receipts'>): Map<string, TokenStandard> => {
@@ -86,7 +86,7 @@ export const tokenDocument = (
     symbol,
     decimals,
     standard,
-    firstSeen: show.quantity(block.number, big),
+    firstSeen: show.formatQuantity(block.number, big),
     blockHash: block.hash,
     timestamp: block.datetime,
     error,

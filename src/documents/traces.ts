@@ -1,6 +1,6 @@
 import type { RewardTrace, RpcReceipt, RpcTrace } from '../chain/wire.ts'
 import type { Revert } from '../decode/errors.ts'
-import type { trace as mapping } from '../mapping/documents/trace.ts'
+import type { traceMapping as mapping } from '../mapping/documents/trace.ts'
 
 /** The decoded revert of a failed step. As a symbol, it cannot come from a node. */
 export const REVERT: unique symbol = Symbol('revert')
@@ -11,14 +11,14 @@ export const revertOf = (trace: object): Revert | undefined => (trace as { [REVE
 
 /** Reads a field of a trace, by its path in the mapping. A missing `error` reads as null. */
 export const traceReader = (path: string): ((trace: RpcTrace) => unknown) =>
-  READERS[path as WirePath] as (trace: object) => unknown
+  TRACE_READERS[path as WirePath] as (trace: object) => unknown
 
 type WirePath = Exclude<
   keyof typeof mapping.fields,
   'transactionHash' | 'transactionPosition' | 'blockHash' | 'blockNumber' | 'timestamp'
 >
 
-interface Wire {
+interface WireTrace {
   type: string
   action: Record<string, unknown>
   result?: Record<string, unknown> | null
@@ -28,7 +28,7 @@ interface Wire {
 }
 
 /** Written out: to read members by name takes several times as long, and every trace needs all of them. */
-const READERS: Record<WirePath, (trace: Wire) => unknown> = {
+const TRACE_READERS: Record<WirePath, (trace: WireTrace) => unknown> = {
   type: ({ type }) => type,
   callType: ({ type, action }) => (type === 'call' ? action.callType : undefined),
   'action.from': ({ action }) => action.from,

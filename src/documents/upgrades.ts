@@ -1,9 +1,9 @@
 import type { RawBlock } from '../chain/wire.ts'
 import { keccakHex } from '../lib/keccak.ts'
-import { type Places, placesOf } from './logs.ts'
+import { type BlockPlaces, findBlockPlaces } from './logs.ts'
 
 /** A log by which a contract announces that it runs other code from now on. */
-export interface Upgrade {
+export interface CodeUpgrade {
   address: string
   place: number
   /** Null if the log does not name it. */
@@ -13,7 +13,7 @@ export interface Upgrade {
 const UPGRADED = keccakHex('Upgraded(address)')
 
 /** With events after which only the contract can name its code: diamonds, beacon proxies and Safes. */
-const TELLING: ReadonlySet<string> = new Set(
+const UPGRADE_TOPICS: ReadonlySet<string> = new Set(
   [
     'Upgraded(address)',
     'DiamondCut((address,uint8,bytes4[])[],address,bytes)',
@@ -22,31 +22,31 @@ const TELLING: ReadonlySet<string> = new Set(
   ].map(keccakHex),
 )
 
-export const upgradesIn = (raw: RawBlock): readonly Upgrade[] => {
-  let upgrades = known.get(raw)
+export const upgradesIn = (raw: RawBlock): readonly CodeUpgrade[] => {
+  let upgrades = upgradesByBlock.get(raw)
   if (!upgrades) {
     upgrades = findUpgrades(raw)
-    known.set(raw, upgrades)
+    upgradesByBlock.set(raw, upgrades)
   }
   return upgrades
 }
 
 /** Blocks in the pipeline are asked several times. */
-const known = new WeakMap<RawBlock, readonly Upgrade[]>()
+const upgradesByBlock = new WeakMap<RawBlock, readonly CodeUpgrade[]>()
 
-const findUpgrades = (raw: RawBlock): Upgrade[] => {
-  const upgrades: Upgrade[] = []
-  let places: Places | undefined | null = null
+const findUpgrades = (raw: RawBlock): CodeUpgrade[] => {
+  const upgrades: CodeUpgrade[] = []
+  let places: BlockPlaces | undefined | null = null
   let index = -1
   for (const { logs } of raw.receipts)
     for (const { address, topics } of logs) {
       index++
       const [topic] = topics
-      if (topic === undefined || !TELLING.has(topic.toLowerCase())) continue
+      if (topic === undefined || !UPGRADE_TOPICS.has(topic.toLowerCase())) continue
       const named = topic.toLowerCase() === UPGRADED
       if (named && topics.length !== 2) continue
       const implementation = named ? `0x${topics[1]!.slice(-40).toLowerCase()}` : null
-      if (places === null) places = placesOf(raw)
+      if (places === null) places = findBlockPlaces(raw)
       upgrades.push({ address: address.toLowerCase(), place: places?.logs[index] ?? index, implementation })
     }
   return upgrades

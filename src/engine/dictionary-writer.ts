@@ -1,6 +1,6 @@
 import type { WritableDb } from '../sqlite/database.ts'
 import type { Additions } from './documents/additions.ts'
-import type { Batch } from './documents/batch.ts'
+import type { SegmentBatch } from './documents/batch.ts'
 import { manyInserter } from './documents/insert.ts'
 import { createSimilarWriter } from './similar.ts'
 
@@ -66,7 +66,7 @@ export const createDictionaryWriter = (db: WritableDb) => {
   }
 
   return {
-    receive({ added }: Pick<Batch, 'added'>) {
+    receive({ added }: Pick<SegmentBatch, 'added'>) {
       if (!received.includes(added) && !committed.has(added)) received.push(added)
     },
     /** Writes all that was received. Within a transaction. */
@@ -78,7 +78,7 @@ export const createDictionaryWriter = (db: WritableDb) => {
       for (const added of received) committed.add(added)
       received = []
     },
-    writeSights(sights: Batch['sights']) {
+    writeSights(sights: SegmentBatch['sights']) {
       for (const { id, decimals, name, symbol, standard, error, position } of sights)
         insertSight.run(id, decimals, name, symbol, standard, error, position, ++change)
     },

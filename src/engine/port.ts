@@ -5,7 +5,7 @@ import type { TokenFacts, TokenStandard } from '../documents/tokens.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { CoverageNotes, CoverageReader } from './coverage.ts'
-import type { Batch } from './documents/batch.ts'
+import type { SegmentBatch } from './documents/batch.ts'
 import type { Revision } from './index/revision.ts'
 import type { Hit } from './query/hits.ts'
 import type { SearchOptions } from './query/options.ts'
@@ -19,7 +19,7 @@ export type Awaitable<T> = T | Promise<T>
 
 export interface Replacement {
   /** Ascending. They hold all that is to stay of the segments that they replace. */
-  batches: readonly Batch[]
+  batches: readonly SegmentBatch[]
   /** Numbers of segments. */
   replaces: readonly number[]
   notes: CoverageNotes

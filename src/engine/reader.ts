@@ -6,11 +6,11 @@ import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { hashKeys } from './blocks.ts'
-import { createRecords } from './documents/record-reader.ts'
+import { createRecordReader } from './documents/record-reader.ts'
 import { createColumnCache } from './index/column-cache.ts'
 import { createPointsCache } from './index/points-cache.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
-import { decodeHeader, type SegmentHeader } from './index/segment.ts'
+import { decodeSegmentHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
 import { createDictionaryReader } from './lookups/dictionary-reader.ts'
 import { openForReading } from './open.ts'
@@ -99,7 +99,7 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
   return {
     db,
     /** Stored documents. */
-    records: createRecords({ prepare: sql => db.prepare(sql), version: () => seen }),
+    records: createRecordReader({ prepare: sql => db.prepare(sql), version: () => seen }),
     /** A prepared statement of this text, the same one each time. */
     prepare: remembered(500, (sql: string): Statement => db.prepare(sql)),
     /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
@@ -132,7 +132,7 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
       let header = headers.get(segment.id)
       if (!header) {
         const bytes = selectHeader.get(segment.id) as Buffer
-        header = Object.assign(decodeHeader(segment.first, bytes), { positions: createPositions(segment) })
+        header = Object.assign(decodeSegmentHeader(segment.first, bytes), { positions: createPositions(segment) })
         headers.set(segment.id, header)
       }
       return header

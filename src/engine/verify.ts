@@ -4,7 +4,7 @@ import { parseSearch } from '../query/parse.ts'
 import { findFaults } from '../sqlite/damage.ts'
 import { createBlocks } from './blocks.ts'
 import { blockAt } from './index/segment.ts'
-import { createKeys, mayHold } from './index/term-filter.ts'
+import { createFilterKeys, filterMayHold } from './index/term-filter.ts'
 import { createSegmentCursor } from './index/term-merge.ts'
 import { createTermReading } from './index/term-rows.ts'
 import { createSearcher, type Searcher } from './query/searcher.ts'
@@ -121,9 +121,10 @@ const checkFilter = (reader: Reader, { id }: Segment) => {
   const [root, filter] = [reading.root(id), reading.filter(id)]
   if (!root) throw new Error('they have no index')
   if (!filter) return
-  const keys = createKeys()
+  const keys = createFilterKeys()
   for (const cursor = createSegmentCursor(reading, id, root); cursor.next(); ) keys.add(cursor.term)
-  for (const key of keys.finish()) if (!mayHold(filter, key)) throw new Error('their filter hides a term of the index')
+  for (const key of keys.finish())
+    if (!filterMayHold(filter, key)) throw new Error('their filter hides a term of the index')
 }
 
 /** Fields by which documents of a kind are looked for. */

@@ -5,7 +5,7 @@ import type { WritableDb } from '../sqlite/database.ts'
 import { createNoteAltered } from './alterations.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { createDictionaryWriter } from './dictionary-writer.ts'
-import type { Batch } from './documents/batch.ts'
+import type { SegmentBatch } from './documents/batch.ts'
 import { blockInserter, contractInserter, recordInserter } from './documents/insert.ts'
 import { createMerging, type Merging, truncate } from './index/merge.ts'
 import { createReplacing, createReviser } from './index/replacing.ts'
@@ -49,9 +49,9 @@ export const createWriter = (db: WritableDb) => {
   }
 
   /** Sorting and encoding need no transaction. */
-  const buildIndex = (batch: Batch) => structures.all.map(structure => structure.build(batch))
+  const buildIndex = (batch: SegmentBatch) => structures.all.map(structure => structure.build(batch))
 
-  const put = (batch: Batch, writeIndex: ReturnType<typeof buildIndex>) => {
+  const put = (batch: SegmentBatch, writeIndex: ReturnType<typeof buildIndex>) => {
     const range = { from: batch.first, to: batch.last }
     rows.refuseStored(range)
     pruning.makeRoom(batch.first, batch.last)
@@ -84,7 +84,7 @@ export const createWriter = (db: WritableDb) => {
     /** Which documents lie in a cluster. Its verbs are called in a transaction, such as that of `also`. */
     shelf,
     /** Writes a run of blocks that is not stored yet. */
-    apply(batch: Batch, within: Within = nothing) {
+    apply(batch: SegmentBatch, within: Within = nothing) {
       dictionaries.receive(batch)
       const writeIndex = buildIndex(batch)
       attemptWithDictionaries(() => {
@@ -137,7 +137,7 @@ export const createWriter = (db: WritableDb) => {
       })
     },
     /** Writes blocks whose documents lay in a cluster in place of an emptied segment that ends with them; false where that is no more. */
-    restore(batch: Batch, segment: number): boolean {
+    restore(batch: SegmentBatch, segment: number): boolean {
       dictionaries.receive(batch)
       const writeIndex = buildIndex(batch)
       return attemptWithDictionaries(() => {
@@ -265,7 +265,7 @@ const createRowWriter = (db: WritableDb) => {
         throw stop('block_stored', `blocks ${from} to ${to} overlap the stored blocks ${clash.first} to ${clash.last}`)
     },
     /** Returns the number of its segment. */
-    write(batch: Batch): number {
+    write(batch: SegmentBatch): number {
       if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
       insertBlocks.add(batch.blocks)
       insertContracts.add(batch.contracts)

@@ -1,6 +1,6 @@
 import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction } from '../chain/wire.ts'
 import { retry } from '../lib/errors.ts'
-import { type Field, isList, type Kind, type List, MAPPING, type Origin } from '../mapping/index.ts'
+import { type Field, type FieldOrigin, isListField, type Kind, type ListField, MAPPING } from '../mapping/index.ts'
 
 /** From documents back to what a node said. */
 
@@ -13,8 +13,8 @@ interface PackMember {
   back(value: unknown): unknown
 }
 
-const membersFrom = (kind: Kind, origin: Origin): PackMember[] =>
-  Object.entries(MAPPING[kind].fields as Record<string, Field | List>).flatMap(([field, declaration]) => {
+const membersFrom = (kind: Kind, origin: FieldOrigin): PackMember[] =>
+  Object.entries(MAPPING[kind].fields as Record<string, Field | ListField>).flatMap(([field, declaration]) => {
     if (declaration.origin !== origin) return []
     const wire = 'wire' in declaration && declaration.wire ? declaration.wire : field
     return [{ field, wire, back: backOf(declaration) }]
@@ -24,8 +24,8 @@ const quantityMember = (value: unknown): unknown => (value as { raw: string }).r
 const numberMember = (value: unknown): unknown => `0x${Number(value).toString(16)}`
 const same = (value: unknown): unknown => value
 
-const backOf = (declaration: Field | List): ((value: unknown) => unknown) => {
-  if (isList(declaration)) {
+const backOf = (declaration: Field | ListField): ((value: unknown) => unknown) => {
+  if (isListField(declaration)) {
     const { members } = declaration
     return list => (list as ExportedSource[]).map(item => mapMembers(item, name => backOf(members[name]!)))
   }

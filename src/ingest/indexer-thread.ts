@@ -6,7 +6,7 @@ import { createRpcSource } from '../chain/rpc-source.ts'
 import type { ChainSource } from '../chain/source.ts'
 import { newestTimes } from '../engine/blocks.ts'
 import { spentStem } from '../engine/files.ts'
-import { createLookups } from '../engine/lookups/index.ts'
+import { createStoreLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
 import { checkWhole } from '../engine/shipping/document-location.ts'
 import { isMirror } from '../engine/shipping/replica.ts'
@@ -46,7 +46,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
 
   const db = openForReading(data.store, nativeBinding())
   if (data.cacheMb !== undefined) keepPages(db, data.cacheMb)
-  const lookups = createLookups(db)
+  const lookups = createStoreLookups(db)
   const metrics = createMetrics()
   const source =
     'node' in data.job

@@ -4,7 +4,7 @@ import type { RpcSourceOptions } from '../chain/rpc-source.ts'
 import type { EndpointStatus } from '../chain/source.ts'
 import type { BlockPoint } from '../config/kinds.ts'
 import type { Scoping } from '../config/scopes.ts'
-import type { Batch } from '../engine/documents/batch.ts'
+import type { SegmentBatch } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import type { Replacement } from '../engine/port.ts'
 import type { Failure } from '../lib/errors.ts'
@@ -24,11 +24,11 @@ import type { TimedBlock } from './status/chain-pace.ts'
 
 /** What is written in one transaction. Batches of the head go before those of a back-fill that wait. */
 export type WriterChange =
-  | { type: 'batch'; lane: LaneName; batch: Batch; update: AlertUpdate | undefined }
+  | { type: 'batch'; lane: LaneName; batch: SegmentBatch; update: AlertUpdate | undefined }
   /** Blocks in place of what is stored of them in part. */
   | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
   /** Blocks whose documents were evicted, in place of the end of their segment. */
-  | { type: 'restore'; segment: number; batch: Batch }
+  | { type: 'restore'; segment: number; batch: SegmentBatch }
   /** What was restored last is the same as it was remotely. Done where the store answers searches from now on. */
   | { type: 'verified' }
   /** One step of removing blocks whose documents were lost remotely. Done where there is nothing left to do. */

@@ -1,6 +1,6 @@
 import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
 import type { Additions } from '../engine/documents/additions.ts'
-import { type Batch, transferables } from '../engine/documents/batch.ts'
+import { type SegmentBatch, transferables } from '../engine/documents/batch.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { aborted } from '../lib/shutdown.ts'
 import type { LaneContext } from './lane.ts'
@@ -12,7 +12,7 @@ import type { WriterLink } from './writer/writer-link.ts'
 export type StoredChange =
   | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
   /** See `Change`; `build` is called when the dictionaries may be asked. */
-  | { type: 'restore'; segment: number; build(): Batch }
+  | { type: 'restore'; segment: number; build(): SegmentBatch }
   | { type: 'cut'; range: Range; keep: Cut; narrowed?: Narrowed }
   /** Has remote documents be others. Done where none of their blocks has left the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }

@@ -1,30 +1,39 @@
-import { block } from './documents/block.ts'
-import { call } from './documents/call.ts'
-import { contract, token } from './documents/contract.ts'
-import { event, log } from './documents/event.ts'
-import { trace } from './documents/trace.ts'
-import { tx } from './documents/tx.ts'
+import { blockMapping } from './documents/block.ts'
+import { callMapping } from './documents/call.ts'
+import { contractMapping, tokenMapping } from './documents/contract.ts'
+import { eventMapping, logMapping } from './documents/event.ts'
+import { traceMapping } from './documents/trace.ts'
+import { txMapping } from './documents/tx.ts'
 import {
   type DocumentMapping,
   ENCODINGS,
   type Encoding,
   type Field,
   type FieldKind,
-  type List,
-  type Storage,
+  type KindStorage,
+  type ListField,
 } from './kinds.ts'
 
 export * from './kinds.ts'
 
 /** In the order in which they stand at one place of the chain. */
-const DECLARED = { block, tx, log, event, trace, call, contract, token } satisfies Record<string, DocumentMapping>
-export type Kind = keyof typeof DECLARED
-export const KINDS = Object.keys(DECLARED) as readonly Kind[]
+const DOCUMENT_MAPPINGS = {
+  block: blockMapping,
+  tx: txMapping,
+  log: logMapping,
+  event: eventMapping,
+  trace: traceMapping,
+  call: callMapping,
+  contract: contractMapping,
+  token: tokenMapping,
+} satisfies Record<string, DocumentMapping>
+export type Kind = keyof typeof DOCUMENT_MAPPINGS
+export const KINDS = Object.keys(DOCUMENT_MAPPINGS) as readonly Kind[]
 
 /** THE declaration of what is indexed: names of kinds and fields everywhere derive from it. */
-export const MAPPING: Readonly<Record<Kind, DocumentMapping>> = DECLARED
+export const MAPPING: Readonly<Record<Kind, DocumentMapping>> = DOCUMENT_MAPPINGS
 
-type StoredAs<S> = { [K in Kind]: (typeof DECLARED)[K]['stored'] extends S ? K : never }[Kind]
+type StoredAs<S> = { [K in Kind]: (typeof DOCUMENT_MAPPINGS)[K]['stored'] extends S ? K : never }[Kind]
 
 export type RecordKind = StoredAs<{ in: 'records' }>
 export type RowKind = StoredAs<{ in: 'rows' }>
@@ -40,7 +49,7 @@ export const FIELDWISE_KINDS = kindsWhere<FieldwiseKind>(stored => 'by' in store
 export const COUNTED_KINDS: readonly CountedKind[] = ['block', ...RECORD_KINDS]
 
 export const placesPerRow = (kind: RecordKind): number =>
-  (MAPPING[kind].stored as Extract<Storage, { in: 'records' }>).perRow
+  (MAPPING[kind].stored as Extract<KindStorage, { in: 'records' }>).perRow
 
 export const byKind = <K extends Kind, T>(kinds: readonly K[], make: (kind: K) => T): Record<K, T> =>
   Object.fromEntries(kinds.map(kind => [kind, make(kind)])) as Record<K, T>
@@ -61,10 +70,10 @@ export interface FieldPath {
   list: { name: string; nested: boolean } | undefined
 }
 
-export const isList = (field: Field | List): field is List => 'list' in field
+export const isListField = (field: Field | ListField): field is ListField => 'list' in field
 
-export const wireName = (field: string, declaration: Field | List): string =>
-  (isList(declaration) ? undefined : declaration.wire) ?? field
+export const wireName = (field: string, declaration: Field | ListField): string =>
+  (isListField(declaration) ? undefined : declaration.wire) ?? field
 
 interface FlatField {
   path: string
@@ -74,7 +83,7 @@ interface FlatField {
 
 export const fieldsOf = (kind: Kind): FlatField[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]): FlatField[] =>
-    isList(field)
+    isListField(field)
       ? Object.entries(field.members).map(([member, inner]) => ({
           path: `${name}.${member}`,
           field: inner,
@@ -128,7 +137,7 @@ const openFieldOf = (paths: ReadonlyMap<string, FieldPath>, name: string): Field
 
 const nestedIn = (kind: Kind): readonly string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
-    isList(field) && field.list === 'nested' ? [name] : [],
+    isListField(field) && field.list === 'nested' ? [name] : [],
   )
 
 const NESTED: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [kind, nestedIn(kind)]))
@@ -136,6 +145,6 @@ const NESTED: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [
 /** Lists that a `nested` clause may name as its path. */
 export const nestedPaths = (kind: Kind): readonly string[] => NESTED.get(kind)!
 
-export const parentsOf = (kind: Kind): readonly Kind[] => MAPPING[kind].parents as readonly Kind[]
+export const parentKindsOf = (kind: Kind): readonly Kind[] => MAPPING[kind].parents as readonly Kind[]
 
-export const childrenOf = (kind: Kind): Kind[] => KINDS.filter(child => parentsOf(child).includes(kind))
+export const childKindsOf = (kind: Kind): Kind[] => KINDS.filter(child => parentKindsOf(child).includes(kind))

@@ -31,25 +31,25 @@ export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date'
  * Elasticsearch's standard analysis. `long`: 64-bit integer. `integer`: one of any size, written in decimal digits. `double`: IEEE double.
  * `instant`: milliseconds since 1970.
  */
-export type Comparison = 'hex' | 'exact' | 'token' | 'long' | 'integer' | 'double' | 'boolean' | 'instant'
+export type ValueComparison = 'hex' | 'exact' | 'token' | 'long' | 'integer' | 'double' | 'boolean' | 'instant'
 
 export interface Encoding {
   es: EsType
-  compare: Comparison
+  compare: ValueComparison
   /** Longest text that is indexed, in characters; longer values stay in `_source` but match nothing. */
   ignoreAbove?: number
   /** `_source` has it only if a request names it. */
   apart?: true
 }
 
-const LONGEST = 256
-const hex: Encoding = { es: 'keyword', compare: 'hex', ignoreAbove: LONGEST }
-const exact: Encoding = { es: 'keyword', compare: 'exact', ignoreAbove: LONGEST }
-const token: Encoding = { es: 'text', compare: 'token' }
-const long: Encoding = { es: 'long', compare: 'long' }
-const integer: Encoding = { es: 'keyword', compare: 'integer', apart: true }
-const double: Encoding = { es: 'double', compare: 'double' }
-const instant: Encoding = { es: 'date', compare: 'instant' }
+const MAX_INDEXED_CHARACTERS = 256
+const hexEncoding: Encoding = { es: 'keyword', compare: 'hex', ignoreAbove: MAX_INDEXED_CHARACTERS }
+const exactEncoding: Encoding = { es: 'keyword', compare: 'exact', ignoreAbove: MAX_INDEXED_CHARACTERS }
+const tokenEncoding: Encoding = { es: 'text', compare: 'token' }
+const longEncoding: Encoding = { es: 'long', compare: 'long' }
+const integerEncoding: Encoding = { es: 'keyword', compare: 'integer', apart: true }
+const doubleEncoding: Encoding = { es: 'double', compare: 'double' }
+const instantEncoding: Encoding = { es: 'date', compare: 'instant' }
 
 /**
  * Sub-path → encoding; `''` is the field's own path.
@@ -68,28 +68,28 @@ const instant: Encoding = { es: 'date', compare: 'instant' }
  * - `integer256`: JSON integer or null where the value does not fit a signed 64-bit long; never a `raw`.
  */
 export const ENCODINGS = {
-  address: { '': token, raw: exact },
-  hex: { '': hex },
-  hexList: { '': hex },
-  hexNumber: { '': hex },
-  quantity: { num: long, raw: hex, dec: integer },
-  wide: { padded: hex, raw: hex, dec: integer },
-  amount: { num: long, coin: double, padded: hex, raw: hex, dec: integer },
+  address: { '': tokenEncoding, raw: exactEncoding },
+  hex: { '': hexEncoding },
+  hexList: { '': hexEncoding },
+  hexNumber: { '': hexEncoding },
+  quantity: { num: longEncoding, raw: hexEncoding, dec: integerEncoding },
+  wide: { padded: hexEncoding, raw: hexEncoding, dec: integerEncoding },
+  amount: { num: longEncoding, coin: doubleEncoding, padded: hexEncoding, raw: hexEncoding, dec: integerEncoding },
   boolean: { '': { es: 'boolean', compare: 'boolean' } },
-  seconds: { '': instant },
-  datetime: { '': instant },
-  keyword: { '': exact },
-  text: { '': token, raw: exact },
-  long: { '': long },
-  integers: { '': long },
-  double: { '': double },
-  integer256: { '': long },
-  decimal: { '': integer },
-  flattened: { '': { es: 'flattened', compare: 'exact', ignoreAbove: LONGEST } },
+  seconds: { '': instantEncoding },
+  datetime: { '': instantEncoding },
+  keyword: { '': exactEncoding },
+  text: { '': tokenEncoding, raw: exactEncoding },
+  long: { '': longEncoding },
+  integers: { '': longEncoding },
+  double: { '': doubleEncoding },
+  integer256: { '': longEncoding },
+  decimal: { '': integerEncoding },
+  flattened: { '': { es: 'flattened', compare: 'exact', ignoreAbove: MAX_INDEXED_CHARACTERS } },
 } as const satisfies Record<FieldKind, Record<string, Encoding>>
 
 /** Where the values of a field come from. */
-export type Origin =
+export type FieldOrigin =
   /** A member of the wire object of this kind of document (`wire` names it where it differs from the field's name). */
   | 'wire'
   /** A member of the transaction's receipt. */
@@ -109,7 +109,7 @@ export interface Field {
   kind: FieldKind
   /** One sentence for the reference docs. */
   doc: string
-  origin: Origin
+  origin: FieldOrigin
   /** Member of the wire object, if its name differs. */
   wire?: string
   /** Stored behind the small fields, since it is long and seldom read. */
@@ -143,15 +143,15 @@ export interface Field {
  * A list of objects. `nested`: conditions inside a `nested` clause hold within one element, and outside of one they match
  * nothing. `object`: the members are flattened over all elements, as Elasticsearch does with plain objects.
  */
-export interface List {
+export interface ListField {
   list: 'nested' | 'object'
   doc: string
-  origin: Origin
+  origin: FieldOrigin
   members: Record<string, Field>
 }
 
 /** How the documents of a kind are stored. */
-export type Storage =
+export type KindStorage =
   /** As a row for each block. */
   | { in: 'block'; by: 'fields' }
   /**
@@ -170,16 +170,16 @@ export interface DocumentMapping {
   name: string
   /** Kinds that its parent may have, which `_parent` names. Parent and child lie in the same block. */
   parents: readonly string[]
-  stored: Storage
-  fields: Record<string, Field | List>
+  stored: KindStorage
+  fields: Record<string, Field | ListField>
 }
 
-type Options = Partial<Omit<Field, 'kind' | 'doc'>>
-type Maker = (doc: string, options?: Options) => Field
+type FieldOptions = Partial<Omit<Field, 'kind' | 'doc'>>
+type Maker = (doc: string, options?: FieldOptions) => Field
 
 const BULK: ReadonlySet<FieldKind> = new Set(['hex', 'hexList', 'hexNumber', 'flattened'])
 
-const createMakers = (origin: Origin): Record<FieldKind, Maker> => {
+const createMakers = (origin: FieldOrigin): Record<FieldKind, Maker> => {
   const maker =
     (kind: FieldKind): Maker =>
     (doc, options = {}) => ({ kind, doc, origin, ...(BULK.has(kind) && { bulk: true }), ...options })
@@ -191,14 +191,14 @@ const createMakers = (origin: Origin): Record<FieldKind, Maker> => {
 
 /** Makers of fields, by kind, for the declarations in `documents/`. */
 export const is = createMakers('wire')
-export const decoded = createMakers('decoded')
+export const decodedField = createMakers('decoded')
 
-export const list = (
-  list: List['list'],
+export const listField = (
+  list: ListField['list'],
   doc: string,
   members: Record<string, Field>,
-  origin: Origin = 'wire',
-): List => ({
+  origin: FieldOrigin = 'wire',
+): ListField => ({
   list,
   doc,
   origin,

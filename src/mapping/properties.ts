@@ -1,4 +1,4 @@
-import { ENCODINGS, type Encoding, type Field, isList, type Kind, MAPPING } from './index.ts'
+import { ENCODINGS, type Encoding, type Field, isListField, type Kind, MAPPING } from './index.ts'
 
 /** A mapping's properties as Elasticsearch declares them. */
 export interface Properties {
@@ -16,30 +16,30 @@ export interface Property {
 export type Declare = (field: Field, encoding: Encoding) => Property | undefined
 
 /** Members such as `value.hex` stand in an object of their own. */
-export const propertiesOf = (kind: Kind, declare: Declare = declared): Properties =>
+export const mappingProperties = (kind: Kind, declare: Declare = declared): Properties =>
   propertiesIn(MAPPING[kind].fields, declare)
 
 const propertiesIn = (fields: (typeof MAPPING)[Kind]['fields'], declare: Declare): Properties => {
   const all: Properties = {}
   for (const [name, field] of Object.entries(fields)) {
-    if (isList(field)) {
+    if (isListField(field)) {
       const properties = propertiesIn(field.members, declare)
       all[name] = { ...(field.list === 'nested' && { type: 'nested' }), properties }
     } else {
       const property = propertyOf(field, declare)
-      if (property) put(all, name.split('.'), property)
+      if (property) putProperty(all, name.split('.'), property)
     }
   }
   return all
 }
 
-const put = (all: Properties, [first, ...rest]: string[], property: Property): void => {
+const putProperty = (all: Properties, [first, ...rest]: string[], property: Property): void => {
   if (rest.length === 0) {
     all[first!] = property
     return
   }
   all[first!] ??= { properties: {} }
-  put(all[first!]!.properties!, rest, property)
+  putProperty(all[first!]!.properties!, rest, property)
 }
 
 const propertyOf = (field: Field, declare: Declare): Property | undefined => {

@@ -6,9 +6,9 @@ import {
   type ENCODINGS,
   type Field,
   type FieldKind,
-  isList,
+  isListField,
   type Kind,
-  type List,
+  type ListField,
   MAPPING,
   nestedPaths,
 } from '../mapping/index.ts'
@@ -131,10 +131,10 @@ const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFace
   const { fields } = MAPPING[kind]
   if (!Object.hasOwn(fields, name)) return undefined
   const field = fields[name]!
-  return isList(field) ? readerOfList(field, rest) : faceReaderOf(field, rest)
+  return isListField(field) ? readerOfList(field, rest) : faceReaderOf(field, rest)
 }
 
-const readerOfList = ({ members }: List, steps: readonly string[]): ReadFaces | undefined => {
+const readerOfList = ({ members }: ListField, steps: readonly string[]): ReadFaces | undefined => {
   const [first = '', ...rest] = steps
   const place = placeOfStep(first)
   const [name = '', ...inner] = place === undefined ? [first, ...rest] : rest

@@ -1,5 +1,5 @@
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import type { Comparison, FieldPath } from '../mapping/index.ts'
+import type { FieldPath, ValueComparison } from '../mapping/index.ts'
 import { type Bounds, NONE, type Node, type Value } from './ast.ts'
 import { createDateReader, type DateReader, type DateScope } from './dates/reader.ts'
 import { boolean, integer, type JsonNode, named, scalar, unexpected, where } from './json-node.ts'
@@ -218,7 +218,7 @@ export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
 /** Whether values are compared by their letters. Digits of an integer are shown as a text, and compared as the integer. */
 export const isText = ({ compare }: FieldPath): boolean => TEXT_COMPARISONS.has(compare)
-const TEXT_COMPARISONS: ReadonlySet<Comparison> = new Set(['hex', 'exact', 'token'])
+const TEXT_COMPARISONS: ReadonlySet<ValueComparison> = new Set(['hex', 'exact', 'token'])
 const comparedText = (field: FieldPath, place: JsonNode): string => {
   const text = scalar(place, 'a text')
   return ignoresCase(field) ? text.toLowerCase() : text
@@ -254,7 +254,7 @@ const EQUALS = {
   // A date that leaves something open, such as a day, equals every moment of it.
   instant: (field, place, { now, budget }) =>
     within(field, { gte: place, lte: place }, createDateReader({ now, budget })),
-} as const satisfies Record<Comparison, (field: FieldPath, place: JsonNode, dates: DateScope) => Node>
+} as const satisfies Record<ValueComparison, (field: FieldPath, place: JsonNode, dates: DateScope) => Node>
 
 type BoundName = keyof Bounds
 type ReadBound = (field: FieldPath, place: JsonNode, bound: BoundName, dates: DateReader) => Bounds
@@ -277,7 +277,7 @@ const BOUND = {
   instant: (_, place, bound, dates) => ({
     [bound]: dates.read(place, scalar(place, 'a date'), bound === 'gt' || bound === 'lte'),
   }),
-} as const satisfies Record<Comparison, ReadBound>
+} as const satisfies Record<ValueComparison, ReadBound>
 
 const readBoolean = (place: JsonNode): boolean => {
   if (typeof place.value === 'boolean' || place.value === 'true' || place.value === 'false') return boolean(place)

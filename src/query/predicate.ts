@@ -1,6 +1,6 @@
 import type * as documents from '../documents/document.ts'
 import { stop } from '../lib/errors.ts'
-import { type Comparison, ENCODINGS, type FieldPath, type Kind } from '../mapping/index.ts'
+import { ENCODINGS, type FieldPath, type Kind, type ValueComparison } from '../mapping/index.ts'
 import type { JoinNode, Node, Value } from './ast.ts'
 import { compileCompare, eachLeaf, integerIn } from './compare.ts'
 import { isRawJson } from './hits/source-filter.ts'
@@ -276,4 +276,4 @@ const READ_VALUES = {
   instant: (_, raw, values) => {
     values.push(typeof raw === 'string' ? Date.parse(`${raw}Z`) : Number(raw) * 1000)
   },
-} as const satisfies Record<Comparison, ReadValues>
+} as const satisfies Record<ValueComparison, ReadValues>

@@ -1,10 +1,10 @@
 import type { RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
-import { type BlockDocuments, type BlockDocumentsInput, type Document, LISTED } from '../documents/document.ts'
+import { BLOCK_LISTS, type BlockDocuments, type BlockDocumentsInput, type Document } from '../documents/document.ts'
 import { traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'
-import { type FieldKind, isList, type Kind, MAPPING } from '../mapping/index.ts'
+import { type FieldKind, isListField, type Kind, MAPPING } from '../mapping/index.ts'
 import { type Face, hexFace, valuesAt } from '../query/compare.ts'
 import { integer, showExact, simplest } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
@@ -66,11 +66,11 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
   }
   for (const kind of LISTED_KINDS)
     if (kinds.has(kind))
-      for (const i of LISTED[kind](block).keys())
+      for (const i of BLOCK_LISTS[kind](block).keys())
         yield entity(kind, i, undefined, undefined, undefined, kind === 'call' ? block.calls[i] : undefined)
 }
 
-const LISTED_KINDS = Object.keys(LISTED) as (keyof typeof LISTED)[]
+const LISTED_KINDS = Object.keys(BLOCK_LISTS) as (keyof typeof BLOCK_LISTS)[]
 
 export type Keys = undefined | string | readonly string[]
 
@@ -88,9 +88,9 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
   const [name = '', ...rest] = steps
   const fields = MAPPING[kind].fields
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
-  if (field && isList(field) && name === 'args' && rest.length === 1) return argument(rest[0]!, scaled)
+  if (field && isListField(field) && name === 'args' && rest.length === 1) return argument(rest[0]!, scaled)
   const read = scaled ? undefined : own(READERS[kind] ?? {}, name)
-  if (read && field && !isList(field) && rest.length < 2) {
+  if (read && field && !isListField(field) && rest.length < 2) {
     const [inner = ''] = rest
     const form = own(FORMS[field.kind] ?? {}, inner)
     if (form) return wireSource(read, form)

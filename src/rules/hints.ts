@@ -3,7 +3,7 @@ import {
   type Field,
   type FieldKind,
   type FieldPath,
-  isList,
+  isListField,
   type Kind,
   lookup,
   MAPPING,
@@ -54,7 +54,8 @@ export const fieldAt = (kind: Kind, steps: readonly string[]): At | undefined =>
   if (field === undefined) return undefined
   const names = rest.filter(step => !/^\d+$/.test(step))
   const oneElement = names.length < rest.length
-  if (!isList(field)) return { kind, path: name, field, fieldKind: field.kind, encoding: names[0] ?? '', oneElement }
+  if (!isListField(field))
+    return { kind, path: name, field, fieldKind: field.kind, encoding: names[0] ?? '', oneElement }
   const [member = '', encoding = ''] = names
   if (!Object.hasOwn(field.members, member)) return undefined
   const inner = field.members[member]!

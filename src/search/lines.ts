@@ -5,7 +5,7 @@ import { refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
 import { fittingAny } from '../lib/wildcard.ts'
 import { DEFAULT_LIMITS, overLimit, overNow } from '../limits/index.ts'
-import { type Field, fieldsOf, isList, KINDS, type Kind, MAPPING } from '../mapping/index.ts'
+import { type Field, fieldsOf, isListField, KINDS, type Kind, MAPPING } from '../mapping/index.ts'
 import { compileSourcePaths } from '../query/hits/source-filter.ts'
 import type { SearchRequest, SourceFilter } from '../query/request.ts'
 import type { AnswerOptions, Reply } from './answer.ts'
@@ -151,7 +151,7 @@ const SHOWN: Partial<Record<Field['kind'], readonly string[]>> = {
 /** All that the documents of a kind show, in the order of the mapping; lists of objects are one column each. */
 const pathsOf = (kind: Kind): string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) => {
-    if (isList(field)) return [name]
+    if (isListField(field)) return [name]
     return SHOWN[field.kind]?.map(member => `${name}.${member}`) ?? [name]
   })
 const columnsOf = ({ parts, source }: Pick<SearchRequest, 'parts' | 'source'>): Column[] => {

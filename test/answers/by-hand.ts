@@ -1,4 +1,4 @@
-import { childrenOf, KINDS, type Kind, parentsOf } from '../../src/mapping/index.ts'
+import { childKindsOf, KINDS, type Kind, parentKindsOf } from '../../src/mapping/index.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { bodyText, loadScenarios } from '../support/scenarios.ts'
 import type { Ask } from './ask.ts'
@@ -92,7 +92,7 @@ export const relationRequests = (drawn: Drawn): Named[] =>
         searchOf(kind, { query: { parent_id: { type, id: drawn.tx[i]?._id ?? '0x' } }, size: 2 }),
       ],
     ]),
-    ...childrenOf(kind).flatMap(child =>
+    ...childKindsOf(kind).flatMap(child =>
       [0, 1, 2, 5].map(
         (min_children): Named => [
           `${kind} of ${min_children} ${child}`,
@@ -104,7 +104,7 @@ export const relationRequests = (drawn: Drawn): Named[] =>
         ],
       ),
     ),
-    ...parentsOf(kind).flatMap(parent =>
+    ...parentKindsOf(kind).flatMap(parent =>
       some(drawn[parent], 4).map(
         ({ _id }, i): Named => [
           `${kind} of ${parent} ${i}`,

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { childrenOf, KINDS, type Kind, parentsOf, queryPaths } from '../../src/mapping/index.ts'
+import { childKindsOf, KINDS, type Kind, parentKindsOf, queryPaths } from '../../src/mapping/index.ts'
 import { arbitraryQuery, type Clause } from '../support/queries.ts'
 import { type Drawn, some } from './drawn.ts'
 import { type Named, searchOf } from './fields.ts'
@@ -115,7 +115,7 @@ export const mixedRequests = (drawn: Drawn, count: number): Named[] => {
 
 const childClause = (kind: Kind, drawn: Drawn): fc.Arbitrary<Clause> =>
   fc
-    .constantFrom(...childrenOf(kind))
+    .constantFrom(...childKindsOf(kind))
     .chain(type =>
       fc.record(
         {
@@ -130,7 +130,7 @@ const childClause = (kind: Kind, drawn: Drawn): fc.Arbitrary<Clause> =>
     .map(has_child => ({ has_child }))
 
 const parentClause = (kind: Kind, drawn: Drawn): fc.Arbitrary<Clause> =>
-  fc.constantFrom(...parentsOf(kind)).chain(parent_type =>
+  fc.constantFrom(...parentKindsOf(kind)).chain(parent_type =>
     fc.oneof(
       arbitraryQuery(parent_type, some(drawn[parent_type], 40), { depth: 1 }).map(query => ({
         has_parent: { parent_type, query },
@@ -145,8 +145,8 @@ const parentClause = (kind: Kind, drawn: Drawn): fc.Arbitrary<Clause> =>
 export const joinRequests = (drawn: Drawn, count: number): Named[] =>
   KINDS.flatMap(kind => {
     const clauses: fc.Arbitrary<Clause>[] = []
-    if (childrenOf(kind).length > 0) clauses.push(childClause(kind, drawn))
-    if (parentsOf(kind).length > 0) clauses.push(parentClause(kind, drawn))
+    if (childKindsOf(kind).length > 0) clauses.push(childClause(kind, drawn))
+    if (parentKindsOf(kind).length > 0) clauses.push(parentClause(kind, drawn))
     if (kind === 'block') clauses.push(childClause('tx', drawn).map(query => ({ has_child: { type: 'tx', query } })))
     if (clauses.length === 0) return []
     const joined = fc

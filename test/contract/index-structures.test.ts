@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Batch } from '../../src/engine/documents/batch.ts'
+import type { SegmentBatch } from '../../src/engine/documents/batch.ts'
 import { decodeColumn } from '../../src/engine/index/column-codec.ts'
-import { createColumnStructure, nameOf } from '../../src/engine/index/columns-structure.ts'
-import { readColumn } from '../../src/engine/index/points.ts'
+import { createColumnStructure, describeColumn } from '../../src/engine/index/columns-structure.ts'
+import { readPointColumn } from '../../src/engine/index/points.ts'
 import { createPointStructure } from '../../src/engine/index/points-structure.ts'
 import { createPostingsReader } from '../../src/engine/index/postings-reader.ts'
 import { createPostingStructure } from '../../src/engine/index/postings-structure.ts'
@@ -32,7 +32,7 @@ const STRUCTURES: Record<string, { create(db: Db): IndexStructure; contents(db: 
       (
         db.prepare('SELECT field, vals, ords FROM num WHERE segment = ? ORDER BY field').raw().all(segment) as Row[]
       ).map(([field, values, ordinals]) => {
-        const column = readColumn(field, values, ordinals!)
+        const column = readPointColumn(field, values, ordinals!)
         // Documents with the same value stand in any order.
         const pairs = [...column.ordinals].map((ordinal, i) => [column.values[i]!, ordinal] as const)
         return { field, pairs: pairs.sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j)) }
@@ -43,7 +43,7 @@ const STRUCTURES: Record<string, { create(db: Db): IndexStructure; contents(db: 
     contents: (db, segment) =>
       (db.prepare('SELECT field, data FROM col WHERE segment = ? ORDER BY field').raw().all(segment) as Row[]).map(
         ([field, bytes]) => {
-          const { data: _, ...column } = { data: undefined, ...decodeColumn(bytes, nameOf(field)) }
+          const { data: _, ...column } = { data: undefined, ...decodeColumn(bytes, describeColumn(field)) }
           return { field, ...column }
         },
       ),
@@ -51,7 +51,7 @@ const STRUCTURES: Record<string, { create(db: Db): IndexStructure; contents(db: 
 }
 type Row = [field: number, first: Buffer, second?: Buffer]
 
-const countsOf = (batch: Batch): Ordinals =>
+const countsOf = (batch: SegmentBatch): Ordinals =>
   byKind(COUNTED_KINDS, kind => (kind === 'block' ? batch.last - batch.first + 1 : batch[kind]))
 
 const demo = demoBlocks()

@@ -7,10 +7,10 @@ import { createLogDecoder } from '../../src/decode/logs.ts'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { EventAbi } from '../../src/decode/types.ts'
 import { keepCalls } from '../../src/documents/calls.ts'
-import { type BlockDocumentsInput, type Document, LISTED } from '../../src/documents/document.ts'
+import { BLOCK_LISTS, type BlockDocumentsInput, type Document } from '../../src/documents/document.ts'
 import { asBigint, asJson } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
-import { byKind, type FieldKind, isList, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
+import { byKind, type FieldKind, isListField, KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { hasMainnet } from '../support/pack.ts'
 import {
@@ -62,7 +62,7 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
       if (event) all.event.push(event)
       all.log.push(documents.log(i))
     }
-    for (const [kind, listed] of entries(LISTED))
+    for (const [kind, listed] of entries(BLOCK_LISTS))
       for (const i of listed(input).keys()) all[kind].push(documents[kind](i))
   }
   return all
@@ -235,7 +235,7 @@ const members = (kind: 'block' | 'tx') => {
         Object.entries(MAPPING[kind].fields)
           .filter(([name, field]) => field.origin === origin && !FIXED.slice(0, 4).includes(name))
           .map(([name, field]) => {
-            if (!isList(field)) return [field.wire ?? name, rarely(WIRE[field.kind], name === 'input')]
+            if (!isListField(field)) return [field.wire ?? name, rarely(WIRE[field.kind], name === 'input')]
             const item = Object.entries(field.members).flatMap(([member, { kind }]) => {
               const value = rarely(WIRE[kind], false)
               return [

@@ -3,20 +3,20 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { createListBuilder, readOrdinals } from '../../src/engine/index/ordinals.ts'
 import { columnsOfNumbers, createNumbersBuilder } from '../../src/engine/index/points.ts'
-import { decodeHeader, encodeHeader, type SegmentHeader } from '../../src/engine/index/segment.ts'
+import { decodeSegmentHeader, encodeSegmentHeader, type SegmentHeader } from '../../src/engine/index/segment.ts'
 import {
   argumentField,
   argumentOf,
   argumentTerms,
   fieldOfTerm,
   HASHED,
-  integersOf,
+  integersField,
   logField,
   logTerms,
   OVERFLOW_SLOT,
   POSTINGS_FIELDS,
   SIGNATURES,
-  scaledOf,
+  scaledField,
   signatureOfLogField,
   termOf,
   UNDECODED,
@@ -165,10 +165,10 @@ describe('a segment’s header', () => {
   it('is read as it was written, wherever its bytes lie', () => {
     fc.assert(
       fc.property(header, fc.nat(7), (one, shift) => {
-        const bytes = encodeHeader(one)
+        const bytes = encodeSegmentHeader(one)
         const shifted = Buffer.alloc(bytes.length + shift)
         shifted.set(bytes, shift)
-        assert.deepEqual(decodeHeader(1000, shifted.subarray(shift)), one)
+        assert.deepEqual(decodeSegmentHeader(1000, shifted.subarray(shift)), one)
       }),
     )
   })
@@ -225,7 +225,7 @@ describe('terms', () => {
       assert.deepEqual([within(logTerms(9), logField(id)), within(argumentTerms(9), logField(id))], [true, false])
       const argument = argumentField(id, OVERFLOW_SLOT)
       assert.deepEqual([within(logTerms(9), argument), within(argumentTerms(9), argument)], [false, true])
-      assert.deepEqual([integersOf(id, 1) % 2, scaledOf(id, 1)], [0, integersOf(id, 1) + 1])
+      assert.deepEqual([integersField(id, 1) % 2, scaledField(id, 1)], [0, integersField(id, 1) + 1])
     }
   })
 })

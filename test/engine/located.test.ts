@@ -3,10 +3,10 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { createFunctionDecoder } from '../../src/decode/abi.ts'
 import { renderEvent } from '../../src/decode/render.ts'
-import { asJson, argument as shownArgument } from '../../src/documents/show.ts'
+import { asJson, formatArgument as shownArgument } from '../../src/documents/show.ts'
 import { createAddresses } from '../../src/engine/forms/addresses.ts'
-import { pack } from '../../src/engine/forms/words.ts'
-import { compileArguments, createLocated } from '../../src/engine/show/located.ts'
+import { packAbi } from '../../src/engine/forms/words.ts'
+import { compileArguments, createStaticArguments } from '../../src/engine/show/located.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 
 // Arguments that are shown from where they lie packed, against the decoder, on words that fit their types and words that do not.
@@ -66,7 +66,7 @@ const call = fc.array(type, { maxLength: 4 }).chain(types =>
 )
 
 it('arguments are located where they decode, and shown as they are decoded', () => {
-  const located = createLocated(createAddresses(id => Buffer.from(digits[id]!, 'hex')))
+  const located = createStaticArguments(createAddresses(id => Buffer.from(digits[id]!, 'hex')))
   const [data, out] = [createByteWriter(), createByteWriter()]
   let seen = 0
   fc.assert(
@@ -78,7 +78,7 @@ it('arguments are located where they decode, and shown as they are decoded', () 
       const compiled = compileArguments('f', inputs)!
       data.clear()
       data.byte(1)
-      assert.ok(pack(data, text, idOf))
+      assert.ok(packAbi(data, text, idOf))
       const found = located.locate(compiled, false, data.view(), 1, data.length)
       assert.equal(found, decoded.args !== null && decoded.error === null, decoded.error ?? text)
       if (!found) return

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLookups } from '../../src/engine/lookups/index.ts'
+import { createStoreLookups } from '../../src/engine/lookups/index.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
 
 test('look-ups tell hashes of stored blocks, and nothing of others', t => {
   const blocks = demoBlocks()
   const store = createTestStore(blocks)
   t.after(store.close)
-  const lookups = createLookups(store.db)
+  const lookups = createStoreLookups(store.db)
   for (const { block } of blocks) {
     const number = Number(block.number)
     assert.deepEqual([lookups.hash(number), lookups.parentHash(number)], [block.hash, block.parentHash])

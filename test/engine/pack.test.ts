@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { pack, packTopic, unpack } from '../../src/engine/forms/words.ts'
+import { packAbi, packTopic, unpackAbi } from '../../src/engine/forms/words.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 
 const createAddresses = () => {
@@ -20,7 +20,7 @@ const createAddresses = () => {
 const packed = (data: string, id: (digits: string) => number | undefined): Buffer => {
   const out = createByteWriter(4)
   out.byte(99)
-  assert.equal(pack(out, data, id), true)
+  assert.equal(packAbi(out, data, id), true)
   return Buffer.from(out.view(1))
 }
 
@@ -53,7 +53,7 @@ describe('packed data', () => {
     fc.assert(
       fc.property(data, text => {
         const bytes = packed(text, addresses.id)
-        assert.equal(unpack(bytes, addresses.digits), text)
+        assert.equal(unpackAbi(bytes, addresses.digits), text)
       }),
       { numRuns: 2000, seed: 1 },
     )
@@ -99,14 +99,14 @@ describe('packed data', () => {
     out.byte(1)
     const data = `0x${'1'.padStart(64, '0')}${'ab'.repeat(20).padStart(64, '0')}`
     assert.equal(
-      pack(out, data, () => undefined),
+      packAbi(out, data, () => undefined),
       false,
     )
     assert.deepEqual([...out.view()], [1])
   })
 
   it('refuse what is no hex', () => {
-    assert.throws(() => pack(createByteWriter(), '0x12zz', () => 1), /not hex: 0x12zz/)
+    assert.throws(() => packAbi(createByteWriter(), '0x12zz', () => 1), /not hex: 0x12zz/)
   })
 
   it('pack topics one by one as all of them in a row', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { createRandom } from '../../scripts/lib/random.ts'
-import type { Batch } from '../../src/engine/documents/batch.ts'
+import type { SegmentBatch } from '../../src/engine/documents/batch.ts'
 import { createPairsBuilder } from '../../src/engine/index/postings.ts'
 import { createPostingsReader } from '../../src/engine/index/postings-reader.ts'
 import { createPostingStructure } from '../../src/engine/index/postings-structure.ts'
@@ -63,14 +63,14 @@ const contentsOf = (documents: Documents) => {
     .map(({ ordinals, ...key }) => ({ ...key, ordinals: [...ordinals] }))
 }
 
-const batchOf = (documents: Documents): Batch => {
+const batchOf = (documents: Documents): SegmentBatch => {
   const pairs = createPairsBuilder(4)
   for (const kind of COUNTED_KINDS)
     for (const [ordinal, keys] of documents[kind].entries())
       for (const { term, fingerprint } of keys) pairs.add(term, fingerprint, ordinal)
   const { block, tx, log, trace, call } = sizesOf(documents)
   const counts = { first: 0, last: block - 1, tx, log, trace, call }
-  return { ...counts, pairs: pairs.finish() } as unknown as Batch
+  return { ...counts, pairs: pairs.finish() } as unknown as SegmentBatch
 }
 
 /** Tells only the first difference: the lists may be long. */

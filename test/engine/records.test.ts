@@ -4,8 +4,8 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { RawBlock, RpcReceipt, RpcTrace, RpcTransaction } from '../../src/chain/wire.ts'
 import { traceReader } from '../../src/documents/traces.ts'
-import { type Column, columnIndex, PLACES_PER_ROW, RECORD_COLUMNS } from '../../src/engine/documents/columns.ts'
-import { createRecords, type Records } from '../../src/engine/documents/record-reader.ts'
+import { columnIndex, PLACES_PER_ROW, RECORD_COLUMNS, type RecordColumn } from '../../src/engine/documents/columns.ts'
+import { createRecordReader, type Records } from '../../src/engine/documents/record-reader.ts'
 import { valueReader } from '../../src/engine/documents/record-values.ts'
 import { createBlockWriter, hashOfTx, indexOfTx, readBlockRow } from '../../src/engine/documents/records/block.ts'
 import { newCallRecord, readCall, rewriteCall, writeCall } from '../../src/engine/documents/records/call.ts'
@@ -13,7 +13,7 @@ import { fieldsWriter, locate, rewriteField, seek } from '../../src/engine/docum
 import { endTopics, newLogRecord, readLog, rewriteLog, writeLog } from '../../src/engine/documents/records/log.ts'
 import { createRecordRows, newStarts, type RecordRows, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { createTraceWriter, newTraceRecord, readTrace, txOfTrace } from '../../src/engine/documents/records/trace.ts'
-import { txReader } from '../../src/engine/documents/wire-readers.ts'
+import { wireTxReader } from '../../src/engine/documents/wire-readers.ts'
 import {
   cursor,
   FOLLOWS_LOGS,
@@ -23,14 +23,14 @@ import {
   takeLength,
   takeVarint,
 } from '../../src/engine/forms/form.ts'
-import { boolean } from '../../src/engine/forms/ids.ts'
+import { booleanForm } from '../../src/engine/forms/ids.ts'
 import { takeInteger } from '../../src/engine/forms/integer.ts'
-import { unpack } from '../../src/engine/forms/words.ts'
+import { unpackAbi } from '../../src/engine/forms/words.ts'
 import type { Statement } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import { decodeRlp } from '../../src/lib/rlp.ts'
-import { type FieldwiseKind, isList, RECORD_KINDS, type RecordKind } from '../../src/mapping/index.ts'
+import { type FieldwiseKind, isListField, RECORD_KINDS, type RecordKind } from '../../src/mapping/index.ts'
 
 // The same dictionaries for all: what they number is given back as text.
 const texts: string[] = ['']
@@ -81,7 +81,7 @@ const quantity = fc.oneof(
   fc.constantFrom('0x', '0x0', '0x00', '0x7f', '0x80', '0xff', '0x1fffffffffffff', '0x20000000000000', 2 ** 53 - 1),
 )
 
-const wireOf = ({ form: { name: form }, declaration }: Column): fc.Arbitrary<unknown> => {
+const wireOf = ({ form: { name: form }, declaration }: RecordColumn): fc.Arbitrary<unknown> => {
   switch (form) {
     case 'address':
       return address
@@ -105,7 +105,7 @@ const wireOf = ({ form: { name: form }, declaration }: Column): fc.Arbitrary<unk
       return fc.array(
         fc.record(
           Object.fromEntries(
-            Object.entries(isList(declaration) ? declaration.members : {}).map(([name, { kind }]) => [
+            Object.entries(isListField(declaration) ? declaration.members : {}).map(([name, { kind }]) => [
               name,
               kind === 'hexList' ? fc.array(word, { maxLength: 3 }) : kind === 'address' ? address : quantity,
             ]),
@@ -121,7 +121,7 @@ const wireOf = ({ form: { name: form }, declaration }: Column): fc.Arbitrary<unk
 }
 
 /** A wire object of these fields, each of which may be null or not there. */
-const wire = (columns: readonly Column[]): fc.Arbitrary<Record<string, unknown>> =>
+const wire = (columns: readonly RecordColumn[]): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     Object.fromEntries(
       columns
@@ -132,7 +132,7 @@ const wire = (columns: readonly Column[]): fc.Arbitrary<Record<string, unknown>>
   )
 
 /** Naive: what a field of the wire is to be read as. */
-const expected = ({ form: { name: form }, declaration }: Column, value: unknown): unknown => {
+const expected = ({ form: { name: form }, declaration }: RecordColumn, value: unknown): unknown => {
   if (value === undefined || value === null) return value
   const hex =
     typeof value === 'number' ? `0x${value.toString(16)}` : typeof value === 'string' ? value.toLowerCase() : ''
@@ -159,7 +159,7 @@ const expected = ({ form: { name: form }, declaration }: Column, value: unknown)
       return value
     case 'list':
       return (value as Record<string, unknown>[]).map(item =>
-        Object.entries(isList(declaration) ? declaration.members : {}).map(([name, { kind }]) => {
+        Object.entries(isListField(declaration) ? declaration.members : {}).map(([name, { kind }]) => {
           const member = item[name]
           if (member === undefined) return []
           if (kind === 'hexList') return (member as string[]).map(text => text.toLowerCase())
@@ -179,10 +179,10 @@ const readers: Record<FormName, (bytes: Buffer, length: number) => unknown> = {
   name: bytes => digitsOf(takeVarint(bytes)) || null,
   uint: takeInteger,
   digits: takeInteger,
-  boolean: bytes => boolean.take!(bytes),
+  boolean: bytes => booleanForm.take!(bytes),
   bloom: (bytes, length) => `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`,
   bytes: (bytes, length) => `0x${bytes.toString('hex', cursor.at, cursor.at + length)}`,
-  words: (bytes, length) => unpack(bytes.subarray(cursor.at, cursor.at + length), digitsOf),
+  words: (bytes, length) => unpackAbi(bytes.subarray(cursor.at, cursor.at + length), digitsOf),
   hashes: (bytes, length) =>
     Array.from({ length: length / 32 }, (_, i) => hexText(bytes.subarray(cursor.at + 32 * i, cursor.at + 32 * i + 32))),
   integers(bytes, length) {
@@ -214,7 +214,7 @@ const fieldsIn = (kind: FieldwiseKind, bytes: Buffer, offsets: Int32Array): Reco
   return found
 }
 
-const due = (columns: readonly Column[], wireOf: (column: Column) => unknown): Record<string, unknown> =>
+const due = (columns: readonly RecordColumn[], wireOf: (column: RecordColumn) => unknown): Record<string, unknown> =>
   Object.fromEntries(
     columns.flatMap(column => {
       const value = expected(column, wireOf(column))
@@ -238,7 +238,7 @@ const store = (rows: Partial<Record<RecordKind, RecordRows>>): Records & { db: D
     }
   }
   db.exec('CREATE TABLE block (number INTEGER PRIMARY KEY, hash, time, hashes, ends, record)')
-  return Object.assign(createRecords({ prepare: sql => db.prepare(sql) as Statement, version: () => 1 }), { db })
+  return Object.assign(createRecordReader({ prepare: sql => db.prepare(sql) as Statement, version: () => 1 }), { db })
 }
 
 /** Places of a few blocks, most of them neighbours, with gaps as partial blocks have them. */
@@ -360,7 +360,7 @@ describe('records', () => {
             failure: undefined,
             bloom: follows ? receipt.logsBloom : '0x',
           }
-          fieldsWriter('tx', txReader, ids())(builder.out, input)
+          fieldsWriter('tx', wireTxReader, ids())(builder.out, input)
           builder.end()
           const records = store({ tx: builder.finish() })
           const position = positionOf(1, 2)
@@ -404,7 +404,7 @@ describe('records', () => {
           }
           const packed = records.txInput(position)
           assert.deepStrictEqual(
-            packed && unpack(packed.bytes.subarray(packed.start, packed.end), digitsOf),
+            packed && unpackAbi(packed.bytes.subarray(packed.start, packed.end), digitsOf),
             model.input,
           )
 
@@ -451,7 +451,7 @@ describe('records', () => {
         fc.array(input, { minLength: 3, maxLength: 3 }),
         (traces, inputs) => {
           const txs = createRecordRows('tx')
-          const writeTx = fieldsWriter('tx', txReader, ids())
+          const writeTx = fieldsWriter('tx', wireTxReader, ids())
           for (const [place, input] of inputs.entries()) {
             txs.begin(1, place)
             const tx = (input === undefined ? {} : { input }) as RpcTransaction
@@ -479,7 +479,7 @@ describe('records', () => {
             )
             const packed = records.traceInput(position)
             assert.deepStrictEqual(
-              packed && unpack(packed.bytes.subarray(packed.start, packed.end), digitsOf),
+              packed && unpackAbi(packed.bytes.subarray(packed.start, packed.end), digitsOf),
               it.action.input,
             )
           }
@@ -642,4 +642,4 @@ describe('records', () => {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 /** The same column as a member of the object that holds it. */
-const inner = (column: Column): Column => ({ ...column, wire: column.field.split('.')[1]! })
+const inner = (column: RecordColumn): RecordColumn => ({ ...column, wire: column.field.split('.')[1]! })

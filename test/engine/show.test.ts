@@ -8,7 +8,7 @@ import { EVERY, writeAmount, writeQuantity, writeWide } from '../../src/engine/f
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { createEvaluator } from '../../src/engine/query/match/evaluate.ts'
 import { createHits } from '../../src/engine/show/hits.ts'
-import { compileArguments, shownArguments } from '../../src/engine/show/located.ts'
+import { compileArguments, planArguments } from '../../src/engine/show/located.ts'
 import { planSource } from '../../src/engine/show/plan.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
@@ -197,7 +197,7 @@ it('integers are written from bytes as they are shown', () => {
     fc.property(integer, fc.nat(15), (value, members) => {
       const exact = value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
       const bytes = bytesOf(value)
-      assert.equal(written(writeQuantity, bytes), JSON.stringify(show.quantity(exact, show.asJson)))
+      assert.equal(written(writeQuantity, bytes), JSON.stringify(show.formatQuantity(exact, show.asJson)))
       assert.equal(written(writeWide, bytes), JSON.stringify(wide(exact)))
       assert.equal(written(writeAmount, bytes), JSON.stringify(amount(exact, show.asJson)))
       assert.equal(written(writeAmount, bytes, members), part(amount(exact, show.asJson), members))
@@ -239,7 +239,7 @@ it('arguments of one word each need no decoding, others do', () => {
 it('what a filter leaves of arguments is known before there are any', () => {
   const shown = (includes: string[], excludes: string[] = []) => {
     const plan = planSource('event', { includes, excludes })!.field('args')
-    return plan && shownArguments(plan)
+    return plan && planArguments(plan)
   }
   const none = { hex: false, num: false, scaled: false, type: false }
   assert.equal(shown([]), 'whole')

@@ -7,10 +7,10 @@ import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { readCode } from '../../src/decode/contract-code.ts'
 import type { Decoding } from '../../src/decode/decoding.ts'
-import { createPiece } from '../../src/engine/documents/piece.ts'
+import { createBlockEncoder } from '../../src/engine/documents/piece.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { createStoredDictionaries } from '../../src/engine/lookups/dictionary-reader.ts'
-import { createLookups } from '../../src/engine/lookups/index.ts'
+import { createStoreLookups } from '../../src/engine/lookups/index.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import type { DocumentReader } from '../../src/engine/port.ts'
 import { openSearcher } from '../../src/engine/query/searcher.ts'
@@ -94,7 +94,7 @@ const setUp = async (
   const context = createPieceContext({ ...dictionaries, hashKeys, decimals: tokens.of, bloomsChecked: false })
   /** As another thread builds them. */
   const build = (blocks: readonly RawBlock[]): BuiltPiece => {
-    const piece = createPiece(context)
+    const piece = createBlockEncoder(context)
     const decode = createDocumentDecoder({ decoding: () => decoding, traces: 'all' })
     for (const raw of blocks) piece.add(decode(raw))
     return { piece: piece.finish(), blocks: blocks.map(raw => blockFactsOf(raw, contracts.creations(raw))) }
@@ -110,7 +110,7 @@ const setUp = async (
       chainId: 1,
     }),
     ruleWatcher,
-    blocks: createLookups(db),
+    blocks: createStoreLookups(db),
     storedBlocks: () => openStoredBlocks(store, 1),
     signal: never,
     onAlerts: () => {},

@@ -119,12 +119,12 @@ const MAX = 2n ** 256n - 1n
 describe('fields of a transaction', () => {
   const tx: Subject = {
     _source: {
-      blockNumber: show.quantity(17, show.asBigint),
+      blockNumber: show.formatQuantity(17, show.asBigint),
       hash: HASH,
       from: A,
       to: null,
-      gas: show.quantity(2n ** 64n, show.asBigint),
-      nonce: show.quantity(0, show.asBigint),
+      gas: show.formatQuantity(2n ** 64n, show.asBigint),
+      nonce: show.formatQuantity(0, show.asBigint),
       value: amount(1_500_000_000_000_000_001n, show.asBigint),
       v: '0x00',
       r: '0x1c',
@@ -287,8 +287,8 @@ const eventOf = (signature: string, values: readonly unknown[], decimals: number
         name,
         pos,
         value: {
-          hex: type === 'address' ? show.address(hex) : hex,
-          num: int === null ? null : show.long(int, show.asBigint),
+          hex: type === 'address' ? show.formatAddress(hex) : hex,
+          num: int === null ? null : show.formatLong(int, show.asBigint),
           scaled: int === null || decimals === null || type === 'bool' ? null : show.scaled(int, decimals),
           type,
         },

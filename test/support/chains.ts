@@ -1,5 +1,5 @@
 import type { RawBlock, RpcTransaction } from '../../src/chain/wire.ts'
-import { isList, type Kind, MAPPING } from '../../src/mapping/index.ts'
+import { isListField, type Kind, MAPPING } from '../../src/mapping/index.ts'
 
 /**
  * Blocks of chains that are not Ethereum, as their nodes tell them. What was found in public repositories is named at each block; what a
@@ -527,5 +527,5 @@ export const unknownBlock = (): RawBlock => {
 /** Whether a field, by its path, is one that few chains have: most blocks of tests lack it. */
 export const isOfFewChains = (kind: Kind, path: string): boolean => {
   const field = MAPPING[kind].fields[path.split('.')[0]!]
-  return field !== undefined && !isList(field) && field.rare !== undefined
+  return field !== undefined && !isListField(field) && field.rare !== undefined
 }

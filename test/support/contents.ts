@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { readColumn } from '../../src/engine/index/points.ts'
+import { readPointColumn } from '../../src/engine/index/points.ts'
 import {
   argumentOf,
   fieldId,
@@ -100,7 +100,7 @@ export const contentsOf = (store: TestStore) => {
     ][]
     const numbers = nums.flatMap(([segment, field, n, vals, ords]) => {
       if (!headers.has(segment)) return []
-      const { values, ordinals } = readColumn(field, vals, ords)
+      const { values, ordinals } = readPointColumn(field, vals, ords)
       assert.equal(values.length, n)
       assert.ok(
         values.every((value, i) => i === 0 || values[i - 1]! <= value),

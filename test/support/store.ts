@@ -22,8 +22,8 @@ import type { DecodedBlock, Document } from '../../src/documents/document.ts'
 import { blockFailures } from '../../src/documents/failures.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { type BlockToken, tokensIn } from '../../src/documents/tokens.ts'
-import type { Batch } from '../../src/engine/documents/batch.ts'
-import { createPiece, pieceBuffers } from '../../src/engine/documents/piece.ts'
+import type { SegmentBatch } from '../../src/engine/documents/batch.ts'
+import { createBlockEncoder, pieceBuffers } from '../../src/engine/documents/piece.ts'
 import { newLogRecord, readLog } from '../../src/engine/documents/records/log.ts'
 import { createStoredDictionaries } from '../../src/engine/lookups/dictionary-reader.ts'
 import { createTokenLookup } from '../../src/engine/lookups/index.ts'
@@ -69,7 +69,7 @@ export interface TestStore {
   add(blocks: readonly RawBlock[]): void
   rollback(to: number): void
   /** Makes ready to be written, as one run. */
-  prepare(blocks: readonly RawBlock[]): Batch
+  prepare(blocks: readonly RawBlock[]): SegmentBatch
   /** May be replaced by another one, as after a restart. */
   writer: Writer
   preparer: Preparer
@@ -257,7 +257,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
     for (const [i, some] of runsOf(blocks, [1, 3, 2]).entries()) {
       if (i % 4 === 3) for (const block of some) building.add(preparer.decode(block))
       else {
-        const builder = createPiece(contexts[i % contexts.length]!)
+        const builder = createBlockEncoder(contexts[i % contexts.length]!)
         for (const block of some) builder.add(decodeDocuments(block))
         const piece = builder.finish()
         const facts = some.map(block => blockFactsOf(block, contracts.creations(block)))

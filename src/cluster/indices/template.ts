@@ -1,5 +1,5 @@
 import type { Encoding, Field, Kind } from '../../mapping/index.ts'
-import { type Declare, propertiesOf } from '../../mapping/properties.ts'
+import { type Declare, mappingProperties } from '../../mapping/properties.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'
 import type { Lacking } from './indices.ts'
 import { META, META_FIELDS, META_PROPERTIES } from './meta.ts'
@@ -24,7 +24,7 @@ export const indexOf = (kind: Kind, { shards, replicas }: Pick<ClusterOptions, '
   mappings: {
     dynamic: 'strict',
     _meta: { version: TEMPLATE_VERSION },
-    properties: { ...propertiesOf(kind, declare), [META]: META_PROPERTIES },
+    properties: { ...mappingProperties(kind, declare), [META]: META_PROPERTIES },
   },
 })
 

@@ -4,7 +4,7 @@ import { renderEvent } from '../../decode/render.ts'
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam, DecodedArg, Signature } from '../../decode/types.ts'
 import { eventDocument, hasInteger } from '../../documents/logs.ts'
-import { argument, asBigint, asJson, eventId, readDocument, traceId } from '../../documents/show.ts'
+import { asBigint, asJson, eventId, formatArgument, readDocument, traceId } from '../../documents/show.ts'
 import { namesOf } from '../../engine/redecode/candidates.ts'
 import { isLessSure, type Sureness, surenessOf } from '../../engine/redecode/comparison.ts'
 import { blockOf } from '../../engine/schema.ts'
@@ -85,7 +85,7 @@ export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
       if (isOther && isSurer && learn(signature)) {
         const scale = known(args, to, decimals)
         changes.set(hit, 'method', event.name)
-        changes.set(hit, 'args', args?.map(arg => argument(arg, scale, asJson)) ?? [])
+        changes.set(hit, 'args', args?.map(arg => formatArgument(arg, scale, asJson)) ?? [])
         changes.set(hit, 'error', error)
         changes.set(hit, 'str', args && renderEvent(event, args))
         changes.set(hit, 'probability', probability)
@@ -162,7 +162,7 @@ const shownCall = ({ method, args, str, probability }: Source): Shown => ({
 export const isSame = (was: Shown, now: { signature: Signature; args: readonly DecodedArg[] | null }): boolean => {
   const { event, error, probability } = now.signature
   if (!was.decodes || error !== null || event?.name !== was.name || probability !== was.probability) return false
-  const args = (now.args ?? []).map(arg => argument(arg, null, asJson))
+  const args = (now.args ?? []).map(arg => formatArgument(arg, null, asJson))
   return (
     args.length === was.args.length &&
     args.every(({ name, value }, i) => {

@@ -1,7 +1,7 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
 import { errorsOf, type Revert } from '../../decode/errors.ts'
 import { selectorOf } from '../../decode/signature.ts'
-import { originsOf, saidBy, type Step as TraceStep } from '../../documents/failures.ts'
+import { originsOf, returnedBy, type ExecutionStep as TraceStep } from '../../documents/failures.ts'
 import { callId } from '../../documents/show.ts'
 import { blockOf, placeOf } from '../../engine/schema.ts'
 import type { ClusterHit } from '../hits/cluster-hit.ts'
@@ -35,7 +35,7 @@ export const createFailureComparison = (abi: OwnAbi) => {
     const failed = hits.traces
       .map(hit => ({ hit, source: sourceOf(hit) as unknown as TraceSource }))
       // What was handed on is the same; most failures are not those of this ABI.
-      .filter(({ source }) => concerns(saidBy(stepOf(source)).data))
+      .filter(({ source }) => concerns(returnedBy(stepOf(source)).data))
     const transactions = [...new Set(failed.map(({ source }) => source.transactionHash))]
     const calls = await finder.byId(
       'call',
@@ -44,8 +44,8 @@ export const createFailureComparison = (abi: OwnAbi) => {
     )
     const began = begunAt(await finder.stepsOf(transactions, visible))
     for (const { hit, source } of failed) {
-      const { data } = saidBy(stepOf(source))
-      const { address } = saidBy(began(hit.position) ?? stepOf(source))
+      const { data } = returnedBy(stepOf(source))
+      const { address } = returnedBy(began(hit.position) ?? stepOf(source))
       const now = decode(data!, address?.toLowerCase(), blockOf(hit.position), Number(source.transactionPosition.raw))
       if (!now) continue
       note(hit, now)

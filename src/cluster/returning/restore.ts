@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DecodedBlock } from '../../documents/document.ts'
 import { createBlocks } from '../../engine/blocks.ts'
-import type { Batch } from '../../engine/documents/batch.ts'
+import type { SegmentBatch } from '../../engine/documents/batch.ts'
 import { openDocuments, type Reader } from '../../engine/reader.ts'
 import { blockOf } from '../../engine/schema.ts'
 import { DOCUMENT_BYTES } from '../../engine/shipping/journal.ts'
@@ -36,7 +36,7 @@ import { decodedOfDocuments } from './decoded-blocks.ts'
  */
 export type ReturnChanges = AsyncGenerator<
   /** Blocks in place of the end of an emptied segment. */
-  | { type: 'restore'; segment: number; build(): Batch }
+  | { type: 'restore'; segment: number; build(): SegmentBatch }
   /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
   | { type: 'verified' }
   | null,
@@ -51,7 +51,7 @@ interface ReturnOptions {
   /** How many documents of each entity the cluster shows of some blocks. */
   count(blocks: Range): Promise<ReadonlyMap<Kind, { count: number }>>
   /** Builds what is stored of decoded blocks. */
-  preparer: { start(): { add(block: DecodedBlock): void; finish(): Batch } }
+  preparer: { start(): { add(block: DecodedBlock): void; finish(): SegmentBatch } }
   /** Of a token, as it is known now. */
   decimals(address: string): number | undefined
   /** Told when what came back was compared. */
@@ -127,7 +127,7 @@ export async function* comeBack(options: ReturnOptions): ReturnChanges {
       yield null
       decoded.push(decodedOfDocuments(some, { declarations, decimals }))
     }
-    const build = (): Batch => {
+    const build = (): SegmentBatch => {
       const building = preparer.start()
       for (const block of decoded) building.add(block)
       return building.finish()

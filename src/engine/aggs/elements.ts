@@ -7,7 +7,7 @@ import type { Value } from '../../query/ast.ts'
 import { rawValuesOf, valuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { createStored } from '../documents/stored.ts'
-import { integersOf, OVERFLOW_SLOT, scaledOf } from '../index/terms.ts'
+import { integersField, OVERFLOW_SLOT, scaledField } from '../index/terms.ts'
 import { columnSource } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader } from '../reader.ts'
@@ -186,7 +186,7 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
         for (const [number, one] of roles.entries()) {
           if (one.position !== position || !wanted[number]) continue
           reader.check()
-          const id = (isInteger ? integersOf : scaledOf)(one.signature, position)
+          const id = (isInteger ? integersField : scaledField)(one.signature, position)
           const values = reader.points.values(at.segment, id)?.values
           if (!values) continue
           const ordinals = reader.points.ordinals(at.segment, id)

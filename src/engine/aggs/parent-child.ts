@@ -1,4 +1,4 @@
-import { parentsOf } from '../../mapping/index.ts'
+import { parentKindsOf } from '../../mapping/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import { evaluate } from '../query/match/evaluate.ts'
@@ -14,7 +14,7 @@ type Lead = (at: BatchView, batch: Batch) => { at: BatchView; batch: Batch }
 /** From documents to those of their children that are of one kind, each in the buckets of its parent. */
 export const toChildren = ({ child }: SpecOf<'children'>, context: AggregationContext): Lead =>
   toRelatives(child, context, (at, batch, there) => {
-    if (!parentsOf(child).includes(at.kind)) return undefined
+    if (!parentKindsOf(child).includes(at.kind)) return undefined
     const link = linkOf(numberedAs(child), numberedAs(at.kind), context.reader)
     const parents = distinct(batch, at.size)
     const children = and(link.down(at, parents), childrenOfParent(child, at.kind, there, context), there.size)

@@ -10,7 +10,7 @@ import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Found } from '../query/found.ts'
 import { BEST_FIRST } from '../query/scores/scoring.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
-import { compareKeys, elementHits, elementKeys, type Source } from '../show/inner-hits.ts'
+import { compareElementKeys, type ElementSource, elementHits, elementKeys } from '../show/inner-hits.ts'
 import { hidesScores } from '../show/plain.ts'
 import type { AggregationContext, Aggregator } from './aggregator.ts'
 import { type BatchView, ordinalAt } from './batch.ts'
@@ -118,14 +118,14 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Aggregation
   const scored = sort.length === 0 || request.trackScores === true
   const keysOf = elementKeys(sort, path)
   /** The order of the chain goes by documents, and then by places in their lists. */
-  const keysAt = (element: Source, position: number, offset: number) =>
+  const keysAt = (element: ElementSource, position: number, offset: number) =>
     keysOf(element, offset).map((key, i) => (sort[i]!.field ? key : BigInt(position) * PLACES + BigInt(offset)))
   const compare = (a: Element, b: Element): number =>
-    (sort.length > 0 ? compareKeys(sort, a.keys, b.keys) : b.score - a.score || b.position - a.position) ||
+    (sort.length > 0 ? compareElementKeys(sort, a.keys, b.keys) : b.score - a.score || b.position - a.position) ||
     a.position - b.position ||
     a.offset - b.offset
   const best = createBest(from + size, compare, 150)
-  const elementsOf = (kind: BatchView['kind'], position: number): Source[] => {
+  const elementsOf = (kind: BatchView['kind'], position: number): ElementSource[] => {
     const [document] = exact.load(kind, [position], [path])
     const all = document?._source[path]
     return Array.isArray(all) ? all : []
@@ -137,7 +137,7 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Aggregation
       const here = best.open(batch, true)
       const { documents, role, roles } = at.elements ?? NO_ELEMENTS
       const scores = scored && scoring && scoring.uniform === undefined ? scoring.in(at.kind, at.segment) : undefined
-      let last = { ordinal: -1, elements: [] as Source[] }
+      let last = { ordinal: -1, elements: [] as ElementSource[] }
       for (let i = 0; at.elements && i < batch.count; i++) {
         reader.check()
         const element = ordinalAt(batch, i)
@@ -160,7 +160,7 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Aggregation
         .flatMap(({ kind, position, offset, keys, score }) => {
           const [document] = context.hits.documents(kind, [position])
           const all = document?._source[path]
-          const element = Array.isArray(all) ? (all[offset] as Source) : undefined
+          const element = Array.isArray(all) ? (all[offset] as ElementSource) : undefined
           if (!document || !element) return []
           const hitOf = elementHits({ kind, request, sort, list: path, index })
           return [JSON.stringify(hitOf(document, { element, offset, keys, score: scored ? asFloat(score) : null }))]

@@ -5,7 +5,7 @@ import type { Value } from '../../query/ast.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { copyValues } from '../index/column-codec.ts'
 import { blockAt } from '../index/segment.ts'
-import { columnOf } from '../index/terms.ts'
+import { columnFieldOf } from '../index/terms.ts'
 import { type Documents, fieldValues } from '../query/documents.ts'
 import { columnSource, INEXACT, interpreterOf, LONGS_END, recordReader } from '../query/fields/field-values.ts'
 import { isRowKind, numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
@@ -258,7 +258,7 @@ const valuesReader = (
   field: FieldPath,
   { reader, exact }: ValueStores,
 ): ((position: number) => Value[]) => {
-  const one = columnOf(kind, field) && field.kind === 'hex' ? undefined : recordReader(kind, field, reader)
+  const one = columnFieldOf(kind, field) && field.kind === 'hex' ? undefined : recordReader(kind, field, reader)
   if (one)
     return position => {
       const value = one(position)

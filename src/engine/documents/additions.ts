@@ -3,7 +3,7 @@ import type { Delegation } from '../../decode/proxies.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
 import type { BlockToken, TokenFacts, TokenStandard } from '../../documents/tokens.ts'
-import type { Upgrade } from '../../documents/upgrades.ts'
+import type { CodeUpgrade } from '../../documents/upgrades.ts'
 import type { Added } from '../index/dictionary.ts'
 import { positionOf } from '../schema.ts'
 import type { BatchContext } from './batch.ts'
@@ -14,7 +14,7 @@ export interface Additions {
   names: Added
   signatures: { first: number; entries: Signature[] }
   codes: CodeRow[]
-  tokens: TokenRow[]
+  tokens: TokenIds[]
   links: LinkRow[]
 }
 
@@ -26,7 +26,7 @@ export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'top
 }
 
 /** `id` is that of its address. */
-export interface TokenRow {
+export interface TokenIds {
   id: number
   decimals: number | null
   name: number | null
@@ -63,7 +63,7 @@ export const createAdditions = (context: BatchContext) => {
   const tokenRow = (
     address: string,
     { decimals, name, symbol, standard, error }: Omit<LearntToken, 'address'>,
-  ): TokenRow => ({
+  ): TokenIds => ({
     id: context.addresses.id(address),
     decimals,
     name: nameId(name),
@@ -86,7 +86,7 @@ export const createAdditions = (context: BatchContext) => {
       const tokens = context.takeTokens().map(token => tokenRow(token.address, token))
       const links = context
         .takeLinks()
-        .map(({ address, ...link }): LinkRow => ({ id: context.addresses.id(digitsOf(address)), ...link }))
+        .map(({ address, ...link }): LinkRow => ({ id: context.addresses.id(addressDigits(address)), ...link }))
       return {
         addresses: context.addresses.takeAdded(),
         names: context.names.takeAdded(),
@@ -99,14 +99,14 @@ export const createAdditions = (context: BatchContext) => {
   }
 }
 
-export const digitsOf = (address: string): string => address.slice(2).toLowerCase()
+export const addressDigits = (address: string): string => address.slice(2).toLowerCase()
 
 /** What a block holds besides documents. It may depend on lower blocks. */
-export interface Findings {
+export interface DerivedRows {
   number: number
   contracts: readonly BlockContract[]
   tokens: readonly BlockToken[]
-  upgrades: readonly Upgrade[]
+  upgrades: readonly CodeUpgrade[]
 }
 export type ContractColumns = [
   address: number,
@@ -119,21 +119,21 @@ export type ContractColumns = [
   probability: number | null,
 ]
 export type ContractRow = [position: number, ...ContractColumns]
-export interface FoundRows {
+export interface BatchDerivedRows {
   contracts: ContractRow[]
   /** Tokens that no lower stored block has. */
-  sights: (TokenRow & { position: number })[]
+  sights: (TokenIds & { position: number })[]
   upgrades: { position: number; address: number; implementation: number | null }[]
 }
-export const createFindings = (
+export const createDerivedRows = (
   context: Pick<BatchContext, 'addresses' | 'address' | 'code'>,
   { nameId, tokenRow }: Pick<ReturnType<typeof createAdditions>, 'nameId' | 'tokenRow'>,
 ) => {
   const contracts: ContractRow[] = []
-  const sights: FoundRows['sights'] = []
-  const upgrades: FoundRows['upgrades'] = []
+  const sights: BatchDerivedRows['sights'] = []
+  const upgrades: BatchDerivedRows['upgrades'] = []
   const idOf = (address: string | null): number | null =>
-    address === null ? null : context.addresses.id(digitsOf(address))
+    address === null ? null : context.addresses.id(addressDigits(address))
 
   const contractRow = (position: number, contract: BlockContract): ContractRow => {
     const { address, creator, tx, code, implementation, abi } = contract
@@ -146,17 +146,17 @@ export const createFindings = (
   }
 
   return {
-    add({ number, contracts: created, tokens, upgrades: told }: Findings) {
+    add({ number, contracts: created, tokens, upgrades: told }: DerivedRows) {
       for (const [at, contract] of created.entries()) contracts.push(contractRow(positionOf(number, at), contract))
       for (const token of tokens)
-        sights.push({ ...tokenRow(digitsOf(token.address), token), position: positionOf(number, token.place) })
+        sights.push({ ...tokenRow(addressDigits(token.address), token), position: positionOf(number, token.place) })
       for (const { address, place, implementation } of told)
         upgrades.push({
           position: positionOf(number, place),
-          address: context.addresses.id(digitsOf(address)),
+          address: context.addresses.id(addressDigits(address)),
           implementation: idOf(implementation),
         })
     },
-    finish: (): FoundRows => ({ contracts, sights, upgrades }),
+    finish: (): BatchDerivedRows => ({ contracts, sights, upgrades }),
   }
 }

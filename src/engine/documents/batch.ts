@@ -6,36 +6,42 @@ import { byKind, COUNTED_KINDS, type CountedKind, RECORD_KINDS, type RecordKind 
 import type { Dictionary } from '../index/dictionary.ts'
 import { type BatchColumn, encodeColumns } from '../index/field-index.ts'
 import { joinNumbers, type Numbers } from '../index/points.ts'
-import { joinPairs, type Pairs } from '../index/postings.ts'
-import { encodeHeader, joinHeaders } from '../index/segment.ts'
+import { joinPairs, type TermPairs } from '../index/postings.ts'
+import { encodeSegmentHeader, joinHeaders } from '../index/segment.ts'
 import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import {
   type Additions,
+  type BatchDerivedRows,
   createAdditions,
-  createFindings,
-  type Findings,
-  type FoundRows,
+  createDerivedRows,
+  type DerivedRows,
   type LearntLink,
   type LearntToken,
 } from './additions.ts'
-import { createPiece, NUMBERED_KINDS, type Piece, type PieceBuilder, type PieceContext } from './piece.ts'
+import {
+  type BlockEncoder,
+  createBlockEncoder,
+  type EncodedBlocks,
+  type EncodingContext,
+  NUMBERED_KINDS,
+} from './piece.ts'
 import { type BlockRows, joinBlockRows } from './records/block.ts'
 import { joinRecordRows, type RecordRows } from './records/rows.ts'
 
 /** Neighbouring blocks, to be written in one transaction; typed arrays, so that it moves between threads. */
-export interface Batch extends SegmentCounts, FoundRows {
+export interface SegmentBatch extends SegmentCounts, BatchDerivedRows {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
   blocks: BlockRows
   records: Record<RecordKind, RecordRows>
-  pairs: Pairs
+  pairs: TermPairs
   numbers: Numbers
   columns: BatchColumn[]
   /** All dictionary entries that were added before this batch was finished, for it or for others. */
   added: Additions
 }
 
-export interface BatchContext extends PieceContext {
+export interface BatchContext extends EncodingContext {
   /** Undefined if it is not known. */
   chainId: number | undefined
   addresses: Dictionary
@@ -51,10 +57,10 @@ export type BatchBuilder = ReturnType<typeof createBatch>
 
 export const createBatch = (context: BatchContext) => {
   const additions = createAdditions(context)
-  const findings = createFindings(context, additions)
-  const pieces: Piece[] = []
+  const findings = createDerivedRows(context, additions)
+  const pieces: EncodedBlocks[] = []
   /** The piece that is being built. */
-  let open: PieceBuilder | undefined
+  let open: BlockEncoder | undefined
   let [blocks, documents] = [0, 0]
 
   const close = () => {
@@ -68,13 +74,13 @@ export const createBatch = (context: BatchContext) => {
   return {
     /** Takes the next block, of which it keeps nothing. */
     add(input: DecodedBlock) {
-      open ??= createPiece(context)
+      open ??= createBlockEncoder(context)
       open.add(input)
       const { raw, contracts, tokens } = input
       findings.add({ number: Number(raw.block.number), contracts, tokens, upgrades: upgradesIn(raw) })
     },
     /** Takes blocks that another thread converted, and what was found in each. */
-    addPiece(piece: Piece, found: readonly Findings[]) {
+    addPiece(piece: EncodedBlocks, found: readonly DerivedRows[]) {
       close()
       const { length } = piece.header.times
       blocks += length
@@ -89,14 +95,14 @@ export const createBatch = (context: BatchContext) => {
     get documents(): number {
       return documents + (open?.documents ?? 0)
     },
-    finish(): Batch {
+    finish(): SegmentBatch {
       close()
       return { chainId: context.chainId, ...joinPieces(pieces), ...findings.finish(), added: additions.take() }
     },
   }
 }
 
-export const transferables = (batch: Batch): ArrayBuffer[] => [
+export const transferables = (batch: SegmentBatch): ArrayBuffer[] => [
   batch.header.buffer,
   ...[batch.blocks, ...Object.values(batch.records)].flatMap(rows => Object.values(rows).map(({ buffer }) => buffer)),
   ...Object.values(batch.pairs).map(array => array.buffer),
@@ -104,9 +110,9 @@ export const transferables = (batch: Batch): ArrayBuffer[] => [
   ...batch.columns.map(({ data }) => data.buffer),
 ]
 
-export type Joined = Omit<Batch, keyof FoundRows | 'chainId' | 'added'>
+export type Joined = Omit<SegmentBatch, keyof BatchDerivedRows | 'chainId' | 'added'>
 /** Joins the pieces of neighbouring blocks to one segment. */
-export const joinPieces = (pieces: readonly Piece[]): Joined => {
+export const joinPieces = (pieces: readonly EncodedBlocks[]): Joined => {
   /** For each piece, by kind: the number of documents before it. */
   const before = pieces.map(() => byKind(COUNTED_KINDS, () => 0))
   const counts = byKind(COUNTED_KINDS, () => 0)
@@ -118,12 +124,12 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
   const header = joinHeaders(pieces.map(piece => piece.header))
   const events = pieces.reduce((sum, piece) => sum + piece.events, 0)
   const counted = { first: header.first, last: header.last, events, scoped: pieces[0]!.scoped, ...counts }
-  const moved = <T>(kind: CountedKind, of: (piece: Piece) => T) =>
+  const moved = <T>(kind: CountedKind, of: (piece: EncodedBlocks) => T) =>
     pieces.map((piece, i) => ({ part: of(piece), by: before[i]![kind] }))
 
   return {
     ...counted,
-    header: encodeHeader(header),
+    header: encodeSegmentHeader(header),
     blocks: joinBlockRows(pieces.map(piece => piece.blocks)),
     records: byKind(RECORD_KINDS, kind => joinRecordRows(pieces.map(({ records }) => records[kind]))),
     pairs: joinPairs(COUNTED_KINDS.flatMap(kind => moved(kind, ({ pairs }) => pairs[kind]))),
@@ -131,7 +137,7 @@ export const joinPieces = (pieces: readonly Piece[]): Joined => {
     columns: joinColumns(pieces, levelOf(counted) === FULL_LEVEL),
   }
 }
-const joinColumns = (pieces: readonly Piece[], full: boolean): BatchColumn[] =>
+const joinColumns = (pieces: readonly EncodedBlocks[], full: boolean): BatchColumn[] =>
   encodeColumns(
     Array.from(pieces[0]!.columns.keys(), field => ({ field, parts: pieces.map(piece => piece.columns.get(field)!) })),
     full,

@@ -3,25 +3,25 @@ import {
   byKind,
   FIELDWISE_KINDS,
   type Field,
+  type FieldOrigin,
   type FieldwiseKind,
-  isList,
+  isListField,
   type Kind,
-  type List,
+  type ListField,
   MAPPING,
-  type Origin,
   placesPerRow,
   RECORD_KINDS,
   wireName,
 } from '../../mapping/index.ts'
 import { formOfField } from '../forms/field-forms.ts'
-import type { Form } from '../forms/form.ts'
-import { rest } from '../forms/rest.ts'
+import type { FieldForm } from '../forms/form.ts'
+import { restForm } from '../forms/rest.ts'
 
-export interface Column {
+export interface RecordColumn {
   field: string
-  form: Form
+  form: FieldForm
   wire: string
-  declaration: Field | List
+  declaration: Field | ListField
 }
 
 export const PLACES_PER_ROW = byKind(RECORD_KINDS, placesPerRow)
@@ -29,19 +29,19 @@ export const PLACES_PER_ROW = byKind(RECORD_KINDS, placesPerRow)
 const fieldwise: ReadonlySet<Kind> = new Set(FIELDWISE_KINDS)
 export const isFieldwise = (kind: Kind): kind is FieldwiseKind => fieldwise.has(kind)
 
-const columnOf = (kind: FieldwiseKind, field: string, declaration: Field | List): Column => ({
+const recordColumn = (kind: FieldwiseKind, field: string, declaration: Field | ListField): RecordColumn => ({
   field,
-  form: formOf(kind, declaration),
+  form: formOfColumn(kind, declaration),
   wire: wireName(field, declaration),
   declaration,
 })
 
-const formOf = (kind: FieldwiseKind, declaration: Field | List): Form =>
-  !isList(declaration) && declaration.kind === 'flattened'
+const formOfColumn = (kind: FieldwiseKind, declaration: Field | ListField): FieldForm =>
+  !isListField(declaration) && declaration.kind === 'flattened'
     ? REST_VALUES[kind as RestKind].form
     : formOfField(declaration)
 
-export type RareColumn = Column & { number: number }
+export type RareColumn = RecordColumn & { number: number }
 
 /** Fields of few chains by name; the kind's `extra` holds them, too. */
 export const RARE_COLUMNS: Readonly<Record<RestKind, ReadonlyMap<string, RareColumn>>> = byKind(
@@ -50,30 +50,33 @@ export const RARE_COLUMNS: Readonly<Record<RestKind, ReadonlyMap<string, RareCol
     new Map(
       Array.from(RARE[kind], ([field, declaration]) => [
         field,
-        { ...columnOf(kind, field, declaration), number: declaration.rare! },
+        { ...recordColumn(kind, field, declaration), number: declaration.rare! },
       ]),
     ),
 )
 
-export const REST_VALUES = byKind(['block', 'tx'], kind => rest([...RARE_COLUMNS[kind].values()]))
+export const REST_VALUES = byKind(['block', 'tx'], kind => restForm([...RARE_COLUMNS[kind].values()]))
 
-const STORED: ReadonlySet<Origin> = new Set(['wire', 'receipt', 'decoded', 'rest'])
+const STORED_ORIGINS: ReadonlySet<FieldOrigin> = new Set(['wire', 'receipt', 'decoded', 'rest'])
 
 /** The stored fields of a kind: small ones first. */
-const recordColumns = (kind: FieldwiseKind): readonly Column[] => {
-  const isStored = (declaration: Field | List) =>
-    STORED.has(declaration.origin) && (isList(declaration) || !(declaration.apart || declaration.rare !== undefined))
-  const isBulk = ({ declaration }: Column) => isList(declaration) || declaration.bulk === true
+const recordColumns = (kind: FieldwiseKind): readonly RecordColumn[] => {
+  const isStored = (declaration: Field | ListField) =>
+    STORED_ORIGINS.has(declaration.origin) &&
+    (isListField(declaration) || !(declaration.apart || declaration.rare !== undefined))
+  const isBulk = ({ declaration }: RecordColumn) => isListField(declaration) || declaration.bulk === true
   const columns = Object.entries(MAPPING[kind].fields).flatMap(([field, declaration]) =>
-    isStored(declaration) ? [columnOf(kind, field, declaration)] : [],
+    isStored(declaration) ? [recordColumn(kind, field, declaration)] : [],
   )
   return [...columns.filter(column => !isBulk(column)), ...columns.filter(isBulk)]
 }
 
-export const RECORD_COLUMNS: Record<FieldwiseKind, readonly Column[]> = byKind(FIELDWISE_KINDS, recordColumns)
+export const RECORD_COLUMNS: Record<FieldwiseKind, readonly RecordColumn[]> = byKind(FIELDWISE_KINDS, recordColumns)
 
 /** Index of a field; -1 if it is not stored. */
 export const columnIndex = (kind: FieldwiseKind, field: string): number =>
   RECORD_COLUMNS[kind].findIndex(column => column.field === field)
 
-export const REST: Readonly<Record<RestKind, number>> = byKind(['block', 'tx'], kind => columnIndex(kind, 'extra'))
+export const REST_INDEX: Readonly<Record<RestKind, number>> = byKind(['block', 'tx'], kind =>
+  columnIndex(kind, 'extra'),
+)

@@ -2,7 +2,7 @@ import type { RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import type { DecodedDocuments } from '../../documents/document.ts'
-import { hasInteger, placesOf } from '../../documents/logs.ts'
+import { findBlockPlaces, hasInteger } from '../../documents/logs.ts'
 import { logsBloomOf } from '../../lib/bloom.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import { byKind, COUNTED_KINDS, type CountedKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
@@ -11,23 +11,23 @@ import type { Dictionary } from '../index/dictionary.ts'
 import { createFieldIndex } from '../index/field-index.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from '../index/indexing.ts'
 import { createNumbersBuilder, type Numbers } from '../index/points.ts'
-import { createPairsBuilder, type Pairs } from '../index/postings.ts'
+import { createPairsBuilder, type TermPairs } from '../index/postings.ts'
 import type { SegmentHeader } from '../index/segment.ts'
-import { digitsOf } from './additions.ts'
+import { addressDigits } from './additions.ts'
 import { type BlockRows, createBlockRows } from './records/block.ts'
 import { writeBlockCall } from './records/call.ts'
 import { fieldsWriter } from './records/fields.ts'
 import { createLogWriter } from './records/log.ts'
 import { createRecordRows, type RecordRows } from './records/rows.ts'
 import { createTraceWriter, txInputs } from './records/trace.ts'
-import { blockReader, callReader, logReader, stepReader, txReader } from './wire-readers.ts'
+import { wireBlockReader, wireCallReader, wireLogReader, wireTraceReader, wireTxReader } from './wire-readers.ts'
 
 /**
  * Neighbouring blocks before they are joined with others to a batch. Ordinals count from the
  * piece's start. Typed arrays, so that it moves between threads; they may be views of larger
  * buffers.
  */
-export interface Piece {
+export interface EncodedBlocks {
   events: number
   counts: Record<RecordKind, number>
   header: SegmentHeader
@@ -35,7 +35,7 @@ export interface Piece {
   scoped: number
   blocks: BlockRows
   records: Record<RecordKind, RecordRows>
-  pairs: Record<CountedKind, Pairs>
+  pairs: Record<CountedKind, TermPairs>
   numbers: Record<NumberedKind, Numbers>
   columns: Map<number, Float64Array<ArrayBuffer>>
 }
@@ -43,7 +43,7 @@ export interface Piece {
 export const NUMBERED_KINDS = ['log', 'call'] as const
 type NumberedKind = (typeof NUMBERED_KINDS)[number]
 
-export interface PieceContext {
+export interface EncodingContext {
   addresses: Pick<Dictionary, 'id'>
   address(text: string): number
   addressOfTopic(topic: string): number
@@ -56,9 +56,9 @@ export interface PieceContext {
   bloom(receipt: RpcReceipt): unknown
 }
 
-export type PieceBuilder = ReturnType<typeof createPiece>
+export type BlockEncoder = ReturnType<typeof createBlockEncoder>
 
-export const createPiece = (context: PieceContext) => {
+export const createBlockEncoder = (context: EncodingContext) => {
   const records = byKind(RECORD_KINDS, createRecordRows)
   const counts = byKind(RECORD_KINDS, () => 0)
   const ends = byKind(RECORD_KINDS, (): number[] => [])
@@ -78,9 +78,9 @@ export const createPiece = (context: PieceContext) => {
     packed: undefined,
   }
   const blocks = createBlockRows(ids)
-  const write = { tx: fieldsWriter('tx', txReader, ids), log: createLogWriter(ids), trace: createTraceWriter(ids) }
+  const write = { tx: fieldsWriter('tx', wireTxReader, ids), log: createLogWriter(ids), trace: createTraceWriter(ids) }
 
-  const index = createPieceIndex(context, ids)
+  const index = createEncodedIndex(context, ids)
   const decimals = createDecimals(context)
 
   const addCall = (number: number, place: number, call: BlockCall) => {
@@ -119,7 +119,7 @@ export const createPiece = (context: PieceContext) => {
     const { block, receipts } = input.raw
     index.block(block, times.length)
 
-    const places = placesOf(input.raw)
+    const places = findBlockPlaces(input.raw)
     if (places) partials.set(times.length, places)
     blocks.add(input.raw, places)
     let logIndex = 0
@@ -179,7 +179,7 @@ export const createPiece = (context: PieceContext) => {
     get documents(): number {
       return RECORD_KINDS.reduce((sum, kind) => sum + counts[kind], times.length)
     },
-    finish: (): Piece => ({
+    finish: (): EncodedBlocks => ({
       events,
       scoped,
       counts,
@@ -198,21 +198,21 @@ export const createPiece = (context: PieceContext) => {
   }
 }
 
-const createPieceIndex = (context: PieceContext, { address, name }: Ids) => {
+const createEncodedIndex = (context: EncodingContext, { address, name }: Ids) => {
   const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
   const numbers = byKind(NUMBERED_KINDS, createNumbersBuilder)
   const fields = createFieldIndex(pairs, { address, name, hash: context.hash })
   return {
     ...({
-      block: fields.of('block', blockReader),
-      tx: fields.of('tx', txReader),
-      log: fields.of('log', logReader),
-      call: fields.of('call', callReader),
-      trace: fields.of('trace', stepReader),
+      block: fields.of('block', wireBlockReader),
+      tx: fields.of('tx', wireTxReader),
+      log: fields.of('log', wireLogReader),
+      call: fields.of('call', wireCallReader),
+      trace: fields.of('trace', wireTraceReader),
     } satisfies Record<CountedKind, unknown>),
     logArguments: createIndexing(context, pairs.log, numbers.log).log,
     callArguments: createIndexing(context, pairs.call, numbers.call).call,
-    finish: (): Pick<Piece, 'pairs' | 'numbers' | 'columns'> => ({
+    finish: (): Pick<EncodedBlocks, 'pairs' | 'numbers' | 'columns'> => ({
       pairs: byKind(COUNTED_KINDS, kind => pairs[kind].finish()),
       numbers: byKind(NUMBERED_KINDS, kind => numbers[kind].finish()),
       columns: fields.finish(),
@@ -220,7 +220,7 @@ const createPieceIndex = (context: PieceContext, { address, name }: Ids) => {
   }
 }
 
-const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
+const createDecimals = (context: Pick<EncodingContext, 'decimals'>) => {
   const known = new Map<number, number | undefined>()
   return {
     /** To be called before each block, for which tokens are looked up once. */
@@ -231,7 +231,7 @@ const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
       if (decimals !== undefined) return decimals ?? undefined
       let found = known.get(id)
       if (found === undefined && !known.has(id)) {
-        found = context.decimals(digitsOf(address))
+        found = context.decimals(addressDigits(address))
         known.set(id, found)
       }
       return found
@@ -239,7 +239,7 @@ const createDecimals = (context: Pick<PieceContext, 'decimals'>) => {
   }
 }
 
-export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns }: Piece): ArrayBuffer[] =>
+export const pieceBuffers = ({ header, blocks, records, pairs, numbers, columns }: EncodedBlocks): ArrayBuffer[] =>
   [
     header.times,
     ...(header.numbers ? [header.numbers] : []),

@@ -41,21 +41,23 @@ export interface RecordsOptions {
 }
 
 /** Blocks that are cached, of some 5 kB each. */
-const BLOCKS = 500
+const MAX_CACHED_BLOCKS = 500
 /** Rows of one query. */
-const RUN = 64
+const ROWS_PER_QUERY = 64
 
-export const createRecords = ({ prepare, version }: RecordsOptions): Records => {
-  const rowOf = (kind: RecordKind): Row => ({
+export const createRecordReader = ({ prepare, version }: RecordsOptions): Records => {
+  const rowOf = (kind: RecordKind): LatestRow => ({
     kind,
     size: PLACES_PER_ROW[kind],
     select: prepare(`SELECT bytes FROM ${kind} WHERE pos = ?`).pluck(),
-    selectRun: prepare(`SELECT pos, bytes FROM ${kind} WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ${RUN}`).raw(),
+    selectRun: prepare(
+      `SELECT pos, bytes FROM ${kind} WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ${ROWS_PER_QUERY}`,
+    ).raw(),
     position: -1,
-    bytes: NOTHING,
+    bytes: NO_ROW,
     starts: newStarts(),
     count: 0,
-    view: { bytes: NOTHING, start: 0, end: 0 },
+    view: { bytes: NO_ROW, start: 0, end: 0 },
   })
   const rows = byKind(RECORD_KINDS, rowOf)
   const selectBlock = prepare('SELECT hash, time, hashes, ends FROM block WHERE number = ?').raw()
@@ -72,7 +74,7 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
     for (const kind of RECORD_KINDS) rows[kind].position = -1
   }
 
-  const take = (row: Row, position: number, bytes: Buffer) => {
+  const take = (row: LatestRow, position: number, bytes: Buffer) => {
     // If the new row is damaged, the old one would still have its position.
     row.position = -1
     row.count = startsIn(bytes, row.kind, position, row.starts)
@@ -80,7 +82,7 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
     row.position = position
   }
 
-  const viewOf = (row: Row, inside: number): RecordView | undefined => {
+  const viewOf = (row: LatestRow, inside: number): RecordView | undefined => {
     if (inside >= row.count) return undefined
     const { view } = row
     view.bytes = row.bytes
@@ -120,7 +122,7 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
             if (view && visit(position + inside, view) === false) return
           }
         }
-        if (run.length < RUN) return
+        if (run.length < ROWS_PER_QUERY) return
         next = run.at(-1)![0] + row.size
       }
     },
@@ -131,7 +133,7 @@ export const createRecords = ({ prepare, version }: RecordsOptions): Records => 
       const row = selectBlock.get(number) as [Buffer, number, Buffer, Buffer] | undefined
       if (!row) return undefined
       const block = readBlockRow(number, row)
-      if (blocks.size >= BLOCKS) blocks.clear()
+      if (blocks.size >= MAX_CACHED_BLOCKS) blocks.clear()
       blocks.set(number, block)
       return block
     },
@@ -170,7 +172,7 @@ export const createInputs = (find: Records['find']): Pick<Records, 'txInput' | '
 }
 
 /** The row that was read last: neighbours share it. */
-interface Row {
+interface LatestRow {
   kind: RecordKind
   size: number
   select: Statement
@@ -182,5 +184,5 @@ interface Row {
   view: RecordView
 }
 
-const NOTHING: Buffer = Buffer.alloc(0)
+const NO_ROW: Buffer = Buffer.alloc(0)
 const INPUT_OF_TX = columnIndex('tx', 'input')

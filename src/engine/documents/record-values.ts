@@ -2,7 +2,7 @@ import type { RestKind } from '../../documents/rest.ts'
 import { type FieldwiseKind, type Kind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import type { StoredValue } from '../forms/form.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { columnIndex, isFieldwise, RARE_COLUMNS, RECORD_COLUMNS, REST, REST_VALUES } from './columns.ts'
+import { columnIndex, isFieldwise, RARE_COLUMNS, RECORD_COLUMNS, REST_INDEX, REST_VALUES } from './columns.ts'
 import type { Records, RecordView } from './record-reader.ts'
 import { hashOfTx } from './records/block.ts'
 import { type CallRecord, newCallRecord, readCall } from './records/call.ts'
@@ -14,7 +14,7 @@ export type ValueReader = (position: number) => StoredValue
 
 /** Undefined if the field needs the whole document: lists, packed data, bloom filters and decoded fields. */
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
-  const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? OF_BLOCK.get(field) : undefined)
+  const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? BLOCK_FIELDS.get(field) : undefined)
   if (create) return create(records)
   if ((kind === 'block' || kind === 'tx') && RARE_COLUMNS[kind].has(field)) return rareReader(kind, field, records)
   return isFieldwise(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
@@ -37,30 +37,30 @@ const rareReader = (kind: RestKind, field: string, records: Records): ValueReade
   const { number, form } = RARE_COLUMNS[kind].get(field)!
   return position => {
     const view = kind === 'block' ? records.blockRecord(blockOf(position)) : records.find(kind, position)
-    if (!view || !seek(kind, REST[kind], view.bytes, view.start)) return undefined
+    if (!view || !seek(kind, REST_INDEX[kind], view.bytes, view.start)) return undefined
     return REST_VALUES[kind].seek(number, view.bytes) ? form.take!(view.bytes) : undefined
   }
 }
 
-const ofRecords: ReadonlySet<Kind> = new Set(RECORD_KINDS)
-const isRecordKind = (kind: Kind): kind is RecordKind => ofRecords.has(kind)
+const RECORD_KIND_SET: ReadonlySet<Kind> = new Set(RECORD_KINDS)
+const isRecordKind = (kind: Kind): kind is RecordKind => RECORD_KIND_SET.has(kind)
 
-type Create = (records: Records) => ValueReader
+type CreateReader = (records: Records) => ValueReader
 
 const hashText = (hash: Buffer | undefined): string | undefined => hash && `0x${hash.toString('hex')}`
 
-const BLOCK_HASH: Create = records => position => hashText(records.block(blockOf(position))?.hash)
-const TIME: Create = records => position => records.block(blockOf(position))?.time
+const BLOCK_HASH: CreateReader = records => position => hashText(records.block(blockOf(position))?.hash)
+const BLOCK_TIME: CreateReader = records => position => records.block(blockOf(position))?.time
 
-const OF_BLOCK: ReadonlyMap<string, Create> = new Map([
+const BLOCK_FIELDS: ReadonlyMap<string, CreateReader> = new Map([
   ['blockHash', BLOCK_HASH],
   ['blockNumber', () => blockOf],
-  ['timestamp', TIME],
+  ['timestamp', BLOCK_TIME],
 ])
 
 /** The hash of the transaction whose place `place` reads. */
 const transactionHash =
-  (place: Create): Create =>
+  (place: CreateReader): CreateReader =>
   records => {
     const placeIn = place(records)
     return position => {
@@ -70,8 +70,8 @@ const transactionHash =
     }
   }
 
-const ofLog =
-  (read: (log: LogRecord) => number): Create =>
+const logField =
+  (read: (log: LogRecord) => number): CreateReader =>
   records => {
     const log = newLogRecord()
     return position => {
@@ -82,23 +82,23 @@ const ofLog =
     }
   }
 
-const LOG_TX = ofLog(({ tx }) => tx)
-const OF_LOG: readonly [string, Create][] = [
-  ['address', ofLog(({ address }) => address)],
+const LOG_TX = logField(({ tx }) => tx)
+const LOG_FIELDS: readonly [string, CreateReader][] = [
+  ['address', logField(({ address }) => address)],
   ['logIndex', () => placeOf],
   ['transactionIndex', LOG_TX],
   ['transactionHash', transactionHash(LOG_TX)],
 ]
 
-const TRACE_TX: Create = records => position => {
+const TRACE_TX: CreateReader = records => position => {
   const view = records.find('trace', position)
   const tx = view ? txOfTrace(view.bytes, view.start) : -1
   return tx < 0 ? undefined : tx
 }
 
 /** A field of a call stands in its own record, or else in its trace or its transaction. */
-const ofCall =
-  (own: (call: CallRecord) => StoredValue, inTrace: Create | undefined, inTx?: Create): Create =>
+const callField =
+  (own: (call: CallRecord) => StoredValue, inTrace: CreateReader | undefined, inTx?: CreateReader): CreateReader =>
   records => {
     const call = newCallRecord()
     const [readTrace, readTx] = [inTrace?.(records), inTx?.(records)]
@@ -112,37 +112,37 @@ const ofCall =
   }
 
 const field =
-  (kind: FieldwiseKind, name: string): Create =>
+  (kind: FieldwiseKind, name: string): CreateReader =>
   records =>
     valueReader(kind, name, records)!
 
-const CALL_TX = ofCall(({ tx }) => tx, TRACE_TX)
+const CALL_TX = callField(({ tx }) => tx, TRACE_TX)
 
 /** Fields that do not stand in the records of their kind. */
-const DERIVED: Partial<Record<Kind, ReadonlyMap<string, Create>>> = {
+const DERIVED: Partial<Record<Kind, ReadonlyMap<string, CreateReader>>> = {
   block: new Map([
     ['number', () => blockOf],
     ['hash', BLOCK_HASH],
-    ['timestamp', TIME],
+    ['timestamp', BLOCK_TIME],
   ]),
   tx: new Map([
     ['hash', transactionHash(() => placeOf)],
     ['transactionIndex', () => placeOf],
   ]),
-  log: new Map(OF_LOG),
-  event: new Map([...OF_BLOCK, ...OF_LOG]),
+  log: new Map(LOG_FIELDS),
+  event: new Map([...BLOCK_FIELDS, ...LOG_FIELDS]),
   trace: new Map([
     ['transactionPosition', TRACE_TX],
     ['transactionHash', transactionHash(TRACE_TX)],
   ]),
   call: new Map([
-    ['from', ofCall(({ from }) => from, field('trace', 'action.from'))],
-    ['to', ofCall(({ to }) => to, field('trace', 'action.to'))],
-    ['value', ofCall(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
-    ['callType', ofCall(({ callType }) => callType, field('trace', 'callType'))],
-    ['revertReason', ofCall(() => undefined, field('trace', 'revertReason'))],
-    ['revertName', ofCall(() => undefined, field('trace', 'revertName'))],
-    ['reverted', ofCall(({ reverted }) => reverted, undefined)],
+    ['from', callField(({ from }) => from, field('trace', 'action.from'))],
+    ['to', callField(({ to }) => to, field('trace', 'action.to'))],
+    ['value', callField(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
+    ['callType', callField(({ callType }) => callType, field('trace', 'callType'))],
+    ['revertReason', callField(() => undefined, field('trace', 'revertReason'))],
+    ['revertName', callField(() => undefined, field('trace', 'revertName'))],
+    ['reverted', callField(({ reverted }) => reverted, undefined)],
     ['transactionIndex', CALL_TX],
     ['transactionHash', transactionHash(CALL_TX)],
   ]),

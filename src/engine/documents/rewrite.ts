@@ -21,7 +21,7 @@ export const createRewriter = (db: Db) => {
   }
   return ({ logs, calls, txs, traces }: Pick<Revision, 'logs' | 'calls' | 'txs' | 'traces'>): void => {
     rewriters.log(logs, (out, bytes, range, { signature, decimals, topics }) =>
-      rewriteLog(out, bytes, range, signature, decimals, topics === null ? NOTHING : topics),
+      rewriteLog(out, bytes, range, signature, decimals, topics === null ? NO_TOPICS : topics),
     )
     rewriters.call(calls, (out, bytes, [start], { signature, decimals }) =>
       rewriteCall(out, bytes, start, signature, decimals),
@@ -79,4 +79,4 @@ const createRowRewriter = (db: Db, kind: RecordKind) => {
   }
 }
 
-const NOTHING = new Uint8Array(0)
+const NO_TOPICS = new Uint8Array(0)

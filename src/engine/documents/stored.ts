@@ -1,10 +1,10 @@
-import type { Step } from '../../documents/failures.ts'
+import type { ExecutionStep } from '../../documents/failures.ts'
 import type { Integer } from '../../documents/show.ts'
 import { present } from '../../sqlite/damage.ts'
 import { integersAt } from '../forms/bytes.ts'
 import { cursor, takeLength, takeVarint } from '../forms/form.ts'
 import { takeInteger } from '../forms/integer.ts'
-import { unpack } from '../forms/words.ts'
+import { unpackAbi } from '../forms/words.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { columnIndex } from './columns.ts'
@@ -34,7 +34,7 @@ export interface StoredCall {
 }
 
 /** The decoded members are ids of names. */
-export interface StoredStep extends Step {
+export interface StoredStep extends ExecutionStep {
   tx: number
   revertReason: number | undefined
   revertName: number | undefined
@@ -51,7 +51,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
 
   const topics = (signature: number, packed: Uint8Array): string[] => {
     const { topic } = reader.signature(signature)
-    const rest = unpack(packed, reader.addressDigits)
+    const rest = unpackAbi(packed, reader.addressDigits)
     const all = topic === null ? [] : [topic]
     for (let at = 2; at < rest.length; at += 64) all.push(`0x${rest.slice(at, at + 64)}`)
     return all
@@ -69,7 +69,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
 
   const inputOf = (packed: ReturnType<typeof records.txInput>): string => {
     const { bytes, start, end } = present(packed, 'a call')
-    return unpack(bytes.subarray(start, end), reader.addressDigits)
+    return unpackAbi(bytes.subarray(start, end), reader.addressDigits)
   }
 
   /** Reads a call inside of a transaction, from its trace. */
@@ -98,7 +98,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
     if (trace.offsets[column]! < 0) return undefined
     cursor.at = trace.offsets[column]!
     const length = takeLength(bytes)
-    return length < 0 ? undefined : unpack(bytes.subarray(cursor.at, cursor.at + length), reader.addressDigits)
+    return length < 0 ? undefined : unpackAbi(bytes.subarray(cursor.at, cursor.at + length), reader.addressDigits)
   }
 
   return {
@@ -113,7 +113,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
         tx: trace.tx,
         type: nameAt(bytes, TYPE)!,
         traceAddress: trace.offsets[TRACE_ADDRESS]! < 0 ? [] : integersAt(bytes, trace.offsets[TRACE_ADDRESS]!),
-        subtraces: Number(integerAt(bytes, trace.offsets[SUBTRACES]!)),
+        subtraces: Number(readIntegerAt(bytes, trace.offsets[SUBTRACES]!)),
         error,
         action: { to: to === undefined ? undefined : `0x${reader.addressDigits(to)}` },
         result: error === undefined ? null : { output: wordsAt(bytes, OUTPUT), code: wordsAt(bytes, CODE) },
@@ -134,7 +134,7 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
         tx,
         decimals,
         topics: topics(signature, bytes.subarray(log.topicsStart, log.topicsEnd)),
-        data: unpack(bytes.subarray(log.topicsEnd, end), reader.addressDigits),
+        data: unpackAbi(bytes.subarray(log.topicsEnd, end), reader.addressDigits),
       }
     },
     call(position: number): StoredCall | undefined {
@@ -162,14 +162,14 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
   }
 }
 
-const columnOf = (field: string) => columnIndex('trace', field)
-const [TO, TRACE_ADDRESS] = [columnOf('action.to'), columnOf('traceAddress')]
+const traceColumn = (field: string) => columnIndex('trace', field)
+const [TO, TRACE_ADDRESS] = [traceColumn('action.to'), traceColumn('traceAddress')]
 
-const [TYPE, SUBTRACES, ERROR] = [columnOf('type'), columnOf('subtraces'), columnOf('error')]
-const [OUTPUT, CODE] = [columnOf('result.output'), columnOf('result.code')]
-const [REVERT_REASON, REVERT_NAME] = [columnOf('revertReason'), columnOf('revertName')]
+const [TYPE, SUBTRACES, ERROR] = [traceColumn('type'), traceColumn('subtraces'), traceColumn('error')]
+const [OUTPUT, CODE] = [traceColumn('result.output'), traceColumn('result.code')]
+const [REVERT_REASON, REVERT_NAME] = [traceColumn('revertReason'), traceColumn('revertName')]
 
-const integerAt = (bytes: Buffer, offset: number): Integer | null => {
+const readIntegerAt = (bytes: Buffer, offset: number): Integer | null => {
   if (offset < 0) return null
   cursor.at = offset
   return takeInteger(bytes) as Integer | null

@@ -3,7 +3,7 @@ import type { BlockCall } from '../../documents/calls.ts'
 import type { Failure } from '../../documents/failures.ts'
 import { restOfBlock, restOfTx } from '../../documents/rest.ts'
 import { traceReader } from '../../documents/traces.ts'
-import { isList, MAPPING, wireName } from '../../mapping/index.ts'
+import { isListField, MAPPING, wireName } from '../../mapping/index.ts'
 import { FOLLOWS } from '../forms/bytes.ts'
 
 export interface WireTransaction {
@@ -17,20 +17,20 @@ export interface WireTransaction {
 /** Makes what reads a field of a document as it comes from the wire. */
 export type ReaderOf<T> = (field: string) => (document: T) => unknown
 
-export const blockReader: ReaderOf<RpcBlock> = field => {
+export const wireBlockReader: ReaderOf<RpcBlock> = field => {
   const declaration = MAPPING.block.fields[field]!
   if (declaration.origin === 'rest') return restOfBlock
   const wire = wireName(field, declaration)
   return block => block[wire]
 }
 
-export const txReader: ReaderOf<WireTransaction> = field => {
+export const wireTxReader: ReaderOf<WireTransaction> = field => {
   const declaration = MAPPING.tx.fields[field]!
   const wire = wireName(field, declaration)
   if (field === 'method') return ({ method }) => method
   if (declaration.origin === 'rest') return ({ tx, receipt }) => restOfTx(tx, receipt)
   if (declaration.origin === 'decoded') return ({ failure }) => failure?.[field as keyof Failure]
-  if (!isList(declaration) && declaration.bloom)
+  if (!isListField(declaration) && declaration.bloom)
     return ({ receipt, bloom }) => {
       const stated = receipt[wire]
       return typeof stated === 'string' && stated === bloom ? FOLLOWS : stated
@@ -39,7 +39,7 @@ export const txReader: ReaderOf<WireTransaction> = field => {
 }
 
 /** Rewards belong to no transaction. */
-export const stepReader: ReaderOf<RpcTrace> = field =>
+export const wireTraceReader: ReaderOf<RpcTrace> = field =>
   field === 'transactionPosition'
     ? trace => (trace.type === 'reward' ? undefined : trace.transactionPosition)
     : traceReader(field)
@@ -51,7 +51,7 @@ export interface IndexedLogFields {
   transactionIndex: number
 }
 
-export const logReader: ReaderOf<IndexedLogFields> = field => log => log[field as keyof IndexedLogFields]
+export const wireLogReader: ReaderOf<IndexedLogFields> = field => log => log[field as keyof IndexedLogFields]
 
 export interface NumberedCall {
   call: BlockCall
@@ -65,5 +65,5 @@ const CALL_READERS: Readonly<Record<string, (numbered: NumberedCall) => unknown>
   revertName: ({ call }) => call.revert?.name,
 }
 
-export const callReader: ReaderOf<NumberedCall> = field =>
+export const wireCallReader: ReaderOf<NumberedCall> = field =>
   CALL_READERS[field] ?? (({ call }) => call[field as 'from' | 'to' | 'value' | 'callType' | 'depth' | 'reverted'])

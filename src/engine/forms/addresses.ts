@@ -5,35 +5,35 @@ import { checksumDigits } from '../../lib/keccak.ts'
 /** Writes addresses by their dictionary ids. */
 export type Addresses = ReturnType<typeof createAddresses>
 
-const SLOTS = 1 << 16
+const ADDRESS_SLOTS = 1 << 16
 const SIZE = 80
-const DIGITS = 40
+const ADDRESS_DIGITS = 40
 
 /** A cache of one id for each slot, of 8 MB if all slots are used. */
 export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
-  const owners = new Uint32Array(SLOTS)
-  const ascii = Buffer.alloc(SLOTS * SIZE)
+  const owners = new Uint32Array(ADDRESS_SLOTS)
+  const ascii = Buffer.alloc(ADDRESS_SLOTS * SIZE)
   const view = new DataView(ascii.buffer, ascii.byteOffset, ascii.length)
-  const bytes = Buffer.alloc(SLOTS * 20)
-  const emitterBits = new Float64Array(SLOTS)
-  const topicBits = new Float64Array(SLOTS)
+  const bytes = Buffer.alloc(ADDRESS_SLOTS * 20)
+  const emitterBits = new Float64Array(ADDRESS_SLOTS)
+  const topicBits = new Float64Array(ADDRESS_SLOTS)
   const word = Buffer.alloc(32)
   /** The bytes, then the checksummed digits. */
   const foreign = Buffer.alloc(FOREIGN * FOREIGN_SIZE)
   const foreignView = new DataView(foreign.buffer, foreign.byteOffset, foreign.length)
-  foreign.write('0'.repeat(DIGITS), 20)
+  foreign.write('0'.repeat(ADDRESS_DIGITS), 20)
 
   const slotOf = (id: number): number => {
-    const slot = id & (SLOTS - 1)
+    const slot = id & (ADDRESS_SLOTS - 1)
     if (owners[slot] !== id) {
       const at = slot * SIZE
       const address = bytesOf(id)
       bytes.set(address, slot * 20)
       putDigits(view, at, address, 0, 20)
-      putDigits(view, at + DIGITS, address, 0, 20)
+      putDigits(view, at + ADDRESS_DIGITS, address, 0, 20)
       checksumDigits(ascii, at)
-      emitterBits[slot] = UNKNOWN
-      topicBits[slot] = UNKNOWN
+      emitterBits[slot] = UNKNOWN_BITS
+      topicBits[slot] = UNKNOWN_BITS
       owners[slot] = id
     }
     return slot
@@ -46,7 +46,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
 
   const bitsIn = (known: Float64Array, id: number, start: number): number => {
     const slot = slotOf(id)
-    if (known[slot] === UNKNOWN) {
+    if (known[slot] === UNKNOWN_BITS) {
       copy(id, word, 12)
       known[slot] = bloomBitsOf(word.subarray(start))
     }
@@ -57,7 +57,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
     /** Appends the 40 digits in the letter case of EIP-55. */
     checksummed(out: ByteWriter, id: number): void {
       const at = slotOf(id) * SIZE
-      out.words(view, at, at + DIGITS)
+      out.words(view, at, at + ADDRESS_DIGITS)
     },
     /** Of the 20 bytes of an address that may be in no dictionary. */
     checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void {
@@ -66,7 +66,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
         (bytes[start + 19]! | (bytes[start + 18]! << 8) | (bytes[start + 17]! << 16) | (bytes[start + 16]! << 24)) &
         (FOREIGN - 1)
       const at = slot * FOREIGN_SIZE
-      if (!isSame(foreign, at, bytes, start)) {
+      if (!equalsAddress(foreign, at, bytes, start)) {
         for (let i = 0; i < 20; i++) foreign[at + i] = bytes[start + i]!
         putDigits(foreignView, at + 20, bytes, start, start + 20)
         checksumDigits(foreign, at + 20)
@@ -75,8 +75,8 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
     },
     /** Appends the digits in lower case. */
     plain(out: ByteWriter, id: number): void {
-      const at = slotOf(id) * SIZE + DIGITS
-      out.words(view, at, at + DIGITS)
+      const at = slotOf(id) * SIZE + ADDRESS_DIGITS
+      out.words(view, at, at + ADDRESS_DIGITS)
     },
     copy,
     /** Bits in a bloom filter, packed into one number, as an emitter and as a topic. */
@@ -85,7 +85,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
   }
 }
 
-const isSame = (a: Uint8Array, from: number, b: Uint8Array, start: number): boolean => {
+const equalsAddress = (a: Uint8Array, from: number, b: Uint8Array, start: number): boolean => {
   for (let i = 19; i >= 0; i--) if (a[from + i] !== b[start + i]) return false
   return true
 }
@@ -93,4 +93,4 @@ const isSame = (a: Uint8Array, from: number, b: Uint8Array, start: number): bool
 /** Slots for addresses without ids, such as those of withdrawals. */
 const FOREIGN = 1 << 12
 const FOREIGN_SIZE = 60
-const UNKNOWN = -1
+const UNKNOWN_BITS = -1

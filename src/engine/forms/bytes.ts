@@ -1,11 +1,11 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import {
   cursor,
+  type FieldForm,
   FOLLOWS_LOGS,
-  type Form,
   LENGTH_BASE,
   OWN_BLOOM,
-  sized,
+  sizedForm,
   takeLength,
   takeVarint,
   writeNull,
@@ -15,7 +15,7 @@ import { CLOSE_LIST, COMMA, OPEN_LIST, piece, writeHex } from './json.ts'
 /** Stands for a bloom filter that follows from the transaction's logs. */
 export const FOLLOWS = true
 
-const bytesForm = (name: 'bytes' | 'bloom'): Form => ({
+const bytesForm = (name: 'bytes' | 'bloom'): FieldForm => ({
   name,
   size: 'length',
   write(out, value) {
@@ -36,14 +36,14 @@ const bytesForm = (name: 'bytes' | 'bloom'): Form => ({
     },
 })
 
-export const bytes: Form = {
+export const byteStringForm: FieldForm = {
   ...bytesForm('bytes'),
   take: takeBytes,
   term(value, { hash }, add) {
     if (typeof value === 'string') add(hash(value.toLowerCase()))
   },
 }
-export const bloom: Form = bytesForm('bloom')
+export const bloomForm: FieldForm = bytesForm('bloom')
 
 /** `0x` hex, or an explicit null. */
 export function takeBytes(bytes: Buffer): string | null {
@@ -52,19 +52,19 @@ export function takeBytes(bytes: Buffer): string | null {
 }
 
 export const writeHashes = (out: ByteWriter, bytes: Uint8Array, start: number, end: number) => {
-  out.bytes(start < end ? FIRST : NONE)
+  out.bytes(start < end ? FIRST_HASH : NO_HASHES)
   for (let at = start; at < end; at += 32) {
     out.digits(bytes, at, at + 32)
-    out.bytes(at + 32 < end ? NEXT : LAST)
+    out.bytes(at + 32 < end ? NEXT_HASH : LAST_HASH)
   }
 }
-const NONE = piece('[]')
-const FIRST = piece('["0x')
-const NEXT = piece('","0x')
-const LAST = piece('"]')
+const NO_HASHES = piece('[]')
+const FIRST_HASH = piece('["0x')
+const NEXT_HASH = piece('","0x')
+const LAST_HASH = piece('"]')
 
 /** Items of 32 bytes. */
-export const hashes: Form = sized('hashes', {
+export const hashesForm: FieldForm = sizedForm('hashes', {
   write(out, value) {
     for (const hash of value as string[]) writeHexBytes(out, hash, 2)
   },
@@ -80,7 +80,7 @@ export const writeIntegers = (out: ByteWriter, bytes: Uint8Array, start: number,
   out.byte(CLOSE_LIST)
 }
 
-export const integers: Form = sized('integers', {
+export const integersForm: FieldForm = sizedForm('integers', {
   write(out, value) {
     for (const integer of value as number[]) out.varint(integer)
   },
@@ -96,7 +96,7 @@ export const integersAt = (bytes: Uint8Array, offset: number): number[] => {
 }
 
 /** Bytes up to which a loop is faster than a call into Node. */
-const SHORT = 64
+const SHORT_HEX = 64
 
 /** Appends the bytes of hex digits; an odd number of digits gets a zero before it. */
 export const writeHexBytes = (out: ByteWriter, text: string, from: number) => {
@@ -105,16 +105,16 @@ export const writeHexBytes = (out: ByteWriter, text: string, from: number) => {
   let to = out.length
   let at = from
   if ((text.length - from) & 1) target[to++] = digitAt(text, at++)
-  if (size > SHORT) target.write(text.slice(at), to, 'hex')
+  if (size > SHORT_HEX) target.write(text.slice(at), to, 'hex')
   else for (; at < text.length; at += 2) target[to++] = (digitAt(text, at) << 4) | digitAt(text, at + 1)
   out.advance(size)
 }
 
-export const digitAt = (text: string, at: number): number => DIGITS[text.charCodeAt(at)]!
+export const digitAt = (text: string, at: number): number => DIGIT_BY_CODE[text.charCodeAt(at)]!
 
-const DIGITS = new Uint8Array(128)
+const DIGIT_BY_CODE = new Uint8Array(128)
 for (let digit = 0; digit < 16; digit++) {
   const text = digit.toString(16)
-  DIGITS[text.charCodeAt(0)] = digit
-  DIGITS[text.toUpperCase().charCodeAt(0)] = digit
+  DIGIT_BY_CODE[text.charCodeAt(0)] = digit
+  DIGIT_BY_CODE[text.toUpperCase().charCodeAt(0)] = digit
 }

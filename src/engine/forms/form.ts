@@ -7,12 +7,12 @@ import { NULL, writeJson } from './json.ts'
  * How values of fields are kept in records and shown as JSON; see docs/internals.md for the bytes. Several kinds of fields
  * share a form. Reading begins at the cursor.
  */
-export interface Form {
+export interface FieldForm {
   name: FormName
   size: Size
   /** Appends a checked value from the wire; null is an explicit null. */
   write(out: ByteWriter, value: unknown, ids: Ids): void
-  json(plan: FieldPlan, shown: Shown): WriteValue
+  json(plan: FieldPlan, shown: JsonContext): WriteValue
   /** Reads the value. Absent if it needs the whole document, or is a list. */
   take?(bytes: Buffer): StoredValue
   /** The value for columns, undefined if there is none. Absent if values are integers. */
@@ -57,7 +57,7 @@ export interface Ids {
   compresses?: boolean
 }
 
-export interface Shown {
+export interface JsonContext {
   addresses: Addresses
   name(out: ByteWriter, id: number): void
   /** Appends the bloom filter of the current transaction's logs. */
@@ -103,7 +103,7 @@ export const PADDED = 254
 export const NULL_INTEGER = 255
 
 /** Moves the cursor behind a value. */
-export const skipValue = (bytes: Uint8Array, { size }: Pick<Form, 'size'>): void => {
+export const skipValue = (bytes: Uint8Array, { size }: Pick<FieldForm, 'size'>): void => {
   switch (size) {
     case 'varint':
       while (bytes[cursor.at++]! >= 0x80);
@@ -139,11 +139,11 @@ export const takeLength = (bytes: Uint8Array): number => {
 interface Sized {
   write(out: ByteWriter, value: unknown, ids: Ids): void
   /** False if the filter leaves nothing. */
-  json(shown: Shown, plan: FieldPlan): (out: ByteWriter, bytes: Buffer, start: number, end: number) => unknown
+  json(shown: JsonContext, plan: FieldPlan): (out: ByteWriter, bytes: Buffer, start: number, end: number) => unknown
 }
 
 /** A form of bytes after their length. */
-export const sized = (name: FormName, { write, json }: Sized): Form => ({
+export const sizedForm = (name: FormName, { write, json }: Sized): FieldForm => ({
   name,
   size: 'length',
   write(out, value, ids) {

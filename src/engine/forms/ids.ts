@@ -1,10 +1,10 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { isTrue } from '../../lib/hex.ts'
 import type { Addresses } from './addresses.ts'
-import { cursor, type Form, type Ids, type Shown, takeVarint, writeNull } from './form.ts'
-import { FALSE, HEX, NULL, QUOTE, TRUE } from './json.ts'
+import { cursor, type FieldForm, type Ids, type JsonContext, takeVarint, writeNull } from './form.ts'
+import { FALSE, HEX_START, NULL, QUOTE, TRUE } from './json.ts'
 export const writeAddress = (out: ByteWriter, id: number, addresses: Addresses) => {
-  out.bytes(HEX)
+  out.bytes(HEX_START)
   addresses.checksummed(out, id)
   out.byte(QUOTE)
 }
@@ -13,8 +13,8 @@ export const writeAddress = (out: ByteWriter, id: number, addresses: Addresses) 
 const idForm = (
   name: 'address' | 'name',
   idOf: (ids: Pick<Ids, 'address' | 'name'>, text: string) => number,
-  show: (out: ByteWriter, id: number, shown: Shown) => void,
-): Form => ({
+  show: (out: ByteWriter, id: number, shown: JsonContext) => void,
+): FieldForm => ({
   name,
   size: 'varint',
   write: (out, value, ids) => out.varint(value === null ? 0 : idOf(ids, value as string)),
@@ -32,12 +32,12 @@ const idForm = (
   },
 })
 
-export const address = idForm(
+export const addressForm = idForm(
   'address',
   (ids, text) => ids.address(text),
   (out, id, { addresses }) => writeAddress(out, id, addresses),
 )
-export const name = idForm(
+export const nameForm = idForm(
   'name',
   (ids, text) => ids.name(text),
   (out, id, shown) => shown.name(out, id),
@@ -49,7 +49,7 @@ const take = (bytes: Uint8Array): boolean | null => {
   return byte === NULL_BOOLEAN ? null : byte === 1
 }
 /** 0, 1, or 2 for an explicit null. */
-export const boolean: Form = {
+export const booleanForm: FieldForm = {
   name: 'boolean',
   size: 'byte',
   write: (out, value) => out.byte(value === null ? NULL_BOOLEAN : isTrue(value) ? 1 : 0),

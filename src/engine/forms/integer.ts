@@ -1,6 +1,6 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { digitAt, writeHexBytes } from './bytes.ts'
-import { cursor, type Form, NULL_INTEGER, PADDED, SMALL, writeNull } from './form.ts'
+import { cursor, type FieldForm, NULL_INTEGER, PADDED, SMALL, writeNull } from './form.ts'
 import { writeHex } from './json.ts'
 
 /** Appends an integer as JSON from its big-endian bytes; `members` are those of an object that are shown. */
@@ -10,15 +10,15 @@ export type WriteInteger = (out: ByteWriter, bytes: Uint8Array, from: number, to
  * An unsigned integer: a small one is a byte, any other its big-endian bytes after their number.
  * With `keepsZeros`, an even number of digits keeps its leading zeros.
  */
-export const integer = (show: WriteInteger, keepsZeros = false): Form => ({
+export const integerForm = (show: WriteInteger, keepsZeros = false): FieldForm => ({
   name: keepsZeros ? 'digits' : 'uint',
   size: 'integer',
-  write: (out, value) => write(out, value, keepsZeros),
+  write: (out, value) => writeInteger(out, value, keepsZeros),
   json: plan => (out, bytes) => {
     const head = bytes[cursor.at++]!
     if (head < SMALL) {
-      one[0] = head
-      show(out, one, 0, 1, plan.members)
+      singleByte[0] = head
+      show(out, singleByte, 0, 1, plan.members)
       return true
     }
     if (head === NULL_INTEGER) return writeNull(out, plan)
@@ -31,14 +31,14 @@ export const integer = (show: WriteInteger, keepsZeros = false): Form => ({
   take: takeInteger,
 })
 
-const one = new Uint8Array(1)
+const singleByte = new Uint8Array(1)
 
-const write = (out: ByteWriter, value: unknown, keepsZeros: boolean) => {
+const writeInteger = (out: ByteWriter, value: unknown, keepsZeros: boolean) => {
   if (value === null) return out.byte(NULL_INTEGER)
   if (typeof value === 'number' && value < SMALL) return out.byte(value)
   const text = integerHex(value)
   let first = 2
-  while (first < text.length && text.charCodeAt(first) === ZERO) first++
+  while (first < text.length && text.charCodeAt(first) === ZERO_DIGIT) first++
   if (keepsZeros && first > 2 && text.length > 3 && text.length % 2 === 0) {
     out.byte(PADDED)
     out.byte((text.length - 2) >> 1)
@@ -53,7 +53,7 @@ const write = (out: ByteWriter, value: unknown, keepsZeros: boolean) => {
   writeHexBytes(out, text, first)
 }
 
-const ZERO = 48
+const ZERO_DIGIT = 48
 
 /** Some nodes write small integers as JSON numbers. */
 export const integerHex = (value: unknown): string =>

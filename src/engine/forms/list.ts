@@ -1,16 +1,16 @@
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { encodeRlp, type Rlp } from '../../lib/rlp.ts'
-import type { Field, FieldKind, List } from '../../mapping/index.ts'
+import type { Field, FieldKind, ListField } from '../../mapping/index.ts'
 import type { Addresses } from './addresses.ts'
-import { type Form, sized, writeCut } from './form.ts'
+import { type FieldForm, sizedForm, writeCut } from './form.ts'
 import { integerHex } from './integer.ts'
-import { CLOSE, CLOSE_LIST, COMMA, HEX, keyOf, OPEN, OPEN_LIST, QUOTE, writeHex } from './json.ts'
+import { CLOSE, CLOSE_LIST, COMMA, HEX_START, memberKey, OPEN, OPEN_LIST, QUOTE, writeHex } from './json.ts'
 import { writeHexNumber } from './numbers.ts'
 
 /** A list of objects, as RLP of their members in the order of the mapping. */
-export const list = ({ members }: List): Form => {
-  const fields = Object.entries(members).map(([name, member]) => ({ name, member, key: keyOf(name) }))
-  return sized('list', {
+export const listForm = ({ members }: ListField): FieldForm => {
+  const fields = Object.entries(members).map(([name, member]) => ({ name, member, key: memberKey(name) }))
+  return sizedForm('list', {
     /** An absent member is an empty list. */
     write(out, value) {
       const items = value as Record<string, unknown>[]
@@ -21,26 +21,26 @@ export const list = ({ members }: List): Form => {
     },
     json({ addresses }, plan) {
       const write = listWriter(fields, addresses)
-      if (plan.cut(SAMPLE) === SAMPLE) return write
+      if (plan.cut(SAMPLE_LIST) === SAMPLE_LIST) return write
       return (out, bytes, start) => {
         // A filtered list goes through objects.
-        whole.truncate(0)
-        write(whole, bytes, start)
-        return writeCut(out, JSON.parse(whole.latin1()), plan)
+        unfiltered.truncate(0)
+        write(unfiltered, bytes, start)
+        return writeCut(out, JSON.parse(unfiltered.latin1()), plan)
       }
     },
   })
 }
 
-interface Member {
+interface ListMember {
   name: string
   member: Field
   key: Uint8Array
 }
 
-const whole = createByteWriter(1 << 10)
+const unfiltered = createByteWriter(1 << 10)
 /** A filter that looks into a list removes this item. */
-const SAMPLE = [{}]
+const SAMPLE_LIST = [{}]
 
 const rlpOf = (member: Field, value: unknown): Rlp => {
   if (value === undefined || value === null) return []
@@ -55,7 +55,7 @@ const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_$
 const evenDigits = (digits: string): string => (digits.length % 2 ? `0${digits}` : digits)
 
 /** Writes lists of objects from their RLP. */
-const listWriter = (fields: readonly Member[], addresses: Addresses) => {
+const listWriter = (fields: readonly ListMember[], addresses: Addresses) => {
   const value = (out: ByteWriter, rlp: Uint8Array, kind: FieldKind, at: number) => {
     enter(rlp, at)
     const { start, end } = item
@@ -69,7 +69,7 @@ const listWriter = (fields: readonly Member[], addresses: Addresses) => {
       out.byte(CLOSE_LIST)
     } else if (kind === 'hexNumber') writeHexNumber(out, rlp, start, end)
     else if (kind === 'address') {
-      out.bytes(HEX)
+      out.bytes(HEX_START)
       addresses.checksummedBytes(out, rlp, start)
       out.byte(QUOTE)
     } else writeHex(out, rlp, start, end)

@@ -1,28 +1,28 @@
 import { COIN_DECIMALS, scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { CLOSE, HEX, NULL, OPEN, piece, QUOTE, ZERO } from './json.ts'
+import { CLOSE, HEX_START, NULL, OPEN, piece, QUOTE, ZERO } from './json.ts'
 
 const NUM = piece(',"num":')
 const COIN = piece(',"coin":')
-const PADDED = piece(',"padded":"0x')
+const PADDED_KEY = piece(',"padded":"0x')
 const RAW = piece(',"raw":"0x')
-const DIGITS = Buffer.from('0123456789abcdef')
+const HEX_DIGITS = Buffer.from('0123456789abcdef')
 
 export const EVERY = -1
 /** The bits of each shape's members. */
-const QUANTITY = { num: 1, raw: 2 } as const
-const WIDE = { padded: 1, raw: 2 } as const
-const AMOUNT = { num: 1, coin: 2, padded: 4, raw: 8 } as const
+const QUANTITY_BITS = { num: 1, raw: 2 } as const
+const WIDE_BITS = { padded: 1, raw: 2 } as const
+const AMOUNT_BITS = { num: 1, coin: 2, padded: 4, raw: 8 } as const
 
 /** `{"num":…,"raw":"0x…"}` */
 export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
   out.byte(OPEN)
-  if (members & QUANTITY.num) {
+  if (members & QUANTITY_BITS.num) {
     out.bytes(NUM, 1)
     writeLong(out, bytes, from, to)
   }
-  if (members & QUANTITY.raw) {
-    out.bytes(RAW, members & QUANTITY.num ? 0 : 1)
+  if (members & QUANTITY_BITS.raw) {
+    out.bytes(RAW, members & QUANTITY_BITS.num ? 0 : 1)
     writeDigits(out, bytes, from, to)
     out.byte(QUOTE)
   }
@@ -32,12 +32,12 @@ export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, 
 /** Of an integer that a double holds. */
 export const writeSmallQuantity = (out: ByteWriter, value: number, members: number) => {
   out.byte(OPEN)
-  if (members & QUANTITY.num) {
+  if (members & QUANTITY_BITS.num) {
     out.bytes(NUM, 1)
     out.decimal(value)
   }
-  if (members & QUANTITY.raw) {
-    out.bytes(RAW, members & QUANTITY.num ? 0 : 1)
+  if (members & QUANTITY_BITS.raw) {
+    out.bytes(RAW, members & QUANTITY_BITS.num ? 0 : 1)
     writeSmallDigits(out, value)
     out.byte(QUOTE)
   }
@@ -47,12 +47,12 @@ export const writeSmallQuantity = (out: ByteWriter, value: number, members: numb
 /** `{"padded":"0x…","raw":"0x…"}` */
 export const writeWide = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
   out.byte(OPEN)
-  if (members & WIDE.padded) {
-    out.bytes(PADDED, 1)
+  if (members & WIDE_BITS.padded) {
+    out.bytes(PADDED_KEY, 1)
     writePadded(out, bytes, from, to)
   }
-  if (members & WIDE.raw) {
-    out.bytes(RAW, members & WIDE.padded ? 0 : 1)
+  if (members & WIDE_BITS.raw) {
+    out.bytes(RAW, members & WIDE_BITS.padded ? 0 : 1)
     writeDigits(out, bytes, from, to)
     out.byte(QUOTE)
   }
@@ -63,19 +63,19 @@ export const writeWide = (out: ByteWriter, bytes: Uint8Array, from: number, to: 
 export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
   out.byte(OPEN)
   const start = out.length
-  if (members & AMOUNT.num) {
+  if (members & AMOUNT_BITS.num) {
     out.bytes(NUM, 1)
     writeLong(out, bytes, from, to)
   }
-  if (members & AMOUNT.coin) {
+  if (members & AMOUNT_BITS.coin) {
     out.bytes(COIN, out.length === start ? 1 : 0)
     out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
   }
-  if (members & AMOUNT.padded) {
-    out.bytes(PADDED, out.length === start ? 1 : 0)
+  if (members & AMOUNT_BITS.padded) {
+    out.bytes(PADDED_KEY, out.length === start ? 1 : 0)
     writePadded(out, bytes, from, to)
   }
-  if (members & AMOUNT.raw) {
+  if (members & AMOUNT_BITS.raw) {
     out.bytes(RAW, out.length === start ? 1 : 0)
     writeDigits(out, bytes, from, to)
     out.byte(QUOTE)
@@ -96,7 +96,7 @@ export const writeDigits = (out: ByteWriter, bytes: Uint8Array, start: number, t
   if (from === to) return out.byte(ZERO)
   const first = bytes[from]!
   if (first < 16) {
-    out.byte(DIGITS[first]!)
+    out.byte(HEX_DIGITS[first]!)
     from++
   }
   out.digits(bytes, from, to)
@@ -109,14 +109,14 @@ const writeSmallDigits = (out: ByteWriter, value: number) => {
   let rest = value
   for (let at = out.length + size - 1; at >= out.length; at--) {
     const above = Math.floor(rest / 16)
-    target[at] = DIGITS[rest - above * 16]!
+    target[at] = HEX_DIGITS[rest - above * 16]!
     rest = above
   }
   out.advance(size)
 }
 
 export const writeHexNumber = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
-  out.bytes(HEX)
+  out.bytes(HEX_START)
   writeDigits(out, bytes, from, to)
   out.byte(QUOTE)
 }
@@ -131,12 +131,12 @@ export const fitsLong = (bytes: Uint8Array, from: number, to: number): boolean =
   to - from < 8 || (to - from === 8 && bytes[from]! < 0x80)
 
 /** Bytes that always fit a double; bytes for which divisions are faster than bigints. */
-const SAFE = 6
-const SHORT = 12
+const MAX_SAFE_BYTES = 6
+const MAX_DIVIDED_BYTES = 12
 
 export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, to: number) => {
-  if (to - from <= SAFE) return out.decimal(smallOf(bytes, from, to))
-  if (to - from > SHORT) return out.ascii(String(integerOf(bytes, from, to)))
+  if (to - from <= MAX_SAFE_BYTES) return out.decimal(smallOf(bytes, from, to))
+  if (to - from > MAX_DIVIDED_BYTES) return out.ascii(String(integerOfBytes(bytes, from, to)))
   divide(bytes, from, to)
   if (parts.high > 0) out.decimal(parts.high)
   out.decimal(parts.middle, parts.high > 0 ? 9 : 1)
@@ -145,24 +145,24 @@ export const writeDecimal = (out: ByteWriter, bytes: Uint8Array, from: number, t
 
 /** The nearest double of an integer divided by 10^decimals. */
 export const scaledOf = (bytes: Uint8Array, from: number, to: number, decimals: number): number => {
-  if (to - from <= SAFE) return scaled(smallOf(bytes, from, to), decimals)
-  if (to - from > SHORT) return scaled(integerOf(bytes, from, to), decimals)
+  if (to - from <= MAX_SAFE_BYTES) return scaled(smallOf(bytes, from, to), decimals)
+  if (to - from > MAX_DIVIDED_BYTES) return scaled(integerOfBytes(bytes, from, to), decimals)
   divide(bytes, from, to)
   const { high, middle, low } = parts
   // For whole billions, frequent among amounts, one division rounds as reading all digits does.
   if (low === 0 && decimals >= 9 && high < MAX_BILLIONS) return scaled(high * BILLION + middle, decimals - 9)
-  const digits = `${high > 0 ? `${high}${padded(middle)}` : middle}${padded(low)}`
+  const digits = `${high > 0 ? `${high}${nineDigits(middle)}` : middle}${nineDigits(low)}`
   return Number(`${digits}e-${decimals}`)
 }
 
-const padded = (part: number): string => String(part).padStart(9, '0')
+const nineDigits = (part: number): string => String(part).padStart(9, '0')
 
 const BILLION = 1e9
 const MAX_BILLIONS = 9_000_000
 
 /** The latest integer by powers of a billion. */
 const parts = { high: 0, middle: 0, low: 0 }
-const quotient = new Uint8Array(SHORT)
+const quotient = new Uint8Array(MAX_DIVIDED_BYTES)
 
 /** Divides an integer of at most `SHORT` bytes, twice. */
 const divide = (bytes: Uint8Array, from: number, to: number) => {
@@ -183,8 +183,8 @@ const divide = (bytes: Uint8Array, from: number, to: number) => {
   }
 }
 
-export const integerOf = (bytes: Uint8Array, from: number, to: number): number | bigint =>
-  to - from > SAFE ? BigInt(`0x${Buffer.prototype.hexSlice.call(bytes, from, to)}`) : smallOf(bytes, from, to)
+export const integerOfBytes = (bytes: Uint8Array, from: number, to: number): number | bigint =>
+  to - from > MAX_SAFE_BYTES ? BigInt(`0x${Buffer.prototype.hexSlice.call(bytes, from, to)}`) : smallOf(bytes, from, to)
 
 const smallOf = (bytes: Uint8Array, from: number, to: number): number => {
   let value = 0

@@ -1,10 +1,10 @@
 import type { Rest } from '../../documents/rest.ts'
-import { cursor, type Form, sized, skipValue, takeLength, takeVarint, writeCut } from './form.ts'
+import { cursor, type FieldForm, sizedForm, skipValue, takeLength, takeVarint, writeCut } from './form.ts'
 
 export interface RareField {
   field: string
   number: number
-  form: Form
+  form: FieldForm
 }
 
 /** Follows the fields of few chains, each of which begins with its number. */
@@ -14,7 +14,7 @@ const END_OF_RARE = 0
  * Fields of few chains, each after its number, then a zero and the JSON of all other members. It is
  * shown as these members.
  */
-export const rest = (rare: readonly RareField[]) => {
+export const restForm = (rare: readonly RareField[]) => {
   const byName = new Map(rare.map(one => [one.field, one]))
   /** Numbers have holes. */
   const byNumber = new Map(rare.map(one => [one.number, one]))
@@ -30,7 +30,7 @@ export const rest = (rare: readonly RareField[]) => {
     return false
   }
 
-  const form: Form = sized('rest', {
+  const form: FieldForm = sizedForm('rest', {
     write(out, value, ids) {
       const { rare, extra } = value as Rest
       for (const [name, told] of rare) {

@@ -4,8 +4,8 @@ import zlib from 'node:zlib'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 import type { Addresses } from './addresses.ts'
-import { cursor, type Form, type Ids, sized, takeVarint } from './form.ts'
-import { HEX, QUOTE, ZERO } from './json.ts'
+import { cursor, type FieldForm, type Ids, sizedForm, takeVarint } from './form.ts'
+import { HEX_START, QUOTE, ZERO } from './json.ts'
 
 /**
  * Packed form of ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
@@ -20,8 +20,8 @@ import { HEX, QUOTE, ZERO } from './json.ts'
  * Equal data have equal packed forms, which SQL can compare. Only data over `COMPARABLE` bytes, which is longer than
  * an index may hold (`ignore_above`), may be compressed.
  */
-export const WORD = { address: 64, rest: 65, zstd: 66, selector: 67 } as const
-const { address: ADDRESS, rest: REST, zstd: ZSTD, selector: SELECTOR } = WORD
+export const WORD_CONTROL = { address: 64, rest: 65, zstd: 66, selector: 67 } as const
+const { address: ADDRESS, rest: REST, zstd: ZSTD, selector: SELECTOR } = WORD_CONTROL
 const COMPARABLE = 127
 /** Below this packed size the compressor costs more than it saves. */
 const WORTH_COMPRESSING = 512
@@ -32,7 +32,7 @@ type AddressId = (digits: string) => number | undefined
  * Appends the packed form of `0x` hex data. Returns false, having written nothing, if an address in it has no id:
  * then no stored data equals it.
  */
-export const pack = (out: ByteWriter, data: string, addressId: AddressId, compresses = true): boolean => {
+export const packAbi = (out: ByteWriter, data: string, addressId: AddressId, compresses = true): boolean => {
   const start = out.length
   const size = (data.length - 2) >> 1
   const digits = data.slice(2)
@@ -83,22 +83,22 @@ export const packTopic = (out: ByteWriter, topic: string, addressId: (topic: str
 const FRAME_BYTES = 64
 
 /** Reads packed data, which may be damaged, as `0x` hex; `address` gives the 40 digits of an id. */
-export const unpack = (packed: Uint8Array, address: (id: number) => string): string => {
+export const unpackAbi = (packed: Uint8Array, address: (id: number) => string): string => {
   let at = 0
   if (packed[0] === ZSTD) at = packed.length
   while (at < packed.length) at = endOfWord(packed, at)
   if (at !== packed.length) throw impossible('a packed value')
-  text.clear()
-  writeWordDigits(text, packed, 0, at, { plain: (out, id) => out.ascii(address(id)) })
-  return `0x${text.latin1()}`
+  unpackedText.clear()
+  writeWordDigits(unpackedText, packed, 0, at, { plain: (out, id) => out.ascii(address(id)) })
+  return `0x${unpackedText.latin1()}`
 }
 
-const text = createByteWriter()
+const unpackedText = createByteWriter()
 
-const ZEROS = '0'.repeat(64)
+const ZERO_DIGITS = '0'.repeat(64)
 /** Zero bytes before an address. One that begins with zeros itself is packed as any other word. */
 const ADDRESS_PADDING = 12
-const ADDRESS_PREFIX = `0x${ZEROS.slice(0, 2 * ADDRESS_PADDING)}`
+const ADDRESS_PREFIX = `0x${ZERO_DIGITS.slice(0, 2 * ADDRESS_PADDING)}`
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
 
 const leadingZeros = (bytes: Uint8Array, at: number): number => {
@@ -210,25 +210,25 @@ export const expandWord = (
 }
 
 /** Characters of data from which on packed forms are cached. */
-const LARGE = 1000
+const LARGE_DATA = 1000
 
 export const packData = (out: ByteWriter, data: string, ids: Ids) => {
   if (data.length <= 2) return
-  const known = data.length > LARGE ? ids.packed : undefined
+  const known = data.length > LARGE_DATA ? ids.packed : undefined
   const packed = known?.get(data)
   if (packed) return out.bytes(packed)
   const start = out.length
-  pack(out, data, ids.addressOfDigits, ids.compresses)
+  packAbi(out, data, ids.addressOfDigits, ids.compresses)
   known?.set(data, Buffer.from(out.view(start)))
 }
 
 export const writeWords = (out: ByteWriter, packed: Uint8Array, start: number, end: number, addresses: Addresses) => {
-  out.bytes(HEX)
+  out.bytes(HEX_START)
   writeWordDigits(out, packed, start, end, addresses)
   out.byte(QUOTE)
 }
 
-export const words: Form = sized('words', {
+export const wordsForm: FieldForm = sizedForm('words', {
   write: (out, value, ids) => packData(out, value as string, ids),
   json:
     ({ addresses }) =>

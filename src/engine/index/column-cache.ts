@@ -1,7 +1,7 @@
 import type { Db } from '../../sqlite/database.ts'
 import type { Segment } from '../reader.ts'
 import { type ColumnData, decodeColumn } from './column-codec.ts'
-import { nameOf } from './columns-structure.ts'
+import { describeColumn } from './columns-structure.ts'
 import { createSegmentCache } from './segment-cache.ts'
 
 export interface ColumnBounds {
@@ -23,7 +23,7 @@ export const createColumnCache = (db: Db, capacity: () => number) => {
   const data = createSegmentCache<ColumnData>({
     load({ id }, field) {
       const blob = selectData.get(id, field) as Buffer | undefined
-      return blob && decodeColumn(blob, nameOf(field))
+      return blob && decodeColumn(blob, describeColumn(field))
     },
     bytesOf: ({ bytes }) => bytes,
     capacity,

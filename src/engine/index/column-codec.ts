@@ -42,10 +42,10 @@ export interface EncodeOptions {
 
 export const MISSING = -1
 
-const HEAD = 24
+const COLUMN_HEAD_BYTES = 24
 const ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array } as const
 
-const FEW = 1024
+const MIN_DICTIONARY_VALUES = 1024
 const MAX_ENTRIES = 2 ** 16
 
 const widthFor = (range: number): Width =>
@@ -66,17 +66,17 @@ export const encodeColumn = (values: Float64Array, { full }: EncodeOptions): Enc
   if (present === 0) return undefined
   const lowest = present === values.length ? least : MISSING
   const plain = Number.isSafeInteger(greatest) ? widthFor(greatest - lowest) : 8
-  const dictionary = plain > 1 && values.length >= FEW ? dictionaryOf(values, plain) : undefined
+  const dictionary = plain > 1 && values.length >= MIN_DICTIONARY_VALUES ? dictionaryOf(values, plain) : undefined
   const bytes = dictionary
     ? blobOf({ width: widthFor(dictionary.dictionary!.length - 1), base: 0, ...dictionary })
     : blobOf({ width: plain, base: plain === 8 ? 0 : lowest, values })
-  return { least, greatest, data: sealed(bytes, full) }
+  return { least, greatest, data: sealColumn(bytes, full) }
 }
 
 /** Distinct values, ascending, and the place of each value among them; undefined if that saves nothing. */
-const dictionaryOf = (values: Float64Array, width: Width): Pick<Parts, 'values' | 'dictionary'> | undefined => {
+const dictionaryOf = (values: Float64Array, width: Width): Pick<ColumnParts, 'values' | 'dictionary'> | undefined => {
   const most = Math.min(MAX_ENTRIES, Math.floor((values.length * (width - 1)) / 8))
-  const found = distinct(values, most)
+  const found = findDistinct(values, most)
   if (!found) return undefined
   const { entries, indices } = found
   const saved = (width - widthFor(entries.length - 1)) * values.length
@@ -88,7 +88,7 @@ const dictionaryOf = (values: Float64Array, width: Width): Pick<Parts, 'values' 
 }
 
 /** By open addressing: a Map of doubles takes several times as long. */
-const distinct = (values: Float64Array, most: number) => {
+const findDistinct = (values: Float64Array, most: number) => {
   const mask = 2 ** Math.ceil(Math.log2(2 * (most + 2))) - 1
   const slots = new Uint32Array(mask + 1)
   const entries = new Float64Array(most)
@@ -98,7 +98,7 @@ const distinct = (values: Float64Array, most: number) => {
     // No negative zero, which has other bits.
     const value = values[i]! + 0
     DOUBLE[0] = value
-    let slot = Math.imul(Math.imul(BITS[0]!, 0x9e3779b1) ^ BITS[1]!, 0x85ebca6b)
+    let slot = Math.imul(Math.imul(DOUBLE_BITS[0]!, 0x9e3779b1) ^ DOUBLE_BITS[1]!, 0x85ebca6b)
     slot = (slot ^ (slot >>> 15)) & mask
     let entry = slots[slot]!
     while (entry !== 0 && entries[entry - 1] !== value) {
@@ -117,20 +117,20 @@ const distinct = (values: Float64Array, most: number) => {
 }
 
 const DOUBLE = new Float64Array(1)
-const BITS = new Uint32Array(DOUBLE.buffer)
+const DOUBLE_BITS = new Uint32Array(DOUBLE.buffer)
 
-interface Parts {
+interface ColumnParts {
   width: Width
   base: number
   values: Float64Array
   dictionary?: Float64Array
 }
 
-const sizeOf = (width: Width, count: number): number => Math.ceil((width * count) / 8) * 8
+const paddedSize = (width: Width, count: number): number => Math.ceil((width * count) / 8) * 8
 
-const blobOf = ({ width, base, values, dictionary }: Parts): Uint8Array<ArrayBuffer> => {
-  const size = sizeOf(width, values.length)
-  const bytes = new Uint8Array(HEAD + size + (dictionary?.byteLength ?? 0))
+const blobOf = ({ width, base, values, dictionary }: ColumnParts): Uint8Array<ArrayBuffer> => {
+  const size = paddedSize(width, values.length)
+  const bytes = new Uint8Array(COLUMN_HEAD_BYTES + size + (dictionary?.byteLength ?? 0))
   const head = new DataView(bytes.buffer)
   head.setUint8(0, width)
   head.setUint8(1, dictionary ? 1 : 0)
@@ -138,40 +138,41 @@ const blobOf = ({ width, base, values, dictionary }: Parts): Uint8Array<ArrayBuf
   head.setFloat64(8, base, true)
   head.setUint32(16, dictionary?.length ?? 0, true)
   if (width > 0) {
-    const target = new ARRAYS[width as keyof typeof ARRAYS](bytes.buffer, HEAD, values.length)
+    const target = new ARRAYS[width as keyof typeof ARRAYS](bytes.buffer, COLUMN_HEAD_BYTES, values.length)
     if (base === 0) target.set(values)
     else for (let i = 0; i < values.length; i++) target[i] = values[i]! - base
   }
-  if (dictionary) new Float64Array(bytes.buffer, HEAD + size).set(dictionary)
+  if (dictionary) new Float64Array(bytes.buffer, COLUMN_HEAD_BYTES + size).set(dictionary)
   return bytes
 }
 
 const COMPRESSION = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }
 
-const sealed = (plain: Uint8Array<ArrayBuffer>, full: boolean): Uint8Array<ArrayBuffer> => {
-  const body = plain.subarray(HEAD)
+const sealColumn = (plain: Uint8Array<ArrayBuffer>, full: boolean): Uint8Array<ArrayBuffer> => {
+  const body = plain.subarray(COLUMN_HEAD_BYTES)
   const packed = full && body.length > 0 ? zlib.zstdCompressSync(body, COMPRESSION) : body
   let bytes = plain
   if (packed.length < body.length) {
-    bytes = new Uint8Array(HEAD + packed.length)
-    bytes.set(plain.subarray(0, HEAD))
-    bytes.set(packed, HEAD)
+    bytes = new Uint8Array(COLUMN_HEAD_BYTES + packed.length)
+    bytes.set(plain.subarray(0, COLUMN_HEAD_BYTES))
+    bytes.set(packed, COLUMN_HEAD_BYTES)
     bytes[2] = 1
   }
   new DataView(bytes.buffer).setUint32(20, checksumOf(bytes), true)
   return bytes
 }
 
-const checksumOf = (bytes: Uint8Array): number => zlib.crc32(bytes.subarray(HEAD), zlib.crc32(bytes.subarray(0, 20)))
+const checksumOf = (bytes: Uint8Array): number =>
+  zlib.crc32(bytes.subarray(COLUMN_HEAD_BYTES), zlib.crc32(bytes.subarray(0, 20)))
 
 /** An error names the column by `what`. */
 export const decodeColumn = (blob: Uint8Array, what: string): ColumnData => {
   const stored = new DataView(blob.buffer, blob.byteOffset, blob.byteLength)
-  if (blob.length < HEAD || checksumOf(blob) !== stored.getUint32(20, true)) throw impossible(what)
+  if (blob.length < COLUMN_HEAD_BYTES || checksumOf(blob) !== stored.getUint32(20, true)) throw impossible(what)
   const width = stored.getUint8(0) as Width
   const count = stored.getUint32(4, true)
-  const size = sizeOf(width, count)
-  const body = bodyOf(blob, stored.getUint8(2) === 1, what)
+  const size = paddedSize(width, count)
+  const body = readColumnBody(blob, stored.getUint8(2) === 1, what)
   return {
     count,
     width,
@@ -185,8 +186,8 @@ export const decodeColumn = (blob: Uint8Array, what: string): ColumnData => {
 }
 
 /** Values must begin at a multiple of their size. */
-const bodyOf = (blob: Uint8Array, packed: boolean, what: string): Uint8Array<ArrayBuffer> => {
-  const body = blob.subarray(HEAD)
+const readColumnBody = (blob: Uint8Array, packed: boolean, what: string): Uint8Array<ArrayBuffer> => {
+  const body = blob.subarray(COLUMN_HEAD_BYTES)
   try {
     return packed ? aligned(zlib.zstdDecompressSync(body)) : aligned(body)
   } catch (error) {

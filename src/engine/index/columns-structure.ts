@@ -9,12 +9,12 @@ import {
   isPacked,
   MISSING,
 } from './column-codec.ts'
-import { countOf, FULL_LEVEL, levelOf, SEGMENT_COUNTS, type SegmentCounts, sumOf } from './segments.ts'
+import { documentCount, FULL_LEVEL, levelOf, SEGMENT_COUNTS, type SegmentCounts, sumOfSegments } from './segments.ts'
 import type { IndexStructure, SegmentPart } from './structure.ts'
 import { COLUMN_FIELDS, columnByNumber } from './terms.ts'
 
 /** Values after which a merge makes a step. */
-const VALUES = 50_000
+const VALUES_PER_STEP = 50_000
 
 /** A column is one row for each segment in which some document has the field. */
 export const createColumnStructure = (db: Db): IndexStructure => {
@@ -29,7 +29,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
 
   const read = (segment: number, field: number): { data: ColumnData; packed: boolean } | undefined => {
     const blob = select.get(segment, field) as Buffer | undefined
-    return blob && { data: decodeColumn(blob, nameOf(field)), packed: isPacked(blob) }
+    return blob && { data: decodeColumn(blob, describeColumn(field)), packed: isPacked(blob) }
   }
 
   return {
@@ -45,7 +45,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
         const counts = selectCounts.get(segment) as SegmentCounts
         for (const { field, ordinals, values } of columns) {
           const before = read(segment, field)
-          const all = new Float64Array(countOf(counts, columnByNumber(field)!.kind)).fill(MISSING)
+          const all = new Float64Array(documentCount(counts, columnByNumber(field)!.kind)).fill(MISSING)
           if (before) copyValues(before.data, all, 0)
           for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = values[i]!
           const { least, greatest, data } = encodeColumn(all, { full: before?.packed ?? false })!
@@ -55,15 +55,15 @@ export const createColumnStructure = (db: Db): IndexStructure => {
     },
 
     *merge(segment, run) {
-      const full = levelOf(sumOf(run)) === FULL_LEVEL
+      const full = levelOf(sumOfSegments(run)) === FULL_LEVEL
       let done = 0
       for (const { number, kind } of COLUMN_FIELDS) {
-        const joined = join(run, kind, ({ id }) => read(id, number)?.data)
+        const joined = joinColumn(run, kind, ({ id }) => read(id, number)?.data)
         if (!joined) continue
         const encoded = encodeColumn(joined, { full })!
         insert.run(segment, number, encoded.least, encoded.greatest, encoded.data)
         done += joined.length
-        if (done < VALUES) continue
+        if (done < VALUES_PER_STEP) continue
         done = 0
         yield
       }
@@ -73,7 +73,7 @@ export const createColumnStructure = (db: Db): IndexStructure => {
       for (const [field, blob] of selectAll.all(from) as [number, Buffer][]) {
         const kind = columnByNumber(field)?.kind
         if (!kind) continue
-        const data = decodeColumn(blob, nameOf(field))
+        const data = decodeColumn(blob, describeColumn(field))
         const values = new Float64Array(data.count)
         copyValues(data, values, 0)
         const shorter: EncodedColumn | undefined = encodeColumn(values.subarray(0, kept[kind]), { full: false })
@@ -89,13 +89,13 @@ export const createColumnStructure = (db: Db): IndexStructure => {
 }
 
 /** The values of neighbouring segments; undefined if none has any. */
-const join = (
+const joinColumn = (
   run: readonly SegmentPart[],
   kind: CountedKind,
   read: (part: SegmentPart) => ColumnData | undefined,
 ): Float64Array | undefined => {
   let joined: Float64Array | undefined
-  const total = run.reduce((sum, part) => sum + countOf(part, kind), 0)
+  const total = run.reduce((sum, part) => sum + documentCount(part, kind), 0)
   for (const part of run) {
     const data = read(part)
     if (!data) continue
@@ -105,7 +105,7 @@ const join = (
   return joined
 }
 
-export const nameOf = (field: number): string => {
+export const describeColumn = (field: number): string => {
   const column = columnByNumber(field)
   return `the column of ${column ? `${column.kind}.${column.field}` : field}`
 }

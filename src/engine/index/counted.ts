@@ -3,7 +3,7 @@ import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { POSTINGS_FIELDS, signatureOfField, UNDECODED } from './terms.ts'
 
-const OWN: ReadonlyMap<number, CountedKind> = new Map([
+const KIND_BY_FIELD_ID: ReadonlyMap<number, CountedKind> = new Map([
   ...POSTINGS_FIELDS.map(({ id, kind }) => [id, kind] as const),
   [UNDECODED, 'log'],
 ])
@@ -12,7 +12,7 @@ const OWN: ReadonlyMap<number, CountedKind> = new Map([
 export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
   const signature = signatureOfField(id)
   if (signature !== undefined) return calls.has(signature) ? 'call' : 'log'
-  const kind = OWN.get(id)
+  const kind = KIND_BY_FIELD_ID.get(id)
   if (!kind) throw new Error(`no field has the id ${id}`)
   return kind
 }

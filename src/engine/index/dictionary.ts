@@ -18,7 +18,7 @@ export interface DictionaryOptions {
   capacity?: number
 }
 
-interface Entry {
+interface DictionaryEntry {
   text: string
   id: number
 }
@@ -28,12 +28,12 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
   let writtenUpTo = last
   // A cheap least-recently-used cache: the older generation is dropped, but for entries that the
   // store cannot find yet.
-  let young = new Map<string, Entry>()
-  let old = new Map<string, Entry>()
+  let young = new Map<string, DictionaryEntry>()
+  let old = new Map<string, DictionaryEntry>()
   let most = capacity
   let added: Added = { first: next, texts: [] }
 
-  const remember = (entry: Entry): Entry => {
+  const remember = (entry: DictionaryEntry): DictionaryEntry => {
     if (young.size >= most) {
       const dropped = old
       old = young
@@ -50,7 +50,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
     return next++
   }
 
-  const entryOf = keepLatest((text): Entry => {
+  const entryOf = keepLatest((text): DictionaryEntry => {
     const known = young.get(text)
     if (known) return known
     const older = old.get(text)
@@ -76,9 +76,10 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
 /** A copy: a slice would keep a maybe huge text alive. */
 const detach = (text: string): string => {
   // Addresses and most names are short and ASCII, and take a byte a character.
-  if (text.length <= FEW && copy.write(text, 0) === text.length) return copy.toString('latin1', 0, text.length)
+  if (text.length <= SHORT_TEXT && scratchText.write(text, 0) === text.length)
+    return scratchText.toString('latin1', 0, text.length)
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }
 
-const FEW = 100
-const copy = Buffer.allocUnsafeSlow(3 * FEW)
+const SHORT_TEXT = 100
+const scratchText = Buffer.allocUnsafeSlow(3 * SHORT_TEXT)

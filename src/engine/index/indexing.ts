@@ -1,7 +1,7 @@
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import { scaled } from '../../documents/show.ts'
-import type { PieceContext } from '../documents/piece.ts'
+import type { EncodingContext } from '../documents/piece.ts'
 import type { createNumbersBuilder } from './points.ts'
 import type { createPairsBuilder } from './postings.ts'
 import {
@@ -9,9 +9,9 @@ import {
   argumentSlot,
   fieldId,
   HASHED,
-  integersOf,
+  integersField,
   logField,
-  scaledOf,
+  scaledField,
   TOO_LONG,
   termOf,
   UNDECODED,
@@ -40,7 +40,7 @@ export interface IndexedCall extends Pick<BlockCall, 'signature' | 'args'> {
 
 /** Makes what adds the terms and numbers of logs and calls. */
 export const createIndexing = (
-  { addresses, hash }: Pick<PieceContext, 'addresses' | 'hash'>,
+  { addresses, hash }: Pick<EncodingContext, 'addresses' | 'hash'>,
   postings: ReturnType<typeof createPairsBuilder>,
   numbers: ReturnType<typeof createNumbersBuilder>,
 ) => {
@@ -70,9 +70,9 @@ export const createIndexing = (
       if (type === 'address') postings.add(termOf(topicId ?? addresses.id(hex.slice(2)), field), 0, ordinal)
       else hashed(hex, field, ordinal)
       if (int === null) continue
-      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersOf(signature, slot), int, ordinal)
+      if (int >= LEAST_LONG && int <= GREATEST_LONG) numbers.add(integersField(signature, slot), int, ordinal)
       if (decimals !== undefined && type !== 'bool')
-        numbers.add(scaledOf(signature, slot), scaled(int, decimals), ordinal)
+        numbers.add(scaledField(signature, slot), scaled(int, decimals), ordinal)
     }
   }
 
@@ -91,8 +91,8 @@ export const createIndexing = (
       const { id, unlisted } = numbered
       postings.add(termOf(0, logField(id)), 0, ordinal)
       postings.add(termOf(target, logField(id)), 0, ordinal)
-      if (unlisted) hashed(signature.topic!, SELECTOR, ordinal)
-      else if (args) addArguments(args, signature.event!.inputs, NONE, id, decimals, ordinal)
+      if (unlisted) hashed(signature.topic!, SELECTOR_FIELD, ordinal)
+      else if (args) addArguments(args, signature.event!.inputs, NO_TOPIC_IDS, id, decimals, ordinal)
     },
   }
 }
@@ -102,7 +102,7 @@ export const firstTopicOf = ({ unlisted }: Numbered): 0 | 1 => (unlisted ? 0 : 1
 
 export const isEvent = ({ event }: Signature, { unlisted }: Numbered): boolean => event !== null && !unlisted
 
-const NONE: readonly undefined[] = []
-const SELECTOR = fieldId('call', 'selector')
+const NO_TOPIC_IDS: readonly undefined[] = []
+const SELECTOR_FIELD = fieldId('call', 'selector')
 const LEAST_LONG = -(2n ** 63n)
 const GREATEST_LONG = 2n ** 63n - 1n

@@ -1,8 +1,8 @@
 import { byKind, COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { encodeHeader, headOfHeader, indexFrom, joinHeaders } from './segment.ts'
+import { encodeSegmentHeader, headOfHeader, indexFrom, joinHeaders } from './segment.ts'
 import {
-  countOf,
+  documentCount,
   FAN,
   FULL_LEVEL,
   readHeader,
@@ -10,7 +10,7 @@ import {
   type SegmentRow,
   segmentInserter,
   segmentNumbers,
-  sumOf,
+  sumOfSegments,
 } from './segments.ts'
 import type { IndexStructure, SegmentPart, Structures } from './structure.ts'
 import { termOf, UNDECODED } from './terms.ts'
@@ -54,7 +54,7 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
   function* merge(run: readonly SegmentRow[]): Generator<void, void> {
     const segment = nextNumber()
     drop.run(segment)
-    const parts = partsOf(run)
+    const parts = withOffsets(run)
     // An emptied one has no index.
     if (!run[0]!.emptied) for (const structure of structures) yield* structure.merge(segment, parts)
     const header = joinHeaders(run.map(({ id, first }) => readHeader(db, id, first)))
@@ -62,7 +62,7 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
       unlist.run(id)
       drop.run(id)
     }
-    insertSegment(sumOf(run), encodeHeader(header), segment)
+    insertSegment(sumOfSegments(run), encodeSegmentHeader(header), segment)
     gone.run(segment)
   }
 
@@ -100,11 +100,11 @@ const areNeighbours = (below: SegmentRow, above: SegmentRow): boolean =>
   below.emptied === above.emptied &&
   (below.scoped === 1 || below.last === above.first - 1)
 
-const partsOf = (run: readonly SegmentRow[]): SegmentPart[] => {
+const withOffsets = (run: readonly SegmentRow[]): SegmentPart[] => {
   const seen = byKind(COUNTED_KINDS, () => 0)
   return run.map(row => {
     const part = { ...row, offset: { ...seen } }
-    for (const kind of COUNTED_KINDS) seen[kind] += countOf(row, kind)
+    for (const kind of COUNTED_KINDS) seen[kind] += documentCount(row, kind)
     return part
   })
 }
@@ -128,7 +128,7 @@ export const truncate = (db: Db, to: number, { all, postings }: Structures) => {
       unlist.run(row.id)
       insertSegment(
         { ...kept, first: row.first, last: header.last, events, scoped: row.scoped, emptied: row.emptied ?? 0 },
-        encodeHeader(header),
+        encodeSegmentHeader(header),
         segment,
       )
     } else unlist.run(row.id)

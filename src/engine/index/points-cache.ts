@@ -1,7 +1,7 @@
 import { impossible } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Segment } from '../reader.ts'
-import { readOrdinals } from './points.ts'
+import { readPointOrdinals } from './points.ts'
 import { createSegmentCache, type SegmentState } from './segment-cache.ts'
 
 /** Caches the numbers of arguments. Counts read their values alone. */
@@ -21,15 +21,15 @@ export const createPointsCache = (db: Db, capacity: () => number) => {
       return blob && sortedPoints(field, blob)
     },
     bytesOf,
-    capacity: () => capacity() * VALUES,
+    capacity: () => capacity() * VALUES_SHARE,
   })
   const ordinals = createSegmentCache<Uint32Array>({
     load(segment, field) {
       const blob = selectOrdinals(segment, field)
-      return blob && readOrdinals(blob)
+      return blob && readPointOrdinals(blob)
     },
     bytesOf,
-    capacity: () => capacity() * (1 - VALUES),
+    capacity: () => capacity() * (1 - VALUES_SHARE),
   })
   return {
     values: values.get,
@@ -46,7 +46,7 @@ export const createPointsCache = (db: Db, capacity: () => number) => {
 }
 
 /** Share of values: hits are looked for in few segments. */
-const VALUES = 5 / 6
+const VALUES_SHARE = 5 / 6
 
 /** A column of `num`, ascending: 64-bit integers in even fields, doubles in odd ones. */
 export interface SortedPoints {
@@ -71,23 +71,23 @@ export const pointBound = (value: bigint | number, behind: boolean): PointBound 
     value: Number(value),
     behind,
     integer:
-      least === undefined || least > MOST
+      least === undefined || least > MAX_LONG
         ? undefined
         : { high: Number(least >> 32n), low: Number(BigInt.asUintN(32, least)) },
   }
 }
 
-const MOST = 2n ** 63n - 1n
+const MAX_LONG = 2n ** 63n - 1n
 
 export const sortedPoints = (field: number, blob: Buffer): SortedPoints => {
   if (blob.length % 8 !== 0) throw impossible('a column of the index')
   // A copy: the arrays must begin at multiples of their size.
   const { buffer } = new Uint8Array(blob)
-  return field % 2 === 0 ? integers(buffer) : doubles(new Float64Array(buffer))
+  return field % 2 === 0 ? sortedIntegers(buffer) : sortedDoubles(new Float64Array(buffer))
 }
 
 /** Compared by halves: a bigint read from an array is an object. */
-const integers = (buffer: ArrayBuffer): SortedPoints => {
+const sortedIntegers = (buffer: ArrayBuffer): SortedPoints => {
   const highs = new Int32Array(buffer)
   const lows = new Uint32Array(buffer)
   const length = highs.length / 2
@@ -111,7 +111,7 @@ const integers = (buffer: ArrayBuffer): SortedPoints => {
   }
 }
 
-const doubles = (values: Float64Array): SortedPoints => ({
+const sortedDoubles = (values: Float64Array): SortedPoints => ({
   length: values.length,
   byteLength: values.byteLength,
   values,

@@ -1,11 +1,11 @@
 import { bytesOf } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { callSignatures, kindOfField } from './counted.ts'
-import { type Column, columnsOfNumbers, mergeColumns, newValues, readColumn } from './points.ts'
+import { columnsOfNumbers, mergeColumns, newValues, type PointColumn, readPointColumn } from './points.ts'
 import type { IndexStructure } from './structure.ts'
 
 /** Numbers after which a merge makes a step. */
-const NUMBERS = 10_000
+const NUMBERS_PER_STEP = 10_000
 
 /** The table `num`. */
 export const createPointStructure = (db: Db): IndexStructure => {
@@ -17,7 +17,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
   const dropAll = db.prepare('DELETE FROM num WHERE segment = ?')
   const isCall = callSignatures(db)
 
-  const write = (segment: number, { field, values, ordinals }: Column, statement = insert) =>
+  const write = (segment: number, { field, values, ordinals }: PointColumn, statement = insert) =>
     statement.run(segment, field, ordinals.length, bytesOf(values), bytesOf(ordinals))
 
   return {
@@ -47,7 +47,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
       const sizes = db.prepare(`SELECT field, sum(n) FROM num WHERE segment IN (${ids}) GROUP BY field`).raw().all()
       let numbers = 0
       for (const [field, n] of sizes as [field: number, n: number][]) {
-        if (numbers > 0 && numbers + n > NUMBERS) {
+        if (numbers > 0 && numbers + n > NUMBERS_PER_STEP) {
           numbers = 0
           yield
         }
@@ -56,7 +56,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
         const columns = run.flatMap(({ id, offset }) => {
           const row = find.get(id, field) as [Buffer, Buffer] | undefined
           if (!row) return []
-          const { values, ordinals } = readColumn(field, ...row)
+          const { values, ordinals } = readPointColumn(field, ...row)
           return [{ values, ordinals: ordinals.map(ordinal => ordinal + offset[kind]) }]
         })
         write(segment, mergeColumns(field, columns))
@@ -66,7 +66,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
 
     truncate(from, to, kept) {
       for (const [field, vals, ords] of all.all(from) as NumRow[]) {
-        const { values, ordinals } = readColumn(field, vals, ords)
+        const { values, ordinals } = readPointColumn(field, vals, ords)
         const limit = kept[kindOfField(field >> 1, isCall)]
         const isKept = (_: unknown, i: number) => ordinals[i]! < limit
         const left = ordinals.filter(isKept)
@@ -89,16 +89,16 @@ const patched = (
   field: number,
   row: [Buffer, Buffer] | undefined,
   gone: ReadonlySet<number>,
-  come: Column | undefined,
-): Column => {
-  const before = readColumn(field, ...(row ?? [NOTHING, NOTHING]))
-  const after = come ?? readColumn(field, NOTHING, NOTHING)
+  come: PointColumn | undefined,
+): PointColumn => {
+  const before = readPointColumn(field, ...(row ?? [NO_BLOB, NO_BLOB]))
+  const after = come ?? readPointColumn(field, NO_BLOB, NO_BLOB)
   const most = before.ordinals.length + after.ordinals.length
   const values = newValues(field, most)
   const ordinals = new Uint32Array(most)
   let size = 0
   let at = 0
-  const take = (from: Pick<Column, 'values' | 'ordinals'>, i: number) => {
+  const take = (from: Pick<PointColumn, 'values' | 'ordinals'>, i: number) => {
     values[size] = from.values[i]!
     ordinals[size++] = from.ordinals[i]!
   }
@@ -108,7 +108,7 @@ const patched = (
     take(before, i)
   }
   while (at < after.ordinals.length) take(after, at++)
-  return { field, values: values.subarray(0, size) as Column['values'], ordinals: ordinals.subarray(0, size) }
+  return { field, values: values.subarray(0, size) as PointColumn['values'], ordinals: ordinals.subarray(0, size) }
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BLOB = Buffer.alloc(0)

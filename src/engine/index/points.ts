@@ -9,7 +9,7 @@ export interface Numbers {
 }
 
 /** Values of a field in one segment, ascending, and the ordinals of their documents. */
-export interface Column {
+export interface PointColumn {
   field: number
   values: BigInt64Array<ArrayBuffer> | Float64Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
@@ -48,24 +48,24 @@ export const joinNumbers = (parts: readonly { part: Numbers; by: number }[]): Nu
   ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
 })
 
-export const readColumn = (field: number, values: Buffer, ordinals: Buffer): Column => {
+export const readPointColumn = (field: number, values: Buffer, ordinals: Buffer): PointColumn => {
   if (values.length !== ordinals.length * 2) throw impossible('a column of the index')
-  return { field, values: readValues(field, values), ordinals: readOrdinals(ordinals) }
+  return { field, values: readValues(field, values), ordinals: readPointOrdinals(ordinals) }
 }
 
 /** Copies what is read: arrays must begin at multiples of their size. */
-export const readOrdinals = (ordinals: Buffer): Column['ordinals'] => {
+export const readPointOrdinals = (ordinals: Buffer): PointColumn['ordinals'] => {
   if (ordinals.length % 4 !== 0) throw impossible('a column of the index')
   return new Uint32Array(new Uint8Array(ordinals).buffer)
 }
 
-const readValues = (field: number, values: Buffer): Column['values'] => {
+const readValues = (field: number, values: Buffer): PointColumn['values'] => {
   if (values.length % 8 !== 0) throw impossible('a column of the index')
   const { buffer } = new Uint8Array(values)
   return field % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer)
 }
 
-export const mergeColumns = (field: number, columns: readonly Omit<Column, 'field'>[]): Column => {
+export const mergeColumns = (field: number, columns: readonly Omit<PointColumn, 'field'>[]): PointColumn => {
   const size = columns.reduce((sum, { ordinals }) => sum + ordinals.length, 0)
   const values = newValues(field, size)
   const ordinals = new Uint32Array(size)
@@ -85,7 +85,7 @@ export const mergeColumns = (field: number, columns: readonly Omit<Column, 'fiel
   return { field, values, ordinals }
 }
 
-export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): Column[] => {
+export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): PointColumn[] => {
   const places = Map.groupBy(fields.keys(), i => fields[i]!)
   const integers = new BigInt64Array(values.buffer)
   const doubles = new Float64Array(values.buffer)
@@ -97,10 +97,10 @@ export const columnsOfNumbers = ({ fields, values, ordinals }: Numbers): Column[
 /** The column of a field whose numbers are at these indices; equal ones keep their order. */
 const sortedColumn = (
   field: number,
-  from: Column['values'],
+  from: PointColumn['values'],
   ordinals: Uint32Array,
   indices: readonly number[],
-): Column => {
+): PointColumn => {
   const count = indices.length
   const keys = new Float64Array(count)
   const order = new Uint32Array(count)
@@ -109,7 +109,7 @@ const sortedColumn = (
     order[i] = i
   }
   // Doubles sort fast and order integers up to rounding; equal ones are compared exactly.
-  order.sort((a, b) => keys[a]! - keys[b]! || exactly(from[indices[a]!]!, from[indices[b]!]!) || a - b)
+  order.sort((a, b) => keys[a]! - keys[b]! || compareNumbers(from[indices[a]!]!, from[indices[b]!]!) || a - b)
   const column = { field, values: newValues(field, count), ordinals: new Uint32Array(count) }
   for (let i = 0; i < count; i++) {
     const index = indices[order[i]!]!
@@ -119,7 +119,7 @@ const sortedColumn = (
   return column
 }
 
-const exactly = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
+const compareNumbers = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
 
-export const newValues = (field: number, length: number): Column['values'] =>
+export const newValues = (field: number, length: number): PointColumn['values'] =>
   field % 2 === 0 ? new BigInt64Array(length) : new Float64Array(length)

@@ -1,8 +1,16 @@
 import type { Db } from '../../sqlite/database.ts'
 import { createSegmentCache } from './segment-cache.ts'
 import { createTermCursor, type TermCursor } from './term-blocks.ts'
-import { filterKey, mayHold } from './term-filter.ts'
-import { blockOf, createTermReading, isFiltered, ordinalsAt, type Place, type Root, rowOf } from './term-rows.ts'
+import { filterKey, filterMayHold } from './term-filter.ts'
+import {
+  blockIndexOf,
+  createTermReading,
+  isFiltered,
+  type ListLocation,
+  ordinalsAt,
+  type Root,
+  rowId,
+} from './term-rows.ts'
 import { FIELDS_PER_VALUE } from './terms.ts'
 
 export interface Posting {
@@ -10,16 +18,16 @@ export interface Posting {
   term: number
   fingerprint: number
   n: number
-  at: Place
+  at: ListLocation
 }
 
 /** `revised` grows with each change of the segment's terms. */
-interface Listed {
+interface ReadableSegment {
   id: number
   revised: number
 }
 
-interface View extends Listed {
+interface SegmentView extends ReadableSegment {
   root: Root | undefined
   filter: Uint32Array | undefined
 }
@@ -28,25 +36,25 @@ interface View extends Listed {
  * Bytes that a reader caches: roots (3 MB at five million logs), the latest blocks, filters (13
  * MB), and long lists. Without room for a segment's filter, it is read without one.
  */
-const KEPT = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20, ordinals: 4 << 20 }
+const CACHE_BYTES = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20, ordinals: 4 << 20 }
 /** Documents from which on the list of a term is cached: shorter ones are read as fast as found. */
-const LONG = 64
+const MIN_CACHED_LIST = 64
 /** Postings that are cached until the state changes: scores ask for the terms that found the matches. */
-const ANSWERS = 2_000
+const MAX_CACHED_POSTINGS = 2_000
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
-const LOADED = 8
+const MAX_LOADED_FILTERS = 8
 
-export const createPostingsReader = (db: Db, kept = KEPT) => {
+export const createPostingsReader = (db: Db, kept = CACHE_BYTES) => {
   const reading = createTermReading(db)
-  const blocks = createRecent<Buffer>(kept.blocks)
+  const blocks = createBlockCache<Buffer>(kept.blocks)
   const cursor = createTermCursor()
   const lists = createSegmentCache<Uint32Array, Posting>({
     load: ({ id }, _, { at }) => ordinalsAt(reading, id, at),
     bytesOf: ({ byteLength }) => byteLength,
     capacity: () => kept.ordinals,
   })
-  let views: View[] = []
-  let byId = new Map<number, View>()
+  let views: SegmentView[] = []
+  let byId = new Map<number, SegmentView>()
   let rootBytes = 0
   let filterBytes = 0
   let loaded = 0
@@ -55,56 +63,56 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
 
   const keepAnswer = (key: string, found: readonly Posting[]) => {
     answered += 1 + found.length
-    if (answered > ANSWERS) {
+    if (answered > MAX_CACHED_POSTINGS) {
       answers.clear()
       answered = 1 + found.length
     }
-    if (answered <= ANSWERS) answers.set(key, found)
+    if (answered <= MAX_CACHED_POSTINGS) answers.set(key, found)
   }
 
-  const forget = ({ id, root, filter }: View) => {
+  const forget = ({ id, root, filter }: SegmentView) => {
     filterBytes -= filter?.byteLength ?? 0
     if (!root) return
-    rootBytes -= bytesOf(root)
-    for (const row of root.rows) blocks.delete(rowOf(id, row))
+    rootBytes -= rootBytesOf(root)
+    for (const row of root.rows) blocks.delete(rowId(id, row))
   }
 
-  const loadRoot = (view: View): Root | undefined => {
+  const loadRoot = (view: SegmentView): Root | undefined => {
     const root = reading.root(view.id)
     if (!root) return undefined
-    rootBytes += bytesOf(root)
+    rootBytes += rootBytesOf(root)
     if (rootBytes > kept.roots) {
       for (const other of views) other.root = undefined
-      rootBytes = bytesOf(root)
+      rootBytes = rootBytesOf(root)
     }
     view.root = root
     return root
   }
 
-  const loadFilter = (view: View): Uint32Array | undefined => {
-    if (loaded >= LOADED || filterBytes >= kept.filters) return undefined
+  const loadFilter = (view: SegmentView): Uint32Array | undefined => {
+    if (loaded >= MAX_LOADED_FILTERS || filterBytes >= kept.filters) return undefined
     loaded++
     view.filter = reading.filter(view.id)
     filterBytes += view.filter?.byteLength ?? 0
     return view.filter
   }
 
-  const lacks = (view: View, root: Root, key: number): boolean => {
+  const lacks = (view: SegmentView, root: Root, key: number): boolean => {
     const filter = view.filter ?? (isFiltered(root.rows.length) ? loadFilter(view) : undefined)
-    return filter !== undefined && !mayHold(filter, key)
+    return filter !== undefined && !filterMayHold(filter, key)
   }
 
   const openBlock = (segment: number, row: number) => {
-    const key = rowOf(segment, row)
+    const key = rowId(segment, row)
     const block = blocks.get(key) ?? blocks.set(key, reading.row(segment, row))
     cursor.open(block)
   }
 
-  const collect = (view: View, { first, last, fingerprint, key }: Range, found: Posting[]) => {
+  const collect = (view: SegmentView, { first, last, fingerprint, key }: TermRange, found: Posting[]) => {
     const root = view.root ?? loadRoot(view)
     if (!root || (key !== undefined && lacks(view, root, key))) return
     const isOne = first === last && fingerprint !== undefined
-    for (let i = Math.max(0, blockOf(root, first, isOne ? fingerprint : 0)); i < root.rows.length; i++) {
+    for (let i = Math.max(0, blockIndexOf(root, first, isOne ? fingerprint : 0)); i < root.rows.length; i++) {
       if (root.terms[i]! > last) return
       openBlock(view.id, root.rows[i]!)
       if (!cursor.seek(first)) continue
@@ -115,7 +123,7 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
     }
   }
 
-  const inSome = (ids: ReadonlySet<number>, range: Range): Posting[] => {
+  const inSome = (ids: ReadonlySet<number>, range: TermRange): Posting[] => {
     loaded = 0
     const found: Posting[] = []
     for (const id of ids) {
@@ -126,7 +134,7 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
   }
 
   return {
-    keep(segments: readonly Listed[]) {
+    keep(segments: readonly ReadableSegment[]) {
       answers.clear()
       answered = 0
       const before = byId
@@ -162,20 +170,20 @@ export const createPostingsReader = (db: Db, kept = KEPT) => {
       const { segment, term, fingerprint, n, at } = posting
       const view = byId.get(segment)
       // Terms of hashes may be shared by several fingerprints.
-      if (n < LONG || fingerprint !== 0 || !view) return ordinalsAt(reading, segment, at)
+      if (n < MIN_CACHED_LIST || fingerprint !== 0 || !view) return ordinalsAt(reading, segment, at)
       return lists.get(view, term, posting)!
     },
   }
 }
 
-interface Range {
+interface TermRange {
   first: number
   last: number
   fingerprint: number | undefined
   key: number | undefined
 }
 
-const bytesOf = ({ rows }: Root): number => 200 + rows.length * 16
+const rootBytesOf = ({ rows }: Root): number => 200 + rows.length * 16
 
 /** A range of several values has no key. */
 const keyOfRange = (first: number, last: number): number | undefined => {
@@ -192,7 +200,7 @@ const postingAt = (
 })
 
 /** Caches by size, in two generations: when one is full, the other is dropped. */
-const createRecent = <T extends { length: number }>(limit: number) => {
+const createBlockCache = <T extends { length: number }>(limit: number) => {
   let young = new Map<number, T>()
   let old = new Map<number, T>()
   let bytes = 0

@@ -2,18 +2,18 @@ import { byKind, COUNTED_KINDS, type CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { callSignatures, kindOfField } from './counted.ts'
 import { createListBuilder } from './ordinals.ts'
-import { type Pairs, sortPairs } from './postings.ts'
-import { mostIn, sumOf } from './segments.ts'
+import { sortPairs, type TermPairs } from './postings.ts'
+import { mostIn, sumOfSegments } from './segments.ts'
 import type { IndexStructure, Ordinals } from './structure.ts'
-import { createTermCursor, createTermWriter, ordinalBytes, sealed, type TermWriter } from './term-blocks.ts'
-import { addToFilter, buildFilter, capacityOf, createKeys, mayHold } from './term-filter.ts'
+import { createTermCursor, createTermWriter, ordinalBytes, sealRow, type TermWriter } from './term-blocks.ts'
+import { addToFilter, buildFilter, capacityOf, createFilterKeys, filterMayHold } from './term-filter.ts'
 import { createSegmentCursor, mergeTerms, type OffsetsOf, writeList } from './term-merge.ts'
 import { changesOf, patchTerms } from './term-patch.ts'
-import { blockOf, createTermReading, createTermWriting, isFiltered, type Root, rowNumbers } from './term-rows.ts'
+import { blockIndexOf, createTermReading, createTermWriting, isFiltered, type Root, rowNumbers } from './term-rows.ts'
 import { fieldOfTerm, HASHED, termOf } from './terms.ts'
 
 /** Rows that one step removes. */
-const ROWS = 200
+const ROWS_PER_STEP = 200
 
 export interface PostingStructure extends IndexStructure {
   /** Documents that have a term of fingerprint 0. */
@@ -26,7 +26,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
   const writing = createTermWriting(db)
   const kindOf = createKinds(db)
 
-  const rootOf = (segment: number): Root => reading.root(segment) ?? EMPTY
+  const rootOf = (segment: number): Root => reading.root(segment) ?? EMPTY_ROOT
 
   const writerOf = (segment: number, width: number) => {
     const numbers = rowNumbers()
@@ -52,12 +52,12 @@ export const createPostingStructure = (db: Db): PostingStructure => {
     let { held } = root
     for (const list of filter ? keys : [])
       for (const key of list) {
-        if (mayHold(filter!, key)) continue
+        if (filterMayHold(filter!, key)) continue
         addToFilter(filter!, key)
         held++
       }
     if (!filter || held > capacityOf(filter) * 1.25) {
-      const all = createKeys()
+      const all = createFilterKeys()
       const cursor = createSegmentCursor(reading, segment, root)
       while (cursor.next()) all.add(cursor.term)
       filter = buildFilter(all.finish())
@@ -73,7 +73,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
       const width = ordinalBytes(mostIn(batch))
       const numbers = rowNumbers()
       const out = createTermWriter(width, bytes => {
-        rows.push(sealed(bytes))
+        rows.push(sealRow(bytes))
         return numbers.take()
       })
       writePairs(pairs, out)
@@ -97,7 +97,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
     },
 
     *merge(segment, run) {
-      const width = ordinalBytes(mostIn(sumOf(run)))
+      const width = ordinalBytes(mostIn(sumOfSegments(run)))
       const { out, finish } = writerOf(segment, width)
       const cursors = run.map(({ id }) => createSegmentCursor(reading, id, rootOf(id)))
       const offsets = byKind(COUNTED_KINDS, kind => run.map(({ offset }) => offset[kind]))
@@ -120,11 +120,11 @@ export const createPostingStructure = (db: Db): PostingStructure => {
       finish()
     },
 
-    remove: segment => writing.dropSome(segment, ROWS),
+    remove: segment => writing.dropSome(segment, ROWS_PER_STEP),
 
     count(segment, term) {
       const root = rootOf(segment)
-      const block = blockOf(root, term, 0)
+      const block = blockIndexOf(root, term, 0)
       if (block < 0) return 0
       const cursor = createTermCursor()
       cursor.open(reading.row(segment, root.rows[block]!))
@@ -133,7 +133,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
   }
 }
 
-const EMPTY: Root = {
+const EMPTY_ROOT: Root = {
   ...{ terms: new Float64Array(0), fingerprints: new Uint32Array(0), rows: new Uint32Array(0) },
   ...{ width: 4, held: 0, next: rowNumbers().next },
 }
@@ -153,7 +153,7 @@ const createKinds = (db: Db): ((term: number) => CountedKind) => {
   }
 }
 
-export const writePairs = (pairs: Pairs, out: TermWriter) => {
+export const writePairs = (pairs: TermPairs, out: TermWriter) => {
   const { fingerprints, ordinals } = pairs
   const { values, fields, order } = sortPairs(pairs)
   const list = createListBuilder()

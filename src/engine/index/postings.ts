@@ -2,7 +2,7 @@ import { doubled, joinDoubles, joinMoved, joinWords } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /** Terms of documents, in the order of the documents. Only hashed values have a fingerprint other than 0. */
-export interface Pairs {
+export interface TermPairs {
   terms: Float64Array<ArrayBuffer>
   fingerprints: Uint32Array<ArrayBuffer>
   ordinals: Uint32Array<ArrayBuffer>
@@ -24,7 +24,7 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
       fingerprints[count] = fingerprint
       ordinals[count++] = ordinal
     },
-    finish: (): Pairs => ({
+    finish: (): TermPairs => ({
       terms: terms.subarray(0, count),
       fingerprints: fingerprints.subarray(0, count),
       ordinals: ordinals.subarray(0, count),
@@ -33,7 +33,7 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
 }
 
 /** The ordinals of a term must ascend from part to part. */
-export const joinPairs = (parts: readonly { part: Pairs; by: number }[]): Pairs => ({
+export const joinPairs = (parts: readonly { part: TermPairs; by: number }[]): TermPairs => ({
   terms: joinDoubles(parts.map(({ part }) => part.terms)),
   fingerprints: joinWords(parts.map(({ part }) => part.fingerprints)),
   ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
@@ -47,15 +47,15 @@ export interface SortedPairs {
 }
 
 const DIGIT = 11
-const DIGITS = 2 ** DIGIT
+const DIGIT_VALUES = 2 ** DIGIT
 /** Least significant digits first: two of the field, three of the value. */
 const PASSES = 5
 
 /** A radix sort. All columns move along: looking them up by index would miss the processor's cache. */
-export const sortPairs = ({ terms, fingerprints }: Pairs): SortedPairs => {
+export const sortPairs = ({ terms, fingerprints }: TermPairs): SortedPairs => {
   const count = terms.length
-  let from = columnsOf(count)
-  const places = Array.from({ length: PASSES }, () => new Uint32Array(DIGITS))
+  let from = newSortedPairs(count)
+  const places = Array.from({ length: PASSES }, () => new Uint32Array(DIGIT_VALUES))
   const [low, high, first, second, third] = places as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   for (let i = 0; i < count; i++) {
     const value = Math.floor(terms[i]! / FIELDS_PER_VALUE)
@@ -63,27 +63,27 @@ export const sortPairs = ({ terms, fingerprints }: Pairs): SortedPairs => {
     from.values[i] = value
     from.fields[i] = field
     from.order[i] = i
-    low[field & (DIGITS - 1)]!++
+    low[field & (DIGIT_VALUES - 1)]!++
     high[field >>> DIGIT]!++
-    first[value & (DIGITS - 1)]!++
-    second[(value >>> DIGIT) & (DIGITS - 1)]!++
+    first[value & (DIGIT_VALUES - 1)]!++
+    second[(value >>> DIGIT) & (DIGIT_VALUES - 1)]!++
     third[value >>> (2 * DIGIT)]!++
   }
-  let to = columnsOf(count)
+  let to = newSortedPairs(count)
   for (let pass = 0; pass < PASSES; pass++) {
     const keys = pass < 2 ? from.fields : from.values
     const shift = (pass < 2 ? pass : pass - 2) * DIGIT
-    if (count === 0 || places[pass]![(keys[0]! >>> shift) & (DIGITS - 1)] === count) continue
+    if (count === 0 || places[pass]![(keys[0]! >>> shift) & (DIGIT_VALUES - 1)] === count) continue
     sortByDigit(keys, shift, places[pass]!, from, to)
     const sorted = to
     to = from
     from = sorted
   }
-  sortMarks(fingerprints, from)
+  sortFingerprints(fingerprints, from)
   return from
 }
 
-const columnsOf = (count: number): SortedPairs => {
+const newSortedPairs = (count: number): SortedPairs => {
   const all = new Uint32Array(count * 3)
   return {
     values: all.subarray(0, count),
@@ -94,7 +94,7 @@ const columnsOf = (count: number): SortedPairs => {
 
 const sortByDigit = (keys: Uint32Array, shift: number, places: Uint32Array, from: SortedPairs, to: SortedPairs) => {
   let sum = 0
-  for (let digit = 0; digit < DIGITS; digit++) {
+  for (let digit = 0; digit < DIGIT_VALUES; digit++) {
     const size = places[digit]!
     places[digit] = sum
     sum += size
@@ -102,7 +102,7 @@ const sortByDigit = (keys: Uint32Array, shift: number, places: Uint32Array, from
   const { values, fields, order } = from
   const { values: toValues, fields: toFacets, order: toOrder } = to
   for (let i = 0; i < keys.length; i++) {
-    const place = places[(keys[i]! >>> shift) & (DIGITS - 1)]!++
+    const place = places[(keys[i]! >>> shift) & (DIGIT_VALUES - 1)]!++
     toValues[place] = values[i]!
     toFacets[place] = fields[i]!
     toOrder[place] = order[i]!
@@ -110,7 +110,7 @@ const sortByDigit = (keys: Uint32Array, shift: number, places: Uint32Array, from
 }
 
 /** Terms with several fingerprints are rare: hashes that agree in their first 30 bits. */
-const sortMarks = (fingerprints: Uint32Array, { values, fields, order }: SortedPairs) => {
+const sortFingerprints = (fingerprints: Uint32Array, { values, fields, order }: SortedPairs) => {
   for (let i = 1; i < order.length; i++) {
     if (values[i]! < HASHED || values[i - 1] !== values[i]) continue
     const index = order[i]!

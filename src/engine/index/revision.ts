@@ -9,7 +9,7 @@ import type { StoredCall, StoredLog } from '../documents/stored.ts'
 import { packTopic } from '../forms/words.ts'
 import { createIndexing, firstTopicOf, isEvent, type Numbered } from './indexing.ts'
 import { createNumbersBuilder, type Numbers } from './points.ts'
-import { createPairsBuilder, type Pairs } from './postings.ts'
+import { createPairsBuilder, type TermPairs } from './postings.ts'
 import { columnNumber, findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
 /** Changes of one segment by decoding logs, calls and failures again, to be written in one transaction. */
@@ -49,7 +49,7 @@ export interface ColumnChange {
 }
 
 export interface Indexed {
-  pairs: Pairs
+  pairs: TermPairs
   numbers: Numbers
 }
 
@@ -63,7 +63,7 @@ export type RevisionBuilder = ReturnType<typeof createRevision>
 
 export type NamedKind = 'tx' | 'trace' | 'call'
 
-interface DecodedCall {
+interface RevisedCall {
   signature: Signature
   args: DecodedArg[] | null
 }
@@ -102,7 +102,7 @@ export const createRevision = (
       if (after.unlisted) return false
       const { address: emitter, topics } = stored
       const decimals = decimalsOf(now.args, emitter, stored.decimals)
-      const common = { emitter, topics, topicIds: NONE }
+      const common = { emitter, topics, topicIds: NO_REVISED_TOPIC_IDS }
       removed.log({ ...was, ...common, numbered: before, decimals: stored.decimals ?? undefined }, ordinal)
       put.log({ ...now, ...common, numbered: after, decimals }, ordinal)
       change(LOG_SIGNATURE, ordinal, after.id)
@@ -116,7 +116,7 @@ export const createRevision = (
       return true
     },
 
-    call({ position, ordinal }: Spot, stored: StoredCall, was: DecodedCall, now: DecodedCall): boolean {
+    call({ position, ordinal }: Spot, stored: StoredCall, was: RevisedCall, now: RevisedCall): boolean {
       const before = { id: stored.signature, unlisted: was.signature.key === UNLISTED_CALL }
       const after = context.signature(now.signature)
       if (after.unlisted) return false
@@ -202,6 +202,6 @@ const packTopics = (
   return out.take()
 }
 
-const NONE: readonly undefined[] = []
+const NO_REVISED_TOPIC_IDS: readonly undefined[] = []
 const LOG_SIGNATURE = columnNumber('log', 'signature')
 const CALL_SIGNATURE = columnNumber('call', 'selector')

@@ -12,41 +12,41 @@ export interface SegmentCacheOptions<T, H> {
 }
 
 /** Bytes of an entry beside its value. */
-const OVERHEAD = 200
+const ENTRY_OVERHEAD = 200
 
-interface Entry<T> {
+interface SegmentCacheEntry<T> {
   value: T | undefined
   exists: boolean
 }
 
 export const createSegmentCache = <T, H = void>({ load, bytesOf, capacity }: SegmentCacheOptions<T, H>) => {
-  let segments = new Map<number, { revised: number; entries: Map<number, Entry<T>> }>()
+  let segments = new Map<number, { revised: number; entries: Map<number, SegmentCacheEntry<T>> }>()
   /** Entries with values, least recently used first. */
-  const loaded = new Set<Entry<T>>()
+  const loaded = new Set<SegmentCacheEntry<T>>()
   let held = 0
 
-  const forget = (entry: Entry<T>) => {
+  const forget = (entry: SegmentCacheEntry<T>) => {
     if (entry.value === undefined) return
-    held -= bytesOf(entry.value) + OVERHEAD
+    held -= bytesOf(entry.value) + ENTRY_OVERHEAD
     entry.value = undefined
     loaded.delete(entry)
   }
 
-  const entriesOf = ({ id, revised }: SegmentState): Map<number, Entry<T>> => {
+  const entriesOf = ({ id, revised }: SegmentState): Map<number, SegmentCacheEntry<T>> => {
     const known = segments.get(id)
     if (known?.revised === revised) return known.entries
     for (const entry of known?.entries.values() ?? []) forget(entry)
-    const entries = new Map<number, Entry<T>>()
+    const entries = new Map<number, SegmentCacheEntry<T>>()
     segments.set(id, { revised, entries })
     return entries
   }
 
-  const fill = (entry: Entry<T>, segment: SegmentState, field: number, hint: H): T | undefined => {
+  const fill = (entry: SegmentCacheEntry<T>, segment: SegmentState, field: number, hint: H): T | undefined => {
     const value = load(segment, field, hint)
     entry.exists = value !== undefined
     if (value === undefined) return undefined
     entry.value = value
-    held += bytesOf(value) + OVERHEAD
+    held += bytesOf(value) + ENTRY_OVERHEAD
     loaded.add(entry)
     const most = capacity()
     for (const oldest of loaded) {

@@ -29,14 +29,14 @@ export interface PartialBlock {
 }
 
 /** Bytes before the times, which begin at a multiple of their size. */
-const HEAD = 16
+const HEADER_HEAD_BYTES = 16
 
 /**
  * Layout, little-endian: number of blocks, number of partial blocks, a bit for each of `RECORD_KINDS` of which there are any documents, and 1 where
  * numbers follow, else 0 (32 bits each); the times; the numbers of blocks that are not neighbours; the ends of each of those kinds; then for each partial block its index, the number of transactions and of logs, and their
  * places.
  */
-export const encodeHeader = ({
+export const encodeSegmentHeader = ({
   ends,
   times,
   numbers,
@@ -46,21 +46,21 @@ export const encodeHeader = ({
   const held = RECORD_KINDS.filter(kind => (ends[kind].at(-1) ?? 0) > 0)
   const bits = held.reduce((sum, kind) => sum | (1 << RECORD_KINDS.indexOf(kind)), 0)
   const tail = [...partials].flatMap(([index, { txs, logs }]) => [index, txs.length, logs.length, ...txs, ...logs])
-  const endsStart = HEAD + blocks * (numbers ? 12 : 8)
+  const endsStart = HEADER_HEAD_BYTES + blocks * (numbers ? 12 : 8)
   const tailStart = endsStart + blocks * held.length * 4
   const bytes = new Uint8Array(tailStart + tail.length * 4)
   new Uint32Array(bytes.buffer, 0, 4).set([blocks, partials.size, bits, numbers ? 1 : 0])
-  new Float64Array(bytes.buffer, HEAD, blocks).set(times)
-  if (numbers) new Uint32Array(bytes.buffer, HEAD + blocks * 8, blocks).set(numbers)
+  new Float64Array(bytes.buffer, HEADER_HEAD_BYTES, blocks).set(times)
+  if (numbers) new Uint32Array(bytes.buffer, HEADER_HEAD_BYTES + blocks * 8, blocks).set(numbers)
   for (const [i, kind] of held.entries())
     new Uint32Array(bytes.buffer, endsStart + blocks * i * 4, blocks).set(ends[kind])
   new Uint32Array(bytes.buffer, tailStart, tail.length).set(tail)
   return bytes
 }
 
-export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
+export const decodeSegmentHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
-  if (buffer.byteLength < HEAD || buffer.byteLength % 4 !== 0) throw impossible('the head of a segment')
+  if (buffer.byteLength < HEADER_HEAD_BYTES || buffer.byteLength % 4 !== 0) throw impossible('the head of a segment')
   const [blocks, partialCount, bits, isSparse] = new Uint32Array(buffer, 0, 4) as unknown as [
     number,
     number,
@@ -68,15 +68,15 @@ export const decodeHeader = (first: number, bytes: Uint8Array): SegmentHeader =>
     number,
   ]
   const held = RECORD_KINDS.filter((_, i) => (bits & (1 << i)) !== 0)
-  const endsStart = HEAD + blocks * (isSparse ? 12 : 8)
+  const endsStart = HEADER_HEAD_BYTES + blocks * (isSparse ? 12 : 8)
   const tailStart = endsStart + blocks * held.length * 4
   if (tailStart + partialCount * 12 > buffer.byteLength) throw impossible('the head of a segment')
-  const numbers = isSparse ? new Uint32Array(buffer, HEAD + blocks * 8, blocks) : undefined
+  const numbers = isSparse ? new Uint32Array(buffer, HEADER_HEAD_BYTES + blocks * 8, blocks) : undefined
   return {
     first,
     last: numbers ? numbers.at(-1)! : first + blocks - 1,
     numbers,
-    times: new Float64Array(buffer, HEAD, blocks),
+    times: new Float64Array(buffer, HEADER_HEAD_BYTES, blocks),
     ends: byKind(RECORD_KINDS, kind => {
       const i = held.indexOf(kind)
       return i < 0 ? new Uint32Array(blocks) : new Uint32Array(buffer, endsStart + blocks * i * 4, blocks)

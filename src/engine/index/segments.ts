@@ -1,6 +1,6 @@
 import { byKind, COUNTED_KINDS, type CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { decodeHeader, type SegmentHeader } from './segment.ts'
+import { decodeSegmentHeader, type SegmentHeader } from './segment.ts'
 
 /** Neighbouring segments of one level that are merged into one of the next. */
 export const FAN = 4
@@ -12,7 +12,7 @@ export const FULL_LEVEL = 9
 
 /** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
 export const levelOf = (counts: SegmentCounts): number => {
-  const blocks = countOf(counts, 'block')
+  const blocks = documentCount(counts, 'block')
   // Of one whose documents lie elsewhere there is only the header to rewrite.
   return (!counts.emptied && documentsIn(counts) >= FULL_SEGMENT) || blocks >= MAX_BLOCKS
     ? FULL_LEVEL
@@ -36,17 +36,18 @@ export interface SegmentRow extends SegmentCounts {
   level: number
 }
 
-export const countOf = (counts: Record<CountedKind, number>, kind: CountedKind): number => counts[kind]
+export const documentCount = (counts: Record<CountedKind, number>, kind: CountedKind): number => counts[kind]
 
 /** Documents of all kinds, blocks among them. */
 export const documentsIn = (counts: SegmentCounts): number =>
-  COUNTED_KINDS.reduce((sum, kind) => sum + countOf(counts, kind), 0)
+  COUNTED_KINDS.reduce((sum, kind) => sum + documentCount(counts, kind), 0)
 
 /** Documents of the kind that has most. */
-export const mostIn = (counts: SegmentCounts): number => Math.max(...COUNTED_KINDS.map(kind => countOf(counts, kind)))
+export const mostIn = (counts: SegmentCounts): number =>
+  Math.max(...COUNTED_KINDS.map(kind => documentCount(counts, kind)))
 
 /** What neighbouring segments hold together, in chain order. */
-export const sumOf = (run: readonly SegmentCounts[]): SegmentCounts => ({
+export const sumOfSegments = (run: readonly SegmentCounts[]): SegmentCounts => ({
   first: run[0]!.first,
   last: run.at(-1)!.last,
   events: run.reduce((sum, { events }) => sum + events, 0),
@@ -56,12 +57,14 @@ export const sumOf = (run: readonly SegmentCounts[]): SegmentCounts => ({
 })
 
 /** Columns of the table `segment` that `SegmentCounts` names. */
-const COUNTS = ['first', 'last', 'events', 'scoped', 'emptied', ...COUNTED_KINDS].map(name => `"${name}"`).join(', ')
-export const SEGMENT_COUNTS = `id, ${COUNTS}`
+const COUNT_COLUMNS = ['first', 'last', 'events', 'scoped', 'emptied', ...COUNTED_KINDS]
+  .map(name => `"${name}"`)
+  .join(', ')
+export const SEGMENT_COUNTS = `id, ${COUNT_COLUMNS}`
 export const SEGMENT_COLUMNS = `${SEGMENT_COUNTS}, level`
 
 export const readHeader = (db: Db, id: number, first: number): SegmentHeader =>
-  decodeHeader(first, db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck().get(id) as Buffer)
+  decodeSegmentHeader(first, db.prepare('SELECT blocks FROM segment WHERE id = ?').pluck().get(id) as Buffer)
 
 /** Gives numbers for segments that are listed later; no number is used again. */
 export const segmentNumbers = (db: Db): (() => number) => {
@@ -72,7 +75,7 @@ export const segmentNumbers = (db: Db): (() => number) => {
 /** Returns the new segment's number, which is one that was never used unless it is given. */
 export const segmentInserter = (db: Db) => {
   const places = ['?', '?', '?', '?', '?', ...COUNTED_KINDS.map(() => '?')].join(', ')
-  const insert = db.prepare(`INSERT INTO segment (id, ${COUNTS}, level, blocks) VALUES (?, ${places}, ?, ?)`)
+  const insert = db.prepare(`INSERT INTO segment (id, ${COUNT_COLUMNS}, level, blocks) VALUES (?, ${places}, ?, ?)`)
   return (counts: SegmentCounts, header: Uint8Array, id: number | null = null): number => {
     const { first, last, events, scoped, emptied = 0 } = counts
     const byKind = COUNTED_KINDS.map(kind => counts[kind])

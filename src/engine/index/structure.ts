@@ -1,6 +1,6 @@
 import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import type { Batch } from '../documents/batch.ts'
+import type { SegmentBatch } from '../documents/batch.ts'
 import { createColumnStructure } from './columns-structure.ts'
 import { createPointStructure } from './points-structure.ts'
 import { createPostingStructure, type PostingStructure } from './postings-structure.ts'
@@ -22,7 +22,7 @@ export interface SegmentPart extends SegmentRow {
  */
 export interface IndexStructure {
   /** Sorts and encodes a batch, outside any transaction. The function that it returns writes the outcome within one. */
-  build(batch: Batch): (segment: number) => void
+  build(batch: SegmentBatch): (segment: number) => void
   /** The same for what decoding anew changes in the revision's segment. */
   patch(revision: Revision): () => void
   /** Joins neighbouring segments under a new number. A step takes a few milliseconds, and is a transaction of its own. */

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { impossible } from '../../sqlite/damage.ts'
-import { createKeys } from './term-filter.ts'
+import { createFilterKeys } from './term-filter.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
@@ -17,13 +17,13 @@ import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
  *
  * Rows of a segment are numbered: 0 is the root, 1 the filter, see term-rows.ts.
  */
-const MAX_FIELDS = 255
+const MAX_BLOCK_FIELDS = 255
 /**
  * Four rows of this size fill a page of 4 KB. A look-up reads one in each segment that has the term, and larger ones take longer to read and to
  * go through: rows of 4 KB save 7 % of the index and take two and a half times as long.
  */
 const BLOCK_BYTES = 1001
-const SUM = 4
+const CHECKSUM_BYTES = 4
 /** A list of more bytes has a row of its own. */
 const LIST_BYTES = 250
 /** Of what stands before a list: two varints, a field that is new to the block, a fingerprint, and two varints. */
@@ -47,8 +47,8 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
   const entries = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   const codes = new Map<number, number>()
-  const keys = createKeys()
-  const limit = BLOCK_BYTES - SUM - 2
+  const keys = createFilterKeys()
+  const limit = BLOCK_BYTES - CHECKSUM_BYTES - 2
   let at = 0
   let before = 0
 
@@ -77,7 +77,7 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
   const begin = (term: number, fingerprint: number, isList: 0 | 1, more: number) => {
     const value = Math.floor(term / FIELDS_PER_VALUE)
     const field = term - value * FIELDS_PER_VALUE
-    if (at + codes.size * 3 + ENTRY_BYTES + more > limit || codes.size === MAX_FIELDS) flush()
+    if (at + codes.size * 3 + ENTRY_BYTES + more > limit || codes.size === MAX_BLOCK_FIELDS) flush()
     if (at === 0) {
       blocks.terms.push(term)
       blocks.fingerprints.push(fingerprint)
@@ -196,7 +196,7 @@ export const createTermCursor = (): TermCursor => {
       const count = block[0]!
       width = block[1]!
       cursor.bytes = block
-      stop = block.length - SUM
+      stop = block.length - CHECKSUM_BYTES
       at = 2 + 3 * count
       fields.length = 0
       for (let i = 0, from = 2; i < count; i++, from += 3) fields.push(block.readUIntLE(from, 3))
@@ -244,18 +244,18 @@ export const createTermCursor = (): TermCursor => {
 }
 
 /** A row as it is stored. */
-export const sealed = (bytes: Uint8Array): Buffer => {
-  const row = Buffer.allocUnsafeSlow(bytes.length + SUM)
+export const sealRow = (bytes: Uint8Array): Buffer => {
+  const row = Buffer.allocUnsafeSlow(bytes.length + CHECKSUM_BYTES)
   row.set(bytes)
   row.writeUInt32LE(zlib.crc32(bytes), bytes.length)
   return row
 }
 
 /** The same row, once it has been checked; its checksum stays behind it. */
-export const checked = (row: Buffer): Buffer => {
-  const end = row.length - SUM
+export const checkRow = (row: Buffer): Buffer => {
+  const end = row.length - CHECKSUM_BYTES
   if (end < 0 || zlib.crc32(row.subarray(0, end)) !== row.readUInt32LE(end)) throw impossible('a row of the index')
   return row
 }
 
-export const contentOf = (row: Buffer): Buffer => row.subarray(0, row.length - SUM)
+export const rowContent = (row: Buffer): Buffer => row.subarray(0, row.length - CHECKSUM_BYTES)

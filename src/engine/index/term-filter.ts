@@ -6,7 +6,7 @@ import { FIELDS_PER_VALUE } from './terms.ts'
  * there. Of value 0, which every segment has, each field counts as a value.
  */
 const BITS_PER_KEY = 8
-const HASHES = 5
+const FILTER_HASHES = 5
 
 export const filterKey = (term: number): number => {
   const value = Math.floor(term / FIELDS_PER_VALUE)
@@ -15,7 +15,7 @@ export const filterKey = (term: number): number => {
 }
 
 /** Collects the keys of terms that come in ascending order, each once. */
-export const createKeys = () => {
+export const createFilterKeys = () => {
   let keys = new Uint32Array(1 << 10)
   let count = 0
   return {
@@ -39,19 +39,19 @@ export const buildFilter = (keys: Uint32Array): Uint32Array<ArrayBuffer> => {
 }
 
 export const addToFilter = (words: Uint32Array, key: number) => {
-  let hash = mix(key ^ 0x9e3779b9)
-  const step = mix(key) | 1
-  for (let i = 0; i < HASHES; i++) {
+  let hash = mixBits(key ^ 0x9e3779b9)
+  const step = mixBits(key) | 1
+  for (let i = 0; i < FILTER_HASHES; i++) {
     const bit = Math.floor(((hash >>> 0) / 2 ** 32) * words.length * 32)
     words[bit >>> 5]! |= 1 << (bit & 31)
     hash = (hash + step) | 0
   }
 }
 
-export const mayHold = (words: Uint32Array, key: number): boolean => {
-  let hash = mix(key ^ 0x9e3779b9)
-  const step = mix(key) | 1
-  for (let i = 0; i < HASHES; i++) {
+export const filterMayHold = (words: Uint32Array, key: number): boolean => {
+  let hash = mixBits(key ^ 0x9e3779b9)
+  const step = mixBits(key) | 1
+  for (let i = 0; i < FILTER_HASHES; i++) {
     const bit = Math.floor(((hash >>> 0) / 2 ** 32) * words.length * 32)
     if ((words[bit >>> 5]! & (1 << (bit & 31))) === 0) return false
     hash = (hash + step) | 0
@@ -60,7 +60,7 @@ export const mayHold = (words: Uint32Array, key: number): boolean => {
 }
 
 /** Every bit of the outcome depends on every bit of the key. */
-const mix = (key: number): number => {
+const mixBits = (key: number): number => {
   let mixed = Math.imul(key ^ (key >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return mixed ^ (mixed >>> 16)

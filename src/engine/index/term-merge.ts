@@ -1,5 +1,5 @@
 import { createListBuilder, type ListBuilder } from './ordinals.ts'
-import { contentOf, createTermCursor, type TermCursor, type TermWriter } from './term-blocks.ts'
+import { createTermCursor, rowContent, type TermCursor, type TermWriter } from './term-blocks.ts'
 import { ordinalsAt, type Root, type TermReading } from './term-rows.ts'
 
 /** Goes through all terms of a segment, block by block. */
@@ -33,7 +33,7 @@ export const createSegmentCursor = (reading: TermReading, segment: number, root:
       if (at.count === 1) list.add(at.ordinal + offset)
       else if (at.row < 0) list.append(at.bytes, at.start, at.end, at.count, offset)
       else {
-        const bytes = contentOf(reading.row(segment, at.row))
+        const bytes = rowContent(reading.row(segment, at.row))
         list.append(bytes, 0, bytes.length, at.count, offset)
       }
     },

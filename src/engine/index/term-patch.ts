@@ -1,8 +1,8 @@
 import { createListBuilder } from './ordinals.ts'
-import { type Pairs, sortPairs } from './postings.ts'
+import { sortPairs, type TermPairs } from './postings.ts'
 import { type Blocks, createTermCursor, createTermWriter, type TermCursor, type TermWriter } from './term-blocks.ts'
 import { writeList } from './term-merge.ts'
-import { blockOf, ordinalsAt, type Root, rowNumbers, type TermReading, type TermWriting } from './term-rows.ts'
+import { blockIndexOf, ordinalsAt, type Root, rowNumbers, type TermReading, type TermWriting } from './term-rows.ts'
 
 /** A term with the ordinals that it loses and gets, all ascending. */
 export interface Change {
@@ -13,9 +13,9 @@ export interface Change {
 }
 
 /** In the order of the terms. */
-export const changesOf = (removed: Pairs, put: Pairs): Change[] => {
+export const changesOf = (removed: TermPairs, put: TermPairs): Change[] => {
   const changes = new Map<string, Change>()
-  const take = (pairs: Pairs, side: 'gone' | 'come') => {
+  const take = (pairs: TermPairs, side: 'gone' | 'come') => {
     for (const index of sortPairs(pairs).order) {
       const [term, fingerprint, ordinal] = [pairs.terms[index]!, pairs.fingerprints[index]!, pairs.ordinals[index]!]
       const key = `${term}/${fingerprint}`
@@ -52,9 +52,10 @@ export const patchTerms = (
   const replaced = new Map<number, Blocks>()
   const keys: Uint32Array[] = []
   for (let i = 0; i < changes.length; ) {
-    const block = Math.max(0, blockOf(root, changes[i]!.term, changes[i]!.fingerprint))
+    const block = Math.max(0, blockIndexOf(root, changes[i]!.term, changes[i]!.fingerprint))
     const from = i++
-    while (i < changes.length && Math.max(0, blockOf(root, changes[i]!.term, changes[i]!.fingerprint)) === block) i++
+    while (i < changes.length && Math.max(0, blockIndexOf(root, changes[i]!.term, changes[i]!.fingerprint)) === block)
+      i++
     const out = createTermWriter(root.width, put)
     const cursor = createTermCursor()
     const number = root.rows[block]
@@ -65,18 +66,19 @@ export const patchTerms = (
     let more = number !== undefined && cursor.next()
     for (const change of changes.slice(from, i)) {
       while (more && before(cursor, change)) {
-        copy(cursor, out)
+        copyTerm(cursor, out)
         more = cursor.next()
       }
       const isThere = more && cursor.term === change.term && cursor.fingerprint === change.fingerprint
       list.clear()
-      for (const ordinal of changed(isThere ? ordinalsAt(reading, segment, cursor) : NONE, change)) list.add(ordinal)
+      for (const ordinal of changed(isThere ? ordinalsAt(reading, segment, cursor) : NO_ORDINALS, change))
+        list.add(ordinal)
       writeList(out, change.term, change.fingerprint, list)
       if (!isThere) continue
       if (cursor.row >= 0) writing.drop(segment, cursor.row)
       more = cursor.next()
     }
-    for (; more; more = cursor.next()) copy(cursor, out)
+    for (; more; more = cursor.next()) copyTerm(cursor, out)
     const blocks = out.finish()
     replaced.set(block, blocks)
     keys.push(blocks.keys)
@@ -87,7 +89,7 @@ export const patchTerms = (
 const before = (cursor: TermCursor, { term, fingerprint }: Change): boolean =>
   cursor.term < term || (cursor.term === term && cursor.fingerprint < fingerprint)
 
-const copy = (at: TermCursor, out: TermWriter) => {
+const copyTerm = (at: TermCursor, out: TermWriter) => {
   if (at.count === 1) out.single(at.term, at.fingerprint, at.ordinal)
   else if (at.row >= 0) out.stored(at.term, at.fingerprint, at.count, at.row)
   else out.list(at.term, at.fingerprint, at.count, at.bytes.subarray(at.start, at.end))
@@ -125,4 +127,4 @@ const changed = (from: Uint32Array, { gone, come }: Change): number[] => {
   return result
 }
 
-const NONE = new Uint32Array(0)
+const NO_ORDINALS = new Uint32Array(0)

@@ -2,17 +2,17 @@ import { bytesOf } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { readOrdinals } from './ordinals.ts'
-import { type Blocks, checked, contentOf, sealed, type TermCursor } from './term-blocks.ts'
+import { type Blocks, checkRow, rowContent, sealRow, type TermCursor } from './term-blocks.ts'
 
 /** Rows that one segment may have in the table `post`, whose key is segment × this + number of the row. */
 const ROWS_PER_SEGMENT = 2 ** 20
 const ROOT = 0
 const FILTER = 1
-const FIRST = 2
+const FIRST_ROW = 2
 /** Segments of fewer blocks have no filter: they are few, and soon merged. */
 const FILTERED_BLOCKS = 8
 
-export const rowOf = (segment: number, number: number): number => segment * ROWS_PER_SEGMENT + number
+export const rowId = (segment: number, number: number): number => segment * ROWS_PER_SEGMENT + number
 
 /** What a reader keeps of a segment to find a term's block. */
 export interface Root extends Blocks {
@@ -24,29 +24,29 @@ export interface Root extends Blocks {
   held: number
 }
 
-const HEAD = 16
+const ROOT_HEAD_BYTES = 16
 
 /** Number of the next row, bytes of an ordinal, number of blocks, keys in the filter; then of all blocks the first terms, their fingerprints, and the rows. */
 const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buffer =>
   Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(bytesOf))
 
 const decodeRoot = (row: Buffer): Root => {
-  const { buffer, byteLength } = new Uint8Array(contentOf(row))
-  if (byteLength < HEAD || byteLength % 16 !== 0) throw impossible('the root of an index')
+  const { buffer, byteLength } = new Uint8Array(rowContent(row))
+  if (byteLength < ROOT_HEAD_BYTES || byteLength % 16 !== 0) throw impossible('the root of an index')
   const [next, width, count, held] = new Uint32Array(buffer, 0, 4) as unknown as [number, number, number, number]
-  if (byteLength !== HEAD + count * 16) throw impossible('the root of an index')
+  if (byteLength !== ROOT_HEAD_BYTES + count * 16) throw impossible('the root of an index')
   return {
     next,
     width,
     held,
-    terms: new Float64Array(buffer, HEAD, count),
-    fingerprints: new Uint32Array(buffer, HEAD + count * 8, count),
-    rows: new Uint32Array(buffer, HEAD + count * 12, count),
+    terms: new Float64Array(buffer, ROOT_HEAD_BYTES, count),
+    fingerprints: new Uint32Array(buffer, ROOT_HEAD_BYTES + count * 8, count),
+    rows: new Uint32Array(buffer, ROOT_HEAD_BYTES + count * 12, count),
   }
 }
 
 /** The last block that begins at this term or before; -1 where all begin behind it. */
-export const blockOf = ({ terms, fingerprints }: Blocks, term: number, fingerprint: number): number => {
+export const blockIndexOf = ({ terms, fingerprints }: Blocks, term: number, fingerprint: number): number => {
   let low = 0
   let high = terms.length
   while (low < high) {
@@ -62,8 +62,8 @@ export const blockOf = ({ terms, fingerprints }: Blocks, term: number, fingerpri
 export const createTermReading = (db: Db) => {
   const select = db.prepare('SELECT bytes FROM post WHERE id = ?').pluck()
   const find = (segment: number, number: number): Buffer | undefined => {
-    const row = select.get(rowOf(segment, number)) as Buffer | undefined
-    return row && checked(row)
+    const row = select.get(rowId(segment, number)) as Buffer | undefined
+    return row && checkRow(row)
   }
   return {
     root(segment: number): Root | undefined {
@@ -72,7 +72,7 @@ export const createTermReading = (db: Db) => {
     },
     filter(segment: number): Uint32Array<ArrayBuffer> | undefined {
       const row = find(segment, FILTER)
-      return row && new Uint32Array(new Uint8Array(contentOf(row)).buffer)
+      return row && new Uint32Array(new Uint8Array(rowContent(row)).buffer)
     },
     /** A block, or a list, with its checksum behind it. */
     row(segment: number, number: number): Buffer {
@@ -85,12 +85,12 @@ export const createTermReading = (db: Db) => {
 export type TermReading = ReturnType<typeof createTermReading>
 
 /** Where the ordinals of a term are. */
-export type Place = Pick<TermCursor, 'count' | 'ordinal' | 'row' | 'start' | 'end' | 'bytes'>
+export type ListLocation = Pick<TermCursor, 'count' | 'ordinal' | 'row' | 'start' | 'end' | 'bytes'>
 
-export const ordinalsAt = (reading: TermReading, segment: number, at: Place): Uint32Array => {
+export const ordinalsAt = (reading: TermReading, segment: number, at: ListLocation): Uint32Array => {
   if (at.count === 1) return Uint32Array.of(at.ordinal)
   if (at.row < 0) return readOrdinals(at.bytes, at.count, at.start, at.end)
-  return readOrdinals(contentOf(reading.row(segment, at.row)), at.count)
+  return readOrdinals(rowContent(reading.row(segment, at.row)), at.count)
 }
 
 /** Whether a segment of so many blocks has a filter. */
@@ -104,16 +104,17 @@ export const createTermWriting = (db: Db) => {
   const dropBelow = db.prepare('DELETE FROM post WHERE id >= ? AND id < ?')
   const nth = db.prepare('SELECT id FROM post WHERE id >= ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?').pluck()
   return {
-    add: (segment: number, number: number, bytes: Uint8Array) => void insert.run(rowOf(segment, number), sealed(bytes)),
+    add: (segment: number, number: number, bytes: Uint8Array) =>
+      void insert.run(rowId(segment, number), sealRow(bytes)),
     /** A row that has its checksum. */
-    addSealed: (segment: number, number: number, row: Buffer) => void insert.run(rowOf(segment, number), row),
-    setRoot: (segment: number, root: Root) => void replace.run(rowOf(segment, ROOT), sealed(encodeRoot(root))),
+    addSealed: (segment: number, number: number, row: Buffer) => void insert.run(rowId(segment, number), row),
+    setRoot: (segment: number, root: Root) => void replace.run(rowId(segment, ROOT), sealRow(encodeRoot(root))),
     setFilter: (segment: number, words: Uint32Array) =>
-      void replace.run(rowOf(segment, FILTER), sealed(bytesOf(words))),
-    drop: (segment: number, number: number) => void drop.run(rowOf(segment, number)),
+      void replace.run(rowId(segment, FILTER), sealRow(bytesOf(words))),
+    drop: (segment: number, number: number) => void drop.run(rowId(segment, number)),
     /** Removes so many rows of a segment; whether there are more. */
     dropSome(segment: number, count: number): boolean {
-      const [first, behind] = [rowOf(segment, 0), rowOf(segment + 1, 0)]
+      const [first, behind] = [rowId(segment, 0), rowId(segment + 1, 0)]
       const next = nth.get(first, behind, count) as number | undefined
       dropBelow.run(first, next ?? behind)
       return next !== undefined
@@ -123,7 +124,7 @@ export const createTermWriting = (db: Db) => {
 export type TermWriting = ReturnType<typeof createTermWriting>
 
 /** Numbers of a new segment's rows. */
-export const rowNumbers = (first = FIRST) => {
+export const rowNumbers = (first = FIRST_ROW) => {
   let next = first
   return {
     take: () => next++,

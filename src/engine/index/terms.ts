@@ -32,10 +32,12 @@ export const POSTINGS_FIELDS: readonly PostingsField[] = COUNTED_KINDS.flatMap(k
   ),
 )
 
-const IDS: ReadonlyMap<string, number> = new Map(POSTINGS_FIELDS.map(({ kind, field, id }) => [`${kind}.${field}`, id]))
+const FIELD_IDS: ReadonlyMap<string, number> = new Map(
+  POSTINGS_FIELDS.map(({ kind, field, id }) => [`${kind}.${field}`, id]),
+)
 
 /** Id of a field; undefined where it has no postings of its own. */
-export const findFieldId = (kind: Kind, field: string): number | undefined => IDS.get(`${kind}.${field}`)
+export const findFieldId = (kind: Kind, field: string): number | undefined => FIELD_IDS.get(`${kind}.${field}`)
 
 /** Id of a field that the mapping declares as indexed. */
 export const fieldId = (kind: CountedKind, field: string): number => {
@@ -53,11 +55,11 @@ export const UNDECODED = 7
  * signature without a declaration, 0 … 2 are the topics behind the first.
  */
 const FIRST_LOG_FIELD = 64
-const SLOTS = 15
+const ARGUMENT_SLOTS = 15
 /** Signatures that the fields have room for. */
-export const SIGNATURES = Math.floor((FIELDS_PER_VALUE - FIRST_LOG_FIELD) / (SLOTS + 1))
+export const SIGNATURES = Math.floor((FIELDS_PER_VALUE - FIRST_LOG_FIELD) / (ARGUMENT_SLOTS + 1))
 const FIRST_ARGUMENT_FIELD = FIRST_LOG_FIELD + SIGNATURES
-export const OVERFLOW_SLOT = SLOTS - 1
+export const OVERFLOW_SLOT = ARGUMENT_SLOTS - 1
 
 /** In place of the value of an argument that is longer than an index of keywords holds. */
 export const TOO_LONG = 0
@@ -70,13 +72,13 @@ export const UNLISTED_CALL = 'call/unlisted'
 export const logField = (signature: number): number => FIRST_LOG_FIELD + signature
 export const argumentSlot = (pos: number): number => Math.min(pos, OVERFLOW_SLOT)
 export const argumentField = (signature: number, slot: number): number =>
-  FIRST_ARGUMENT_FIELD + signature * SLOTS + slot
+  FIRST_ARGUMENT_FIELD + signature * ARGUMENT_SLOTS + slot
 
 export const signatureOfLogField = (field: number): number => field - FIRST_LOG_FIELD
 export const argumentOf = (field: number): { signature: number; slot: number } => {
   const place = field - FIRST_ARGUMENT_FIELD
-  const signature = Math.floor(place / SLOTS)
-  return { signature, slot: place - signature * SLOTS }
+  const signature = Math.floor(place / ARGUMENT_SLOTS)
+  return { signature, slot: place - signature * ARGUMENT_SLOTS }
 }
 
 /** The signature that a field is of; undefined for one of documents' own. */
@@ -99,8 +101,8 @@ export const argumentTerms = (value: number): [number, number] => [
 ]
 
 /** Keys of `num`: integers and scaled values of an argument. */
-export const integersOf = (signature: number, slot: number): number => argumentField(signature, slot) * 2
-export const scaledOf = (signature: number, slot: number): number => argumentField(signature, slot) * 2 + 1
+export const integersField = (signature: number, slot: number): number => argumentField(signature, slot) * 2
+export const scaledField = (signature: number, slot: number): number => argumentField(signature, slot) * 2 + 1
 
 /** A field that has a column, as the mapping declares it. */
 export interface ColumnField {
@@ -118,7 +120,7 @@ export const COLUMN_FIELDS: readonly ColumnField[] = COUNTED_KINDS.flatMap(kind 
 const BY_NAME: ReadonlyMap<string, ColumnField> = new Map(COLUMN_FIELDS.map(one => [`${one.kind}.${one.field}`, one]))
 const BY_NUMBER: ReadonlyMap<number, ColumnField> = new Map(COLUMN_FIELDS.map(one => [one.number, one]))
 /** Events have the columns of their logs. */
-export const columnOf = (kind: Kind, { field }: Pick<FieldPath, 'field'>): ColumnField | undefined =>
+export const columnFieldOf = (kind: Kind, { field }: Pick<FieldPath, 'field'>): ColumnField | undefined =>
   BY_NAME.get(`${kind === 'event' ? 'log' : kind}.${field}`)
 export const columnNumber = (kind: CountedKind, field: string): number => BY_NAME.get(`${kind}.${field}`)!.number
 /** Undefined where no field of today has the number. */

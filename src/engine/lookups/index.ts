@@ -5,7 +5,7 @@ import { createCoverageReader } from '../coverage.ts'
 import type { Lookups, StoredLink, StoredToken } from '../port.ts'
 
 /** Looks up what indexing needs of a store. */
-export const createLookups = (db: Db): Lookups => ({
+export const createStoreLookups = (db: Db): Lookups => ({
   coverage: createCoverageReader(db),
   partial: createPartialLookup(db),
   ...createBlocks(db),
@@ -44,13 +44,13 @@ export const createFeatureLookup = (db: Db): Lookups['features'] => {
     )
     .pluck()
   return codeHash => {
-    const bytes = select.get(bytesOf(codeHash))
+    const bytes = select.get(hexToBytes(codeHash))
     return bytes && new Int8Array(new Uint8Array(bytes).buffer)
   }
 }
 
 export const createLinkLookups = (db: Db): Pick<Lookups, 'link' | 'upgrades'> => {
-  const selectLink = db.prepare<[Buffer], LinkRow>(
+  const selectLink = db.prepare<[Buffer], LinkCells>(
     'SELECT code, kind, targets, pos FROM link WHERE id = (SELECT id FROM address WHERE bytes = ?)',
   )
   const selectUpgrades = db.prepare<[Buffer], { position: number; implementation: Buffer | null }>(
@@ -64,30 +64,30 @@ export const createLinkLookups = (db: Db): Pick<Lookups, 'link' | 'upgrades'> =>
   )
   /** The code of a contract's creation, unless it is a proxy. */
   const createdLink = (address: string): StoredLink | undefined => {
-    const row = selectCreated.get(bytesOf(address))
-    return row && { codeHash: hexOf(row.hash), delegation: null, position: row.pos }
+    const row = selectCreated.get(hexToBytes(address))
+    return row && { codeHash: bytesToHex(row.hash), delegation: null, position: row.pos }
   }
   return {
     link(address) {
-      const row = selectLink.get(bytesOf(address))
+      const row = selectLink.get(hexToBytes(address))
       if (!row) return createdLink(address)
       const { code, kind, targets, pos } = row
       const delegation = kind && { kind, targets: JSON.parse(targets!) as Target[] }
-      return { codeHash: hexOf(code), delegation, position: pos }
+      return { codeHash: bytesToHex(code), delegation, position: pos }
     },
     upgrades: address =>
       selectUpgrades
-        .all(bytesOf(address))
-        .map(({ position, implementation }) => ({ position, implementation: hexOf(implementation) })),
+        .all(hexToBytes(address))
+        .map(({ position, implementation }) => ({ position, implementation: bytesToHex(implementation) })),
   }
 }
 
-interface LinkRow {
+interface LinkCells {
   code: Buffer | null
   kind: Delegation['kind'] | null
   targets: string | null
   pos: number
 }
 
-const bytesOf = (address: string): Buffer => Buffer.from(address.slice(2), 'hex')
-const hexOf = (bytes: Buffer | null): string | null => bytes && `0x${bytes.toString('hex')}`
+const hexToBytes = (address: string): Buffer => Buffer.from(address.slice(2), 'hex')
+const bytesToHex = (bytes: Buffer | null): string | null => bytes && `0x${bytes.toString('hex')}`

@@ -1,6 +1,6 @@
 import { fullType } from '../../decode/signature.ts'
 import type { EventAbi } from '../../decode/types.ts'
-import type { Decoding } from '../../documents/document.ts'
+import type { DocumentDecoding } from '../../documents/document.ts'
 import { scaled } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { integerIn } from '../../query/compare.ts'
@@ -21,7 +21,7 @@ export const createDecodings = (reader: Reader) => {
      * Several where declarations differ in nothing that the document shows, none of what is not decoded. Asked between the reader's `begin` and
      * `end`.
      */
-    of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly Decoding[] {
+    of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly DocumentDecoding[] {
       if (kind !== 'event' && kind !== 'call') return []
       const shown = args as readonly Argument[]
       const shape = shapeOf(

@@ -1,7 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import type { BigIntegers } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import { byKind, type FieldPath, isList, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
+import { byKind, type FieldPath, isListField, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
 import type { Node, Value } from '../../query/ast.ts'
 import { valuesOf } from '../../query/predicate.ts'
 import { innerNodes } from '../../query/simplify.ts'
@@ -101,7 +101,7 @@ type Source = Record<string, unknown>
 /** Paths of fields whose integers stand in hex beside the number. */
 const INTEGERS = byKind(KINDS, kind =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
-    !isList(field) && (field.kind === 'quantity' || field.kind === 'amount') ? [name.split('.')] : [],
+    !isListField(field) && (field.kind === 'quantity' || field.kind === 'amount') ? [name.split('.')] : [],
   ),
 )
 

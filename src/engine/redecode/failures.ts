@@ -2,7 +2,7 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import { errorsOf, type Revert } from '../../decode/errors.ts'
 import { selectorOf } from '../../decode/signature.ts'
-import { originsOf, saidBy } from '../../documents/failures.ts'
+import { originsOf, returnedBy } from '../../documents/failures.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { newCallRecord, readCall } from '../documents/records/call.ts'
 import { createStored, type StoredStep } from '../documents/stored.ts'
@@ -62,9 +62,9 @@ export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
       const position = positionOfOrdinal(header, 'trace', ordinal)
       const step = stored.step(position)!
       // What was handed on is the same; most failures are not those of this ABI.
-      const { data } = saidBy(step)
+      const { data } = returnedBy(step)
       if (!concerns(data)) continue
-      const now = decode(data, saidBy(begunAt(position)).address, blockOf(position), step.tx)
+      const now = decode(data, returnedBy(begunAt(position)).address, blockOf(position), step.tx)
       if (!now) continue
       note('trace', { position, ordinal }, step, now)
       const call = callAt(header, position)

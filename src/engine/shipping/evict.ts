@@ -2,7 +2,7 @@ import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { RECORD_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
-import { seal } from '../documents/records/rows.ts'
+import { appendChecksum } from '../documents/records/rows.ts'
 import { SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '../index/segments.ts'
 import { createRuns } from '../pending-ranges.ts'
 import { positionOf } from '../schema.ts'
@@ -61,6 +61,6 @@ export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS) => {
 const sealed = (write: (out: ByteWriter) => void): Uint8Array => {
   const out = createByteWriter(8)
   write(out)
-  seal(out, 0)
+  appendChecksum(out, 0)
   return out.take()
 }

@@ -9,8 +9,8 @@ import {
   ROW_KINDS,
 } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import type { Batch } from '../documents/batch.ts'
-import { blockAt, encodeHeader, headOfHeader, indexFrom, type SegmentHeader } from '../index/segment.ts'
+import type { SegmentBatch } from '../documents/batch.ts'
+import { blockAt, encodeSegmentHeader, headOfHeader, indexFrom, type SegmentHeader } from '../index/segment.ts'
 import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '../index/segments.ts'
 import { positionOf } from '../schema.ts'
 
@@ -91,7 +91,7 @@ export const createReturning = (db: Db) => {
   const note = createNote(db)
   return {
     /** Makes room for blocks in the segment that ends with them. False where it is no more. */
-    take({ first, last, events }: Pick<Batch, 'first' | 'last' | 'events'>, segment: number) {
+    take({ first, last, events }: Pick<SegmentBatch, 'first' | 'last' | 'events'>, segment: number) {
       const row = find.get(segment)
       if (!row || row.first > first || row.last !== last) return false
       const header = readHeader(db, segment, row.first)
@@ -101,7 +101,7 @@ export const createReturning = (db: Db) => {
         const counts = byKind(COUNTED_KINDS, kind => (kind === 'block' ? rest.times.length : rest.ends[kind].at(-1)!))
         insertSegment(
           { ...row, ...counts, last: rest.last, events: Math.max(0, row.events - events) },
-          encodeHeader(rest),
+          encodeSegmentHeader(rest),
         )
       }
       // Some documents may wait to be removed.

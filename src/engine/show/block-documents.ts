@@ -2,20 +2,20 @@ import type { RpcLog } from '../../chain/wire.ts'
 import type { Signature } from '../../decode/types.ts'
 import { contractDocument } from '../../documents/contracts.ts'
 import type { BlockDocuments, BlockDocumentsInput, Document } from '../../documents/document.ts'
-import { type BlockParts, blockParts, hasInteger, placesOf } from '../../documents/logs.ts'
+import { type BlockParts, blockParts, findBlockPlaces, hasInteger } from '../../documents/logs.ts'
 import type { BigIntegers } from '../../documents/show.ts'
 import { tokenDocument } from '../../documents/tokens.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '../../mapping/index.ts'
-import { digitsOf } from '../documents/additions.ts'
+import { addressDigits } from '../documents/additions.ts'
 import { createInputs, type Records, type RecordView } from '../documents/record-reader.ts'
 import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { writeBlockCall } from '../documents/records/call.ts'
 import { fieldsWriter } from '../documents/records/fields.ts'
 import { createLogWriter } from '../documents/records/log.ts'
 import { createTraceWriter } from '../documents/records/trace.ts'
-import { blockReader, txReader } from '../documents/wire-readers.ts'
+import { wireBlockReader, wireTxReader } from '../documents/wire-readers.ts'
 import type { Ids } from '../forms/form.ts'
 import { restoreIntegers } from '../query/documents.ts'
 import { placeOf, positionOf } from '../schema.ts'
@@ -43,7 +43,7 @@ export const createBlockDocuments = (input: BlockDocumentsInput, big: BigInteger
     return kind === 'tx' ? places.txs[index]! : kind === 'log' || kind === 'event' ? places.logs[index]! : index
   }
   const shown = <T extends Document | undefined>(kind: RecordsKind) =>
-    kept(index => show(block(), kind, placeOfIndex(kind, index), big) as T)
+    builtOnce(index => show(block(), kind, placeOfIndex(kind, index), big) as T)
 
   const contractOf = (index: number): Document => {
     const { tx, address, creator, implementation, ...rest } = contracts[index]!
@@ -67,8 +67,8 @@ export const createBlockDocuments = (input: BlockDocumentsInput, big: BigInteger
     event: shown('event'),
     trace: shown('trace'),
     call: shown('call'),
-    contract: kept(contractOf),
-    token: kept(tokenOf),
+    contract: builtOnce(contractOf),
+    token: builtOnce(tokenOf),
   }
 }
 
@@ -86,7 +86,7 @@ export const jsonOf = (document: Document): string => {
 
 const texts = new WeakMap<Document, string>()
 
-const kept = <T>(build: (index: number) => T): ((index: number) => T) => {
+const builtOnce = <T>(build: (index: number) => T): ((index: number) => T) => {
   const built = new Map<number, { one: T }>()
   return index => {
     let known = built.get(index)
@@ -116,7 +116,7 @@ const openBlock = (input: BlockDocumentsInput): OpenBlock => {
     txs: block.transactions.length,
     // No logs are needed: blooms are written as they are stated.
     logEnds: NO_LOGS,
-    places: placesOf(raw),
+    places: findBlockPlaces(raw),
   }
   return {
     input,
@@ -134,7 +134,7 @@ const createShared = () => {
   const names = createNumbering<string>()
   const signatures = createNumbering<Signature>()
   const ids: Ids = {
-    address: text => addresses.id(digitsOf(text)),
+    address: text => addresses.id(addressDigits(text)),
     addressOfDigits: addresses.id,
     addressOfTopic: topic => addresses.id(topic.slice(26).toLowerCase()),
     name: names.id,
@@ -142,8 +142,8 @@ const createShared = () => {
     compresses: false,
   }
   const write = {
-    block: fieldsWriter('block', blockReader, ids),
-    tx: fieldsWriter('tx', txReader, ids),
+    block: fieldsWriter('block', wireBlockReader, ids),
+    tx: fieldsWriter('tx', wireTxReader, ids),
     log: createLogWriter(ids),
     trace: createTraceWriter(ids),
   }
@@ -160,7 +160,7 @@ const createShared = () => {
     return { bytes: out.reserve(0), start: 0, end: out.length }
   }
   const decimalsOf = (args: Parameters<typeof hasInteger>[0] | null, address: string): number | null =>
-    args && hasInteger(args) ? (block.input.decimals(digitsOf(address)) ?? null) : null
+    args && hasInteger(args) ? (block.input.decimals(addressDigits(address)) ?? null) : null
 
   const append = {
     tx(out, place) {

@@ -5,15 +5,15 @@ import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { cursor, takeVarint } from '../forms/form.ts'
 import { writeHex } from '../forms/json.ts'
-import { endOfWord, expandWord, WORD } from '../forms/words.ts'
+import { endOfWord, expandWord, WORD_CONTROL } from '../forms/words.ts'
 import { positionOf } from '../schema.ts'
-import type { Context } from './context.ts'
+import type { ShowContext } from './context.ts'
 
 /** Topics whose bits are cached: neither addresses nor the first of a signature. */
 const TOPICS = 20_000
 
 /** Writes a transaction's bloom filter, which follows from its logs. */
-export const createBloomShow = ({ reader, records, addresses }: Context) => {
+export const createBloomShow = ({ reader, records, addresses }: ShowContext) => {
   const knownBits = new Map<string, number>()
   const sum = new Uint8Array(256)
   const word = Buffer.alloc(32)
@@ -37,7 +37,7 @@ export const createBloomShow = ({ reader, records, addresses }: Context) => {
   })
 
   const topicBits = (packed: Buffer, at: number, end: number): number => {
-    if (packed[at] === WORD.address) {
+    if (packed[at] === WORD_CONTROL.address) {
       cursor.at = at + 1
       return addresses.topicBits(takeVarint(packed))
     }

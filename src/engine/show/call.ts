@@ -1,7 +1,7 @@
 import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { remembered } from '../../lib/caches.ts'
-import type { call as mapping } from '../../mapping/documents/call.ts'
+import type { callMapping as mapping } from '../../mapping/documents/call.ts'
 import { present } from '../../sqlite/damage.ts'
 import { columnIndex, RECORD_COLUMNS } from '../documents/columns.ts'
 import type { RecordView } from '../documents/record-reader.ts'
@@ -11,15 +11,21 @@ import { newTraceRecord, readTrace } from '../documents/records/trace.ts'
 import { cursor, takeLength, writeNull } from '../forms/form.ts'
 import { writeAddress } from '../forms/ids.ts'
 import { FALSE, NULL, piece, TRUE, writeHex, writeJson } from '../forms/json.ts'
-import { unpack, WORD } from '../forms/words.ts'
+import { unpackAbi, WORD_CONTROL } from '../forms/words.ts'
 import { blockOf, positionOf } from '../schema.ts'
-import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { createDecodedShow, DECLARATIONS, type Declaration, type Decoded, declare } from './decoded.ts'
-import { always, sourceWriter, type WriteBy } from './plan.ts'
+import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
+import {
+  createDecodedShow,
+  type DecodedArguments,
+  MAX_CACHED_DECLARATIONS,
+  prepareDeclaration,
+  type ShownDeclaration,
+} from './decoded.ts'
+import { sourceWriter, type WriteBy, writeAlways } from './plan.ts'
 import type { Show } from './shows.ts'
 import { writePath } from './trace.ts'
 
-interface CallDeclaration extends Declaration {
+interface CallDeclaration extends ShownDeclaration {
   probability: Uint8Array
   decode?: FunctionDecoder
 }
@@ -36,10 +42,10 @@ const TRACE = {
 }
 
 const TX_VALUE = columnIndex('tx', 'value')
-const formOf = (column: number) => RECORD_COLUMNS.trace[column]!.form
+const traceForm = (column: number) => RECORD_COLUMNS.trace[column]!.form
 
 /** The current call, and what its trace or its transaction holds of it. */
-const createCallAt = ({ records, block }: Context) => {
+const createCallAt = ({ records, block }: ShowContext) => {
   const call = newCallRecord()
   const trace = newTraceRecord()
   /** Read on demand. */
@@ -91,7 +97,7 @@ const createCallAt = ({ records, block }: Context) => {
   return at
 }
 
-export const createCallShow = (context: Context): Show => {
+export const createCallShow = (context: ShowContext): Show => {
   const { reader, records, addresses, name } = context
   const at = createCallAt(context)
   const { call } = at
@@ -99,35 +105,39 @@ export const createCallShow = (context: Context): Show => {
   const where = placeFields(() => at.block)
   let by: CallDeclaration | null
   /** Decoded on demand. */
-  let decoded: Decoded | undefined
+  let decoded: DecodedArguments | undefined
 
-  const declarationOf = remembered(DECLARATIONS, (id: number): CallDeclaration | null => {
+  const declarationOf = remembered(MAX_CACHED_DECLARATIONS, (id: number): CallDeclaration | null => {
     const { event, probability } = reader.signature(id)
-    return event && { ...declare(event), probability: piece(JSON.stringify(probability)) }
+    return event && { ...prepareDeclaration(event), probability: piece(JSON.stringify(probability)) }
   })
 
-  const decode = (): Decoded => {
+  const decode = (): DecodedArguments => {
     if (!by) return { args: null, error: null }
     const { bytes, start, end } = at.input()
     const { located } = show
-    if (by.args && bytes[start] === WORD.selector && located.locate(by.args, false, bytes, start + SELECTOR, end))
+    if (
+      by.args &&
+      bytes[start] === WORD_CONTROL.selector &&
+      located.locate(by.args, false, bytes, start + PACKED_SELECTOR_BYTES, end)
+    )
       return 'located'
     by.decode ??= createFunctionDecoder(by.abi)
-    return by.decode(unpack(bytes.subarray(start, end), reader.addressDigits))
+    return by.decode(unpackAbi(bytes.subarray(start, end), reader.addressDigits))
   }
-  const decodedOnce = (): Decoded => (decoded ??= decode())
+  const decodedOnce = (): DecodedArguments => (decoded ??= decode())
 
   const writeSelector = (out: ByteWriter) => {
     const { bytes, start, end } = at.input()
-    if (bytes[start] === WORD.selector) return writeHex(out, bytes, start + 1, start + SELECTOR)
-    writeJson(out, unpack(bytes.subarray(start, end), reader.addressDigits).slice(0, 10))
+    if (bytes[start] === WORD_CONTROL.selector) return writeHex(out, bytes, start + 1, start + PACKED_SELECTOR_BYTES)
+    writeJson(out, unpackAbi(bytes.subarray(start, end), reader.addressDigits).slice(0, 10))
   }
 
   /** A field of its trace, or else of its own record. */
   const either =
     (column: number, writeOwn: (out: ByteWriter) => void): WriteBy =>
     plan => {
-      const write = formOf(column).json(plan, context)
+      const write = traceForm(column).json(plan, context)
       return out => {
         if (at.bytes) return write(out, at.inTrace(column))
         writeOwn(out)
@@ -139,13 +149,13 @@ export const createCallShow = (context: Context): Show => {
   const traced =
     (column: number): WriteBy =>
     plan => {
-      const write = formOf(column).json(plan, context)
+      const write = traceForm(column).json(plan, context)
       return out => at.isTraced(column) && write(out, at.inTrace(column))
     }
 
   const fields = {
-    method: () => always(out => out.bytes(by ? by.name : NULL)),
-    selector: () => always(out => writeSelector(out)),
+    method: () => writeAlways(out => out.bytes(by ? by.name : NULL)),
+    selector: () => writeAlways(out => writeSelector(out)),
     args: plan => {
       const list = show.list(plan)
       return out => list(out, by, decodedOnce(), call.decimals)
@@ -153,7 +163,7 @@ export const createCallShow = (context: Context): Show => {
     from: either(TRACE.from, out => writeAddress(out, call.from, addresses)),
     to: either(TRACE.to, out => writeAddress(out, call.to, addresses)),
     value: plan => {
-      const write = formOf(TRACE.value).json(plan, context)
+      const write = traceForm(TRACE.value).json(plan, context)
       return out => {
         if (at.bytes) return at.isTraced(TRACE.value) ? write(out, at.inTrace(TRACE.value)) : writeNull(out, plan)
         const view = present(records.find('tx', positionOf(at.block.stored.number, call.tx)), 'a call')
@@ -161,9 +171,9 @@ export const createCallShow = (context: Context): Show => {
       }
     },
     callType: either(TRACE.callType, out => name(out, call.callType)),
-    depth: () => always(out => out.decimal(at.depth())),
-    traceAddress: either(TRACE.path, out => out.bytes(EMPTY_LIST)),
-    reverted: () => always(out => out.bytes(call.reverted ? TRUE : FALSE)),
+    depth: () => writeAlways(out => out.decimal(at.depth())),
+    traceAddress: either(TRACE.path, out => out.bytes(NO_STEPS)),
+    reverted: () => writeAlways(out => out.bytes(call.reverted ? TRUE : FALSE)),
     transactionHash: where.transactionHash(at.tx),
     transactionIndex: where.quantity(at.tx),
     blockHash: where.blockHash,
@@ -182,7 +192,7 @@ export const createCallShow = (context: Context): Show => {
       return true
     },
     timestamp: where.datetime,
-    probability: () => always(out => out.bytes(by ? by.probability : NULL)),
+    probability: () => writeAlways(out => out.bytes(by ? by.probability : NULL)),
   } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
   const writeParent = (out: ByteWriter) => {
@@ -198,7 +208,7 @@ export const createCallShow = (context: Context): Show => {
     },
     id(out) {
       writeParent(out)
-      out.bytes(INFIX)
+      out.bytes(CALL_INFIX)
       if (at.bytes) writePath(out, at.inTrace(TRACE.path))
     },
     routing: out => out.bytes(at.block.hash),
@@ -208,6 +218,6 @@ export const createCallShow = (context: Context): Show => {
   }
 }
 
-const INFIX = piece('_c')
-const EMPTY_LIST = piece('[]')
-const SELECTOR = 5
+const CALL_INFIX = piece('_c')
+const NO_STEPS = piece('[]')
+const PACKED_SELECTOR_BYTES = 5

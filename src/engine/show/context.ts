@@ -1,4 +1,4 @@
-import { datetime } from '../../documents/show.ts'
+import { formatDatetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { remembered } from '../../lib/caches.ts'
 import type { Records } from '../documents/record-reader.ts'
@@ -8,14 +8,14 @@ import type { FieldPlan } from '../forms/form.ts'
 import { piece, QUOTE } from '../forms/json.ts'
 import { EVERY, writeSmallQuantity } from '../forms/numbers.ts'
 import type { Reader } from '../reader.ts'
-import { always, type Write } from './plan.ts'
+import { type WriteField, writeAlways } from './plan.ts'
 
 /** A store, or a block that is not stored yet. */
 export interface ShowSource extends Pick<Reader, 'records' | 'addressDigits' | 'name' | 'signature'> {
   addressBytes(id: number): Uint8Array
 }
 
-export interface Context {
+export interface ShowContext {
   reader: ShowSource
   records: Records
   addresses: Addresses
@@ -33,11 +33,11 @@ export interface ShownBlock {
   datetime: Uint8Array
 }
 
-const NAMES = 10_000
+const MAX_CACHED_NAMES = 10_000
 
-export const createContext = (reader: ShowSource): Context => {
+export const createContext = (reader: ShowSource): ShowContext => {
   const { records } = reader
-  const nameText = remembered(NAMES, (id: number) => piece(JSON.stringify(reader.name(id))))
+  const nameText = remembered(MAX_CACHED_NAMES, (id: number) => piece(JSON.stringify(reader.name(id))))
   const blocks = new WeakMap<StoredBlock, ShownBlock>()
   let last: ShownBlock | undefined
   const scratch = createByteWriter(256)
@@ -53,7 +53,7 @@ export const createContext = (reader: ShowSource): Context => {
     hashText: piece(`"0x${stored.hash.toString('hex')}"`),
     number: written(() => writeSmallQuantity(scratch, stored.number, EVERY)),
     seconds: piece(String(stored.time)),
-    datetime: piece(`"${datetime(stored.time)}"`),
+    datetime: piece(`"${formatDatetime(stored.time)}"`),
   })
 
   return {
@@ -76,44 +76,44 @@ export const createContext = (reader: ShowSource): Context => {
 
 /** Fields of a document's place; `block` gives the current document's. */
 export const placeFields = (block: () => ShownBlock) => ({
-  blockHash: () => always(out => out.bytes(block().hashText)),
-  blockNumber: ({ shown, members }: FieldPlan): Write =>
-    always(out =>
+  blockHash: () => writeAlways(out => out.bytes(block().hashText)),
+  blockNumber: ({ shown, members }: FieldPlan): WriteField =>
+    writeAlways(out =>
       shown === 'whole' ? out.bytes(block().number) : writeSmallQuantity(out, block().stored.number, members),
     ),
-  seconds: () => always(out => out.bytes(block().seconds)),
-  datetime: () => always(out => out.bytes(block().datetime)),
+  seconds: () => writeAlways(out => out.bytes(block().seconds)),
+  datetime: () => writeAlways(out => out.bytes(block().datetime)),
   transactionHash: (tx: () => number) => () =>
-    always(out => {
+    writeAlways(out => {
       out.byte(QUOTE)
       writeTxHash(out, block(), tx())
       out.byte(QUOTE)
     }),
   quantity:
     (value: () => number) =>
-    ({ members }: FieldPlan): Write =>
-      always(out => writeSmallQuantity(out, value(), members)),
+    ({ members }: FieldPlan): WriteField =>
+      writeAlways(out => writeSmallQuantity(out, value(), members)),
 })
 
 export const writeTxHash = (out: ByteWriter, { stored }: ShownBlock, place: number) => {
-  if (stored !== latest.block || place !== latest.place) {
+  if (stored !== latestTxHash.block || place !== latestTxHash.place) {
     const start = hashStart(stored, place)
-    digits.truncate(PREFIX)
-    digits.digits(stored.hashes, start, start + 32)
-    latest.hash.set(digits.view())
-    latest.block = stored
-    latest.place = place
+    hashDigits.truncate(PREFIX_LENGTH)
+    hashDigits.digits(stored.hashes, start, start + 32)
+    latestTxHash.hash.set(hashDigits.view())
+    latestTxHash.block = stored
+    latestTxHash.place = place
   }
-  out.bytes(latest.hash)
+  out.bytes(latestTxHash.hash)
 }
 
 /** A hit shows its transaction up to three times, and neighbours often share it. */
-const latest: { block: StoredBlock | undefined; place: number; hash: Uint8Array } = {
+const latestTxHash: { block: StoredBlock | undefined; place: number; hash: Uint8Array } = {
   block: undefined,
   place: -1,
   hash: new Uint8Array(66),
 }
 
-const PREFIX = 2
-const digits = createByteWriter(66)
-digits.ascii('0x')
+const PREFIX_LENGTH = 2
+const hashDigits = createByteWriter(66)
+hashDigits.ascii('0x')

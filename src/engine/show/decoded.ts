@@ -5,18 +5,18 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { type FieldPlan, writeCut } from '../forms/form.ts'
 import { NULL, piece, writeJson } from '../forms/json.ts'
-import { type Argument, compileArguments, createLocated, shownArguments } from './located.ts'
-export const DECLARATIONS = 5_000
+import { compileArguments, createStaticArguments, planArguments, type StaticArgument } from './located.ts'
+export const MAX_CACHED_DECLARATIONS = 5_000
 
-export interface Declaration {
+export interface ShownDeclaration {
   name: Uint8Array
   begin: Uint8Array
   abi: { name: string; inputs: readonly AbiParam[] }
   /** Undefined if some take more than one word: then values are decoded to text and objects. */
-  args: Argument[] | undefined
+  args: StaticArgument[] | undefined
 }
 
-export const declare = (abi: Declaration['abi'], isPlain = true): Declaration => {
+export const prepareDeclaration = (abi: ShownDeclaration['abi'], isPlain = true): ShownDeclaration => {
   const name = JSON.stringify(abi.name)
   return {
     name: piece(name),
@@ -27,41 +27,46 @@ export const declare = (abi: Declaration['abi'], isPlain = true): Declaration =>
 }
 
 /** `located` if the arguments are read where they lie. */
-export type Decoded = 'located' | { args: readonly DecodedArg[] | null; error: string | null }
+export type DecodedArguments = 'located' | { args: readonly DecodedArg[] | null; error: string | null }
 
 export const createDecodedShow = (addresses: Addresses) => {
-  const located = createLocated(addresses)
+  const located = createStaticArguments(addresses)
   return {
     located,
     /** Makes what appends `args`; false if the filter leaves nothing. */
     list(plan: FieldPlan) {
-      const shown = shownArguments(plan)
-      return (out: ByteWriter, by: Declaration | null, decoded: Decoded, decimals: number | null): boolean => {
+      const shown = planArguments(plan)
+      return (
+        out: ByteWriter,
+        by: ShownDeclaration | null,
+        decoded: DecodedArguments,
+        decimals: number | null,
+      ): boolean => {
         const compiled = decoded === 'located' ? by!.args! : []
         if (compiled.length > 0) {
-          if (shown === 'empty') out.bytes(EMPTY_LIST)
+          if (shown === 'empty') out.bytes(NO_ARGUMENTS)
           else if (shown) located.list(out, compiled, decimals, shown)
           return shown !== undefined
         }
         const args = decoded === 'located' ? null : decoded.args
         return writeCut(
           out,
-          (args ?? []).map(arg => show.argument(arg, decimals, show.asJson)),
+          (args ?? []).map(arg => show.formatArgument(arg, decimals, show.asJson)),
           plan,
         )
       }
     },
     /** Appends `str`. */
-    text(out: ByteWriter, { begin, abi, args: compiled }: Declaration, decoded: Decoded) {
+    text(out: ByteWriter, { begin, abi, args: compiled }: ShownDeclaration, decoded: DecodedArguments) {
       if (decoded === 'located') {
         out.bytes(begin)
         located.text(out, compiled!)
-        out.bytes(END)
+        out.bytes(END_OF_TEXT)
       } else if (decoded.args) writeJson(out, renderEvent(abi, decoded.args))
       else out.bytes(NULL)
     },
   }
 }
 
-const EMPTY_LIST = piece('[]')
-const END = piece(')"')
+const NO_ARGUMENTS = piece('[]')
+const END_OF_TEXT = piece(')"')

@@ -1,38 +1,44 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
 import { remembered } from '../../lib/caches.ts'
-import type { event as mapping } from '../../mapping/documents/event.ts'
+import type { eventMapping as mapping } from '../../mapping/documents/event.ts'
 import { piece } from '../forms/json.ts'
-import { unpack } from '../forms/words.ts'
+import { unpackAbi } from '../forms/words.ts'
 import type { StoredSignature } from '../reader.ts'
-import type { Context } from './context.ts'
-import { createDecodedShow, DECLARATIONS, type Declaration, type Decoded, declare } from './decoded.ts'
+import type { ShowContext } from './context.ts'
+import {
+  createDecodedShow,
+  type DecodedArguments,
+  MAX_CACHED_DECLARATIONS,
+  prepareDeclaration,
+  type ShownDeclaration,
+} from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
-import { always, sourceWriter, type WriteBy } from './plan.ts'
+import { sourceWriter, type WriteBy, writeAlways } from './plan.ts'
 import type { Show } from './shows.ts'
 
-interface EventDeclaration extends Declaration {
+interface EventDeclaration extends ShownDeclaration {
   signature: StoredSignature
   error: Uint8Array
   probability: Uint8Array
   decode?: EventDecoder
 }
 
-export const createEventShow = (context: Context): Show => {
+export const createEventShow = (context: ShowContext): Show => {
   const { reader, addresses } = context
   const at = createLogAt(context)
   const fields = logFields(at, context)
   const show = createDecodedShow(addresses)
   let by: EventDeclaration
   /** Decoded on demand. */
-  let decoded: Decoded | undefined
+  let decoded: DecodedArguments | undefined
 
   /** Null if logs of this signature are no events. */
-  const declarationOf = remembered(DECLARATIONS, (id: number): EventDeclaration | null => {
+  const declarationOf = remembered(MAX_CACHED_DECLARATIONS, (id: number): EventDeclaration | null => {
     const signature = reader.signature(id)
     const { event, error, probability } = signature
     return (
       event && {
-        ...declare(event, error === null && !event.anonymous),
+        ...prepareDeclaration(event, error === null && !event.anonymous),
         signature,
         error: piece(JSON.stringify(error)),
         probability: piece(JSON.stringify(probability)),
@@ -49,9 +55,9 @@ export const createEventShow = (context: Context): Show => {
     )
   }
 
-  const text = (start: number, end: number): string => unpack(at.bytes.subarray(start, end), reader.addressDigits)
+  const text = (start: number, end: number): string => unpackAbi(at.bytes.subarray(start, end), reader.addressDigits)
 
-  const decode = (): Decoded => {
+  const decode = (): DecodedArguments => {
     const { topic, event, error } = by.signature
     if (error !== null) return { args: null, error }
     if (locate()) return 'located'
@@ -62,10 +68,10 @@ export const createEventShow = (context: Context): Show => {
     by.decode ??= createEventDecoder(event!)
     return by.decode(topics, text(topicsEnd, at.end))
   }
-  const decodedOnce = (): Decoded => (decoded ??= decode())
+  const decodedOnce = (): DecodedArguments => (decoded ??= decode())
 
   const own = {
-    event: () => always(out => out.bytes(by.name)),
+    event: () => writeAlways(out => out.bytes(by.name)),
     args: plan => {
       const list = show.list(plan)
       return out => list(out, by, decodedOnce(), at.record.decimals)
@@ -76,10 +82,10 @@ export const createEventShow = (context: Context): Show => {
     address: fields.address,
     blockHash: fields.blockHash,
     blockNumber: fields.blockNumber,
-    error: () => always(out => out.bytes(by.error)),
-    str: () => always(out => show.text(out, by, decodedOnce())),
+    error: () => writeAlways(out => out.bytes(by.error)),
+    str: () => writeAlways(out => show.text(out, by, decodedOnce())),
     timestamp: fields.timestamp,
-    probability: () => always(out => out.bytes(by.probability)),
+    probability: () => writeAlways(out => out.bytes(by.probability)),
   } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
   return {

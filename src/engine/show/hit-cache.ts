@@ -1,15 +1,15 @@
 export type HitShape = object
 
 /** Half of it holds what was used last. */
-const CAPACITY = 8 * 2 ** 20
+const HIT_CACHE_BYTES = 8 * 2 ** 20
 /** Bytes of an entry beside the hit. */
-const OVERHEAD = 100
+const HIT_OVERHEAD = 100
 
-type Sized = { readonly length: number }
+type CachedValue = { readonly length: number }
 type Generation<T> = Map<HitShape, Map<number, T>>
 
 /** A new version empties it. */
-export const createHitCache = <T extends Sized>(version: () => unknown, capacity = CAPACITY) => {
+export const createHitCache = <T extends CachedValue>(version: () => unknown, capacity = HIT_CACHE_BYTES) => {
   let young: Generation<T> = new Map()
   let old: Generation<T> = new Map()
   let bytes = 0
@@ -25,11 +25,11 @@ export const createHitCache = <T extends Sized>(version: () => unknown, capacity
   }
 
   const put = (shape: HitShape, position: number, hit: T) => {
-    bytes += hit.length + OVERHEAD
+    bytes += hit.length + HIT_OVERHEAD
     if (bytes > capacity / 2) {
       old = young
       young = new Map()
-      bytes = hit.length + OVERHEAD
+      bytes = hit.length + HIT_OVERHEAD
     }
     const hits = young.get(shape)
     if (hits) hits.set(position, hit)

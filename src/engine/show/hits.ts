@@ -55,18 +55,18 @@ export const createHits = (options: HitsOptions): Hits => {
   const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {
     const key = `${kind} ${JSON.stringify(filter)}`
     if (!sources.has(key)) {
-      if (sources.size >= SOURCES) sources.clear()
+      if (sources.size >= MAX_CACHED_SOURCES) sources.clear()
       sources.set(key, shows[kind].source(filter))
     }
     return sources.get(key)
   }
-  const cache = createHitCache<Kept>(() => reader.version())
+  const cache = createHitCache<CachedHit>(() => reader.version())
   const writers = new Map<string, WriteHit>()
   const writerOf = (kind: Kind, index: string, filter: SourceFilter): WriteHit => {
     const key = `${kind} ${index} ${JSON.stringify(filter)}`
     let writer = writers.get(key)
     if (!writer) {
-      if (writers.size >= SOURCES) writers.clear()
+      if (writers.size >= MAX_CACHED_SOURCES) writers.clear()
       writer = hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, filter))
       writers.set(key, writer)
     }
@@ -92,11 +92,11 @@ export const createHits = (options: HitsOptions): Hits => {
     const { source, parts, size } = request
     const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source)]))
     // Parts that depend on the query are not cached.
-    const keeps = size >= 0 && size <= KEPT
+    const keeps = size >= 0 && size <= MAX_CACHED_PAGE
     return createPlainWriter(request, {
       ...{ documents: exact, reader, between, check: reader.check },
       write: ({ kind, position }, score, out) =>
-        (keeps ? writeKept : writeAnew)(writers.get(kind)!, position, score, out),
+        (keeps ? writeKept : writeUncached)(writers.get(kind)!, position, score, out),
     })
   }
   const related: Relating = {
@@ -131,14 +131,14 @@ export const createHits = (options: HitsOptions): Hits => {
   }
 }
 
-const SOURCES = 100
+const MAX_CACHED_SOURCES = 100
 /** Hits of a page that are cached: those of a larger page would push out others. */
-const KEPT = 100
+const MAX_CACHED_PAGE = 100
 /** A hit without its score, which depends on the query. */
-interface Kept {
+interface CachedHit {
   head: Uint8Array
   rest: Uint8Array
   length: number
 }
-const writeAnew = (write: WriteHit, position: number, score: string, out: ByteWriter): number =>
+const writeUncached = (write: WriteHit, position: number, score: string, out: ByteWriter): number =>
   write(position, score, out)

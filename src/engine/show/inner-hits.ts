@@ -1,5 +1,5 @@
 import type { Document } from '../../documents/document.ts'
-import { asJson, long } from '../../documents/show.ts'
+import { asJson, formatLong } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compareValues, type Value } from '../../query/ast.ts'
@@ -15,14 +15,14 @@ import { missingValue } from '../query/sort/sort-values.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
 
-type Write = (one: Found, document: Document, out: ByteWriter) => void
+type WriteInnerHits = (one: Found, document: Document, out: ByteWriter) => void
 
 /** Appends `inner_hits`, if the request has any. */
 export const createInnerHits = (part: RequestPart, request: SearchRequest, options: RichOptions): Append[] => {
   const { collapse } = request
-  const writers: [string, Write][] = [
-    ...(part.innerHits ?? []).map((inner): [string, Write] => [inner.name, innerWriter(inner, options)]),
-    ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, Write] => {
+  const writers: [string, WriteInnerHits][] = [
+    ...(part.innerHits ?? []).map((inner): [string, WriteInnerHits] => [inner.name, innerWriter(inner, options)]),
+    ...(collapse?.innerHits ?? []).map(({ name, request: inner }): [string, WriteInnerHits] => {
       const find = options.related.group(collapse!, request, inner)
       // Groups are marked as hits are.
       const parts = request.parts.map(({ kind, query, marks = [] }) => ({ kind, query, marks }))
@@ -42,7 +42,7 @@ export const createInnerHits = (part: RequestPart, request: SearchRequest, optio
   ]
 }
 
-const innerWriter = (inner: InnerHits, options: RichOptions): Write => {
+const innerWriter = (inner: InnerHits, options: RichOptions): WriteInnerHits => {
   if (inner.by === 'nested') return elementWriter(inner, options)
   return relatedWriter(inner.request, options.related.by(inner), options)
 }
@@ -51,7 +51,7 @@ const relatedWriter = (
   request: SearchRequest,
   find: (one: Found, document: Document) => Related,
   { writer, index, totals }: RichOptions,
-): Write => {
+): WriteInnerHits => {
   const write = writer(request, index, { totals })
   const { sort, trackScores } = request
   const scored = sort.length === 0 || trackScores === true
@@ -68,7 +68,7 @@ const head = (total: number, totals: Totals, scored: boolean): string => {
   return `{"hits":{"total":${shown},"max_score":${scored ? 1 : null},"hits":[`
 }
 
-const elementWriter = ({ path, request, elementSort }: InnerHits, { index, totals }: RichOptions): Write => {
+const elementWriter = ({ path, request, elementSort }: InnerHits, { index, totals }: RichOptions): WriteInnerHits => {
   const list = path!
   const { kind, query } = request.parts[0]!
   const matches = compileElement(query, list)
@@ -78,10 +78,10 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
   const hitOf = elementHits({ kind, request, sort: elementSort, list, index })
   return (_one, document, out) => {
     const all = document._source[list]
-    const found = (Array.isArray(all) ? all : []).flatMap((element: Source, offset) =>
+    const found = (Array.isArray(all) ? all : []).flatMap((element: ElementSource, offset) =>
       matches(element) ? [{ element, offset, keys: keysOf(element, offset) }] : [],
     )
-    found.sort((a, b) => compareKeys(elementSort, a.keys, b.keys) || a.offset - b.offset)
+    found.sort((a, b) => compareElementKeys(elementSort, a.keys, b.keys) || a.offset - b.offset)
     const shown = found.slice(from, from + size)
     out.text(head(found.length, totals, scored && shown.length > 0))
     for (const [i, one] of shown.entries()) {
@@ -92,9 +92,9 @@ const elementWriter = ({ path, request, elementSort }: InnerHits, { index, total
   }
 }
 
-export type Source = Record<string, unknown>
-export interface ElementFound {
-  element: Source
+export type ElementSource = Record<string, unknown>
+export interface ElementMatch {
+  element: ElementSource
   offset: number
   keys: readonly (Value | undefined)[]
   score: number | null
@@ -113,7 +113,7 @@ export const elementHits = ({
   sort,
   list,
   index,
-}: ElementOptions): ((document: Document, found: ElementFound) => object) => {
+}: ElementOptions): ((document: Document, found: ElementMatch) => object) => {
   const show = elementShow(kind, request, list, `${index}-${kind}`)
   const missing = sort.map(({ field, order, missing }) =>
     missingValue({ fields: field ? { [kind]: field } : {}, order, missing }),
@@ -126,7 +126,7 @@ export const elementHits = ({
     ...(request.shown?.version && { _version: 1 }),
     _score: score,
     ...show(element, document),
-    ...(sort.length > 0 && { sort: sort.map((_, k) => shownKey(keys[k]) ?? missing[k]) }),
+    ...(sort.length > 0 && { sort: sort.map((_, k) => formatElementKey(keys[k]) ?? missing[k]) }),
   })
 }
 /** Filters name full paths: an element is shown as the only one of its list. */
@@ -135,7 +135,7 @@ const elementShow = (
   { source, shown, parts }: SearchRequest,
   list: string,
   _index: string,
-): ((element: Source, document: Document) => Record<string, unknown>) => {
+): ((element: ElementSource, document: Document) => Record<string, unknown>) => {
   const { marks = [] } = parts.find(part => part.kind === kind)!
   const filter = shown?.decimals ? compileDecorated(kind, source, shown) : compileSourceFilter(source)
   const fields = shown?.fields.length ? compileFields(kind, shown.fields, 'fields') : undefined
@@ -151,7 +151,7 @@ const elementShow = (
     fields?.(alone, { _id, _index }, values)
     const highlight = mark?.(alone)
     return {
-      ...(left && { _source: (left[list] as Source[] | undefined)?.[0] ?? {} }),
+      ...(left && { _source: (left[list] as ElementSource[] | undefined)?.[0] ?? {} }),
       ...(Object.keys(values).length > 0 && { fields: values }),
       ...(highlight && { highlight }),
       ...(shown?.explain && { _explanation: explanation(1) }),
@@ -161,13 +161,13 @@ const elementShow = (
 /** Without a field, the sort key of an element is its place. */
 export const elementKeys =
   (sorts: readonly ElementSort[], list: string) =>
-  (element: Source, offset: number): (Value | undefined)[] =>
+  (element: ElementSource, offset: number): (Value | undefined)[] =>
     sorts.map(({ field }) => {
       if (!field) return offset
       const [raw] = rawValuesOf(field, element, list)
       return raw === undefined ? undefined : readValue(field, raw)
     })
-export const compareKeys = (
+export const compareElementKeys = (
   sorts: readonly ElementSort[],
   a: readonly (Value | undefined)[],
   b: readonly (Value | undefined)[],
@@ -183,4 +183,4 @@ export const compareKeys = (
   }
   return 0
 }
-const shownKey = (key: Value | undefined): unknown => (typeof key === 'bigint' ? long(key, asJson) : key)
+const formatElementKey = (key: Value | undefined): unknown => (typeof key === 'bigint' ? formatLong(key, asJson) : key)

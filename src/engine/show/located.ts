@@ -5,23 +5,23 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { cursor, type FieldPlan, takeVarint } from '../forms/form.ts'
 import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, TRUE } from '../forms/json.ts'
-import { integerOf, scaledOf, writeDecimal, writeDigits, writeLong } from '../forms/numbers.ts'
-import { endOfWord, expandWord, WORD } from '../forms/words.ts'
+import { integerOfBytes, scaledOf, writeDecimal, writeDigits, writeLong } from '../forms/numbers.ts'
+import { endOfWord, expandWord, WORD_CONTROL } from '../forms/words.ts'
 
 /** Shows arguments of one word each from their packed form. */
-export type Located = ReturnType<typeof createLocated>
+export type StaticArguments = ReturnType<typeof createStaticArguments>
 
 /** Arguments that a declaration can have, since the length of its text is limited. */
-const MOST = 16
+const MAX_ARGUMENTS = 16
 
 const createPlaces = (addresses: Addresses) => {
   /** Dictionary ids of addresses; -1 if the value lies in `buffers`. */
-  const ids = new Int32Array(MOST)
-  const buffers: Uint8Array[] = new Array(MOST)
-  const starts = new Int32Array(MOST)
-  const ends = new Int32Array(MOST)
-  const negative = new Uint8Array(MOST)
-  const words = Buffer.alloc(MOST * 32)
+  const ids = new Int32Array(MAX_ARGUMENTS)
+  const buffers: Uint8Array[] = new Array(MAX_ARGUMENTS)
+  const starts = new Int32Array(MAX_ARGUMENTS)
+  const ends = new Int32Array(MAX_ARGUMENTS)
+  const negative = new Uint8Array(MAX_ARGUMENTS)
+  const words = Buffer.alloc(MAX_ARGUMENTS * 32)
 
   const place = (i: number, buffer: Uint8Array, start: number, end: number): true => {
     ids[i] = -1
@@ -43,7 +43,7 @@ const createPlaces = (addresses: Addresses) => {
   }
 
   /** Takes a packed word as a value of the argument's type; false if it is none. */
-  const take = ({ form, size }: Argument, i: number, packed: Uint8Array, at: number): boolean => {
+  const take = ({ form, size }: StaticArgument, i: number, packed: Uint8Array, at: number): boolean => {
     const control = packed[at]!
     negative[i] = 0
     if (control <= 32) {
@@ -54,11 +54,11 @@ const createPlaces = (addresses: Addresses) => {
         place(i, packed, at + 1, at + 1 + control)
         return control === 0 || (control === 1 && packed[at + 1] === 1)
       }
-    } else if (control === WORD.address && form === 'address') {
+    } else if (control === WORD_CONTROL.address && form === 'address') {
       cursor.at = at + 1
       ids[i] = takeVarint(packed)
       return true
-    } else if (control > WORD.address) return false
+    } else if (control > WORD_CONTROL.address) return false
     const start = i * 32
     const end = start + 32
     expandWord(packed, at, addresses, words, start)
@@ -81,7 +81,7 @@ const createPlaces = (addresses: Addresses) => {
   return { ids, buffers, starts, ends, negative, take }
 }
 
-export const createLocated = (addresses: Addresses) => {
+export const createStaticArguments = (addresses: Addresses) => {
   const { ids, buffers, starts, ends, negative, take } = createPlaces(addresses)
 
   const writeAddress = (out: ByteWriter, i: number) => {
@@ -89,51 +89,57 @@ export const createLocated = (addresses: Addresses) => {
     addresses.checksummedBytes(out, buffers[i]!, starts[i]!)
   }
 
-  const negativeAt = ({ size }: Argument, i: number): bigint =>
-    BigInt.asIntN(size * 8, BigInt(integerOf(buffers[i]!, starts[i]!, ends[i]!)))
+  const negativeAt = ({ size }: StaticArgument, i: number): bigint =>
+    BigInt.asIntN(size * 8, BigInt(integerOfBytes(buffers[i]!, starts[i]!, ends[i]!)))
 
-  const writeHex = (out: ByteWriter, argument: Argument, i: number) => {
+  const writeHex = (out: ByteWriter, argument: StaticArgument, i: number) => {
     if (argument.form === 'address') writeAddress(out, i)
-    else if (isInteger(argument) && !negative[i]) writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
+    else if (isIntegerArgument(argument) && !negative[i]) writeDigits(out, buffers[i]!, starts[i]!, ends[i]!)
     else out.digits(buffers[i]!, starts[i]!, ends[i]!)
   }
 
-  const writeNum = (out: ByteWriter, argument: Argument, i: number) => {
-    if (!isInteger(argument)) return out.bytes(NULL)
+  const writeNum = (out: ByteWriter, argument: StaticArgument, i: number) => {
+    if (!isIntegerArgument(argument)) return out.bytes(NULL)
     if (!negative[i]) return writeLong(out, buffers[i]!, starts[i]!, ends[i]!)
     const value = negativeAt(argument, i)
     if (value >= LEAST_LONG) out.ascii(String(value))
     else out.bytes(NULL)
   }
 
-  const writeScaled = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
-    if (decimals === null || !isInteger(argument) || argument.form === 'boolean') return out.bytes(NULL)
+  const writeScaled = (out: ByteWriter, argument: StaticArgument, i: number, decimals: number | null) => {
+    if (decimals === null || !isIntegerArgument(argument) || argument.form === 'boolean') return out.bytes(NULL)
     const value = negative[i]
       ? scaled(negativeAt(argument, i), decimals)
       : scaledOf(buffers[i]!, starts[i]!, ends[i]!, decimals)
     out.ascii(String(value))
   }
 
-  const writeWhole = (out: ByteWriter, argument: Argument, i: number, decimals: number | null) => {
+  const writeWhole = (out: ByteWriter, argument: StaticArgument, i: number, decimals: number | null) => {
     out.bytes(argument.before)
     writeHex(out, argument, i)
-    if (isInteger(argument)) {
+    if (isIntegerArgument(argument)) {
       out.bytes(QUOTED_NUM)
       writeNum(out, argument, i)
-      out.bytes(SCALED)
+      out.bytes(SCALED_KEY)
       writeScaled(out, argument, i, decimals)
     } else out.bytes(NO_INTEGER)
     out.bytes(argument.behind)
   }
 
-  const writePart = (out: ByteWriter, shown: ShownArgument, i: number, argument: Argument, decimals: number | null) => {
+  const writePart = (
+    out: ByteWriter,
+    shown: ArgumentPlan,
+    i: number,
+    argument: StaticArgument,
+    decimals: number | null,
+  ) => {
     out.byte(COMMA)
     out.byte(OPEN)
     const start = out.length
     if (shown.name) out.bytes(argument.name, 1)
     if (shown.pos) out.bytes(argument.pos, out.length === start ? 1 : 0)
     if (shown.value) {
-      out.bytes(VALUE, out.length === start ? 1 : 0)
+      out.bytes(VALUE_KEY, out.length === start ? 1 : 0)
       const first = out.length
       if (shown.value.hex) {
         out.bytes(HEX_MEMBER)
@@ -141,11 +147,11 @@ export const createLocated = (addresses: Addresses) => {
         out.byte(QUOTE)
       }
       if (shown.value.num) {
-        out.bytes(NUM, out.length === first ? 1 : 0)
+        out.bytes(NUM_KEY, out.length === first ? 1 : 0)
         writeNum(out, argument, i)
       }
       if (shown.value.scaled) {
-        out.bytes(SCALED, out.length === first ? 1 : 0)
+        out.bytes(SCALED_KEY, out.length === first ? 1 : 0)
         writeScaled(out, argument, i, decimals)
       }
       if (shown.value.type) out.bytes(argument.type, out.length === first ? 1 : 0)
@@ -156,7 +162,7 @@ export const createLocated = (addresses: Addresses) => {
 
   return {
     /** Finds the topics, or the words of the data; false if they do not fit the declaration. */
-    locate(args: readonly Argument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean {
+    locate(args: readonly StaticArgument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean {
       let at = from
       for (let i = 0; i < args.length; i++) {
         const argument = args[i]!
@@ -167,7 +173,7 @@ export const createLocated = (addresses: Addresses) => {
       return at === to
     },
     /** Appends them, at least one, as `args`. */
-    list(out: ByteWriter, args: readonly Argument[], decimals: number | null, shown: 'whole' | ShownArgument) {
+    list(out: ByteWriter, args: readonly StaticArgument[], decimals: number | null, shown: 'whole' | ArgumentPlan) {
       const start = out.length
       for (let i = 0; i < args.length; i++)
         if (shown === 'whole') writeWhole(out, args[i]!, i, decimals)
@@ -177,13 +183,13 @@ export const createLocated = (addresses: Addresses) => {
       out.byte(CLOSE_LIST)
     },
     /** Appends them as in `str`: `from=0x…, value=1`. */
-    text(out: ByteWriter, args: readonly Argument[]) {
+    text(out: ByteWriter, args: readonly StaticArgument[]) {
       for (let i = 0; i < args.length; i++) {
         const argument = args[i]!
         out.bytes(argument.label, i === 0 ? 2 : 0)
         if (argument.form === 'boolean') out.bytes(ends[i]! - starts[i]! === 1 ? TRUE : FALSE)
-        else if (!isInteger(argument)) {
-          out.bytes(PREFIX)
+        else if (!isIntegerArgument(argument)) {
+          out.bytes(HEX_PREFIX)
           writeHex(out, argument, i)
         } else if (negative[i]) out.ascii(String(negativeAt(argument, i)))
         else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
@@ -192,20 +198,21 @@ export const createLocated = (addresses: Addresses) => {
   }
 }
 
-const isInteger = ({ form }: Argument): boolean => form === 'unsigned' || form === 'signed' || form === 'boolean'
+const isIntegerArgument = ({ form }: StaticArgument): boolean =>
+  form === 'unsigned' || form === 'signed' || form === 'boolean'
 
 const LEAST_LONG = -(2n ** 63n)
-const VALUE = piece(',"value":{')
+const VALUE_KEY = piece(',"value":{')
 const HEX_MEMBER = piece('"hex":"0x')
-const NUM = piece(',"num":')
+const NUM_KEY = piece(',"num":')
 const QUOTED_NUM = piece('","num":')
-const SCALED = piece(',"scaled":')
+const SCALED_KEY = piece(',"scaled":')
 const NO_INTEGER = piece('","num":null,"scaled":null')
-const PREFIX = piece('0x')
+const HEX_PREFIX = piece('0x')
 
-export type Form = 'address' | 'unsigned' | 'signed' | 'boolean' | 'fixed' | 'hash'
-export interface Argument {
-  form: Form
+export type WordForm = 'address' | 'unsigned' | 'signed' | 'boolean' | 'fixed' | 'hash'
+export interface StaticArgument {
+  form: WordForm
   size: number
   /** Else it lies in the data. */
   isTopic: boolean
@@ -223,7 +230,7 @@ export interface Argument {
 const MAX_TEXT = 1000
 /** A value has 78 digits at most. */
 const MAX_VALUE = 90
-const formOf = ({ type: written, indexed }: AbiParam): { form: Form; size: number } | undefined => {
+const wordFormOf = ({ type: written, indexed }: AbiParam): { form: WordForm; size: number } | undefined => {
   const type = elementaryType(written)
   const [, kind, bits] = /^(uint|int|bytes)(\d+)$/.exec(type ?? '') ?? []
   if (type === 'address') return { form: 'address', size: 20 }
@@ -235,11 +242,11 @@ const formOf = ({ type: written, indexed }: AbiParam): { form: Form; size: numbe
   return indexed && (type === 'string' || type === 'bytes') ? { form: 'hash', size: 32 } : undefined
 }
 /** Undefined if an argument takes more than one word, or their text might be too long. */
-export const compileArguments = (name: string, inputs: readonly AbiParam[]): Argument[] | undefined => {
-  const compiled: Argument[] = []
+export const compileArguments = (name: string, inputs: readonly AbiParam[]): StaticArgument[] | undefined => {
+  const compiled: StaticArgument[] = []
   let length = name.length + 2
   for (const [pos, param] of inputs.entries()) {
-    const form = formOf(param)
+    const form = wordFormOf(param)
     const label = param.name || String(pos)
     length += label.length + MAX_VALUE
     if (!form || length > MAX_TEXT) return undefined
@@ -261,18 +268,18 @@ export const compileArguments = (name: string, inputs: readonly AbiParam[]): Arg
   }
   return compiled
 }
-export interface ShownArgument {
+export interface ArgumentPlan {
   name: boolean
   pos: boolean
   value: { hex: boolean; num: boolean; scaled: boolean; type: boolean } | undefined
 }
 /** What a filter leaves of `args`: all, parts of each argument, an empty list, or nothing. */
-export type ShownArguments = 'whole' | ShownArgument | 'empty' | undefined
-const SAMPLE = [{ name: '', pos: 0, value: { hex: '', num: 0, scaled: 0, type: '' } }]
+export type ArgumentsPlan = 'whole' | ArgumentPlan | 'empty' | undefined
+const SAMPLE_ARGUMENTS = [{ name: '', pos: 0, value: { hex: '', num: 0, scaled: 0, type: '' } }]
 /** All arguments have the same members: one tells what is left of each. */
-export const shownArguments = ({ shown, cut }: Pick<FieldPlan, 'shown' | 'cut'>): ShownArguments => {
+export const planArguments = ({ shown, cut }: Pick<FieldPlan, 'shown' | 'cut'>): ArgumentsPlan => {
   if (shown === 'whole') return 'whole'
-  const left = cut(SAMPLE) as Partial<(typeof SAMPLE)[0]>[] | undefined
+  const left = cut(SAMPLE_ARGUMENTS) as Partial<(typeof SAMPLE_ARGUMENTS)[0]>[] | undefined
   const [first] = left ?? []
   if (!first) return left && 'empty'
   const { value } = first

@@ -1,13 +1,13 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { remembered } from '../../lib/caches.ts'
-import type { log as mapping } from '../../mapping/documents/event.ts'
+import type { logMapping as mapping } from '../../mapping/documents/event.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { writeAddress } from '../forms/ids.ts'
 import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex } from '../forms/json.ts'
 import { endOfWord, writeWords } from '../forms/words.ts'
 import { blockOf, placeOf } from '../schema.ts'
-import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { always, sourceWriter, type Write, type WriteBy } from './plan.ts'
+import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
+import { sourceWriter, type WriteBy, type WriteField, writeAlways } from './plan.ts'
 import type { Show } from './shows.ts'
 
 /** The current log, or event. */
@@ -20,7 +20,7 @@ export interface LogAt {
   record: ReturnType<typeof newLogRecord>
 }
 
-export const createLogAt = ({ records, block }: Context): LogAt => {
+export const createLogAt = ({ records, block }: ShowContext): LogAt => {
   const at: LogAt = {
     find(position) {
       const view = records.find('log', position)
@@ -42,10 +42,10 @@ export const createLogAt = ({ records, block }: Context): LogAt => {
   return at
 }
 
-export const logFields = (at: LogAt, context: Context) => {
+export const logFields = (at: LogAt, context: ShowContext) => {
   const where = placeFields(() => at.block)
   return {
-    address: () => always(out => writeAddress(out, at.record.address, context.addresses)),
+    address: () => writeAlways(out => writeAddress(out, at.record.address, context.addresses)),
     logIndex: where.quantity(() => at.place),
     transactionIndex: where.quantity(() => at.record.tx),
     transactionHash: where.transactionHash(() => at.record.tx),
@@ -55,7 +55,7 @@ export const logFields = (at: LogAt, context: Context) => {
   }
 }
 
-const INFIX = { log: '_l_', event: '_e_' } as const
+const LOG_INFIXES = { log: '_l_', event: '_e_' } as const
 
 export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' | 'routing' | 'parent'> => {
   const parent = (out: ByteWriter) => {
@@ -64,7 +64,7 @@ export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' |
   return {
     id(out) {
       parent(out)
-      out.ascii(INFIX[kind])
+      out.ascii(LOG_INFIXES[kind])
       out.decimal(at.place)
     },
     routing: out => out.bytes(at.block.hash),
@@ -72,14 +72,14 @@ export const logEnvelope = (kind: 'log' | 'event', at: LogAt): Pick<Show, 'id' |
   }
 }
 
-const SIGNATURES = 10_000
+const MAX_CACHED_TOPICS = 10_000
 
-export const createLogShow = (context: Context): Show => {
+export const createLogShow = (context: ShowContext): Show => {
   const { reader, addresses } = context
   const at = createLogAt(context)
   const fields = logFields(at, context)
   /** Null if the log holds all its topics. */
-  const firstTopicOf = remembered(SIGNATURES, (signature: number) => {
+  const firstTopicOf = remembered(MAX_CACHED_TOPICS, (signature: number) => {
     const { topic } = reader.signature(signature)
     return topic === null ? null : Buffer.from(topic.slice(2), 'hex')
   })
@@ -111,16 +111,16 @@ export const createLogShow = (context: Context): Show => {
 
   const own = {
     address: fields.address,
-    topics: () => always(out => writeTopics(out)),
-    signature: (): Write => writeSignature,
-    data: () => always(out => writeWords(out, at.bytes, at.record.topicsEnd, at.end, addresses)),
+    topics: () => writeAlways(out => writeTopics(out)),
+    signature: (): WriteField => writeSignature,
+    data: () => writeAlways(out => writeWords(out, at.bytes, at.record.topicsEnd, at.end, addresses)),
     logIndex: fields.logIndex,
     transactionIndex: fields.transactionIndex,
     transactionHash: fields.transactionHash,
     blockHash: fields.blockHash,
     blockNumber: fields.blockNumber,
     timestamp: fields.timestamp,
-    removed: () => always(out => out.bytes(FALSE)),
+    removed: () => writeAlways(out => out.bytes(FALSE)),
   } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
   return {

@@ -32,7 +32,7 @@ export const createPlainWriter = (
   return (found, out) => {
     let hits = 0
     for (let i = 0; i < found.length; i++) {
-      if (i % FEW === 0) check()
+      if (i % HITS_PER_CHECK === 0) check()
       const one = found[i]!
       const before = out.length
       if (hits > 0) out.byte(between)
@@ -50,7 +50,7 @@ export const createPlainWriter = (
 }
 
 /** Hits between two checks. */
-const FEW = 8
+const HITS_PER_CHECK = 8
 
 /** Writes the names of the clauses that a hit matches; undefined if no clause has a name. */
 export const matchedNames = (

@@ -3,16 +3,16 @@ import {
   ENCODINGS,
   type Encoding,
   type FieldKind,
-  isList,
+  isListField,
   KINDS,
   type Kind,
-  type List,
+  type ListField,
   MAPPING,
 } from '../../mapping/index.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { FieldPlan } from '../forms/form.ts'
-import { keyOf, type Member, writeObject } from '../forms/json.ts'
+import { type JsonMember, memberKey, writeObject } from '../forms/json.ts'
 
 export interface SourcePlan {
   /** Undefined if nothing of it is shown. */
@@ -27,9 +27,9 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
   if (!any) return undefined
   return {
     field(name) {
-      const below = BELOW.get(kind)!.get(name)!
+      const below = PATHS_BELOW.get(kind)!.get(name)!
       const shown = of(name, below)
-      if (isOpen(kind, name)) return { shown: 'part', single: false, members: 0, cut: value => cut(value, name) }
+      if (isOpenObject(kind, name)) return { shown: 'part', single: false, members: 0, cut: value => cut(value, name) }
       if (shown === 'none') return undefined
       const members = below.reduce((bits, path, i) => (of(path) === 'whole' ? bits | (1 << i) : bits), 0)
       return { shown, single: of(name) === 'whole', members, cut: value => cut(value, name) }
@@ -39,46 +39,46 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
 }
 
 /** For an object with any members, `cut` alone tells whether something is left. */
-const isOpen = (kind: Kind, name: string): boolean => {
+const isOpenObject = (kind: Kind, name: string): boolean => {
   const field = MAPPING[kind].fields[name]!
-  return !isList(field) && field.kind === 'flattened'
+  return !isListField(field) && field.kind === 'flattened'
 }
 
 /** Members of the object that shows a kind of field, if it is one. */
-const membersOf = (kind: FieldKind): readonly string[] =>
+const shownMembersOf = (kind: FieldKind): readonly string[] =>
   '' in ENCODINGS[kind]
     ? []
     : Object.entries<Encoding>(ENCODINGS[kind]).flatMap(([name, { apart }]) => (apart ? [] : [name]))
 
-const shownMembers = ({ members }: List): string[] =>
+const shownMembers = ({ members }: ListField): string[] =>
   Object.entries(members).flatMap(([name, { kind }]) => (kind === 'decimal' ? [] : [name]))
 
 const pathsBelow = (kind: Kind, name: string): string[] => {
   const field = MAPPING[kind].fields[name]!
-  return (isList(field) ? shownMembers(field) : membersOf(field.kind)).map(member => `${name}.${member}`)
+  return (isListField(field) ? shownMembers(field) : shownMembersOf(field.kind)).map(member => `${name}.${member}`)
 }
 
-const BELOW = new Map(
+const PATHS_BELOW = new Map(
   KINDS.map(kind => [kind, new Map(Object.keys(MAPPING[kind].fields).map(name => [name, pathsBelow(kind, name)]))]),
 )
 
 /** Appends the current document's value; false if it has none. */
-export type Write = (out: ByteWriter) => boolean
+export type WriteField = (out: ByteWriter) => boolean
 
-export type WriteBy = (plan: FieldPlan) => Write
+export type WriteBy = (plan: FieldPlan) => WriteField
 
-export const always =
-  (write: (out: ByteWriter) => void): Write =>
+export const writeAlways =
+  (write: (out: ByteWriter) => void): WriteField =>
   out => {
     write(out)
     return true
   }
 
 /** The members of `_source` in the order of the mapping. */
-export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, WriteBy>>): Member[] =>
+export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, WriteBy>>): JsonMember[] =>
   Object.entries(fields).flatMap(([name, writeBy]) => {
     const field = plan.field(name)
-    return field ? [{ key: keyOf(name), write: writeBy(field) }] : []
+    return field ? [{ key: memberKey(name), write: writeBy(field) }] : []
   })
 
 /** Makes what writes `_source`; undefined if a filter leaves none. */

@@ -1,18 +1,18 @@
 import type { RestKind } from '../../documents/rest.ts'
-import type { block as mapping } from '../../mapping/documents/block.ts'
+import type { blockMapping as mapping } from '../../mapping/documents/block.ts'
 import { type FieldwiseKind, MAPPING } from '../../mapping/index.ts'
 import { present } from '../../sqlite/damage.ts'
-import { RARE_COLUMNS, RECORD_COLUMNS, REST, REST_VALUES } from '../documents/columns.ts'
+import { RARE_COLUMNS, RECORD_COLUMNS, REST_INDEX, REST_VALUES } from '../documents/columns.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { hashStart } from '../documents/records/block.ts'
 import { locate } from '../documents/records/fields.ts'
 import { writeHashes } from '../forms/bytes.ts'
-import { cursor, type Shown } from '../forms/form.ts'
+import { cursor, type JsonContext } from '../forms/form.ts'
 import { writeObject } from '../forms/json.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { createBloomShow } from './bloom.ts'
-import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { always, planMembers, planSource, type WriteBy } from './plan.ts'
+import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
+import { planMembers, planSource, type WriteBy, writeAlways } from './plan.ts'
 import type { Show } from './shows.ts'
 
 /** The fields of the current record. */
@@ -48,7 +48,7 @@ export const recordSource = (
   }
 }
 
-export const createRecordFields = (kind: Exclude<FieldwiseKind, 'trace'>, shown: Shown): RecordFields => {
+export const createRecordFields = (kind: Exclude<FieldwiseKind, 'trace'>, shown: JsonContext): RecordFields => {
   const offsets = new Int32Array(RECORD_COLUMNS[kind].length)
   const at: RecordAt = { bytes: Buffer.alloc(0), offsets }
   return {
@@ -66,7 +66,7 @@ export interface RecordAt {
   offsets: Int32Array
 }
 
-export const fieldsAt = (kind: FieldwiseKind, at: RecordAt, shown: Shown): Omit<RecordFields, 'read'> => {
+export const fieldsAt = (kind: FieldwiseKind, at: RecordAt, shown: JsonContext): Omit<RecordFields, 'read'> => {
   const columns = RECORD_COLUMNS[kind]
   const indexes = new Map(columns.map(({ field }, index) => [field, index]))
   const offsetOf = (field: string): number => {
@@ -93,20 +93,20 @@ export const fieldsAt = (kind: FieldwiseKind, at: RecordAt, shown: Shown): Omit<
   }
 }
 
-const rareWriters = (kind: RestKind, at: RecordAt, shown: Shown): [string, WriteBy][] =>
+const rareWriters = (kind: RestKind, at: RecordAt, shown: JsonContext): [string, WriteBy][] =>
   Array.from(RARE_COLUMNS[kind].values(), ({ field, number, form }) => [
     field,
     plan => {
       const write = form.json(plan, shown)
       return out => {
-        cursor.at = at.offsets[REST[kind]]!
+        cursor.at = at.offsets[REST_INDEX[kind]]!
         return cursor.at >= 0 && REST_VALUES[kind].seek(number, at.bytes) && write(out, at.bytes)
       }
     },
   ])
 
 type Derived = 'number' | 'hash' | 'timestamp' | 'transactions'
-export const createBlockShow = (context: Context): Show => {
+export const createBlockShow = (context: ShowContext): Show => {
   const record = createRecordFields('block', context)
   const place = placeFields(() => block)
   let block: ShownBlock
@@ -115,7 +115,7 @@ export const createBlockShow = (context: Context): Show => {
     number: place.blockNumber,
     hash: place.blockHash,
     timestamp: place.seconds,
-    transactions: () => always(out => writeHashes(out, block.stored.hashes, 0, block.stored.txs * 32)),
+    transactions: () => writeAlways(out => writeHashes(out, block.stored.hashes, 0, block.stored.txs * 32)),
   } satisfies Record<Derived & keyof typeof mapping.fields, WriteBy>
 
   return {
@@ -131,7 +131,7 @@ export const createBlockShow = (context: Context): Show => {
   }
 }
 
-export const createTxShow = (context: Context): Show => {
+export const createTxShow = (context: ShowContext): Show => {
   const bloom = createBloomShow(context)
   let block: ShownBlock
   let place = 0

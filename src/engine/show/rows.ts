@@ -14,11 +14,11 @@ import { writeJson } from '../forms/json.ts'
 import { itemsOf } from '../query/fields/row-kinds.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
-import type { Context } from './context.ts'
+import type { ShowContext } from './context.ts'
 import type { Show } from './shows.ts'
 
 /** Shows contracts and tokens, which are few, through objects. */
-export const createRowShows = (context: Context, reader: Reader): Record<RowKind, Show> => {
+export const createRowShows = (context: ShowContext, reader: Reader): Record<RowKind, Show> => {
   const readContract = reader
     .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')
     .raw()
@@ -67,7 +67,7 @@ export const createRowShows = (context: Context, reader: Reader): Record<RowKind
       return contractDocument(place, parts, asJson)
     },
     token(position) {
-      const row = readToken.get(position) as TokenRow | undefined
+      const row = readToken.get(position) as TokenCells | undefined
       if (!row) return undefined
       const [id, name, symbol, decimals, standard, error] = row
       const parts = {
@@ -103,7 +103,7 @@ const rowShow = (load: (position: number) => Document | undefined): Show => {
   }
 }
 
-type TokenRow = [
+type TokenCells = [
   id: number,
   name: number | null,
   symbol: number | null,

@@ -1,25 +1,25 @@
-import type { Decoding } from '../../documents/document.ts'
+import type { DocumentDecoding } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind, RowKind } from '../../mapping/index.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Reader } from '../reader.ts'
 import { createCallShow } from './call.ts'
-import { type Context, createContext } from './context.ts'
+import { createContext, type ShowContext } from './context.ts'
 import { createEventShow } from './event.ts'
 import { createLogShow } from './log.ts'
 import { createBlockShow, createTxShow } from './record.ts'
 import { createRowShows } from './rows.ts'
 import { createTraceShow } from './trace.ts'
 
-const known = new WeakMap<Reader, Shows>()
+const showsByReader = new WeakMap<Reader, Shows>()
 
 /** How each kind is shown. All share these: a document must be written before another is found. */
 export const showsOf = (reader: Reader): Shows => {
-  let shows = known.get(reader)
+  let shows = showsByReader.get(reader)
   if (!shows) {
     shows = createShows(reader)
-    known.set(reader, shows)
+    showsByReader.set(reader, shows)
   }
   return shows
 }
@@ -34,7 +34,7 @@ const createShows = (reader: Reader): Shows => {
   return { ...createRecordShows(context), ...createRowShows(context, reader) }
 }
 
-export const createRecordShows = (context: Context): Record<Exclude<Kind, RowKind>, Show> => {
+export const createRecordShows = (context: ShowContext): Record<Exclude<Kind, RowKind>, Show> => {
   return {
     block: createBlockShow(context),
     tx: createTxShow(context),
@@ -57,6 +57,6 @@ export interface Show {
   /** Undefined if the filter leaves no `_source`. */
   source(filter: SourceFilter): ((out: ByteWriter) => void) | undefined
   /** Data for rules; undefined without a known declaration. */
-  decoding?(): Decoding | undefined
+  decoding?(): DocumentDecoding | undefined
 }
 export type Shows = Readonly<Record<Kind, Show>>

@@ -2,18 +2,18 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import { MAPPING } from '../../mapping/index.ts'
 import { INPUT, newTraceRecord, readTrace, txOfTrace } from '../documents/records/trace.ts'
 import { cursor, type FieldPlan, takeLength, takeVarint } from '../forms/form.ts'
-import { CLOSE, keyOf, type Member, NULL, OPEN, piece, writeMembers, writeObject } from '../forms/json.ts'
+import { CLOSE, type JsonMember, memberKey, NULL, OPEN, piece, writeMembers, writeObject } from '../forms/json.ts'
 import { writeWords } from '../forms/words.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
-import { type Context, placeFields, type ShownBlock, writeTxHash } from './context.ts'
-import { planSource, type SourcePlan, type Write, type WriteBy } from './plan.ts'
+import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
+import { planSource, type SourcePlan, type WriteBy, type WriteField } from './plan.ts'
 import { fieldsAt, type RecordAt } from './record.ts'
 import type { Show } from './shows.ts'
 
-type Outer = 'action' | 'result'
+type TraceObject = 'action' | 'result'
 const INPUT_FIELD = 'action.input'
 
-export const createTraceShow = (context: Context): Show => {
+export const createTraceShow = (context: ShowContext): Show => {
   const { records } = context
   const trace = newTraceRecord()
   const at: RecordAt = { bytes: Buffer.alloc(0), offsets: trace.offsets }
@@ -24,7 +24,7 @@ export const createTraceShow = (context: Context): Show => {
 
   /** The call data, or an explicit null. */
   const input =
-    ({ single }: FieldPlan): Write =>
+    ({ single }: FieldPlan): WriteField =>
     out => {
       if (trace.input === INPUT.none) return false
       const view = records.traceInput(positionOf(block.stored.number, place))
@@ -34,8 +34,8 @@ export const createTraceShow = (context: Context): Show => {
     }
 
   const inTransaction =
-    (by: (plan: FieldPlan) => Write) =>
-    (plan: FieldPlan): Write => {
+    (by: (plan: FieldPlan) => WriteField) =>
+    (plan: FieldPlan): WriteField => {
       const write = by(plan)
       return out => trace.tx >= 0 && write(out)
     }
@@ -51,19 +51,19 @@ export const createTraceShow = (context: Context): Show => {
   ])
   const names = Object.keys(MAPPING.trace.fields)
 
-  const member = (plan: SourcePlan, name: string, key: string): Member[] => {
+  const member = (plan: SourcePlan, name: string, key: string): JsonMember[] => {
     const field = plan.field(name)
-    return field ? [{ key: keyOf(key), write: writers.get(name)!(field) }] : []
+    return field ? [{ key: memberKey(key), write: writers.get(name)!(field) }] : []
   }
 
   const isPresent = (name: string): boolean => (name === INPUT_FIELD ? trace.input !== INPUT.none : record.has(name))
 
-  const group = (plan: SourcePlan, outer: Outer): Member => {
+  const group = (plan: SourcePlan, outer: TraceObject): JsonMember => {
     const inside = names.filter(name => name.startsWith(`${outer}.`))
     const members = inside.flatMap(name => member(plan, name, name.slice(outer.length + 1)))
     const isShown = plan.isShown(outer)
     return {
-      key: keyOf(outer),
+      key: memberKey(outer),
       write(out) {
         if (!inside.some(isPresent)) return false
         out.byte(OPEN)
@@ -76,20 +76,20 @@ export const createTraceShow = (context: Context): Show => {
     }
   }
 
-  const members = (plan: SourcePlan): Member[] => {
+  const members = (plan: SourcePlan): JsonMember[] => {
     const results = names.filter(name => name.startsWith('result.'))
     // A failed step shows a null result behind its error.
-    const noResult: Member = {
-      key: keyOf('result'),
+    const noResult: JsonMember = {
+      key: memberKey('result'),
       write(out) {
         if (!record.has('error') || results.some(isPresent)) return false
         out.bytes(NULL)
         return true
       },
     }
-    return names.flatMap((name, i): Member[] => {
+    return names.flatMap((name, i): JsonMember[] => {
       const outer = name.slice(0, Math.max(0, name.indexOf('.')))
-      if (outer !== '') return names[i - 1]!.startsWith(`${outer}.`) ? [] : [group(plan, outer as Outer)]
+      if (outer !== '') return names[i - 1]!.startsWith(`${outer}.`) ? [] : [group(plan, outer as TraceObject)]
       const own = member(plan, name, name)
       return name === 'error' && plan.isShown('result') ? [...own, noResult] : own
     })
@@ -124,7 +124,7 @@ export const createTraceShow = (context: Context): Show => {
     },
     id(out) {
       writeParent(out)
-      out.bytes(INFIX)
+      out.bytes(TRACE_INFIX)
       if (trace.tx < 0) out.ascii(`_${rewardsBefore()}`)
       else writePath(out, record.seek('traceAddress'))
     },
@@ -139,7 +139,7 @@ export const createTraceShow = (context: Context): Show => {
   }
 }
 
-const INFIX = piece('_t')
+const TRACE_INFIX = piece('_t')
 
 /** Appends `_<place>` for each step of the trace address at the cursor. */
 export const writePath = (out: ByteWriter, bytes: Buffer | undefined) => {

@@ -3,7 +3,7 @@ import { refuse } from '../../lib/errors.ts'
 import { fittingAny } from '../../lib/wildcard.ts'
 import { overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind, lookup } from '../../mapping/index.ts'
-import { type Declare, declared, pathsIn, propertiesOf } from '../../mapping/properties.ts'
+import { type Declare, declared, mappingProperties, pathsIn } from '../../mapping/properties.ts'
 import { elements, scalar } from '../../query/json-node.ts'
 import { asText, optional, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { analyze as words } from '../../query/text/analysis.ts'
@@ -208,7 +208,7 @@ const shownFields: Declare = (field, encoding) =>
 
 /** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
 const mappingsOf = (call: EndpointCall, kind: Kind): unknown => {
-  const mapping = { properties: propertiesOf(kind, shownFields) }
+  const mapping = { properties: mappingProperties(kind, shownFields) }
   return isTyped(call) ? { [kind]: mapping } : mapping
 }
 
@@ -246,7 +246,7 @@ const fieldMapping: EsEndpoint = {
     return jsonAnswer(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
-          pathsIn(propertiesOf(kind, shownFields))
+          pathsIn(mappingProperties(kind, shownFields))
             .filter(([path, { type }]) => type !== undefined && type !== 'nested' && isWanted(path))
             .map(([path, { fields: _, ...property }]) => [
               path,
@@ -316,7 +316,7 @@ const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: read
 }
 
 const mappingFields = (kind: Kind): [path: string, capability: Capability][] =>
-  pathsIn(propertiesOf(kind)).map(([path, { type = 'object', index }]) => {
+  pathsIn(mappingProperties(kind)).map(([path, { type = 'object', index }]) => {
     const isValue = type !== 'object' && type !== 'nested'
     const searchable = isValue && index !== false
     return [path, { type, metadata_field: false, searchable, aggregatable: searchable && type !== 'text' }]

@@ -2,10 +2,10 @@ import {
   ENCODINGS,
   type Field,
   type FieldKind,
-  isList,
+  isListField,
   KINDS,
   type Kind,
-  type List,
+  type ListField,
   MAPPING,
 } from '../../mapping/index.ts'
 import {
@@ -57,15 +57,15 @@ function encoded(kind: FieldKind): Schema {
   return { ...closedSchema({}, Object.fromEntries(members)), type: ['object', 'null'] }
 }
 
-const fieldSchema = (field: Field | List): Schema =>
-  isList(field)
+const fieldSchema = (field: Field | ListField): Schema =>
+  isListField(field)
     ? { type: ['array', 'null'], items: fieldsSchema(field.members), description: field.doc }
     : { ...SHOWN_KINDS[field.kind], description: field.doc }
 
 /** Members such as `value.hex` form an object. `_source` may be filtered: no field is required. */
-const fieldsSchema = (fields: Readonly<Record<string, Field | List>>): Schema => {
+const fieldsSchema = (fields: Readonly<Record<string, Field | ListField>>): Schema => {
   const properties: Record<string, Schema> = {}
-  const inner = new Map<string, Record<string, Field | List>>()
+  const inner = new Map<string, Record<string, Field | ListField>>()
   for (const [name, field] of Object.entries(fields)) {
     const [first = '', ...rest] = name.split('.')
     if (rest.length === 0) properties[name] = fieldSchema(field)

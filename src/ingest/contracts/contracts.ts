@@ -1,7 +1,7 @@
 import type { ChainSource } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import type { Code } from '../../decode/contract-code.ts'
-import { type BlockContract, type Creation, creationsIn } from '../../documents/contracts.ts'
+import { type BlockContract, type ContractCreation, creationsIn } from '../../documents/contracts.ts'
 import { positionOf } from '../../engine/schema.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
@@ -32,35 +32,35 @@ export const createChainContracts = ({
   clock,
 }: ContractsOptions) => {
   /** With the codes that were asked for, while the blocks are on their way. */
-  const known = new WeakMap<RawBlock, Creation[]>()
-  const creations = (raw: RawBlock): Creation[] => {
+  const known = new WeakMap<RawBlock, ContractCreation[]>()
+  const creations = (raw: RawBlock): ContractCreation[] => {
     const created = known.get(raw) ?? creationsIn(raw)
     known.set(raw, created)
     return created
   }
-  const openIn = (created: readonly Creation[]) => created.filter(({ code }) => code === undefined)
+  const openIn = (created: readonly ContractCreation[]) => created.filter(({ code }) => code === undefined)
 
-  const toContract = ({ address, creator, tx, code: text, delegate }: Creation, at: number): BlockContract => {
+  const toContract = ({ address, creator, tx, code: text, delegate }: ContractCreation, at: number): BlockContract => {
     const code = text === undefined ? null : readCode(text)
     const told = code?.proxy && (implementationOf?.(address, at) ?? code.proxy.target ?? delegate)
     const contract = { address, creator, tx, code, implementation: told ?? null }
     return { ...contract, abi: abiOf(contract, at) }
   }
 
-  const ask = async (open: readonly Creation[], signal: AbortSignal) => {
+  const ask = async (open: readonly ContractCreation[], signal: AbortSignal) => {
     const questions = open.map(({ address }) => ({ codeOf: address.toLowerCase() }))
     for (const [index, code] of (await state!(questions, signal)).entries()) open[index]!.code = code
   }
   const lookup = createNodeLookup({ ask, most: CODES_PER_CALL, what: 'for the codes of contracts', log, now, clock })
 
-  const of = (created: readonly Creation[], number: number): BlockContract[] => {
+  const of = (created: readonly ContractCreation[], number: number): BlockContract[] => {
     // As it stands when its creation is over, which may end with logs of what it runs.
     const at = positionOf(number + 1, 0)
     return created.map(creation => toContract(creation, at))
   }
 
   /** Asks for codes that traces lack; waits for nodes, or goes on without if they refuse. */
-  const prefetchCodes = async (created: readonly Creation[], signal: AbortSignal) => {
+  const prefetchCodes = async (created: readonly ContractCreation[], signal: AbortSignal) => {
     if (state) await lookup.prefetch(openIn(created), signal)
   }
 

@@ -2,7 +2,7 @@ import type { RawBlock } from '../../chain/wire.ts'
 import type { Linked, LinksOf } from '../../decode/declarations.ts'
 import type { Delegation, Target } from '../../decode/proxies.ts'
 import type { BlockContract } from '../../documents/contracts.ts'
-import { type Upgrade, upgradesIn } from '../../documents/upgrades.ts'
+import { type CodeUpgrade, upgradesIn } from '../../documents/upgrades.ts'
 import type { LearntLink } from '../../engine/documents/additions.ts'
 import type { Lookups, StoredLink, StoredUpgrade } from '../../engine/port.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'
@@ -227,7 +227,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
     }
   }
 
-  const note = (number: number, upgrades: readonly Upgrade[]) => {
+  const note = (number: number, upgrades: readonly CodeUpgrade[]) => {
     for (const { address, place, implementation } of upgrades)
       historyOf(address).add({ position: positionOf(number, place), implementation })
     reached = Math.max(reached, number)

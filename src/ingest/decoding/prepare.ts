@@ -6,11 +6,11 @@ import type { DecodedLog } from '../../decode/types.ts'
 import { blockCalls, keepCalls } from '../../documents/calls.ts'
 import type { DecodedBlock, DecodedDocuments } from '../../documents/document.ts'
 import { blockFailures } from '../../documents/failures.ts'
-import { placesOf } from '../../documents/logs.ts'
+import { findBlockPlaces } from '../../documents/logs.ts'
 import { type BlockToken, type TokenStandard, tokensIn, tokensOf } from '../../documents/tokens.ts'
-import type { Additions, Findings } from '../../engine/documents/additions.ts'
+import type { Additions, DerivedRows } from '../../engine/documents/additions.ts'
 import { type BatchBuilder, type BatchContext, createBatch } from '../../engine/documents/batch.ts'
-import type { PieceContext } from '../../engine/documents/piece.ts'
+import type { EncodingContext } from '../../engine/documents/piece.ts'
 import { createDictionary } from '../../engine/index/dictionary.ts'
 import { createRevision } from '../../engine/index/revision.ts'
 import { createStoredDictionaries, type StoredDictionaries } from '../../engine/lookups/dictionary-reader.ts'
@@ -100,7 +100,7 @@ export const createPreparer = (options: PreparerOptions) => {
           batch.add(block)
         },
         addPiece({ piece, blocks }) {
-          const findings = blocks.map(({ number, creations, emitters, upgrades }): Findings => {
+          const findings = blocks.map(({ number, creations, emitters, upgrades }): DerivedRows => {
             const created = contracts.of(creations, number)
             const shown = newTokens(number, tokensOf(emitters, created))
             noteTokens(number, shown)
@@ -190,7 +190,7 @@ interface Positions {
 
 const positionsIn = (raw: RawBlock): Positions => {
   const number = Number(raw.block.number)
-  const places = placesOf(raw)
+  const places = findBlockPlaces(raw)
   const base = positionOf(number, 0)
   const log = (index: number) => base + (places ? places.logs[index]! : index)
   const txs: number[] = []
@@ -205,12 +205,12 @@ const positionsIn = (raw: RawBlock): Positions => {
 
 interface PieceContextOptions extends JoinedDictionaries {
   hashKeys: readonly [number, number]
-  decimals: PieceContext['decimals']
+  decimals: EncodingContext['decimals']
   bloomsChecked: boolean
   listedSignatures?: number | undefined
 }
 
-export const createPieceContext = (options: PieceContextOptions): PieceContext => {
+export const createPieceContext = (options: PieceContextOptions): EncodingContext => {
   const { addresses, names, signatures, hashKeys, decimals, bloomsChecked } = options
   const { listedSignatures = UNKNOWN_SIGNATURES } = options
   const withId = (digitsFrom: number) =>

@@ -1,6 +1,6 @@
 import type { RawBlock, RpcLog, RpcReceipt, RpcTrace } from '../../chain/wire.ts'
 import type { Document } from '../../documents/document.ts'
-import type { Batch } from '../../engine/documents/batch.ts'
+import type { SegmentBatch } from '../../engine/documents/batch.ts'
 import { FULL_SEGMENT } from '../../engine/index/segments.ts'
 import type { Lookups } from '../../engine/port.ts'
 import { createSearcher } from '../../engine/query/searcher.ts'
@@ -20,7 +20,7 @@ export interface ReplacingOptions {
 }
 
 export interface Replacing {
-  batches: Batch[]
+  batches: SegmentBatch[]
   replaces: number[]
 }
 
@@ -78,8 +78,8 @@ const batchBlocks = (
   blocks: ReadonlyMap<number, RawBlock>,
   held: readonly Range[],
   preparer: ReplacingOptions['preparer'],
-): Batch[] => {
-  const batches: Batch[] = []
+): SegmentBatch[] => {
+  const batches: SegmentBatch[] = []
   let run: BatchRun | undefined
   let last = -1
   for (const [number, raw] of [...blocks].sort(([a], [b]) => a - b)) {

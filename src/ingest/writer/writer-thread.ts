@@ -1,6 +1,6 @@
 import { type AlertStore, createAlertStore } from '../../alerts/alert-store.ts'
 import { createAlertPruning } from '../../alerts/marks.ts'
-import type { Batch } from '../../engine/documents/batch.ts'
+import type { SegmentBatch } from '../../engine/documents/batch.ts'
 import { openForWriting } from '../../engine/open.ts'
 import { createMoveWriter } from '../../engine/shipping/document-location.ts'
 import { createWriter, type Writer } from '../../engine/writer.ts'
@@ -250,7 +250,7 @@ const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<A
 
 const isBlocks = ({ type }: QueuedChange): boolean => type === 'batch' || type === 'replace'
 
-const batchesOf = (change: WriterChange): readonly Batch[] => {
+const batchesOf = (change: WriterChange): readonly SegmentBatch[] => {
   if (change.type === 'replace') return change.change.batches
   return change.type === 'batch' || change.type === 'restore' ? [change.batch] : []
 }

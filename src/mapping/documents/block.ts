@@ -1,7 +1,7 @@
-import { type DocumentMapping, is, list } from '../kinds.ts'
+import { type DocumentMapping, is, listField } from '../kinds.ts'
 import { blockOfChains } from './chains.ts'
 
-export const block = {
+export const blockMapping = {
   doc: 'A block. Its id is its hash.',
   name: 'A block',
   parents: [],
@@ -32,7 +32,7 @@ export const block = {
     parentBeaconBlockRoot: is.hex('Root of the parent beacon block (EIP-4788).', { bytes: 32 }),
     transactions: is.hexList('Hashes of the block’s transactions, in order.', { origin: 'position', bytes: 32 }),
     uncles: is.hexList('Hashes of the block’s uncles.', { bytes: 32 }),
-    withdrawals: list('object', 'Validator withdrawals (EIP-4895).', {
+    withdrawals: listField('object', 'Validator withdrawals (EIP-4895).', {
       index: is.hexNumber('Running number of the withdrawal.'),
       validatorIndex: is.hexNumber('Number of the validator.'),
       address: is.address('Account the amount went to.'),

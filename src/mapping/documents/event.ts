@@ -1,24 +1,26 @@
-import { type DocumentMapping, decoded, is, list } from '../kinds.ts'
-export const event = {
+import { type DocumentMapping, decodedField, is, listField } from '../kinds.ts'
+export const eventMapping = {
   doc: 'A log decoded by its event’s declaration. Its id is `<transaction hash>_e_<log index>`.',
   name: 'An event',
   parents: ['tx'],
   stored: { in: 'log' },
   fields: {
-    event: decoded.text('Name of the event.', { identifier: true }),
-    args: list(
+    event: decodedField.text('Name of the event.', { identifier: true }),
+    args: listField(
       'nested',
       'Arguments of the event, in the order of their declaration.',
       {
-        name: decoded.keyword('Name of the argument.'),
-        pos: decoded.long('Zero-based position of the argument.'),
-        'value.hex': decoded.hex('The value in hex; addresses checksummed.'),
-        'value.num': decoded.integer256('The value as an integer, null where it is none or does not fit 64 bits.'),
-        'value.dec': decoded.decimal('The value as an integer in decimal digits, of any size, null where it is none.'),
-        'value.scaled': decoded.double(
+        name: decodedField.keyword('Name of the argument.'),
+        pos: decodedField.long('Zero-based position of the argument.'),
+        'value.hex': decodedField.hex('The value in hex; addresses checksummed.'),
+        'value.num': decodedField.integer256('The value as an integer, null where it is none or does not fit 64 bits.'),
+        'value.dec': decodedField.decimal(
+          'The value as an integer in decimal digits, of any size, null where it is none.',
+        ),
+        'value.scaled': decodedField.double(
           'The value divided by 10^decimals of the emitting token, null where these are unknown.',
         ),
-        'value.type': decoded.keyword('Solidity type of the argument.'),
+        'value.type': decodedField.keyword('Solidity type of the argument.'),
       },
       'decoded',
     ),
@@ -28,14 +30,16 @@ export const event = {
     address: is.address('Contract that emitted the event.'),
     blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
-    error: decoded.keyword('Why decoding failed, null where it did not.'),
-    str: decoded.keyword('The event written like a call.'),
+    error: decodedField.keyword('Why decoding failed, null where it did not.'),
+    str: decodedField.keyword('The event written like a call.'),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
-    probability: decoded.double('How sure the decoding is: 1 for an ABI that was given, less where it was guessed.'),
+    probability: decodedField.double(
+      'How sure the decoding is: 1 for an ABI that was given, less where it was guessed.',
+    ),
   },
 } satisfies DocumentMapping
 
-export const log = {
+export const logMapping = {
   doc: 'A log as its contract emitted it. Its id is `<transaction hash>_l_<log index>`.',
   name: 'A log',
   parents: ['tx'],
@@ -51,6 +55,6 @@ export const log = {
     blockHash: is.hex('Hash of the containing block.', { origin: 'block', bytes: 32 }),
     blockNumber: is.quantity('Height of the containing block.', { origin: 'position' }),
     timestamp: is.datetime('Time of the containing block, in UTC.', { origin: 'block' }),
-    removed: decoded.boolean('Whether the log was reorganised away; always false for a stored log.'),
+    removed: decodedField.boolean('Whether the log was reorganised away; always false for a stored log.'),
   },
 } satisfies DocumentMapping

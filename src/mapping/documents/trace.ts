@@ -1,6 +1,6 @@
-import { type DocumentMapping, decoded, is } from '../kinds.ts'
+import { type DocumentMapping, decodedField, is } from '../kinds.ts'
 
-export const trace = {
+export const traceMapping = {
   doc: 'A step of a transaction’s execution: a call, a creation or a self-destruction, or a reward of the block. Its id is `<transaction hash>_t`, followed by `_<place>` for each step of its trace address, of a reward `<block hash>_t_<n>`.',
   name: 'A trace',
   // Rewards are of the block itself.
@@ -32,8 +32,8 @@ export const trace = {
     'result.address': is.address('Contract that a creation made.', { indexed: 15 }),
     'result.code': is.hex('Code of the created contract.', { words: true }),
     error: is.keyword('Why the step failed, null where it did not.', { column: 45, indexed: 16 }),
-    revertReason: decoded.text('What the contract said when it reverted, decoded.', { column: 47 }),
-    revertName: decoded.keyword(
+    revertReason: decodedField.text('What the contract said when it reverted, decoded.', { column: 47 }),
+    revertName: decodedField.keyword(
       'Name of the error that it reverted with: `Error`, `Panic`, or that of a custom error.',
       { column: 48, indexed: 21 },
     ),

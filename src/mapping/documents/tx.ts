@@ -1,7 +1,7 @@
-import { type DocumentMapping, decoded, is, list } from '../kinds.ts'
+import { type DocumentMapping, decodedField, is, listField } from '../kinds.ts'
 import { txOfChains } from './chains.ts'
 
-export const tx = {
+export const txMapping = {
   doc: 'A transaction with what its receipt says. Its id is its hash.',
   name: 'A transaction',
   parents: ['block'],
@@ -51,13 +51,13 @@ export const tx = {
     }),
     chainId: is.quantity('Chain that the signature holds for (EIP-155).'),
     yParity: is.hexNumber('Parity of the signature’s y value.'),
-    accessList: list('object', 'Storage that the transaction declared it would touch (EIP-2930).', {
+    accessList: listField('object', 'Storage that the transaction declared it would touch (EIP-2930).', {
       address: is.address('Contract.'),
       storageKeys: is.hexList('Storage slots.'),
     }),
     maxFeePerBlobGas: is.quantity('Most that is paid per blob gas (EIP-4844).'),
     blobVersionedHashes: is.hexList('Versioned hashes of the blobs (EIP-4844).', { bytes: 32 }),
-    authorizationList: list('object', 'Accounts that set their code (EIP-7702).', {
+    authorizationList: listField('object', 'Accounts that set their code (EIP-7702).', {
       chainId: is.hexNumber('Chain that the authorization holds for.'),
       address: is.address('Contract whose code the account takes.'),
       nonce: is.hexNumber('Nonce of the authorization.'),
@@ -65,26 +65,26 @@ export const tx = {
       r: is.hexNumber('First part of the signature.'),
       s: is.hexNumber('Second part of the signature.'),
     }),
-    method: decoded.keyword('Name of the called function, as the signature registry knows its selector.', {
+    method: decodedField.keyword('Name of the called function, as the signature registry knows its selector.', {
       column: 12,
       indexed: 9,
       identifier: true,
     }),
-    error: decoded.text(
+    error: decodedField.text(
       'Why the transaction failed: what the contract said, or else how the step ended in which the failure began. Only of a transaction that failed.',
       { column: 25 },
     ),
-    revertReason: decoded.text('What the contract said when it reverted, decoded. Needs traces.', { column: 26 }),
-    revertName: decoded.keyword('Name of the error: `Error`, `Panic`, or that of a custom error. Needs traces.', {
+    revertReason: decodedField.text('What the contract said when it reverted, decoded. Needs traces.', { column: 26 }),
+    revertName: decodedField.keyword('Name of the error: `Error`, `Panic`, or that of a custom error. Needs traces.', {
       column: 27,
       indexed: 19,
     }),
-    revertData: decoded.hex('What the contract returned when it reverted. Needs traces.'),
-    revertAddress: decoded.address('Contract in whose code the failure began. Needs traces.', {
+    revertData: decodedField.hex('What the contract returned when it reverted. Needs traces.'),
+    revertAddress: decodedField.address('Contract in whose code the failure began. Needs traces.', {
       column: 28,
       indexed: 20,
     }),
-    revertTrace: decoded.integers('Trace address of the step in which the failure began. Needs traces.'),
+    revertTrace: decodedField.integers('Trace address of the step in which the failure began. Needs traces.'),
     ...txOfChains,
     extra: is.flattened(
       'Members of the transaction and its receipt that are no fields, as the node tells them; `receipt` holds those that the receipt tells otherwise.',

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../lib/edit-distance.ts'
 import { type ChainsieveError, refuse } from '../../lib/errors.ts'
-import { childrenOf, KINDS, type Kind, nestedPaths, parentsOf } from '../../mapping/index.ts'
+import { childKindsOf, KINDS, type Kind, nestedPaths, parentKindsOf } from '../../mapping/index.ts'
 import { NONE } from '../ast.ts'
 import { takeInnerHits } from '../hits/inner-hits.ts'
 import { boolean, integer, type JsonNode, named, scalar, string, unexpected, where } from '../json-node.ts'
@@ -173,10 +173,10 @@ export const parentId = clause({
     checkOutsideOfLists('parent_id', place, scope)
     const { name, kind } = kindNamed(type)
     const node = ids([canonicalId(scalar(id, 'an id'))])
-    if (kind !== undefined && parentsOf(kind).length > 0)
-      return constant(kind === scope.kind ? or(parentsOf(kind).map(of => parent(of, node))) : NONE)
+    if (kind !== undefined && parentKindsOf(kind).length > 0)
+      return constant(kind === scope.kind ? or(parentKindsOf(kind).map(of => parent(of, node))) : NONE)
     if (ignore_unmapped) return constant(NONE)
-    const possible = KINDS.filter(kind => parentsOf(kind).length > 0)
+    const possible = KINDS.filter(kind => parentKindsOf(kind).length > 0)
     throw noRelation(type, `[parent_id] no relation found for child ${named(name)}.`, name, possible)
   },
 })
@@ -199,7 +199,7 @@ const lowerRelative = (
   scope: Scope,
   inner: Inner,
 ): { kind: Kind; of: Scored } | undefined => {
-  const relativesOf = by === 'child' ? childrenOf : parentsOf
+  const relativesOf = by === 'child' ? childKindsOf : parentKindsOf
   const { name, kind } = kindNamed(type)
   const possible = [...new Set(scope.kinds.flatMap(relativesOf))]
   if (kind === undefined || !possible.includes(kind)) {

@@ -1,7 +1,7 @@
 import { remembered } from '../../lib/caches.ts'
 import { fittingAny } from '../../lib/wildcard.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { isList, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
+import { isListField, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
 import { integerIn } from '../compare.ts'
 import { elements, isObject, type JsonNode, string, where } from '../json-node.ts'
 import { or, readKeys } from '../keys.ts'
@@ -165,7 +165,13 @@ export const compileDecorated = (
 const decimalPaths = (kind: Kind, filter: SourceFilter): string[] => {
   const named = typeof filter === 'object' ? filter.includes.filter(pattern => pattern.endsWith('.dec')) : []
   const all = Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
-    isList(field) ? (field.list === 'nested' ? [`${name}.value`] : []) : INTEGER_KINDS.has(field.kind) ? [name] : [],
+    isListField(field)
+      ? field.list === 'nested'
+        ? [`${name}.value`]
+        : []
+      : INTEGER_KINDS.has(field.kind)
+        ? [name]
+        : [],
   )
   const isNamed = fittingAny(named)
   return named.length === 0 ? all : all.filter(path => isNamed(`${path}.dec`))

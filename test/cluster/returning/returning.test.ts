@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { comeBack, type Fetch, type Fetched } from '../../../src/cluster/returning/restore.ts'
-import type { Batch } from '../../../src/engine/documents/batch.ts'
+import type { SegmentBatch } from '../../../src/engine/documents/batch.ts'
 import { openDocuments } from '../../../src/engine/reader.ts'
 import { createMoveWriter } from '../../../src/engine/shipping/document-location.ts'
 import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
@@ -45,7 +45,7 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
         ),
       ...{ reader, fetch, preparer: store.preparer, decimals: () => undefined },
     })
-    const restore = (segment: number, batch: Batch) => {
+    const restore = (segment: number, batch: SegmentBatch) => {
       const done = store.writer.restore(batch, segment)
       store.preparer.committed(batch.added)
       return done

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { NO_NOTES } from '../../../src/engine/coverage.ts'
-import { createLookups } from '../../../src/engine/lookups/index.ts'
+import { createStoreLookups } from '../../../src/engine/lookups/index.ts'
 import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
 import { closing, createRandom, documentsIn, movedBlock, partOf, startShipper, visibleIn } from '../../support/ship.ts'
@@ -22,7 +22,7 @@ for (const seed of SEEDS)
     const memory = memoryCluster()
     let shipper = startShipper(store, troubled(memory, random))
     closing(t, () => shipper, store)
-    const { partial } = createLookups(store.db)
+    const { partial } = createStoreLookups(store.db)
     /** How many transactions of each block are stored. */
     const stored = new Map<number, number>()
     const chain = new Map<number, RawBlock>()

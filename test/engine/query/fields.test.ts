@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RawBlock } from '../../../src/chain/wire.ts'
-import { type Field, type FieldPath, isList, KINDS, MAPPING, queryPaths } from '../../../src/mapping/index.ts'
+import { type Field, type FieldPath, isListField, KINDS, MAPPING, queryPaths } from '../../../src/mapping/index.ts'
 import { type Bounds, compareValues, type Node, type Value } from '../../../src/query/ast.ts'
 import { type Document, valuesOf } from '../../../src/query/predicate.ts'
 import { exists, fuzzy, isIn, nested, not, range } from '../../../src/query/simplify.ts'
@@ -84,7 +84,7 @@ const withRare = (raw: RawBlock, at: number): RawBlock => {
   const block = structuredClone(raw) as unknown as { block: { transactions: object[] }; receipts: object[] }
   const give = (kind: 'block' | 'tx', place: number, wire: object, receipt: object | undefined) => {
     for (const [name, field] of Object.entries(MAPPING[kind].fields)) {
-      if (isList(field) || field.rare === undefined) continue
+      if (isListField(field) || field.rare === undefined) continue
       Object.assign(field.origin === 'receipt' && receipt ? receipt : wire, {
         [name]: rareValue(field, at * 50 + place),
       })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Document } from '../../../src/documents/document.ts'
-import { childrenOf, KINDS, type Kind, parentsOf } from '../../../src/mapping/index.ts'
+import { childKindsOf, KINDS, type Kind, parentKindsOf } from '../../../src/mapping/index.ts'
 import type { Node } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { compile, type Relatives } from '../../../src/query/predicate.ts'
@@ -52,8 +52,8 @@ const arbitraryJoin = (kind: Kind, samples: Record<Kind, Document[]>, depth = 3)
     inner(parent_type).map(query => ({ has_parent: { parent_type, query, score: false } }))
   const parentIds = samples[kind].flatMap(({ _parent }) => _parent ?? [])
   const joins = [
-    ...childrenOf(kind).map(child),
-    ...parentsOf(kind).map(parent),
+    ...childKindsOf(kind).map(child),
+    ...parentKindsOf(kind).map(parent),
     ...(parentIds.length > 0
       ? [fc.constantFrom(...parentIds).map(id => ({ parent_id: { type: kind, id } }) as Clause)]
       : []),
@@ -108,7 +108,7 @@ for (const [name, run] of [
     })
     after(() => chain.store.close())
     for (const kind of KINDS)
-      if (parentsOf(kind).length + childrenOf(kind).length > 0) it(kind, () => check(chain, kind))
+      if (parentKindsOf(kind).length + childKindsOf(kind).length > 0) it(kind, () => check(chain, kind))
   })
 
 describe('relatives', () => {
@@ -125,7 +125,7 @@ describe('relatives', () => {
   it('every document has the parent that it names, but for blocks', () => {
     const { documents } = chain
     for (const kind of KINDS)
-      for (const parent of parentsOf(kind))
+      for (const parent of parentKindsOf(kind))
         assert.equal(
           find(kind, { has_parent: { parent_type: parent, query: all } }),
           documents[kind].filter(({ _parent }) => documents[parent].some(({ _id }) => _id === _parent)).length,

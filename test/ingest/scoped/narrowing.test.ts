@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock, RpcLog } from '../../../src/chain/wire.ts'
 import type { Scoping, WantedScope } from '../../../src/config/scopes.ts'
-import { createLookups } from '../../../src/engine/lookups/index.ts'
+import { createStoreLookups } from '../../../src/engine/lookups/index.ts'
 import { openForReading } from '../../../src/engine/open.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
 import { countOutside } from '../../../src/ingest/jobs/narrow.ts'
@@ -60,7 +60,7 @@ const setUp = async (t: TestContext, chain: readonly RawBlock[]) => {
 
 const coverageIn = (store: string) =>
   readStore(store, db => {
-    const { coverage } = createLookups(db)
+    const { coverage } = createStoreLookups(db)
     return { covered: coverage.covered(), children: coverage.children() }
   })
 
@@ -83,7 +83,7 @@ const countIn = (store: string, { scopes }: Scoping, head: number) => {
   const db = openForReading(store)
   const stored = openStoredBlocks(store, undefined)
   try {
-    return countOutside(createLookups(db), stored, scopesAt(scopes, head))
+    return countOutside(createStoreLookups(db), stored, scopesAt(scopes, head))
   } finally {
     stored.close()
     db.close()

@@ -1,14 +1,14 @@
 import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
-import type { Places } from '../../../documents/logs.ts'
+import type { BlockPlaces } from '../../../documents/logs.ts'
 import { joinBytes, joinDoubles, joinWords, lowerBound } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import { writeHexBytes } from '../../forms/bytes.ts'
 import { cursor, type Ids, NO_BYTES, takeLength, takeVarint } from '../../forms/form.ts'
 import { positionOf } from '../../schema.ts'
 import { columnIndex } from '../columns.ts'
-import { blockReader } from '../wire-readers.ts'
+import { wireBlockReader } from '../wire-readers.ts'
 import { fieldsWriter, seek } from './fields.ts'
-import { endOfSealed, newStarts, seal, startsIn, writeRow } from './rows.ts'
+import { appendChecksum, endOfSealed, newStarts, startsIn, writeRow } from './rows.ts'
 
 export interface StoredBlock {
   number: number
@@ -20,7 +20,7 @@ export interface StoredBlock {
   /** For each transaction, the number of logs up to and with it. */
   logEnds: Uint32Array
   /** Ascending; undefined if they have no gaps. */
-  places: Places | undefined
+  places: BlockPlaces | undefined
 }
 
 /** Blobs share one buffer, which moves between threads without a copy. */
@@ -44,7 +44,7 @@ export const createBlockRows = (ids: Ids) => {
     lengths.push(pool.length - start)
   }
   return {
-    add(raw: RawBlock, places: Places | undefined) {
+    add(raw: RawBlock, places: BlockPlaces | undefined) {
       const { block } = raw
       numbers.push(Number(block.number))
       times.push(Number(block.timestamp))
@@ -70,21 +70,21 @@ export const joinBlockRows = (parts: readonly BlockRows[]): BlockRows => ({
 })
 
 export const createBlockWriter = (ids: Ids) => {
-  const writeFields = fieldsWriter('block', blockReader, ids)
+  const writeFields = fieldsWriter('block', wireBlockReader, ids)
   const record = createByteWriter(1 << 12)
   const end = new Uint32Array(1)
   return {
     hashes(out: ByteWriter, { transactions }: RpcBlock): void {
       const start = out.length
       for (const { hash } of transactions) writeHexBytes(out, hash, 2)
-      seal(out, start)
+      appendChecksum(out, start)
     },
-    ends(out: ByteWriter, { receipts }: RawBlock, places: Places | undefined): void {
+    ends(out: ByteWriter, { receipts }: RawBlock, places: BlockPlaces | undefined): void {
       const start = out.length
       out.varint(receipts.length * 2 + (places ? 1 : 0))
       for (const { logs } of receipts) out.varint(logs.length)
       if (places) for (const list of [places.txs, places.logs]) writeAscending(out, list)
-      seal(out, start)
+      appendChecksum(out, start)
     },
     record(out: ByteWriter, block: RpcBlock): void {
       record.truncate(0)
@@ -99,13 +99,13 @@ const writeAscending = (out: ByteWriter, places: Uint32Array) => {
   for (let i = 0; i < places.length; i++) out.varint(places[i]! - (i === 0 ? 0 : places[i - 1]!))
 }
 
-const HASH = 32
+const HASH_BYTES = 32
 
 export const readBlockRow = (
   number: number,
   [hash, time, hashes, ends]: readonly [Buffer, number, Buffer, Buffer],
 ): StoredBlock => {
-  const txs = endOfSealed(hashes, 'block', number) / HASH
+  const txs = endOfSealed(hashes, 'block', number) / HASH_BYTES
   endOfSealed(ends, 'block', number)
   cursor.at = 0
   const isPartial = takeVarint(ends) % 2 === 1
@@ -136,12 +136,12 @@ export const indexOfTx = ({ txs, places }: StoredBlock, place: number): number =
 /** Start of the hash of the transaction at a place; -1 if there is none. */
 export const hashStart = (block: StoredBlock, place: number): number => {
   const index = indexOfTx(block, place)
-  return index < 0 ? -1 : index * HASH
+  return index < 0 ? -1 : index * HASH_BYTES
 }
 
 export const hashOfTx = (block: StoredBlock, place: number): string | undefined => {
   const start = hashStart(block, place)
-  return start < 0 ? undefined : `0x${block.hashes.toString('hex', start, start + HASH)}`
+  return start < 0 ? undefined : `0x${block.hashes.toString('hex', start, start + HASH_BYTES)}`
 }
 
 const indexIn = (places: Uint32Array, place: number): number => {
@@ -153,11 +153,12 @@ const PARENT_HASH = columnIndex('block', 'parentHash')
 const LOGS_BLOOM = columnIndex('block', 'logsBloom')
 const starts = newStarts()
 
-export const parentHashIn = (record: Buffer, number: number): string => bytesIn(record, number, PARENT_HASH)!
+export const parentHashIn = (record: Buffer, number: number): string => readBytesField(record, number, PARENT_HASH)!
 
-export const logsBloomIn = (record: Buffer, number: number): string | undefined => bytesIn(record, number, LOGS_BLOOM)
+export const logsBloomIn = (record: Buffer, number: number): string | undefined =>
+  readBytesField(record, number, LOGS_BLOOM)
 
-const bytesIn = (record: Buffer, number: number, column: number): string | undefined => {
+const readBytesField = (record: Buffer, number: number, column: number): string | undefined => {
   startsIn(record, 'block', positionOf(number, 0), starts)
   if (!seek('block', column, record, starts[0]!)) return undefined
   const length = takeLength(record)

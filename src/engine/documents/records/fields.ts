@@ -4,13 +4,13 @@ import { cursor, type Ids, skipValue } from '../../forms/form.ts'
 import { RECORD_COLUMNS } from '../columns.ts'
 import type { ReaderOf } from '../wire-readers.ts'
 
-const headOf = (fields: number): number => (fields + 7) >> 3
+const presenceBytes = (fields: number): number => (fields + 7) >> 3
 
 /** Appends presence bits, then the values in the order of the columns. */
 export const fieldsWriter = <T>(kind: FieldwiseKind, readerOf: ReaderOf<T>, ids: Ids) => {
   const columns = RECORD_COLUMNS[kind]
   const readers = columns.map(({ field }) => readerOf(field))
-  const head = headOf(columns.length)
+  const head = presenceBytes(columns.length)
   return (out: ByteWriter, from: T): void => {
     const start = out.length
     for (let i = 0; i < head; i++) out.byte(0)
@@ -35,7 +35,7 @@ export const fieldsWriter = <T>(kind: FieldwiseKind, readerOf: ReaderOf<T>, ids:
  */
 export const locate = (kind: FieldwiseKind, bytes: Uint8Array, start: number, offsets: Int32Array): void => {
   const columns = RECORD_COLUMNS[kind]
-  cursor.at = start + headOf(columns.length)
+  cursor.at = start + presenceBytes(columns.length)
   for (let i = 0; i < columns.length; i++) {
     if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) === 0) offsets[i] = -1
     else {
@@ -49,7 +49,7 @@ export const locate = (kind: FieldwiseKind, bytes: Uint8Array, start: number, of
 export const seek = (kind: FieldwiseKind, index: number, bytes: Uint8Array, start: number): boolean => {
   const columns = RECORD_COLUMNS[kind]
   if ((bytes[start + (index >> 3)]! & (1 << (index & 7))) === 0) return false
-  cursor.at = start + headOf(columns.length)
+  cursor.at = start + presenceBytes(columns.length)
   for (let i = 0; i < index; i++)
     if ((bytes[start + (i >> 3)]! & (1 << (i & 7))) !== 0) skipValue(bytes, columns[i]!.form)
   return true

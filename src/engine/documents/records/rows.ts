@@ -74,25 +74,25 @@ export const joinRecordRows = (parts: readonly RecordRows[]): RecordRows => {
 
 export const writeRow = (out: ByteWriter, records: ByteWriter, ends: Uint32Array, count: number): void => {
   const start = out.length
-  out.byte(PLAIN)
+  out.byte(PLAIN_ROW)
   out.varint(count)
   for (let i = 0; i < count; i++) out.varint(ends[i]! - (i === 0 ? 0 : ends[i - 1]!))
   out.bytes(records.view())
-  seal(out, start)
+  appendChecksum(out, start)
 }
 
-const PLAIN = 0
-const SUM = 4
+const PLAIN_ROW = 0
+const ROW_CHECKSUM_BYTES = 4
 
-export const seal = (out: ByteWriter, start: number): void => {
+export const appendChecksum = (out: ByteWriter, start: number): void => {
   const sum = zlib.crc32(out.view(start))
-  out.reserve(SUM).writeUInt32LE(sum, out.length)
-  out.advance(SUM)
+  out.reserve(ROW_CHECKSUM_BYTES).writeUInt32LE(sum, out.length)
+  out.advance(ROW_CHECKSUM_BYTES)
 }
 
 /** End of the bytes before the checksum; throws if it is wrong. */
 export const endOfSealed = (bytes: Buffer, table: string, block: number): number => {
-  const end = bytes.length - SUM
+  const end = bytes.length - ROW_CHECKSUM_BYTES
   if (end < 0 || zlib.crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) throw damagedRow(table, block)
   return end
 }
@@ -105,7 +105,7 @@ export const startsIn = (bytes: Buffer, table: string, position: number, starts:
   const end = endOfSealed(bytes, table, block)
   cursor.at = 1
   const count = takeVarint(bytes)
-  if (bytes[0] !== PLAIN || !(count < starts.length)) throw damagedRow(table, block)
+  if (bytes[0] !== PLAIN_ROW || !(count < starts.length)) throw damagedRow(table, block)
   let sum = 0
   for (let i = 0; i < count; i++) {
     starts[i] = sum

@@ -1,11 +1,11 @@
 import type { RawBlock, RpcTrace } from '../../../chain/wire.ts'
-import type { Places } from '../../../documents/logs.ts'
+import type { BlockPlaces } from '../../../documents/logs.ts'
 import { traceReader } from '../../../documents/traces.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
 import { cursor, type Ids, takeVarint } from '../../forms/form.ts'
 import { packData } from '../../forms/words.ts'
 import { RECORD_COLUMNS } from '../columns.ts'
-import { stepReader } from '../wire-readers.ts'
+import { wireTraceReader } from '../wire-readers.ts'
 import { fieldsWriter, locate } from './fields.ts'
 
 /**
@@ -29,7 +29,7 @@ const readInput = traceReader('action.input')
 
 /** Takes the traces of a block in order; `txInput` is the call data of the trace's transaction. */
 export const createTraceWriter = (ids: Ids) => {
-  const writeFields = fieldsWriter('trace', stepReader, ids)
+  const writeFields = fieldsWriter('trace', wireTraceReader, ids)
   let before: unknown
   return (out: ByteWriter, trace: RpcTrace, txInput: string | undefined, isFirst: boolean): void => {
     out.varint(trace.type === 'reward' ? 0 : trace.transactionPosition + 1)
@@ -74,7 +74,7 @@ export const fieldsOfTrace = (bytes: Uint8Array, start: number): number => {
   return cursor.at
 }
 
-export const txInputs = ({ block: { transactions } }: RawBlock, places: Places | undefined) => {
+export const txInputs = ({ block: { transactions } }: RawBlock, places: BlockPlaces | undefined) => {
   if (!places)
     return (trace: RpcTrace): string | undefined =>
       trace.type === 'reward' ? undefined : transactions[trace.transactionPosition]?.input

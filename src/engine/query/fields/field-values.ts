@@ -1,4 +1,4 @@
-import { coin, paddedHex, rawHex } from '../../../documents/show.ts'
+import { coinAmount, paddedHex, rawHex } from '../../../documents/show.ts'
 import { checksumAddress } from '../../../lib/keccak.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
@@ -6,7 +6,7 @@ import { GREATEST_LONG, tooLong } from '../../../query/simplify.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { ColumnBounds } from '../../index/column-cache.ts'
 import type { ColumnData } from '../../index/column-codec.ts'
-import { columnOf } from '../../index/terms.ts'
+import { columnFieldOf } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { endOf, type Numbered, numberedAs, placesOf, type SegmentView } from './ordinals.ts'
 /** What columns and records hold of a field: ids of dictionaries, integers, texts. */
@@ -61,7 +61,7 @@ const integerReader = (
 ): ((stored: Stored) => Value | undefined) => {
   switch (encoding) {
     case 'coin':
-      return stored => coin(stored as number | bigint)
+      return stored => coinAmount(stored as number | bigint)
     case 'dec':
       return stored => BigInt(stored as number | bigint)
     case 'padded':
@@ -112,7 +112,7 @@ export interface ColumnSource {
 /** Undefined where neither a column nor the places of the documents tell the field. */
 export const columnSource = (kind: Kind, field: FieldPath, reader: Reader): ColumnSource | undefined => {
   if (OF_PLACE.has(`${kind}.${field.field}`)) return placeSource(numberedAs(kind))
-  const column = columnOf(kind, field)
+  const column = columnFieldOf(kind, field)
   return (
     column && {
       bounds: ({ segment }) => reader.columns.bounds(segment, column.number),

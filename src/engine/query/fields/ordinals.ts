@@ -1,7 +1,7 @@
 import { firstHolding, lowerBound } from '../../../lib/arrays.ts'
 import { type Kind, ROW_KINDS, type RowKind } from '../../../mapping/index.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
-import { countOf } from '../../index/segments.ts'
+import { documentCount } from '../../index/segments.ts'
 import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 
@@ -14,7 +14,7 @@ const ofRows: ReadonlySet<Kind> = new Set(ROW_KINDS)
 export const isRowKind = (kind: Kind): kind is RowKind => ofRows.has(kind)
 
 export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number =>
-  isRowKind(numbered) ? header.positions(numbered).length : countOf(segment, numbered)
+  isRowKind(numbered) ? header.positions(numbered).length : documentCount(segment, numbered)
 
 export interface SegmentView {
   segment: Segment

@@ -1,4 +1,4 @@
-import { coin } from '../../../documents/show.ts'
+import { coinAmount } from '../../../documents/show.ts'
 import { lowerBound } from '../../../lib/arrays.ts'
 import type { Bounds, Value } from '../../../query/ast.ts'
 import { GREATEST_LONG } from '../../../query/simplify.ts'
@@ -231,16 +231,16 @@ const manyCoins = (values: readonly Value[]): ColumnCondition => {
   const coins = new Set(values)
   const sorted = Float64Array.from(values as number[]).sort()
   const judge = (value: number): Verdict => {
-    if (value < INEXACT) return coins.has(coin(value)) ? YES : NO
-    const next = sorted[lowerBound(sorted, coin(neighbour(value, -1n)))]
-    return next !== undefined && next <= coin(neighbour(value, 1n)) ? DOUBT : NO
+    if (value < INEXACT) return coins.has(coinAmount(value)) ? YES : NO
+    const next = sorted[lowerBound(sorted, coinAmount(neighbour(value, -1n)))]
+    return next !== undefined && next <= coinAmount(neighbour(value, 1n)) ? DOUBT : NO
   }
   return { low: 0, high: Number.POSITIVE_INFINITY, judge }
 }
 
 /** The least integer whose coin reaches the value, or with `beyond` lies above it; found by bisection near value × 10^18. */
 const leastOfCoin = (value: number, beyond: boolean): bigint => {
-  const holds = (integer: bigint) => (beyond ? coin(integer) > value : coin(integer) >= value)
+  const holds = (integer: bigint) => (beyond ? coinAmount(integer) > value : coinAmount(integer) >= value)
   if (holds(0n)) return 0n
   // The last digits of the double are guessed 8 units in the last place wide.
   const near = value * 1e18

@@ -3,7 +3,15 @@ import type { AbiParam } from '../../../decode/types.ts'
 import { lookup } from '../../../mapping/index.ts'
 import { ALL, NONE, type Node } from '../../../query/ast.ts'
 import { GREATEST_LONG, innerNodes, isIn, LEAST_LONG, mapChildren, or } from '../../../query/simplify.ts'
-import { argumentSlot, argumentTerms, HASHED, integersOf, OVERFLOW_SLOT, scaledOf, termOf } from '../../index/terms.ts'
+import {
+  argumentSlot,
+  argumentTerms,
+  HASHED,
+  integersField,
+  OVERFLOW_SLOT,
+  scaledField,
+  termOf,
+} from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { type Leaf, testOf } from '../fields/condition.ts'
 
@@ -102,7 +110,7 @@ export const rangesOf = (keys: ValueKeys): { first: number; last: number; finger
 
 /** Where the numbers of a role lie, by the field that a condition names. */
 export const numbersKey = (leaf: Leaf, signature: number, slot: number): number =>
-  leaf.field.field === 'args.value.num' ? integersOf(signature, slot) : scaledOf(signature, slot)
+  leaf.field.field === 'args.value.num' ? integersField(signature, slot) : scaledField(signature, slot)
 
 /** Types whose values an index always holds: short, and shown as one word. */
 const isStatic = (input: AbiParam): boolean =>

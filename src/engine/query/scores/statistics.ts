@@ -6,7 +6,7 @@ import type { Statistics } from '../../../query/statistics.ts'
 import { analyze } from '../../../query/text/analysis.ts'
 import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
 import { blockAt } from '../../index/segment.ts'
-import { columnOf } from '../../index/terms.ts'
+import { columnFieldOf } from '../../index/terms.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { isRowKind, numberedAs } from '../fields/ordinals.ts'
@@ -145,7 +145,7 @@ const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: C
   if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader, coverage))
   if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
   if (field.kind !== 'text' || field.encoding !== '') return 1
-  const column = columnOf(kind, field)
+  const column = columnFieldOf(kind, field)
   if (column) return averageInColumn(kind, column.number, reader, coverage)
   const lengths = isRowKind(kind)
     ? lengthsOfRows(kind, field.field, reader, coverage)
@@ -244,7 +244,7 @@ export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean
   // Of a list each document has as many words as elements.
   if (field.list && !field.list.nested) return false
   if (field.kind !== 'text') return true
-  if (isRowKind(kind) || columnOf(kind, field)) return false
+  if (isRowKind(kind) || columnFieldOf(kind, field)) return false
   const of = kind === 'call' ? 'call' : 'log'
   return remembered(reader, `one word ${of}`, () =>
     reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),

@@ -1,4 +1,4 @@
-import { coin, rawHex } from '../../../documents/show.ts'
+import { coinAmount, rawHex } from '../../../documents/show.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import { compareValues, type Value } from '../../../query/ast.ts'
 import { numberOfPlace } from '../../../query/hits/paging.ts'
@@ -211,7 +211,7 @@ const keyMaker = (
       return exact <= GREATEST_LONG && exact !== standIn ? number : null
     }
   }
-  if (field.encoding === 'coin') return (number, position) => coin(integer(number, position))
+  if (field.encoding === 'coin') return (number, position) => coinAmount(integer(number, position))
   if (field.kind === 'keyword' || field.kind === 'text') return reader.name
   if (field.kind === 'address' || field.kind === 'hex') {
     const interpret = interpreterOf(field, reader)

@@ -1,4 +1,4 @@
-import { asJson, long } from '../../../documents/show.ts'
+import { asJson, formatLong } from '../../../documents/show.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Value } from '../../../query/ast.ts'
 import { hasImplicitKey, numberOfPlace } from '../../../query/hits/paging.ts'
@@ -71,7 +71,7 @@ export const sortShowing = (sort: Sort): ((value: Value | undefined) => unknown)
     if (value === undefined) return missing
     if (print && (typeof value === 'number' || typeof value === 'bigint')) return print(value)
     if (typeof value === 'boolean') return Number(value)
-    if (typeof value === 'bigint') return isWide ? String(value) : long(value, asJson)
+    if (typeof value === 'bigint') return isWide ? String(value) : formatLong(value, asJson)
     return value
   }
 }

@@ -1,10 +1,10 @@
 import type { Question } from '../../../chain/blocks/read-blocks.ts'
 import type { PackLine } from '../../../chain/files/pack.ts'
 import type { RawBlock } from '../../../chain/wire.ts'
-import type { Creation } from '../../../documents/contracts.ts'
+import type { ContractCreation } from '../../../documents/contracts.ts'
 import { emittersIn, type TokenStandard } from '../../../documents/tokens.ts'
-import { type Upgrade, upgradesIn } from '../../../documents/upgrades.ts'
-import type { Piece } from '../../../engine/documents/piece.ts'
+import { type CodeUpgrade, upgradesIn } from '../../../documents/upgrades.ts'
+import type { EncodedBlocks } from '../../../engine/documents/piece.ts'
 import type { Limits } from '../../../limits/index.ts'
 import type { DictionariesMemory } from '../shared/dictionaries.ts'
 
@@ -33,7 +33,7 @@ export type ToBuilder =
   | { type: 'drop'; id: number }
 
 /** Undefined if it could not be built: then the blocks must be taken one by one. */
-export type FromBuilder = Built | ReadBlocks | Piece | Uint8Array | undefined
+export type FromBuilder = Built | ReadBlocks | EncodedBlocks | Uint8Array | undefined
 
 export interface ReadBlocks {
   blocks: BlockFacts[]
@@ -49,7 +49,7 @@ export interface Built {
 
 /** Neighbouring blocks that were built apart from those before them. */
 export interface BuiltPiece {
-  piece: Piece
+  piece: EncodedBlocks
   blocks: BlockFacts[]
 }
 
@@ -57,13 +57,13 @@ export interface BlockFacts {
   number: number
   hash: string
   parentHash: string
-  creations: readonly Creation[]
+  creations: readonly ContractCreation[]
   /** By their addresses in lower case. */
   emitters: ReadonlyMap<string, TokenStandard>
-  upgrades: readonly Upgrade[]
+  upgrades: readonly CodeUpgrade[]
 }
 
-export const blockFactsOf = (raw: RawBlock, creations: readonly Creation[]): BlockFacts => ({
+export const blockFactsOf = (raw: RawBlock, creations: readonly ContractCreation[]): BlockFacts => ({
   number: Number(raw.block.number),
   hash: raw.block.hash,
   parentHash: raw.block.parentHash,

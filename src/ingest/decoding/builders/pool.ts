@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Question } from '../../../chain/blocks/read-blocks.ts'
 import { type BlockFile, readBlockLines } from '../../../chain/files/block-files.ts'
 import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
-import type { Piece } from '../../../engine/documents/piece.ts'
+import type { EncodedBlocks } from '../../../engine/documents/piece.ts'
 import { startWorker } from '../../../lib/runtime.ts'
 import type { BuilderData, Built, FromBuilder, ReadBlocks, ToBuilder } from './messages.ts'
 
@@ -14,7 +14,7 @@ export interface BuiltGroup extends LineGroup {
 }
 
 export interface ReadAnswer extends ReadBlocks {
-  build(decimals: ReadonlyMap<string, number>): Promise<Piece | undefined>
+  build(decimals: ReadonlyMap<string, number>): Promise<EncodedBlocks | undefined>
   giveBack(): Promise<Uint8Array>
   drop(): void
 }
@@ -65,7 +65,7 @@ export const createBuilders = (count: number, data: BuilderData) => {
     }
     return {
       ...found,
-      build: decimals => track(thread.ask<Piece | undefined>({ type: 'build', id, decimals })),
+      build: decimals => track(thread.ask<EncodedBlocks | undefined>({ type: 'build', id, decimals })),
       giveBack() {
         hold(-1)
         return thread.ask<Uint8Array>({ type: 'giveBack', id })

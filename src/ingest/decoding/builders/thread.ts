@@ -8,12 +8,12 @@ import { createDecoding } from '../../../decode/decoding.ts'
 import { creationsIn } from '../../../documents/contracts.ts'
 import type { DecodedDocuments } from '../../../documents/document.ts'
 import { hasInteger } from '../../../documents/logs.ts'
-import { digitsOf } from '../../../engine/documents/additions.ts'
+import { addressDigits } from '../../../engine/documents/additions.ts'
 import {
-  createPiece,
-  type Piece,
-  type PieceBuilder,
-  type PieceContext,
+  type BlockEncoder,
+  createBlockEncoder,
+  type EncodedBlocks,
+  type EncodingContext,
   pieceBuffers,
 } from '../../../engine/documents/piece.ts'
 import { createStoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
@@ -110,7 +110,7 @@ export const runBuilder = async (data: BuilderData) => {
 const movedBody = (body: Uint8Array): [Uint8Array, ArrayBuffer[]] => [body, [body.buffer as ArrayBuffer]]
 
 interface BuilderOptions {
-  context: PieceContext
+  context: EncodingContext
   decode(raw: RawBlock): DecodedDocuments
   pack: Pick<PackOptions, 'chainId' | 'limits'>
 }
@@ -120,7 +120,7 @@ const createBuilder =
   ({ context, decode, pack }: BuilderOptions) =>
   (lines: readonly PackLine[]): BuiltPiece[] => {
     const built: BuiltPiece[] = []
-    let piece: PieceBuilder | undefined
+    let piece: BlockEncoder | undefined
     let blocks: BlockFacts[] = []
     const close = () => {
       if (piece) built.push({ piece: piece.finish(), blocks })
@@ -132,7 +132,7 @@ const createBuilder =
       const facts = blockFactsOf(raw, creationsIn(raw))
       const last = blocks.at(-1)
       if (last && (facts.number !== last.number + 1 || facts.parentHash !== last.hash)) close()
-      piece ??= createPiece(context)
+      piece ??= createBlockEncoder(context)
       piece.add(decode(raw))
       blocks.push(facts)
     }
@@ -140,7 +140,7 @@ const createBuilder =
     return built
   }
 interface AnswerBuilderOptions {
-  context: PieceContext
+  context: EncodingContext
   decode(raw: RawBlock): DecodedDocuments
   check: CheckOptions
 }
@@ -163,10 +163,10 @@ const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) =
         decimals: [...new Set(blocks.flatMap(scaledAddresses))],
       }
     },
-    build(id: number, decimals: ReadonlyMap<string, number>): Piece {
+    build(id: number, decimals: ReadonlyMap<string, number>): EncodedBlocks {
       const { blocks, body } = held.get(id)!
       held.set(id, { body, blocks: [] })
-      const piece = createPiece({ ...context, decimals: address => decimals.get(address) })
+      const piece = createBlockEncoder({ ...context, decimals: address => decimals.get(address) })
       for (const block of blocks) piece.add(block)
       return piece.finish()
     },
@@ -185,8 +185,8 @@ const scaledAddresses = ({ raw, logs, calls }: DecodedDocuments): string[] => {
   for (const receipt of raw.receipts)
     for (const { address } of receipt.logs) {
       const { args } = logs[index++]!
-      if (args && hasInteger(args)) found.push(digitsOf(address))
+      if (args && hasInteger(args)) found.push(addressDigits(address))
     }
-  for (const { to, args } of calls) if (args && hasInteger(args)) found.push(digitsOf(to))
+  for (const { to, args } of calls) if (args && hasInteger(args)) found.push(addressDigits(to))
   return found
 }

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../../lib/edit-distance.ts'
 import { overLimit } from '../../../limits/index.ts'
-import { childrenOf, type Kind, nestedPaths, parentsOf } from '../../../mapping/index.ts'
+import { childKindsOf, type Kind, nestedPaths, parentKindsOf } from '../../../mapping/index.ts'
 import { ALL } from '../../ast.ts'
 import { lowerClause } from '../../dsl/index.ts'
 import { kindNamed, noRelation } from '../../dsl/relations.ts'
@@ -130,7 +130,7 @@ export const childrenKind = related(
     on: 'tx',
   },
   child => child,
-  kinds => [...new Set(kinds.flatMap(childrenOf))],
+  kinds => [...new Set(kinds.flatMap(childKindsOf))],
 )
 
 export const parentKind = related(
@@ -139,6 +139,6 @@ export const parentKind = related(
     doc: 'The parents of the documents of this entity (type), each once in each bucket.',
     limit: 'Of traces it leads to their transactions: rewards, whose parent is a block, have none here.',
   },
-  child => parentsOf(child)[0],
-  kinds => kinds.filter(one => parentsOf(one).length > 0),
+  child => parentKindsOf(child)[0],
+  kinds => kinds.filter(one => parentKindsOf(one).length > 0),
 )
