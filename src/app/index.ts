@@ -18,7 +18,6 @@ import { isDamage } from '../sqlite/damage.ts'
 import { lockedFor } from '../sqlite/lock.ts'
 import { shippingOf } from './clusters.ts'
 import { backfill, importBlocks } from './jobs.ts'
-import { addOwnAbis, listOwnAbis, removeOwnAbis } from './own-abis.ts'
 import { networksOf, openParts, openPool, startServer } from './parts.ts'
 import { receiveWebhooks } from './receive.ts'
 import { startRetention } from './retention.ts'
@@ -184,9 +183,6 @@ export const services = {
   index: backfill,
   importPacks: importBlocks,
   receive: receiveWebhooks,
-  addAbis: addOwnAbis,
-  removeAbis: removeOwnAbis,
-  listAbis: listOwnAbis,
   openAccounts: (folder: string) => openAccounts(folder, nativeOption(folder)),
   openRules: createRulesService,
   openSearch: async (config: Config, { shutdown }: Run): Promise<SearchService> => openPool(config, shutdown),

@@ -7,6 +7,7 @@ import type { DeliveryThread } from '../delivery/service.ts'
 import { storeFile } from '../engine/files.ts'
 import type { Indexing } from '../ingest/network.ts'
 import type { NetworkState, ServerStatus } from '../ingest/status/status.ts'
+import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
 import { createMetrics, exposition, type Labels, labelled, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
 import { coalesceFor } from '../lib/scheduling/coalesce.ts'
@@ -203,8 +204,13 @@ const budgetMetrics = (endpoints: NetworkState['endpoints'], hosts: readonly str
   ]
 }
 
-const gaugeIfKnown = (name: string, help: string, value: number | null | undefined): MetricSnapshot[] =>
-  value === null || value === undefined ? [] : [gauge(name, help, [value])]
+/** No metric without a value. */
+const gaugeIfKnown = (
+  name: string,
+  help: string,
+  value: number | null | undefined,
+  labels: Labels = {},
+): MetricSnapshot[] => (value === null || value === undefined ? [] : [gauge(name, help, [value, labels])])
 
 const sizes = (store: string): MetricSnapshot[] => [
   ...gaugeIfKnown('chainsieve_store_bytes', 'Size of the file of the network.', fileSize(store)),
@@ -281,81 +287,55 @@ const countIn = async (pool: Pick<Pool, 'holdings'>, network: string): Promise<M
 
 export const clusterMetrics = (health: ClusterHealth): MetricSnapshot[] => {
   const { state, nodes, unassignedShards, pendingTasks, diskFree, watermark, rejected, lost } = health
+  const labels = watermark ? { watermark } : {}
   return [
-    one('gauge', 'chainsieve_cluster_state', 'State of the cluster: 1 for the present state.', 1, { state }),
-    one('gauge', 'chainsieve_cluster_nodes', 'Nodes of the cluster.', nodes),
-    one('gauge', 'chainsieve_cluster_unassigned_shards', 'Shards of the network without a node.', unassignedShards),
-    one(
-      'gauge',
-      'chainsieve_cluster_lost_indices',
-      'Indices that hold documents and that no search reaches.',
-      lost.length,
-    ),
-    one('gauge', 'chainsieve_cluster_pending_tasks', 'Changes that the cluster has yet to make.', pendingTasks),
-    one('gauge', 'chainsieve_cluster_disk_free_bytes', 'Free space of the node that has the least.', diskFree),
-    one(
-      'gauge',
+    gauge('chainsieve_cluster_state', 'State of the cluster: 1 for the present state.', [1, { state }]),
+    ...gaugeIfKnown('chainsieve_cluster_nodes', 'Nodes of the cluster.', nodes),
+    ...gaugeIfKnown('chainsieve_cluster_unassigned_shards', 'Shards of the network without a node.', unassignedShards),
+    gauge('chainsieve_cluster_lost_indices', 'Indices that hold documents and that no search reaches.', [lost.length]),
+    ...gaugeIfKnown('chainsieve_cluster_pending_tasks', 'Changes that the cluster has yet to make.', pendingTasks),
+    ...gaugeIfKnown('chainsieve_cluster_disk_free_bytes', 'Free space of the node that has the least.', diskFree),
+    ...gaugeIfKnown(
       'chainsieve_cluster_watermark',
       'The worst disk watermark that a node of the cluster is over.',
       watermark && 1,
-      watermark ? { watermark } : {},
+      labels,
     ),
     ...(rejected
       ? [
-          {
-            ...{ type: 'counter' as const, name: 'chainsieve_cluster_rejected_total' },
-            help: 'Requests that nodes of the cluster rejected since they started, by kind.',
-            series: Object.entries(rejected).map(([kind, value]) => ({ labels: { kind }, value })),
-          },
+          counter(
+            'chainsieve_cluster_rejected_total',
+            'Requests that nodes of the cluster rejected since they started, by kind.',
+            ...Object.entries(rejected).map(([kind, value]): [number, Labels] => [value, { kind }]),
+          ),
         ]
       : []),
-  ].filter(metric => metric !== undefined)
+  ]
 }
-
-const one = (
-  type: 'gauge',
-  name: string,
-  help: string,
-  value: number | null,
-  labels: Labels = {},
-): MetricSnapshot | undefined => (value === null ? undefined : { type, name, help, series: [{ labels, value }] })
 
 /** Process metrics under their usual names. */
 const processMetrics = (version: string): MetricSnapshot[] => {
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
-  const one = (type: 'gauge' | 'counter', name: string, help: string, value: number | undefined): MetricSnapshot[] =>
-    value === undefined ? [] : [{ type, name, help, series: [{ labels: {}, value }] }]
+  const busy = performance.eventLoopUtilization().active / 1_000
   return [
-    {
-      ...{ type: 'gauge', name: 'chainsieve_build_info', help: 'The running version: 1.' },
-      series: [{ labels: { version, node: process.versions.node }, value: 1 }],
-    },
-    ...one('counter', 'process_cpu_seconds_total', 'Processor time of all threads.', (user + system) / 1e6),
-    ...one('gauge', 'process_resident_memory_bytes', 'Memory of all threads.', rss),
-    ...one('gauge', 'process_start_time_seconds', 'Start of the process, in seconds since 1970.', STARTED),
-    ...one('gauge', 'process_open_fds', 'Open files and connections.', openFiles()),
-    ...one('gauge', 'process_max_fds', 'Limit of open files and connections.', maxOpenFiles()),
-    ...one('gauge', 'nodejs_heap_size_used_bytes', 'Used heap of the main thread.', heapUsed),
-    ...one('gauge', 'nodejs_heap_size_total_bytes', 'Heap of the main thread.', heapTotal),
-    ...one('gauge', 'nodejs_external_memory_bytes', 'Memory of JavaScript outside of heaps.', external),
-    ...one(
-      'counter',
-      'chainsieve_event_loop_busy_seconds_total',
-      'Time that the main thread was busy.',
-      performance.eventLoopUtilization().active / 1_000,
-    ),
+    gauge('chainsieve_build_info', 'The running version: 1.', [1, { version, node: process.versions.node }]),
+    counter('process_cpu_seconds_total', 'Processor time of all threads.', [(user + system) / 1e6]),
+    gauge('process_resident_memory_bytes', 'Memory of all threads.', [rss]),
+    gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', [STARTED]),
+    ...gaugeIfKnown('process_open_fds', 'Open files and connections.', openFiles()),
+    ...gaugeIfKnown('process_max_fds', 'Limit of open files and connections.', maxOpenFiles()),
+    gauge('nodejs_heap_size_used_bytes', 'Used heap of the main thread.', [heapUsed]),
+    gauge('nodejs_heap_size_total_bytes', 'Heap of the main thread.', [heapTotal]),
+    gauge('nodejs_external_memory_bytes', 'Memory of JavaScript outside of heaps.', [external]),
+    counter('chainsieve_event_loop_busy_seconds_total', 'Time that the main thread was busy.', [busy]),
   ]
 }
 
 const STARTED = Math.round(performance.timeOrigin) / 1_000
 
-let most: number | undefined
 /** Remembered, since reading it is slow on some systems. */
-const maxOpenFiles = () => {
-  most ??= mostFiles()
-  return most
-}
+const maxOpenFiles = lazy(mostFiles)
 
 const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const TICK_MS = 100

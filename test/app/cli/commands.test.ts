@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -96,7 +96,9 @@ test('token rotate prints the new token and nothing else, and audit tells who di
   const wrong = await ask('token', 'create', '--account', 'a', '--scope', 'all')
   assert.match(wrong.err, /--scope takes search or rules or admin, not "all"/)
 
-  await chainsieve(['abi', 'remove', 'x', '--data', 'rotated'], { removeAbis: async () => [] })
+  mkdirSync(join(folder, 'rotated/abis'), { recursive: true })
+  writeFileSync(join(folder, 'rotated/abis/0123456789abcdef.json'), '{"name":"x","events":[],"functions":[]}')
+  assert.equal((await chainsieve(['abi', 'remove', 'x', '--data', 'rotated'])).code, 0)
   const entries = JSON.parse((await ask('audit', '--json')).out) as Record<string, unknown>[]
   assert.deepEqual(
     entries.map(({ action, target }) => [action, target]),
@@ -309,109 +311,55 @@ test('a reader that has had enough is no failure', async () => {
   assert.equal(code, 0)
 })
 
-test('abi add hands over files and contract, abi list shows what there is, abi remove what it removed', async () => {
-  const file = {
-    name: 'Token',
-    network: 'a/b/c',
-    address: `0x${'ab'.repeat(20)}`,
-    codeHash: null,
-    probability: 1,
-    events: 3,
-    functions: 12,
-  }
-  const other = {
-    name: 'Pair',
-    network: null,
-    address: null,
-    codeHash: null,
-    probability: 0.6,
-    events: 1,
-    functions: 0,
-  }
-  const addAbis: Services['addAbis'] = async (_, files, where) => {
-    assert.deepEqual([files, where], [['t.json'], { network: 'a/b/c', address: file.address, codeHash: undefined }])
-    return [file]
-  }
-  const argv = ['abi', 'add', 't.json', '--address', file.address]
-  assert.deepEqual(
-    await chainsieve([...argv, '--network', 'a/b/c'], { addAbis }),
-    said(
-      `NAME   NETWORK  FOR                                         PROBABILITY  EVENTS  FUNCTIONS\nToken  a/b/c    ${file.address}  1            3       12\n`,
-    ),
-  )
-  const redecoding = async (networks: string[], now: boolean, ...more: string[]) => {
-    const addAbis: Services['addAbis'] = async (_, _files, _where, redecode) => {
-      assert.equal(redecode, true)
-      return [{ ...other, redecoding: { networks, now } }]
-    }
-    const { code, out } = await chainsieve(['abi', 'add', '--redecode', 't.json', ...more], { addAbis })
-    assert.equal(code, 0)
-    return out.split('\n').slice(more.length === 0 ? 2 : 0)
-  }
-  assert.deepEqual(await redecoding(['a/b/c', 'd/e/f'], true), [
-    'The running server decodes the stored blocks of a/b/c, d/e/f again.',
-    '',
-  ])
-  assert.deepEqual(await redecoding(['a/b/c'], false), [
-    'The next chainsieve serve will decode the stored blocks of a/b/c again.',
-    '',
-  ])
-  assert.deepEqual(await redecoding([], false), ['No stored blocks need decoding again.', ''])
-  assert.deepEqual(JSON.parse((await redecoding(['a/b/c'], false, '--json'))[0]!), [
-    { ...other, redecoding: { networks: ['a/b/c'], now: false } },
-  ])
-  const list = await chainsieve(['abi', 'list'], { listAbis: async () => [other] })
-  assert.equal(
-    list.out,
-    'NAME  NETWORK  FOR  PROBABILITY  EVENTS  FUNCTIONS\nPair  any      any  0.6          1       0\n',
-  )
-  const json = await chainsieve(['abi', 'list', '--json'], { listAbis: async () => [file, other] })
-  assert.deepEqual(JSON.parse(json.out), [file, other])
-  const removeAbis: Services['removeAbis'] = async (_, names, where) => {
-    assert.deepEqual([names, where], [['Pair', 'Token'], { network: 'a/b/c', address: undefined, codeHash: undefined }])
-    return [file]
-  }
-  const remove = ['abi', 'remove', 'Pair', 'Token', '--network', 'a/b/c', '--json']
-  assert.deepEqual(JSON.parse((await chainsieve(remove, { removeAbis })).out), [file])
-  assert.equal(
-    (await chainsieve(['abi', 'remove', 'Pair', '--address', 'x'])).err,
-    'chainsieve: --address takes 0x and 40 hex digits, not "x".\nchainsieve abi remove --help shows how to use it.\n',
-  )
-
-  const hint = 'chainsieve abi add --help shows how to use it.\n'
-  assert.equal(
-    (await chainsieve(argv)).err,
-    `chainsieve: On which network is that contract? Add --network T/B/N.\n${hint}`,
-  )
-  assert.equal(
-    (await chainsieve(['abi', 'add', 't.json', '--address', '0x12'])).err,
-    `chainsieve: --address takes 0x and 40 hex digits, not "0x12".\n${hint}`,
-  )
-
+test('abi add keeps ABIs of files, abi list shows them, and abi remove removes them', async () => {
+  const ask = (...argv: string[]) => chainsieve(['abi', ...argv, '--data', join(folder, 'abis')])
+  const abiFile = join(folder, 'Token.json')
+  const entries = ['Moored', 'Sailed'].map(name => ({ type: 'event', name, inputs: [] }))
+  writeFileSync(abiFile, JSON.stringify([...entries, { type: 'function', name: 'sail', inputs: [], outputs: [] }]))
+  const head = (width: number) => `NAME   NETWORK  ${'FOR'.padEnd(width)}  PROBABILITY  EVENTS  FUNCTIONS\n`
+  const address = `0x${'ab'.repeat(20)}`
   const codeHash = `0x${'cd'.repeat(32)}`
-  const ofCode = { ...file, network: null, address: null, codeHash }
-  const takes: Services['addAbis'] = async (_, files, where) => {
-    assert.deepEqual([files, where], [['t.json'], { network: undefined, address: undefined, codeHash }])
-    return [ofCode]
-  }
-  assert.equal(
-    (await chainsieve(['abi', 'add', 't.json', '--code-hash', codeHash], { addAbis: takes })).out,
-    `NAME   NETWORK  FOR${' '.repeat(70)}PROBABILITY  EVENTS  FUNCTIONS\nToken  any      code ${codeHash}  1            3       12\n`,
-  )
-  const takesBack: Services['removeAbis'] = async (_, names, where) => {
-    assert.deepEqual([names, where], [['Token'], { network: undefined, address: undefined, codeHash }])
-    return [ofCode]
-  }
-  const back = ['abi', 'remove', 'Token', '--code-hash', codeHash, '--json']
-  assert.deepEqual(JSON.parse((await chainsieve(back, { removeAbis: takesBack })).out), [ofCode])
-  assert.equal(
-    (await chainsieve([...argv, '--network', 'a/b/c', '--code-hash', codeHash])).err,
-    `chainsieve: An ABI is for a contract or for a code: give --address or --code-hash, not both.\n${hint}`,
+  const given = { name: 'Token', probability: 1, events: 2, functions: 1 }
+  assert.deepEqual(
+    await ask('add', abiFile, '--address', address, '--network', 'a/b/c'),
+    said(`${head(42)}Token  a/b/c    ${address}  1            2       1\n`),
   )
   assert.equal(
-    (await chainsieve(['abi', 'add', 't.json', '--code-hash', file.address])).err,
-    `chainsieve: --code-hash takes 0x and 64 hex digits, the Keccak-256 of a contract's code, not "${file.address}".\n${hint}`,
+    (await ask('add', abiFile, '--code-hash', codeHash)).out,
+    `${head(71)}Token  any      code ${codeHash}  1            2       1\n`,
   )
+  assert.match((await ask('add', '--redecode', abiFile)).out, /\nNo stored blocks need decoding again\.\n$/)
+  mkdirSync(join(folder, 'abis/networks'))
+  writeFileSync(join(folder, 'abis/networks/a~b~c.sqlite'), '')
+  assert.match(
+    (await ask('add', '--redecode', abiFile)).out,
+    /\nThe next chainsieve serve will decode the stored blocks of a\/b\/c again\.\n$/,
+  )
+  const [redecoded] = JSON.parse((await ask('add', '--redecode', abiFile, '--json')).out)
+  const general = { ...given, network: null, address: null, codeHash: null }
+  assert.deepEqual(redecoded, { ...general, redecoding: { networks: ['a/b/c'], now: false } })
+
+  const ofCode = { ...given, network: null, address: null, codeHash }
+  const listed = JSON.parse((await ask('list', '--json')).out) as unknown[]
+  const all = [general, { ...given, network: 'a/b/c', address, codeHash: null }, ofCode]
+  assert.deepEqual(new Set(listed), new Set(all))
+  assert.deepEqual(JSON.parse((await ask('remove', 'Token', '--code-hash', codeHash, '--json')).out), [ofCode])
+  assert.deepEqual(JSON.parse((await ask('list', '--json')).out).length, 2)
+
+  const wrongs: [argv: string[], message: string][] = [
+    [['add', 't.json', '--address', address], 'On which network is that contract? Add --network T/B/N.'],
+    [['add', 't.json', '--address', '0x12'], '--address takes 0x and 40 hex digits, not "0x12".'],
+    [
+      ['add', 't.json', '--address', address, '--network', 'a/b/c', '--code-hash', codeHash],
+      'An ABI is for a contract or for a code: give --address or --code-hash, not both.',
+    ],
+    [
+      ['add', 't.json', '--code-hash', address],
+      `--code-hash takes 0x and 64 hex digits, the Keccak-256 of a contract's code, not "${address}".`,
+    ],
+    [['remove', 'Pair', '--address', 'x'], '--address takes 0x and 40 hex digits, not "x".'],
+  ]
+  for (const [argv, message] of wrongs) assert.deepEqual(await ask(...argv), wrong(message, `abi ${argv[0]}`))
 })
 
 test('a failure is told in one line, a fault of the program with its place, neither with a secret', async () => {

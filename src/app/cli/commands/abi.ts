@@ -1,8 +1,24 @@
 import { textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
-import type { AbiFile } from '../../own-abis.ts'
+import { storedNetworks } from '../../../engine/files.ts'
+import { abiFolder, readAbis, removeAbisByName, type StoredAbi, storeAbiFiles } from '../../../ingest/decoding/abis.ts'
+import { askToRedecode, redecodeFolder } from '../../../ingest/requests/redecode-requests.ts'
+import { readStatus } from '../../../ingest/status/live.ts'
 import { command, misused } from '../command.ts'
 import { showTable } from '../show.ts'
+
+/** An ABI that the user added. */
+interface AbiFile extends Pick<StoredAbi, 'name' | 'address' | 'codeHash' | 'network' | 'probability'> {
+  events: number
+  functions: number
+  /** Networks whose stored blocks are decoded again, and whether a running server does it now. */
+  redecoding?: { networks: string[]; now: boolean }
+}
+
+const toAbiFile = ({ name, address, codeHash, network, probability, events, functions }: StoredAbi): AbiFile => ({
+  ...{ name, address, codeHash, network, probability },
+  ...{ events: events.length, functions: functions.length },
+})
 
 const ABI_COLUMNS = ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS']
 
@@ -35,14 +51,20 @@ export const abiAddCommand = command({
   },
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address, codeHash, redecode }, log }) => {
+  run: async ({ config, args, options: { address, codeHash, redecode }, log }): Promise<AbiFile[]> => {
     checkAbiPlace(address, codeHash)
     if (address !== undefined && codeHash !== undefined)
       throw misused('An ABI is for a contract or for a code: give --address or --code-hash, not both.')
     if (address !== undefined && config.network === undefined)
       throw misused('On which network is that contract? Add --network T/B/N.')
-    const { network } = config
-    return services.addAbis(config, args, { network, address, codeHash }, redecode, log)
+    const { data, network, limits } = config
+    const scope = { network: network ?? null, address: address ?? null, codeHash: codeHash ?? null }
+    const abis = storeAbiFiles(abiFolder(data), args, scope, limits, log)
+    if (!redecode) return abis.map(toAbiFile)
+    const networks = storedNetworks(data).filter(stored => network === undefined || stored === network)
+    for (const abi of abis) askToRedecode(redecodeFolder(data), abi, networks)
+    const now = readStatus(data) !== undefined
+    return abis.map(abi => ({ ...toAbiFile(abi), redecoding: { networks, now } }))
   },
   show: files => {
     const [redecoding] = files.flatMap(file => file.redecoding ?? [])
@@ -57,7 +79,7 @@ export const abiListCommand = command({
   settings: [],
   options: {},
   arity: [0, 0],
-  run: async ({ services, config }) => services.listAbis(config),
+  run: async ({ config }) => readAbis(abiFolder(config.data)).map(toAbiFile),
   show: showAbis,
 })
 
@@ -77,9 +99,10 @@ export const abiRemoveCommand = command({
   },
   audited: true,
   arity: [1, Number.POSITIVE_INFINITY],
-  run: async ({ services, config, args, options: { address, codeHash } }) => {
+  run: async ({ config: { data, network }, args, options: { address, codeHash } }) => {
     checkAbiPlace(address, codeHash)
-    return services.removeAbis(config, args, { network: config.network, address, codeHash })
+    const scope = { network: network ?? null, address: address ?? null, codeHash: codeHash ?? null }
+    return removeAbisByName(abiFolder(data), args, scope).map(toAbiFile)
   },
   show: showAbis,
 })
