@@ -20,7 +20,7 @@ import { grantedMemory } from '../lib/system-limits.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { startChecks } from '../search/checks.ts'
 import { createPool, type Pool } from '../search/pool.ts'
-import { measuredSearch } from '../search/search-metrics.ts'
+import { measureSearch } from '../search/search-metrics.ts'
 import { createAlerting } from './alerting.ts'
 import { watchClock } from './clock.ts'
 import { openClusters, watchClusters } from './clusters.ts'
@@ -122,7 +122,7 @@ const startListening = async (
   const { metrics, text } = createServerMetrics({ data: config.data, status, pool, indexings, watching, delivery, log })
   const more = further({ status })
   const { limits } = config
-  const search = measuredSearch(pool, metrics)
+  const search = measureSearch(pool, metrics)
   const served = { text, access: config.metrics }
   const { app, direct } = createApp({
     ...{ search, accounts, bodies: createBodies(limits), limits, log },

@@ -13,7 +13,7 @@ import {
   withSeries,
 } from '../rules/search.ts'
 import type { Pool } from '../search/pool.ts'
-import type { Asking } from '../search/service.ts'
+import type { NetworkCaller } from '../search/service.ts'
 
 interface SimulateOptions {
   pool: Pick<Pool, 'ranges' | 'request'>
@@ -28,7 +28,7 @@ export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,
   range: SimulationRange,
-  asking: Pick<Asking, 'account' | 'signal'>,
+  asking: Pick<NetworkCaller, 'account' | 'signal'>,
 ): Promise<Simulation> => {
   const named = networkOf(rule)
   const among = networks().filter(network => covers(named, network))
@@ -72,7 +72,7 @@ const simulateIn = async (
   network: string,
   rule: RuleInput,
   { buckets, size = DEFAULT_HITS, ...range }: SimulationRange,
-  asking: Pick<Asking, 'account' | 'signal'>,
+  asking: Pick<NetworkCaller, 'account' | 'signal'>,
 ): Promise<Simulation> => {
   const ranges = await pool.ranges(network)
   const { from, to } = endsOf(range, ranges)

@@ -1,6 +1,6 @@
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { versionOf } from '../engine/store-version.ts'
-import { createKeptAnswers, keyOfSearch } from '../search/answer-cache.ts'
+import { createAnswerCache, keyOfSearch } from '../search/answer-cache.ts'
 import type { BodySearch, StoreAnswer } from '../search/store.ts'
 import type { Db } from '../sqlite/database.ts'
 
@@ -11,7 +11,7 @@ const LARGE = 16_384
 
 /** Answers of a network in a cluster that is not asked the same twice while nothing changes. `capacity` is in bytes; `ask` asks the cluster. */
 export const createClusterAnswers = (stateNow: () => ClusterState, capacity: number) => {
-  const kept = createKeptAnswers(capacity)
+  const kept = createAnswerCache(capacity)
   const shared = createSharedAnswers()
   return async (
     search: BodySearch & { index: string },

@@ -1,6 +1,6 @@
 import { asBigint, asJson, readDocument } from '../documents/show.ts'
-import type { Found } from '../engine/query/found.ts'
-import { check, type SearchOptions } from '../engine/query/options.ts'
+import { checkDeadline, type SearchControl } from '../engine/query/options.ts'
+import type { SearchMatch } from '../engine/query/search-match.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { Place, SearchRequest } from '../query/request.ts'
@@ -22,7 +22,7 @@ export interface ClusterNetwork extends Seeing {
   network: string
 }
 
-export interface AskOptions extends Pick<SearchOptions, 'deadline'> {
+export interface AskOptions extends Pick<SearchControl, 'deadline'> {
   /** Aborts where nobody waits for the answer any more. */
   signal?: AbortSignal | undefined
 }
@@ -38,7 +38,7 @@ export interface Page {
   /** What they are sorted by. */
   sort: SearchRequest['sort']
   /** What one of them shows as `sort`. */
-  sortOf?: ((hit: Found) => unknown[]) | undefined
+  sortOf?: ((hit: SearchMatch) => unknown[]) | undefined
   /** As the cluster told them, as JSON text. */
   aggregations: string | undefined
   /** The score of all matches; undefined where hits tell theirs. */
@@ -98,7 +98,7 @@ export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, k
       options,
     )
     const head = bytes.toString('latin1', 0, bytes.indexOf(SHARDS) + HEAD)
-    if (head.includes('"timed_out":true')) check({ deadline: 0 })
+    if (head.includes('"timed_out":true')) checkDeadline({ deadline: 0 })
     if (!head.includes('"failed":0')) throw unavailable('parts of its indices did not answer.')
     return bytes
   }

@@ -1,6 +1,6 @@
 import type { DocumentReader } from '../engine/port.ts'
 import type { Hit } from '../engine/query/hits.ts'
-import type { SearchOptions } from '../engine/query/options.ts'
+import type { SearchControl } from '../engine/query/options.ts'
 import { openSearcher } from '../engine/query/searcher.ts'
 import { openReader, type Reader, readingIn } from '../engine/reader.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
@@ -39,7 +39,7 @@ export const openClusterReader = (
     ...{ cluster, naming, network, visible, reader, limits: DEFAULT_LIMITS },
   })
 
-  const timed = ({ deadline }: SearchOptions): AskOptions => ({
+  const timed = ({ deadline }: SearchControl): AskOptions => ({
     deadline: Math.min(deadline, performance.now() + MOST_MS),
   })
 
@@ -60,7 +60,7 @@ export const openClusterReader = (
   const search: DocumentReader['search'] = (request, options) =>
     settle(async now => ({ hits: await hitsOf(request, options, now) }), timed(options))
 
-  const hitsOf = async (request: SearchRequest, options: SearchOptions, now: Visible): Promise<Hit[]> => {
+  const hitsOf = async (request: SearchRequest, options: SearchControl, now: Visible): Promise<Hit[]> => {
     const here = inBoth(request, now)
     const { from, size } = request
     const first = here ? { ...request, from: 0, size: from + size } : request

@@ -1,12 +1,12 @@
 import { asJson } from '../documents/show.ts'
 import { cursorKeyOf } from '../engine/cursor-key.ts'
 import { createDecodings } from '../engine/query/decodings.ts'
-import type { Found } from '../engine/query/found.ts'
-import type { Piece, Ranked } from '../engine/query/hits.ts'
-import { check, type SearchOptions } from '../engine/query/options.ts'
+import type { Ranked, WrittenHit } from '../engine/query/hits.ts'
+import { checkDeadline, type SearchControl } from '../engine/query/options.ts'
+import type { SearchMatch } from '../engine/query/search-match.ts'
 import type { Searcher, StoreSearcher, Writing } from '../engine/query/searcher.ts'
 import { isNewestFirst } from '../engine/query/sort/sort.ts'
-import { comparedValues, endOf } from '../engine/query/sort/sort-values.ts'
+import { comparedValues, cursorAfter } from '../engine/query/sort/sort-values.ts'
 import { type Reader, readingIn } from '../engine/reader.ts'
 import { createKnownIndices } from '../engine/shipping/index-identities.ts'
 import { hidesScores } from '../engine/show/plain.ts'
@@ -93,12 +93,12 @@ const searcherFor = ({
 }: Searching): StoreSearcher => {
   const found = createFoundHits()
   const hits = createClusterHits(found)
-  const timed = ({ deadline }: SearchOptions): AskOptions => ({ deadline, signal })
+  const timed = ({ deadline }: SearchControl): AskOptions => ({ deadline, signal })
   const anew = (): AskOptions => ({ signal, deadline: performance.now() + deadlineMs })
   const from = { documents: found.exact, reader: undefined }
 
-  const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchOptions): WritePage => {
-    const writing = { index, totals, between, check: () => check(options) }
+  const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchControl): WritePage => {
+    const writing = { index, totals, between, check: () => checkDeadline(options) }
     return (page, out) => {
       found.add(page.hits)
       return hits.writer(request, { ...writing, sortOf: page.sortOf })(page.hits, out)
@@ -107,13 +107,13 @@ const searcherFor = ({
 
   /** With what stands under `aggregations`. */
   const aggregatedBy =
-    (writing: Writing, options: SearchOptions): Asker['page'] =>
+    (writing: Writing, options: SearchControl): Asker['page'] =>
     (request, asking, visible, paging) => {
       const { aggregations } = request
       if (!aggregations) return asker.page(request, asking, visible, paging)
       const aggregated = {
         ...{ request: { ...request, aggregations }, limits, typedKeys: writing.typedKeys ?? false },
-        check: () => check(options),
+        check: () => checkDeadline(options),
         total: (count: number) => (writing.totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
         write(inner: SearchRequest, text: string, uniform: number | undefined) {
           const hits = scanList(Buffer.from(text)).map(hit => new ClusterHit(hit, uniform))
@@ -128,7 +128,7 @@ const searcherFor = ({
   const writeResumed = async (
     request: SearchRequest,
     point: ResumePoint | 'now',
-    options: SearchOptions,
+    options: SearchControl,
     writing: Writing,
   ) => {
     const { page, resumed } = await lookups.resumed(request, point, timed(options))
@@ -171,7 +171,7 @@ const searcherFor = ({
       return {
         ...{ ...told(request, page), hits: count },
         ...(page.aggregations !== undefined && { aggregations: page.aggregations }),
-        ...(request.seen && { seen: page.seen, end: last && endOf({ ...request, sort: page.sort }, last, from) }),
+        ...(request.seen && { seen: page.seen, end: last && cursorAfter({ ...request, sort: page.sort }, last, from) }),
       }
     },
     writePages(request, options, writing) {
@@ -205,7 +205,7 @@ const searcherFor = ({
       return {
         ...{ ...told(request, page), ranked: page.hits.map(rankerOf(ordered)) },
         ...{ sort, descending: isNewestFirst(ordered) },
-        write: chosen => write({ hits: chosen as readonly Found[] as ClusterHit[], sortOf }, writing.out),
+        write: chosen => write({ hits: chosen as readonly SearchMatch[] as ClusterHit[], sortOf }, writing.out),
         close() {},
       }
     },
@@ -214,7 +214,7 @@ const searcherFor = ({
       const out = createByteWriter()
       return openedPages(request, ({ hits, sort, ...about }) => {
         found.add(hits)
-        return hits.map(rankerOf({ ...request, sort })).map((one): Piece => {
+        return hits.map(rankerOf({ ...request, sort })).map((one): WrittenHit => {
           out.clear()
           write({ ...about, hits: [one.found as ClusterHit] }, out)
           return { ...one, bytes: out.take() }

@@ -17,14 +17,14 @@ import {
   answerSimilar,
   type Reply,
 } from '../search/answer.ts'
-import { answerForm, bodyText } from '../search/answer-forms.ts'
+import { answerForm, searchText } from '../search/answer-forms.ts'
 import { createCoverageHeader } from '../search/coverage.ts'
-import { indexOf } from '../search/index-names.ts'
-import type { Parts } from '../search/lines.ts'
+import { indexNameOf } from '../search/index-names.ts'
+import type { AnswerParts } from '../search/lines.ts'
 import { openStore } from '../search/open-store.ts'
-import type { Ahead } from '../search/read-ahead.ts'
-import type { Caller, NetworkStore, SharedParts, StoreAnswer } from '../search/store.ts'
-import type { Opening } from '../search/streams.ts'
+import type { ReadAhead } from '../search/read-ahead.ts'
+import type { NetworkStore, SearchCaller, SharedParts, StoreAnswer } from '../search/store.ts'
+import type { StreamOptions } from '../search/streams.ts'
 import { createClusterAnswers, createClusterStates } from './answer-cache.ts'
 import type { Asker, AskOptions } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
@@ -68,7 +68,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     told: told?.(reader.db),
   })
   const answered = createClusterAnswers(state, Math.floor(limits.keptMemory / ANSWERS))
-  const index = indexOf(network)
+  const index = indexNameOf(network)
   /** Refuses what goes by codes and names of contracts, where the file has none: another process keeps them. */
   const isSearchOnly = isMirror(reader.db)
   const checkNames = (asked: string) => {
@@ -80,7 +80,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
   }
 
   const optionsOf = (
-    { signal }: Caller,
+    { signal }: SearchCaller,
     { now = Date.now(), started = performance.now() }: How = {},
   ): AnswerOptions => ({
     ...{ started, deadline: started + deadlineMs, limits, now },
@@ -89,7 +89,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
 
   const answer = async (
     work: (searcher: StoreSearcher, options: AnswerOptions) => Eventually<Reply>,
-    asking: Caller,
+    asking: SearchCaller,
     how?: How,
   ): Promise<StoreAnswer> => {
     const { account, signal } = asking
@@ -102,7 +102,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
   /** Documents that are there, one after another. */
   const answerWith = async (
     wanted: readonly { kind: Kind; id: string }[],
-    asking: Caller,
+    asking: SearchCaller,
     work: (searcher: Pick<Searcher, 'writeDocument'>, options: AnswerOptions) => Reply,
   ): Promise<StoreAnswer> => {
     const options = optionsOf(asking)
@@ -111,7 +111,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     return { ...reply, body: body as Uint8Array }
   }
 
-  const stream = async (body: Parts, told: Pick<Opening, 'account' | 'format'>) => {
+  const stream = async (body: AnswerParts, told: Pick<StreamOptions, 'account' | 'format'>) => {
     const close = () => body.close?.()
     const rest = body.parts[Symbol.iterator]()
     const next = async () => {
@@ -123,7 +123,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     try {
       const first = await next()
       if (!first.more) return { body: first.body }
-      const ahead = (): Ahead => ({ next, end: close })
+      const ahead = (): ReadAhead => ({ next, end: close })
       return streams.open({ ...told, body: first.body, ahead, drop: close })
     } catch (error) {
       close()
@@ -135,7 +135,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     async search(search, { account, signal }) {
       if ((search.body?.length ?? 0) > SMALL_BODY) return inThread.search(network, search, { account, signal })
       const how = { now: search.now, started: performance.now() }
-      const text = bodyText(search.body)
+      const text = searchText(search.body)
       const asked = { ...search, index }
       return answered(asked, text ?? '', signal, signal =>
         answer((searcher, options) => answerForm(searcher, asked, text, options), { account, signal }, how),

@@ -2,8 +2,8 @@ import { openForReading } from '../engine/open.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { perVersion } from '../engine/store-version.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { eachOf } from '../search/index-names.ts'
-import type { NetworkStore, OtherStores, SharedParts } from '../search/store.ts'
+import { networksIn } from '../search/index-names.ts'
+import type { NetworkStore, RemoteStores, SharedParts } from '../search/store.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { ClusterNetwork } from './query-client.ts'
 import { createClusterStore } from './store.ts'
@@ -22,7 +22,7 @@ export interface ClusterPlace extends Pick<ClusterNetwork, 'cluster' | 'naming'>
 /** The networks that `placeOf` knows are searched in clusters, as soon as their documents are there. */
 export const createClusterStores =
   (placeOf: (network: string) => ClusterPlace | undefined) =>
-  ({ fileOf, ...shared }: SharedParts): OtherStores => {
+  ({ fileOf, ...shared }: SharedParts): RemoteStores => {
     type Opened = NetworkStore & { hasMoved(): boolean; close(): void }
     const open = new Map<string, { place: ClusterPlace; file: string; store: Opened }>()
 
@@ -68,7 +68,7 @@ export const createClusterStores =
         return place && storeOf(network, place)
       },
       among(networks) {
-        const places = eachOf(networks).map(network => ({ network, place: clusterOf(network) }))
+        const places = networksIn(networks).map(network => ({ network, place: clusterOf(network) }))
         if (places.every(({ place }) => !place)) return undefined
         return () => ({
           networks: places.map(

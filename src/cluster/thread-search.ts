@@ -2,9 +2,9 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { type Failure, fromFailure, toFailure } from '../lib/errors.ts'
-import { eachOf } from '../search/index-names.ts'
+import { networksIn } from '../search/index-names.ts'
 import { searchSeveral } from '../search/multi-network.ts'
-import type { OpenElsewhere } from '../search/store.ts'
+import type { OpenRemoteSearch } from '../search/store.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './connection/cluster.ts'
 import type { ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
@@ -14,11 +14,11 @@ import { createTold } from './visibility.ts'
 export type ThreadNetwork = Pick<ClusterNetwork, 'network' | 'naming'>
 
 /** In a reading thread: a search of several networks of which some lie in clusters. */
-export const openThreadSearch: OpenElsewhere = ({ elsewhere, stores, index, deadlineMs, limits }) => {
+export const openThreadSearch: OpenRemoteSearch = ({ elsewhere, stores, index, deadlineMs, limits }) => {
   const calls = createCalls(elsewhere.port)
   const ending = new AbortController()
   const { signal } = ending
-  const indexes = eachOf(index)
+  const indexes = networksIn(index)
   const members = (elsewhere.networks as readonly (ThreadNetwork | undefined)[]).map((one, i) => {
     if (!one) return { searcher: stores[i]!().searcher, index: indexes[i]! }
     const { reader } = stores[i]!()

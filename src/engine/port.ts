@@ -8,7 +8,7 @@ import type { CoverageNotes, CoverageReader } from './coverage.ts'
 import type { SegmentBatch } from './documents/batch.ts'
 import type { Revision } from './index/revision.ts'
 import type { Hit } from './query/hits.ts'
-import type { SearchOptions } from './query/options.ts'
+import type { SearchControl } from './query/options.ts'
 
 /**
  * What the program asks of an engine that keeps the documents of one network. SQLite in this folder answers at once. A
@@ -33,9 +33,9 @@ export type Within = () => void
 
 /** Finds documents of a network for what goes through its history. Each answer is of one state of them. */
 export interface DocumentReader {
-  search(request: SearchRequest, options: SearchOptions): Awaitable<{ hits: Hit[] }>
+  search(request: SearchRequest, options: SearchControl): Awaitable<{ hits: Hit[] }>
   /** All hits, page by page. Each page is of the state of its moment. */
-  pages(request: SearchRequest, options: SearchOptions): Awaitable<{ pages: Iterable<Hit[]> | AsyncIterable<Hit[]> }>
+  pages(request: SearchRequest, options: SearchControl): Awaitable<{ pages: Iterable<Hit[]> | AsyncIterable<Hit[]> }>
   close(): Awaitable<void>
 }
 

@@ -3,7 +3,7 @@ import { asJson } from '../documents/show.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { COUNTED_KINDS } from '../mapping/index.ts'
 import { createDocuments } from './query/documents.ts'
-import { endOf, positionOfOrdinal } from './query/fields/ordinals.ts'
+import { endOrdinal, positionOfOrdinal } from './query/fields/ordinals.ts'
 import { openReader } from './reader.ts'
 import { PLACES } from './schema.ts'
 
@@ -97,7 +97,7 @@ export const namelessSegments = (store: string, native?: string): number[] => {
       const header = reader.header(segment)
       try {
         for (const kind of COUNTED_KINDS) {
-          const count = endOf(header, kind, header.times.length - 1)
+          const count = endOrdinal(header, kind, header.times.length - 1)
           for (let ordinal = 0; ordinal < count; ordinal++) {
             const position = positionOfOrdinal(header, kind, ordinal)
             load(kind, [position])

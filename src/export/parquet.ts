@@ -2,7 +2,7 @@ import type { RowGroup, SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { valuesOf } from '../search/lines.ts'
+import { tableValues } from '../search/lines.ts'
 import { type Encoder, parseHit } from './lines.ts'
 
 /** Rows and bytes of hits that make a row group: all of them are in memory. */
@@ -32,7 +32,7 @@ const PARQUET_TYPES: Partial<Record<Field['kind'], Type>> = {
 
 /** A column for each column of the table; lists of objects are JSON in text. */
 export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>): Encoder => {
-  const { columns, isMixed, read } = valuesOf(request)
+  const { columns, isMixed, read } = tableValues(request)
   const names = ['_id', ...(isMixed ? ['_type'] : []), ...columns]
   const types = names.map(name =>
     parquetType(

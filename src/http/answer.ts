@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { getRequestListener } from '@hono/node-server'
 import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
-import type { Answer, Format, Pieces } from '../search/service.ts'
+import type { SearchAnswer, AnswerFormat, Pieces } from '../search/service.ts'
 import type { Exchange } from './context.ts'
 
 export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
@@ -14,14 +14,14 @@ export const jsonResponse = (value: unknown, status = 200, headers: Record<strin
   new Response(JSON.stringify(value), { status, headers: { ...PRODUCT, ...headers } })
 
 const CSV = 'text/csv; charset=UTF-8; header=present'
-const FORMAT_TYPES: Record<Format, Record<string, string>> = {
+const FORMAT_TYPES: Record<AnswerFormat, Record<string, string>> = {
   ndjson: { 'content-type': 'application/x-ndjson; charset=UTF-8' },
   csv: { 'content-type': CSV },
   'raw-csv': { 'content-type': `${CSV}; formulas=raw` },
 }
 
 /** Sends what a service answered, whole or chunk by chunk as the client takes it. */
-export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: Answer): Response =>
+export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: SearchAnswer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,
     headers: status < 300 ? { ...PRODUCT, ...(format && FORMAT_TYPES[format]) } : JSON_TYPE,
@@ -108,7 +108,7 @@ const writeChunk = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> 
   })
 
 /** Media types that a search can be answered in. Behind those of JSON nothing else is looked for. */
-const ACCEPTED: ReadonlyMap<string, Format | 'json'> = new Map([
+const ACCEPTED: ReadonlyMap<string, AnswerFormat | 'json'> = new Map([
   ['application/x-ndjson', 'ndjson'],
   ['application/ndjson', 'ndjson'],
   ['text/csv', 'csv'],
@@ -118,7 +118,7 @@ const ACCEPTED: ReadonlyMap<string, Format | 'json'> = new Map([
 ])
 
 /** The format that the header Accept prefers to JSON. */
-export const acceptedFormat = (accept: string | undefined): Format | undefined => {
+export const acceptedFormat = (accept: string | undefined): AnswerFormat | undefined => {
   if (accept === undefined || accept.length > MAX_ACCEPT_LENGTH) return undefined
   const wanted = accept
     .split(',')

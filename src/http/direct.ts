@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
-import { findTarget, type Target } from '../search/index-names.ts'
+import { findTarget, type SearchTarget } from '../search/index-names.ts'
 import type { SearchService } from '../search/service.ts'
 import { nodeListener, PRODUCT, sendAnswer, sendPieces } from './answer.ts'
 import type { Door } from './auth.ts'
@@ -30,7 +30,7 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
   const toError = renderError(log)
   const most = Math.min(limits.body, SMALL_SEARCH)
 
-  const targetOf = (url: string): Target | undefined => {
+  const targetOf = (url: string): SearchTarget | undefined => {
     const [, technology, blockchain, name, entity] = SEARCH_PATH.exec(url) ?? []
     if (entity === undefined) return undefined
     const network = `${technology}/${blockchain}/${name}`

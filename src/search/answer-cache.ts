@@ -5,7 +5,7 @@ import type { BodySearch } from './store.ts'
  * Answers of one state of a store, for whoever asks the same again: dashboards that refresh, programs that poll for what is new, and several people
  * who look at the same page. With the next block all of them are forgotten.
  */
-export interface KeptAnswers {
+export interface AnswerCache {
   /** Undefined where there is none; `took` is in milliseconds. */
   get(key: string, version: number, took: number): Uint8Array<ArrayBuffer> | undefined
   /** Keeps what was answered, where it was asked for before. */
@@ -13,14 +13,14 @@ export interface KeptAnswers {
 }
 
 /** Questions that are remembered for as long as they were asked once. */
-const MAX_ASKED = 2_000
+const MAX_QUESTIONS = 2_000
 /** What is kept beside the bytes and the key. */
-const OVERHEAD = 200
+const ENTRY_OVERHEAD = 200
 /** An answer takes no more than one of so many parts. */
-const PARTS = 8
+const CACHE_PARTS = 8
 
 /** `capacity` is in bytes. */
-export const createKeptAnswers = (capacity: number): KeptAnswers => {
+export const createAnswerCache = (capacity: number): AnswerCache => {
   /** Those that were asked for last stand last. */
   const answers = new Map<string, Uint8Array>()
   const asked = new Set<string>()
@@ -34,7 +34,7 @@ export const createKeptAnswers = (capacity: number): KeptAnswers => {
     asked.clear()
     bytes = 0
   }
-  const sizeOf = (key: string, { length }: Uint8Array) => length + key.length + OVERHEAD
+  const sizeOf = (key: string, { length }: Uint8Array) => length + key.length + ENTRY_OVERHEAD
   const remove = (key: string, rest: Uint8Array) => {
     answers.delete(key)
     bytes -= sizeOf(key, rest)
@@ -47,7 +47,7 @@ export const createKeptAnswers = (capacity: number): KeptAnswers => {
       if (!rest) return undefined
       answers.delete(key)
       answers.set(key, rest)
-      const head = `${HEAD}${took}`
+      const head = `${TOOK_HEAD}${took}`
       const body = new Uint8Array(head.length + rest.length)
       for (let i = 0; i < head.length; i++) body[i] = head.charCodeAt(i)
       body.set(rest, head.length)
@@ -56,7 +56,7 @@ export const createKeptAnswers = (capacity: number): KeptAnswers => {
     offer(key, version, body) {
       forgetOthers(version)
       if (!asked.has(key)) {
-        if (asked.size >= MAX_ASKED) asked.clear()
+        if (asked.size >= MAX_QUESTIONS) asked.clear()
         asked.add(key)
         return
       }
@@ -64,7 +64,7 @@ export const createKeptAnswers = (capacity: number): KeptAnswers => {
       if (start === undefined || answers.has(key)) return
       const rest = body.slice(start)
       const size = sizeOf(key, rest)
-      if (size * PARTS > capacity) return
+      if (size * CACHE_PARTS > capacity) return
       bytes += size
       for (const [oldest, its] of answers) {
         if (bytes <= capacity) break
@@ -75,16 +75,16 @@ export const createKeptAnswers = (capacity: number): KeptAnswers => {
   }
 }
 
-const HEAD = '{"took":'
-const HEAD_BYTES = Buffer.from(HEAD)
-const COMMA = 0x2c
+const TOOK_HEAD = '{"took":'
+const TOOK_HEAD_BYTES = Buffer.from(TOOK_HEAD)
+const COMMA_BYTE = 0x2c
 /** Digits of it, at most. */
-const TOOK = 12
+const MAX_TOOK_DIGITS = 12
 
 /** Undefined where an answer begins otherwise: that of a cursor names the cursor. */
 const endOfTook = (body: Uint8Array): number | undefined => {
-  if (HEAD_BYTES.some((byte, i) => body[i] !== byte)) return undefined
-  const end = body.subarray(0, HEAD.length + TOOK).indexOf(COMMA)
+  if (TOOK_HEAD_BYTES.some((byte, i) => body[i] !== byte)) return undefined
+  const end = body.subarray(0, TOOK_HEAD.length + MAX_TOOK_DIGITS).indexOf(COMMA_BYTE)
   return end < 0 ? undefined : end
 }
 
@@ -95,8 +95,8 @@ export const keyOfSearch = (
 ): string | undefined => {
   if (scroll !== undefined) return undefined
   const key = `${index} ${entities} ${JSON.stringify([parameters, dialect, form, isNamed, format])} ${text}`
-  return key.length > LONG ? hash('sha256', key, 'base64') : key
+  return key.length > MAX_PLAIN_KEY ? hash('sha256', key, 'base64') : key
 }
 
 /** Letters of a key. */
-const LONG = 1_000
+const MAX_PLAIN_KEY = 1_000

@@ -11,23 +11,31 @@ import type { SearchRequest } from '../query/request.ts'
 import { canonicalId } from '../query/scope.ts'
 import { type Explanation, explanation as explained } from '../query/score.ts'
 import { and, ids } from '../query/simplify.ts'
-import { type AnswerOptions, answering, answerSearch, filtered, jsonReply, type Reply, readSearch } from './answer.ts'
+import {
+  type AnswerOptions,
+  answering,
+  answerSearch,
+  filterReply,
+  jsonReply,
+  type Reply,
+  readSearch,
+} from './answer.ts'
 import type { ScrollState } from './cursors/state.ts'
-import { eachOf } from './index-names.ts'
-import { type Form, NATIVE, type Searching } from './service.ts'
+import { networksIn } from './index-names.ts'
+import { type AnswerForm, NATIVE_DIALECT, type SearchParams } from './service.ts'
 
 /** A search as it is asked for, but for its body, which is text here. */
-export type Asked = Omit<Searching, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
+export type FormSearch = Omit<SearchParams, 'body' | 'scroll'> & { index: string; scroll?: ScrollState | undefined }
 
 /** Answers a search in the form in which it was asked for. */
-export const answerForm = answering((searcher, asked: Asked, body: string | undefined, given: AnswerOptions) => {
+export const answerForm = answering((searcher, asked: FormSearch, body: string | undefined, given: AnswerOptions) => {
   const { index, entities, form, parameters, dialect, isNamed, format, scroll } = asked
   const read: AnswerOptions['read'] = {}
   // The same object, since its deadline restarts with each part of a long answer.
   const options = Object.assign(given, { parameters, dialect, isNamed, format, scroll, read })
   const reply = form
     ? whenThere(inForm(form)(searcher, { index, entities, body }, options), reply =>
-        filtered(reply, dialect ?? NATIVE, options),
+        filterReply(reply, dialect ?? NATIVE_DIALECT, options),
       )
     : answerSearch(searcher, index, entities, body, options)
   return whenThere(reply, reply => (read.request?.readsNow ? { ...reply, readsNow: true } : reply))
@@ -40,56 +48,56 @@ type Answerer = (
   options: AnswerOptions,
 ) => Eventually<Reply>
 
-const inForm = (form: Form): Answerer => {
+const inForm = (form: AnswerForm): Answerer => {
   switch (form.tell) {
     case 'count':
-      return count
+      return answerCount
     case 'validity':
-      return validity(form.why)
+      return answerValidity(form.why)
     case 'match':
-      return match(form)
+      return answerMatch(form)
   }
 }
 
-const count: Answerer = (searcher, { index, entities, body }, options) => {
-  const request = { ...readQuery(body, { index, entities }, options), size: 0, trackTotal: true }
+const answerCount: Answerer = (searcher, { index, entities, body }, options) => {
+  const request = { ...readQueryBody(body, { index, entities }, options), size: 0, trackTotal: true }
   return whenThere(searcher.write(request, options, { index, out: createByteWriter(64) }), ({ total }) =>
-    jsonReply(200, { count: total, _shards: SHARDS }),
+    jsonReply(200, { count: total, _shards: ONE_SHARD }),
   )
 }
 
-const validity =
+const answerValidity =
   (why: boolean): Answerer =>
   (_, { index, entities, body }, options) => {
     const { limits = DEFAULT_LIMITS } = options
-    const { total, successful, failed } = SHARDS
+    const { total, successful, failed } = ONE_SHARD
     const told = { _shards: { total, successful, failed } }
     try {
-      readQuery(body, { index, entities }, options)
+      readQueryBody(body, { index, entities }, options)
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
       return jsonReply(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
     }
     const explanation = body === undefined || body.trim() === '' ? '*:*' : body.trim()
-    const times = eachOf(index).length * namesOf(entities).length
+    const times = networksIn(index).length * entityNames(entities).length
     if (why && explanation.length * times > limits.answer)
       throw overLimit(
         'answer',
         limits,
         `The answer, in which the query of ${explanation.length} characters stands ${times} times,`,
       )
-    const explanations = eachOf(index).flatMap(one =>
-      namesOf(entities).map(kind => ({ index: `${one}-${kind}`, valid: true, explanation })),
+    const explanations = networksIn(index).flatMap(one =>
+      entityNames(entities).map(kind => ({ index: `${one}-${kind}`, valid: true, explanation })),
     )
     return jsonReply(200, { ...told, valid: true, ...(why && { explanations }) })
   }
 
 /** A document matches where it is found among those of the query. */
-const match =
-  ({ kind, id, source }: Extract<Form, { tell: 'match' }>): Answerer =>
+const answerMatch =
+  ({ kind, id, source }: Extract<AnswerForm, { tell: 'match' }>): Answerer =>
   (searcher, { index, body }, options) => {
     const told = { _index: `${index}-${kind}`, _type: kind, _id: id }
-    const request = readQuery(body, { index, entities: kind }, options)
+    const request = readQueryBody(body, { index, entities: kind }, options)
     const out = createByteWriter(1024)
     const showing = { source: source ?? false, bare: true }
     return whenThere(searcher.writeDocument(kind, id, { index, out }, showing), isThere => {
@@ -115,7 +123,7 @@ const match =
   }
 
 /** A body that holds a query and nothing else. */
-const readQuery = (
+const readQueryBody = (
   body: string | undefined,
   on: { index: string; entities: string },
   options: AnswerOptions,
@@ -132,10 +140,10 @@ const readQuery = (
   return readSearch(body, on, options)
 }
 
-const namesOf = (entities: string): string[] => (entities === '' ? [] : entities.split(','))
+const entityNames = (entities: string): string[] => (entities === '' ? [] : entities.split(','))
 
-const SHARDS = { total: 1, successful: 1, skipped: 0, failed: 0 }
+const ONE_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
 
 /** The body of a search as text. */
-export const bodyText = (body: Uint8Array | undefined): string | undefined =>
+export const searchText = (body: Uint8Array | undefined): string | undefined =>
   body && Buffer.from(body.buffer, body.byteOffset, body.length).toString()

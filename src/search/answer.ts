@@ -1,5 +1,5 @@
-import { check, type SearchOptions } from '../engine/query/options.ts'
-import type { Cursor } from '../engine/query/pages.ts'
+import { checkDeadline, type SearchControl } from '../engine/query/options.ts'
+import type { HitCursor } from '../engine/query/pages.ts'
 import type { Searcher, StoreSearcher, Written } from '../engine/query/searcher.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
@@ -26,25 +26,33 @@ import {
   type UsedCursor,
 } from './cursors/answer.ts'
 import type { ScrollState } from './cursors/state.ts'
-import { answerLines, type Parts, partsOf } from './lines.ts'
-import { readSeveral } from './multi-network.ts'
-import { type Dialect, type Format, type Getting, inList, NATIVE, type Wanted, withStatus } from './service.ts'
+import { type AnswerParts, answerLines, answerParts } from './lines.ts'
+import { readForEach } from './multi-network.ts'
+import {
+  type AnswerFormat,
+  type Dialect,
+  type DocumentOptions,
+  type DocumentRef,
+  NATIVE_DIALECT,
+  withStatus,
+  wrapResponse,
+} from './service.ts'
 
 /** Elasticsearch's envelope around what a search finds. */
 
 export interface Reply {
   status: number
   /** Of what is no JSON. */
-  format?: Format | undefined
+  format?: AnswerFormat | undefined
   /** The cursor that this is a page of. */
   cursor?: UsedCursor | undefined
   /** Another moment has another answer. */
   readsNow?: true
   /** JSON text, whole, as bytes that own their memory, or in parts. */
-  body: Uint8Array<ArrayBuffer> | Parts
+  body: Uint8Array<ArrayBuffer> | AnswerParts
 }
 
-export interface AnswerOptions extends SearchOptions {
+export interface AnswerOptions extends SearchControl {
   limits?: Limits
   /** The moment that date math counts from. */
   now?: number
@@ -54,11 +62,11 @@ export interface AnswerOptions extends SearchOptions {
   parameters?: Parameters | undefined
   dialect?: Dialect | undefined
   isNamed?: boolean | undefined
-  format?: Format | undefined
+  format?: AnswerFormat | undefined
   /** The scroll that this is to be the next page of. */
   scroll?: ScrollState | undefined
   /** Goes on behind this hit with an answer that was begun elsewhere. */
-  after?: Cursor | undefined
+  after?: HitCursor | undefined
   /** When it was asked for, as of `performance.now`; now by default. */
   started?: number
   /** Is told the request of the body. */
@@ -83,13 +91,14 @@ export const answerSearch = answering(
     const pit = openedPit(body, index, { limits, key, now, isNamed, inScroll: scroll !== undefined })
     const cursor = scroll ? 'hidden' : pit?.tiebreak
     const request = readSearch(body, { index, entities: pit?.state.entities ?? entities }, options, cursor)
-    const answer = (page: SearchRequest, lead?: Lead) => answerRequest(searcher, index, page, options, started, lead)
+    const answer = (page: SearchRequest, lead?: HeadWriter) =>
+      answerRequest(searcher, index, page, options, started, lead)
     const reply = pit
       ? answerPit(pit, { ...request, seen: pit.state.seen }, answer)
       : scroll
         ? answerScroll(scroll, scrollRequest(request, scroll, limits), { now, key: key(), answer })
         : answer(request)
-    return whenThere(reply, reply => filtered(reply, options.dialect ?? NATIVE, options))
+    return whenThere(reply, reply => filterReply(reply, options.dialect ?? NATIVE_DIALECT, options))
   },
 )
 
@@ -106,9 +115,9 @@ export const readSearch = (
   const read = (index: string) =>
     parseSearch(body, kinds.length > 0 ? kinds : KINDS, now, {
       ...{ limits, parameters, index, cursor },
-      check: () => check(options),
+      check: () => checkDeadline(options),
     })
-  const whole = readSeveral(index, read, options)
+  const whole = readForEach(index, read, options)
   const request = kinds.length > 0 ? whole : nothingOf(whole)
   told.request = request
   return request
@@ -120,7 +129,7 @@ const nothingOf = (request: SearchRequest): SearchRequest => ({
 })
 
 /** What the head of an answer tells. */
-interface Led {
+interface HeadValues {
   /** Members before all others. */
   text: string
   total: number
@@ -130,9 +139,9 @@ interface Led {
 }
 
 /** Tells what others than those that were found count in the head. */
-export type Lead = (found: Written) => Led
+export type HeadWriter = (found: Written) => HeadValues
 
-const PLAIN: Lead = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 })
+const plainHead: HeadWriter = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 })
 
 export const answerRequest = answering(
   (
@@ -141,22 +150,22 @@ export const answerRequest = answering(
     asked: SearchRequest,
     options: AnswerOptions,
     started: number = options.started ?? performance.now(),
-    lead: Lead = PLAIN,
+    lead: HeadWriter = plainHead,
   ) => {
-    const { dialect = NATIVE } = options
-    const out = searcher.out ?? shared
+    const { dialect = NATIVE_DIALECT } = options
+    const out = searcher.out ?? sharedWriter
     const request = resuming(countedFor(asked, dialect), index)
     if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
     /** 1 if no greatest score is known; null without hits. */
-    const head = ({ text, total, any, maxScore = 1 }: Led, isEarly?: boolean) =>
-      headOf({
+    const head = ({ text, total, any, maxScore = 1 }: HeadValues, isEarly?: boolean) =>
+      headText({
         isEarly,
-        ...{ started, lead: text, total: totalOf(total, asked, dialect) },
+        ...{ started, lead: text, total: totalMember(total, asked, dialect) },
         score: any && !asked.collapse && !hidesScores(request) ? asFloat(maxScore) : null,
       })
     const writing = { index, out, ...dialect }
     const { limits = DEFAULT_LIMITS, mayStream = true, after } = options
-    const fail = () => overLimit('answer', limits, tooMuchOf(request))
+    const fail = () => overLimit('answer', limits, repeatedTexts(request))
     out.clear({ most: limits.answer, fail })
     if (request.size >= 0) {
       return whenThere(searcher.write(request, endingBy(options, started, request), writing), (written): Reply => {
@@ -164,7 +173,7 @@ export const answerRequest = answering(
         // The head tells how long all of it took: it is known last.
         return {
           status: 200,
-          body: joined(encode(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
+          body: joinedBytes(encodeText(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
         }
       })
     }
@@ -174,12 +183,12 @@ export const answerRequest = answering(
       const begun = after
         ? undefined
         : head(lead({ ...{ total, hits: total === 0 ? 0 : 1 }, ...(maxScore !== undefined && { maxScore }) }))
-      const body = partsOf(found, out, {
+      const body = answerParts(found, out, {
         // The continuation of an answer comes after a hit.
         begin: isFirst => out.text((isFirst && begun) || ','),
         end(isFirst) {
           out.truncate(isFirst && begun ? out.length : 0)
-          out.bytes(TAIL)
+          out.bytes(HITS_END)
         },
       })
       return { status: 200, body }
@@ -188,7 +197,7 @@ export const answerRequest = answering(
 )
 
 /** What each hit of an answer that is too long repeats, where that is much. */
-const tooMuchOf = ({ parts, names = [], shown, size }: SearchRequest): string => {
+const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): string => {
   const texts = [
     ...names.map(({ name }) => ['the _name', name] as const),
     ...parts.flatMap(({ innerHits = [] }) => innerHits.map(({ name }) => ['the name of inner_hits', name] as const)),
@@ -218,9 +227,9 @@ export const answerGet = (
   index: string,
   kind: Kind,
   id: string,
-  { source, bare = false }: Getting = {},
+  { source, bare = false }: DocumentOptions = {},
 ): Reply => {
-  const out = shared
+  const out = sharedWriter
   out.clear()
   if (searcher.writeDocument(kind, id, { index, out }, { source, bare })) return { status: 200, body: out.take() }
   if (bare) throw refuse('resource_not_found_exception', `Document not found [${index}-${kind}]/[${kind}]/[${id}]`)
@@ -231,15 +240,15 @@ export const answerGet = (
 export const answerDocuments = (
   searcher: Pick<Searcher, 'writeDocument'>,
   index: string,
-  wanted: readonly Wanted[],
+  wanted: readonly DocumentRef[],
   options: AnswerOptions,
 ): Reply => {
-  const { limits = DEFAULT_LIMITS, dialect = NATIVE } = options
-  const out = shared
+  const { limits = DEFAULT_LIMITS, dialect = NATIVE_DIALECT } = options
+  const out = sharedWriter
   out.clear()
   out.ascii('{"docs":[')
   for (const [i, one] of wanted.entries()) {
-    check(options)
+    checkDeadline(options)
     if (out.length > limits.documents) throw overLimit('documents', limits)
     if (i > 0) out.ascii(',')
     if ('instead' in one) out.text(one.instead)
@@ -247,16 +256,16 @@ export const answerDocuments = (
       out.text(JSON.stringify({ _index: `${index}-${one.kind}`, _type: one.kind, _id: one.id, found: false }))
   }
   out.ascii(']}')
-  return filtered({ status: 200, body: out.take() }, dialect, options)
+  return filterReply({ status: 200, body: out.take() }, dialect, options)
 }
 
 /** The parts of an answer that the dialect keeps. */
-export const filtered = (reply: Reply, { filterPath, isItem = false }: Dialect, options: AnswerOptions): Reply => {
+export const filterReply = (reply: Reply, { filterPath, isItem = false }: Dialect, options: AnswerOptions): Reply => {
   if (!filterPath || filterPath.length === 0) return reply
   const { body, status } = reply
   if (body instanceof Uint8Array) {
-    const json = isItem ? inList(withStatus(body, status)) : body
-    return { ...reply, body: filterJson(json, filterPath, () => check(options)) }
+    const json = isItem ? wrapResponse(withStatus(body, status)) : body
+    return { ...reply, body: filterJson(json, filterPath, () => checkDeadline(options)) }
   }
   throw refuse(
     'illegal_argument_exception',
@@ -266,7 +275,7 @@ export const filtered = (reply: Reply, { filterPath, isItem = false }: Dialect, 
 
 /** The likeness stands in place of the score. */
 export const answerSimilar = answering(
-  (searcher, index: string, request: SimilarRequest, options: SearchOptions & Pick<AnswerOptions, 'started'>) => {
+  (searcher, index: string, request: SimilarRequest, options: SearchControl & Pick<AnswerOptions, 'started'>) => {
     const { started = performance.now() } = options
     const { kind, id } = request
     const envelope = { _index: `${index}-${kind}`, _type: kind }
@@ -300,9 +309,9 @@ export const answerSuggest = (reader: Reader, suggester: Suggester, request: Sug
 }
 
 /** Answers of stores are written here one after another: each, or each part of it, is taken before the next is begun. */
-const shared = createByteWriter(1 << 16)
+const sharedWriter = createByteWriter(1 << 16)
 
-const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
+const joinedBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
   const whole = newBytes(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
@@ -313,12 +322,12 @@ const joined = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
 }
 
 /** Text as bytes that own their memory, so that they can be handed to another thread. */
-const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
+const encodeText = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 const encoder = new TextEncoder()
 
-export const jsonReply = (status: number, body: unknown): Reply => ({ status, body: encode(JSON.stringify(body)) })
+export const jsonReply = (status: number, body: unknown): Reply => ({ status, body: encodeText(JSON.stringify(body)) })
 
-const TAIL = encode(']}}')
+const HITS_END = encodeText(']}}')
 
 /** One hit more than is asked for is counted where it has to be told whether there are more. */
 const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest =>
@@ -327,7 +336,7 @@ const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest 
     : request
 
 /** The member `total`, with its comma. */
-const totalOf = (counted: number, { trackTotal }: SearchRequest, { totals }: Dialect): string => {
+const totalMember = (counted: number, { trackTotal }: SearchRequest, { totals }: Dialect): string => {
   if (totals === 'integer') return `"total":${counted},`
   // The total of a scroll is that of its first page.
   if (trackTotal === false && counted < 0) return ''
@@ -335,7 +344,7 @@ const totalOf = (counted: number, { trackTotal }: SearchRequest, { totals }: Dia
   return `"total":{"value":${more ? trackTotal : counted},"relation":"${more ? 'gte' : 'eq'}"},`
 }
 
-interface Head {
+interface AnswerHead {
   started: number
   lead: string
   total: string
@@ -343,14 +352,14 @@ interface Head {
   isEarly?: boolean | undefined
 }
 
-const headOf = ({ started, lead, total, score, isEarly }: Head): string => {
+const headText = ({ started, lead, total, score, isEarly }: AnswerHead): string => {
   const took = Math.round(performance.now() - started)
   const early = isEarly === undefined ? '' : `"terminated_early":${isEarly},`
   return `{${lead}"took":${took},"timed_out":false,${early}"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},"hits":{${total}"max_score":${score},"hits":[`
 }
 
 const tailOf = ({ aggregations, resumed }: Written, index: string): Uint8Array => {
-  if (aggregations === undefined && !resumed) return TAIL
+  if (aggregations === undefined && !resumed) return HITS_END
   const more = aggregations === undefined ? '' : `,"aggregations":${aggregations}`
-  return encode(`]}${more}${resumed ? resumeMember(resumed, index) : ''}}`)
+  return encodeText(`]}${more}${resumed ? resumeMember(resumed, index) : ''}}`)
 }

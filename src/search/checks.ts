@@ -9,13 +9,13 @@ import { damaged, exchanged } from '../sqlite/damage.ts'
 import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOf } from '../sqlite/pages.ts'
 
 /** Bytes of a store up to which all of it is checked before the first answer from it: some 20 ms. */
-const SMALL = 24 * 2 ** 20
+const SMALL_STORE = 24 * 2 ** 20
 /** Time that the first check of a larger one may take as fast as it can. */
 const HASTE_MS = 1_000
 /** The thread that checks lets the first answers go before it. */
 const CHECK_AFTER_MS = 250
 /** Time between two looks at whether the files are those that are open. */
-const LOOK_MS = 2_000
+const FILES_LOOK_MS = 2_000
 
 export type StoreChecks = ReturnType<typeof startChecks>
 
@@ -83,9 +83,9 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   }
   const checkFirst = (store: string) => {
     checked.add(store)
-    const failure = sizeOf(store) > SMALL ? lookQuickly(store) : checkAtOnce(store)
+    const failure = sizeOf(store) > SMALL_STORE ? checkShortly(store) : checkAtOnce(store)
     found(store, failure && fromFailure(failure))
-    if (sizeOf(store) > SMALL) ask({ store, hasteMs: HASTE_MS })
+    if (sizeOf(store) > SMALL_STORE) ask({ store, hasteMs: HASTE_MS })
   }
 
   /** Networks whose file was removed or replaced: connections go on with the old one, which nobody writes to any more. */
@@ -105,10 +105,10 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
       log.error('Stopped answering from a store', { store, error })
     }
   }
-  const looking = every(LOOK_MS, lookAtFiles, { log, doing: 'look at the files of stores', atOnce: true })
+  const looking = every(FILES_LOOK_MS, lookAtFiles, { log, doing: 'look at the files of stores', atOnce: true })
 
   const atStart = new Set(listed().values())
-  for (const store of atStart) if (sizeOf(store) > SMALL) checkFirst(store)
+  for (const store of atStart) if (sizeOf(store) > SMALL_STORE) checkFirst(store)
   const daily = setInterval(() => {
     for (const store of listed().values()) ask({ store, hasteMs: 0 })
   }, DAY_MS)
@@ -147,15 +147,15 @@ export interface Checked {
   failure: Failure | null
 }
 /** Of the time, once haste is over, that a check takes: a disk gives some 500 MB/s, of which it leaves three quarters. */
-const SHARE = 1 / 4
+const DISK_SHARE = 1 / 4
 /** The one thread that checks stores while they are searched, one after the other. */
 export const runChecker = () => {
   let last = Promise.resolve()
   parentPort!.on('message', (task: CheckTask) => {
-    last = last.then(() => check(task)).then(checked => parentPort!.postMessage(checked))
+    last = last.then(() => checkPaced(task)).then(checked => parentPort!.postMessage(checked))
   })
 }
-const check = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
+const checkPaced = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
   const started = performance.now()
   const steps = checkStore(store)
   for (;;) {
@@ -163,7 +163,7 @@ const check = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
     const { done, value } = steps.next()
     if (done) return { store, failure: value }
     const now = performance.now()
-    if (now - started > hasteMs) await sleep((now - begun) * (1 / SHARE - 1))
+    if (now - started > hasteMs) await sleep((now - begun) * (1 / DISK_SHARE - 1))
   }
 }
 /** What is wrong with a store; null where all its pages are as they were written. Between two steps of reading, whoever asks may rest. */
@@ -192,7 +192,7 @@ export const checkAtOnce = (store: string): Failure | null => {
   }
 }
 /** What can be told of it at once. */
-export const lookQuickly = (store: string): Failure | null => {
+export const checkShortly = (store: string): Failure | null => {
   try {
     checkQuickly(store)
     return null

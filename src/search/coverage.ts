@@ -26,9 +26,9 @@ export interface ScopeCoverage extends ShownFilter {
 }
 
 /** Addresses and topics that are shown. */
-const SHOWN = 20
+const MAX_SHOWN = 20
 /** Ranges in the header. */
-const LISTED = 5
+const MAX_HEADER_RANGES = 5
 
 /** By the state of the store that a reader sees; empty where all blocks are stored whole. */
 export const coverageIn = ({ db }: Pick<Reader, 'db'>): ScopeCoverage[] =>
@@ -43,16 +43,16 @@ export const shownFilter = (filter: ReturnType<typeof filterOf>): ShownFilter =>
   const isSent = isOfTransactions(filter)
   const topics = isSent ? [] : filter.topics
   return {
-    addresses: addresses.slice(0, SHOWN),
+    addresses: addresses.slice(0, MAX_SHOWN),
     addressCount: addresses.length,
-    topics: topics.slice(0, SHOWN),
+    topics: topics.slice(0, MAX_SHOWN),
     topicCount: topics.length,
     ...(isSent && { transactions: true }),
   }
 }
 
 /** From the first block that was looked at for anything to the last one. */
-export const spanOf = (coverage: readonly ScopeCoverage[]): Range => {
+export const coverageSpan = (coverage: readonly ScopeCoverage[]): Range => {
   const span = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
   for (const { ranges } of coverage)
     for (const { from, to } of ranges) {
@@ -65,17 +65,17 @@ export const spanOf = (coverage: readonly ScopeCoverage[]): Range => {
 /** What a store was looked through for, where it holds blocks in part. */
 export const scopedIn = (reader: Reader): { coverage?: ScopeCoverage[]; looked?: number } => {
   const coverage = coverageIn(reader)
-  return coverage.length > 0 ? { coverage, looked: spanOf(coverage).to } : {}
+  return coverage.length > 0 ? { coverage, looked: coverageSpan(coverage).to } : {}
 }
 
 /** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
 export const coverageHeader = (reader: Reader): string | undefined => {
   const coverage = coverageIn(reader)
   if (coverage.length === 0) return undefined
-  const { from, to } = spanOf(coverage)
+  const { from, to } = coverageSpan(coverage)
   const sent = coverage.filter(({ transactions }) => transactions).length
   const ofTransactions = sent > 0 ? `; transactions=${sent}` : ''
-  return `partial; whole=${listed(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
+  return `partial; whole=${rangesText(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
 }
 
 /** The same, looked for anew where the store has changed. */
@@ -84,8 +84,8 @@ export const createCoverageHeader = (reader: Reader): (() => string | undefined)
   return perVersion(reader.db, () => read(() => coverageHeader(reader)))
 }
 
-const listed = (ranges: readonly Range[]): string => {
+const rangesText = (ranges: readonly Range[]): string => {
   if (ranges.length === 0) return 'none'
-  const shown = ranges.slice(-LISTED).map(({ from, to }) => `${from}-${to}`)
-  return `${ranges.length > LISTED ? '...,' : ''}${shown.join()}`
+  const shown = ranges.slice(-MAX_HEADER_RANGES).map(({ from, to }) => `${from}-${to}`)
+  return `${ranges.length > MAX_HEADER_RANGES ? '...,' : ''}${shown.join()}`
 }

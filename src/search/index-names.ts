@@ -6,7 +6,7 @@ import { KINDS, type Kind } from '../mapping/index.ts'
 import { cut } from '../query/json.ts'
 
 /** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
-export interface Target {
+export interface SearchTarget {
   /** One, or several with commas between them, in the order of their names. */
   network: string
   /** Comma-joined, each one once; empty where none is left. */
@@ -35,10 +35,10 @@ export const findTarget = (
   expression: string,
   networks: readonly string[],
   options: IndexOptions = {},
-): Target => {
+): SearchTarget => {
   checkNetwork(network, networks, `${network}/${expression}`)
   options.counted?.(expression.split(','))
-  const all = eachOf(network)
+  const all = networksIn(network)
   if (all.length === 1) return { network, entities: kindsIn(network, expression, { ...options, network }) }
   const found = all.map(one => ({ one, entities: kindsIn(one, expression, { ...options, network, others: all }) }))
   const meant = found.filter(({ entities }) => entities !== '')
@@ -47,7 +47,7 @@ export const findTarget = (
   if (other)
     throw refuse(
       'illegal_argument_exception',
-      `[${shortened(expression)}] means [${first.entities}] of ${first.one} and [${other.entities}] of ${other.one}: name the same entities for all networks, or ask each network.`,
+      `[${shortenedName(expression)}] means [${first.entities}] of ${first.one} and [${other.entities}] of ${other.one}: name the same entities for all networks, or ask each network.`,
     )
   return {
     network: meant.length === 0 ? network : meant.map(({ one }) => one).join(','),
@@ -89,7 +89,7 @@ const kindsIn = (
 
 const kindsOf = (network: string, name: string): readonly Kind[] => {
   if (name === '_all') return KINDS
-  const index = indexOf(network)
+  const index = indexNameOf(network)
   if (name.includes('*')) return KINDS.filter(kind => [kind, `${index}-${kind}`].some(known => fits(known, name)))
   const plain = name.replace(/^\d{4}-/, '')
   const kind = KINDS.find(it => it === name || plain === `${index}-${it}`)
@@ -99,17 +99,17 @@ const kindsOf = (network: string, name: string): readonly Kind[] => {
 }
 
 /** The network as it stands in names of indexes. */
-export const indexOf = (network: string): string => network.replaceAll('/', '-')
+export const indexNameOf = (network: string): string => network.replaceAll('/', '-')
 
 /** Several networks stand together with commas between them: so do their names in what is asked of the search room. */
-export const eachOf = (names: string): string[] => names.split(',')
+export const networksIn = (names: string): string[] => names.split(',')
 
 /** Networks that are named in one path, each one once, in the order of their names. A name may be a pattern with `*`. */
-export const namedIn = (names: string, networks: () => readonly string[], counted?: NameCounter): string => {
+export const networksNamed = (names: string, networks: () => readonly string[], counted?: NameCounter): string => {
   if (!/[,*]/.test(names)) return names
   counted?.(names.split(','))
-  if (names.includes(',') && names.split('/').length === PARTS) return namedByParts(names, networks())
-  const found = [...new Set(eachOf(names))].flatMap(name => {
+  if (names.includes(',') && names.split('/').length === NETWORK_PARTS) return namedByParts(names, networks())
+  const found = [...new Set(networksIn(names))].flatMap(name => {
     if (!name.includes('*')) return [name]
     const some = networks().filter(network => fitsNetwork(network, name))
     return some.length > 0 ? some : [name]
@@ -117,15 +117,15 @@ export const namedIn = (names: string, networks: () => readonly string[], counte
   return [...new Set(found)].sort().join(',')
 }
 
-const PARTS = 3
+const NETWORK_PARTS = 3
 
 /** Lists in the place of a part, as a rule of several networks has them: `ethereum/ethereum,base/mainnet`. */
 const namedByParts = (names: string, networks: readonly string[]): string => {
-  const lists = names.split('/').map(part => [...new Set(eachOf(part))])
+  const lists = names.split('/').map(part => [...new Set(networksIn(part))])
   const wanted = lists.map(fittingAny)
   const found = networks.filter(network => {
     const parts = network.split('/')
-    return parts.length === PARTS && wanted.every((fits, i) => fits(parts[i]!))
+    return parts.length === NETWORK_PARTS && wanted.every((fits, i) => fits(parts[i]!))
   })
   for (const [i, list] of lists.entries()) {
     const there = found.map(network => network.split('/')[i]!)
@@ -147,19 +147,19 @@ const fitsNetwork = (network: string, pattern: string): boolean => {
 
 /** Refuses networks that cannot be searched. `index` is what was asked for, by its path. */
 export const checkNetwork = (network: string, networks: readonly string[], index = network): void => {
-  for (const one of eachOf(network)) checkOne(one, networks, index)
+  for (const one of networksIn(network)) checkOne(one, networks, index)
 }
 
 const checkOne = (network: string, networks: readonly string[], index: string): void => {
   if (networks.includes(network)) return
   const known = networks.length === 0 ? 'none is configured' : `known: ${networks.join(', ')}`
-  throw notFound(index, `there is no network ${shortened(network)}.${didYouMean(network, networks)} (${known})`)
+  throw notFound(index, `there is no network ${shortenedName(network)}.${didYouMean(network, networks)} (${known})`)
 }
 
 /** As long as no client's names are: an error tells it eight times. */
 const LONGEST_TOLD = 1_000
 
-const shortened = (text: string): string => (text.length > LONGEST_TOLD ? `${text.slice(0, LONGEST_TOLD)}…` : text)
+const shortenedName = (text: string): string => (text.length > LONGEST_TOLD ? `${text.slice(0, LONGEST_TOLD)}…` : text)
 
 const unknownName = (network: string, expression: string, name: string) =>
   notFound(
@@ -170,7 +170,7 @@ const unknownName = (network: string, expression: string, name: string) =>
   )
 
 const notFound = (path: string, why: string) => {
-  const index = shortened(path.replaceAll('/', '-'))
+  const index = shortenedName(path.replaceAll('/', '-'))
   const details = { 'resource.type': 'index_or_alias', 'resource.id': index, index_uuid: '_na_', index }
   return new ChainsieveError('refuse', 'index_not_found_exception', `no such index [${index}]: ${why}`, { details })
 }

@@ -4,25 +4,25 @@ import { hash } from 'node:crypto'
 const MAX_SKIPPED = 63
 const MAX_SHAPES = 2_000
 /** Answers in a row after which a shape is known to be cheap. */
-const KNOWN = 8
+const CHEAP_ANSWERS = 8
 /** From so many milliseconds on, on average, queries of a shape are long. */
 const LONG_MS = 0.5
 /** What one query counts for in the average, and at most, in milliseconds: one that met the collector makes no shape a long one. */
 const WEIGHT = 0.25
-const MOST_MS = 1.5
+const MAX_COUNTED_MS = 1.5
 /** One in so many of a long shape is answered all the same: its queries may have become short. */
 const LOOK_AGAIN = 16
 /** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
-export type Credit = ReturnType<typeof createCredit>
+export type InlineAdmission = ReturnType<typeof createInlineAdmission>
 
 /**
  * Which queries the main thread tries to answer itself. One that it has to hand over has cost it time for nothing: it leaves those of
  * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account. Those that it has
  * answered again and again are tried all the same.
  */
-export const createCredit = (now: () => number = () => performance.now()) => {
+export const createInlineAdmission = (now: () => number = () => performance.now()) => {
   /** Shapes that were handed over lately: how often they are to be left alone, and how often yet. */
   const dear = new Map<string, { skips: number; left: number }>()
   const loss = createLoss(LOSSES.all, now)
@@ -36,7 +36,7 @@ export const createCredit = (now: () => number = () => performance.now()) => {
     if (ms < LONG_MS && long.size === 0) return
     const key = shape()
     const before = long.get(key)?.ms ?? 0
-    const now = before + (Math.min(ms, MOST_MS) - before) * WEIGHT
+    const now = before + (Math.min(ms, MAX_COUNTED_MS) - before) * WEIGHT
     long.delete(key)
     if (now < LONG_MS * WEIGHT) return
     long.set(key, { ms: now, passed: 0 })
@@ -58,7 +58,7 @@ export const createCredit = (now: () => number = () => performance.now()) => {
     mayTry(account: number, shape: () => string): boolean {
       if (dear.size === 0) return true
       const key = shape()
-      if (hasLost(account)) return (cheap.get(key) ?? 0) >= KNOWN
+      if (hasLost(account)) return (cheap.get(key) ?? 0) >= CHEAP_ANSWERS
       const known = dear.get(key)
       if (!known || known.left === 0) return true
       known.left--
@@ -96,13 +96,13 @@ export const createCredit = (now: () => number = () => performance.now()) => {
 }
 
 /** What queries that differ in their numbers and hashes alone have in common. */
-export const shapeOf = (target: string, body: string): string => {
+export const queryShape = (target: string, body: string): string => {
   const shape = `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0')}`
-  return shape.length > SHORT ? hash('sha1', shape, 'base64') : shape
+  return shape.length > SHORT_SHAPE ? hash('sha1', shape, 'base64') : shape
 }
 
 /** Letters of a shape that takes less time and memory as it is. */
-const SHORT = 500
+const SHORT_SHAPE = 500
 
 type Loss = ReturnType<typeof createLoss>
 

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { SearchOptions } from '../engine/query/options.ts'
+import type { SearchControl } from '../engine/query/options.ts'
 import type { Searcher } from '../engine/query/searcher.ts'
 import { createKeptMemory, type KeptMemory } from '../engine/reader.ts'
 import { createWholeCheck } from '../engine/shipping/document-location.ts'
@@ -8,14 +8,14 @@ import { ChainsieveError } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
 import { answerGet, type Reply } from './answer.ts'
-import { createKeptAnswers, type KeptAnswers, keyOfSearch } from './answer-cache.ts'
-import { answerForm, bodyText } from './answer-forms.ts'
+import { type AnswerCache, createAnswerCache, keyOfSearch } from './answer-cache.ts'
+import { answerForm, searchText } from './answer-forms.ts'
 import { createCoverageHeader } from './coverage.ts'
-import { createCredit, shapeOf } from './inline-admission.ts'
-import { createTurns } from './loop-budget.ts'
+import { createInlineAdmission, queryShape } from './inline-admission.ts'
+import { createLoopBudget } from './loop-budget.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 import type { ToReader } from './reader-messages.ts'
-import type { Caller, StoreAnswer } from './store.ts'
+import type { SearchCaller, StoreAnswer } from './store.ts'
 
 /**
  * Answers in the main thread what takes next to no time: the way to another thread and back takes longer than most queries. What does not
@@ -23,15 +23,15 @@ import type { Caller, StoreAnswer } from './store.ts'
  */
 export interface Inline {
   /** Undefined where a thread has to answer. */
-  search(search: InlineSearch, asking: Caller): Found
-  get(get: Extract<ToReader, { type: 'get' }>, asking: Caller): Found
+  search(search: InlineSearch, asking: SearchCaller): InlineAnswer
+  get(get: Extract<ToReader, { type: 'get' }>, asking: SearchCaller): InlineAnswer
   /** What of the store's blocks is stored in part, for the header of answers; undefined where nothing is. */
   coverage(store: string): string | undefined
   close(): void
 }
 
 /** A promise where others go first. */
-export type Found = StoreAnswer | undefined | Promise<StoreAnswer | undefined>
+export type InlineAnswer = StoreAnswer | undefined | Promise<StoreAnswer | undefined>
 
 export type InlineSearch = Extract<ToReader, { type: 'search' }>
 
@@ -48,45 +48,45 @@ const BUDGET_MS = 2
 /** The first queries of a process run code that V8 has not compiled yet; threads take a tenth of a second to start. */
 const COLD = { queries: 10, budgetMs: 40 }
 /** So many times the budget may pass by the clock while others have the processor. */
-const MOST_BUDGETS = 4
+const MAX_BUDGETS = 4
 /** A store that could not be opened is tried again with the first answer after so long. */
-const AGAIN_MS = 1_000
+const REOPEN_MS = 1_000
 /** Larger bodies take long to be read alone. */
 const MAX_BYTES = 16_384
 /** One of so many parts of what is kept is for whole answers. */
-const ANSWERS = 16
+const ANSWERS_SHARE = 16
 
-interface Opened extends OpenStore {
+interface InlineStore extends OpenStore {
   coverage(): string | undefined
-  answers: KeptAnswers
+  answers: AnswerCache
   /** Refuses where it does not hold all documents. */
   checkWhole(): void
 }
 
 export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: InlineOptions): Inline => {
-  const credit = createCredit(now)
-  const forAnswers = Math.floor(limits.keptMemory / ANSWERS)
+  const credit = createInlineAdmission(now)
+  const forAnswers = Math.floor(limits.keptMemory / ANSWERS_SHARE)
   const kept = createKeptMemory(limits.keptMemory - forAnswers)
-  const turns = createTurns()
+  const turns = createLoopBudget()
   const time = now ?? (() => performance.now())
   const clock = now ?? processorTime
   let cold = COLD.queries
   /** By file; null where it could not be opened. */
-  const open = new Map<string, Opened | null>()
+  const open = new Map<string, InlineStore | null>()
   let closed = false
 
-  const openOf = (store: string): Opened | null => {
+  const openOf = (store: string): InlineStore | null => {
     const known = open.get(store)
     if (known !== undefined || closed) return known ?? null
     const opened = tryToOpen(store, limits, { kept, forAnswers })
     open.set(store, opened)
-    if (!opened) setTimeout(() => open.delete(store), AGAIN_MS).unref()
+    if (!opened) setTimeout(() => open.delete(store), REOPEN_MS).unref()
     return opened
   }
 
   const attempt = (
     { store, account, shape }: { store: string; account: number; shape: () => string },
-    work: (searcher: Searcher, options: SearchOptions) => Reply,
+    work: (searcher: Searcher, options: SearchControl) => Reply,
   ): StoreAnswer | undefined => {
     const opened = openOf(store)
     if (!opened || !holdsAll(opened)) return undefined
@@ -99,7 +99,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       yields() {
         const elapsed = time() - started
         // The system is asked for the processor's time only where the query may have had too much of it.
-        return elapsed > budget && (clock() - used > budget || elapsed > MOST_BUDGETS * budget)
+        return elapsed > budget && (clock() - used > budget || elapsed > MAX_BUDGETS * budget)
       },
     }
     const taken = () => {
@@ -124,7 +124,11 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     }
   }
 
-  const inTurn = ({ account, signal }: Caller, shape: () => string, run: () => StoreAnswer | undefined): Found => {
+  const inTurn = (
+    { account, signal }: SearchCaller,
+    shape: () => string,
+    run: () => StoreAnswer | undefined,
+  ): InlineAnswer => {
     if (budgetMs === 0 || !credit.mayTry(account, shape)) return undefined
     if (turns.isFree()) return run()
     if (mayShare() || credit.isLong(shape)) return undefined
@@ -172,9 +176,9 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     search(search, asking) {
       const { store, entities, body, parameters, form, format, scroll, now: at } = search
       if (body !== undefined && body.length > MAX_BYTES) return undefined
-      const text = bodyText(body) ?? ''
+      const text = searchText(body) ?? ''
       const how = () => JSON.stringify([parameters, form, format, scroll !== undefined])
-      const shape = lazy(() => shapeOf(`${store} ${entities} ${how()}`, text))
+      const shape = lazy(() => queryShape(`${store} ${entities} ${how()}`, text))
       const key = keyOfSearch(search, text)
       const known = key === undefined || !turns.isFree() ? undefined : answered(store, key)
       if (known) return known
@@ -190,7 +194,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       )
     },
     get({ store, index, entity, document, ...how }, asking) {
-      const shape = lazy(() => shapeOf(`${store} ${entity}`, ''))
+      const shape = lazy(() => queryShape(`${store} ${entity}`, ''))
       return inTurn(asking, shape, () =>
         attempt({ store, account: asking.account, shape }, searcher =>
           answerGet(searcher, index, entity as Kind, document, how),
@@ -207,7 +211,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
 }
 
 /** A thread tells why it does not. */
-const holdsAll = ({ checkWhole }: Opened): boolean => {
+const holdsAll = ({ checkWhole }: InlineStore): boolean => {
   try {
     checkWhole()
     return true
@@ -220,7 +224,7 @@ const tryToOpen = (
   store: string,
   limits: Limits,
   { kept, forAnswers }: { kept: KeptMemory; forAnswers: number },
-): Opened | null => {
+): InlineStore | null => {
   try {
     // What can be opened without waiting for anything; a thread waits for the rest.
     if (!statSync(store).isFile()) return null
@@ -231,7 +235,7 @@ const tryToOpen = (
     opened.reader.begin()
     opened.reader.end()
     const coverage = createCoverageHeader(opened.reader)
-    return { ...opened, checkWhole, coverage, answers: createKeptAnswers(forAnswers) }
+    return { ...opened, checkWhole, coverage, answers: createAnswerCache(forAnswers) }
   } catch {
     return null
   }

@@ -1,5 +1,5 @@
 import type { Hit } from '../engine/query/hits.ts'
-import type { SearchPages, StoreSearcher, Waiting, WrittenPages } from '../engine/query/searcher.ts'
+import type { AwaitedPages, SearchPages, StoreSearcher, WrittenPages } from '../engine/query/searcher.ts'
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
@@ -9,9 +9,9 @@ import { type Field, fieldsOf, isListField, KINDS, type Kind, MAPPING } from '..
 import { compileSourcePaths } from '../query/hits/source-filter.ts'
 import type { SearchRequest, SourceFilter } from '../query/request.ts'
 import type { AnswerOptions, Reply } from './answer.ts'
-import type { Format } from './service.ts'
+import type { AnswerFormat } from './service.ts'
 
-const NEWLINE = 10
+const NEWLINE_BYTE = 10
 
 /** Hits alone, one a line: as JSON, or as rows of a table. */
 export const answerLines = (
@@ -29,7 +29,7 @@ export const answerLines = (
   if (request.size < 0)
     return whenThere(writePages(), found => ({
       ...{ status: 200, format },
-      body: partsOf(found, out, { begin: isFirst => isFirst && head() }),
+      body: answerParts(found, out, { begin: isFirst => isFirst && head() }),
     }))
   const fail = () => overLimit('answer', limits)
   out.clear({ most: limits.answer, fail })
@@ -40,9 +40,9 @@ export const answerLines = (
   })
 
   function ndjson() {
-    const writing = { index, out, between: NEWLINE }
+    const writing = { index, out, between: NEWLINE_BYTE }
     const end = (hits: number) => {
-      if (hits > 0) out.byte(NEWLINE)
+      if (hits > 0) out.byte(NEWLINE_BYTE)
     }
     return {
       head() {},
@@ -67,7 +67,10 @@ export const answerLines = (
 }
 
 /** The same pages; each is written as it is taken. */
-const eachPage = <T>(found: SearchPages<T> & Waiting, write: (page: T) => void): SearchPages<T> & Waiting => ({
+const eachPage = <T>(
+  found: SearchPages<T> & AwaitedPages,
+  write: (page: T) => void,
+): SearchPages<T> & AwaitedPages => ({
   ...found,
   pages: (function* () {
     for (const page of found.pages) {
@@ -78,7 +81,7 @@ const eachPage = <T>(found: SearchPages<T> & Waiting, write: (page: T) => void):
 })
 
 /** What stands beside the hits, or in them, would be left out. */
-const checkShown = (request: SearchRequest, format: Format): void => {
+const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   const { resume, aggregations } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
   if (resume !== undefined) throw bad('resume: only JSON has the token of the next page: ask for JSON.')
@@ -96,7 +99,7 @@ export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
 }
 
 /** A long answer. */
-export interface Parts extends Waiting, Pick<WrittenPages, 'at' | 'goTo'> {
+export interface AnswerParts extends AwaitedPages, Pick<WrittenPages, 'at' | 'goTo'> {
   /** The bytes of each hold until something else is written. */
   parts: Iterable<Uint8Array>
   /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
@@ -114,11 +117,11 @@ interface PartWriter {
  * A part for each page, and one behind them. Parts are put together as bytes: text of that size would be kept until V8 cleans its whole heap,
  * and long streams take little memory only if each part is forgotten as it goes. The one writer is used by others in between.
  */
-export const partsOf = (
-  { pages, at, goTo, ready, close }: Omit<SearchPages<unknown>, 'total'> & Waiting,
+export const answerParts = (
+  { pages, at, goTo, ready, close }: Omit<SearchPages<unknown>, 'total'> & AwaitedPages,
   out: ByteWriter,
   { begin, end }: PartWriter,
-): Parts => {
+): AnswerParts => {
   let ended = false
   function* parts() {
     const rest = pages[Symbol.iterator]()
@@ -138,24 +141,24 @@ export const partsOf = (
 }
 
 /** A column: a path into `_source`. */
-interface Column {
+interface CsvColumn {
   path: string
   steps: string[]
 }
 /** Members of what an integer shows, by its kind. */
-const SHOWN: Partial<Record<Field['kind'], readonly string[]>> = {
+const INTEGER_MEMBERS: Partial<Record<Field['kind'], readonly string[]>> = {
   quantity: ['num', 'raw'],
   wide: ['padded', 'raw'],
   amount: ['num', 'coin', 'padded', 'raw'],
 }
 /** All that the documents of a kind show, in the order of the mapping; lists of objects are one column each. */
-const pathsOf = (kind: Kind): string[] =>
+const shownPaths = (kind: Kind): string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) => {
     if (isListField(field)) return [name]
-    return SHOWN[field.kind]?.map(member => `${name}.${member}`) ?? [name]
+    return INTEGER_MEMBERS[field.kind]?.map(member => `${name}.${member}`) ?? [name]
   })
-const columnsOf = ({ parts, source }: Pick<SearchRequest, 'parts' | 'source'>): Column[] => {
-  const all = [...new Set(KINDS.filter(kind => parts.some(part => part.kind === kind)).flatMap(pathsOf))]
+const csvColumns = ({ parts, source }: Pick<SearchRequest, 'parts' | 'source'>): CsvColumn[] => {
+  const all = [...new Set(KINDS.filter(kind => parts.some(part => part.kind === kind)).flatMap(shownPaths))]
   const members = new Map(
     parts
       .flatMap(({ kind }) => fieldsOf(kind).flatMap(({ list, path }) => (list ? [[list.name, path] as const] : [])))
@@ -166,23 +169,23 @@ const columnsOf = ({ parts, source }: Pick<SearchRequest, 'parts' | 'source'>): 
   )
   const paths = compileSourcePaths(source)
   const shown = all.filter(path => paths.of(path, members.get(path)) !== 'none')
-  return ordered(shown, source).map(path => ({ path, steps: path.split('.') }))
+  return orderedPaths(shown, source).map(path => ({ path, steps: path.split('.') }))
 }
 /** In the order in which the request names them. */
-const ordered = (paths: readonly string[], source: SourceFilter): string[] => {
+const orderedPaths = (paths: readonly string[], source: SourceFilter): string[] => {
   if (typeof source === 'boolean' || source.includes.length === 0) return [...paths]
   const named = source.includes.flatMap(pattern => paths.filter(fittingAny([pattern, `${pattern}.*`])))
   return [...new Set([...named, ...paths])]
 }
 /** What the columns of a table hold, in their order. */
-export const valuesOf = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
-  const columns = columnsOf(request)
+export const tableValues = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
+  const columns = csvColumns(request)
   const { cut } = compileSourcePaths(request.source)
   return {
     columns: columns.map(({ path }) => path),
     isMixed: request.parts.length > 1,
     read: (source: Record<string, unknown>): unknown[] =>
-      columns.map(({ path, steps }) => cut(at(source, steps), path)),
+      columns.map(({ path, steps }) => cut(valueAtPath(source, steps), path)),
   }
 }
 /**
@@ -191,20 +194,20 @@ export const valuesOf = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
  */
 export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>, { raw = false } = {}) => {
   const cell = raw ? rawCell : safeCell
-  const { columns, isMixed, read } = valuesOf(request)
-  const row = (cells: readonly string[], out: ByteWriter) => out.text(`${cells.map(quoted).join(',')}\r\n`)
+  const { columns, isMixed, read } = tableValues(request)
+  const row = (cells: readonly string[], out: ByteWriter) => out.text(`${cells.map(quotedCell).join(',')}\r\n`)
   return {
     head: (out: ByteWriter) => row(['_id', ...(isMixed ? ['_type'] : []), ...columns], out),
-    hit({ kind, document: { _id, _source } }: Tabled, out: ByteWriter) {
+    hit({ kind, document: { _id, _source } }: TableHit, out: ByteWriter) {
       row([_id, ...(isMixed ? [kind] : []), ...read(_source).map(cell)], out)
     },
   }
 }
-interface Tabled {
+interface TableHit {
   kind: Hit['kind']
   document: Pick<Hit['document'], '_id' | '_source'>
 }
-const at = (source: Record<string, unknown>, steps: readonly string[]): unknown => {
+const valueAtPath = (source: Record<string, unknown>, steps: readonly string[]): unknown => {
   const whole = source[steps.join('.')]
   if (whole !== undefined) return whole
   return steps.reduce<unknown>(
@@ -220,4 +223,4 @@ const rawCell = (value: unknown): string =>
 const safeCell = (value: unknown): string =>
   typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
 const FORMULA = /^[=+\-@\t\r]/
-const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+const quotedCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

@@ -1,18 +1,18 @@
-import { type Joined, joinSearchers, type Member } from '../engine/query/multi-network.ts'
+import { type JoinedSearcher, joinSearchers, type NetworkMember } from '../engine/query/multi-network.ts'
 import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Aggregation, AggregationType } from '../query/aggs/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { eachOf } from './index-names.ts'
-import type { Format } from './service.ts'
+import { networksIn } from './index-names.ts'
+import type { AnswerFormat } from './service.ts'
 
 /** Searches of several networks at once. Their names stand together, with commas between them, in paths and in what is asked of the search room. */
 
 /** Several networks as one. What asks for a single document is asked of one network alone. */
-export const searchSeveral = ((members: readonly Member[]): StoreSearcher => {
+export const searchSeveral = ((members: readonly NetworkMember[]): StoreSearcher => {
   const [only, ...others] = members
   if (only && others.length === 0) return only.searcher
-  const joined: Joined = joinSearchers(members)
+  const joined: JoinedSearcher = joinSearchers(members)
   const alone = (what: string) => () => {
     throw oneOnly(what)
   }
@@ -26,19 +26,19 @@ export const searchSeveral = ((members: readonly Member[]): StoreSearcher => {
 
 /** Answers at once from stores that do. */
 interface SearchSeveral {
-  (members: readonly (Member & { searcher: Searcher })[]): Searcher
-  (members: readonly Member[]): StoreSearcher
+  (members: readonly (NetworkMember & { searcher: Searcher })[]): Searcher
+  (members: readonly NetworkMember[]): StoreSearcher
 }
 
 const CURSOR = 'A scroll or a point in time'
 
 /** `index`: one or several; `read` reads the request as it is on one. */
-export const readSeveral = (
+export const readForEach = (
   index: string,
   read: (index: string) => SearchRequest,
-  { format }: { format?: Format | undefined },
+  { format }: { format?: AnswerFormat | undefined },
 ): SearchRequest => {
-  const [first, ...others] = eachOf(index)
+  const [first, ...others] = networksIn(index)
   const request = read(first!)
   if (others.length === 0) return request
   checkSeveral(request, format)
@@ -46,7 +46,7 @@ export const readSeveral = (
 }
 
 /** Refuses what several networks have no answer to together. */
-const checkSeveral = (request: SearchRequest, format: Format | undefined): void => {
+const checkSeveral = (request: SearchRequest, format: AnswerFormat | undefined): void => {
   const { resume, collapse, after, sort, aggregations } = request
   if (format === 'csv' || format === 'raw-csv')
     throw oneOnly('A table (CSV)', 'ask for lines of JSON (NDJSON), which name the network in _index')

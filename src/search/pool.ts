@@ -5,13 +5,13 @@ import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { StoreChecks } from './checks.ts'
 import { createCursorKeys, createCursors } from './cursors/service.ts'
-import { eachOf } from './index-names.ts'
+import { networksIn } from './index-names.ts'
 import { createInline } from './inline.ts'
 import { oneOnly } from './multi-network.ts'
-import { type Answer, type Asking, NATIVE, type SearchService } from './service.ts'
+import { NATIVE_DIALECT, type NetworkCaller, type SearchAnswer, type SearchService } from './service.ts'
 import { createSqliteStores } from './sqlite-stores.ts'
-import type { BodySearch, Caller, HeldBlocks, NetworkStore, OtherStores, SharedParts } from './store.ts'
-import { createStreams } from './streams.ts'
+import type { BodySearch, HeldBlocks, NetworkStore, RemoteStores, SearchCaller, SharedParts } from './store.ts'
+import { createAnswerStreams } from './streams.ts'
 import { renderShortly } from './template.ts'
 import { createThreads } from './threads.ts'
 
@@ -19,7 +19,7 @@ export interface PoolOptions {
   /** File of each network's store, by name; as of this very moment where the one that is wanted is not among them. */
   stores(wanted?: string): ReadonlyMap<string, string>
   /** Networks whose documents lie elsewhere than in their files. */
-  elsewhere?(shared: SharedParts): OtherStores
+  elsewhere?(shared: SharedParts): RemoteStores
   /** Refuses to answer from files that are damaged or exchanged. */
   checks?: StoreChecks
   /** Contracts of a network that were given names. */
@@ -42,9 +42,9 @@ export const createPool = (options: PoolOptions) => {
   const threads = createThreads({ threads: size, deadlineMs, limits: shared })
   let ids = 0
   const nextId = () => ++ids
-  const streams = createStreams(limits)
+  const streams = createAnswerStreams(limits)
   const inline = createInline({
-    ...{ limits: shared, mayShare: () => threads.busy() < SPARE },
+    ...{ limits: shared, mayShare: () => threads.busy() < SPARE_PROCESSORS },
     ...(inlineMs !== undefined && { budgetMs: inlineMs }),
   })
 
@@ -68,14 +68,14 @@ export const createPool = (options: PoolOptions) => {
   const storeOf = (network: string): NetworkStore => others?.of(network) ?? inFiles(network)
 
   const check = (network: string) => {
-    for (const one of checks ? eachOf(network) : []) checks?.check(one, stores(one).get(one))
+    for (const one of checks ? networksIn(network) : []) checks?.check(one, stores(one).get(one))
   }
   const checkedStoreOf = (network: string): NetworkStore => {
     check(network)
     return storeOf(network)
   }
 
-  const search = (network: string, asked: BodySearch, asking: Caller): Eventually<Answer> =>
+  const search = (network: string, asked: BodySearch, asking: SearchCaller): Eventually<SearchAnswer> =>
     whenThere(checkedStoreOf(network).search(asked, asking), answer => {
       if (answer.cursor) cursors.noteUse(asking.account, answer.cursor, answer)
       return answer
@@ -85,7 +85,7 @@ export const createPool = (options: PoolOptions) => {
   const cursors = createCursors({
     limits,
     key(network) {
-      if (eachOf(network).length > 1) throw oneOnly('A scroll or a point in time')
+      if (networksIn(network).length > 1) throw oneOnly('A scroll or a point in time')
       return keys.of(fileOf(network))
     },
     async page({ network, dialect, ...asking }, scroll) {
@@ -105,7 +105,7 @@ export const createPool = (options: PoolOptions) => {
   }
 
   // A dear query need not wait for it; cheap ones, which the main thread answers, go before it.
-  const starting = setTimeout(threads.start, START_AFTER_MS)
+  const starting = setTimeout(threads.start, THREAD_START_MS)
   starting.unref()
 
   const service: SearchService = {
@@ -113,7 +113,7 @@ export const createPool = (options: PoolOptions) => {
     async search(asking) {
       const { network, account, signal, scroll, ...asked } = asking
       signal.throwIfAborted()
-      if (scroll !== undefined && eachOf(network).length > 1)
+      if (scroll !== undefined && networksIn(network).length > 1)
         throw oneOnly('[scroll]', 'page by [search_after], or take all hits by "size": -1')
       if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
       // What goes on with an answer counts from the moment that the first part did.
@@ -143,10 +143,10 @@ export const createPool = (options: PoolOptions) => {
       return checkedStoreOf(network).get(asking)
     },
     documents: async ({ wanted, filterPath, network, ...asking }) =>
-      checkedStoreOf(network).documents(wanted, { ...asking, dialect: { ...NATIVE, filterPath } }),
+      checkedStoreOf(network).documents(wanted, { ...asking, dialect: { ...NATIVE_DIALECT, filterPath } }),
     holdings: async ({ network, ...asking }) => storeOf(network).holdings(asking),
     coverage(network) {
-      const each = eachOf(network)
+      const each = networksIn(network)
       const texts = each.flatMap(one => {
         const text = coverageOf(one)
         return text === undefined ? [] : [each.length === 1 ? text : `${one}: ${text}`]
@@ -158,7 +158,11 @@ export const createPool = (options: PoolOptions) => {
   return {
     ...service,
     /** As `search`, for a request that was parsed already. */
-    request: async ({ request, network, ...asking }: Asking & { request: SearchRequest }): Promise<Answer> =>
+    request: async ({
+      request,
+      network,
+      ...asking
+    }: NetworkCaller & { request: SearchRequest }): Promise<SearchAnswer> =>
       checkedStoreOf(network).request(request, asking),
     /** Ranges of blocks that a network's store holds; none without a store. They go before everything else. */
     ranges: async (network: string) => (await held(network)).ranges,
@@ -189,16 +193,16 @@ const createCoverageCache = (read: (network: string) => string | undefined) => {
   return (network: string): string | undefined => {
     const at = performance.now()
     const last = known.get(network)
-    if (last && at - last.at < FRESH_MS) return last.text
+    if (last && at - last.at < COVERAGE_FRESH_MS) return last.text
     const text = readNow(network)
     known.set(network, { at, text })
     return text
   }
 }
 
-const START_AFTER_MS = 250
+const THREAD_START_MS = 250
 /** Time for which it counts what scopes cover: to look at a store takes a tenth of the time of a cheap query. */
-const FRESH_MS = 100
+const COVERAGE_FRESH_MS = 100
 const NOTHING_HELD: HeldBlocks = { ranges: [], newest: null }
 /** Processors that are left beside the main thread and one for whoever asks. */
-const SPARE = availableParallelism() - 2
+const SPARE_PROCESSORS = availableParallelism() - 2

@@ -1,25 +1,25 @@
-import { type Cursor, isSamePlace } from '../engine/query/pages.ts'
-import type { Search } from './reader-messages.ts'
-import { expectReply, type Message, type Reply, type Thread, type Threads } from './threads.ts'
+import { type HitCursor, isSamePlace } from '../engine/query/pages.ts'
+import type { SearchTask } from './reader-messages.ts'
+import { expectReply, type TaskMessage, type Thread, type ThreadReply, type Threads } from './threads.ts'
 
 /**
  * The parts of a long answer behind its first one, in their order. One is made ahead of its reader and, where parts can be made apart, more of
  * them by threads that nobody else wants. A thread that has begun an answer makes its parts best; where it is lost, or has made room for others,
  * another one goes on behind the last hit.
  */
-export interface Ahead {
+export interface ReadAhead {
   /** Its bytes hold until the next one is asked for. */
   next(): Promise<{ body: Uint8Array; more: boolean }>
   /** Nobody wants the rest. */
   end(): void
 }
 
-export interface AheadOptions {
+export interface ReadAheadOptions {
   threads: Pick<Threads, 'ask' | 'drop' | 'isSpare'>
-  search: Search
+  search: SearchTask
   account: number
   /** The answer that the first part came with. */
-  first: { message: Extract<Reply['message'], { type: 'answer' }>; thread: Thread }
+  first: { message: Extract<ThreadReply['message'], { type: 'answer' }>; thread: Thread }
   /** Whether only the thread that has begun the answer can go on with it. */
   isBound?: boolean
   /** Aborts with the answer. */
@@ -28,25 +28,25 @@ export interface AheadOptions {
 }
 
 /** Parts that are under way, or wait to be read. */
-const MOST = 3
+const MAX_PARTS = 3
 
-interface Making {
-  after: Cursor | undefined
+interface PartInWork {
+  after: HitCursor | undefined
   /** Its last hit, as far as that is known. */
-  at: Cursor | undefined
+  at: HitCursor | undefined
   slot: Slot | undefined
   isLast: boolean
   done: Promise<{ body: Uint8Array | number; more: boolean }>
 }
 
-export const createAhead = (options: AheadOptions): Ahead => {
+export const createReadAhead = (options: ReadAheadOptions): ReadAhead => {
   const { threads, search, account, first, isBound = false, signal, nextId } = options
   const { isApart = false, body } = first.message
   /** Threads that have begun the answer. */
   const holders = new Set<Thread>([first.thread])
-  const slots = createSlots(body.length)
+  const slots = createPartMemory(body.length)
   /** In the order of the answer. */
-  let making: Making[] = []
+  let making: PartInWork[] = []
   let at = first.message.at
   let read: Slot | undefined
 
@@ -64,7 +64,7 @@ export const createAhead = (options: AheadOptions): Ahead => {
     threads.drop(one, search.id)
   }
 
-  const messageTo = (thread: Thread, id: number, { after, slot }: Making): Message => {
+  const messageTo = (thread: Thread, id: number, { after, slot }: PartInWork): TaskMessage => {
     const about = { id, stream: search.id, after, into: slot?.memory }
     // Where the one thread that can do it is gone, another one fails by this message.
     if (isBound || holders.has(thread)) return { type: 'more', ...about }
@@ -74,7 +74,7 @@ export const createAhead = (options: AheadOptions): Ahead => {
     return { type: 'resume', search, ...about }
   }
 
-  const make = async (one: Making, isHelp: boolean) => {
+  const make = async (one: PartInWork, isHelp: boolean) => {
     const id = nextId()
     const { message, thread } = await threads.ask({
       ...{ id, account, lane: 'cheap', bytes: 0, signal, isBound },
@@ -95,8 +95,8 @@ export const createAhead = (options: AheadOptions): Ahead => {
     return part
   }
 
-  const begin = (after: Cursor | undefined, isHelp: boolean) => {
-    const one: Making = { after, at: undefined, slot: slots.take(), isLast: false, done: undefined! }
+  const begin = (after: HitCursor | undefined, isHelp: boolean) => {
+    const one: PartInWork = { after, at: undefined, slot: slots.take(), isLast: false, done: undefined! }
     making.push(one)
     one.done = make(one, isHelp)
     one.done.catch(() => {})
@@ -105,11 +105,11 @@ export const createAhead = (options: AheadOptions): Ahead => {
   /** Begins one more part where its begin is known and a thread is free. */
   const help = () => {
     const last = making.at(-1)
-    if (!isApart || signal.aborted || !last?.at || last.isLast || making.length >= MOST) return
+    if (!isApart || signal.aborted || !last?.at || last.isLast || making.length >= MAX_PARTS) return
     if (threads.isSpare()) begin(last.at, true)
   }
 
-  const nextPart = (): Making => {
+  const nextPart = (): PartInWork => {
     // A part that was built again may not end where the part after it begins.
     if (making[0] && !isSamePlace(making[0].after, at)) making = []
     if (making.length === 0) begin(at, false)
@@ -146,20 +146,20 @@ interface Slot {
 }
 
 /** Bytes of parts that are worth it, and of the largest memory. */
-const LEAST_BYTES = 32 << 10
-const MOST_BYTES = 4 << 20
+const MIN_SLOT_BYTES = 32 << 10
+const MAX_SLOT_BYTES = 4 << 20
 
 /**
  * Memory in which threads hand parts of an answer over, again and again: parts in memory of their own make V8 clean its heap all the time,
  * which takes as long as to write them. For parts of about `expected` bytes. One that a failed part was made into is never used again: its thread may still write.
  */
-const createSlots = (expected: number) => {
+const createPartMemory = (expected: number) => {
   const free: Slot[] = []
-  const size = Math.min(MOST_BYTES, 2 * expected)
+  const size = Math.min(MAX_SLOT_BYTES, 2 * expected)
   return {
     /** Undefined where parts are too small to be worth it. */
     take(): Slot | undefined {
-      if (expected < LEAST_BYTES) return undefined
+      if (expected < MIN_SLOT_BYTES) return undefined
       const used = free.pop()
       if (used) return used
       const memory = new SharedArrayBuffer(size)

@@ -1,23 +1,23 @@
-import type { Cursor } from '../engine/query/pages.ts'
+import type { HitCursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { Failure } from '../lib/errors.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
 import type { Reply } from './answer.ts'
-import type { Dialect, Getting, Holdings, RenderedTemplate, Wanted } from './service.ts'
-import type { BodySearch, Elsewhere, HeldBlocks } from './store.ts'
+import type { Dialect, DocumentOptions, DocumentRef, Holdings, RenderedTemplate } from './service.ts'
+import type { BodySearch, HeldBlocks, RemoteNetworks } from './store.ts'
 
 /** What a reading thread is asked. `store` is the file of the network's store. */
 export type ToReader =
-  | Search
-  | ({ type: 'get'; id: number; store: string; index: string; entity: string; document: string } & Getting)
+  | SearchTask
+  | ({ type: 'get'; id: number; store: string; index: string; entity: string; document: string } & DocumentOptions)
   | {
       type: 'documents'
       id: number
       store: string
       index: string
       deadlineMs: number
-      wanted: readonly Wanted[]
+      wanted: readonly DocumentRef[]
       dialect: Dialect
     }
   | { type: 'render'; id: number; deadlineMs: number; body: Uint8Array; isJson: boolean }
@@ -27,9 +27,9 @@ export type ToReader =
   | { type: 'held'; id: number; store: string }
   | { type: 'seen'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
-  | ({ type: 'more'; id: number; stream: number; after: Cursor | undefined } & Into)
+  | ({ type: 'more'; id: number; stream: number; after: HitCursor | undefined } & Into)
   /** The same of a thread that has not begun that answer: it goes on behind the hit that the answer has come to. */
-  | ({ type: 'resume'; id: number; stream: number; search: Search; after: Cursor | undefined } & Into)
+  | ({ type: 'resume'; id: number; stream: number; search: SearchTask; after: HitCursor | undefined } & Into)
   /** Nobody wants the rest of an answer. */
   | { type: 'drop'; stream: number }
 
@@ -39,14 +39,14 @@ interface Into {
 }
 
 /** A search by its body, or one that was read from something else, such as a rule. */
-export type Search = {
+export type SearchTask = {
   id: number
   store: string
   /** Of all networks that are searched, with commas between them. */
   index: string
   /** Files of further networks, in the order of their names. */
   more?: readonly string[]
-  elsewhere?: Elsewhere | undefined
+  elsewhere?: RemoteNetworks | undefined
   now: number
   deadlineMs: number
   mayStream: boolean
@@ -60,13 +60,13 @@ export type FromReader =
       id: number
       body: Uint8Array
       more: boolean
-      at: Cursor | undefined
+      at: HitCursor | undefined
       isApart?: boolean
     } & Omit<Reply, 'body'>)
   /** `at`: the last hit in it. `body`: how many bytes there are in the memory that was given for it, or the bytes. */
-  | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: Cursor | undefined }
+  | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: HitCursor | undefined }
   /** The part at work will end with this hit: what comes behind it may be asked for elsewhere. */
-  | { type: 'reached'; id: number; at: Cursor }
+  | { type: 'reached'; id: number; at: HitCursor }
   /** The task has made room for others, and must be started again. */
   | { type: 'yielded'; id: number }
   | { type: 'held'; id: number; held: HeldBlocks }

@@ -1,24 +1,24 @@
 import { newBytes } from '../lib/bytes.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { AnswerOptions, Reply } from './answer.ts'
-import type { Parts } from './lines.ts'
+import type { AnswerParts } from './lines.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
 
 /** Sends a message to the main thread; the memory is handed over. */
 export type SendReply = (message: FromReader, transfer?: ArrayBuffer[]) => void
 
-export interface Running extends AnswerOptions {
+export interface PartOptions extends AnswerOptions {
   /** The work of this number begins. */
   begin(id: number): void
   /** Refuses to go on where stores no longer hold all documents. */
   check?: () => void
 }
 
-type More = Pick<Extract<ToReader, { type: 'more' }>, 'id' | 'stream' | 'after' | 'into'>
+type PartRequest = Pick<Extract<ToReader, { type: 'more' }>, 'id' | 'stream' | 'after' | 'into'>
 
-interface Stream extends Parts {
+interface Stream extends AnswerParts {
   rest: Iterator<Uint8Array>
-  options: Running
+  options: PartOptions
 }
 
 /** Answers of a reading thread; long ones are kept, and given part by part, as they are asked for. */
@@ -36,7 +36,7 @@ export const createReaderParts = (send: SendReply) => {
     stream?.close?.()
   }
 
-  const next = ({ id, stream, after, into }: More) => {
+  const next = ({ id, stream, after, into }: PartRequest) => {
     const one = streams.get(stream)
     if (!one) throw new Error('there is no such answer to continue')
     one.options.check?.()
@@ -49,13 +49,13 @@ export const createReaderParts = (send: SendReply) => {
       if (part === undefined || one.ended()) end(stream, one)
     }
     const state = { type: 'part', id, more: !one.ended(), at: one.at() } as const
-    const bytes = part.value ?? nothing()
+    const bytes = part.value ?? noBytes()
     if (!into || bytes.length > into.byteLength) return sendBytes({ ...state, body: owned(bytes) })
     new Uint8Array(into).set(bytes)
     send({ ...state, body: bytes.length })
   }
 
-  const nextOfWaiting = async (message: More, stream: Stream) => {
+  const nextOfWaiting = async (message: PartRequest, stream: Stream) => {
     stream.options.begin(message.id)
     try {
       await stream.ready!()
@@ -70,7 +70,7 @@ export const createReaderParts = (send: SendReply) => {
     /** Sends an answer that has no parts. */
     replyWhole,
     /** Sends an answer, or the first part of a long one; `closed` is called when all of it is there. */
-    reply(id: number, { body, ...answer }: Reply, options: Running, closed?: () => void) {
+    reply(id: number, { body, ...answer }: Reply, options: PartOptions, closed?: () => void) {
       if (body instanceof Uint8Array) return replyWhole(id, { ...answer, body })
       const rest = body.parts[Symbol.iterator]()
       const { value } = rest.next()
@@ -85,12 +85,12 @@ export const createReaderParts = (send: SendReply) => {
       sendBytes({ type: 'answer', id, ...answer, body: owned(value), more, at: body.at(), isApart })
     },
     /** Sends the next part; a promise where it has to be waited for. */
-    more(message: More): Eventually<void> {
+    more(message: PartRequest): Eventually<void> {
       const one = streams.get(message.stream)
       return one?.ready ? nextOfWaiting(message, one) : next(message)
     },
     /** Sends the next part of an answer that another thread began, and goes on with it. */
-    resume(message: More, { body }: Reply, options: Running) {
+    resume(message: PartRequest, { body }: Reply, options: PartOptions) {
       if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be continued')
       streams.set(message.stream, { ...body, rest: body.parts[Symbol.iterator](), options })
       next(message)
@@ -104,10 +104,10 @@ export const createReaderParts = (send: SendReply) => {
   }
 }
 
-const nothing = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
+const noBytes = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
 
 /** A copy in memory of its own, which can be handed to another thread. */
-const owned = (bytes: Uint8Array = nothing()): Uint8Array<ArrayBuffer> => {
+const owned = (bytes: Uint8Array = noBytes()): Uint8Array<ArrayBuffer> => {
   const copy = newBytes(bytes.length)
   copy.set(bytes)
   return copy

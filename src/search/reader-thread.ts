@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 import { parseTokens } from '../decode/registry.ts'
 import { newestTimes } from '../engine/blocks.ts'
-import { check, Yielded } from '../engine/query/options.ts'
-import type { Cursor } from '../engine/query/pages.ts'
+import { checkDeadline, Yielded } from '../engine/query/options.ts'
+import type { HitCursor } from '../engine/query/pages.ts'
 import type { StoreSearcher } from '../engine/query/searcher.ts'
 import { createSuggester, type Suggester } from '../engine/query/suggest.ts'
 import { createKeptMemory, type Reader, wholeRanges } from '../engine/reader.ts'
@@ -22,15 +22,15 @@ import {
   answerSuggest,
   type Reply,
 } from './answer.ts'
-import { answerForm, bodyText } from './answer-forms.ts'
+import { answerForm, searchText } from './answer-forms.ts'
 import { scopedIn } from './coverage.ts'
-import { eachOf } from './index-names.ts'
+import { networksIn } from './index-names.ts'
 import { searchSeveral } from './multi-network.ts'
 import { holdingsOf, type OpenStore, openStore } from './open-store.ts'
-import type { Search, ToReader } from './reader-messages.ts'
-import { createReaderParts, type Running, type SendReply } from './reader-parts.ts'
-import type { Elsewhere, HeldBlocks, OpenElsewhere } from './store.ts'
-import { renderBody } from './template.ts'
+import type { SearchTask, ToReader } from './reader-messages.ts'
+import { createReaderParts, type PartOptions, type SendReply } from './reader-parts.ts'
+import type { HeldBlocks, OpenRemoteSearch, RemoteNetworks } from './store.ts'
+import { renderTemplateBody } from './template.ts'
 
 export interface ReaderData {
   /** Two numbers: of the task to give up, and of the task that is to make room for others. */
@@ -42,7 +42,7 @@ export interface ReaderData {
  * One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. `openElsewhere`
  * searches networks together of which some lie elsewhere than in files.
  */
-export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: OpenElsewhere) => {
+export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: OpenRemoteSearch) => {
   const flags = new Int32Array(shared)
   const send: SendReply = (message, transfer = []) => parentPort!.postMessage(message, transfer)
   const handlers = createHandlers({ stores: createThreadStores(limits), flags, limits, send, openElsewhere })
@@ -64,7 +64,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: 
   send({ type: 'ready' })
 }
 
-interface Opened extends OpenStore {
+interface ThreadStore extends OpenStore {
   /** Made when it is first asked. */
   suggester: Suggester | undefined
   /** Refuses where it does not hold all documents. A store is emptied where documents lie elsewhere. */
@@ -73,9 +73,9 @@ interface Opened extends OpenStore {
 
 /** The stores that a thread has open, by their files. */
 const createThreadStores = (limits: Limits) => {
-  const open = new Map<string, Opened>()
+  const open = new Map<string, ThreadStore>()
   const kept = createKeptMemory(limits.keptMemory)
-  const opened = (store: string): Opened => {
+  const opened = (store: string): ThreadStore => {
     let one = open.get(store)
     if (!one) {
       one = { ...openStore(store, limits, kept), suggester: undefined, checkWhole: undefined }
@@ -86,7 +86,7 @@ const createThreadStores = (limits: Limits) => {
   return {
     opened,
     /** For what looks for documents. */
-    whole(store: string): Opened {
+    whole(store: string): ThreadStore {
       const one = opened(store)
       one.checkWhole ??= createWholeCheck(one.reader.db)
       one.checkWhole()
@@ -100,7 +100,7 @@ interface HandlersOptions {
   flags: Int32Array
   limits: Limits
   send: SendReply
-  openElsewhere: OpenElsewhere
+  openElsewhere: OpenRemoteSearch
 }
 
 type Handlers = { [T in ToReader['type']]: (message: Extract<ToReader, { type: T }>) => Eventually<void> }
@@ -110,15 +110,15 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
   const { opened, whole } = stores
   const parts = createReaderParts(send)
   /** Searches that wait for other machines. */
-  const waiting = new Map<number, ReturnType<OpenElsewhere>>()
+  const waiting = new Map<number, ReturnType<OpenRemoteSearch>>()
 
   /** A long answer may take as long as its client does: the deadline is that of each part. */
   const begin = (
     { id, deadlineMs }: { id: number; deadlineMs: number },
     more: Partial<AnswerOptions> = {},
-  ): Running => {
+  ): PartOptions => {
     let current = 0
-    const options: Running = {
+    const options: PartOptions = {
       ...{ limits, ...more, deadline: 0 },
       begin(id) {
         current = id
@@ -132,28 +132,28 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
     return options
   }
 
-  const answer = (searcher: StoreSearcher, search: Search, options: Running): Eventually<Reply> =>
+  const answer = (searcher: StoreSearcher, search: SearchTask, options: PartOptions): Eventually<Reply> =>
     search.type === 'request'
       ? answerRequest(searcher, search.index, search.request, options)
-      : answerForm(searcher, search, bodyText(search.body), options)
+      : answerForm(searcher, search, searchText(search.body), options)
 
-  const search = (search: Search, after?: Cursor) => {
+  const search = (search: SearchTask, after?: HitCursor) => {
     const { now, mayStream } = search
     const options = begin(search, { now, mayStream, after })
-    const files = filesOf(search)
-    const indexes = eachOf(search.index)
+    const files = storeFilesOf(search)
+    const indexes = networksIn(search.index)
     options.check = () => files.forEach(whole)
     const members = files.map((file, i) => ({ searcher: whole(file).searcher, index: indexes[i]! }))
     // Stores of files answer at once.
     return { reply: answer(searchSeveral(members), search, options) as Reply, options }
   }
 
-  const searchElsewhere = async (search: Search, elsewhere: Elsewhere) => {
+  const searchElsewhere = async (search: SearchTask, elsewhere: RemoteNetworks) => {
     const { id, index, now, mayStream, deadlineMs } = search
     const options = begin(search, { now, mayStream })
     const one = openElsewhere({
       ...{ elsewhere, index, deadlineMs, limits },
-      stores: filesOf(search).map((file, i) => () => (elsewhere.networks[i] ? opened(file) : whole(file))),
+      stores: storeFilesOf(search).map((file, i) => () => (elsewhere.networks[i] ? opened(file) : whole(file))),
     })
     waiting.set(id, one)
     try {
@@ -171,7 +171,7 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
     }
   }
 
-  const handleSearch = (message: Search) => {
+  const handleSearch = (message: SearchTask) => {
     if (message.elsewhere) return searchElsewhere(message, message.elsewhere)
     const { reply, options } = search(message)
     parts.reply(message.id, reply, options)
@@ -188,7 +188,11 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
     },
     render({ body, isJson, ...task }) {
       const options = begin(task)
-      send({ type: 'rendered', id: task.id, ...renderBody(body, { limits, isJson, check: () => check(options) }) })
+      send({
+        type: 'rendered',
+        id: task.id,
+        ...renderTemplateBody(body, { limits, isJson, check: () => checkDeadline(options) }),
+      })
     },
     holdings: ({ id, store }) => send({ type: 'holdings', id, holdings: holdingsOf(opened(store), store) }),
     suggest({ id, store, request }) {
@@ -213,7 +217,7 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
   }
 }
 
-const filesOf = ({ store, more = [] }: Search): string[] => [store, ...more]
+const storeFilesOf = ({ store, more = [] }: SearchTask): string[] => [store, ...more]
 
 const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => parseTokens(readTextAsset(name)))
 

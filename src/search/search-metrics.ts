@@ -4,22 +4,22 @@ import type { Metrics } from '../lib/metrics.ts'
 import type { SearchService } from './service.ts'
 
 /** The outcome of a query. `rejected`: the server was busy, and the client may repeat it. `refused`: the query was not valid. */
-type Outcome = 'ok' | 'refused' | 'rejected' | 'timed_out' | 'cancelled' | 'failed'
+type QueryOutcome = 'ok' | 'refused' | 'rejected' | 'timed_out' | 'cancelled' | 'failed'
 
-const BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const DURATION_BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Counts what is asked, by kind and outcome, and the time until there is an answer, or the first part of a long one. */
-export const measuredSearch = (service: SearchService, metrics: Metrics): SearchService => {
+export const measureSearch = (service: SearchService, metrics: Metrics): SearchService => {
   const queries = metrics.counter('chainsieve_queries_total', 'Queries by kind and outcome.')
   const durations = metrics.histogram(
     'chainsieve_query_duration_seconds',
     'Time until a query was answered; of a long answer, until its first part.',
-    BOUNDS_S,
+    DURATION_BOUNDS_S,
   )
   const meterOf = remembered(MAX_KINDS, (kind: string) => {
     const ok = queries.of({ kind, outcome: 'ok' })
     const observe = durations.of({ kind })
-    return (began: number, outcome: Outcome) => {
+    return (began: number, outcome: QueryOutcome) => {
       observe((performance.now() - began) / 1_000)
       if (outcome === 'ok') ok()
       else queries.add({ kind, outcome })
@@ -34,14 +34,14 @@ export const measuredSearch = (service: SearchService, metrics: Metrics): Search
       end(began, 'ok')
       return answer
     } catch (error) {
-      end(began, outcomeOf(error))
+      end(began, queryOutcome(error))
       throw error
     }
   }
 
   return {
     ...service,
-    search: asked => measured(kindOf(asked), () => service.search(asked)),
+    search: asked => measured(queryKind(asked), () => service.search(asked)),
     render: asked => measured('render', () => service.render(asked)),
     suggest: asked => measured('suggest', () => service.suggest(asked)),
     similar: asked => measured('similar', () => service.similar(asked)),
@@ -59,10 +59,10 @@ export const measuredSearch = (service: SearchService, metrics: Metrics): Search
 /** More than there are. */
 const MAX_KINDS = 100
 
-const kindOf = ({ form, format, scroll }: Parameters<SearchService['search']>[0]): string =>
+const queryKind = ({ form, format, scroll }: Parameters<SearchService['search']>[0]): string =>
   form?.tell ?? format ?? (scroll === undefined ? 'search' : 'scroll')
 
-const outcomeOf = (error: unknown): Outcome => {
+const queryOutcome = (error: unknown): QueryOutcome => {
   if (error instanceof ChainsieveError) {
     if (error.code === 'search_timeout_exception') return 'timed_out'
     return error.next === 'refuse' ? 'refused' : error.next === 'retry' ? 'rejected' : 'failed'

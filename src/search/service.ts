@@ -10,21 +10,21 @@ import type { SourceFilter } from '../query/request.ts'
 export interface SearchService {
   /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
   networks(wanted?: string): string[]
-  search(request: Asking & Searching): Promise<Answer>
+  search(request: NetworkCaller & SearchParams): Promise<SearchAnswer>
   cursors: CursorService
   /** What a template makes of its parameters; `isJson`: refused where that is no JSON. */
-  render(request: Omit<Asking, 'network'> & { body: Uint8Array; isJson?: boolean }): Promise<RenderedTemplate>
+  render(request: Omit<NetworkCaller, 'network'> & { body: Uint8Array; isJson?: boolean }): Promise<RenderedTemplate>
   /** Names of the network that somebody who typed `q` may mean. */
-  suggest(request: Asking & { q: string; size: number }): Promise<Answer>
+  suggest(request: NetworkCaller & { q: string; size: number }): Promise<SearchAnswer>
   /** Contracts, or what happens at them, whose codes have most in common with that of one contract. */
-  similar(request: Asking & SimilarRequest): Promise<Answer>
-  get(request: Asking & { entity: string; id: string } & Getting): Promise<Answer>
+  similar(request: NetworkCaller & SimilarRequest): Promise<SearchAnswer>
+  get(request: NetworkCaller & { entity: string; id: string } & DocumentOptions): Promise<SearchAnswer>
   /** Several documents at once, in their order. */
   documents(
-    request: Asking & { wanted: readonly Wanted[]; filterPath?: readonly string[] | undefined },
-  ): Promise<Answer>
+    request: NetworkCaller & { wanted: readonly DocumentRef[]; filterPath?: readonly string[] | undefined },
+  ): Promise<SearchAnswer>
   /** How many documents of each kind there are, and how many bytes they take. */
-  holdings(request: Asking): Promise<Holdings>
+  holdings(request: NetworkCaller): Promise<Holdings>
   /** What of the network's blocks is stored in part, for a header of answers; undefined where nothing is. */
   coverage?(network: string): string | undefined
 }
@@ -35,7 +35,7 @@ export interface RenderedTemplate {
   explain: boolean
 }
 
-export interface Searching {
+export interface SearchParams {
   /** Names of kinds, comma-joined; nothing is found where there is none. */
   entities: string
   body: Uint8Array | undefined
@@ -44,26 +44,26 @@ export interface Searching {
   /** That of `…/search/` by default. */
   dialect?: Dialect | undefined
   /** What an answer contains: the hits by default. */
-  form?: Form | undefined
+  form?: AnswerForm | undefined
   /** Whether the path names what is searched, as it does by default; a point in time says so itself. */
   isNamed?: boolean | undefined
   /** Keep-alive of the scroll that the search opens, as it was written. */
   scroll?: string | undefined
   /** In what form hits are answered: JSON by default. */
-  format?: Format | undefined
+  format?: AnswerFormat | undefined
 }
 
 /**
  * `count`: how many there are. `validity`: whether the query is a good one, `why` also says why it is none. `match`: whether one document
  * is among what is found, and why; with `source` also the document.
  */
-export type Form =
+export type AnswerForm =
   | { tell: 'count' }
   | { tell: 'validity'; why: boolean }
   | { tell: 'match'; kind: Kind; id: string; source?: SourceFilter | undefined }
 
 /** How a document is shown. */
-export interface Getting {
+export interface DocumentOptions {
   /** All of it by default. */
   source?: SourceFilter | undefined
   /** Whether `_source` stands alone. */
@@ -71,7 +71,7 @@ export interface Getting {
 }
 
 /** A document that is asked for, or what is told in its place. */
-export type Wanted = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
+export type DocumentRef = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
 
 export interface Holdings {
   counts: Record<Kind, number>
@@ -79,16 +79,18 @@ export interface Holdings {
 }
 
 /** `raw-csv` leaves texts as they are that a spreadsheet takes for formulas. */
-export type Format = 'ndjson' | 'csv' | 'raw-csv'
+export type AnswerFormat = 'ndjson' | 'csv' | 'raw-csv'
 
 /** Scrolls and points in time. */
 export interface CursorService {
   /** The next page. `scroll`: its keep-alive from now on, as it was written. */
-  scroll(request: Asking & { id: string; scroll: string | undefined; dialect?: Dialect | undefined }): Promise<Answer>
-  openPit(request: Asking & PitOpening): Promise<OpenedPit>
+  scroll(
+    request: NetworkCaller & { id: string; scroll: string | undefined; dialect?: Dialect | undefined },
+  ): Promise<SearchAnswer>
+  openPit(request: NetworkCaller & PitOpening): Promise<OpenedPit>
   /** Closes cursors by their ids, or all of the account's: the ids of those that were open. */
-  close(request: Omit<Asking, 'signal'> & { kind: 'scroll' | 'pit'; ids: readonly string[] | 'all' }): string[]
-  pits(request: Omit<Asking, 'signal'>): OpenedPit[]
+  close(request: Omit<NetworkCaller, 'signal'> & { kind: 'scroll' | 'pit'; ids: readonly string[] | 'all' }): string[]
+  pits(request: Omit<NetworkCaller, 'signal'>): OpenedPit[]
 }
 
 export interface PitOpening {
@@ -104,7 +106,7 @@ export interface OpenedPit {
   keepAliveMs: number
 }
 
-export interface Asking {
+export interface NetworkCaller {
   network: string
   /** Id of the account that asks: threads are shared out by it. */
   account: number
@@ -116,13 +118,13 @@ export interface Asking {
 export const NO_ACCOUNT = 0
 
 /** An HTTP answer: JSON text, whole or as a stream of chunks in constant memory. */
-export interface Answer {
+export interface SearchAnswer {
   status: number
   body: Uint8Array | ReadableStream<Uint8Array>
   /** The same as a stream, for who takes it without copies: then nobody may read `body`. */
   pieces?: Pieces | undefined
   /** Of what is no JSON. */
-  format?: Format | undefined
+  format?: AnswerFormat | undefined
 }
 
 /** A long answer, piece by piece. */
@@ -147,14 +149,14 @@ export interface Dialect {
   isItem?: boolean | undefined
 }
 /** That of `…/search/`. */
-export const NATIVE: Dialect = { totals: 'integer', typedKeys: false }
+export const NATIVE_DIALECT: Dialect = { totals: 'integer', typedKeys: false }
 /** One of several answers in the list that it stands in. */
-export const inList = (json: Uint8Array): Uint8Array => Buffer.concat([LIST, json, LIST_END])
+export const wrapResponse = (json: Uint8Array): Uint8Array => Buffer.concat([RESPONSES_START, json, RESPONSES_END])
 /** What is left of it there; undefined where nothing is. */
-export const outOfList = (json: Uint8Array): Uint8Array | undefined =>
-  json.length > LIST.length ? json.subarray(LIST.length, -LIST_END.length) : undefined
+export const unwrapResponse = (json: Uint8Array): Uint8Array | undefined =>
+  json.length > RESPONSES_START.length ? json.subarray(RESPONSES_START.length, -RESPONSES_END.length) : undefined
 /** `{"took": …}` with a member more. */
 export const withStatus = (json: Uint8Array, status: number): Uint8Array =>
   Buffer.concat([json.subarray(0, -1), Buffer.from(`,"status":${status}}`)])
-const LIST = Buffer.from('{"responses":[')
-const LIST_END = Buffer.from(']}')
+const RESPONSES_START = Buffer.from('{"responses":[')
+const RESPONSES_END = Buffer.from(']}')

@@ -1,21 +1,21 @@
 import { remembered } from '../lib/caches.ts'
 import { whenThere } from '../lib/scheduling/event-loop.ts'
-import { eachOf, indexOf } from './index-names.ts'
+import { indexNameOf, networksIn } from './index-names.ts'
 import type { Inline } from './inline.ts'
-import { createAhead } from './read-ahead.ts'
-import type { Search } from './reader-messages.ts'
+import { createReadAhead } from './read-ahead.ts'
+import type { SearchTask } from './reader-messages.ts'
 import { NO_ACCOUNT } from './service.ts'
-import type { BodySearch, Caller, NetworkStore, OtherStores, StoreAnswer } from './store.ts'
-import type { Streams } from './streams.ts'
-import { expectReply, type Message, type Threads } from './threads.ts'
+import type { BodySearch, NetworkStore, RemoteStores, SearchCaller, StoreAnswer } from './store.ts'
+import type { AnswerStreams } from './streams.ts'
+import { expectReply, type TaskMessage, type Threads } from './threads.ts'
 
 export interface SqliteStoresOptions {
   fileOf(network: string): string
   inline: Inline
   threads: Threads
-  streams: Streams
+  streams: AnswerStreams
   /** Those of several networks that lie elsewhere. */
-  among: OtherStores['among']
+  among: RemoteStores['among']
   deadlineMs: number
   nextId(): number
 }
@@ -27,8 +27,8 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
 
   /** `network`: one, or several. What several do not answer is refused before. */
   const create = (network: string): SqliteStore => {
-    const index = indexOf(network)
-    const networks = eachOf(network)
+    const index = indexNameOf(network)
+    const networks = networksIn(network)
 
     const about = () => ({ id: nextId(), store: fileOf(network) })
     const whole = () => {
@@ -36,7 +36,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
       return { id: nextId(), store: store!, index, deadlineMs, mayStream: true, ...(more.length > 0 && { more }) }
     }
 
-    const ofThread = async (search: Search, { account, signal }: Caller): Promise<StoreAnswer> => {
+    const ofThread = async (search: SearchTask, { account, signal }: SearchCaller): Promise<StoreAnswer> => {
       const bytes = search.type === 'search' ? (search.body?.length ?? 0) : 0
       const elsewhere = among(network)
       const first = await threads.ask({
@@ -52,7 +52,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
       const stream = streams.open({
         ...{ account, body, format, drop: () => threads.drop(thread, search.id) },
         ahead: signal =>
-          createAhead({
+          createReadAhead({
             ...{ threads, search, account, first: { message, thread }, signal, nextId },
             isBound: elsewhere !== undefined,
           }),
@@ -60,7 +60,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
       return { ...told, ...stream }
     }
 
-    const answer = async (message: Message, asking: Caller) => {
+    const answer = async (message: TaskMessage, asking: SearchCaller) => {
       const { status, body } = await ask('answer', message, asking)
       return { status, body }
     }
@@ -94,7 +94,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
 
 interface SqliteStore extends NetworkStore {
   /** As `search`, where the main thread would take too long. */
-  searchInThread(search: BodySearch, asking: Caller): Promise<StoreAnswer>
+  searchInThread(search: BodySearch, asking: SearchCaller): Promise<StoreAnswer>
 }
 
 /** Networks, and lists of several, that are kept. */

@@ -9,8 +9,16 @@ import type { ScopeCoverage } from './coverage.ts'
 import type { UsedCursor } from './cursors/answer.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { OpenStore } from './open-store.ts'
-import type { Answer, Asking, Dialect, Getting, Holdings, Searching, Wanted } from './service.ts'
-import type { Streams } from './streams.ts'
+import type {
+  Dialect,
+  DocumentOptions,
+  DocumentRef,
+  Holdings,
+  NetworkCaller,
+  SearchAnswer,
+  SearchParams,
+} from './service.ts'
+import type { AnswerStreams } from './streams.ts'
 
 /**
  * Answers for one network, or for several together. Searches ask for documents in no other way: sqlite-stores.ts reads the file of a network,
@@ -18,26 +26,26 @@ import type { Streams } from './streams.ts'
  */
 export interface NetworkStore {
   /** At once where the main thread answers. */
-  search(search: BodySearch, asking: Caller): Eventually<StoreAnswer>
-  request(request: SearchRequest, asking: Caller): Promise<Answer>
-  get(asked: Caller & { entity: string; id: string } & Getting): Promise<Answer>
-  documents(wanted: readonly Wanted[], asked: Caller & { dialect: Dialect }): Promise<Answer>
-  suggest(request: SuggestRequest, asking: Caller): Promise<Answer>
-  similar(request: SimilarRequest, asking: Caller): Promise<Answer>
-  holdings(asking: Caller): Promise<Holdings>
+  search(search: BodySearch, asking: SearchCaller): Eventually<StoreAnswer>
+  request(request: SearchRequest, asking: SearchCaller): Promise<SearchAnswer>
+  get(asked: SearchCaller & { entity: string; id: string } & DocumentOptions): Promise<SearchAnswer>
+  documents(wanted: readonly DocumentRef[], asked: SearchCaller & { dialect: Dialect }): Promise<SearchAnswer>
+  suggest(request: SuggestRequest, asking: SearchCaller): Promise<SearchAnswer>
+  similar(request: SimilarRequest, asking: SearchCaller): Promise<SearchAnswer>
+  holdings(asking: SearchCaller): Promise<Holdings>
   /** The stored blocks of this moment, for a point in time. */
-  seen(asking: Caller): Promise<Seen>
+  seen(asking: SearchCaller): Promise<Seen>
   held(): Promise<HeldBlocks>
   /** What of the blocks is stored in part, for the header of answers; undefined where nothing is. */
   coverage(): string | undefined
 }
 
 /** Networks whose documents lie elsewhere than in their files. */
-export interface OtherStores {
+export interface RemoteStores {
   /** Undefined where the network's file has its documents, and of several networks. */
   of(network: string): NetworkStore | undefined
   /** What a reading thread needs to search some of these networks together; undefined where all lie in files. */
-  among(networks: string): (() => Elsewhere) | undefined
+  among(networks: string): (() => RemoteNetworks) | undefined
   close(): void
 }
 
@@ -46,23 +54,23 @@ export interface SharedParts {
   fileOf(network: string): string
   /** Answers in reading threads: a search with a large body, or what the file alone knows. */
   inThread: {
-    search(network: string, search: BodySearch, asking: Caller): Promise<StoreAnswer>
-    suggest(network: string, request: SuggestRequest, asking: Caller): Promise<Answer>
+    search(network: string, search: BodySearch, asking: SearchCaller): Promise<StoreAnswer>
+    suggest(network: string, request: SuggestRequest, asking: SearchCaller): Promise<SearchAnswer>
   }
-  streams: Streams
+  streams: AnswerStreams
   deadlineMs: number
   limits: Limits
 }
 
 /** Of several networks those whose documents lie elsewhere, by their places, and how a thread asks for them. */
-export interface Elsewhere {
+export interface RemoteNetworks {
   networks: readonly (object | undefined)[]
   port: MessagePort
 }
 
 /** In a reading thread: a search of several networks of which some lie elsewhere. */
-export type OpenElsewhere = (options: {
-  elsewhere: Elsewhere
+export type OpenRemoteSearch = (options: {
+  elsewhere: RemoteNetworks
   /** Of each network, in their order; those that lie elsewhere hold only their blocks. */
   stores: readonly (() => OpenStore)[]
   /** Names of the networks, with commas between them. */
@@ -76,12 +84,12 @@ export type OpenElsewhere = (options: {
 }
 
 /** Who asks. */
-export type Caller = Pick<Asking, 'account' | 'signal'>
+export type SearchCaller = Pick<NetworkCaller, 'account' | 'signal'>
 
 /** A search by its body. Date math counts from `now`. */
-export type BodySearch = Omit<Searching, 'scroll'> & { now: number; scroll?: ScrollState | undefined }
+export type BodySearch = Omit<SearchParams, 'scroll'> & { now: number; scroll?: ScrollState | undefined }
 
-export interface StoreAnswer extends Answer {
+export interface StoreAnswer extends SearchAnswer {
   cursor?: UsedCursor | undefined
   /** Another moment has another answer. */
   readsNow?: true

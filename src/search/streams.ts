@@ -1,31 +1,31 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import { type Limits, overNow } from '../limits/index.ts'
-import type { Ahead } from './read-ahead.ts'
-import type { Answer, Format, Pieces } from './service.ts'
+import type { ReadAhead } from './read-ahead.ts'
+import type { AnswerFormat, Pieces, SearchAnswer } from './service.ts'
 
 /** Long answers, given piece by piece as they are read. */
-export interface Streams {
+export interface AnswerStreams {
   /** Whether the account may have one more. */
   mayOpen(account: number): boolean
-  open(stream: Opening): Pick<Answer, 'body' | 'pieces'>
+  open(stream: StreamOptions): Pick<SearchAnswer, 'body' | 'pieces'>
 }
 
-export interface Opening {
+export interface StreamOptions {
   account: number
   /** The first part. */
   body: Uint8Array
   /** JSON by default. */
-  format?: Format | undefined
+  format?: AnswerFormat | undefined
   /** What gives the parts behind it. The signal aborts with the answer. */
-  ahead(signal: AbortSignal): Ahead
+  ahead(signal: AbortSignal): ReadAhead
   /** Nobody gets the answer: the account has too many already. */
   drop(): void
 }
 
 /** A client that takes less than this in the time of an unread stream does not read: about 4 kB a second. */
-const PIECE = 256 << 10
+const PIECE_BYTES = 256 << 10
 
-export const createStreams = (limits: Limits): Streams => {
+export const createAnswerStreams = (limits: Limits): AnswerStreams => {
   const open = new Map<number, number>()
   const count = (account: number, more: number) => {
     const now = (open.get(account) ?? 0) + more
@@ -85,8 +85,8 @@ export const createStreams = (limits: Limits): Streams => {
             broken = { error }
             left = endingOf(error, format)
           }
-          const piece = left.subarray(0, PIECE)
-          left = left.subarray(PIECE)
+          const piece = left.subarray(0, PIECE_BYTES)
+          left = left.subarray(PIECE_BYTES)
           if (more || left.length > 0) watch()
           else end()
           return piece.length > 0 ? piece : undefined
@@ -102,16 +102,16 @@ export const createStreams = (limits: Limits): Streams => {
  * What a long answer ends with that cannot go on, before its connection is closed: a proxy may hide that. JSON and CSV are left without their ends, so that
  * nobody takes them for whole.
  */
-const endingOf = (error: unknown, format: Format | undefined): Uint8Array => {
+const endingOf = (error: unknown, format: AnswerFormat | undefined): Uint8Array => {
   const isKnown = error instanceof ChainsieveError
   const type = isKnown ? error.code : 'internal_server_error'
   const reason = isKnown ? error.message : 'The server failed in the middle of the answer. Its log says why.'
   const told = `"error":${JSON.stringify({ root_cause: [{ type, reason }], type, reason })},"status":503`
   const text =
     format === undefined ? `]},${told}` : format === 'ndjson' ? `{${told}}\n` : `"error: ${reason.replaceAll('"', "'")}`
-  return encoder.encode(text)
+  return utf8.encode(text)
 }
-const encoder = new TextEncoder()
+const utf8 = new TextEncoder()
 
 /** Copies, since readers of streams keep what they get. */
 const streamOf = ({ next, cancel, signal }: Pieces): ReadableStream<Uint8Array> =>

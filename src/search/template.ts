@@ -7,24 +7,24 @@ import { readTemplate } from '../query/template/request.ts'
 import type { RenderedTemplate } from './service.ts'
 
 /** What a template makes, of a body as it was sent. */
-export const renderBody = (
+export const renderTemplateBody = (
   body: Uint8Array,
   { limits, isJson, check }: { limits: Limits; isJson: boolean; check(): void },
 ): RenderedTemplate => {
-  const { body: made, explain } = readTemplate(bodyNode(parseJson(textOf(body), limits)), limits, check)
+  const { body: made, explain } = readTemplate(bodyNode(parseJson(decodeUtf8(body), limits)), limits, check)
   if (isJson) parseJson(made, limits)
   return { body: Buffer.from(made), explain }
 }
 
 /** The same, where it takes next to no time; undefined where a thread has to do it. */
-export const renderShortly = (body: Uint8Array, options: Omit<Parameters<typeof renderBody>[1], 'check'>) => {
-  if (body.length > SMALL) return undefined
+export const renderShortly = (body: Uint8Array, options: Omit<Parameters<typeof renderTemplateBody>[1], 'check'>) => {
+  if (body.length > SMALL_TEMPLATE) return undefined
   const until = performance.now() + SHORT_MS
   const check = () => {
     if (performance.now() > until) throw new Yielded('a template takes longer than the main thread has')
   }
   try {
-    return renderBody(body, { ...options, check })
+    return renderTemplateBody(body, { ...options, check })
   } catch (error) {
     if (!(error instanceof Yielded)) throw error
     return undefined
@@ -32,10 +32,10 @@ export const renderShortly = (body: Uint8Array, options: Omit<Parameters<typeof 
 }
 
 /** Bytes of a template that the main thread tries to render, and how long. */
-const SMALL = 4_096
+const SMALL_TEMPLATE = 4_096
 const SHORT_MS = 1
 
-const textOf = (body: Uint8Array): string => {
+const decodeUtf8 = (body: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Queued } from '../lib/scheduling/queues.ts'
 
 /** `first` goes before everything; `cheap` is what may take little time; `dear` is what has turned out to take much. */
-export type Waiting = Queued<'first' | 'cheap' | 'dear'>
+export type QueuedTask = Queued<'first' | 'cheap' | 'dear'>
 
 export interface SharesOptions {
   threads: number
@@ -23,7 +23,7 @@ interface Share {
 /** An account whose tasks take less in the mean may have all threads: whoever comes next waits no longer than that. */
 const LIGHT_MS = 10
 /** How much the last task counts in the mean. */
-const WEIGHT = 0.1
+const LAST_TASK_WEIGHT = 0.1
 /** An account that has asked nothing for so long needs no thread left. */
 const ACTIVE_MS = 60_000
 
@@ -58,14 +58,14 @@ export const createShares = ({ threads, most = threads, cheapMs, now = () => per
 
   return {
     /** Whether the task may begin now: a dear one beside other dear ones, and not all threads may be one account's. */
-    mayRun({ account, lane }: Waiting): boolean {
+    mayRun({ account, lane }: QueuedTask): boolean {
       if (lane === 'first') return true
       const share = shareOf(account)
       if (lane === 'dear') return mayBeDear(share)
       return share.cost < LIGHT_MS || share.running < mostDear || isAlone(share)
     },
     noneDear: (): boolean => dear === 0,
-    began({ account, lane }: Waiting) {
+    began({ account, lane }: QueuedTask) {
       if (lane === 'first') return
       const share = shareOf(account)
       share.running++
@@ -73,20 +73,20 @@ export const createShares = ({ threads, most = threads, cheapMs, now = () => per
       if (lane === 'dear') addDear(share, 1)
     },
     /** A task that runs turns out to take long: whether it may go on as a dear one. */
-    becameDear({ account }: Waiting): boolean {
+    becameDear({ account }: QueuedTask): boolean {
       const share = shareOf(account)
       if (!mayBeDear(share)) return false
       addDear(share, 1)
-      share.cost += WEIGHT * (cheapMs - share.cost)
+      share.cost += LAST_TASK_WEIGHT * (cheapMs - share.cost)
       return true
     },
     /** `ms`: how long it ran. */
-    ended({ account, lane }: Waiting, ms: number) {
+    ended({ account, lane }: QueuedTask, ms: number) {
       if (lane === 'first') return
       const share = shareOf(account)
       share.running--
       if (lane === 'dear') addDear(share, -1)
-      else share.cost += WEIGHT * (ms - share.cost)
+      else share.cost += LAST_TASK_WEIGHT * (ms - share.cost)
     },
   }
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import type { Cursor } from '../engine/query/pages.ts'
+import type { HitCursor } from '../engine/query/pages.ts'
 import { fromFailure, retry, stop } from '../lib/errors.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { createFairQueue } from '../lib/scheduling/queues.ts'
 import { isMemorySmall } from '../lib/system-limits.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import type { FromReader, ToReader } from './reader-messages.ts'
-import { createShares, type Waiting } from './thread-shares.ts'
+import { createShares, type QueuedTask } from './thread-shares.ts'
 
 /** Threads that answer queries, as the status shows them. */
 export interface ThreadsState {
@@ -23,12 +23,12 @@ export interface ThreadsState {
   error: string | null
 }
 
-export type Message = Exclude<ToReader, { type: 'drop' }>
+export type TaskMessage = Exclude<ToReader, { type: 'drop' }>
 
-export interface Asked extends Waiting {
+export interface ThreadTask extends QueuedTask {
   id: number
   /** The message to the thread that takes the task: it may be another one each time. */
-  message(thread: Thread): Message
+  message(thread: Thread): TaskMessage
   /**
    * Of a part of a long answer: the one thread that does it best; undefined where that one is gone. It waits for as long as it takes, since
    * its client has the parts before it.
@@ -39,7 +39,7 @@ export interface Asked extends Waiting {
   /** Called where the thread gives up what it has done of it. */
   onYield?(thread: Thread): void
   /** Called with the last hit of the part of a long answer that is being written. */
-  onReached?(at: Cursor): void
+  onReached?(at: HitCursor): void
   /** Bytes that are held while it waits. */
   bytes: number
   signal?: AbortSignal | undefined
@@ -50,27 +50,27 @@ export interface Thread {
   state: 'starting' | 'idle' | 'busy' | 'lost'
 }
 
-export interface Reply {
+export interface ThreadReply {
   message: Exclude<FromReader, { type: 'ready' | 'failed' | 'yielded' | 'reached' }>
   thread: Thread
 }
 
 /** Who asks for what is answered as a whole; a cheap task by default. */
-type WholeCaller = Pick<Asked, 'account' | 'signal'> & Partial<Pick<Asked, 'lane' | 'bytes'>>
+type WholeCaller = Pick<ThreadTask, 'account' | 'signal'> & Partial<Pick<ThreadTask, 'lane' | 'bytes'>>
 
-interface Running extends Thread {
+interface RunningThread extends Thread {
   /** Numbers of the task to give up, and of the task that is to make room. */
   flags: Int32Array
   task: Task | undefined
 }
 
-interface Task extends Asked {
+interface Task extends ThreadTask {
   /** When it began to wait, or to run. */
   since: number
   /** How often it has made room for others. */
   tries: number
   timers: NodeJS.Timeout[]
-  resolve(reply: Reply): void
+  resolve(reply: ThreadReply): void
   reject(error: unknown): void
 }
 
@@ -81,7 +81,7 @@ export interface ThreadsOptions {
 }
 
 /** How much longer than its deadline a query may take to notice that it is over. */
-const GRACE_MS = 3000
+const DEADLINE_GRACE_MS = 3000
 /** How much longer than a deadline a query waits for a thread. */
 const QUEUE_MS = 5000
 /**
@@ -90,11 +90,11 @@ const QUEUE_MS = 5000
  */
 const CHEAP_MS = [20, 100, 400] as const
 /** A dear query that waits so long goes before cheap ones. */
-const PATIENCE_MS = 1000
+const DEAR_PATIENCE_MS = 1000
 /** How long closing waits for threads to end. */
 const CLOSE_MS = 2_000
 /** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
-const YOUNG_MB = isMemorySmall() ? 4 : 12
+const READER_YOUNG_MB = isMemorySmall() ? 4 : 12
 
 export type Threads = ReturnType<typeof createThreads>
 
@@ -104,7 +104,7 @@ export type Threads = ReturnType<typeof createThreads>
  * and begins anew when it is its turn.
  */
 export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions) => {
-  let threads: Running[] = []
+  let threads: RunningThread[] = []
   const { queue, shares, next, ready, add, checkAccount } = createBacklog(size, limits, deadlineMs + QUEUE_MS)
   let closed = false
   let lost = 0
@@ -112,7 +112,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
 
   const start = () => threads.push(startThread(limits, { onMessage: receive, onEnd: lose }))
 
-  const receive = (thread: Running, message: FromReader) => {
+  const receive = (thread: RunningThread, message: FromReader) => {
     if (thread.state === 'lost') return
     const { task } = thread
     if (message.type === 'reached') return task?.id === message.id && task.onReached?.(message.at)
@@ -128,7 +128,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   }
 
   /** The thread no longer works on its task. */
-  const release = (thread: Running) => {
+  const release = (thread: RunningThread) => {
     const { task } = thread
     if (!task) return
     clearTimers(task)
@@ -137,7 +137,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   }
 
   /** Gives up a thread with what it works on; another takes its place. */
-  const lose = (thread: Running, error: Error) => {
+  const lose = (thread: RunningThread, error: Error) => {
     if (thread.state === 'lost') return
     const isNew = thread.state === 'starting'
     const { task } = thread
@@ -164,7 +164,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     if (ready() > starting && threads.length < size) start()
   }
 
-  const run = (thread: Running, task: Task) => {
+  const run = (thread: RunningThread, task: Task) => {
     clearTimers(task)
     task.since = performance.now()
     thread.state = 'busy'
@@ -179,13 +179,13 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   }
 
   /** The thread looks at the flag now and then; one that does not is stuck inside SQLite. */
-  const cancel = (thread: Running, task: Task) => {
+  const cancel = (thread: RunningThread, task: Task) => {
     Atomics.store(thread.flags, 0, task.id)
-    task.timers.push(setTimeout(() => lose(thread, tooLong()), GRACE_MS))
+    task.timers.push(setTimeout(() => lose(thread, deadlinePassed()), DEADLINE_GRACE_MS))
   }
 
   /** It goes on where dear ones have a thread left, and else makes room for others. */
-  const becomeDear = (thread: Running, task: Task) => {
+  const becomeDear = (thread: RunningThread, task: Task) => {
     if (shares.becameDear(task)) task.lane = 'dear'
     else Atomics.store(thread.flags, 1, task.id)
     // The next cheap one shall not have to wait until a thread has started.
@@ -214,7 +214,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   /** Tells the thread that nobody wants the rest of an answer. */
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
-  const ask = (asked: Asked): Promise<Reply> =>
+  const ask = (asked: ThreadTask): Promise<ThreadReply> =>
     new Promise((resolve, reject) => {
       asked.signal?.throwIfAborted()
       if (closed) throw searchClosed()
@@ -226,7 +226,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
   return {
     ask,
     /** Asks for what is answered as a whole, by one type of message. */
-    async askWhole<T extends Reply['message']['type']>(type: T, message: Message, caller: WholeCaller) {
+    async askWhole<T extends ThreadReply['message']['type']>(type: T, message: TaskMessage, caller: WholeCaller) {
       const { account, signal, lane = 'cheap', bytes = 0 } = caller
       const reply = await ask({ id: message.id, account, signal, lane, bytes, message: () => message })
       return expectReply(reply.message, type)
@@ -256,11 +256,15 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
 
 const startThread = (
   limits: Limits,
-  on: { onMessage(thread: Running, message: FromReader): void; onEnd(thread: Running, error: Error): void },
-): Running => {
+  on: { onMessage(thread: RunningThread, message: FromReader): void; onEnd(thread: RunningThread, error: Error): void },
+): RunningThread => {
   const flags = new SharedArrayBuffer(8)
-  const worker = startWorker('reader', { flags, limits }, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
-  const thread: Running = { worker, flags: new Int32Array(flags), state: 'starting', task: undefined }
+  const worker = startWorker(
+    'reader',
+    { flags, limits },
+    { resourceLimits: { maxYoungGenerationSizeMb: READER_YOUNG_MB } },
+  )
+  const thread: RunningThread = { worker, flags: new Int32Array(flags), state: 'starting', task: undefined }
   worker.on('message', (message: FromReader) => on.onMessage(thread, message))
   worker.on('error', error => on.onEnd(thread, error))
   worker.on('exit', () => on.onEnd(thread, new Error('a reading thread has ended')))
@@ -285,7 +289,7 @@ const createBacklog = (size: number, limits: Limits, waitMs: number) => {
     next(fits: (task: Task) => boolean): Task | undefined {
       const now = performance.now()
       const cheap = (task: Task) => fits(task) && shares.mayRun(task)
-      const dear = (task: Task) => cheap(task) && (shares.noneDear() || now - task.since > PATIENCE_MS)
+      const dear = (task: Task) => cheap(task) && (shares.noneDear() || now - task.since > DEAR_PATIENCE_MS)
       return (
         queue.take('first', { allows: fits }) ??
         (size > 1 ? queue.take('dear', { allows: dear }) : undefined) ??
@@ -301,7 +305,7 @@ const createBacklog = (size: number, limits: Limits, waitMs: number) => {
       queue.add(task)
     },
     /** Refuses what would make an account wait for more than it may. */
-    checkAccount({ account, bytes }: Asked) {
+    checkAccount({ account, bytes }: ThreadTask) {
       const waiting = queue.all().filter(task => task.account === account)
       if (waiting.length >= limits.waitingSearches) throw overNow('waitingSearches', limits)
       const sum = waiting.reduce((sum, task) => sum + task.bytes, bytes)
@@ -318,13 +322,13 @@ const noteYield = (task: Task, thread: Thread) => {
 }
 
 /** Queries that wait behind a dear query move to another thread. */
-const mayTake = (thread: Running, task: Task): boolean => {
-  const home = task.home?.() as Running | undefined
+const mayTake = (thread: RunningThread, task: Task): boolean => {
+  const home = task.home?.() as RunningThread | undefined
   return home === undefined || home === thread || (!task.isBound && home.task?.lane === 'dear')
 }
 
 const createTask = (
-  asked: Asked,
+  asked: ThreadTask,
   { resolve, reject, abandon }: Pick<Task, 'resolve' | 'reject'> & { abandon(task: Task): void },
 ): Task => {
   const { signal } = asked
@@ -357,14 +361,14 @@ const clearTimers = ({ timers }: Task) => {
 }
 
 /** The reply where it is of the type that was asked for. */
-export const expectReply = <T extends Reply['message']['type']>(message: Reply['message'], type: T) => {
+export const expectReply = <T extends ThreadReply['message']['type']>(message: ThreadReply['message'], type: T) => {
   if (message.type !== type) throw new Error(`a reading thread answered ${message.type}`)
-  return message as Extract<Reply['message'], { type: T }>
+  return message as Extract<ThreadReply['message'], { type: T }>
 }
 
 const searchClosed = () => stop('search_closed', 'the search was abandoned')
 
-const tooLong = () =>
+const deadlinePassed = () =>
   retry('search_timeout_exception', 'the search passed its deadline: narrow it, or raise query-deadline')
 
 const tooBusy = () =>

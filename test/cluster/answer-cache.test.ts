@@ -12,7 +12,7 @@ import { retry } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { createPool } from '../../src/search/pool.ts'
-import type { Searching } from '../../src/search/service.ts'
+import type { SearchParams } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -51,7 +51,7 @@ const setUp = (t: TestContext) => {
     elsewhere: createClusterStores(() => place),
   })
   t.after(pool.close)
-  const ask = async (body: object, { signal, ...more }: Partial<Searching & { signal: AbortSignal }> = {}) => {
+  const ask = async (body: object, { signal, ...more }: Partial<SearchParams & { signal: AbortSignal }> = {}) => {
     // A request comes in a turn of its own, and so does an answer.
     await nextTurn()
     const answer = await pool.search({

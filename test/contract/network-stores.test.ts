@@ -4,7 +4,7 @@ import { createClusterStores } from '../../src/cluster/stores.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import { createPool, type Pool, type PoolOptions } from '../../src/search/pool.ts'
-import type { Searching } from '../../src/search/service.ts'
+import type { SearchParams } from '../../src/search/service.ts'
 import { CONTENTS } from '../answers/stores.ts'
 import { assertPromised } from '../cluster/promised.ts'
 import { ask, NETWORK, never, told } from '../cluster/search/support.ts'
@@ -63,7 +63,7 @@ for (const [name, { options, isElsewhere, skip = false }] of Object.entries(STOR
       else assert.equal(answer, expected, question)
       return answer
     }
-    const search = async (entities: string, body: object | undefined, more: Partial<Searching> = {}) =>
+    const search = async (entities: string, body: object | undefined, more: Partial<SearchParams> = {}) =>
       same(JSON.stringify([entities, body, more]), await ask(pool, entities, body && JSON.stringify(body), more))
     const hitsOf = (text: string) => JSON.parse(text.slice(4)).hits.hits as { _id: string; sort?: unknown[] }[]
     const idsOf = (text: string) => hitsOf(text).map(({ _id }) => _id)

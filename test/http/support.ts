@@ -7,15 +7,15 @@ import { createBodies } from '../../src/http/body.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { byKind, KINDS } from '../../src/mapping/index.ts'
-import { filtered } from '../../src/search/answer.ts'
-import { type Answer, type Asking, NATIVE, type SearchService } from '../../src/search/service.ts'
-import { renderBody } from '../../src/search/template.ts'
+import { filterReply } from '../../src/search/answer.ts'
+import { NATIVE_DIALECT, type NetworkCaller, type SearchAnswer, type SearchService } from '../../src/search/service.ts'
+import { renderTemplateBody } from '../../src/search/template.ts'
 
 export const TOKEN = 'cs_good'
 export const ALICE: Caller = { id: 1, name: 'alice', token: 7, scopes: new Set(['search', 'rules', 'admin']) }
 export const MAINNET = 'ethereum/ethereum/mainnet'
 
-const json = (value: unknown, status = 200): Answer => ({ status, body: Buffer.from(JSON.stringify(value)) })
+const json = (value: unknown, status = 200): SearchAnswer => ({ status, body: Buffer.from(JSON.stringify(value)) })
 
 /** 36 documents. */
 export const COUNTS = byKind(KINDS, kind => KINDS.indexOf(kind) + 1)
@@ -23,18 +23,22 @@ export const COUNTS = byKind(KINDS, kind => KINDS.indexOf(kind) + 1)
 /** Answers every call with what it was called with. */
 export const echo: SearchService = {
   networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
-  search: async ({ body, parameters = [], dialect = NATIVE, ...asking }) => {
+  search: async ({ body, parameters = [], dialect = NATIVE_DIALECT, ...asking }) => {
     const answer = json({
       ...asked(asking),
       body: body === undefined ? null : Buffer.from(body).toString(),
       ...(parameters.length > 0 && { parameters }),
-      ...(isDeepStrictEqual(dialect, NATIVE) ? {} : { dialect }),
+      ...(isDeepStrictEqual(dialect, NATIVE_DIALECT) ? {} : { dialect }),
     })
-    return filtered({ ...answer, body: answer.body as Uint8Array<ArrayBuffer> }, dialect.isItem ? dialect : NATIVE, {
-      deadline: Number.POSITIVE_INFINITY,
-    }) as Answer
+    return filterReply(
+      { ...answer, body: answer.body as Uint8Array<ArrayBuffer> },
+      dialect.isItem ? dialect : NATIVE_DIALECT,
+      {
+        deadline: Number.POSITIVE_INFINITY,
+      },
+    ) as SearchAnswer
   },
-  render: async ({ body, isJson = false }) => renderBody(body, { limits: DEFAULT_LIMITS, isJson, check() {} }),
+  render: async ({ body, isJson = false }) => renderTemplateBody(body, { limits: DEFAULT_LIMITS, isJson, check() {} }),
   documents: async ({ filterPath, ...asking }) =>
     json({ ...asked(asking), ...(filterPath && filterPath.length > 0 && { filterPath }) }),
   holdings: async asking => {
@@ -45,8 +49,8 @@ export const echo: SearchService = {
   similar: async asking => json(asked(asking)),
   get: async asking => json(asked(asking), asking.id === 'absent' ? 404 : 200),
   cursors: {
-    scroll: async ({ dialect = NATIVE, ...asking }) =>
-      json({ ...asked(asking), ...(isDeepStrictEqual(dialect, NATIVE) ? {} : { dialect }) }),
+    scroll: async ({ dialect = NATIVE_DIALECT, ...asking }) =>
+      json({ ...asked(asking), ...(isDeepStrictEqual(dialect, NATIVE_DIALECT) ? {} : { dialect }) }),
     openPit: async ({ dialect, entities, keepAlive }) => ({
       ...{ id: `${dialect} ${entities} ${keepAlive}`, opened: 5, keepAliveMs: 60_000 },
     }),
@@ -56,7 +60,7 @@ export const echo: SearchService = {
 }
 
 /** What is asked for, by the account whose token was shown. */
-const asked = <T extends Asking>({ signal: _, account, ...call }: T) => {
+const asked = <T extends NetworkCaller>({ signal: _, account, ...call }: T) => {
   assert.equal(account, ALICE.id)
   return call
 }

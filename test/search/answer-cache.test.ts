@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { createKeptAnswers, keyOfSearch } from '../../src/search/answer-cache.ts'
+import { createAnswerCache, keyOfSearch } from '../../src/search/answer-cache.ts'
 import { createInline, type InlineSearch } from '../../src/search/inline.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
@@ -11,7 +11,7 @@ const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).to
 const answerOf = (took: number, hits = '') => bytesOf(`{"took":${took},"timed_out":false,"hits":"${hits}"}`)
 
 test('an answer is kept from the second time on, and tells how long it took this time', () => {
-  const kept = createKeptAnswers(100_000)
+  const kept = createAnswerCache(100_000)
   const ask = (took: number) => textOf(kept.get('a', 1, took))
   assert.equal(ask(0), undefined)
   kept.offer('a', 1, answerOf(17))
@@ -22,7 +22,7 @@ test('an answer is kept from the second time on, and tells how long it took this
 })
 
 test('what was answered of another state of the store is forgotten', () => {
-  const kept = createKeptAnswers(100_000)
+  const kept = createAnswerCache(100_000)
   for (const _ of [1, 2]) kept.offer('a', 1, answerOf(1, 'old'))
   assert.equal(kept.get('a', 2, 0), undefined)
   assert.equal(kept.get('a', 1, 0), undefined)
@@ -31,7 +31,7 @@ test('what was answered of another state of the store is forgotten', () => {
 })
 
 test('answers take no more bytes than they may; what is asked for again and again stays', () => {
-  const kept = createKeptAnswers(50_000)
+  const kept = createAnswerCache(50_000)
   const add = (key: string, length: number) => {
     for (const _ of [1, 2]) kept.offer(key, 1, answerOf(0, 'x'.repeat(length)))
   }
@@ -47,7 +47,7 @@ test('answers take no more bytes than they may; what is asked for again and agai
 })
 
 test('what begins otherwise is not kept', () => {
-  const kept = createKeptAnswers(100_000)
+  const kept = createAnswerCache(100_000)
   for (const text of ['{"pit_id":"x","took":1,"hits":1}', '{"count":1}', '{"took":1}', '', '{"took":']) {
     for (const _ of [1, 2]) kept.offer(text, 1, bytesOf(text))
     assert.equal(kept.get(text, 1, 0), undefined)

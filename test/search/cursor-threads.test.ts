@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { createPool } from '../../src/search/pool.ts'
-import type { Answer, Searching } from '../../src/search/service.ts'
+import type { SearchAnswer, SearchParams } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -10,7 +10,7 @@ const store = createTestStore(generatedBlocks(6))
 after(() => store.close())
 const asking = { network: NETWORK, account: 1, signal: new AbortController().signal }
 
-const textOf = async ({ body }: Answer): Promise<string> =>
+const textOf = async ({ body }: SearchAnswer): Promise<string> =>
   new Response(body as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>).text()
 
 interface Page {
@@ -29,9 +29,9 @@ for (const [where, inlineMs] of [
       limits: { ...DEFAULT_LIMITS, cursors: 3 },
     })
     after(() => pool.close())
-    const search = async (body: object, more: Partial<Searching> = {}): Promise<Answer> =>
+    const search = async (body: object, more: Partial<SearchParams> = {}): Promise<SearchAnswer> =>
       pool.search({ ...asking, entities: 'log', body: Buffer.from(JSON.stringify(body)), ...more })
-    const page = async (answer: Promise<Answer>): Promise<Page> => JSON.parse(await textOf(await answer))
+    const page = async (answer: Promise<SearchAnswer>): Promise<Page> => JSON.parse(await textOf(await answer))
     const ids = ({ hits }: Page) => hits.hits.map(({ _id }) => _id)
 
     it('a scroll and a point in time give all hits', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import { createPool } from '../../src/search/pool.ts'
-import type { Answer } from '../../src/search/service.ts'
+import type { SearchAnswer } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -46,7 +46,7 @@ const setUp = (t: TestContext, { threads = 2, deadlineMs = 10_000, inlineMs = 0,
   return { pool, search, stick }
 }
 
-const hitsOf = async ({ body }: Answer): Promise<string[]> => {
+const hitsOf = async ({ body }: SearchAnswer): Promise<string[]> => {
   const text =
     body instanceof Uint8Array
       ? Buffer.from(body)

@@ -5,7 +5,7 @@ import { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { createPool } from '../../src/search/pool.ts'
-import type { Answer, Form, Searching } from '../../src/search/service.ts'
+import type { AnswerForm, SearchAnswer, SearchParams } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -25,12 +25,12 @@ const setUp = (t: TestContext, limits: Partial<Limits> = {}) => {
     }),
   )
   t.after(() => Promise.all(pools.map(pool => pool.close())))
-  const of = async (ask: (pool: (typeof pools)[number]) => Promise<Answer>) => {
+  const of = async (ask: (pool: (typeof pools)[number]) => Promise<SearchAnswer>) => {
     const answers = await Promise.all(pools.map(pool => ask(pool).then(textOf)))
     assert.deepEqual(answers[0], answers[1])
     return answers[0]!
   }
-  const search = (asked: Omit<Searching, 'body'> & { body?: unknown }) =>
+  const search = (asked: Omit<SearchParams, 'body'> & { body?: unknown }) =>
     of(pool =>
       pool.search({
         ...{ ...whose, ...asked },
@@ -40,7 +40,7 @@ const setUp = (t: TestContext, limits: Partial<Limits> = {}) => {
   return { pools, of, search }
 }
 
-const textOf = async ({ status, body }: Answer) => {
+const textOf = async ({ status, body }: SearchAnswer) => {
   const text = await new Response(body as Uint8Array<ArrayBuffer>).text()
   return { status, body: JSON.parse(text.replace(/"took":\d+/, '"took":0')) }
 }
@@ -79,7 +79,7 @@ test('whether a query is a good one', async t => {
 
 test('whether a document matches', async t => {
   const { search } = setUp(t)
-  const form = (id: string): Form => ({ tell: 'match', kind: 'block', id })
+  const form = (id: string): AnswerForm => ({ tell: 'match', kind: 'block', id })
   const match = (id: string, body: unknown) => search({ entities: 'block', form: form(id), body })
   const told = { _index: `${INDEX}-block`, _type: 'block', _id: hash }
   const { status, body } = await match(hash, term(hash))

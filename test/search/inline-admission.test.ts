@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createCredit, shapeOf } from '../../src/search/inline-admission.ts'
+import { createInlineAdmission, queryShape } from '../../src/search/inline-admission.ts'
 
 const [A, B] = [1, 2]
 const [cheap, dear] = [() => 'cheap', () => 'dear']
 
 const setUp = () => {
   const clock = { now: 0 }
-  const credit = createCredit(() => clock.now)
+  const credit = createInlineAdmission(() => clock.now)
   /** What a turn of the event loop and a while later leave behind. */
   const pass = async (ms: number) => {
     await nextTurn()
@@ -112,7 +112,7 @@ test('a shape whose queries take long again and again is long, and no more once 
 })
 
 test('queries that differ in numbers and hashes alone have one shape', () => {
-  const shape = (body: string, target = 'store tx') => shapeOf(target, body)
+  const shape = (body: string, target = 'store tx') => queryShape(target, body)
   const one = shape('{"query":{"term":{"hash":"0xab12"}},"size":3}')
   assert.equal(shape('{"query":{"term":{"hash":"0xFF"}},"size":10}'), one)
   assert.notEqual(shape('{"query":{"term":{"from":"0xab12"}},"size":3}'), one)

@@ -6,7 +6,7 @@ import { after, type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { createInline, type Found, type InlineOptions, type InlineSearch } from '../../src/search/inline.ts'
+import { createInline, type InlineAnswer, type InlineOptions, type InlineSearch } from '../../src/search/inline.ts'
 import { createPool } from '../../src/search/pool.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
@@ -33,7 +33,7 @@ const setUp = async (t: TestContext, options: Partial<InlineOptions> = {}) => {
 const { signal } = new AbortController()
 const by = (account: number) => ({ account, signal })
 
-const textOf = (found: Found): string => {
+const textOf = (found: InlineAnswer): string => {
   assert.ok(found && 'status' in found)
   const { status, body } = found
   assert.ok(body instanceof Uint8Array)
@@ -164,7 +164,7 @@ test('what does not fit into one turn of the event loop waits for the next ones,
     })
   }
   // A turn is over after 4 ms.
-  let found: Found
+  let found: InlineAnswer
   do found = search('block', '{"size": 500}')
   while (!(found instanceof Promise))
   await found

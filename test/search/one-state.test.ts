@@ -6,7 +6,7 @@ import { runExport, toStream } from '../../src/export/run.ts'
 import type { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { createPool } from '../../src/search/pool.ts'
-import type { Answer, Format } from '../../src/search/service.ts'
+import type { AnswerFormat, SearchAnswer } from '../../src/search/service.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
 
@@ -92,7 +92,7 @@ interface Form {
   name: string
   network: string
   body: object
-  format?: Format
+  format?: AnswerFormat
 }
 
 const SORTS = {
@@ -120,7 +120,7 @@ const forms: Form[] = Object.entries(SORTS).flatMap(([sorted, sort]) => {
 })
 
 /** As it is told to clients: without its end it is no whole answer. */
-const read = (text: string, format: Format | undefined): { hits: ChainHit[]; total?: number } => {
+const read = (text: string, format: AnswerFormat | undefined): { hits: ChainHit[]; total?: number } => {
   if (format === 'ndjson')
     return {
       hits: text
@@ -139,7 +139,7 @@ const read = (text: string, format: Format | undefined): { hits: ChainHit[]; tot
 }
 
 /** Whoever does not see that the connection was closed sees it in what it got. */
-const checkTold = (text: string, format: Format | undefined, { message }: Error) => {
+const checkTold = (text: string, format: AnswerFormat | undefined, { message }: Error) => {
   if (format === 'csv') return assert.equal(text.split('\r\n').at(-1), `"error: ${message}`)
   if (format === undefined) assert.throws(() => JSON.parse(text))
   const end =
@@ -163,7 +163,7 @@ for (const threads of [1, 2])
     const maybeChange = () => {
       for (const { change } of histories) if (below(2) === 0) change(below)
     }
-    const collect = async ({ body }: Answer, parts: Uint8Array[]): Promise<string> => {
+    const collect = async ({ body }: SearchAnswer, parts: Uint8Array[]): Promise<string> => {
       if (body instanceof Uint8Array) return Buffer.from(body).toString()
       for await (const part of body) {
         parts.push(part)

@@ -7,7 +7,7 @@ import { after, type TestContext, test } from 'node:test'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
 import { createPool, type PoolOptions } from '../../src/search/pool.ts'
-import type { Answer } from '../../src/search/service.ts'
+import type { SearchAnswer } from '../../src/search/service.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -36,7 +36,7 @@ interface Hits {
   hits: { total: number; hits: { _id: string }[] }
 }
 
-const whole = async ({ status, body }: Answer): Promise<Hits> => {
+const whole = async ({ status, body }: SearchAnswer): Promise<Hits> => {
   assert.equal(status, 200)
   if (body instanceof Uint8Array) return JSON.parse(Buffer.from(body).toString())
   return (await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).json()) as Hits

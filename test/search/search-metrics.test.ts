@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
-import { measuredSearch } from '../../src/search/search-metrics.ts'
+import { measureSearch } from '../../src/search/search-metrics.ts'
 import type { SearchService } from '../../src/search/service.ts'
 import { ALICE, echo, MAINNET } from '../http/support.ts'
 
@@ -20,7 +20,7 @@ const counted = (metrics: ReturnType<typeof createMetrics>) =>
 
 test('queries are counted by kind, and answered as they were', async () => {
   const metrics = createMetrics()
-  const service = measuredSearch(echo, metrics)
+  const service = measureSearch(echo, metrics)
   assert.deepEqual(await service.search(asked), await echo.search(asked))
   await service.search({ ...asked, form: { tell: 'count' } })
   await service.search({ ...asked, format: 'csv' })
@@ -55,10 +55,10 @@ test('what goes wrong is counted by what it is, and thrown as it was', async () 
   const metrics = createMetrics()
   for (const [, error] of faults) {
     const search: SearchService['search'] = () => Promise.reject(error)
-    await assert.rejects(measuredSearch({ ...echo, search }, createMetrics()).search(asked), found => found === error)
+    await assert.rejects(measureSearch({ ...echo, search }, createMetrics()).search(asked), found => found === error)
   }
   let next = 0
-  const failing = measuredSearch({ ...echo, search: () => Promise.reject(faults[next++]![1]) }, metrics)
+  const failing = measureSearch({ ...echo, search: () => Promise.reject(faults[next++]![1]) }, metrics)
   for (const _ of faults) await failing.search(asked).catch(() => {})
   assert.deepEqual(counted(metrics), {
     ...{ 'search refused': 1, 'search rejected': 1, 'search timed_out': 1, 'search failed': 2, 'search cancelled': 1 },

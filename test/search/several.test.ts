@@ -5,7 +5,7 @@ import { createSearcher, type Searcher } from '../../src/engine/query/searcher.t
 import { openReader } from '../../src/engine/reader.ts'
 import { type AnswerOptions, answerSearch } from '../../src/search/answer.ts'
 import { answerForm } from '../../src/search/answer-forms.ts'
-import type { Parts } from '../../src/search/lines.ts'
+import type { AnswerParts } from '../../src/search/lines.ts'
 import { searchSeveral } from '../../src/search/multi-network.ts'
 import { AGGREGATIONS } from '../engine/aggs/several.ts'
 import { oddBlocks } from '../support/odd.ts'
@@ -25,7 +25,7 @@ const oracle = createSearcher(whole.reader)
 const joined = searchSeveral([even, odd].map(({ reader }) => ({ searcher: createSearcher(reader), index: 'x' })))
 const FOREVER: AnswerOptions = { deadline: Number.POSITIVE_INFINITY, now: Date.UTC(2026, 0, 1) }
 
-const textOf = (body: Uint8Array<ArrayBuffer> | Parts): string => {
+const textOf = (body: Uint8Array<ArrayBuffer> | AnswerParts): string => {
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
   let text = ''
   for (const part of body.parts) text += Buffer.from(part).toString()
@@ -94,7 +94,7 @@ describe('several networks answer as one that holds all of their documents', () 
     assert.equal(count(joined, 'x,x'), count(oracle, 'x'))
     for (const sort of [undefined, [{ 'logIndex.num': 'asc' }]]) {
       const body = JSON.stringify({ size: -1, _source: false, sort })
-      const one = answerSearch(joined, 'x,x', 'log', body, FOREVER).body as Parts
+      const one = answerSearch(joined, 'x,x', 'log', body, FOREVER).body as AnswerParts
       const first = one.parts[Symbol.iterator]().next().value as Uint8Array
       const begun = Buffer.from(first).toString()
       const rest = textOf(answerSearch(joined, 'x,x', 'log', body, { ...FOREVER, after: one.at() }).body)

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
-import type { Cursor } from '../../src/engine/query/pages.ts'
+import type { HitCursor } from '../../src/engine/query/pages.ts'
 import { sendPieces } from '../../src/http/answer.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import { createPool } from '../../src/search/pool.ts'
-import { createAhead } from '../../src/search/read-ahead.ts'
-import type { Answer, Format, Pieces } from '../../src/search/service.ts'
-import type { Asked, Message, Reply, Thread } from '../../src/search/threads.ts'
+import { createReadAhead } from '../../src/search/read-ahead.ts'
+import type { AnswerFormat, Pieces, SearchAnswer } from '../../src/search/service.ts'
+import type { TaskMessage, Thread, ThreadReply, ThreadTask } from '../../src/search/threads.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'
@@ -22,7 +22,7 @@ const setUp = (t: TestContext, threads: number, limits: Partial<Limits> = {}) =>
     limits: { ...DEFAULT_LIMITS, ...limits },
   })
   t.after(() => pool.close())
-  return (entities: string, body: object, format?: Format) =>
+  return (entities: string, body: object, format?: AnswerFormat) =>
     pool.search({
       ...{ network: NETWORK, entities, body: Buffer.from(JSON.stringify(body)), account: 1, format },
       signal: new AbortController().signal,
@@ -33,13 +33,13 @@ const masked = (bytes: Uint8Array[]) =>
   Buffer.concat(bytes)
     .toString()
     .replace(/"took":\d+/, '"took":0')
-const byBody = async ({ body }: Answer): Promise<string> => {
+const byBody = async ({ body }: SearchAnswer): Promise<string> => {
   const chunks: Uint8Array[] = []
   for await (const chunk of body as ReadableStream<Uint8Array>) chunks.push(chunk)
   return masked(chunks)
 }
 /** What was lent is gone with the next piece. */
-const byPieces = async ({ pieces }: Answer): Promise<string> => {
+const byPieces = async ({ pieces }: SearchAnswer): Promise<string> => {
   const copies: Uint8Array[] = []
   for (let piece = await pieces!.next(); piece; piece = await pieces!.next()) {
     await new Promise(resolve => setImmediate(resolve))
@@ -51,7 +51,7 @@ const byPieces = async ({ pieces }: Answer): Promise<string> => {
 test('however many threads make a long answer, it is the same to the byte', async t => {
   const one = setUp(t, 1)
   const four = setUp(t, 4)
-  const asked: [string, object, Format?][] = [
+  const asked: [string, object, AnswerFormat?][] = [
     ['log', {}],
     ['event', { query: { term: { 'event.raw': 'Transfer' } }, _source: ['str'] }],
     ['tx,log', { _source: ['blockHash'] }],
@@ -74,14 +74,14 @@ test('however many threads make a long answer, it is the same to the byte', asyn
 /** Threads that are told what to answer. */
 const setUpAhead = (isApart: boolean, size = 2) => {
   const threads = Array.from({ length: size }, () => ({ state: 'idle' }) as Thread)
-  const asked: (Asked & { number: number })[] = []
+  const asked: (ThreadTask & { number: number })[] = []
   const dropped: Thread[] = []
-  const done = new Map<number, (reply: Reply) => void>()
+  const done = new Map<number, (reply: ThreadReply) => void>()
   let spare = true
   const spareIs = (is: boolean) => {
     spare = is
   }
-  const ahead = createAhead({
+  const ahead = createReadAhead({
     threads: {
       isSpare: () => spare,
       drop: thread => void dropped.push(thread),
@@ -104,7 +104,7 @@ const setUpAhead = (isApart: boolean, size = 2) => {
     signal: new AbortController().signal,
     nextId: () => 100 + asked.length,
   })
-  const run = (number: number, thread: number): Message => asked[number]!.message(threads[thread]!)
+  const run = (number: number, thread: number): TaskMessage => asked[number]!.message(threads[thread]!)
   /** Ends a part with a hit, and writes its number into what was given for it. */
   const end = (number: number, thread: number, last: number, more = true) => {
     const { into } = run(number, thread) as { into: SharedArrayBuffer }
@@ -113,8 +113,8 @@ const setUpAhead = (isApart: boolean, size = 2) => {
   }
   return { ahead, threads, asked, dropped, run, end, spareIs }
 }
-const at = (position: number): Cursor => ({ last: { kind: 'log', position, keys: [] }, hits: position })
-const afterOf = (message: Message) => (message as { after?: Cursor }).after?.last?.position
+const at = (position: number): HitCursor => ({ last: { kind: 'log', position, keys: [] }, hits: position })
+const afterOf = (message: TaskMessage) => (message as { after?: HitCursor }).after?.last?.position
 
 test('a part is begun behind the one before as soon as its end is known, by a thread that is free', async () => {
   const { ahead, asked, run, end, spareIs } = setUpAhead(true)

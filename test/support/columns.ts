@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { MISSING, valueAt } from '../../src/engine/index/column-codec.ts'
 import { COLUMN_FIELDS, type ColumnField, UNLISTED, UNLISTED_CALL } from '../../src/engine/index/terms.ts'
-import { positionOfOrdinal, sizeOf } from '../../src/engine/query/fields/ordinals.ts'
+import { ordinalCount, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
 import type { Reader } from '../../src/engine/reader.ts'
 import { COUNTED_KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { TestStore } from './store.ts'
@@ -55,7 +55,7 @@ export const checkColumns = (store: TestStore) => {
       const header = reader.header(segment)
       for (const column of COLUMN_FIELDS) {
         const { kind, field, number } = column
-        const size = sizeOf({ segment, header }, kind)
+        const size = ordinalCount({ segment, header }, kind)
         const data = reader.columns.data(segment, number)
         const bounds = reader.columns.bounds(segment, number)
         if (data) assert.equal(data.count, size, field)

@@ -12,7 +12,7 @@ import {
   signatureOfLogField,
   UNDECODED,
 } from '../../src/engine/index/terms.ts'
-import { endOf, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
+import { endOrdinal, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
 import type { ReadHeader } from '../../src/engine/reader.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { type CountedKind, KINDS, type Kind, RECORD_KINDS } from '../../src/mapping/index.ts'
@@ -143,7 +143,7 @@ export const checkSegments = (store: TestStore) => {
       assert.equal(segment.events, count('event'))
       const index = header.times.length - 1
       for (const kind of RECORD_KINDS)
-        assert.deepEqual([segment[kind], endOf(header, kind, index)], [count(kind), count(kind)], kind)
+        assert.deepEqual([segment[kind], endOrdinal(header, kind, index)], [count(kind), count(kind)], kind)
       assert.equal(count('block'), index + 1)
       const times = db.prepare('SELECT time FROM block WHERE number BETWEEN ? AND ? ORDER BY number').pluck()
       assert.deepEqual([...header.times], times.all(segment.first, segment.last))

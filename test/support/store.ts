@@ -31,8 +31,8 @@ import { openForWriting } from '../../src/engine/open.ts'
 import type { StoredToken } from '../../src/engine/port.ts'
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { numberedAs, positionOfOrdinal, segmentAt } from '../../src/engine/query/fields/ordinals.ts'
-import { evaluate } from '../../src/engine/query/match/evaluate.ts'
-import { count, each } from '../../src/engine/query/match/ordinal-set.ts'
+import { evaluatePlan } from '../../src/engine/query/match/evaluate.ts'
+import { count, eachOrdinal } from '../../src/engine/query/match/ordinal-set.ts'
 import type { Plan } from '../../src/engine/query/plan/plan.ts'
 import { planQuery } from '../../src/engine/query/plan/planner.ts'
 import { openReader, type Reader } from '../../src/engine/reader.ts'
@@ -336,7 +336,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
       read(() => {
         const plan = planQuery(kind, node, reader)
         let asked = 0
-        const evaluation = evaluate({
+        const evaluation = evaluatePlan({
           kind,
           plan,
           reader,
@@ -354,7 +354,9 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
           const set = evaluation.matches(segment)
           if (where && !where.has(segment.id) && count(set) > 0) throw new Error('matches are where none should be')
           const before = positions.length
-          each(set, ordinal => positions.push(positionOfOrdinal(reader.header(segment), numberedAs(kind), ordinal)))
+          eachOrdinal(set, ordinal =>
+            positions.push(positionOfOrdinal(reader.header(segment), numberedAs(kind), ordinal)),
+          )
           if (positions.length - before !== count(set)) throw new Error('a set does not hold what it counts')
         }
         return { positions, counted, asked, plan }

@@ -1,4 +1,4 @@
-import { check } from '../../engine/query/options.ts'
+import { checkDeadline } from '../../engine/query/options.ts'
 import { messageOf, refuse, retry } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
 import type { AskOptions } from '../query-client.ts'
@@ -86,7 +86,7 @@ export const beforeDeadline = async <T>(
   asking: (signal: AbortSignal) => Promise<T>,
   { deadline, signal }: AskOptions,
 ): Promise<T> => {
-  check({ deadline })
+  checkDeadline({ deadline })
   const ending = new AbortController()
   const end = () => ending.abort(signal?.reason)
   const timer = deadline === Number.POSITIVE_INFINITY ? undefined : setTimeout(end, deadline - performance.now())

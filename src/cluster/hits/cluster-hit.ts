@@ -1,9 +1,9 @@
 import type { Document } from '../../documents/document.ts'
 import { asBigint, asJson, type BigIntegers, readDocument } from '../../documents/show.ts'
 import type { Documents } from '../../engine/query/documents.ts'
-import type { Found } from '../../engine/query/found.ts'
 import { type Hit, loadInto } from '../../engine/query/hits.ts'
 import type { Related } from '../../engine/query/inner-hits.ts'
+import type { SearchMatch } from '../../engine/query/search-match.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { InnerHits, SearchRequest } from '../../query/request.ts'
 import type { Explanation } from '../../query/score.ts'
@@ -13,7 +13,7 @@ import type { Page } from '../query-client.ts'
 import type { ScannedHit } from './scan.ts'
 
 /** A match that came from a cluster. Of a long answer there are thousands at once, of which most are but copied. */
-export class ClusterHit implements Found {
+export class ClusterHit implements SearchMatch {
   readonly id: string
   readonly kind: Kind
   readonly position: number
@@ -62,7 +62,7 @@ export class ClusterHit implements Found {
 /** What a hit brings along, by what asks for it: of a clause its inner hits, of a group the search within it. */
 type RelatedHits = ReadonlyMap<InnerHits | SearchRequest, Related & { found: ClusterHit[] }>
 
-const NO_KEYS: Found['keys'] = []
+const NO_KEYS: SearchMatch['keys'] = []
 
 /** A hit as an object; integers that a double does not hold are bigints, or as they are shown. */
 export const documentOf = (hit: ClusterHit, big: BigIntegers): Document => ({

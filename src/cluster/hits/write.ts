@@ -1,6 +1,6 @@
 import { asJson, readDocument } from '../../documents/show.ts'
 import { CLOSE, COMMA, OPEN, OPEN_LIST } from '../../engine/forms/json.ts'
-import type { Found } from '../../engine/query/found.ts'
+import type { SearchMatch } from '../../engine/query/search-match.ts'
 import type { DocumentShowing, Hits, HitsWriting } from '../../engine/show/hits.ts'
 import { createPlainWriter, envelopeOf, hidesScores, hitWriter } from '../../engine/show/plain.ts'
 import { createRichWriter, isRich, type Relating } from '../../engine/show/rich.ts'
@@ -17,7 +17,7 @@ interface ClusterHitsWriting extends HitsWriting {
   index: string
   check(): void
   /** What hits show as `sort`; read from documents where nothing is said. */
-  sortOf?: ((one: Found) => unknown[]) | undefined
+  sortOf?: ((one: SearchMatch) => unknown[]) | undefined
 }
 
 /** Writes hits of a cluster as the engine writes its own. */
@@ -67,8 +67,8 @@ export const createClusterHits = (found: FoundHits) => {
 }
 
 /** It came with the hits. */
-const relatedTo = (inner: InnerHits | SearchRequest) => (hit: Found) => (hit as ClusterHit).related!.get(inner)!
-const shownSort = (hit: Found): unknown[] => (hit as ClusterHit).shownSort!
+const relatedTo = (inner: InnerHits | SearchRequest) => (hit: SearchMatch) => (hit as ClusterHit).related!.get(inner)!
+const shownSort = (hit: SearchMatch): unknown[] => (hit as ClusterHit).shownSort!
 const RELATED: Relating = { by: relatedTo, group: (_collapse, _among, inner) => relatedTo(inner) }
 
 /** Blocks, contracts and tokens are below no other document. */

@@ -6,11 +6,11 @@ import { type AggregationResults, bytesOfResult, renderResults } from '../../que
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { numberedAs, viewOf } from '../query/fields/ordinals.ts'
-import { type Evaluation, evaluate } from '../query/match/evaluate.ts'
-import type { Ask } from '../query/match/segment-matcher.ts'
+import { type Evaluation, evaluatePlan } from '../query/match/evaluatePlan.ts'
+import type { AskDocuments } from '../query/match/segment-matcher.ts'
 import { among, isEverywhere } from '../query/plan/plan.ts'
 import { planQuery } from '../query/plan/planner.ts'
-import { type Scoring, withScores } from '../query/scores/scoring.ts'
+import { type SearchScoring, withScores } from '../query/scores/scoring.ts'
 import type { Hits } from '../show/hits.ts'
 import { type AggregationContext, finishAll, type InnerAggregators, resultsOf } from './aggregator.ts'
 import { type Batch, type BatchView, batchOf } from './batch.ts'
@@ -21,7 +21,7 @@ import { createInner } from './tree.ts'
 import type { ValueStores } from './value-source.ts'
 
 interface AggregatingOptions extends ValueStores {
-  ask: Ask
+  ask: AskDocuments
   limits: Limits
   hits: Hits
 }
@@ -62,7 +62,7 @@ export const createAggregating = (options: AggregatingOptions) => {
     known?: Evaluation,
   ): AggregatedPart => ({
     ...{ kind, query: node, isEverywhere: isEverywhere(within) },
-    evaluation: known ?? evaluate({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
+    evaluation: known ?? evaluatePlan({ kind, plan: among(within, planQuery(kind, node, reader)), reader, ask }),
   })
 
   function* documentsOf(parts: readonly AggregatedPart[]): Generator<{ at: BatchView; batch: Batch }> {
@@ -84,7 +84,7 @@ export const createAggregating = (options: AggregatingOptions) => {
     const matching = createMatching({ reader, exact, ask })
     const everything = (kinds = request.parts.map(({ kind }) => kind)) => kinds.map(kind => partOf(kind, ALL, request))
     const parts = request.parts.map(({ kind, query }, i) => partOf(kind, query, request, evaluations[i]))
-    let scored: { scoring: Scoring | undefined } | undefined
+    let scored: { scoring: SearchScoring | undefined } | undefined
     let left = limits.buckets
     let held = 0
     const hold = (bytes: number) => {

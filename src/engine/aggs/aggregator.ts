@@ -3,8 +3,8 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { AggregationResult, AggregationResults } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
-import type { Ask } from '../query/match/segment-matcher.ts'
-import type { Scoring } from '../query/scores/scoring.ts'
+import type { AskDocuments } from '../query/match/segment-matcher.ts'
+import type { SearchScoring } from '../query/scores/scoring.ts'
 import type { Hits } from '../show/hits.ts'
 import type { Batch, BatchView } from './batch.ts'
 import type { StateCache } from './cache.ts'
@@ -57,12 +57,12 @@ export interface AggregationContext extends ValueStores {
   /** Counts bytes that what is answered takes until it is written, and refuses too many. */
   hold(bytes: number): void
   /** Scores of what is found; undefined where all are 1. */
-  scoring(): Scoring | undefined
+  scoring(): SearchScoring | undefined
   /** How a number of hits is written. */
   total(count: number): string
   /** The documents that aggregations look at. */
   found: readonly AggregatedPart[]
-  ask: Ask
+  ask: AskDocuments
   /** The same for aggregations of documents of another kind, whose scores nobody knows. */
   of(kind: Kind): AggregationContext
   /** All documents of the searched kinds. */

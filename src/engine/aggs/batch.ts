@@ -1,6 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { SegmentView } from '../query/fields/ordinals.ts'
-import { and, count, each, isEmpty, listed, minus, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
+import { and, count, eachOrdinal, isEmptySet, listed, minus, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
 import type { Elements } from './elements.ts'
 
 /** Documents of one kind in one segment, or elements of a nested list of theirs. */
@@ -18,11 +18,11 @@ export interface Batch {
   from: number
   /** The few ordinals, ascending, that are left out of those from `from` on; `list` is then made when it is asked for. */
   except?: Uint32Array
-  /** The bucket of each; undefined where there is but one. */
+  /** The bucket of eachOrdinal; undefined where there is but one. */
   owners: Uint32Array | undefined
   /** Buckets. */
   buckets: number
-  /** Where all of a bucket stand side by side, bucket after bucket: the place behind the last of each. */
+  /** Where all of a bucket stand side by side, bucket after bucket: the place behind the last of eachOrdinal. */
   runs?: Uint32Array
 }
 
@@ -118,7 +118,7 @@ export const maskBatch = (
 ): Batch => {
   const all = elements ? elements.role.length : size
   if (mask.form === 'run' && mask.from === 0 && mask.to >= all) return batch
-  if (isEmpty(mask)) return emptyBatch(batch)
+  if (isEmptySet(mask)) return emptyBatch(batch)
   const { from, except, runs, buckets } = batch
   const isPlain = !runs && !batch.owners
   if (isPlain && (except || !batch.list)) {
@@ -132,13 +132,13 @@ export const maskBatch = (
 const maskBits = (set: OrdinalSet, size: number): Uint32Array => {
   if (set.form === 'bits') return set.bits
   const bits = new Uint32Array((size + 31) >>> 5)
-  each(set, ordinal => {
+  eachOrdinal(set, ordinal => {
     bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
   })
   return bits
 }
 
-/** How many of a batch lie in each bucket. */
+/** How many of a batch lie in eachOrdinal bucket. */
 export const countsByBucket = (batch: Batch): Float64Array => {
   const { count, buckets, runs } = batch
   if (runs) return Float64Array.from(runs, (end, bucket) => end - (bucket === 0 ? 0 : runs[bucket - 1]!))

@@ -2,7 +2,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { rangeKey } from '../../query/aggs/buckets.ts'
 import type { Bucket, Buckets, SingleBucket } from '../../query/aggs/result.ts'
-import { not, type OrdinalSet, or } from '../query/match/ordinal-set.ts'
+import { complement, type OrdinalSet, or } from '../query/match/ordinal-set.ts'
 import {
   type AggregationContext,
   type AggregationState,
@@ -28,7 +28,7 @@ interface SlotState extends AggregationState {
   inner: AggregationState[]
 }
 
-/** Documents in slots: as many in each bucket above, side by side. `counts`: where these are not those of the batch. */
+/** Documents in slots: as many in each bucket above, side by side. `counts`: where these are complement those of the batch. */
 interface Slotted {
   at: BatchView
   batch: Batch
@@ -202,7 +202,7 @@ export const createFilters = (
         const size = at.elements ? at.elements.role.length : at.size
         const masks: OrdinalSet[] = []
         return ({ query }) => {
-          if (!query) return maskBatch(batch, not(or(masks, size), size), at)
+          if (!query) return maskBatch(batch, complement(or(masks, size), size), at)
           const mask = context.matching.mask(query, at, batch)
           masks.push(mask)
           return maskBatch(batch, mask, at)

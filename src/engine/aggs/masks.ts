@@ -7,9 +7,9 @@ import { nested } from '../../query/simplify.ts'
 import { OVERFLOW_SLOT } from '../index/terms.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import { matchRole } from '../query/match/arguments.ts'
-import { evaluate } from '../query/match/evaluate.ts'
-import { counted, EMPTY, has, type OrdinalSet, run } from '../query/match/ordinal-set.ts'
-import type { Ask } from '../query/match/segment-matcher.ts'
+import { evaluatePlan } from '../query/match/evaluatePlan.ts'
+import { countedBits, EMPTY_SET, hasOrdinal, type OrdinalSet, run } from '../query/match/ordinal-set.ts'
+import type { AskDocuments } from '../query/match/segment-matcher.ts'
 import { isExact, planNested } from '../query/plan/nested.ts'
 import { planQuery } from '../query/plan/planner.ts'
 import { type Batch, type BatchView, maskBatch, ordinalAt } from './batch.ts'
@@ -17,8 +17,8 @@ import type { Role } from './elements.ts'
 import type { ValueStores } from './value-source.ts'
 
 /** Masks of the documents, or of the elements of lists, that match a query inside of an aggregation. */
-export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: Ask }) => {
-  const evaluationsOf = byKind((kind, node) => evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask }))
+export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskDocuments }) => {
+  const evaluationsOf = byKind((kind, node) => evaluatePlan({ kind, plan: planQuery(kind, node, reader), reader, ask }))
   const plansOf = byKind((kind, node) => planNested(node, reader, kind === 'call' ? 'call' : 'log'))
   const predicatesOf = byKind((kind, node) => compile(kind, nested('args', node)))
 
@@ -47,7 +47,7 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: Ask 
       let matched: OrdinalSet | undefined
       return element => {
         matched ??= matchRole(residual, role)
-        return has(matched, documents[element]!)
+        return hasOrdinal(matched, documents[element]!)
       }
     })
     const bits = new Uint32Array((role.length + 31) >>> 5)
@@ -55,13 +55,13 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: Ask 
       const element = ordinalAt(batch, i)
       if (tests[role[element]!]!(element)) bits[element >>> 5]! |= 1 << (element & 31)
     }
-    return counted(bits)
+    return countedBits(bits)
   }
 
   /** Of all documents of a segment, or of the elements of a batch. */
   const mask = (queries: Queries, at: BatchView, batch: Batch): OrdinalSet => {
     const node = queries[at.kind] ?? ALL
-    if (node.op === 'none' || batch.count === 0) return EMPTY
+    if (node.op === 'none' || batch.count === 0) return EMPTY_SET
     if (node.op === 'all') return run(0, at.elements ? at.elements.role.length : at.size)
     return at.elements ? elementMask(node, at, batch) : evaluationsOf(at.kind)(node).matches(at.segment)
   }

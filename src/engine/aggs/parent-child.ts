@@ -1,7 +1,7 @@
 import { parentKindsOf } from '../../mapping/index.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import { numberedAs, viewOf } from '../query/fields/ordinals.ts'
-import { evaluate } from '../query/match/evaluate.ts'
+import { evaluatePlan } from '../query/match/evaluate.ts'
 import { linkOf, NO_PARENT } from '../query/match/joins.ts'
 import { and, collected, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
 import { EVERYTHING } from '../query/plan/plan.ts'
@@ -85,7 +85,7 @@ const childrenOfParent = (
   { reader, ask }: AggregationContext,
 ): OrdinalSet => {
   const plan = ofParent(child, parent, EVERYTHING, reader)
-  return evaluate({ kind: child, plan, reader, ask }).matches(at.segment)
+  return evaluatePlan({ kind: child, plan, reader, ask }).matches(at.segment)
 }
 
 const FIRST_BUCKET: readonly number[] = [0]

@@ -7,8 +7,8 @@ import { javaDouble } from '../../query/numbers.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Found } from '../query/found.ts'
 import { BEST_FIRST } from '../query/scores/scoring.ts'
+import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
 import { compareElementKeys, type ElementSource, elementHits, elementKeys } from '../show/inner-hits.ts'
 import { hidesScores } from '../show/plain.ts'
@@ -72,7 +72,7 @@ export const createTopMetrics = (
   const scoring = sort.by === '_score' ? context.scoring() : undefined
   const top = createTop(request, size, { scoring }, context)
   const sortOf = sortValues(request, { documents: exact, reader })
-  const storedOf = (one: Found, metric: (typeof metrics)[number]): Stored | undefined =>
+  const storedOf = (one: SearchMatch, metric: (typeof metrics)[number]): Stored | undefined =>
     topValue(metric, one.kind, () => exact.load(one.kind, [one.position])[0])
   const numberOf = (owner: number, name: string | undefined): number | null | undefined => {
     const metric = metrics.find(one => one.name === name)

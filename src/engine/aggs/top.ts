@@ -1,8 +1,8 @@
 import type { SearchRequest } from '../../query/request.ts'
 import { MISSING, valueAt } from '../index/column-codec.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Found } from '../query/found.ts'
-import type { Scoring } from '../query/scores/scoring.ts'
+import type { SearchMatch } from '../query/search-match.ts'
+import type { SearchScoring } from '../query/scores/scoring.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from '../query/sort/sort.ts'
 import { type AggregationContext, type AggregationState, createNumbers, lengthFor } from './aggregator.ts'
 import { type Batch, type BatchView, countsByBucket, emptyBatch, filterBatch, ordinalAt } from './batch.ts'
@@ -68,7 +68,7 @@ const CHUNK = 500
 export const createTop = (
   request: SearchRequest,
   wanted: number,
-  { scoring, greatest = false }: { scoring: Scoring | undefined; greatest?: boolean },
+  { scoring, greatest = false }: { scoring: SearchScoring | undefined; greatest?: boolean },
   context: AggregationContext,
 ) => {
   const keys = sortKeysOf(request, context.reader, context.exact, scoring)
@@ -82,7 +82,7 @@ export const createTop = (
         for (let i = 0; i < batch.count; i++) here.score(batch.owners?.[i] ?? 0, scores[ordinalAt(batch, i)]!)
       }
       const numbered = numberedAs(at.kind)
-      let chunk: Found[] = []
+      let chunk: SearchMatch[] = []
       let owners: number[] = []
       const take = () => {
         context.reader.check()

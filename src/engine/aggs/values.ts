@@ -1,6 +1,6 @@
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { indexFrom } from '../index/segment.ts'
-import { endOf, isRowKind, type Numbered, type SegmentView } from '../query/fields/ordinals.ts'
+import { endOrdinal, isRowKind, type NumberedKind, type SegmentView } from '../query/fields/ordinals.ts'
 import { blockOf } from '../schema.ts'
 import { type Batch, ordinalAt } from './batch.ts'
 
@@ -285,14 +285,14 @@ const MAX_KNOWN_KEYS = 1024
 /** What all documents of a block share, by the block's index in the segment. */
 export const foundByBlock = (
   { header, size }: SegmentView,
-  numbered: Numbered,
+  numbered: NumberedKind,
   keys: Float64Array,
   distinct: boolean,
 ): FoundValues => {
   let at: Uint32Array | undefined
   return {
     ...{ form: 'few', keys, distinct },
-    ends: Uint32Array.from(header.times, (_, index) => endOf(header, numbered, index)),
+    ends: Uint32Array.from(header.times, (_, index) => endOrdinal(header, numbered, index)),
     get at() {
       at ??= blockIndexes({ header, size }, numbered)
       return at
@@ -303,7 +303,7 @@ export const foundByBlock = (
 /** The index of each document's block in the segment. */
 export const blockIndexes = (
   { header, size }: Pick<SegmentView, 'header' | 'size'>,
-  numbered: Numbered,
+  numbered: NumberedKind,
 ): Uint32Array => {
   const at = new Uint32Array(size)
   if (isRowKind(numbered)) {
@@ -313,7 +313,7 @@ export const blockIndexes = (
   }
   let start = 0
   for (let index = 0; index < header.times.length; index++) {
-    const end = endOf(header, numbered, index)
+    const end = endOrdinal(header, numbered, index)
     at.fill(index, start, end)
     start = end
   }

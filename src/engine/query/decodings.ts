@@ -9,7 +9,7 @@ import type { Reader } from '../reader.ts'
 /** How a document was decoded, told from what it shows and from the declarations that a store knows. */
 export type Decodings = ReturnType<typeof createDecodings>
 
-interface Argument {
+interface ShownArgument {
   name: string
   value: { hex: string; scaled: number | null; type: string }
 }
@@ -23,12 +23,12 @@ export const createDecodings = (reader: Reader) => {
      */
     of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly DocumentDecoding[] {
       if (kind !== 'event' && kind !== 'call') return []
-      const shown = args as readonly Argument[]
+      const shown = args as readonly ShownArgument[]
       const shape = shapeOf(
         kind === 'event' ? event : method,
         shown.map(({ name, value }) => [value.type, name]),
       )
-      const decimals = decimalsOf(shown)
+      const decimals = commonDecimals(shown)
       return known[kind](shape).map(inputs => ({ inputs, decimals }))
     },
   }
@@ -57,12 +57,12 @@ const createShapes = (reader: Reader, of: 'log' | 'call'): ((shape: string) => r
 const shapeOf = (name: unknown, args: readonly (readonly string[])[]): string => JSON.stringify([name, args])
 
 /** Those that integers are shown with; null where they have none. */
-const decimalsOf = (args: readonly Argument[]): number | null => {
+const commonDecimals = (args: readonly ShownArgument[]): number | null => {
   const shown = args.filter(({ value }) => value.scaled !== null)
   if (shown.length === 0) return null
-  for (let decimals = 0; decimals <= MOST_DECIMALS; decimals++)
+  for (let decimals = 0; decimals <= MAX_DECIMALS; decimals++)
     if (shown.every(({ value }) => scaled(integerIn(value)!, decimals) === value.scaled)) return decimals
   return null
 }
 
-const MOST_DECIMALS = 255
+const MAX_DECIMALS = 255

@@ -40,10 +40,10 @@ export const createDocuments = (reader: Reader, big: BigIntegers): Documents => 
     return out.latin1()
   }
 
-  const source = (kind: Kind, write: Write): Source => {
+  const source = (kind: Kind, write: Write): DocumentSource => {
     out.truncate(0)
     write(out)
-    const parsed = JSON.parse(out.view().toString()) as Source
+    const parsed = JSON.parse(out.view().toString()) as DocumentSource
     restoreIntegers(kind, parsed, big)
     return parsed
   }
@@ -78,7 +78,7 @@ const NO_FIELD = ''
 
 /** Reads the values of one field of a document, and no other field; none where the document is gone. */
 export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((position: number) => Value[]) => {
-  const names = [nameOf(field)]
+  const names = [memberName(field)]
   return position => {
     const [document] = exact.load(kind, [position], names)
     return document ? valuesOf(field, document._source) : []
@@ -86,17 +86,17 @@ export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((p
 }
 
 /** The member of `_source` that holds the path. */
-export const nameOf = ({ list, field }: FieldPath): string => list?.name ?? field
+export const memberName = ({ list, field }: FieldPath): string => list?.name ?? field
 
 /** Fields that a condition reads; undefined where it may read all of them. */
-export const fieldsIn = (node: Node): string[] | undefined => {
+export const fieldsRead = (node: Node): string[] | undefined => {
   if (node.op === 'child' || node.op === 'parent' || node.op === 'compare') return undefined
-  if ('field' in node) return [nameOf(node.field)]
-  const parts = innerNodes(node).map(fieldsIn)
+  if ('field' in node) return [memberName(node.field)]
+  const parts = innerNodes(node).map(fieldsRead)
   return parts.includes(undefined) ? undefined : [...new Set((parts as string[][]).flat())]
 }
 
-type Source = Record<string, unknown>
+type DocumentSource = Record<string, unknown>
 
 /** Paths of fields whose integers stand in hex beside the number. */
 const INTEGERS = byKind(KINDS, kind =>
@@ -106,19 +106,19 @@ const INTEGERS = byKind(KINDS, kind =>
 )
 
 /** Parsed numbers beyond 2^53 have lost digits; the hex beside them has all. */
-export const restoreIntegers = (kind: Kind, source: Source, big: BigIntegers) => {
+export const restoreIntegers = (kind: Kind, source: DocumentSource, big: BigIntegers) => {
   for (const [outer, inner] of INTEGERS[kind]) {
-    let shown = source[outer!] as Source | null | undefined
-    if (inner !== undefined) shown = shown?.[inner] as Source | null | undefined
+    let shown = source[outer!] as DocumentSource | null | undefined
+    if (inner !== undefined) shown = shown?.[inner] as DocumentSource | null | undefined
     if (isInexact(shown)) shown.num = big(BigInt(shown.raw))
   }
   if ((kind !== 'event' && kind !== 'call') || source.args === undefined) return
-  for (const { value } of source.args as { value: Source }[])
+  for (const { value } of source.args as { value: DocumentSource }[])
     if (isInexact(value)) {
       const { hex, num } = value as unknown as { hex: string; num: number }
       value.num = big(num < 0 ? BigInt.asIntN(4 * (hex.length - 2), BigInt(hex)) : BigInt(hex))
     }
 }
 
-const isInexact = (shown: Source | null | undefined): shown is { num: unknown; raw: string } =>
+const isInexact = (shown: DocumentSource | null | undefined): shown is { num: unknown; raw: string } =>
   typeof shown?.num === 'number' && !Number.isSafeInteger(shown.num)

@@ -8,8 +8,8 @@ import type { Reader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import type { Documents } from './documents.ts'
 import { segmentAt } from './fields/ordinals.ts'
-import type { Found } from './found.ts'
-import type { Cursor } from './pages.ts'
+import type { HitCursor } from './pages.ts'
+import type { SearchMatch } from './search-match.ts'
 import { comparedValues, sortValues } from './sort/sort-values.ts'
 
 export interface Hit {
@@ -34,7 +34,7 @@ interface LoadingAnywhere extends Omit<Loading, 'reader'> {
 }
 
 /** Takes matches as hits, and tells how many these are: what is gone meanwhile is left out. */
-export type Take = (found: readonly Found[]) => number
+export type TakeHits = (found: readonly SearchMatch[]) => number
 
 /** Hits as objects. */
 export const loadInto =
@@ -42,7 +42,7 @@ export const loadInto =
     hits: Hit[],
     request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>,
     { shown, exact, reader }: LoadingAnywhere,
-  ): Take =>
+  ): TakeHits =>
   found => {
     const sortOf = sortValues(request, { documents: exact, reader })
     const before = hits.length
@@ -57,7 +57,7 @@ export const loadInto =
 
 /** A match with what it is compared by with those of other networks. */
 export interface Ranked {
-  found: Found
+  found: SearchMatch
   /** By what is sorted by; dates as hits show them. */
   values: readonly (Value | null)[]
   /** Of its block, in seconds. */
@@ -75,24 +75,24 @@ export interface Ranking {
   /** Whether of those that are sorted by the same the newest comes first. */
   descending: boolean
   /** Appends hits. */
-  write: Take
+  write: TakeHits
   aggregating?: JoinedAggregating
   close(): void
 }
 /** A hit as it is written, by itself. */
-export interface Piece extends Ranked {
+export interface WrittenHit extends Ranked {
   bytes: Uint8Array
 }
 export interface PiecePages {
   total: number
   maxScore?: number
-  pages: Iterable<Piece[]>
-  at(): Cursor | undefined
+  pages: Iterable<WrittenHit[]>
+  at(): HitCursor | undefined
 }
 export const ranker = (
   request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>,
   { reader, exact }: { reader: Reader; exact: Documents },
-): ((found: Found) => Ranked) => {
+): ((found: SearchMatch) => Ranked) => {
   const valuesOf = comparedValues(request, { documents: exact, reader })
   return found => {
     reader.check()
@@ -105,7 +105,7 @@ const timeAt = (position: number, reader: Reader): number => {
 }
 /** Takes hits one by one into a list. */
 export const takePieces =
-  (pieces: Piece[], write: Take, out: ByteWriter, rank: (found: Found) => Ranked): Take =>
+  (pieces: WrittenHit[], write: TakeHits, out: ByteWriter, rank: (found: SearchMatch) => Ranked): TakeHits =>
   found => {
     const before = pieces.length
     for (const one of found) {

@@ -7,18 +7,18 @@ import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 import { type Documents, fieldValues } from './documents.ts'
 import { numberedAs, segmentAt, viewOf } from './fields/ordinals.ts'
-import { type Found, foundIn } from './found.ts'
 import { countAll } from './match/counting.ts'
 import type { Evaluation, Evaluator } from './match/evaluate.ts'
 import { and as both, toArray } from './match/ordinal-set.ts'
 import type { Among } from './plan/plan.ts'
+import { matchMaker, type SearchMatch } from './search-match.ts'
 import { findBest } from './sort/first-page.ts'
 import { bySortKeys, sortKeysOf } from './sort/sort.ts'
 
 /** Documents that a hit brings along. */
 export interface Related {
   total: number
-  found: Found[]
+  found: SearchMatch[]
 }
 
 export interface RelatedOptions {
@@ -32,7 +32,7 @@ export interface RelatedOptions {
 export const relatedBy = (
   { by, request }: InnerHits,
   { reader, exact, evaluation }: RelatedOptions,
-): ((hit: Found, document: Document) => Related) => {
+): ((hit: SearchMatch, document: Document) => Related) => {
   const { kind, query } = request.parts[0]!
   let inner: Evaluation | undefined
   const keys = sortKeysOf(request, reader, exact)
@@ -49,21 +49,21 @@ export const relatedBy = (
     const { header, size } = viewOf(segment, numberedAs(kind), reader)
     const linked = link.matches(segment)
     const matches = toArray(both(linked, inner.matches(segment, linked), size))
-    const found = Array.from(matches, foundIn(kind, header))
+    const found = Array.from(matches, matchMaker(kind, header))
     if (keys.compare) keys.fill(found, segment)
     return { total: found.length, found: found.sort(order).slice(request.from, request.from + request.size) }
   }
 }
 
 /** Finds the hits of a search that have the same value in the field that it is collapsed by. */
-export const groupBy = (
+export const groupHitsOf = (
   { fields }: Collapse,
   among: Pick<SearchRequest, 'parts'> & Among,
   request: SearchRequest,
   options: RelatedOptions,
-): ((hit: Found) => Related) => {
+): ((hit: SearchMatch) => Related) => {
   const { reader, exact, limits, evaluation } = options
-  const readGroup = ({ kind, position }: Found) => {
+  const readGroup = ({ kind, position }: SearchMatch) => {
     const field = fields[kind]
     return field && fieldValues(kind, field, exact)(position)[0]
   }
@@ -85,7 +85,7 @@ export const groupBy = (
 /** What the hits of a group have in common; undefined is the value of those that have none, and the field of kinds without it. */
 export const inGroup = (field: FieldPath | undefined, value: Value | undefined): Node => {
   if (value === undefined) return field ? not(exists(field)) : and([])
-  return field ? isIn(field, [value]) : NOTHING
+  return field ? isIn(field, [value]) : NO_MATCH
 }
 
-const NOTHING: Node = { op: 'none' }
+const NO_MATCH: Node = { op: 'none' }

@@ -4,15 +4,15 @@ import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
 import type { SearchRequest, Sort } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { renderJoined } from '../aggs/aggregations.ts'
-import type { Piece, PiecePages, Ranked, Ranking } from './hits.ts'
-import type { SearchOptions } from './options.ts'
-import type { Cursor } from './pages.ts'
+import type { PiecePages, Ranked, Ranking, WrittenHit } from './hits.ts'
+import type { SearchControl } from './options.ts'
+import type { HitCursor } from './pages.ts'
 import { BEST_FIRST } from './scores/scoring.ts'
-import type { StoreSearcher, Waiting, Writing, Written, WrittenPages } from './searcher.ts'
+import type { AwaitedPages, StoreSearcher, Writing, Written, WrittenPages } from './searcher.ts'
 import { compareKeys, isNewestFirst } from './sort/sort.ts'
 
 /** One of several networks that are searched together. */
-export interface Member {
+export interface NetworkMember {
   searcher: StoreSearcher
   /** The network's name as it stands in `_index`. */
   index: string
@@ -21,23 +21,23 @@ export interface Member {
 }
 
 /** What writes what several networks find in one answer. */
-export type Joined = Pick<StoreSearcher, 'write' | 'writePages'>
+export type JoinedSearcher = Pick<StoreSearcher, 'write' | 'writePages'>
 
 /** Networks of a cluster are not gone on with elsewhere. */
-const beginOf = ({ at }: { at(): Cursor | undefined }): Cursor => at() ?? { last: undefined, hits: 0 }
+const beginOf = ({ at }: { at(): HitCursor | undefined }): HitCursor => at() ?? { last: undefined, hits: 0 }
 
 /** Hits that are taken, and sent, in one go. */
-const PAGE = 500
+const JOINED_PAGE = 500
 
 /**
  * Searches several networks as if their documents were one list. Hits that are sorted by the same come by the time of their blocks, in the direction
  * of the sort, then by their networks in the order of `members`, then by their places in the chain. Each network is seen in one state.
  */
-export const joinSearchers = (members: readonly Member[]): Joined => {
+export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher => {
   const scratch = createByteWriter(1 << 16)
 
-  const write: Joined['write'] = (request, options, writing) => {
-    const rank = ({ searcher, index }: Member, i: number) =>
+  const write: JoinedSearcher['write'] = (request, options, writing) => {
+    const rank = ({ searcher, index }: NetworkMember, i: number) =>
       searcher.rank({ ...asRead(request, i), from: 0, size: request.from + request.size }, options, {
         ...writing,
         index,
@@ -60,9 +60,9 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
 
   const writeRanked = (request: SearchRequest, rankings: readonly Ranking[], writing: Writing): Written => {
     const { from, size, trackTotal } = request
-    const chosen = mergedAll(rankings, orderOf(request, rankings), { from, to: from + size })
+    const chosen = mergedAll(rankings, rankingOrder(request, rankings), { from, to: from + size })
     return {
-      total: sumOf(rankings, trackTotal),
+      total: totalOfAll(rankings, trackTotal),
       hits: writeChosen(chosen, rankings, writing),
       ...bestOf(rankings),
       ...(rankings.some(({ isEarly }) => isEarly !== undefined) && {
@@ -77,7 +77,7 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
     }
   }
 
-  const writePages: Joined['writePages'] = (request, options, writing, after) => {
+  const writePages: JoinedSearcher['writePages'] = (request, options, writing, after) => {
     if (request.from > 0 && members.some(({ isAway }) => isAway))
       throw refuse(
         'illegal_argument_exception',
@@ -85,10 +85,10 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
       )
     // What comes behind one network's page depends on the others.
     const alone = withoutReached(options)
-    const begin = ({ searcher, index }: Member, i: number) =>
+    const begin = ({ searcher, index }: NetworkMember, i: number) =>
       searcher.pieces(asRead(request, i), alone, { ...writing, index, out: scratch }, after?.each?.[i])
     return whenThere(awayOf(members, begin), away => {
-      const begun = members.map((member, i) => away[i] ?? (begin(member, i) as PiecePages & Waiting))
+      const begun = members.map((member, i) => away[i] ?? (begin(member, i) as PiecePages & AwaitedPages))
       const waiting = begun.filter(({ ready }) => ready)
       return {
         ...pagesOf(begun, request, writing, after),
@@ -108,10 +108,10 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
     begun: readonly PiecePages[],
     request: SearchRequest,
     writing: Writing,
-    after: Cursor | undefined,
+    after: HitCursor | undefined,
   ): WrittenPages => {
-    const streams = begun.map(({ pages, ...found }) => ({ ...found, ...headOf(pages[Symbol.iterator]()) }))
-    let at: Cursor = after ?? { last: undefined, hits: 0, each: streams.map(beginOf) }
+    const streams = begun.map(({ pages, ...found }) => ({ ...found, ...pageHead(pages[Symbol.iterator]()) }))
+    let at: HitCursor = after ?? { last: undefined, hits: 0, each: streams.map(beginOf) }
     function* pages(): Generator<number> {
       const compare = comparing(request.sort, isNewestFirst(request.each![0]!))
       const each = [...at.each!]
@@ -119,8 +119,8 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
       for (;;) {
         let hits = 0
         let { last } = at
-        while (hits < PAGE) {
-          const next = firstOf(streams, compare)
+        while (hits < JOINED_PAGE) {
+          const next = firstList(streams, compare)
           if (next < 0) break
           const { found, bytes } = streams[next]!.take()
           each[next] = { ...each[next]!, last: found, hits: each[next]!.hits + 1, edge: undefined }
@@ -136,7 +136,7 @@ export const joinSearchers = (members: readonly Member[]): Joined => {
       }
     }
     return {
-      total: after ? -1 : sumOf(streams, request.trackTotal),
+      total: after ? -1 : totalOfAll(streams, request.trackTotal),
       ...bestOf(streams),
       pages: pages(),
       at: () => at,
@@ -150,8 +150,8 @@ const COMMA = 0x2c
 
 /** What members give that have to be waited for, by their places; of others nothing. */
 const awayOf = <T>(
-  members: readonly Member[],
-  ask: (member: Member, i: number) => Eventually<T>,
+  members: readonly NetworkMember[],
+  ask: (member: NetworkMember, i: number) => Eventually<T>,
 ): Eventually<readonly (T | undefined)[]> =>
   members.some(({ isAway }) => isAway)
     ? Promise.all(members.map((member, i) => (member.isAway ? ask(member, i) : undefined)))
@@ -163,7 +163,7 @@ const asRead = ({ each, ...request }: SearchRequest, i: number): SearchRequest =
   return { ...own, trackTotal: request.trackTotal, from: 0 }
 }
 
-const sumOf = (found: readonly { total: number }[], trackTotal: SearchRequest['trackTotal']): number => {
+const totalOfAll = (found: readonly { total: number }[], trackTotal: SearchRequest['trackTotal']): number => {
   if (found.some(({ total }) => total < 0)) return -1
   const sum = found.reduce((sum, { total }) => sum + total, 0)
   return typeof trackTotal === 'number' ? Math.min(sum, trackTotal) : sum
@@ -175,10 +175,10 @@ const bestOf = (found: readonly { total: number; maxScore?: number }[]): { maxSc
   return { maxScore: Math.max(...found.filter(({ total }) => total !== 0).map(({ maxScore = 1 }) => maxScore)) }
 }
 
-type Compare = (a: Ranked, b: Ranked) => number
+type CompareRanked = (a: Ranked, b: Ranked) => number
 
 const comparing =
-  (sort: readonly Sort[], descending: boolean): Compare =>
+  (sort: readonly Sort[], descending: boolean): CompareRanked =>
   (a, b) => {
     for (const [i, one] of sort.entries()) {
       const isByPlace = one.by === '_doc' || one.by === '_shard_doc'
@@ -192,7 +192,7 @@ const comparing =
   }
 
 /** The list whose first one comes first of all; of equal ones, that of the first network. Below 0: all are at their ends. */
-const firstOf = (lists: readonly { head(): Ranked | undefined }[], compare: Compare): number => {
+const firstList = (lists: readonly { head(): Ranked | undefined }[], compare: CompareRanked): number => {
   let first = -1
   let best: Ranked | undefined
   for (const [i, list] of lists.entries()) {
@@ -210,7 +210,7 @@ interface Chosen {
 }
 
 /** Without a sort the best come first, also where all of one network score the same. */
-const orderOf = ({ sort }: SearchRequest, rankings: readonly Ranking[]): readonly Sort[] =>
+const rankingOrder = ({ sort }: SearchRequest, rankings: readonly Ranking[]): readonly Sort[] =>
   sort.length === 0 && rankings.some(({ maxScore }) => maxScore !== undefined) ? BEST_FIRST : sort
 
 const mergedAll = (
@@ -226,7 +226,7 @@ const mergedAll = (
   const lists = filled.map((ranked, i) => ({ head: () => ranked[places[i]!] }))
   const chosen: Chosen[] = []
   for (let count = 0; count < to; count++) {
-    const member = firstOf(lists, compare)
+    const member = firstList(lists, compare)
     if (member < 0) break
     if (count >= from) chosen.push({ member, one: lists[member]!.head()! })
     places[member]!++
@@ -252,10 +252,10 @@ const writeChosen = (chosen: readonly Chosen[], rankings: readonly Ranking[], { 
 }
 
 /** The next one of some pages, which are taken as they are needed. */
-const headOf = (pages: Iterator<Piece[]>) => {
-  let page: Piece[] = []
+const pageHead = (pages: Iterator<WrittenHit[]>) => {
+  let page: WrittenHit[] = []
   let place = 0
-  const head = (): Piece | undefined => {
+  const head = (): WrittenHit | undefined => {
     while (place >= page.length) {
       const next = pages.next()
       if (next.done) return undefined
@@ -266,7 +266,7 @@ const headOf = (pages: Iterator<Piece[]>) => {
   }
   return {
     head,
-    take(): Piece {
+    take(): WrittenHit {
       const one = head()!
       place++
       return one
@@ -275,7 +275,7 @@ const headOf = (pages: Iterator<Piece[]>) => {
 }
 
 /** The deadline restarts with each part of an answer. */
-const withoutReached = (options: SearchOptions): SearchOptions => ({
+const withoutReached = (options: SearchControl): SearchControl => ({
   get deadline() {
     return options.deadline
   },

@@ -3,27 +3,27 @@ import type { SearchRequest } from '../../query/request.ts'
 import { type Reader, reading, type Segment } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
-import { type Found, foundIn, type Part } from './found.ts'
-import type { Take } from './hits.ts'
+import type { TakeHits } from './hits.ts'
 import { countAll } from './match/counting.ts'
-import { each, some } from './match/ordinal-set.ts'
+import { eachOrdinal, takeOrdinals } from './match/ordinal-set.ts'
 import { segmentsOf } from './match/segment-matcher.ts'
-import { check, type SearchOptions } from './options.ts'
+import { checkDeadline, type SearchControl } from './options.ts'
 import { maxScore } from './scores/scoring.ts'
 import { prepareParts, type SearchContext } from './search.ts'
+import { matchMaker, type SearchMatch, type SearchPart } from './search-match.ts'
 import type { WrittenPages } from './searcher.ts'
 import { altered, alteredSince, checkHits, type Snapshot, takeSnapshot } from './snapshot.ts'
-import { type Finding, findBest, sharesTime } from './sort/first-page.ts'
+import { type FindContext, findBest, sharesTime } from './sort/first-page.ts'
 import { bySortKeys, isChainOrder, type SortKeys, sortKeysOf } from './sort/sort.ts'
-import { createScale, type Held, hold } from './sort/sort-memory.ts'
+import { createScale, type HeldHits, hold } from './sort/sort-memory.ts'
 
 /** Documents that are read, and sent, in one go. */
-const PAGE = 500
+const HITS_PAGE = 500
 
 /** How far an answer has come. */
-export interface Cursor {
+export interface HitCursor {
   /** Its last hit; undefined where it has none yet. */
-  last: Found | undefined
+  last: SearchMatch | undefined
   /** How many it has. */
   hits: number
   /** What it is of; absent where a cluster knows it. */
@@ -31,45 +31,45 @@ export interface Cursor {
   /** Blocks before this one, in the direction of the answer, have nothing more to show. Absent: that of the last hit, where these come block by block. */
   edge?: number | undefined
   /** Of an answer of several networks: how far it has come in each. */
-  each?: readonly Cursor[]
+  each?: readonly HitCursor[]
 }
 
 /** Whether two answers have come to the same hit. */
-export const isSamePlace = (a: Cursor | undefined, b: Cursor | undefined): boolean =>
+export const isSamePlace = (a: HitCursor | undefined, b: HitCursor | undefined): boolean =>
   a?.last?.kind === b?.last?.kind && a?.last?.position === b?.last?.position
 
 /** How far an answer has come. Who sets it goes on elsewhere. */
-interface Progress {
-  at: Cursor & { snapshot: Snapshot }
+interface StreamProgress {
+  at: HitCursor & { snapshot: Snapshot }
   /** Told the last hit of a page before the page is written, where others may go on behind it at the same time. */
-  reached?: ((at: Cursor) => void) | undefined
+  reached?: ((at: HitCursor) => void) | undefined
 }
 
 /** All hits of a request, or those behind a cursor, page by page. */
 export const streamHits = (
   context: SearchContext,
   request: SearchRequest,
-  options: SearchOptions,
-  take: Take,
-  after: Cursor | undefined,
+  options: SearchControl,
+  take: TakeHits,
+  after: HitCursor | undefined,
 ): WrittenPages => {
   const { reader, exact } = context
-  const walked = (progress: Progress) => ({
+  const walked = (progress: StreamProgress) => ({
     pages: walk(request, options, context, take, progress),
     at: () => progress.at,
     ...apart(progress),
   })
   /** Where no other keys refine the chain's order, a page can be made without those before it. */
-  const apart = (progress: Progress) => {
+  const apart = (progress: StreamProgress) => {
     if (sortKeysOf(request, reader, exact).compare) return {}
     progress.reached = options.reached && (cursor => options.reached!(cursor))
     return {
-      goTo(cursor: Cursor) {
-        if (!isSamePlace(cursor, progress.at)) progress.at = cursor as Progress['at']
+      goTo(cursor: HitCursor) {
+        if (!isSamePlace(cursor, progress.at)) progress.at = cursor as StreamProgress['at']
       },
     }
   }
-  const begun = after as Progress['at'] | undefined
+  const begun = after as StreamProgress['at'] | undefined
   if (begun && isChainOrder(request)) return { total: -1, ...walked({ at: begun }) }
   return reading(
     reader,
@@ -79,7 +79,7 @@ export const streamHits = (
       const isCounted = request.trackTotal === true && !request.after
       const snapshot =
         begun?.snapshot ?? takeSnapshot(reader, isCounted ? Math.max(0, total - request.from) : undefined)
-      const progress: Progress = { at: begun ?? { last: undefined, hits: 0, snapshot } }
+      const progress: StreamProgress = { at: begun ?? { last: undefined, hits: 0, snapshot } }
       const max = maxScore(request, parts, undefined, reader)
       if (isChainOrder(request)) return { total, ...walked(progress), ...max }
       const [gone] = alteredSince(snapshot, request, reader)
@@ -89,14 +89,14 @@ export const streamHits = (
       const held = hold(findBest(all, parts, context))
       const from = begun?.last ? held.behind(begun.last) : request.from
       const scoring = parts[0]?.scoring
-      const marking: Take = found => {
+      const marking: TakeHits = found => {
         scoring?.mark(found, request.shown)
         return take(found)
       }
       const pages = pagesOf(held, from, { request, reader, take: marking, progress, version: reader.version() })
       return { total, pages, at: () => progress.at, ...max }
     },
-    () => check(options),
+    () => checkDeadline(options),
   )
 }
 
@@ -106,10 +106,10 @@ export const streamHits = (
  */
 function* walk(
   request: SearchRequest,
-  options: SearchOptions,
+  options: SearchControl,
   context: SearchContext,
-  take: Take,
-  progress: Progress,
+  take: TakeHits,
+  progress: StreamProgress,
 ): Generator<number> {
   const { reader, exact } = context
   const keys = sortKeysOf(request, reader, exact)
@@ -119,9 +119,9 @@ function* walk(
   let walked = last
   const spent = { finding: 0, writing: 0 }
   let version: number | undefined
-  let parts: Part[] = []
+  let parts: SearchPart[] = []
   let segments: Segment[] = []
-  let found: Iterator<Found> = [].values()
+  let found: Iterator<SearchMatch> = [].values()
   let skip = last ? 0 : request.from
   let { edge } = progress.at
 
@@ -134,9 +134,9 @@ function* walk(
   }
 
   /** The next hits, of as many segments as it takes. */
-  const next = (): Found[] => {
-    const page: Found[] = []
-    while (page.length < PAGE) {
+  const next = (): SearchMatch[] => {
+    const page: SearchMatch[] = []
+    while (page.length < HITS_PAGE) {
       const { value: one, done } = found.next()
       if (!done) {
         if (last ? order(one, last) <= 0 : keys.behind && !keys.behind.has(one)) continue
@@ -172,9 +172,9 @@ function* walk(
   }
 
   for (;;) {
-    reader.begin(() => check(options))
+    reader.begin(() => checkDeadline(options))
     let hits: number
-    let here: Progress['at']
+    let here: StreamProgress['at']
     let isLast: boolean
     try {
       const started = performance.now()
@@ -189,7 +189,7 @@ function* walk(
         found = [].values()
       }
       const some = next()
-      isLast = some.length < PAGE
+      isLast = some.length < HITS_PAGE
       last = some.at(-1) ?? last
       walked = last
       parts[0]?.scoring?.mark(some, request.shown)
@@ -214,7 +214,12 @@ function* walk(
 }
 
 /** Whether all that a segment holds comes before a hit. */
-const isPassed = (segment: Segment, { position, keys }: Found, { byTime, descending }: SortKeys, reader: Reader) => {
+const isPassed = (
+  segment: Segment,
+  { position, keys }: SearchMatch,
+  { byTime, descending }: SortKeys,
+  reader: Reader,
+) => {
   if (!byTime) return descending ? segment.first > blockOf(position) : segment.last < blockOf(position)
   const time = keys[0] as number
   const { times } = reader.header(segment)
@@ -228,26 +233,26 @@ const isBefore = ({ first, last }: Segment, { behind }: SortKeys): boolean =>
 
 /** The matches of neighbouring segments in the order that is asked for. Of one kind they are ordered as they are. */
 function* matchesInOrder(
-  parts: Part[],
+  parts: SearchPart[],
   segments: readonly Segment[],
   keys: SortKeys,
-  { reader, limits }: Pick<Finding, 'reader' | 'limits'>,
-): Generator<Found> {
+  { reader, limits }: Pick<FindContext, 'reader' | 'limits'>,
+): Generator<SearchMatch> {
   const [only, ...others] = parts
   if (only && others.length === 0 && !keys.compare) {
     const segment = segments[0]!
     const header = reader.header(segment)
     const { kind, evaluation } = only
-    for (const ordinal of some(evaluation.matches(segment), Number.POSITIVE_INFINITY, keys.descending))
-      yield { kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: NO_KEYS }
+    for (const ordinal of takeOrdinals(evaluation.matches(segment), Number.POSITIVE_INFINITY, keys.descending))
+      yield { kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: NO_SORT_KEYS }
     return
   }
-  const found: Found[] = []
+  const found: SearchMatch[] = []
   for (const segment of segments) {
     const header = reader.header(segment)
     for (const { kind, evaluation } of parts) {
-      const toFound = foundIn(kind, header)
-      each(evaluation.matches(segment), ordinal => void found.push(toFound(ordinal)))
+      const toFound = matchMaker(kind, header)
+      eachOrdinal(evaluation.matches(segment), ordinal => void found.push(toFound(ordinal)))
     }
   }
   if (keys.compare) {
@@ -257,11 +262,11 @@ function* matchesInOrder(
   yield* found.sort(bySortKeys(keys))
 }
 
-const NO_KEYS: Found['keys'] = []
+const NO_SORT_KEYS: SearchMatch['keys'] = []
 
 /** Hits that are all known, page by page. */
 function* pagesOf(
-  held: Held,
+  held: HeldHits,
   from: number,
   {
     request,
@@ -272,15 +277,15 @@ function* pagesOf(
   }: {
     request: SearchRequest
     reader: Reader
-    take: Take
-    progress: Progress
+    take: TakeHits
+    progress: StreamProgress
     /** Of the state in which they were found. */
     version: number
   },
 ): Generator<number> {
   let known = version
-  for (let at = from; at < held.length; at += PAGE) {
-    const found = held.slice(at, at + PAGE)
+  for (let at = from; at < held.length; at += HITS_PAGE) {
+    const found = held.slice(at, at + HITS_PAGE)
     reader.begin()
     let hits: number
     try {

@@ -6,25 +6,25 @@ import { createAggregating } from '../aggs/aggregations.ts'
 import { type Reader, reading } from '../reader.ts'
 import { createHits } from '../show/hits.ts'
 import { createDocuments } from './documents.ts'
-import type { Found, Part } from './found.ts'
-import { type Ranking, ranker, type Take } from './hits.ts'
+import { type Ranking, ranker, type TakeHits } from './hits.ts'
 import { countAll, terminated } from './match/counting.ts'
 import { asking, createEvaluator } from './match/evaluate.ts'
-import { check, type SearchOptions } from './options.ts'
+import { checkDeadline, type SearchControl } from './options.ts'
 import { bestFirst, maxScore, withScores } from './scores/scoring.ts'
+import type { SearchMatch, SearchPart } from './search-match.ts'
 import type { Writing, Written } from './searcher.ts'
 import { inSnapshot, reached, resumeFrom, type Snapshot, seenNow, stillThere } from './snapshot.ts'
 import { findCollapsed } from './sort/collapse.ts'
 import { findBest, matchesIn } from './sort/first-page.ts'
 import { sortKeysOf } from './sort/sort.ts'
-import { endOf } from './sort/sort-values.ts'
+import { cursorAfter } from './sort/sort-values.ts'
 
 /** Finds the first hits of a request, and has them taken; aggregates where they are written. */
 export const searchOnce = (
   context: SearchContext,
   asked: SearchRequest,
-  options: SearchOptions,
-  taking: (request: SearchRequest) => Take,
+  options: SearchControl,
+  taking: (request: SearchRequest) => TakeHits,
   writing?: Writing,
 ): Written =>
   reading(
@@ -49,7 +49,7 @@ export const searchOnce = (
         ...(request.seen && cursorAt(context, ordered, hits.at(-1))),
       }
     },
-    () => check(options),
+    () => checkDeadline(options),
   )
 
 /** The total is that of the hits behind the token. */
@@ -57,7 +57,7 @@ const searchResumed = (
   context: SearchContext,
   asked: SearchRequest,
   point: ResumePoint | 'now',
-  take: Take,
+  take: TakeHits,
 ): Written => {
   const { reader, exact } = context
   const { request, reorganisedFrom } = resumeFrom(asked, point, reader)
@@ -77,16 +77,16 @@ const searchResumed = (
 const cursorAt = (
   { exact, reader }: SearchContext,
   request: SearchRequest,
-  last: Found | undefined,
+  last: SearchMatch | undefined,
 ): Pick<Written, 'seen' | 'end'> => ({
-  end: last && endOf(request, last, { documents: exact, reader }),
+  end: last && cursorAfter(request, last, { documents: exact, reader }),
   seen: request.seen === 'now' ? seenNow(reader) : request.seen,
 })
 
 /** What was looked up to be counted is known. */
 const aggregateOf = (
   request: SearchRequest,
-  parts: readonly Part[],
+  parts: readonly SearchPart[],
   { index, totals, typedKeys = false }: Writing,
 ) => ({
   ...{ request, index, typedKeys, aggregations: request.aggregations! },
@@ -98,12 +98,12 @@ const aggregateOf = (
 export const rankOnce = (
   context: SearchContext,
   asked: SearchRequest,
-  options: SearchOptions,
-  write: Take,
+  options: SearchControl,
+  write: TakeHits,
   writing: Writing,
 ): Ranking => {
   const { reader, exact } = context
-  reader.begin(() => check(options))
+  reader.begin(() => checkDeadline(options))
   try {
     const { parts, isEarly } = prepareFirst(context, asked)
     const ordered = bestFirst(asked, parts)
@@ -138,7 +138,7 @@ export const createSearchContext = (reader: Reader, limits: Limits) => {
 }
 export type SearchContext = ReturnType<typeof createSearchContext>
 /** The parts of a request, ready to be evaluated, with their scores. */
-export const prepareParts = (context: SearchContext, asked: SearchRequest, snapshot?: Snapshot): Part[] => {
+export const prepareParts = (context: SearchContext, asked: SearchRequest, snapshot?: Snapshot): SearchPart[] => {
   const { reader, evaluation } = context
   const seen = amongSeen(asked, reader)
   const request = snapshot ? inSnapshot(seen, snapshot, reader) : seen
@@ -149,7 +149,10 @@ export const prepareParts = (context: SearchContext, asked: SearchRequest, snaps
   return withScores(request, parts, context)
 }
 /** The same of a request that may end early: the first matches alone. */
-export const prepareFirst = (context: SearchContext, asked: SearchRequest): { parts: Part[]; isEarly?: boolean } => {
+export const prepareFirst = (
+  context: SearchContext,
+  asked: SearchRequest,
+): { parts: SearchPart[]; isEarly?: boolean } => {
   const parts = prepareParts(context, asked)
   const { terminateAfter, minScore: _, ...rest } = asked
   if (terminateAfter === undefined) return { parts }

@@ -9,9 +9,18 @@ import { cursorKeyOf } from '../cursor-key.ts'
 import { openReader, type Reader, reading } from '../reader.ts'
 import type { DocumentShowing, HitsWriting } from '../show/hits.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
-import { type Hit, loadInto, type Piece, type PiecePages, type Ranking, ranker, type Take, takePieces } from './hits.ts'
-import { check, type SearchOptions } from './options.ts'
-import { type Cursor, streamHits } from './pages.ts'
+import {
+  type Hit,
+  loadInto,
+  type PiecePages,
+  type Ranking,
+  ranker,
+  type TakeHits,
+  takePieces,
+  type WrittenHit,
+} from './hits.ts'
+import { checkDeadline, type SearchControl } from './options.ts'
+import { type HitCursor, streamHits } from './pages.ts'
 import { createSearchContext, prepareParts, rankOnce, searchOnce } from './search.ts'
 import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarRequest } from './similar.ts'
 import { seenNow } from './snapshot.ts'
@@ -28,9 +37,9 @@ export type StoreSearcher = Pick<Searcher, 'cursorKey' | 'seen'> & {
 } & { out?: ByteWriter }
 
 /** Of a long answer that is fetched page by page. */
-type Awaiting<T> = T extends { pages: unknown } ? Waiting : unknown
+type Awaiting<T> = T extends { pages: unknown } ? AwaitedPages : unknown
 
-export interface Waiting {
+export interface AwaitedPages {
   /** Resolves when the next page can be taken. */
   ready?: (() => Promise<void>) | undefined
   /** Nobody wants the rest. */
@@ -68,9 +77,9 @@ export interface SearchPages<Page> {
   maxScore?: number
   pages: Iterable<Page>
   /** The last hit of the pages that were taken so far. */
-  at(): Cursor | undefined
+  at(): HitCursor | undefined
   /** The next page is to begin behind this hit; absent where pages depend on one another. */
-  goTo?: ((at: Cursor) => void) | undefined
+  goTo?: ((at: HitCursor) => void) | undefined
 }
 
 /** A page that was written is the number of its hits. */
@@ -80,7 +89,7 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) 
   const context = createSearchContext(reader, limits)
   const { shown, exact, hits: written } = context
 
-  const takeInto = (request: SearchRequest, { index, out, totals, between }: Writing): Take => {
+  const takeInto = (request: SearchRequest, { index, out, totals, between }: Writing): TakeHits => {
     const write = written.writer(request, index, { totals, between })
     return found => write(found, out)
   }
@@ -99,12 +108,12 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) 
   }
 
   return {
-    search(request: SearchRequest, options: SearchOptions): { total: number; hits: Hit[] } {
+    search(request: SearchRequest, options: SearchControl): { total: number; hits: Hit[] } {
       const hits: Hit[] = []
       const { total } = searchOnce(context, request, options, among => loadInto(hits, among, context))
       return { total, hits }
     },
-    pages(request: SearchRequest, options: SearchOptions, after?: Cursor): SearchPages<Hit[]> {
+    pages(request: SearchRequest, options: SearchControl, after?: HitCursor): SearchPages<Hit[]> {
       const hits: Hit[] = []
       const all = streamHits(context, request, options, loadInto(hits, request, context), after)
       return { ...all, pages: drained(all.pages, hits) }
@@ -114,17 +123,17 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) 
     /** Signs the ids of cursors. */
     cursorKey: cursorKeyOf(reader.db),
     /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
-    write: (request: SearchRequest, options: SearchOptions, writing: Writing): Written =>
+    write: (request: SearchRequest, options: SearchControl, writing: Writing): Written =>
       searchOnce(context, request, options, among => takeInto(among, writing), writing),
     /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
-    writePages: (request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): WrittenPages =>
+    writePages: (request: SearchRequest, options: SearchControl, writing: Writing, after?: HitCursor): WrittenPages =>
       streamHits(context, request, options, takeInto(request, writing), after),
     /** As `write`, but what is found is ranked beside what others find, and written where it is chosen. Ends with `close`. */
-    rank: (request: SearchRequest, options: SearchOptions, writing: Writing): Ranking =>
+    rank: (request: SearchRequest, options: SearchControl, writing: Writing): Ranking =>
       rankOnce(context, request, options, takeInto(request, writing), writing),
     /** As `writePages`: a page is its hits, each by itself. */
-    pieces(request: SearchRequest, options: SearchOptions, writing: Writing, after?: Cursor): PiecePages {
-      const pieces: Piece[] = []
+    pieces(request: SearchRequest, options: SearchControl, writing: Writing, after?: HitCursor): PiecePages {
+      const pieces: WrittenHit[] = []
       const take = takePieces(pieces, takeInto(request, writing), writing.out, ranker(request, { reader, exact }))
       const all = streamHits(context, request, options, take, after)
       return { ...all, pages: drained(all.pages, pieces) }
@@ -132,14 +141,14 @@ export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) 
     /** Appends what is answered to who asks for one document; false where there is none. */
     writeDocument: (kind: Kind, id: string, { index, out }: Writing, how?: DocumentShowing): boolean =>
       reading(reader, () => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
-    similar: (request: SimilarRequest, options: SearchOptions): SimilarDocument[] | undefined =>
+    similar: (request: SimilarRequest, options: SearchControl): SimilarDocument[] | undefined =>
       reading(
         reader,
         () =>
           findSimilar(request, similarOptions)?.flatMap(({ position, similarity }) =>
             shown.load(request.kind, [position]).flatMap(document => (document ? { document, similarity } : [])),
           ),
-        () => check(options),
+        () => checkDeadline(options),
       ),
     get: (kind: Kind, id: string): Document | undefined =>
       reading(reader, () => shown.load(kind, positionOf(kind, id))[0]),

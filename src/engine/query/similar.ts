@@ -45,8 +45,8 @@ export const findSimilar = (request: SimilarRequest, options: SimilarOptions): S
   const { reader } = options
   const position = positionsOfIds(kind, [id.toLowerCase()], reader).at(-1)
   if (position === undefined) return undefined
-  if (kind === 'contract') return first(size, contractsLike(position, id, size, reader))
-  return first(size, happeningsLike(kind, position, request, options))
+  if (kind === 'contract') return firstSimilar(size, contractsLike(position, id, size, reader))
+  return firstSimilar(size, happeningsLike(kind, position, request, options))
 }
 
 /** Contracts whose codes have less in common are not of one family. */
@@ -80,28 +80,28 @@ export interface Happening {
   value: string
 }
 
-interface Named {
+interface HappeningId {
   kind: 'event' | 'call'
   id: string
 }
 
 /** `source`: as it is stored. */
-export const happeningOf = ({ kind, id }: Named, source: object): Happening => {
+export const happeningOf = ({ kind, id }: HappeningId, source: object): Happening => {
   const { owner, what } = HAPPENINGS[kind]
   const { [owner]: address, [what]: value } = source as Record<string, string | null | undefined>
-  if (!address || !value) throw refused(`The ${kind} ${id} has no ${what}, so no ${kind} is similar to it.`)
+  if (!address || !value) throw refuseSimilar(`The ${kind} ${id} has no ${what}, so no ${kind} is similar to it.`)
   return { address, value }
 }
 
 /** Contracts among which what is like an event or a call is looked for, the nearest first. */
 export function* familyOf(
   { address }: Happening,
-  { kind, size }: Named & { size: number },
+  { kind, size }: HappeningId & { size: number },
   reader: Reader,
 ): Generator<{ address: string; similarity: number }> {
   const contract = positionsOfIds('contract', [address.toLowerCase()], reader).at(-1)
   if (contract === undefined)
-    throw refused(
+    throw refuseSimilar(
       `The creation of the contract ${address} is not stored, so its code is not known, and no ${kind} is similar to that of it.`,
     )
   let looked = 0
@@ -124,7 +124,7 @@ function* contractsLike(
   const similar = similarOf(reader)
   const vector = row.code === null ? undefined : similar.vector(row.code)
   if (vector === undefined)
-    throw refused(
+    throw refuseSimilar(
       `The code of the contract ${name} is not known, or has no instructions, so no contract is similar to it.`,
     )
   // The newest of each address: what was created several times is one contract.
@@ -138,12 +138,12 @@ function* contractsLike(
       if (segmentAt(contract.position, reader)) yield { ...contract, similarity }
 }
 
-const first = (count: number, found: Iterable<SimilarFound>): SimilarFound[] => {
+const firstSimilar = (count: number, found: Iterable<SimilarFound>): SimilarFound[] => {
   const taken: SimilarFound[] = []
   for (const { position, similarity } of found) if (taken.push({ position, similarity }) >= count) break
   return taken
 }
 
-const refused = (message: string) => refuse('illegal_argument_exception', message)
+const refuseSimilar = (message: string) => refuse('illegal_argument_exception', message)
 
 const similarOf = rememberedBy((reader: Reader) => createSimilar(reader.db))

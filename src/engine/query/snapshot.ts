@@ -5,7 +5,7 @@ import { type Alteration, readAltered, type Why } from '../alterations.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { segmentAt } from './fields/ordinals.ts'
-import type { Found } from './found.ts'
+import type { SearchMatch } from './search-match.ts'
 
 /**
  * The state of a store that a long answer is of, while its parts are read one after the other. Blocks that come later are left out. Where blocks that are
@@ -21,7 +21,7 @@ export interface Snapshot {
 
 /** Of the state that the reader sees. */
 export const takeSnapshot = (reader: Reader, hits: number | undefined): Snapshot => ({
-  ...{ runs: runsOf(reader.segments()), serial: readAltered(reader.db).serial, hits },
+  ...{ runs: runsOfSegments(reader.segments()), serial: readAltered(reader.db).serial, hits },
 })
 
 /** Alterations since of documents that are asked for. */
@@ -39,7 +39,7 @@ export const alteredSince = (
 
 /** The request for what the snapshot holds: what another one asks for but for blocks that came since. */
 export const inSnapshot = (request: SearchRequest, { runs }: Snapshot, reader: Reader): SearchRequest => {
-  const now = runsOf(reader.segments())
+  const now = runsOfSegments(reader.segments())
   if (isSameRuns(now, runs)) return request
   return { ...request, within: request.within ? overlap(request.within, runs) : runs }
 }
@@ -60,14 +60,15 @@ const overlap = (a: readonly Run[], b: readonly Run[]): Run[] => {
 }
 
 const CODE = 'search_phase_execution_exception'
-const REST = 'while the answer was read, so that its rest would be of another state of the chain: search again'
+const REST_OF_ANSWER =
+  'while the answer was read, so that its rest would be of another state of the chain: search again'
 
 export const altered = ({ why, from, to }: Pick<Alteration, 'why' | 'from' | 'to'>): ChainsieveError => {
   const blocks = to === Number.MAX_SAFE_INTEGER ? `from block ${from} on` : `in blocks ${from} to ${to}`
-  return retry(CODE, `${TOLD[why]} ${blocks} ${REST}.`)
+  return retry(CODE, `${ALTERATION_TEXTS[why]} ${blocks} ${REST_OF_ANSWER}.`)
 }
 
-const TOLD: Record<Why, string> = {
+const ALTERATION_TEXTS: Record<Why, string> = {
   reorganised: 'the chain was reorganised',
   pruned: 'documents were pruned',
   replaced: 'documents were indexed anew',
@@ -79,28 +80,28 @@ export const checkHits = (hits: number, expected: number | undefined): void => {
   if (expected === undefined || hits === expected) return
   throw retry(
     CODE,
-    `the chain was reorganised, or documents changed, ${REST}. There were ${expected} hits, of which ${hits} were found.`,
+    `the chain was reorganised, or documents changed, ${REST_OF_ANSWER}. There were ${expected} hits, of which ${hits} were found.`,
   )
 }
 
 /** Neighbouring blocks at the head of which each is marked: as deep as a reorganisation usually goes. */
-const DENSE = 64
+const DENSE_MARKS = 64
 /** Hex digits of a hash. */
-const DIGITS = 8
+const HASH_DIGITS = 8
 /** Runs of blocks that are told apart; of more the smallest holes count as stored. */
 const MOST_RUNS = 100
 /** The blocks that are stored in the state that the reader sees. */
-export const seenNow = (reader: Reader): Seen => seenOf(runsOf(reader.segments()), reader)
+export const seenNow = (reader: Reader): Seen => seenOf(runsOfSegments(reader.segments()), reader)
 /** Blocks, ascending, in the state that the reader sees. */
 export const seenOf = (blocks: readonly Run[], reader: Reader): Seen => {
-  const runs = closed(blocks)
+  const runs = closeHoles(blocks)
   return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
 }
 /** Every one of the newest blocks, and of older ones ever fewer; what is not stored is left out. */
 export const marksOf = (newest: number, reader: Reader): Mark[] => {
   const hashOf = hashReader(reader)
   const marks: Mark[] = []
-  for (let depth = 0; depth <= newest; depth = depth < DENSE ? depth + 1 : depth * 2) {
+  for (let depth = 0; depth <= newest; depth = depth < DENSE_MARKS ? depth + 1 : depth * 2) {
     const hash = hashOf(newest - depth)
     if (hash !== undefined) marks.push([newest - depth, hash])
   }
@@ -125,11 +126,11 @@ const hashReader = (reader: Reader): ((number: number) => string | undefined) =>
   return number => {
     // Blocks above all segments are none that can be found.
     if (!segmentAt(positionOf(number, 0), reader)) return undefined
-    return (select.get(number) as Buffer | undefined)?.toString('hex').slice(0, DIGITS)
+    return (select.get(number) as Buffer | undefined)?.toString('hex').slice(0, HASH_DIGITS)
   }
 }
 /** Neighbouring blocks of segments as runs. */
-export const runsOf = (segments: readonly Segment[]): Run[] => {
+export const runsOfSegments = (segments: readonly Segment[]): Run[] => {
   const runs: [number, number][] = []
   for (const { first, last } of segments) {
     const before = runs.at(-1)
@@ -138,7 +139,7 @@ export const runsOf = (segments: readonly Segment[]): Run[] => {
   }
   return runs
 }
-const closed = (runs: readonly Run[]): Run[] => {
+const closeHoles = (runs: readonly Run[]): Run[] => {
   if (runs.length <= MOST_RUNS) return [...runs]
   const holes = runs.slice(1).map(([from], i) => from - runs[i]![1])
   const least = holes.toSorted((a, b) => b - a)[MOST_RUNS - 2]!
@@ -162,7 +163,7 @@ export const resumeFrom = (
   asked: SearchRequest,
   point: ResumePoint | 'now',
   reader: Reader,
-  newest = newestOf(reader),
+  newest = newestBlock(reader),
 ): Resumed => {
   const kind = asked.parts.at(-1)!.kind
   const end = (block: number): Place => ({ kind, position: positionOf(block + 1, 0) - 1 })
@@ -186,10 +187,10 @@ const topOf = ({ place, marks }: ResumePoint, reader: Reader): number => {
 }
 /** How far a reader has come with these hits: behind the last of them, or with all that is stored where there are no more. */
 export const reached = (
-  found: readonly Found[],
+  found: readonly SearchMatch[],
   { size, parts, after }: SearchRequest,
   reader: Reader,
-  newest = newestOf(reader),
+  newest = newestBlock(reader),
 ): ResumePoint => {
   const last = found.length === size ? (found.at(-1) ?? after!.place!) : undefined
   const kind: Kind = parts.at(-1)!.kind
@@ -198,4 +199,4 @@ export const reached = (
     : { kind, position: positionOf(newest + 1, 0) - 1 }
   return { place, marks: marksOf(blockOf(place.position), reader) }
 }
-const newestOf = (reader: Reader): number => reader.segments().at(-1)?.last ?? -1
+const newestBlock = (reader: Reader): number => reader.segments().at(-1)?.last ?? -1

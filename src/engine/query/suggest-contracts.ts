@@ -9,9 +9,9 @@ export interface NamedToken {
 }
 
 /** Tokens up to which the first ones that come are suggested: what anyone can make as many of as they like must not fill the memory. */
-const MAX_TOKENS = 100_000
+const MAX_NAMED_TOKENS = 100_000
 /** Contracts that are suggested, the newest ones. */
-const MAX_CONTRACTS = 10_000
+const MAX_NAMED_CONTRACTS = 10_000
 
 /** Tokens of the store that are new, or tell something else, since the last call. */
 export const createTokenNews = (reader: Reader): (() => NamedToken[]) => {
@@ -24,7 +24,7 @@ export const createTokenNews = (reader: Reader): (() => NamedToken[]) => {
         `SELECT change, id, (SELECT name FROM name WHERE id = symbol) AS symbol, (SELECT name FROM name WHERE id = token.name) AS name
          FROM token WHERE change > ? AND pos IS NOT NULL ORDER BY change LIMIT ?`,
       )
-      .all(last, MAX_TOKENS - known.size) as {
+      .all(last, MAX_NAMED_TOKENS - known.size) as {
       change: number
       id: number
       symbol: string | null
@@ -58,7 +58,7 @@ export const createNamedContracts = (
         `SELECT DISTINCT address, (SELECT name FROM name WHERE id = contract.name) AS name FROM contract WHERE contract.name IS NOT NULL
          ORDER BY pos DESC LIMIT ?`,
       )
-      .all(MAX_CONTRACTS) as { address: number; name: string }[]
+      .all(MAX_NAMED_CONTRACTS) as { address: number; name: string }[]
     return rows.map(({ address, name }) => ({ name, address: `0x${reader.addressDigits(address)}` }))
   }
 }

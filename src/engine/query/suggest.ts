@@ -6,7 +6,7 @@ import type { Reader, Segment } from '../reader.ts'
 import { createNamedContracts, createTokenNews } from './suggest-contracts.ts'
 
 /** A name that somebody who types may mean, and where it is asked for. */
-export interface Suggestion {
+export interface NameSuggestion {
   text: string
   kind: 'event' | 'method' | 'field' | 'token' | 'contract'
   /** Field that it is a value of; of a field its own path. */
@@ -35,12 +35,12 @@ export interface SuggestRequest {
 }
 
 /** Suggestions, best first. Asked between the reader's `begin` and `end`. */
-export type Suggester = (request: SuggestRequest) => Suggestion[]
+export type Suggester = (request: SuggestRequest) => NameSuggestion[]
 
 /** Suggests names of one store; those that came since are there at the next question. `tokens` is read when it is needed. */
 export const createSuggester = (reader: Reader, tokens: () => readonly Token[]): Suggester => {
-  const index = createIndex()
-  const events = new Map<string, Entry>()
+  const index = createSuggestIndex()
+  const events = new Map<string, SuggestEntry>()
   const occurrences = createOccurrences(reader, signature => {
     const name = reader.signature(signature).event?.name
     return name === undefined ? undefined : events.get(name)
@@ -52,14 +52,14 @@ export const createSuggester = (reader: Reader, tokens: () => readonly Token[]):
   }
   const findMethods = createMethods(reader, name => addMethod(name, 'method', 'tx'))
   const findTokens = createTokenNews(reader)
-  const tokensByAddress = new Map<string, Entry>()
+  const tokensByAddress = new Map<string, SuggestEntry>()
   const findNamed = createNamedContracts(reader)
   let version: number | undefined
   let signatures = 0
   let calls = 0
-  let namedContracts: Entry[] = []
+  let namedContracts: SuggestEntry[] = []
   let chainId: number | undefined
-  let contracts: Entry[] = []
+  let contracts: SuggestEntry[] = []
   let given = '[]'
 
   const catchUp = () => {
@@ -79,7 +79,7 @@ export const createSuggester = (reader: Reader, tokens: () => readonly Token[]):
       if (event && !methods.has(event.name)) addMethod(event.name, 'method.raw', 'call')
     calls = called.length
     if (chainId === undefined) {
-      chainId = chainIdOf(reader)
+      chainId = storedChainId(reader)
       for (const token of chainId === undefined ? [] : tokens()) if (token.chainId === chainId) setToken(token)
     }
     for (const token of findTokens()) setToken(token)
@@ -120,26 +120,27 @@ export const createSuggester = (reader: Reader, tokens: () => readonly Token[]):
 /** Tokens and contracts are asked for by what they emitted. */
 const EMITTER = { field: 'address', entity: 'event' } as const
 
-interface Entry extends Omit<Suggestion, 'score'> {
+interface SuggestEntry extends Omit<NameSuggestion, 'score'> {
   id: number
   /** How often it occurs, where that is known. */
   count: number
 }
 
-const show = ({ id: _id, count: _count, ...suggestion }: Entry, score: number): Suggestion => ({
+const show = ({ id: _id, count: _count, ...suggestion }: SuggestEntry, score: number): NameSuggestion => ({
   ...suggestion,
   score: Math.round(score * 1000) / 1000,
 })
 
-const createIndex = () => {
-  const entries = new Map<number, Entry>()
+const createSuggestIndex = () => {
+  const entries = new Map<number, SuggestEntry>()
   let last = 0
-  const search = new MiniSearch<Entry>({
+  const search = new MiniSearch<SuggestEntry>({
     fields: ['text', 'words', 'address'],
-    extractField: (entry, field) => (field === 'words' ? wordsOf(entry).join(' ') : entry[field as 'text' | 'address']),
+    extractField: (entry, field) =>
+      field === 'words' ? entryWords(entry).join(' ') : entry[field as 'text' | 'address'],
     tokenize: (text, field) => (field === 'words' ? text.split(' ') : [text]),
     searchOptions: {
-      tokenize: text => text.trim().split(/\s+/).slice(0, MAX_WORDS),
+      tokenize: text => text.trim().split(/\s+/).slice(0, MAX_TYPED_WORDS),
       combineWith: 'AND',
       boost: { text: 3, address: 3 },
       // A name of ten thousand occurrences counts twice as much as one of none.
@@ -154,18 +155,18 @@ const createIndex = () => {
       .filter(({ entry }) => entry.kind !== 'event' || entry.count > 0)
 
   return {
-    add(what: Omit<Entry, 'id' | 'count'>): Entry {
+    add(what: Omit<SuggestEntry, 'id' | 'count'>): SuggestEntry {
       const entry = { ...what, id: ++last, count: 0 }
       entries.set(entry.id, entry)
       search.add(entry)
       return entry
     },
-    remove(entry: Entry) {
+    remove(entry: SuggestEntry) {
       search.remove(entry)
       entries.delete(entry.id)
     },
     /** What begins with all words that were typed or, where nothing does, what is near to them. */
-    find(q: string, size: number): Suggestion[] {
+    find(q: string, size: number): NameSuggestion[] {
       const begun = found(q, { prefix: true })
       return (begun.length > 0 ? begun : found(q, { prefix: true, fuzzy: editsOf }))
         .slice(0, size)
@@ -175,20 +176,20 @@ const createIndex = () => {
 }
 
 /** Whoever types more than this says enough by the first ones. */
-const MAX_WORDS = 5
+const MAX_TYPED_WORDS = 5
 
 /** A swap of neighbours counts as two edits here. Of an address a near one is another account. */
 const editsOf = (term: string): number => (term.length < 3 || /^0x/.test(term) ? 0 : term.length < 4 ? 1 : 2)
 
 /** `blockNumber.num` has `blockNumber`, `block`, `Number` and `num`; symbols of tokens have no capitals to go by. */
-const wordsOf = ({ text, kind, name = '' }: Pick<Entry, 'text' | 'kind' | 'name'>): string[] => {
+const entryWords = ({ text, kind, name = '' }: Pick<SuggestEntry, 'text' | 'kind' | 'name'>): string[] => {
   const pieces = text.split(/[^\p{L}\p{N}]+/u).filter(piece => piece !== '')
-  const words = kind === 'token' ? [] : pieces.flatMap(piece => piece.match(WORD) ?? [])
+  const words = kind === 'token' ? [] : pieces.flatMap(piece => piece.match(WORD_PARTS) ?? [])
   const all = [...new Set([...pieces, ...words, ...(name.match(/[\p{L}\p{N}]+/gu) ?? [])])]
   return all.length > 1 ? all.filter(word => word !== text) : all
 }
 
-const WORD = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[^\p{Lu}\p{Ll}]+/gu
+const WORD_PARTS = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[^\p{Lu}\p{Ll}]+/gu
 
 const fieldPaths = (): Map<string, string> => {
   const paths = new Map<string, string>()
@@ -199,11 +200,11 @@ const fieldPaths = (): Map<string, string> => {
   return paths
 }
 
-const chainIdOf = (reader: Reader): number | undefined =>
+const storedChainId = (reader: Reader): number | undefined =>
   reader.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
 
 /** Counts the logs of signatures for the entries of their names, segment by segment: none ever changes, unless it is revised. */
-const createOccurrences = (reader: Reader, entryOf: (signature: number) => Entry | undefined) => {
+const createOccurrences = (reader: Reader, entryOf: (signature: number) => SuggestEntry | undefined) => {
   const counted = new Map<string, [signature: number, n: number][]>()
   const keyOf = ({ id, revised }: Segment): string => `${id}/${revised}`
   const add = (counts: readonly [number, number][], sign: 1 | -1) => {

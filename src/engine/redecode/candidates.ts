@@ -16,7 +16,7 @@ import {
   UNLISTED,
   UNLISTED_CALL,
 } from '../index/terms.ts'
-import { endOf, positionOfOrdinal } from '../query/fields/ordinals.ts'
+import { endOrdinal, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 
@@ -137,7 +137,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     const index = indexFrom(header, Math.min(next, segment.last) + 1) - 1
     const all = { log: ascending(lists.log), call: ascending(lists.call), ...failures }
     const ordinals = byKind(REDECODED_KINDS, kind => {
-      const end = endOf(header, kind, index)
+      const end = endOrdinal(header, kind, index)
       return all[kind].filter(ordinal => ordinal < end)
     })
     return REDECODED_KINDS.some(kind => ordinals[kind].length > 0) ? { segment, header, ordinals } : undefined

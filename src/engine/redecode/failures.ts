@@ -7,7 +7,7 @@ import { valueReader } from '../documents/record-values.ts'
 import { newCallRecord, readCall } from '../documents/records/call.ts'
 import { createStored, type StoredStep } from '../documents/stored.ts'
 import type { NamedKind, RevisionBuilder, Spot } from '../index/revision.ts'
-import { endOf, ordinalOfPosition, positionOfOrdinal } from '../query/fields/ordinals.ts'
+import { endOrdinal, ordinalOfPosition, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { Reader, ReadHeader } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import type { Candidates } from './candidates.ts'
@@ -119,7 +119,7 @@ const createCallFinder = ({ records }: Reader) => {
   return (header: ReadHeader, position: number): number | undefined => {
     const [block, place] = [blockOf(position), placeOf(position)]
     const index = block - header.first
-    let [low, high] = [0, endOf(header, 'call', index) - endOf(header, 'call', index - 1) - 1]
+    let [low, high] = [0, endOrdinal(header, 'call', index) - endOrdinal(header, 'call', index - 1) - 1]
     while (low <= high) {
       const middle = (low + high) >>> 1
       const { bytes, start } = records.find('call', positionOf(block, middle))!

@@ -4,9 +4,9 @@ import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
 import { CLOSE, COMMA } from '../forms/json.ts'
 import type { Documents } from '../query/documents.ts'
-import type { Found } from '../query/found.ts'
-import { groupBy, relatedBy } from '../query/inner-hits.ts'
+import { groupHitsOf, relatedBy } from '../query/inner-hits.ts'
 import type { Evaluator } from '../query/match/evaluate.ts'
+import type { SearchMatch } from '../query/search-match.ts'
 import type { Reader } from '../reader.ts'
 import { createHitCache } from './hit-cache.ts'
 import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './plain.ts'
@@ -28,7 +28,7 @@ export interface DocumentShowing {
 }
 
 /** Writes matches as JSON objects without those that are gone, and returns their number. */
-export type WriteHits = (found: readonly Found[], out: ByteWriter) => number
+export type WriteHits = (found: readonly SearchMatch[], out: ByteWriter) => number
 
 /** A number, or an object as in Elasticsearch 7. */
 export type Totals = 'integer' | 'object'
@@ -101,7 +101,7 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const related: Relating = {
     by: inner => relatedBy(inner, options),
-    group: (collapse, among, inner) => groupBy(collapse, among, inner, options),
+    group: (collapse, among, inner) => groupHitsOf(collapse, among, inner, options),
   }
   const writer: Hits['writer'] = (request, index, { totals = 'integer', between = COMMA } = {}) =>
     isRich(request)

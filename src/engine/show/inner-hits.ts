@@ -9,13 +9,13 @@ import { compileDecorated, compileSourceFilter } from '../../query/hits/source-f
 import { compileElement, rawValuesOf, readValue } from '../../query/predicate.ts'
 import type { ElementSort, InnerHits, RequestPart, SearchRequest } from '../../query/request.ts'
 import { explanation } from '../../query/score.ts'
-import type { Found } from '../query/found.ts'
 import type { Related } from '../query/inner-hits.ts'
+import type { SearchMatch } from '../query/search-match.ts'
 import { missingValue } from '../query/sort/sort-values.ts'
 import type { Totals } from './hits.ts'
 import type { Append, RichOptions } from './rich.ts'
 
-type WriteInnerHits = (one: Found, document: Document, out: ByteWriter) => void
+type WriteInnerHits = (one: SearchMatch, document: Document, out: ByteWriter) => void
 
 /** Appends `inner_hits`, if the request has any. */
 export const createInnerHits = (part: RequestPart, request: SearchRequest, options: RichOptions): Append[] => {
@@ -49,7 +49,7 @@ const innerWriter = (inner: InnerHits, options: RichOptions): WriteInnerHits => 
 
 const relatedWriter = (
   request: SearchRequest,
-  find: (one: Found, document: Document) => Related,
+  find: (one: SearchMatch, document: Document) => Related,
   { writer, index, totals }: RichOptions,
 ): WriteInnerHits => {
   const write = writer(request, index, { totals })

@@ -4,8 +4,8 @@ import { compile } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { CLOSE, piece } from '../forms/json.ts'
-import { type Documents, fieldsIn } from '../query/documents.ts'
-import type { Found } from '../query/found.ts'
+import { type Documents, fieldsRead } from '../query/documents.ts'
+import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues, type ValuesFrom } from '../query/sort/sort-values.ts'
 import type { WriteHits } from './hits.ts'
 import type { Show } from './shows.ts'
@@ -13,11 +13,11 @@ import type { Show } from './shows.ts'
 export interface PlainOptions extends ValuesFrom {
   between: number
   /** Sort values that are known already. */
-  sortOf?: ((one: Found) => unknown[]) | undefined
+  sortOf?: ((one: SearchMatch) => unknown[]) | undefined
   /** Throws if the search is to stop. */
   check(): void
   /** Appends a hit up to its `sort`; 0 if there is none. */
-  write(one: Found, score: string, out: ByteWriter): number
+  write(one: SearchMatch, score: string, out: ByteWriter): number
 }
 
 /** Appends hits with their envelope and `_source` alone. */
@@ -56,10 +56,10 @@ const HITS_PER_CHECK = 8
 export const matchedNames = (
   { names }: Pick<SearchRequest, 'names'>,
   documents: Documents,
-): ((found: Found) => string) | undefined => {
+): ((found: SearchMatch) => string) | undefined => {
   if (names === undefined) return undefined
   const tests = names.map(({ name, kind, query }) => ({ name, kind, test: compile(kind, query) }))
-  const fields = fieldsIn({ op: 'and', of: names.map(({ query }) => query) })
+  const fields = fieldsRead({ op: 'and', of: names.map(({ query }) => query) })
   return ({ kind, position }) => {
     const [document] = documents.load(kind, [position], fields)
     const matched = tests.filter(it => document !== undefined && it.kind === kind && it.test(document))
@@ -100,7 +100,7 @@ export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show[
 export const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
 /** Neighbours often have the same score. */
-export const scoreWriter = (isHidden: boolean): ((found: Pick<Found, 'score'>) => string) => {
+export const scoreWriter = (isHidden: boolean): ((found: Pick<SearchMatch, 'score'>) => string) => {
   if (isHidden) return () => 'null'
   let last = 1
   let text = '1'

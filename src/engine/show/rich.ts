@@ -8,9 +8,9 @@ import { compileDecorated } from '../../query/hits/source-filter.ts'
 import type { Collapse, InnerHits, RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
 import { explanation as scored } from '../../query/score.ts'
 import { CLOSE } from '../forms/json.ts'
-import { type Documents, nameOf } from '../query/documents.ts'
-import type { Found } from '../query/found.ts'
+import { type Documents, memberName } from '../query/documents.ts'
 import type { Related } from '../query/inner-hits.ts'
+import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
 import type { Reader } from '../reader.ts'
 import type { Hits, Totals, WriteHits } from './hits.ts'
@@ -29,7 +29,7 @@ export interface RichOptions {
   check(): void
   related: Relating
   /** Sort values that are known already. */
-  sortOf?: ((one: Found) => unknown[]) | undefined
+  sortOf?: ((one: SearchMatch) => unknown[]) | undefined
   index: string
   totals: Totals
   hidesScores: boolean
@@ -44,13 +44,13 @@ export interface RichOptions {
 
 /** Finds the documents of inner hits. */
 export interface Relating {
-  by(inner: InnerHits): (hit: Found, document: Document) => Related
+  by(inner: InnerHits): (hit: SearchMatch, document: Document) => Related
   /** Hits with the same value in the field of `collapse`. */
-  group(collapse: Collapse, among: SearchRequest, inner: SearchRequest): (hit: Found) => Related
+  group(collapse: Collapse, among: SearchRequest, inner: SearchRequest): (hit: SearchMatch) => Related
 }
 
 /** Appends more members of a hit, each with a comma before it. */
-export type Append = (one: Found, document: Document, out: ByteWriter) => void
+export type Append = (one: SearchMatch, document: Document, out: ByteWriter) => void
 
 /** Writes hits that show more: each document is also read as an object. */
 export const createRichWriter = (request: SearchRequest, options: RichOptions): WriteHits => {
@@ -84,7 +84,7 @@ export const createRichWriter = (request: SearchRequest, options: RichOptions): 
 
 interface KindWriter {
   /** Writes a hit up to `_source`; false if there is no such document. */
-  envelope(one: Found, document: Document, out: ByteWriter): boolean
+  envelope(one: SearchMatch, document: Document, out: ByteWriter): boolean
   behindSource: Append[]
   atEnd: Append[]
   /** Fields of the document that are read; undefined for all. */
@@ -113,7 +113,7 @@ const fieldsRead = ({ kind, innerHits }: RequestPart, { collapse }: SearchReques
   const { fields, docvalueFields, highlight } = shown
   const patterns = [...fields, ...docvalueFields, ...highlight].map(({ pattern }) => pattern)
   if (collapse) patterns.push(collapse.name)
-  return [...new Set(patterns.flatMap(pattern => pathsOf(kind, pattern).map(({ path }) => nameOf(path))))]
+  return [...new Set(patterns.flatMap(pattern => pathsOf(kind, pattern).map(({ path }) => memberName(path))))]
 }
 
 const envelopeWriter = (

@@ -11,7 +11,7 @@ import type { ContractColumns } from '../documents/additions.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { writeJson } from '../forms/json.ts'
-import { itemsOf } from '../query/fields/row-kinds.ts'
+import { splitHex } from '../query/fields/row-kinds.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { ShowContext } from './context.ts'
@@ -33,8 +33,8 @@ export const createRowShows = (context: ShowContext, reader: Reader): Record<Row
     return {
       hash: `0x${hash.toString('hex')}`,
       size,
-      selectors: itemsOf(selectors.toString('hex'), 4),
-      topics: itemsOf(topics.toString('hex'), 32),
+      selectors: splitHex(selectors.toString('hex'), 4),
+      topics: splitHex(topics.toString('hex'), 32),
       standard: text(standard),
       standardSource: text(source) as ShownCode['standardSource'],
     }

@@ -3,7 +3,7 @@ import { filterJson } from '../../lib/filter-json.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS } from '../../mapping/index.ts'
-import { checkNetwork, eachOf, namedIn } from '../../search/index-names.ts'
+import { checkNetwork, networksIn, networksNamed } from '../../search/index-names.ts'
 import { oneOnly } from '../../search/multi-network.ts'
 import type { SearchService } from '../../search/service.ts'
 import { PRODUCT } from '../answer.ts'
@@ -41,9 +41,9 @@ export const dispatch = (
     }
     const { endpoint, path } = one
     const names = createNames(limits)
-    const network = namedIn(`${technology}/${blockchain}/${name}`, () => service.networks(), names.count)
+    const network = networksNamed(`${technology}/${blockchain}/${name}`, () => service.networks(), names.count)
     checkNetwork(network, service.networks(network), [network, path.get('index')].filter(Boolean).join('/'))
-    if (!endpoint.several && eachOf(network).length > 1) throw oneOnly(`[${endpoint.paths[0]}]`)
+    if (!endpoint.several && networksIn(network).length > 1) throw oneOnly(`[${endpoint.paths[0]}]`)
     const pairs = urlParameters(c)
     checkParameters(c, pairs, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
     const parameters = new Map(pairs)

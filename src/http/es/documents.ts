@@ -7,7 +7,7 @@ import { type JsonNode, list, scalar, unexpected } from '../../query/json-node.t
 import { asText, given, itself, optional, orNull, readKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { sourceOf } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import type { Answer, Wanted } from '../../search/service.ts'
+import type { SearchAnswer, DocumentRef } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
@@ -70,7 +70,7 @@ const sourceEndpoint: EsEndpoint = {
   },
 }
 
-const filteredBy = ({ status, body }: Answer, { filterPath }: EndpointCall): Answer => ({
+const filteredBy = ({ status, body }: SearchAnswer, { filterPath }: EndpointCall): SearchAnswer => ({
   status,
   body: body instanceof Uint8Array && filterPath.length > 0 ? filterJson(body, filterPath) : body,
 })
@@ -108,7 +108,7 @@ const mget: EsEndpoint = {
   },
 }
 
-const idsOfBody = (call: EndpointCall, place: JsonNode): Wanted[] => {
+const idsOfBody = (call: EndpointCall, place: JsonNode): DocumentRef[] => {
   const source = sourceFilter(call)
   return listOfNodes(call, place, 'a list of ids').map(at =>
     wantedDocument(call, call.path.get('index'), scalar(at, 'an id'), source),
@@ -120,7 +120,7 @@ const listOfNodes = ({ limits }: EndpointCall, place: JsonNode, expected: string
   return list(place, expected)
 }
 
-const docsOf = (call: EndpointCall, place: JsonNode): Wanted[] => {
+const docsOf = (call: EndpointCall, place: JsonNode): DocumentRef[] => {
   const source = sourceFilter(call)
   return listOfNodes(call, place, 'a list of documents').map(at => {
     const { _id, _index, _source } = readKeys(
@@ -151,7 +151,7 @@ const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFi
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
 
 /** A missing index is reported in the place of its document. */
-const wantedDocument = (call: EndpointCall, index: string | undefined, id: string, source: SourceFilter): Wanted => {
+const wantedDocument = (call: EndpointCall, index: string | undefined, id: string, source: SourceFilter): DocumentRef => {
   if (index === undefined)
     throw refuse(
       'action_request_validation_exception',

@@ -9,12 +9,12 @@ import { asText, type Keys, key, orNull, readKeys, SCHEMAS, type ValuesOf } from
 import type { Parameters } from '../../query/parameters.ts'
 import {
   createNameCounter,
-  eachOf,
+  networksIn,
   findTarget,
   type IndexOptions,
-  indexOf,
+  indexNameOf,
   type NameCounter,
-  type Target,
+  type SearchTarget,
 } from '../../search/index-names.ts'
 import type { SearchService } from '../../search/service.ts'
 import { readRequestBody, readWithin } from '../body.ts'
@@ -129,12 +129,12 @@ export interface ListedNames {
   /** The distinct names in a comma-separated text. */
   listed(text: string): string[]
   /** Resolves names of indexes in the networks of the path. */
-  target(network: string, expression: string, networks: readonly string[], options: IndexOptions): Target
+  target(network: string, expression: string, networks: readonly string[], options: IndexOptions): SearchTarget
 }
 
 export const createNames = (limits: Limits): ListedNames => {
   const count = createNameCounter(limits)
-  const targets = new Map<string, () => Target>()
+  const targets = new Map<string, () => SearchTarget>()
   return {
     count,
     listed(text) {
@@ -167,7 +167,7 @@ const rememberOutcome = <T>(work: () => T): (() => T) => {
 }
 
 /** The target of the index names in the path; all kinds without one. */
-export const callTarget = (call: EndpointCall, expression = call.path.get('index') ?? '_all'): Target => {
+export const callTarget = (call: EndpointCall, expression = call.path.get('index') ?? '_all'): SearchTarget => {
   const { network, service, path, parameters, names } = call
   const types = path.get('type') ?? parameters.get('type')
   return names.target(network, expression, service.networks(network), {
@@ -194,22 +194,22 @@ export const callKind = (call: EndpointCall): Kind => {
 }
 
 export const indexName = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string =>
-  `${indexOf(network)}-${kind}`
+  `${indexNameOf(network)}-${kind}`
 
 /** Index names of some kinds in all requested networks. */
 export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[] =>
-  eachOf(callTarget(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
+  networksIn(callTarget(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
 
 /** Other names of a kind's index. */
 export const aliasesOf = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string[] =>
-  [kind, indexOf(network)].sort()
+  [kind, indexNameOf(network)].sort()
 
 /** Something of each index by its name. */
 export const byIndex = <T>(call: EndpointCall, make: (kind: Kind) => T): Record<string, T> => {
   const { network, entities } = callTarget(call)
   const kinds = KINDS.filter(kind => entities.split(',').includes(kind))
   return Object.fromEntries(
-    eachOf(network).flatMap(one => kinds.map(kind => [indexName({ network: one }, kind), make(kind)])),
+    networksIn(network).flatMap(one => kinds.map(kind => [indexName({ network: one }, kind), make(kind)])),
   )
 }
 

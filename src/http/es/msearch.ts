@@ -7,8 +7,8 @@ import { bodyNode, elements, isObject, string } from '../../query/json-node.ts'
 import { optional, readKeys, schemaOf } from '../../query/keys.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import { TEMPLATE_KEYS } from '../../query/template/request.ts'
-import type { Target } from '../../search/index-names.ts'
-import { inList, outOfList, withStatus } from '../../search/service.ts'
+import type { SearchTarget } from '../../search/index-names.ts'
+import { unwrapResponse, withStatus, wrapResponse } from '../../search/service.ts'
 import { PRODUCT, sendAnswer } from '../answer.ts'
 import { askedBy, type Ending, requestFacts } from '../context.ts'
 import { renderError } from '../errors.ts'
@@ -133,13 +133,13 @@ const searchItem = async (
     const asked = { ...target, body: own, parameters: [...call.pairs, ...parameters], dialect, account, signal }
     const answer = await service.search(asked)
     if (answer.body instanceof Uint8Array)
-      return isFiltered ? outOfList(answer.body) : withStatus(answer.body, answer.status)
+      return isFiltered ? unwrapResponse(answer.body) : withStatus(answer.body, answer.status)
     await answer.body.cancel()
     throw refuse('illegal_argument_exception', 'All hits ("size": -1) are available in _search, not in _msearch.')
   } catch (error) {
     const told = ending?.soon.aborted ? stopping() : error
     const json = new Uint8Array(await renderError(call.log)(told, c).arrayBuffer())
-    return isFiltered ? outOfList(filterJson(inList(json), filterPath)) : json
+    return isFiltered ? unwrapResponse(filterJson(wrapResponse(json), filterPath)) : json
   }
 }
 
@@ -167,7 +167,7 @@ const HEADER_KEYS = {
 /** Options that change nothing here, as in the URL. */
 const HARMLESS_HEADER_KEYS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttled', 'allow_partial_search_results']
 
-const headerOf = (call: EndpointCall, line: Uint8Array): Target & { isNamed: boolean } => {
+const headerOf = (call: EndpointCall, line: Uint8Array): SearchTarget & { isNamed: boolean } => {
   if (line.length > call.limits.searchHeader) throw overLimit('searchHeader', call.limits)
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
   const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))

@@ -3,7 +3,7 @@ import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { pitOf } from '../../query/dates/time-value.ts'
 import type { After, ResumePoint, SearchRequest, Sort } from '../../query/request.ts'
-import type { Lead, Reply } from '../answer.ts'
+import type { HeadWriter, Reply } from '../answer.ts'
 import {
   type CursorHead,
   decodePit,
@@ -24,13 +24,13 @@ export interface UsedCursor extends CursorHead {
   after: After | undefined
 }
 
-type Answer = (request: SearchRequest, lead: Lead) => Eventually<Reply>
+type PageAnswerer = (request: SearchRequest, lead: HeadWriter) => Eventually<Reply>
 
 /** A page of a scroll, with the id that the next one is asked for by. */
 export const answerScroll = (
   state: ScrollState,
   request: SearchRequest,
-  { now, key: signing, answer }: { now: number; key: Buffer; answer: Answer },
+  { now, key: signing, answer }: { now: number; key: Buffer; answer: PageAnswerer },
 ): Eventually<Reply> => {
   let next = state
   const reply = answer(request, ({ total, maxScore, seen = state.seen, end = state.after }) => {
@@ -53,7 +53,7 @@ export interface UsedPit {
   tiebreak: 'shown' | 'hidden'
 }
 
-interface Opening {
+interface PitOptions {
   limits: Limits
   /** What ids are signed by. */
   key(): Buffer
@@ -66,7 +66,7 @@ interface Opening {
 export const openedPit = (
   body: string | undefined,
   index: string,
-  { limits, key, now, isNamed = true, inScroll }: Opening,
+  { limits, key, now, isNamed = true, inScroll }: PitOptions,
 ): UsedPit | undefined => {
   const asked = pitOf(body, limits)
   if (!asked) return undefined
@@ -99,7 +99,11 @@ export const elsewhere = ({ kind, key, network }: CursorHead) =>
   )
 
 /** A search within a point in time, with its id. */
-export const answerPit = ({ state, id, was }: UsedPit, request: SearchRequest, answer: Answer): Eventually<Reply> => {
+export const answerPit = (
+  { state, id, was }: UsedPit,
+  request: SearchRequest,
+  answer: PageAnswerer,
+): Eventually<Reply> => {
   const reply = answer(request, ({ total, hits, maxScore }) => ({
     ...{ text: `"pit_id":"${id}",`, total, maxScore },
     any: hits > 0,
@@ -119,20 +123,20 @@ export const scrollRequest = (request: SearchRequest, state: ScrollState, limits
   const page = { after: state.after, trackTotal: false, aggregations: undefined }
   return { ...request, ...page, seen: state.seen }
 }
-const invalid = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
+const invalidScroll = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
 const checkScroll = ({ size, from, after, collapse, trackTotal }: SearchRequest): void => {
-  if (size === 0) throw invalid('[size] cannot be [0] in a scroll context')
-  if (size < 0) throw invalid('[size] cannot be negative in a scroll context: it is the number of hits of a page')
-  if (from > 0) throw invalid('using [from] is not allowed in a scroll context')
+  if (size === 0) throw invalidScroll('[size] cannot be [0] in a scroll context')
+  if (size < 0) throw invalidScroll('[size] cannot be negative in a scroll context: it is the number of hits of a page')
+  if (from > 0) throw invalidScroll('using [from] is not allowed in a scroll context')
   if (collapse) throw refuse('search_exception', 'cannot use `collapse` in a scroll context.')
   if (after) throw refuse('search_exception', '`search_after` cannot be used in a scroll context.')
-  if (trackTotal !== true) throw invalid('disabling [track_total_hits] is not allowed in a scroll context')
+  if (trackTotal !== true) throw invalidScroll('disabling [track_total_hits] is not allowed in a scroll context')
 }
 
 /** What a reader sends that has no token yet: `start` from the first stored block, `now` from the next one on. */
-const FIRST: ResumePoint = { place: { kind: 'block', position: -1 }, marks: [] }
+const START_POINT: ResumePoint = { place: { kind: 'block', position: -1 }, marks: [] }
 export const resumePoint = (token: string, index: string): ResumePoint | 'now' => {
-  if (token === 'start') return FIRST
+  if (token === 'start') return START_POINT
   if (token === 'now') return 'now'
   const state = decodeResume(token)
   if (state && state.index === index) return state

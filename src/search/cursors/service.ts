@@ -6,8 +6,8 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import { parseKeepAlive } from '../../query/dates/time-value.ts'
 import type { Seen } from '../../query/request.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { bodyText } from '../answer-forms.ts'
-import type { Answer, Asking, CursorService, Searching } from '../service.ts'
+import { searchText } from '../answer-forms.ts'
+import type { CursorService, NetworkCaller, SearchAnswer, SearchParams } from '../service.ts'
 import { elsewhere, type UsedCursor } from './answer.ts'
 import {
   type CursorHead,
@@ -26,16 +26,16 @@ export interface CursorsOptions {
   /** What ids of the network are signed by. */
   key(network: string): Buffer
   /** Gives one page of a scroll. */
-  page(asking: Asking & Pick<Searching, 'dialect'>, state: ScrollState): Promise<Answer>
+  page(asking: NetworkCaller & Pick<SearchParams, 'dialect'>, state: ScrollState): Promise<SearchAnswer>
   /** The stored blocks of a network. */
-  seen(asking: Asking): Promise<Seen>
+  seen(asking: NetworkCaller): Promise<Seen>
 }
 
 export interface Cursors extends CursorService {
   /** The first page of a scroll. */
-  begin(asking: Asking & Searching & { scroll: string }): Promise<Answer>
+  begin(asking: NetworkCaller & SearchParams & { scroll: string }): Promise<SearchAnswer>
   /** Takes note of an answer that was a page of a cursor; gives it up where that was closed. */
-  noteUse(account: number, cursor: UsedCursor, answer: Pick<Answer, 'pieces'>): void
+  noteUse(account: number, cursor: UsedCursor, answer: Pick<SearchAnswer, 'pieces'>): void
 }
 
 const NOTHING_SEEN: Seen = { runs: [], marks: [] }
@@ -54,7 +54,7 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
     const state: ScrollState = {
       ...{ kind: 'scroll', key: newKey(), network, until: time + keepAliveMs, keepAliveMs },
       ...{ asked: { entities, parameters }, now: time, page: 0, total: 0, after: undefined, seen: NOTHING_SEEN },
-      body: bodyText(body),
+      body: searchText(body),
     }
     return page({ account, signal, network, dialect }, state)
   }

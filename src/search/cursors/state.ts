@@ -5,7 +5,7 @@ import { isRecord } from '../../lib/record.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { After, Mark, Place, ResumePoint, Seen } from '../../query/request.ts'
-import type { Searching } from '../service.ts'
+import type { SearchParams } from '../service.ts'
 
 /**
  * The ids of scrolls and points in time hold all there is to know to go on: a restart keeps them, and the server keeps next to nothing. They are signed, so
@@ -29,7 +29,7 @@ export interface CursorState extends CursorHead {
 export interface ScrollState extends CursorState {
   kind: 'scroll'
   /** What was asked for, by the URL too; date math counts from `now` on all pages. */
-  asked: Pick<Searching, 'entities' | 'parameters'>
+  asked: Pick<SearchParams, 'entities' | 'parameters'>
   body: string | undefined
   now: number
   /** Pages given so far. */
@@ -62,11 +62,11 @@ export interface Signing {
   limits: Limits
 }
 
-const VERSION = 2
+const STATE_VERSION = 2
 /** Of a SHA-256. */
 const SIGNATURE = 16
 const SIGNED = 1 + SIGNATURE
-const HEAD = SIGNED + 2
+const HEAD_START = SIGNED + 2
 
 export const encodeState = (
   { kind, key, network, until, ...rest }: ScrollState | PitState,
@@ -74,33 +74,33 @@ export const encodeState = (
 ): string => {
   const head = Buffer.from(JSON.stringify({ kind, key, network, until } satisfies CursorHead))
   const body = deflateRawSync(toJson(rest))
-  const bytes = Buffer.concat([Buffer.alloc(HEAD), head, body])
-  bytes[0] = VERSION
+  const bytes = Buffer.concat([Buffer.alloc(HEAD_START), head, body])
+  bytes[0] = STATE_VERSION
   bytes.writeUInt16LE(head.length, SIGNED)
-  signatureOf(bytes, signing).copy(bytes, 1)
+  signState(bytes, signing).copy(bytes, 1)
   return bytes.toString('base64url')
 }
 
-const signatureOf = (bytes: Buffer, key: Buffer): Buffer =>
+const signState = (bytes: Buffer, key: Buffer): Buffer =>
   createHmac('sha256', key).update(bytes.subarray(0, 1)).update(bytes.subarray(SIGNED)).digest().subarray(0, SIGNATURE)
 
 /** Most bytes of a state: a scroll holds its query, in which each character may take three. */
 const mostBytes = ({ cursorQuery }: Limits): number => 4 * cursorQuery + 2 ** 20
 
-interface Signed {
+interface SignedState {
   head: CursorHead
   body: Buffer
 }
 
 /** Refuses what is no id; undefined where another one signed it. Nothing is unpacked before its signature is known to be right. */
-const open = (kind: CursorHead['kind'], id: string, { key, limits }: Signing): Signed | undefined => {
+const openSigned = (kind: CursorHead['kind'], id: string, { key, limits }: Signing): SignedState | undefined => {
   const isWellFormed = id.length <= 2 * mostBytes(limits) && /^[A-Za-z0-9_-]+={0,2}$/.test(id)
   const bytes = Buffer.from(isWellFormed ? id : '', 'base64url')
   const version = bytes[0] ?? 0
-  if (bytes.length <= HEAD || version < 1 || version > VERSION) throw malformed(kind, id)
-  if (!timingSafeEqual(bytes.subarray(1, SIGNED), signatureOf(bytes, key))) return undefined
-  const end = HEAD + bytes.readUInt16LE(SIGNED)
-  const head = JSON.parse(bytes.subarray(HEAD, end).toString()) as CursorHead
+  if (bytes.length <= HEAD_START || version < 1 || version > STATE_VERSION) throw malformed(kind, id)
+  if (!timingSafeEqual(bytes.subarray(1, SIGNED), signState(bytes, key))) return undefined
+  const end = HEAD_START + bytes.readUInt16LE(SIGNED)
+  const head = JSON.parse(bytes.subarray(HEAD_START, end).toString()) as CursorHead
   if (head.kind !== kind) throw malformed(kind, id)
   return { head, body: bytes.subarray(end) }
 }
@@ -112,14 +112,15 @@ const malformed = (kind: CursorHead['kind'], id: string) =>
 
 /** Without unpacking the rest; undefined where this server did not give the id. */
 export const decodeHead = (kind: CursorHead['kind'], id: string, signing: Signing): CursorHead | undefined =>
-  open(kind, id, signing)?.head
+  openSigned(kind, id, signing)?.head
 
-export const decodeScroll = (id: string, signing: Signing): ScrollState => decode('scroll', id, signing) as ScrollState
+export const decodeScroll = (id: string, signing: Signing): ScrollState =>
+  decodeState('scroll', id, signing) as ScrollState
 
-export const decodePit = (id: string, signing: Signing): PitState => decode('pit', id, signing) as PitState
+export const decodePit = (id: string, signing: Signing): PitState => decodeState('pit', id, signing) as PitState
 
-const decode = (kind: CursorHead['kind'], id: string, signing: Signing): object => {
-  const signed = open(kind, id, signing)
+const decodeState = (kind: CursorHead['kind'], id: string, signing: Signing): object => {
+  const signed = openSigned(kind, id, signing)
   if (!signed) throw unknownId(id)
   return { ...signed.head, ...(fromDeflated(signed.body, mostBytes(signing.limits)) as object) }
 }
@@ -173,12 +174,12 @@ const isResume = (value: unknown): value is ResumeState =>
   isRecord(value) &&
   value.kind === 'resume' &&
   typeof value.index === 'string' &&
-  isPlace(value.place) &&
+  isChainPlace(value.place) &&
   Array.isArray(value.marks) &&
   value.marks.every(isMark)
 
-const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
+const isWholeNumber = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
 const isMark = (value: unknown): value is Mark =>
-  Array.isArray(value) && value.length === 2 && isNumber(value[0]) && typeof value[1] === 'string'
-const isPlace = (value: unknown): value is Place =>
-  isRecord(value) && KINDS.includes(value.kind as Kind) && isNumber(value.position) && value.position >= -1
+  Array.isArray(value) && value.length === 2 && isWholeNumber(value[0]) && typeof value[1] === 'string'
+const isChainPlace = (value: unknown): value is Place =>
+  isRecord(value) && KINDS.includes(value.kind as Kind) && isWholeNumber(value.position) && value.position >= -1

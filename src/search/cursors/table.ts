@@ -13,16 +13,16 @@ export interface CursorTable {
   /** Refuses one more than the account may have. */
   mayOpen(account: number): void
   /** Takes note of one that is used, and until when it stays open. Refuses one that is closed. */
-  use(account: number, cursor: Omit<CursorHead, 'until'>, until: number): Open
+  use(account: number, cursor: Omit<CursorHead, 'until'>, until: number): OpenCursor
   /** Throws where a cursor is closed, or its time is over. */
-  check(account: number, cursor: CursorHead): Open | undefined
+  check(account: number, cursor: CursorHead): OpenCursor | undefined
   /** Closes one; false where it was closed already. */
   close(account: number, cursor: CursorHead): boolean
   /** Those of an account that are open. */
-  open(account: number, kind: CursorHead['kind'], network: string): Open[]
+  open(account: number, kind: CursorHead['kind'], network: string): OpenCursor[]
 }
 
-export interface Open extends CursorHead {
+export interface OpenCursor extends CursorHead {
   /** Of a scroll: pages that were given, and where the last of them ended. */
   page: number
   after: After | undefined
@@ -30,8 +30,8 @@ export interface Open extends CursorHead {
   id?: string
 }
 
-interface Own {
-  open: Map<string, Open>
+interface AccountCursors {
+  open: Map<string, OpenCursor>
   /** Until when each would be open, by its key; the one that was closed last stands last. */
   closed: Map<string, number>
 }
@@ -40,19 +40,19 @@ interface Own {
 const REMEMBERED = 10
 
 export const createCursorTable = (limits: Limits, now: () => number = Date.now): CursorTable => {
-  const accounts = new Map<number, Own>()
+  const accounts = new Map<number, AccountCursors>()
 
-  const of = (account: number): Own => {
+  const of = (account: number): AccountCursors => {
     const own = accounts.get(account) ?? { open: new Map(), closed: new Map() }
     accounts.set(account, own)
     return own
   }
   /** A clock that was ahead when the cursor was used keeps nothing for longer. */
   const capped = (until: number) => Math.min(until, now() + MOST_KEEP_ALIVE_MS)
-  const forgetOver = (own: Map<string, Open>) => {
+  const forgetOver = (own: Map<string, OpenCursor>) => {
     for (const [key, { until }] of own) if (until <= now()) own.delete(key)
   }
-  const remember = (closed: Own['closed'], key: string, until: number) => {
+  const remember = (closed: AccountCursors['closed'], key: string, until: number) => {
     closed.delete(key)
     closed.set(key, until)
     for (const [oldest, until] of closed) {
@@ -69,7 +69,7 @@ export const createCursorTable = (limits: Limits, now: () => number = Date.now):
   const check: CursorTable['check'] = (account, { kind, key, until }) => {
     const own = accounts.get(account)
     const known = own?.open.get(key)
-    if (own?.closed.has(key) || capped(known?.until ?? until) <= now()) throw missing(kind, key)
+    if (own?.closed.has(key) || capped(known?.until ?? until) <= now()) throw missingCursor(kind, key)
     return known
   }
 
@@ -78,7 +78,7 @@ export const createCursorTable = (limits: Limits, now: () => number = Date.now):
     check,
     use(account, { kind, key, network }, until) {
       const own = of(account)
-      if (own.closed.has(key)) throw missing(kind, key)
+      if (own.closed.has(key)) throw missingCursor(kind, key)
       const known = own.open.get(key)
       if (!known) mayOpen(account)
       const one = known ?? { kind, key, network, until, page: 0, after: undefined }
@@ -87,7 +87,7 @@ export const createCursorTable = (limits: Limits, now: () => number = Date.now):
       return one
     },
     close(account, cursor) {
-      let known: Open | undefined
+      let known: OpenCursor | undefined
       try {
         known = check(account, cursor)
       } catch {
@@ -106,7 +106,7 @@ export const createCursorTable = (limits: Limits, now: () => number = Date.now):
 }
 
 /** As in Elasticsearch, but for the number, which ids do not have here. */
-const missing = (kind: CursorHead['kind'], key: string) =>
+const missingCursor = (kind: CursorHead['kind'], key: string) =>
   refuse(
     'search_context_missing_exception',
     `No search context found for id [${key}]: this ${kind === 'pit' ? 'point in time' : 'scroll'} was closed, or its keep-alive is over. Open another one.`,

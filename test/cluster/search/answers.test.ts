@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { createClusterStore } from '../../../src/cluster/store.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
-import type { Answer } from '../../../src/search/service.ts'
+import type { SearchAnswer } from '../../../src/search/service.ts'
 import type { NetworkStore } from '../../../src/search/store.ts'
-import { createStreams } from '../../../src/search/streams.ts'
+import { createAnswerStreams } from '../../../src/search/streams.ts'
 import { type Ask, NOW } from '../../answers/ask.ts'
 import { type Line, readFixture } from '../../answers/fixture.ts'
 import { CONTENTS } from '../../answers/stores.ts'
@@ -49,7 +49,7 @@ function notAsked(): never {
   throw new Error('a thread is not asked')
 }
 
-const textOf = async ({ status, body }: Answer): Promise<string> => {
+const textOf = async ({ status, body }: SearchAnswer): Promise<string> => {
   const text = await new Response(body as Uint8Array<ArrayBuffer>).text()
   return `${status} ${text.replace(/^\{"took":\d+/, '{"took":0')}`
 }
@@ -62,7 +62,7 @@ describe('a cluster gives the recorded answers', { skip: withoutCluster }, () =>
       const { cluster, naming, network, store, visible } = filled
       const clustered = createClusterStore({
         ...{ network, file: store.path, limits: DEFAULT_LIMITS, deadlineMs: 30_000, inThread },
-        ...{ place: { cluster, naming, shelf: () => () => visible }, streams: createStreams(DEFAULT_LIMITS) },
+        ...{ place: { cluster, naming, shelf: () => () => visible }, streams: createAnswerStreams(DEFAULT_LIMITS) },
       })
       try {
         const lines = readFixture(content)

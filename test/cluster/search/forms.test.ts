@@ -7,7 +7,7 @@ import type { SearchRequest } from '../../../src/query/request.ts'
 import type { RuleConfig } from '../../../src/rules/rule.ts'
 import { searchOf, withSeries } from '../../../src/rules/search.ts'
 import type { Pool } from '../../../src/search/pool.ts'
-import type { Searching } from '../../../src/search/service.ts'
+import type { SearchParams } from '../../../src/search/service.ts'
 import { CONTENTS } from '../../answers/stores.ts'
 import { withoutCluster } from '../../support/cluster-fill.ts'
 import { conditionAt, ruleConfig } from '../../support/rules.ts'
@@ -29,7 +29,7 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     assertPromised(answer, expected)
     return answer
   }
-  const sameSearch = (entities: string, body: object | undefined, more: Partial<Searching> = {}) =>
+  const sameSearch = (entities: string, body: object | undefined, more: Partial<SearchParams> = {}) =>
     same(pool => ask(pool, entities, body && JSON.stringify(body), more))
 
   it('counts, checks and matches', async () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../src/search/pool.ts'
-import type { Searching } from '../../../src/search/service.ts'
+import type { SearchParams } from '../../../src/search/service.ts'
 import { type FilledCluster, fillCluster, shelve, withoutCluster } from '../../support/cluster-fill.ts'
 import { oddBlocks } from '../../support/odd.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
@@ -56,7 +56,7 @@ describe('several networks of which some lie in clusters answer as their stores 
     for (const one of filled ?? []) await one.close()
   })
 
-  const ask = (pool: Pool, entities: string, body: object | undefined, more: Partial<Searching> = {}) =>
+  const ask = (pool: Pool, entities: string, body: object | undefined, more: Partial<SearchParams> = {}) =>
     told(() =>
       pool.search({
         ...{ network: BOTH, entities, account: 1, signal: never },
@@ -66,7 +66,7 @@ describe('several networks of which some lie in clusters answer as their stores 
     )
 
   /** The answer, where none of them refuses. */
-  const same = async (entities: string, body: object | undefined, more: Partial<Searching> = {}) => {
+  const same = async (entities: string, body: object | undefined, more: Partial<SearchParams> = {}) => {
     const expected = await ask(oracle, entities, body, more)
     for (const [i, pool] of pools.entries()) {
       const answer = await ask(pool, entities, body, more)

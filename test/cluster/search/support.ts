@@ -1,7 +1,7 @@
 import { createClusterStores } from '../../../src/cluster/stores.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool, type Pool, type PoolOptions } from '../../../src/search/pool.ts'
-import type { Answer, Searching } from '../../../src/search/service.ts'
+import type { SearchAnswer, SearchParams } from '../../../src/search/service.ts'
 import { type FilledCluster, fillCluster, shelve } from '../../support/cluster-fill.ts'
 import type { TestStore } from '../../support/store.ts'
 
@@ -39,7 +39,7 @@ export const setUp = async (store?: TestStore, options: Partial<PoolOptions> = {
 }
 
 /** The moment that date math counts from is that of the question. */
-export const ask = (pool: Pool, entities: string, body: string | undefined, more: Partial<Searching> = {}) =>
+export const ask = (pool: Pool, entities: string, body: string | undefined, more: Partial<SearchParams> = {}) =>
   told(() =>
     pool.search({
       ...{ network: NETWORK, entities, account: 1, signal: never },
@@ -49,7 +49,10 @@ export const ask = (pool: Pool, entities: string, body: string | undefined, more
   )
 
 /** An answer as text, without the time that it took; of an error its code and message. */
-export const told = async (answer: () => Promise<Answer>, see: (text: string) => void = () => {}): Promise<string> => {
+export const told = async (
+  answer: () => Promise<SearchAnswer>,
+  see: (text: string) => void = () => {},
+): Promise<string> => {
   try {
     const { status, body } = await answer()
     const text =

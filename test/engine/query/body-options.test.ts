@@ -5,7 +5,7 @@ import { createSearcher, type Searcher } from '../../../src/engine/query/searche
 import type { Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { answerSearch } from '../../../src/search/answer.ts'
-import { NATIVE } from '../../../src/search/service.ts'
+import { NATIVE_DIALECT } from '../../../src/search/service.ts'
 import { findElasticsearch } from '../../support/elasticsearch.ts'
 import { parseLossless, stringifyLossless } from '../../support/scenarios.ts'
 import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../../support/store.ts'
@@ -25,7 +25,7 @@ interface Answer {
 const elasticsearch = await findElasticsearch()
 const INDEX = `es-options-${process.pid}`
 const NETWORK = `es-options-${process.pid}`
-const options = { deadline: Number.POSITIVE_INFINITY, dialect: { ...NATIVE, totals: 'object' as const } }
+const options = { deadline: Number.POSITIVE_INFINITY, dialect: { ...NATIVE_DIALECT, totals: 'object' as const } }
 
 let store: TestStore
 let searcher: Searcher

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { decodeColumn, encodeColumn, MISSING } from '../../../src/engine/index/column-codec.ts'
 import { scan } from '../../../src/engine/query/match/column-scan.ts'
-import { each, listed, type OrdinalSet, run, toArray } from '../../../src/engine/query/match/ordinal-set.ts'
+import { eachOrdinal, listed, type OrdinalSet, run, toArray } from '../../../src/engine/query/match/ordinal-set.ts'
 import { DOUBT, NO, YES } from '../../../src/engine/query/plan/column-conditions.ts'
 import { createSearcher } from '../../../src/engine/query/searcher.ts'
 import { lookup } from '../../../src/mapping/index.ts'
@@ -89,7 +89,7 @@ const setAs = (form: 'run' | 'list' | 'bits', ordinals: number[], size: number):
   if (form === 'list') return listed(Uint32Array.from(ordinals))
   if (form === 'run') return run(ordinals[0] ?? 0, ordinals.length > 0 ? ordinals.at(-1)! + 1 : 0)
   const bits = new Uint32Array((size + 31) >>> 5)
-  each(listed(Uint32Array.from(ordinals)), ordinal => {
+  eachOrdinal(listed(Uint32Array.from(ordinals)), ordinal => {
     bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
   })
   return { form, bits, count: ordinals.length }

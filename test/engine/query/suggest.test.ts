@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
 import { parseTokens } from '../../../src/decode/registry.ts'
-import { createSuggester, type NamedContract, type Suggestion } from '../../../src/engine/query/suggest.ts'
+import { createSuggester, type NamedContract, type NameSuggestion } from '../../../src/engine/query/suggest.ts'
 import { createTokenNews } from '../../../src/engine/query/suggest-contracts.ts'
 import { KINDS, lookup } from '../../../src/mapping/index.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
@@ -15,14 +15,14 @@ const tokens = () =>
 
 const suggesterOf = (store: TestStore) => {
   const suggester = createSuggester(store.reader, tokens)
-  return (q: string, size = 10, contracts: NamedContract[] = []): Suggestion[] =>
+  return (q: string, size = 10, contracts: NamedContract[] = []): NameSuggestion[] =>
     store.read(() => suggester({ q, size, contracts }))
 }
 
 const setChain = (store: TestStore, id: number) =>
   store.db.prepare("INSERT INTO meta (key, value) VALUES ('chain_id', ?)").run(id)
 
-const texts = (suggestions: Suggestion[]) => suggestions.map(({ text, kind }) => `${kind} ${text}`)
+const texts = (suggestions: NameSuggestion[]) => suggestions.map(({ text, kind }) => `${kind} ${text}`)
 
 /** How often each event occurs, by the documents themselves. */
 const occurrences = (store: TestStore) => {
@@ -34,7 +34,7 @@ const occurrences = (store: TestStore) => {
   return counts
 }
 
-const checkOccurrences = (store: TestStore, frequent: Suggestion[]) => {
+const checkOccurrences = (store: TestStore, frequent: NameSuggestion[]) => {
   const found = new Map(frequent.map(({ text, score }) => [text, score]))
   assert.deepEqual(new Map([...found].sort()), new Map([...occurrences(store)].sort()))
   const scores = frequent.map(({ score }) => score)

@@ -6,7 +6,7 @@ import { choiceKind, textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { collectAtMost } from '../../../lib/read.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
-import { findTarget, namedIn } from '../../../search/index-names.ts'
+import { findTarget, networksNamed } from '../../../search/index-names.ts'
 import { NO_ACCOUNT } from '../../../search/service.ts'
 import type { ExportOptions } from '../../export.ts'
 import {
@@ -127,7 +127,9 @@ export const searchCommand = command({
   arity: [2, 3],
   run: async ({ services, config, args: [network = '', entities = '', query], streams, log, shutdown }) => {
     const service = await services.openSearch(config, { log, shutdown })
-    const target = await refusing(() => findTarget(namedIn(network, service.networks), entities, service.networks()))
+    const target = await refusing(() =>
+      findTarget(networksNamed(network, service.networks), entities, service.networks()),
+    )
     const body =
       query === '-'
         ? await readQuery(streams.stdin, config.limits)

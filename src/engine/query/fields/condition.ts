@@ -5,13 +5,13 @@ import { matcherOf, startOf } from '../../../query/text/pattern.ts'
 import type { Reader } from '../../reader.ts'
 
 /** A condition on one field. */
-export type Leaf = Extract<Node, { op: 'in' | 'range' | 'exists' | 'pattern' }>
+export type FieldCondition = Extract<Node, { op: 'in' | 'range' | 'exists' | 'pattern' }>
 
-export const isLeaf = (node: Node): node is Leaf =>
+export const isLeaf = (node: Node): node is FieldCondition =>
   node.op === 'in' || node.op === 'range' || node.op === 'exists' || node.op === 'pattern'
 
 /** Whether a value that is there fulfils a condition. */
-export const testOf = (leaf: Leaf): ((value: Value) => boolean) => {
+export const testOf = (leaf: FieldCondition): ((value: Value) => boolean) => {
   const { field } = leaf
   if (leaf.op === 'in') {
     const values = new Set(leaf.values)
@@ -27,7 +27,7 @@ export const testOf = (leaf: Leaf): ((value: Value) => boolean) => {
 }
 
 /** What all texts that fulfil a condition begin with. */
-export const commonStart = (leaf: Extract<Leaf, { op: 'range' | 'pattern' }>): string =>
+export const commonStart = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): string =>
   leaf.op === 'pattern' ? startOf(leaf.pattern) : sharedStart(leaf.bounds)
 
 /** What all texts between two bounds begin with. */
@@ -39,7 +39,7 @@ const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
 }
 
 /** Dictionary ids of the addresses that a condition names: `raw` only where the letter case is the checksummed one. */
-export const addressIds = (leaf: Extract<Leaf, { op: 'in' }>, reader: Reader): number[] =>
+export const addressIds = (leaf: Extract<FieldCondition, { op: 'in' }>, reader: Reader): number[] =>
   leaf.values.flatMap(value => {
     reader.check()
     const text = String(value)

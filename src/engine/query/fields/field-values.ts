@@ -8,27 +8,27 @@ import type { ColumnBounds } from '../../index/column-cache.ts'
 import type { ColumnData } from '../../index/column-codec.ts'
 import { columnFieldOf } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
-import { endOf, type Numbered, numberedAs, placesOf, type SegmentView } from './ordinals.ts'
+import { endOrdinal, type NumberedKind, numberedAs, partialPlaces, type SegmentView } from './ordinals.ts'
 /** What columns and records hold of a field: ids of dictionaries, integers, texts. */
-export type Stored = number | bigint | string | boolean
+export type StoredValue = number | bigint | string | boolean
 
 /**
  * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
  * signature it is the first topic, or the selector.
  */
-export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: Stored) => Value | undefined) => {
+export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: StoredValue) => Value | undefined) => {
   const { encoding } = field
   const ofText = (text: string) =>
     tooLong(field, text) ? undefined : field.compare === 'hex' ? text.toLowerCase() : text
   switch (field.kind) {
     case 'address': {
-      const texts = new Map<Stored, string>()
+      const texts = new Map<StoredValue, string>()
       return id => {
         let text = texts.get(id)
         if (text === undefined) {
           text = `0x${reader.addressDigits(id as number)}`
           if (encoding === 'raw') text = checksumAddress(text)
-          if (texts.size >= TEXTS) texts.clear()
+          if (texts.size >= MAX_ADDRESS_TEXTS) texts.clear()
           texts.set(id, text)
         }
         return text
@@ -52,13 +52,13 @@ export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: Store
   }
 }
 
-const TEXTS = 10_000
+const MAX_ADDRESS_TEXTS = 10_000
 
 const integerReader = (
   encoding: string,
   { compare }: FieldPath,
   ofText: (text: string) => string | undefined,
-): ((stored: Stored) => Value | undefined) => {
+): ((stored: StoredValue) => Value | undefined) => {
   switch (encoding) {
     case 'coin':
       return stored => coinAmount(stored as number | bigint)
@@ -100,7 +100,7 @@ export const INEXACT = 2 ** 53
 export const LONGS_END = 2 ** 63
 
 /** Whether a value of a column stands for several integers. */
-export const isInexact = ({ kind }: Pick<FieldPath, 'kind'>, value: number): boolean =>
+export const isInexactNumber = ({ kind }: Pick<FieldPath, 'kind'>, value: number): boolean =>
   value >= INEXACT && WIDE_KINDS.has(kind)
 
 /** The values of one field as numbers, segment by segment. */
@@ -122,17 +122,17 @@ export const columnSource = (kind: Kind, field: FieldPath, reader: Reader): Colu
 }
 /** Fields that are the document's place in its block. */
 const OF_PLACE: ReadonlySet<string> = new Set(['tx.transactionIndex', 'log.logIndex', 'event.logIndex'])
-const placeSource = (numbered: Numbered): ColumnSource => ({
-  bounds: () => ANY,
+const placeSource = (numbered: NumberedKind): ColumnSource => ({
+  bounds: () => ANY_BOUNDS,
   data({ header, size }) {
     const values = new Uint32Array(size)
     let ordinal = 0
     for (let index = 0; index < header.times.length; index++) {
-      const places = placesOf(header, numbered, index)
-      const end = endOf(header, numbered, index)
+      const places = partialPlaces(header, numbered, index)
+      const end = endOrdinal(header, numbered, index)
       for (let i = 0; ordinal < end; i++) values[ordinal++] = places ? places[i]! : i
     }
     return { count: size, width: 4, values, base: 0, dictionary: undefined, bytes: values.byteLength }
   },
 })
-const ANY: ColumnBounds = { least: 0, greatest: Number.POSITIVE_INFINITY }
+const ANY_BOUNDS: ColumnBounds = { least: 0, greatest: Number.POSITIVE_INFINITY }

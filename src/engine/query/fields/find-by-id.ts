@@ -64,14 +64,14 @@ const positionOfTrace = (id: string, reader: Reader): number | undefined => {
   const transaction = findTransaction(hash, reader)
   if (transaction === undefined) return path.length === 1 ? positionOfReward(hash, path[0]!, reader) : undefined
   return first(transaction, 'trace', reader, ({ bytes, start }) => {
-    readTrace(bytes, start, trace)
-    if (trace.tx !== placeOf(transaction)) return false
-    const found = integersAt(bytes, trace.offsets[TRACE_ADDRESS]!)
+    readTrace(bytes, start, traceRecord)
+    if (traceRecord.tx !== placeOf(transaction)) return false
+    const found = integersAt(bytes, traceRecord.offsets[TRACE_ADDRESS]!)
     return found.length === path.length && found.every((place, i) => place === path[i])
   })
 }
 
-const trace = newTraceRecord()
+const traceRecord = newTraceRecord()
 const TRACE_ADDRESS = columnIndex('trace', 'traceAddress')
 
 /** Position of the first of a block's that a test holds for. */

@@ -6,14 +6,14 @@ import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 
 /** What is numbered within a segment: all kinds, but events share their logs' numbers. */
-export type Numbered = Exclude<Kind, 'event'>
+export type NumberedKind = Exclude<Kind, 'event'>
 
-export const numberedAs = (kind: Kind): Numbered => (kind === 'event' ? 'log' : kind)
+export const numberedAs = (kind: Kind): NumberedKind => (kind === 'event' ? 'log' : kind)
 
 const ofRows: ReadonlySet<Kind> = new Set(ROW_KINDS)
 export const isRowKind = (kind: Kind): kind is RowKind => ofRows.has(kind)
 
-export const sizeOf = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: Numbered): number =>
+export const ordinalCount = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: NumberedKind): number =>
   isRowKind(numbered) ? header.positions(numbered).length : documentCount(segment, numbered)
 
 export interface SegmentView {
@@ -23,9 +23,9 @@ export interface SegmentView {
 }
 
 /** A segment, as it holds documents of one kind. */
-export const viewOf = (segment: Segment, numbered: Numbered, reader: Reader): SegmentView => {
+export const viewOf = (segment: Segment, numbered: NumberedKind, reader: Reader): SegmentView => {
   const header = reader.header(segment)
-  return { segment, header, size: sizeOf({ segment, header }, numbered) }
+  return { segment, header, size: ordinalCount({ segment, header }, numbered) }
 }
 
 /** Index of the first segment that does not end before a block. */
@@ -41,7 +41,7 @@ export const segmentAt = (position: number, reader: Reader): Segment | undefined
 }
 
 /** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
-export const endOf = (header: ReadHeader, numbered: Numbered, index: number): number => {
+export const endOrdinal = (header: ReadHeader, numbered: NumberedKind, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
   if (isRowKind(numbered)) return lowerBound(header.positions(numbered), positionOf(blockAt(header, index) + 1, 0))
@@ -49,13 +49,13 @@ export const endOf = (header: ReadHeader, numbered: Numbered, index: number): nu
 }
 
 /** Ordinals of the documents of some of its blocks: from one up to and without another. */
-export const ordinalsWithin = (header: ReadHeader, numbered: Numbered, [from, to]: readonly [number, number]) => {
+export const ordinalsWithin = (header: ReadHeader, numbered: NumberedKind, [from, to]: readonly [number, number]) => {
   const index = (block: number) => indexFrom(header, block) - 1
-  const start = endOf(header, numbered, index(Math.max(from, header.first)))
-  return [start, endOf(header, numbered, index(Math.min(to, header.last) + 1))] as const
+  const start = endOrdinal(header, numbered, index(Math.max(from, header.first)))
+  return [start, endOrdinal(header, numbered, index(Math.min(to, header.last) + 1))] as const
 }
 
-export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordinal: number): number => {
+export const positionOfOrdinal = (header: ReadHeader, numbered: NumberedKind, ordinal: number): number => {
   if (numbered === 'block') return positionOf(blockAt(header, ordinal), 0)
   if (isRowKind(numbered)) return header.positions(numbered)[ordinal]!
   const ends = header.ends[numbered]
@@ -66,8 +66,8 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: Numbered, ordina
     if (ends[middle]! <= ordinal) low = middle + 1
     else high = middle
   }
-  const place = ordinal - endOf(header, numbered, low - 1)
-  return positionOf(blockAt(header, low), placesOf(header, numbered, low)?.[place] ?? place)
+  const place = ordinal - endOrdinal(header, numbered, low - 1)
+  return positionOf(blockAt(header, low), partialPlaces(header, numbered, low)?.[place] ?? place)
 }
 
 /** Those of some ascending positions that lie in a segment. */
@@ -75,21 +75,21 @@ export const positionsIn = ({ first, last }: Segment, positions: readonly number
   positions.slice(lowerBound(positions, positionOf(first, 0)), lowerBound(positions, positionOf(last + 1, 0)))
 
 /** Of a position that holds no document: the ordinal of the next one that does. */
-export const ordinalOfPosition = (header: ReadHeader, numbered: Numbered, position: number): number => {
+export const ordinalOfPosition = (header: ReadHeader, numbered: NumberedKind, position: number): number => {
   const block = blockOf(position)
   const index = indexFrom(header, block)
   if (numbered === 'block') return index
   if (isRowKind(numbered)) return lowerBound(header.positions(numbered), position)
   const place = placeOf(position)
-  const start = endOf(header, numbered, index - 1)
+  const start = endOrdinal(header, numbered, index - 1)
   if (header.numbers && header.numbers[index] !== block) return start
-  const places = placesOf(header, numbered, index)
+  const places = partialPlaces(header, numbered, index)
   if (places) return start + lowerBound(places, place)
-  return Math.min(start + place, endOf(header, numbered, index))
+  return Math.min(start + place, endOrdinal(header, numbered, index))
 }
 
 /** Of a partial block the places that its documents stand at. */
-export const placesOf = (header: ReadHeader, numbered: Numbered, index: number): Uint32Array | undefined => {
+export const partialPlaces = (header: ReadHeader, numbered: NumberedKind, index: number): Uint32Array | undefined => {
   if (header.partials.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
   const partial = header.partials.get(index)
   return partial && (numbered === 'tx' ? partial.txs : partial.logs)

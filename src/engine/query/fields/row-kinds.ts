@@ -3,22 +3,22 @@ import type { Value } from '../../../query/ast.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
-import { addressIds, type Leaf, testOf } from './condition.ts'
-import { interpreterOf, type Stored } from './field-values.ts'
+import { addressIds, type FieldCondition, testOf } from './condition.ts'
+import { interpreterOf, type StoredValue } from './field-values.ts'
 
 /** Contracts and tokens are rows with indexes of their own: a condition on them is looked up at once in all of them. */
 
 /** Where a field stands. */
-interface Cell {
+interface RowCell {
   table: RowKind | 'code'
   column: string
   /** Ids of a dictionary, bytes, items of so many bytes each, or numbers. */
   form: 'address' | 'name' | 'bytes' | 4 | 32 | 'number'
 }
 
-const cell = (table: Cell['table'], column: string, form: Cell['form']): Cell => ({ table, column, form })
+const cell = (table: RowCell['table'], column: string, form: RowCell['form']): RowCell => ({ table, column, form })
 
-const CELLS: Record<RowKind, ReadonlyMap<string, Cell>> = {
+const CELLS: Record<RowKind, ReadonlyMap<string, RowCell>> = {
   contract: new Map([
     ['address', cell('contract', 'address', 'address')],
     ['creator', cell('contract', 'creator', 'address')],
@@ -48,7 +48,7 @@ export const isSparse = (kind: RowKind, field: FieldPath): boolean =>
   isOrigin(kind, field) || CELLS[kind].has(field.field)
 
 /** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
-export const sparsePositions = (kind: RowKind, leaf: Leaf, reader: Reader): number[] | undefined => {
+export const sparsePositions = (kind: RowKind, leaf: FieldCondition, reader: Reader): number[] | undefined => {
   if (isOrigin(kind, leaf.field)) return originPositions(leaf, reader)
   const at = CELLS[kind].get(leaf.field.field)
   if (!at) return undefined
@@ -66,7 +66,7 @@ export const positionsBy = (kind: RowKind, column: string, ids: readonly number[
     .all(JSON.stringify(ids)) as number[]
 
 /** Of codes their ids, else positions: of those rows that an index of SQLite's finds. */
-const rowsByKey = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): number[] | undefined => {
+const rowsByKey = ({ table, column, form }: RowCell, leaf: FieldCondition, reader: Reader): number[] | undefined => {
   if (leaf.op !== 'in') return undefined
   if (form === 'bytes') {
     const find = reader.prepare(`SELECT id FROM "${table}" WHERE "${column}" = ?`).pluck()
@@ -85,14 +85,14 @@ const rowsByKey = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): n
     .all(JSON.stringify(ids)) as number[]
 }
 
-const rowsByScan = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): number[] => {
+const rowsByScan = ({ table, column, form }: RowCell, leaf: FieldCondition, reader: Reader): number[] => {
   const key = table === 'code' ? 'id' : 'pos'
   const select = reader
     .prepare(`SELECT ${key}, "${column}" FROM "${table}" WHERE ${key} IS NOT NULL AND "${column}" IS NOT NULL`)
     .raw()
   const test = testOf(leaf)
   const valuesOf = cellReader(form, leaf.field, reader)
-  return (select.all() as [number, Content][]).flatMap(([row, content]) => {
+  return (select.all() as [number, CellContent][]).flatMap(([row, content]) => {
     reader.check()
     return valuesOf(content).some(test) ? [row] : []
   })
@@ -101,7 +101,7 @@ const rowsByScan = ({ table, column, form }: Cell, leaf: Leaf, reader: Reader): 
 /** What the transaction tells that created a contract. */
 const isOrigin = (kind: RowKind, { field }: FieldPath): boolean => kind === 'contract' && field === 'origin'
 
-const originPositions = (leaf: Leaf, reader: Reader): number[] => {
+const originPositions = (leaf: FieldCondition, reader: Reader): number[] => {
   const senderOf = valueReader('tx', 'from', reader.records)!
   const test = testOf(leaf)
   const valuesOf = cellReader('address', leaf.field, reader)
@@ -113,14 +113,14 @@ const originPositions = (leaf: Leaf, reader: Reader): number[] => {
   })
 }
 
-type Content = number | Buffer
+type CellContent = number | Buffer
 
 /** The values of a cell as a query compares them. */
-const cellReader = (form: Cell['form'], field: FieldPath, reader: Reader): ((content: Content) => Value[]) => {
+const cellReader = (form: RowCell['form'], field: FieldPath, reader: Reader): ((content: CellContent) => Value[]) => {
   const interpret = interpreterOf(field, reader)
-  const storedIn = (content: Content): Stored[] => {
+  const storedIn = (content: CellContent): StoredValue[] => {
     if (typeof content === 'number') return [content]
-    return itemsOf(content.toString('hex'), typeof form === 'number' ? form : content.length)
+    return splitHex(content.toString('hex'), typeof form === 'number' ? form : content.length)
   }
   return content =>
     storedIn(content).flatMap(stored => {
@@ -157,11 +157,11 @@ export const sparseReader = (
     .pluck()
   const valuesOf = cellReader(form, field, reader)
   return position => {
-    const content = select.get(position) as Content | null | undefined
+    const content = select.get(position) as CellContent | null | undefined
     return content === null || content === undefined ? [] : valuesOf(content)
   }
 }
 
 /** Hex texts of so many bytes each, of which the digits stand one behind the other. */
-export const itemsOf = (digits: string, size: number): string[] =>
+export const splitHex = (digits: string, size: number): string[] =>
   Array.from({ length: digits.length / (2 * size) }, (_, i) => `0x${digits.slice(i * 2 * size, (i + 1) * 2 * size)}`)

@@ -11,7 +11,7 @@ import type { Reader } from '../../reader.ts'
  * Every value that a field of names can have in the store, and maybe some more; undefined where there is no such list. It comes from the
  * dictionaries, so that whoever looks for values by something else than themselves need not scan documents.
  */
-export const dictionaryOf = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
+export const dictionaryValues = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
   if (field.kind !== 'keyword' && field.kind !== 'text') return undefined
   const values =
     kind === 'log' || kind === 'event'
@@ -50,12 +50,12 @@ const inputsOf = (reader: Reader, of: 'log' | 'call') =>
 /** Ids of the names one of whose words passes a test. */
 export const idsByWord = (test: (word: string) => boolean, reader: Reader): number[] => {
   const found = new Set<number>()
-  for (const [word, ids] of wordsOf(reader)) if (test(word)) for (const id of ids) found.add(id)
+  for (const [word, ids] of idsOfWords(reader)) if (test(word)) for (const id of ids) found.add(id)
   return [...found]
 }
 
 /** Ids of names by their words; those that came since are added at the next question. */
-const wordsOf = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
+const idsOfWords = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
   const words = wordsByReader(reader)
   const rows = reader.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id').all(words.last) as {
     id: number
@@ -75,7 +75,7 @@ const wordsByReader = rememberedBy((_: Reader) => ({ ids: new Map<string, number
 
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
 export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
-  const values = dictionaryOf(kind, node.field, reader)
+  const values = dictionaryValues(kind, node.field, reader)
   if (!values) return node
   const isNear = nearTo(node.near)
   const near = values.filter(value => {

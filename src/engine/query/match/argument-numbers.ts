@@ -2,18 +2,18 @@ import type { Bounds } from '../../../query/ast.ts'
 import { type PointBound, pointBound } from '../../index/points-cache.ts'
 import { argumentOf, OVERFLOW_SLOT } from '../../index/terms.ts'
 import type { Reader, Segment } from '../../reader.ts'
-import { isLeaf, type Leaf } from '../fields/condition.ts'
+import { type FieldCondition, isLeaf } from '../fields/condition.ts'
 import type { SegmentView } from '../fields/ordinals.ts'
 import { type Nested, numbersKey } from '../plan/nested.ts'
-import { collected, EMPTY, type OrdinalSet, or } from './ordinal-set.ts'
+import { collected, EMPTY_SET, type OrdinalSet, or } from './ordinal-set.ts'
 
 /** Numbers are sorted: the matches of a range lie side by side. */
-export const numberMatches = (leaf: Leaf, field: number, at: SegmentView, reader: Reader): OrdinalSet => {
+export const numberMatches = (leaf: FieldCondition, field: number, at: SegmentView, reader: Reader): OrdinalSet => {
   const values = reader.points.values(at.segment, field)
-  if (!values) return EMPTY
+  if (!values) return EMPTY_SET
   const parts = rangesOfNumbers(leaf).map(({ from, to }) => {
     const [start, end] = [values.placeOf(from), values.placeOf(to)]
-    if (start >= end) return EMPTY
+    if (start >= end) return EMPTY_SET
     return collected(reader.points.ordinals(at.segment, field).subarray(start, end), at.size)
   })
   return or(parts, at.size)
@@ -25,8 +25,8 @@ interface NumberRange {
 }
 
 /** Ranges of numbers that share none. */
-const rangesOfNumbers = (leaf: Leaf): NumberRange[] => {
-  if (leaf.op === 'exists') return [{ from: LEAST, to: GREATEST }]
+const rangesOfNumbers = (leaf: FieldCondition): NumberRange[] => {
+  if (leaf.op === 'exists') return [{ from: LEAST_POINT, to: GREATEST_POINT }]
   if (leaf.op === 'in')
     return [...new Set(leaf.values as (bigint | number)[])].map(value => ({
       from: pointBound(value, false),
@@ -37,14 +37,14 @@ const rangesOfNumbers = (leaf: Leaf): NumberRange[] => {
   const high = lt ?? lte
   return [
     {
-      from: low === undefined ? LEAST : pointBound(low, gt !== undefined),
-      to: high === undefined ? GREATEST : pointBound(high, lt === undefined),
+      from: low === undefined ? LEAST_POINT : pointBound(low, gt !== undefined),
+      to: high === undefined ? GREATEST_POINT : pointBound(high, lt === undefined),
     },
   ]
 }
 
-const LEAST: PointBound = { ...pointBound(-(2n ** 63n), false), value: Number.NEGATIVE_INFINITY }
-const GREATEST: PointBound = { ...pointBound(2n ** 63n - 1n, true), value: Number.POSITIVE_INFINITY }
+const LEAST_POINT: PointBound = { ...pointBound(-(2n ** 63n), false), value: Number.NEGATIVE_INFINITY }
+const GREATEST_POINT: PointBound = { ...pointBound(2n ** 63n - 1n, true), value: Number.POSITIVE_INFINITY }
 
 /** An argument of which nothing but its numbers is asked. */
 interface NumberRole {
@@ -85,5 +85,5 @@ const numberRoles = (ids: readonly number[], nested: Nested): NumberRole[] | und
   return roles
 }
 
-const isOfNumbers = ({ field }: Leaf): boolean =>
+const isOfNumbers = ({ field }: FieldCondition): boolean =>
   field.field === 'args.value.num' || field.field === 'args.value.scaled'

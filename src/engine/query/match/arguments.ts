@@ -13,19 +13,19 @@ import {
   termOf,
 } from '../../index/terms.ts'
 import type { Posting, Reader, StoredSignature } from '../../reader.ts'
-import type { Leaf } from '../fields/condition.ts'
+import type { FieldCondition } from '../fields/condition.ts'
 import type { SegmentView } from '../fields/ordinals.ts'
-import { argumentTerm, isExact, type Nested, numbersKey, rangesOf } from '../plan/nested.ts'
+import { argumentTerm, isExact, type Nested, numbersKey, termRanges } from '../plan/nested.ts'
 import type { Plan } from '../plan/plan.ts'
 import { numberCounter, numberMatches } from './argument-numbers.ts'
-import { and, atLeast, EMPTY, isEmpty, listed, not, type OrdinalSet, or } from './ordinal-set.ts'
+import { and, atLeast, complement, EMPTY_SET, isEmptySet, listed, type OrdinalSet, or } from './ordinal-set.ts'
 import { byDocuments } from './record-filter.ts'
-import { type Context, postingsBySegment, type SegmentMatcher, union } from './segment-matcher.ts'
+import { type MatchContext, postingsBySegment, type SegmentMatcher, union } from './segment-matcher.ts'
 
 /** Nested conditions: what the index tells of the arguments. */
 export const createNested = (
   { nested, signatures }: Extract<Plan, { by: 'nested' }>,
-  context: Context,
+  context: MatchContext,
 ): SegmentMatcher => {
   const documents = byDocuments({ op: 'nested', path: 'args', of: nested.node }, context)
   const { reader } = context
@@ -81,14 +81,14 @@ export const createNested = (
       }
       const sure = or(found, at.size)
       if (doubtful.length === 0) return sure
-      const unsure = and(or(doubtful, at.size), not(sure, at.size), at.size)
+      const unsure = and(or(doubtful, at.size), complement(sure, at.size), at.size)
       return or([sure, documents.matches(at, unsure)], at.size)
     },
   }
 }
 
 /** Logs that may fulfil what the index does not tell all about. */
-const candidates = (residual: Node, role: Role): OrdinalSet => {
+const candidates = (residual: Node, role: ArgumentRole): OrdinalSet => {
   const told = residual.op === 'and' ? residual.of.filter(isExact) : []
   return told.length > 0 ? matchRole({ op: 'and', of: told }, role) : logsOf(role)
 }
@@ -113,7 +113,7 @@ const requiredPostings = (
     [...signatures].flatMap(id => argumentIds(id, reader)).filter(id => mayMatch(termOf(0, id), nested, signatures))
   return nested.required!.flatMap(keys => {
     if (!ids || ids.length > FEW_ROLES)
-      return rangesOf(keys).flatMap(({ first, last, fingerprint }) =>
+      return termRanges(keys).flatMap(({ first, last, fingerprint }) =>
         reader.postingsBetween(first, last, among).filter(posting => posting.fingerprint === fingerprint),
       )
     return ids.flatMap(id => {
@@ -168,7 +168,7 @@ const argumentIds = (signature: number, reader: Reader): number[] => {
   return [...slots].map(slot => argumentField(signature, slot))
 }
 
-export interface Role {
+export interface ArgumentRole {
   signature: number
   position: number
   /** The postings of this role among those of the required values. */
@@ -178,22 +178,22 @@ export interface Role {
   at: SegmentView
 }
 
-export const matchRole = (node: Node, role: Role): OrdinalSet => {
+export const matchRole = (node: Node, role: ArgumentRole): OrdinalSet => {
   const { at, reader, signature } = role
   reader.check()
   switch (node.op) {
     case 'all':
       return logsOf(role)
     case 'none':
-      return EMPTY
+      return EMPTY_SET
     case 'and': {
       let found: OrdinalSet | undefined
       for (const inner of node.of) {
         const matched = matchRole(inner, role)
         found = found ? and(found, matched, at.size) : matched
-        if (isEmpty(found)) return EMPTY
+        if (isEmptySet(found)) return EMPTY_SET
       }
-      return found ?? EMPTY
+      return found ?? EMPTY_SET
     }
     case 'or':
       return or(
@@ -211,15 +211,15 @@ export const matchRole = (node: Node, role: Role): OrdinalSet => {
         at.size,
       )
     case 'not':
-      return and(not(matchRole(node.of, role), at.size), logsOf(role), at.size)
+      return and(complement(matchRole(node.of, role), at.size), logsOf(role), at.size)
     case 'in':
       if (node.field.field === 'args.value.hex') return hexMatches(node, role)
-      return numbersOf(node, role)
+      return numberRoleMatches(node, role)
     case 'exists':
       if (node.field.field === 'args.value.hex') return shortValues(role)
-      return numbersOf(node, role)
+      return numberRoleMatches(node, role)
     case 'range':
-      return numbersOf(node, role)
+      return numberRoleMatches(node, role)
     case 'fuzzy':
     case 'pattern':
     case 'phrase':
@@ -232,17 +232,17 @@ export const matchRole = (node: Node, role: Role): OrdinalSet => {
   }
 }
 
-const logsOf = ({ signature, reader, at }: Role): OrdinalSet => {
+const logsOf = ({ signature, reader, at }: ArgumentRole): OrdinalSet => {
   const [posting] = reader.termsBetween(at.segment.id, termOf(0, logField(signature)), termOf(0, logField(signature)))
-  return posting ? listed(reader.ordinals(posting)) : EMPTY
+  return posting ? listed(reader.ordinals(posting)) : EMPTY_SET
 }
 
-const numbersOf = (leaf: Leaf, { signature, position, reader, at }: Role): OrdinalSet =>
+const numberRoleMatches = (leaf: FieldCondition, { signature, position, reader, at }: ArgumentRole): OrdinalSet =>
   numberMatches(leaf, numbersKey(leaf, signature, argumentSlot(position)), at, reader)
 
 const hexMatches = (
-  leaf: Leaf & { op: 'in' },
-  { signature, position, postings, nested, reader, at }: Role,
+  leaf: FieldCondition & { op: 'in' },
+  { signature, position, postings, nested, reader, at }: ArgumentRole,
 ): OrdinalSet => {
   const type = reader.signature(signature).event!.inputs[position]!.type
   const id = argumentField(signature, argumentSlot(position))
@@ -261,9 +261,9 @@ const hexMatches = (
 }
 
 /** Logs whose argument is not longer than an index of keywords holds. */
-const shortValues = (role: Role): OrdinalSet => {
+const shortValues = (role: ArgumentRole): OrdinalSet => {
   const { signature, position, reader, at } = role
   const long = termOf(TOO_LONG, argumentField(signature, argumentSlot(position)))
   const postings = reader.termsBetween(at.segment.id, long, long)
-  return and(logsOf(role), not(union(postings, reader, at.size), at.size), at.size)
+  return and(logsOf(role), complement(union(postings, reader, at.size), at.size), at.size)
 }

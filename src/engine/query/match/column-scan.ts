@@ -1,7 +1,7 @@
 import { lowerBound, upperBound } from '../../../lib/arrays.ts'
 import { type ColumnData, type StoredValues, valueAt } from '../../index/column-codec.ts'
-import { type ColumnCondition, DOUBT, NO, type Verdict, YES } from '../plan/column-conditions.ts'
-import { count, counted, EMPTY, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'
+import { type ColumnCondition, type ColumnVerdict, DOUBT, NO, YES } from '../plan/column-conditions.ts'
+import { count, countedBits, EMPTY_SET, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'
 
 /** What a scan of a column finds among the candidates. */
 export interface Scanned {
@@ -23,12 +23,12 @@ export const scan = (data: ColumnData, condition: ColumnCondition, within: Ordin
   // Bounds of what is stored: of a dictionary, places in it.
   const from = dictionary ? lowerBound(dictionary, low) : low - base
   const to = dictionary ? upperBound(dictionary, high) - 1 : high - base
-  if (from > to) return NOTHING
+  if (from > to) return NOTHING_SCANNED
   if (!judge && within.form === 'run' && within.to - within.from >= MANY)
-    return { found: bitsBetween(values, [from, to], within, check), doubtful: EMPTY }
-  const inside = between(values, [from, to], within, check)
-  if (!judge) return { found: setOf(inside), doubtful: EMPTY }
-  const verdictOf = remembering(data, judge)
+    return { found: bitsBetween(values, [from, to], within, check), doubtful: EMPTY_SET }
+  const inside = scanBetween(values, [from, to], within, check)
+  if (!judge) return { found: setOf(inside), doubtful: EMPTY_SET }
+  const verdictOf = judgeOnce(data, judge)
   const doubtful: number[] = []
   let size = 0
   for (let i = 0; i < inside.length; i++) {
@@ -43,7 +43,7 @@ export const scan = (data: ColumnData, condition: ColumnCondition, within: Ordin
 }
 
 /** Candidates whose stored value lies between two others, in a list of its own. */
-const between = (
+const scanBetween = (
   values: StoredValues,
   [from, to]: readonly [number, number],
   within: OrdinalSet,
@@ -95,7 +95,7 @@ const bitsBetween = (
       bits[word]! |= found
     }
   }
-  const found = counted(bits)
+  const found = countedBits(bits)
   return count(found) === within.to - within.from ? within : found
 }
 
@@ -105,24 +105,24 @@ const setOf = (list: Uint32Array): OrdinalSet => {
   return last >= 0 && list[last]! - list[0]! === last ? run(list[0]!, list[0]! + last + 1) : listed(list)
 }
 
-const NOTHING: Scanned = { found: EMPTY, doubtful: EMPTY }
+const NOTHING_SCANNED: Scanned = { found: EMPTY_SET, doubtful: EMPTY_SET }
 
 /** All documents have the same value. */
 const ofOne = (value: number, { low, high, judge, edges }: ColumnCondition, within: OrdinalSet): Scanned => {
   const isSure = !judge || (edges && value !== low && value !== high)
   const verdict = value < low || value > high ? NO : isSure ? YES : judge(value)
-  return { found: verdict === YES ? within : EMPTY, doubtful: verdict === DOUBT ? within : EMPTY }
+  return { found: verdict === YES ? within : EMPTY_SET, doubtful: verdict === DOUBT ? within : EMPTY_SET }
 }
 
 /** Judges each stored value once where there are few different ones. */
-const remembering = (
+const judgeOnce = (
   { width, base, dictionary }: ColumnData,
-  judge: (value: number) => Verdict,
-): ((stored: number) => Verdict) => {
+  judge: (value: number) => ColumnVerdict,
+): ((stored: number) => ColumnVerdict) => {
   if (!dictionary && width > 2) return stored => judge(base + stored)
   const verdicts = new Uint8Array(dictionary ? dictionary.length : 2 ** (8 * width))
   return stored => {
     verdicts[stored] ||= judge(dictionary ? dictionary[stored]! : base + stored)
-    return verdicts[stored] as Verdict
+    return verdicts[stored] as ColumnVerdict
   }
 }

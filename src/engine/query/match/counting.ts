@@ -1,17 +1,17 @@
 import type { SearchRequest } from '../../../query/request.ts'
 import type { Reader, Segment } from '../../reader.ts'
-import type { Part } from '../found.ts'
-import { count, EMPTY, listed, type OrdinalSet, some } from './ordinal-set.ts'
+import type { SearchPart } from '../search-match.ts'
+import { count, EMPTY_SET, listed, type OrdinalSet, takeOrdinals } from './ordinal-set.ts'
 import { segmentsOf } from './segment-matcher.ts'
 
 /** Of each part's matches the first ones of the chain, and whether there are more. */
 export const terminated = (
-  parts: readonly Part[],
+  parts: readonly SearchPart[],
   most: number,
   reader: Reader,
-): { parts: Part[]; isEarly: boolean } => {
+): { parts: SearchPart[]; isEarly: boolean } => {
   let isEarly = false
-  const first = parts.map((part): Part => {
+  const first = parts.map((part): SearchPart => {
     const { evaluation } = part
     const kept = new Map<number, OrdinalSet>()
     let left = most
@@ -20,11 +20,11 @@ export const terminated = (
       const matches = evaluation.matches(segment)
       const found = count(matches)
       if (found > left) isEarly = true
-      if (left > 0 && found > 0) kept.set(segment.id, found <= left ? matches : listed(firstOf(matches, left)))
+      if (left > 0 && found > 0) kept.set(segment.id, found <= left ? matches : listed(firstOrdinals(matches, left)))
       left -= Math.min(left, found)
       if (isEarly && left === 0) break
     }
-    const matches = (segment: Segment) => kept.get(segment.id) ?? EMPTY
+    const matches = (segment: Segment) => kept.get(segment.id) ?? EMPTY_SET
     return {
       kind: part.kind,
       evaluation: { matches, count: segment => count(matches(segment)), where: evaluation.where },
@@ -33,10 +33,14 @@ export const terminated = (
   return { parts: first, isEarly }
 }
 
-const firstOf = (set: OrdinalSet, most: number): Uint32Array => Uint32Array.from(some(set, most, false))
+const firstOrdinals = (set: OrdinalSet, most: number): Uint32Array => Uint32Array.from(takeOrdinals(set, most, false))
 
 /** How many documents match, as far as that is asked for; -1 where it is not. */
-export const countAll = ({ trackTotal }: Pick<SearchRequest, 'trackTotal'>, parts: Part[], reader: Reader): number => {
+export const countAll = (
+  { trackTotal }: Pick<SearchRequest, 'trackTotal'>,
+  parts: SearchPart[],
+  reader: Reader,
+): number => {
   if (trackTotal === false) return -1
   const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
   let total = 0

@@ -3,21 +3,39 @@ import type { Node } from '../../../query/ast.ts'
 import { compile } from '../../../query/predicate.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
-import { type Documents, fieldsIn } from '../documents.ts'
+import { type Documents, fieldsRead } from '../documents.ts'
 import { isLeaf } from '../fields/condition.ts'
-import { endOf, type Numbered, numberedAs, ordinalsWithin, type SegmentView, viewOf } from '../fields/ordinals.ts'
+import {
+  endOrdinal,
+  type NumberedKind,
+  numberedAs,
+  ordinalsWithin,
+  type SegmentView,
+  viewOf,
+} from '../fields/ordinals.ts'
 import { type Among, among, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
 import { createNested } from './arguments.ts'
 import { scan } from './column-scan.ts'
-import { byChildren, byParent, type JoinOptions, ofTransactions, ordinalsAt } from './joins.ts'
-import { and, atLeast, count, EMPTY, isEmpty, not, type OrdinalSet, or, packed, run } from './ordinal-set.ts'
+import { byChildren, byParent, type JoinOptions, ofTransactions, ordinalsOfPositions } from './joins.ts'
+import {
+  and,
+  atLeast,
+  complement,
+  count,
+  EMPTY_SET,
+  isEmptySet,
+  type OrdinalSet,
+  or,
+  packed,
+  run,
+} from './ordinal-set.ts'
 import { byDocuments, byRecords } from './record-filter.ts'
 import {
-  type Ask,
+  type AskDocuments,
   byPostings,
-  type Context,
-  createTerms,
+  createTermMatcher,
+  type MatchContext,
   NOWHERE,
   type SegmentMatcher,
   type Where,
@@ -40,10 +58,10 @@ export interface EvaluationOptions {
   kind: Kind
   plan: Plan
   reader: Reader
-  ask: Context['ask']
+  ask: MatchContext['ask']
 }
 
-export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evaluation => {
+export const evaluatePlan = ({ kind, plan, reader, ask }: EvaluationOptions): Evaluation => {
   const numbered = numberedAs(kind)
   const part = build(plan, { kind, numbered, reader, ask })
   const viewOfSegment = (segment: Segment): SegmentView => viewOf(segment, numbered, reader)
@@ -51,13 +69,13 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
   const known = new Map<number, OrdinalSet>()
   const undecoded =
     kind === 'event' && !part.events
-      ? createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among: part.where })
+      ? createTermMatcher([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among: part.where })
       : undefined
   const find = (segment: Segment, within: OrdinalSet | undefined): OrdinalSet => {
     const at = viewOfSegment(segment)
     const found = part.matches(at, within)
-    if (!undecoded || isEmpty(found)) return found
-    return and(found, not(undecoded.matches(at, undefined), at.size), at.size)
+    if (!undecoded || isEmptySet(found)) return found
+    return and(found, complement(undecoded.matches(at, undefined), at.size), at.size)
   }
   const findToCount = (segment: Segment): number => {
     const found = packed(find(segment, undefined), viewOfSegment(segment).size)
@@ -79,7 +97,7 @@ export const evaluate = ({ kind, plan, reader, ask }: EvaluationOptions): Evalua
 }
 
 /** Every part asks whether to go on before it looks at a segment. */
-const build = (plan: Plan, context: Context): SegmentMatcher => {
+const build = (plan: Plan, context: MatchContext): SegmentMatcher => {
   const part = buildPart(plan, context)
   return {
     ...part,
@@ -90,13 +108,13 @@ const build = (plan: Plan, context: Context): SegmentMatcher => {
   }
 }
 
-const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
+const buildPart = (plan: Plan, context: MatchContext): SegmentMatcher => {
   const { reader, numbered } = context
   switch (plan.by) {
     case 'all':
       return { matches: ({ size }, within) => within ?? run(0, size), count: ({ size }) => size }
     case 'none':
-      return { matches: () => EMPTY, count: () => 0, events: true, where: () => NOWHERE }
+      return { matches: () => EMPTY_SET, count: () => 0, events: true, where: () => NOWHERE }
     case 'and':
       return conjunction(plan.of, context)
     case 'or':
@@ -114,14 +132,14 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
       const part = build(plan.of, context)
       return {
         matches(at, within) {
-          const rest = not(part.matches(at, within), at.size)
+          const rest = complement(part.matches(at, within), at.size)
           return within ? and(rest, within, at.size) : rest
         },
       }
     }
     case 'positions':
       return {
-        matches: at => ordinalsAt(plan.positions, at, numbered),
+        matches: at => ordinalsOfPositions(plan.positions, at, numbered),
         events: context.kind === 'event',
         where: () => whereAt(plan.positions, reader),
       }
@@ -132,7 +150,7 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
     case 'transactions':
       return { ...ofTransactions(plan.positions, context), where: () => whereAt(plan.positions, reader) }
     case 'terms':
-      return createTerms(plan.terms, context)
+      return createTermMatcher(plan.terms, context)
     case 'signatures':
       return createSignatures(plan.ids, context)
     case 'emitters':
@@ -154,13 +172,13 @@ const buildPart = (plan: Plan, context: Context): SegmentMatcher => {
 
 const joinOf = (
   { kind, of }: Extract<Plan, { by: 'children' | 'parent' }>,
-  { numbered, reader, ask }: Context,
+  { numbered, reader, ask }: MatchContext,
 ): JoinOptions => {
-  const { matches, where } = evaluate({ kind, plan: of, reader, ask })
+  const { matches, where } = evaluatePlan({ kind, plan: of, reader, ask })
   return { kind, related: (segment, within) => matches(segment, within), where, numbered, reader }
 }
 
-const conjunction = (plans: readonly Plan[], context: Context): SegmentMatcher => {
+const conjunction = (plans: readonly Plan[], context: MatchContext): SegmentMatcher => {
   const parts: SegmentMatcher[] = []
   // A part is asked only where those before it match.
   for (const plan of plans) {
@@ -174,7 +192,7 @@ const conjunction = (plans: readonly Plan[], context: Context): SegmentMatcher =
       for (const part of parts) {
         const matched = part.matches(at, found)
         found = found ? and(found, matched, at.size) : matched
-        if (isEmpty(found)) return EMPTY
+        if (isEmptySet(found)) return EMPTY_SET
       }
       return found ?? run(0, at.size)
     },
@@ -192,7 +210,7 @@ const conjunction = (plans: readonly Plan[], context: Context): SegmentMatcher =
   }
 }
 
-const inBlocks = (runs: readonly [number, number][], numbered: Numbered): SegmentMatcher => {
+const inBlocks = (runs: readonly [number, number][], numbered: NumberedKind): SegmentMatcher => {
   const matches = ({ segment, header, size }: SegmentView): OrdinalSet => {
     const { first, last } = segment
     const inside = runs.filter(([from, to]) => to >= first && from <= last)
@@ -204,7 +222,7 @@ const inBlocks = (runs: readonly [number, number][], numbered: Numbered): Segmen
   return { matches, count: at => count(matches(at)) }
 }
 
-const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered): SegmentMatcher => {
+const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: NumberedKind): SegmentMatcher => {
   const matches = ({ header, size }: SegmentView): OrdinalSet => {
     const runs: OrdinalSet[] = []
     let start = -1
@@ -212,7 +230,7 @@ const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered
       const holds = index < header.times.length && test(header, index)
       if (holds && start < 0) start = index
       if (holds || start < 0) continue
-      runs.push(run(endOf(header, numbered, start - 1), endOf(header, numbered, index - 1)))
+      runs.push(run(endOrdinal(header, numbered, start - 1), endOrdinal(header, numbered, index - 1)))
       start = -1
     }
     return or(runs, size)
@@ -222,7 +240,7 @@ const byHeader = ({ test }: Extract<Plan, { by: 'headers' }>, numbered: Numbered
 
 const createTermRange = (
   { first, last, fingerprint, accept }: Extract<Plan, { by: 'termRange' }>,
-  context: Context,
+  context: MatchContext,
 ): SegmentMatcher =>
   byPostings(context, among =>
     context.reader
@@ -233,7 +251,7 @@ const createTermRange = (
 /** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
 const sumLengths = (postings: readonly Posting[]): number => postings.reduce((sum, { n }) => sum + n, 0)
 
-const createSignatures = (ids: ReadonlySet<number>, context: Context): SegmentMatcher => ({
+const createSignatures = (ids: ReadonlySet<number>, context: MatchContext): SegmentMatcher => ({
   ...byPostings(
     context,
     among => [...ids].flatMap(id => context.reader.postings(termOf(0, logField(id)), 0, among)),
@@ -244,7 +262,7 @@ const createSignatures = (ids: ReadonlySet<number>, context: Context): SegmentMa
 
 const createEmitters = (
   { addresses, signatures }: Extract<Plan, { by: 'emitters' }>,
-  context: Context,
+  context: MatchContext,
 ): SegmentMatcher => {
   const { reader, kind } = context
   const accept = ({ term }: Posting): boolean => {
@@ -259,17 +277,20 @@ const createEmitters = (
 }
 
 /** A column that tells all but what is in doubt. */
-const byColumn = ({ source, condition, node }: Extract<Plan, { by: 'columns' }>, context: Context): SegmentMatcher => {
+const byColumn = (
+  { source, condition, node }: Extract<Plan, { by: 'columns' }>,
+  context: MatchContext,
+): SegmentMatcher => {
   const { reader } = context
   const records = byRecords(node, context)
   return {
     matches(at, within) {
       const bounds = source.bounds(at)
-      if (!bounds || bounds.greatest < condition.low || bounds.least > condition.high) return EMPTY
+      if (!bounds || bounds.greatest < condition.low || bounds.least > condition.high) return EMPTY_SET
       const data = source.data(at)
-      if (!data) return EMPTY
+      if (!data) return EMPTY_SET
       const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)
-      return isEmpty(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
+      return isEmptySet(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
     },
   }
 }
@@ -281,12 +302,12 @@ export type Evaluator = (kind: Kind, query: Node, within?: Among) => Evaluation
 export const createEvaluator =
   (reader: Reader, exact: Documents): Evaluator =>
   (kind, query, within = {}) =>
-    evaluate({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
+    evaluatePlan({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
 
-export const asking = (documents: Documents): Ask => {
+export const asking = (documents: Documents): AskDocuments => {
   const tests = new WeakMap<Node, { test: ReturnType<typeof compile>; fields: string[] | undefined }>()
   return (kind, node, positions) => {
-    const known = tests.get(node) ?? { test: compile(kind, node), fields: fieldsIn(node) }
+    const known = tests.get(node) ?? { test: compile(kind, node), fields: fieldsRead(node) }
     tests.set(node, known)
     const { test, fields } = known
     return documents.load(kind, positions, fields).map(document => document !== undefined && test(document))

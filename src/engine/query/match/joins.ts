@@ -5,33 +5,33 @@ import { COLUMN_FIELDS } from '../../index/terms.ts'
 import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 import {
-  endOf,
-  type Numbered,
+  endOrdinal,
+  type NumberedKind,
   numberedAs,
+  ordinalCount,
   ordinalOfPosition,
-  placesOf,
+  partialPlaces,
   positionOfOrdinal,
   positionsIn,
   type SegmentView,
-  sizeOf,
 } from '../fields/ordinals.ts'
 import {
   and,
   collected,
   count,
-  EMPTY,
-  each,
-  isEmpty,
+  EMPTY_SET,
+  eachOrdinal,
+  isEmptySet,
   listed,
   type OrdinalSet,
   or,
   run,
   toArray,
 } from './ordinal-set.ts'
-import type { Context, SegmentMatcher, Where } from './segment-matcher.ts'
+import type { MatchContext, SegmentMatcher, Where } from './segment-matcher.ts'
 
 /** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
-interface Link {
+interface KindLink {
   /** The parent of each of the children in their order, `NO_PARENT` where it is of another kind. */
   up(at: SegmentView, children: OrdinalSet): Uint32Array
   down(at: SegmentView, parents: OrdinalSet): OrdinalSet
@@ -40,22 +40,22 @@ interface Link {
 export const NO_PARENT = 0xffffffff
 
 /** The documents of the other kind that fulfil the inner query, among the candidates at least. */
-type Related = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
+type RelatedMatches = (segment: Segment, within: OrdinalSet | undefined) => OrdinalSet
 
 export interface JoinOptions {
   /** The kind on the other side. */
   kind: Kind
-  related: Related
+  related: RelatedMatches
   /** Of the documents on the other side, which share their segment. */
   where?: Where | undefined
-  numbered: Numbered
+  numbered: NumberedKind
   reader: Reader
 }
 
 /** Candidates that are this much fewer than what they are of are followed one by one: then no more is looked at than they have. */
-const FEW = 50
+const FEW_CANDIDATES = 50
 const ifFew = (within: OrdinalSet | undefined, { size }: SegmentView): OrdinalSet | undefined =>
-  within && count(within) * FEW < size ? within : undefined
+  within && count(within) * FEW_CANDIDATES < size ? within : undefined
 
 /** From `min` to `max` children fulfil the inner query. */
 export const byChildren = (
@@ -69,10 +69,10 @@ export const byChildren = (
     matches(at, within) {
       const some = ifFew(within, at)
       const candidates = some && link.down(at, some)
-      if (candidates && isEmpty(candidates)) return EMPTY
+      if (candidates && isEmptySet(candidates)) return EMPTY_SET
       const found = related(at.segment, candidates)
-      const children = candidates ? and(found, candidates, sizeOf(at, child)) : found
-      if (isEmpty(children)) return EMPTY
+      const children = candidates ? and(found, candidates, ordinalCount(at, child)) : found
+      if (isEmptySet(children)) return EMPTY_SET
       const counts = new Uint32Array(at.size)
       for (const parent of link.up(at, children)) if (parent !== NO_PARENT) counts[parent]!++
       const parents = new Uint32Array(at.size)
@@ -93,13 +93,13 @@ export const byParent = ({ kind, related, where, numbered, reader }: JoinOptions
     matches(at, within) {
       const candidates = ifFew(within, at)
       if (!candidates) return link.down(at, related(at.segment, undefined))
-      const size = sizeOf(at, parent)
+      const size = ordinalCount(at, parent)
       const parents = link.up(at, candidates)
       const possible = collected(
         parents.filter(ordinal => ordinal !== NO_PARENT),
         size,
       )
-      if (isEmpty(possible)) return EMPTY
+      if (isEmptySet(possible)) return EMPTY_SET
       const flags = flagsOf(related(at.segment, possible), size)
       return listed(toArray(candidates).filter((_, i) => flags[parents[i]!]))
     },
@@ -108,23 +108,23 @@ export const byParent = ({ kind, related, where, numbered, reader }: JoinOptions
 
 const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
   const flags = new Uint8Array(size)
-  each(set, ordinal => {
+  eachOrdinal(set, ordinal => {
     flags[ordinal] = 1
   })
   return flags
 }
 
-export const linkOf = (child: Numbered, parent: Numbered, reader: Reader): Link =>
-  parent === 'block' ? toBlock(child) : toTransaction(child, reader)
+export const linkOf = (child: NumberedKind, parent: NumberedKind, reader: Reader): KindLink =>
+  parent === 'block' ? linkToBlock(child) : linkToTransaction(child, reader)
 
 /** The segment's header tells where the documents of each block end. */
-const toBlock = (child: Numbered): Link => ({
+const linkToBlock = (child: NumberedKind): KindLink => ({
   up({ header }, children) {
     const parents = new Uint32Array(count(children))
     let i = 0
     let index = 0
-    each(children, ordinal => {
-      while (endOf(header, child, index) <= ordinal) index++
+    eachOrdinal(children, ordinal => {
+      while (endOrdinal(header, child, index) <= ordinal) index++
       parents[i++] = index
     })
     return parents
@@ -134,8 +134,8 @@ const toBlock = (child: Numbered): Link => ({
     const runs: OrdinalSet[] = []
     let from = 0
     let to = -1
-    const close = () => runs.push(run(endOf(header, child, from - 1), endOf(header, child, to)))
-    each(blocks, index => {
+    const close = () => runs.push(run(endOrdinal(header, child, from - 1), endOrdinal(header, child, to)))
+    eachOrdinal(blocks, index => {
       if (index !== to + 1) {
         if (to >= from) close()
         from = index
@@ -143,19 +143,19 @@ const toBlock = (child: Numbered): Link => ({
       to = index
     })
     if (to >= from) close()
-    return or(runs, sizeOf(at, child))
+    return or(runs, ordinalCount(at, child))
   },
 })
 
 /** Columns of what transactions are made of that tell the place of the transaction; rewards of a block have none. */
-const TRANSACTION: ReadonlyMap<Numbered, number> = new Map(
+const TRANSACTION_COLUMNS: ReadonlyMap<NumberedKind, number> = new Map(
   COLUMN_FIELDS.flatMap(({ kind, number, declaration: { origin } }) =>
     origin === 'transaction' ? [[kind, number] as const] : [],
   ),
 )
 
-const toTransaction = (child: Numbered, reader: Reader): Link => {
-  const column = TRANSACTION.get(child)!
+const linkToTransaction = (child: NumberedKind, reader: Reader): KindLink => {
+  const column = TRANSACTION_COLUMNS.get(child)!
   const transactionsOf = ({ segment }: SegmentView) => reader.columns.data(segment, column)
   return {
     up(at, children) {
@@ -170,7 +170,7 @@ const toTransaction = (child: Numbered, reader: Reader): Link => {
         if (ordinal >= block.end) {
           reader.check()
           let index = block.index
-          while (endOf(header, child, index) <= ordinal) index++
+          while (endOrdinal(header, child, index) <= ordinal) index++
           block = blockIn(header, child, index)
         }
         const place = valueAt(transactions, ordinal)
@@ -180,25 +180,25 @@ const toTransaction = (child: Numbered, reader: Reader): Link => {
     },
     down(at, parents) {
       const transactions = transactionsOf(at)
-      if (!transactions || isEmpty(parents)) return EMPTY
+      if (!transactions || isEmptySet(parents)) return EMPTY_SET
       const { header } = at
-      const size = sizeOf(at, child)
+      const size = ordinalCount(at, child)
       if (count(parents) * Math.ceil(size / header.times.length) < size) {
         const some: number[] = []
-        each(parents, ordinal => {
+        eachOrdinal(parents, ordinal => {
           reader.check()
           const position = positionOfOrdinal(header, 'tx', ordinal)
           const index = indexFrom(header, blockOf(position))
           const place = placeOf(position)
-          const end = endOf(header, child, index)
-          for (let at = endOf(header, child, index - 1); at < end; at++)
+          const end = endOrdinal(header, child, index)
+          for (let at = endOrdinal(header, child, index - 1); at < end; at++)
             if (valueAt(transactions, at) === place) some.push(at)
         })
         return collected(Uint32Array.from(some), size)
       }
       const found = new Uint32Array(size)
       let length = 0
-      const flags = flagsOf(parents, sizeOf(at, 'tx'))
+      const flags = flagsOf(parents, ordinalCount(at, 'tx'))
       for (let index = 0, at = 0; index < header.times.length; index++) {
         reader.check()
         const block = blockIn(header, child, index)
@@ -221,10 +221,10 @@ interface BlockIn {
   end: number
 }
 
-const blockIn = (header: ReadHeader, child: Numbered, index: number): BlockIn => ({
+const blockIn = (header: ReadHeader, child: NumberedKind, index: number): BlockIn => ({
   index,
-  start: placesOf(header, 'tx', index) ? undefined : endOf(header, 'tx', index - 1),
-  end: endOf(header, child, index),
+  start: partialPlaces(header, 'tx', index) ? undefined : endOrdinal(header, 'tx', index - 1),
+  end: endOrdinal(header, child, index),
 })
 
 /** Ordinal of the transaction at a place. */
@@ -232,11 +232,15 @@ const parentIn = (header: ReadHeader, { index, start }: BlockIn, place: number):
   start === undefined ? ordinalOfPosition(header, 'tx', positionOf(blockAt(header, index), place)) : start + place
 
 /** Ordinals of the documents at some ascending positions, so far as they are in the segment. */
-export const ordinalsAt = (positions: readonly number[], { segment, header }: SegmentView, numbered: Numbered) =>
+export const ordinalsOfPositions = (
+  positions: readonly number[],
+  { segment, header }: SegmentView,
+  numbered: NumberedKind,
+) =>
   listed(Uint32Array.from(positionsIn(segment, positions), position => ordinalOfPosition(header, numbered, position)))
 
 /** Documents of transactions, which are named by their positions. */
-export const ofTransactions = (positions: readonly number[], { numbered, reader }: Context): SegmentMatcher => {
-  const link = toTransaction(numbered, reader)
-  return { matches: at => link.down(at, ordinalsAt(positions, at, 'tx')) }
+export const ofTransactions = (positions: readonly number[], { numbered, reader }: MatchContext): SegmentMatcher => {
+  const link = linkToTransaction(numbered, reader)
+  return { matches: at => link.down(at, ordinalsOfPositions(positions, at, 'tx')) }
 }

@@ -11,16 +11,16 @@ export type OrdinalSet =
   | { readonly form: 'list'; readonly list: Uint32Array }
   | { readonly form: 'bits'; readonly bits: Uint32Array; readonly count: number }
 
-export const EMPTY: OrdinalSet = { form: 'run', from: 0, to: 0 }
+export const EMPTY_SET: OrdinalSet = { form: 'run', from: 0, to: 0 }
 
-export const run = (from: number, to: number): OrdinalSet => (from < to ? { form: 'run', from, to } : EMPTY)
-export const listed = (list: Uint32Array): OrdinalSet => (list.length ? { form: 'list', list } : EMPTY)
+export const run = (from: number, to: number): OrdinalSet => (from < to ? { form: 'run', from, to } : EMPTY_SET)
+export const listed = (list: Uint32Array): OrdinalSet => (list.length ? { form: 'list', list } : EMPTY_SET)
 /** A set of ordinals in any order; repeats count once. */
 export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
   if (ordinals.length * DENSE > size) {
     const bits = new Uint32Array((size + 31) >>> 5)
     for (let i = 0; i < ordinals.length; i++) bits[ordinals[i]! >>> 5]! |= 1 << (ordinals[i]! & 31)
-    return counted(bits)
+    return countedBits(bits)
   }
   const sorted = ordinals.slice().sort()
   let kept = 0
@@ -29,13 +29,13 @@ export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
 }
 
 /** A list that takes few bytes is not worth being made smaller. */
-const SMALL = 1024
+const SMALL_LIST = 1024
 
 /** The same set, in no more bytes than a bit for each ordinal below `size` takes, or in few. */
 export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
   if (set.form !== 'list') return set
   const { list } = set
-  if (list.length > SMALL && list.length * DENSE > size) return collected(list, size)
+  if (list.length > SMALL_LIST && list.length * DENSE > size) return collected(list, size)
   // It may be the begin of a larger array.
   return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
 }
@@ -43,9 +43,9 @@ export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
 export const count = (set: OrdinalSet): number =>
   set.form === 'run' ? set.to - set.from : set.form === 'list' ? set.list.length : set.count
 
-export const isEmpty = (set: OrdinalSet): boolean => count(set) === 0
+export const isEmptySet = (set: OrdinalSet): boolean => count(set) === 0
 
-export const has = (set: OrdinalSet, ordinal: number): boolean => {
+export const hasOrdinal = (set: OrdinalSet, ordinal: number): boolean => {
   if (set.form === 'run') return ordinal >= set.from && ordinal < set.to
   if (set.form === 'bits') return (set.bits[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0
   const at = lowerBound(set.list, ordinal)
@@ -54,7 +54,7 @@ export const has = (set: OrdinalSet, ordinal: number): boolean => {
 
 export const and = (a: OrdinalSet, b: OrdinalSet, size: number): OrdinalSet => {
   if (count(a) > count(b)) return and(b, a, size)
-  if (isEmpty(a)) return EMPTY
+  if (isEmptySet(a)) return EMPTY_SET
   // From here on the smaller set comes first.
   if (a.form === 'run' && b.form === 'run') return run(Math.max(a.from, b.from), Math.min(a.to, b.to))
   if (b.form === 'run') return clipped(a, b.from, b.to, size)
@@ -63,26 +63,26 @@ export const and = (a: OrdinalSet, b: OrdinalSet, size: number): OrdinalSet => {
   if (b.form === 'list') return kept(b.list, a)
   const bits = new Uint32Array(a.bits.length)
   for (let i = 0; i < bits.length; i++) bits[i] = a.bits[i]! & b.bits[i]!
-  return counted(bits)
+  return countedBits(bits)
 }
 
 export const or = (sets: readonly OrdinalSet[], size: number): OrdinalSet => {
-  const parts = sets.filter(set => !isEmpty(set))
-  if (parts.length <= 1) return parts[0] ?? EMPTY
+  const parts = sets.filter(set => !isEmptySet(set))
+  if (parts.length <= 1) return parts[0] ?? EMPTY_SET
   const total = parts.reduce((sum, set) => sum + count(set), 0)
   if (parts.every(set => set.form === 'list') && total * DENSE <= size)
     return listed(unitedOf(parts.map(set => set.list)))
   const bits = new Uint32Array((size + 31) >>> 5)
-  for (const set of parts) addTo(bits, set)
-  return counted(bits)
+  for (const set of parts) addToBits(bits, set)
+  return countedBits(bits)
 }
 
-export const not = (set: OrdinalSet, size: number): OrdinalSet => {
-  if (isEmpty(set)) return run(0, size)
+export const complement = (set: OrdinalSet, size: number): OrdinalSet => {
+  if (isEmptySet(set)) return run(0, size)
   if (set.form === 'run' && set.from === 0) return run(set.to, size)
   if (set.form === 'run' && set.to === size) return run(0, set.from)
   const bits = new Uint32Array((size + 31) >>> 5)
-  addTo(bits, set)
+  addToBits(bits, set)
   for (let i = 0; i < bits.length; i++) bits[i] = ~bits[i]!
   if (size & 31) bits[bits.length - 1]! &= (1 << (size & 31)) - 1
   return { form: 'bits', bits, count: size - count(set) }
@@ -90,9 +90,9 @@ export const not = (set: OrdinalSet, size: number): OrdinalSet => {
 
 /** Those of a set that are not in another one. */
 export const minus = (set: OrdinalSet, other: OrdinalSet, size: number): OrdinalSet => {
-  if (isEmpty(other)) return set
-  if (set.form !== 'list') return and(set, not(other, size), size)
-  if (other.form !== 'list') return listed(set.list.filter(ordinal => !has(other, ordinal)))
+  if (isEmptySet(other)) return set
+  if (set.form !== 'list') return and(set, complement(other, size), size)
+  if (other.form !== 'list') return listed(set.list.filter(ordinal => !hasOrdinal(other, ordinal)))
   const left = new Uint32Array(set.list.length)
   let length = 0
   let next = 0
@@ -107,9 +107,9 @@ export const minus = (set: OrdinalSet, other: OrdinalSet, size: number): Ordinal
 export const atLeast = (sets: readonly OrdinalSet[], least: number, size: number): OrdinalSet => {
   if (least <= 0) return run(0, size)
   if (least === 1) return or(sets, size)
-  if (least > sets.length) return EMPTY
+  if (least > sets.length) return EMPTY_SET
   const times = new Uint16Array(size)
-  for (const set of sets) each(set, ordinal => void times[ordinal]!++)
+  for (const set of sets) eachOrdinal(set, ordinal => void times[ordinal]!++)
   const found: number[] = []
   for (let ordinal = 0; ordinal < size; ordinal++) if (times[ordinal]! >= least) found.push(ordinal)
   return collected(Uint32Array.from(found), size)
@@ -129,7 +129,7 @@ export const toArray = (set: OrdinalSet): Uint32Array => {
 }
 
 /** Calls for each ordinal, ascending. */
-export const each = (set: OrdinalSet, visit: (ordinal: number) => void) => {
+export const eachOrdinal = (set: OrdinalSet, visit: (ordinal: number) => void) => {
   if (set.form === 'run') for (let ordinal = set.from; ordinal < set.to; ordinal++) visit(ordinal)
   else if (set.form === 'list') for (const ordinal of set.list) visit(ordinal)
   else
@@ -138,7 +138,7 @@ export const each = (set: OrdinalSet, visit: (ordinal: number) => void) => {
 }
 
 /** The first `limit` ordinals ascending, or the last ones descending. */
-export const some = (set: OrdinalSet, limit: number, descending: boolean): number[] => {
+export const takeOrdinals = (set: OrdinalSet, limit: number, descending: boolean): number[] => {
   const found: number[] = []
   if (set.form === 'run') {
     const length = Math.min(limit, set.to - set.from)
@@ -174,7 +174,7 @@ const clipped = (set: OrdinalSet, from: number, to: number, size: number): Ordin
   bits.set(set.bits.subarray(first, last + 1), first)
   bits[first]! &= -1 << (from & 31)
   if (to & 31) bits[last]! &= (1 << (to & 31)) - 1
-  return counted(bits)
+  return countedBits(bits)
 }
 
 const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
@@ -192,7 +192,8 @@ const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
   return listed(found.subarray(0, length))
 }
 
-const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet => listed(list.filter(ordinal => has(set, ordinal)))
+const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet =>
+  listed(list.filter(ordinal => hasOrdinal(set, ordinal)))
 
 /** Of some lists, half by half: so each ordinal is looked at as often as halves can be halved. */
 const unitedOf = (lists: readonly Uint32Array[]): Uint32Array => {
@@ -217,7 +218,7 @@ const united = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   return found.subarray(0, length)
 }
 
-const addTo = (bits: Uint32Array, set: OrdinalSet) => {
+const addToBits = (bits: Uint32Array, set: OrdinalSet) => {
   if (set.form === 'list') for (const ordinal of set.list) bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
   else if (set.form === 'bits') for (let i = 0; i < bits.length; i++) bits[i]! |= set.bits[i]!
   else {
@@ -234,7 +235,7 @@ const addTo = (bits: Uint32Array, set: OrdinalSet) => {
 }
 
 /** What the bits of some ordinals tell. */
-export const counted = (bits: Uint32Array): OrdinalSet => {
+export const countedBits = (bits: Uint32Array): OrdinalSet => {
   let count = 0
   for (let i = 0; i < bits.length; i++) {
     let word = bits[i]!
@@ -242,5 +243,5 @@ export const counted = (bits: Uint32Array): OrdinalSet => {
     word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
     count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
   }
-  return count ? { form: 'bits', bits, count } : EMPTY
+  return count ? { form: 'bits', bits, count } : EMPTY_SET
 }

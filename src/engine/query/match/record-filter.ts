@@ -5,45 +5,45 @@ import { columnIndex, isFieldwise, RARE_COLUMNS } from '../../documents/columns.
 import { valueReader } from '../../documents/record-values.ts'
 import { termOf, UNDECODED } from '../../index/terms.ts'
 import { createDocuments, fieldValues } from '../documents.ts'
-import { type Leaf, testOf } from '../fields/condition.ts'
+import { type FieldCondition, testOf } from '../fields/condition.ts'
 import { interpreterOf, recordReader } from '../fields/field-values.ts'
-import { type Numbered, positionOfOrdinal, type SegmentView } from '../fields/ordinals.ts'
+import { type NumberedKind, positionOfOrdinal, type SegmentView } from '../fields/ordinals.ts'
 import { conditionOf, DOUBT, YES } from '../plan/column-conditions.ts'
-import { and, listed, not, type OrdinalSet, run, toArray } from './ordinal-set.ts'
-import { type Context, createTerms, type SegmentMatcher } from './segment-matcher.ts'
+import { and, complement, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'
+import { createTermMatcher, type MatchContext, type SegmentMatcher } from './segment-matcher.ts'
 
-type Test = (position: number) => boolean
+type PositionTest = (position: number) => boolean
 
 /** Records that are read between two looks at whether to go on. */
-const READ = 0xf
+const CHECK_MASK = 0xf
 
 /** A condition that neither index nor column tells: one field of each candidate is read. */
-export const byRecords = (node: Leaf, context: Context): SegmentMatcher => {
+export const byRecords = (node: FieldCondition, context: MatchContext): SegmentMatcher => {
   const fulfils = testOfRecord(node, context)
   return fulfils ? byTest(fulfils, context, isInRows(node, context)) : byDocuments(node, context)
 }
 
 /** What no index, no column and no single value tells: each candidate is read as far as the condition needs it. */
-export const byDocuments = (node: Node, context: Context): SegmentMatcher => {
+export const byDocuments = (node: Node, context: MatchContext): SegmentMatcher => {
   const { ask, kind, reader, among } = context
   const { matches } = byTest(position => ask(kind, node, [position])[0]!, context, true)
   if (kind !== 'event') return { matches }
   // Made once: it reads the postings of all segments.
-  const undecoded = createTerms([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among })
+  const undecoded = createTermMatcher([{ term: termOf(0, UNDECODED), fingerprint: 0 }], { reader, among })
   return {
     events: true,
     matches(at, within = run(0, at.size)) {
-      return matches(at, and(within, not(undecoded.matches(at, undefined), at.size), at.size))
+      return matches(at, and(within, complement(undecoded.matches(at, undefined), at.size), at.size))
     },
   }
 }
 
-const byTest = (fulfils: Test, context: Context, inRows: boolean): SegmentMatcher => ({
+const byTest = (fulfils: PositionTest, context: MatchContext, inRows: boolean): SegmentMatcher => ({
   matches(at, within) {
     const found: number[] = []
     let seen = 0
     visit(at, within ?? run(0, at.size), { ...context, inRows }, (ordinal, position) => {
-      if ((seen++ & READ) === 0) context.reader.check()
+      if ((seen++ & CHECK_MASK) === 0) context.reader.check()
       if (fulfils(position)) found.push(ordinal)
     })
     return listed(Uint32Array.from(found))
@@ -54,7 +54,7 @@ const byTest = (fulfils: Test, context: Context, inRows: boolean): SegmentMatche
 const visit = (
   { header }: SegmentView,
   within: OrdinalSet,
-  { numbered, reader, inRows }: Context & { inRows: boolean },
+  { numbered, reader, inRows }: MatchContext & { inRows: boolean },
   call: (ordinal: number, position: number) => void,
 ) => {
   if (inRows && within.form === 'run' && within.to > within.from && hasRows(numbered)) {
@@ -64,14 +64,14 @@ const visit = (
   } else for (const ordinal of toArray(within)) call(ordinal, positionOfOrdinal(header, numbered, ordinal))
 }
 
-const hasRows = (numbered: Numbered): numbered is RecordKind => RECORD_KINDS.includes(numbered as RecordKind)
+const hasRows = (numbered: NumberedKind): numbered is RecordKind => RECORD_KINDS.includes(numbered as RecordKind)
 
 /** Hashes of transactions stand in the block's row instead. */
-const isInRows = ({ field }: Leaf, { kind }: Context): boolean =>
+const isInRows = ({ field }: FieldCondition, { kind }: MatchContext): boolean =>
   kind !== 'tx' || RARE_COLUMNS.tx.has(field.field) || columnIndex(kind, field.list?.name ?? field.field) >= 0
 
 /** Undefined where the whole document tells. */
-const testOfRecord = (node: Leaf, context: Context): Test | undefined => {
+const testOfRecord = (node: FieldCondition, context: MatchContext): PositionTest | undefined => {
   const { kind, reader } = context
   const byNumber = testOfInteger(node, context)
   if (byNumber) return byNumber
@@ -88,7 +88,7 @@ const testOfRecord = (node: Leaf, context: Context): Test | undefined => {
 }
 
 /** Integers are compared as doubles, as those of a column are; one that a double does not tell is compared as it is. */
-const testOfInteger = (node: Leaf, { kind, reader }: Context): Test | undefined => {
+const testOfInteger = (node: FieldCondition, { kind, reader }: MatchContext): PositionTest | undefined => {
   const { field } = node
   const read = valueReader(kind, field.field, reader.records)
   if (!read || field.list || (field.kind !== 'quantity' && field.kind !== 'amount')) return undefined

@@ -1,8 +1,8 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
-import { firstEndingFrom, type Numbered, type SegmentView, segmentAt } from '../fields/ordinals.ts'
-import { and, EMPTY, listed, type OrdinalSet, or } from './ordinal-set.ts'
+import { firstEndingFrom, type NumberedKind, type SegmentView, segmentAt } from '../fields/ordinals.ts'
+import { and, EMPTY_SET, listed, type OrdinalSet, or } from './ordinal-set.ts'
 
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
 export interface SegmentMatcher {
@@ -14,17 +14,17 @@ export interface SegmentMatcher {
   where?: Where | undefined
 }
 
-export interface Context {
+export interface MatchContext {
   kind: Kind
-  numbered: Numbered
+  numbered: NumberedKind
   reader: Reader
-  ask: Ask
+  ask: AskDocuments
   /** Of a part of a conjunction: it is asked in these segments alone. */
   among?: Where | undefined
 }
 
 /** Asks the documents at these positions themselves. */
-export type Ask = (kind: Kind, node: Node, positions: readonly number[]) => boolean[]
+export type AskDocuments = (kind: Kind, node: Node, positions: readonly number[]) => boolean[]
 
 /** Postings by segment, read for all segments that count at once when the first one asks. */
 export interface PostingsBySegment {
@@ -33,12 +33,12 @@ export interface PostingsBySegment {
 }
 
 export const postingsBySegment = (
-  { reader, among }: Pick<Context, 'reader' | 'among'>,
+  { reader, among }: Pick<MatchContext, 'reader' | 'among'>,
   read: (among: ReadonlySet<number> | undefined) => readonly Posting[],
 ): PostingsBySegment => {
   let found: Map<number, Posting[]> | undefined
   let where: ReadonlySet<number> | undefined
-  const all = () => (found ??= Map.groupBy(read(ifFew(among, reader)), posting => posting.segment))
+  const all = () => (found ??= Map.groupBy(read(segmentsIfFew(among, reader)), posting => posting.segment))
   return Object.assign((segment: number) => all().get(segment) ?? NO_POSTINGS, {
     where: () => (where ??= new Set(all().keys())),
   })
@@ -52,14 +52,14 @@ export const union = (
   size: number,
   within?: OrdinalSet | undefined,
 ): OrdinalSet => {
-  if (postings.length === 0) return EMPTY
+  if (postings.length === 0) return EMPTY_SET
   const lists = postings.map(posting => listed(reader.ordinals(posting)))
   return or(within?.form === 'run' ? lists.map(list => and(list, within, size)) : lists, size)
 }
 
 /** Documents that stand in postings; `count` tells how many those of a segment have together, where that follows from their lengths. */
 export const byPostings = (
-  context: Pick<Context, 'reader' | 'among'>,
+  context: Pick<MatchContext, 'reader' | 'among'>,
   read: (among: ReadonlySet<number> | undefined) => readonly Posting[],
   count: (postings: readonly Posting[]) => number | undefined = () => undefined,
 ): SegmentMatcher => {
@@ -71,9 +71,9 @@ export const byPostings = (
   }
 }
 
-export const createTerms = (
+export const createTermMatcher = (
   terms: readonly { term: number; fingerprint: number }[],
-  context: Pick<Context, 'reader' | 'among'>,
+  context: Pick<MatchContext, 'reader' | 'among'>,
 ): SegmentMatcher =>
   byPostings(
     context,
@@ -129,17 +129,17 @@ export const whereIn = (
   for (const [from, to] of runs)
     for (let i = firstEndingFrom(from, segments); i < segments.length && segments[i]!.first <= to; i++) {
       ids.add(segments[i]!.id)
-      if (ids.size * FEW > segments.length) return undefined
+      if (ids.size * FEW_SEGMENTS > segments.length) return undefined
     }
   return ids
 }
 /** One in so many segments is few. */
-const FEW = 2
+const FEW_SEGMENTS = 2
 /** The segments in which one of some parts may match, in chain order. */
 export const segmentsWith = (parts: readonly Somewhere[], reader: Reader): readonly Segment[] => {
   const all = reader.segments()
   const ids = whereAny(parts)
-  if (!ids || ids.size * FEW > all.length) return all
+  if (!ids || ids.size * FEW_SEGMENTS > all.length) return all
   return Array.from(ids, id => reader.segment(id)).sort((a, b) => a.first - b.first)
 }
 /** The same of what a search finds of several kinds. */
@@ -149,7 +149,7 @@ export const segmentsOf = (parts: readonly { evaluation: Somewhere }[], reader: 
     reader,
   )
 /** Those of some segments that are few enough to be looked at one by one. */
-export const ifFew = (where: Where | undefined, reader: Reader): ReadonlySet<number> | undefined => {
+export const segmentsIfFew = (where: Where | undefined, reader: Reader): ReadonlySet<number> | undefined => {
   const ids = where?.()
-  return ids && ids.size * FEW <= reader.segments().length ? ids : undefined
+  return ids && ids.size * FEW_SEGMENTS <= reader.segments().length ? ids : undefined
 }

@@ -5,11 +5,11 @@ import { GREATEST_LONG } from '../../../query/simplify.ts'
 import { analyze } from '../../../query/text/analysis.ts'
 import { UNLISTED, UNLISTED_CALL } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
-import { addressIds, commonStart, type Leaf, testOf } from '../fields/condition.ts'
-import { INEXACT, interpreterOf, isInexact, LONGS_END } from '../fields/field-values.ts'
+import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
+import { INEXACT, interpreterOf, isInexactNumber, LONGS_END } from '../fields/field-values.ts'
 
 /** Whether a value of a column fulfils a condition; in doubt the document itself is asked. */
-export type Verdict = typeof NO | typeof YES | typeof DOUBT
+export type ColumnVerdict = typeof NO | typeof YES | typeof DOUBT
 export const NO = 1
 export const YES = 2
 export const DOUBT = 3
@@ -20,24 +20,24 @@ export interface ColumnCondition {
   low: number
   high: number
   /** Undefined where all within the bounds do. */
-  judge?: (value: number) => Verdict
+  judge?: (value: number) => ColumnVerdict
   /** Only the bounds themselves need judging: all between them fulfil it. */
   edges?: true
 }
 
 /** What a condition on a field that has a column means for its numbers. `never` where no document can fulfil it. */
-export const conditionOf = (leaf: Leaf, reader: Reader): ColumnCondition | 'never' => {
+export const conditionOf = (leaf: FieldCondition, reader: Reader): ColumnCondition | 'never' => {
   const { kind, encoding, compare } = leaf.field
   if (compare === 'integer') return ofIntegers(leaf)
   switch (kind) {
     case 'address':
       return ofAddresses(leaf, reader)
     case 'boolean':
-      return leaf.op === 'in' ? oneOf(leaf.values.map(Number)) : judged(leaf, reader)
+      return leaf.op === 'in' ? oneOfNumbers(leaf.values.map(Number)) : judged(leaf, reader)
     case 'text':
     case 'keyword':
       return leaf.op === 'in' && compare !== 'token'
-        ? oneOf(leaf.values.flatMap(value => reader.nameId(String(value)) ?? []))
+        ? oneOfNumbers(leaf.values.flatMap(value => reader.nameId(String(value)) ?? []))
         : judged(leaf, reader)
     case 'quantity':
     case 'amount':
@@ -55,14 +55,14 @@ export const conditionOf = (leaf: Leaf, reader: Reader): ColumnCondition | 'neve
 }
 
 /** Each value that occurs is compared as the query sees it, once. */
-const judged = (leaf: Leaf, reader: Reader): ColumnCondition => {
+const judged = (leaf: FieldCondition, reader: Reader): ColumnCondition => {
   const { field } = leaf
   const test = testOf(leaf)
   const interpret = interpreterOf(field, reader)
-  const known = new Map<number, Verdict>()
+  const known = new Map<number, ColumnVerdict>()
   const isWords = field.kind === 'text' && field.encoding === ''
-  const verdictOf = (value: number): Verdict => {
-    if (isInexact(field, value)) return field.encoding === 'num' && value > LONGS_END ? NO : DOUBT
+  const verdictOf = (value: number): ColumnVerdict => {
+    if (isInexactNumber(field, value)) return field.encoding === 'num' && value > LONGS_END ? NO : DOUBT
     if (field.kind === 'hex' && isShared(value, reader)) return DOUBT
     if (isWords) return analyze(reader.name(value)).some(test) ? YES : NO
     const seen = interpret(value)
@@ -76,7 +76,7 @@ const judged = (leaf: Leaf, reader: Reader): ColumnCondition => {
       if (verdict === undefined) {
         reader.check()
         verdict = verdictOf(value)
-        if (known.size >= KNOWN) known.clear()
+        if (known.size >= MAX_VERDICTS) known.clear()
         known.set(value, verdict)
       }
       return verdict
@@ -84,7 +84,7 @@ const judged = (leaf: Leaf, reader: Reader): ColumnCondition => {
   }
 }
 
-const KNOWN = 50_000
+const MAX_VERDICTS = 50_000
 
 /** Whether a signature stands for all that the dictionary had no room for. */
 export const isShared = (signature: number, reader: Reader): boolean => {
@@ -92,18 +92,19 @@ export const isShared = (signature: number, reader: Reader): boolean => {
   return key === UNLISTED || key === UNLISTED_CALL
 }
 
-const oneOf = (values: readonly number[]): ColumnCondition | 'never' => {
+const oneOfNumbers = (values: readonly number[]): ColumnCondition | 'never' => {
   const set = new Set(values)
   if (set.size === 0) return 'never'
-  const [low, high] = boundsOf(values)
+  const [low, high] = rangeOfValues(values)
   if (set.size === high - low + 1) return { low, high }
   return { low, high, judge: value => (set.has(value) ? YES : NO) }
 }
 
 /** Numbers have no shape. */
-const boundsIn = (leaf: Extract<Leaf, { op: 'range' | 'pattern' }>): Bounds => (leaf.op === 'range' ? leaf.bounds : {})
+const boundsIn = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): Bounds =>
+  leaf.op === 'range' ? leaf.bounds : {}
 
-const boundsOf = (values: readonly number[]): [low: number, high: number] =>
+const rangeOfValues = (values: readonly number[]): [low: number, high: number] =>
   values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [
     Number.POSITIVE_INFINITY,
     Number.NEGATIVE_INFINITY,
@@ -111,82 +112,82 @@ const boundsOf = (values: readonly number[]): [low: number, high: number] =>
 
 const oneInteger = (integers: readonly bigint[]): ColumnCondition | 'never' => {
   const values = integers.map(Number)
-  const condition = oneOf(values)
+  const condition = oneOfNumbers(values)
   if (condition === 'never' || condition.high < INEXACT) return condition
   const set = new Set(values)
   return { ...condition, judge: value => (!set.has(value) ? NO : value < INEXACT ? YES : DOUBT) }
 }
 
 /** Integers from one up to and with another one. */
-const between = (low: bigint, high: bigint): ColumnCondition | 'never' => {
+const integersBetween = (low: bigint, high: bigint): ColumnCondition | 'never' => {
   if (low > high) return 'never'
   const [from, to] = [Number(low), Number(high)]
   if (to < INEXACT) return { low: from, high: to }
-  return { low: from, high: to, judge: value => inside(value, from, to, low, high), edges: true }
+  return { low: from, high: to, judge: value => verdictInside(value, from, to, low, high), edges: true }
 }
 
 /** Of a value between two bounds as doubles: only one that is as far as a bound may stand for integers on both sides of it. */
-const inside = (value: number, from: number, to: number, low: bigint, high: bigint): Verdict => {
+const verdictInside = (value: number, from: number, to: number, low: bigint, high: bigint): ColumnVerdict => {
   if (value < INEXACT || (value !== from && value !== to)) return YES
-  const [least, greatest] = integersOf(value)
+  const [least, greatest] = integersOfDouble(value)
   return low <= least && greatest <= high ? YES : DOUBT
 }
 
 /** The least and the greatest integer that a double beyond 2^53 may stand for. */
-const integersOf = (value: number): [least: bigint, greatest: bigint] => {
+const integersOfDouble = (value: number): [least: bigint, greatest: bigint] => {
   const own = BigInt(value)
   return [(own + BigInt(neighbour(value, -1n))) / 2n, (own + BigInt(neighbour(value, 1n))) / 2n]
 }
 
-const BITS = new BigInt64Array(1)
-const DOUBLE = new Float64Array(BITS.buffer)
+const DOUBLE_BITS = new BigInt64Array(1)
+const DOUBLE_VALUE = new Float64Array(DOUBLE_BITS.buffer)
 /** The next double above or below a positive one. */
 const neighbour = (value: number, step: bigint): number => {
-  DOUBLE[0] = value
-  BITS[0]! += step
-  return DOUBLE[0]!
+  DOUBLE_VALUE[0] = value
+  DOUBLE_BITS[0]! += step
+  return DOUBLE_VALUE[0]!
 }
 
-const ofLongs = (leaf: Leaf): ColumnCondition | 'never' => {
+const ofLongs = (leaf: FieldCondition): ColumnCondition | 'never' => {
   if (leaf.op === 'in')
     return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n && value <= GREATEST_LONG))
-  if (leaf.op === 'exists') return between(0n, GREATEST_LONG)
+  if (leaf.op === 'exists') return integersBetween(0n, GREATEST_LONG)
   const { gt, gte, lt, lte } = boundsIn(leaf)
   let low = 0n
   let high = GREATEST_LONG
-  if (gte !== undefined) low = max(low, toBigint(gte))
-  if (gt !== undefined) low = max(low, toBigint(gt) + 1n)
-  if (lte !== undefined) high = min(high, toBigint(lte))
-  if (lt !== undefined) high = min(high, toBigint(lt) - 1n)
-  return between(low, high)
+  if (gte !== undefined) low = maxBigint(low, toBigint(gte))
+  if (gt !== undefined) low = maxBigint(low, toBigint(gt) + 1n)
+  if (lte !== undefined) high = minBigint(high, toBigint(lte))
+  if (lt !== undefined) high = minBigint(high, toBigint(lt) - 1n)
+  return integersBetween(low, high)
 }
 
 /** Of any size: longs with no bound of their own. */
-const ofIntegers = (leaf: Leaf): ColumnCondition | 'never' => {
+const ofIntegers = (leaf: FieldCondition): ColumnCondition | 'never' => {
   if (leaf.op === 'in') return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n))
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'pattern') return ofDigits(leaf)
   const { gte, lte } = leaf.bounds
-  const high = lte === undefined ? LARGEST : min(toBigint(lte), LARGEST)
-  return between(gte === undefined ? 0n : max(toBigint(gte), 0n), high)
+  const high = lte === undefined ? LARGEST_INTEGER : minBigint(toBigint(lte), LARGEST_INTEGER)
+  return integersBetween(gte === undefined ? 0n : maxBigint(toBigint(gte), 0n), high)
 }
 
 /** The shape of the decimal digits. */
-const ofDigits = (leaf: Leaf): ColumnCondition => {
+const ofDigits = (leaf: FieldCondition): ColumnCondition => {
   const test = testOf(leaf)
-  const judge = (value: number): Verdict => (value >= INEXACT ? DOUBT : test(BigInt(value)) ? YES : NO)
+  const judge = (value: number): ColumnVerdict => (value >= INEXACT ? DOUBT : test(BigInt(value)) ? YES : NO)
   return { low: 0, high: Number.POSITIVE_INFINITY, judge }
 }
 
-const LARGEST = 2n ** 256n - 1n
+const LARGEST_INTEGER = 2n ** 256n - 1n
 
 /** Bounds of 64 digits order as the integers do. */
-const ofPadded = ({ bounds }: Extract<Leaf, { op: 'range' }>): ColumnCondition | 'never' | undefined => {
+const ofPadded = ({ bounds }: Extract<FieldCondition, { op: 'range' }>): ColumnCondition | 'never' | undefined => {
   const { gt, gte, lt, lte } = bounds
   if ([gt, gte, lt, lte].some(bound => bound !== undefined && !/^0x[0-9a-f]{64}$/.test(String(bound)))) return undefined
   const low = gte !== undefined ? BigInt(String(gte)) : gt !== undefined ? BigInt(String(gt)) + 1n : 0n
-  const high = lte !== undefined ? BigInt(String(lte)) : lt !== undefined ? BigInt(String(lt)) - 1n : LARGEST
-  return between(low, high)
+  const high = lte !== undefined ? BigInt(String(lte)) : lt !== undefined ? BigInt(String(lt)) - 1n : LARGEST_INTEGER
+  return integersBetween(low, high)
 }
 
 /** The integer of a hex text as that encoding writes it, in a list; no integer where it is never written so. */
@@ -197,17 +198,17 @@ const hexInteger = (text: string, padded: boolean): bigint[] => {
 }
 
 /** `coin` rises with the integer, so a bound on the double is a bound on the integer: exact to the last wei. */
-const ofCoins = (leaf: Leaf): ColumnCondition | 'never' => {
+const ofCoins = (leaf: FieldCondition): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return leaf.values.length > FEW_COINS ? manyCoins(leaf.values) : fewCoins(leaf.values)
   const { gt, gte, lt, lte } = boundsIn(leaf)
   let low = 0n
-  let high = LARGEST
-  if (gte !== undefined) low = max(low, leastOfCoin(Number(gte), false))
-  if (gt !== undefined) low = max(low, leastOfCoin(Number(gt), true))
-  if (lte !== undefined) high = min(high, leastOfCoin(Number(lte), true) - 1n)
-  if (lt !== undefined) high = min(high, leastOfCoin(Number(lt), false) - 1n)
-  return between(low, high)
+  let high = LARGEST_INTEGER
+  if (gte !== undefined) low = maxBigint(low, leastOfCoin(Number(gte), false))
+  if (gt !== undefined) low = maxBigint(low, leastOfCoin(Number(gt), true))
+  if (lte !== undefined) high = minBigint(high, leastOfCoin(Number(lte), true) - 1n)
+  if (lt !== undefined) high = minBigint(high, leastOfCoin(Number(lt), false) - 1n)
+  return integersBetween(low, high)
 }
 
 /** From so many on it takes less time to work out the coins of values than the integers of coins. */
@@ -219,9 +220,9 @@ const fewCoins = (values: readonly Value[]): ColumnCondition | 'never' => {
     return low > high ? [] : [{ low, high, from: Number(low), to: Number(high) }]
   })
   if (runs.length === 0) return 'never'
-  const judge = (value: number): Verdict => {
+  const judge = (value: number): ColumnVerdict => {
     const near = runs.filter(({ from, to }) => value >= from && value <= to)
-    const verdicts = near.map(({ from, to, low, high }) => inside(value, from, to, low, high))
+    const verdicts = near.map(({ from, to, low, high }) => verdictInside(value, from, to, low, high))
     return verdicts.includes(YES) ? YES : verdicts.length > 0 ? DOUBT : NO
   }
   return { low: Math.min(...runs.map(({ from }) => from)), high: Math.max(...runs.map(({ to }) => to)), judge }
@@ -230,7 +231,7 @@ const fewCoins = (values: readonly Value[]): ColumnCondition | 'never' => {
 const manyCoins = (values: readonly Value[]): ColumnCondition => {
   const coins = new Set(values)
   const sorted = Float64Array.from(values as number[]).sort()
-  const judge = (value: number): Verdict => {
+  const judge = (value: number): ColumnVerdict => {
     if (value < INEXACT) return coins.has(coinAmount(value)) ? YES : NO
     const next = sorted[lowerBound(sorted, coinAmount(neighbour(value, -1n)))]
     return next !== undefined && next <= coinAmount(neighbour(value, 1n)) ? DOUBT : NO
@@ -245,9 +246,9 @@ const leastOfCoin = (value: number, beyond: boolean): bigint => {
   // The last digits of the double are guessed 8 units in the last place wide.
   const near = value * 1e18
   let low = near < 1e77 ? BigInt(Math.floor(near * (1 - 2 ** -50))) : 0n
-  let high = near < 1e77 ? BigInt(Math.ceil(near * (1 + 2 ** -50))) + 1n : LARGEST + 1n
+  let high = near < 1e77 ? BigInt(Math.ceil(near * (1 + 2 ** -50))) + 1n : LARGEST_INTEGER + 1n
   if (holds(low)) low = 0n
-  if (!holds(high)) high = LARGEST + 1n
+  if (!holds(high)) high = LARGEST_INTEGER + 1n
   while (low < high) {
     const middle = (low + high) / 2n
     if (holds(middle)) high = middle
@@ -256,21 +257,21 @@ const leastOfCoin = (value: number, beyond: boolean): bigint => {
   return low
 }
 
-const ofAddresses = (leaf: Leaf, reader: Reader): ColumnCondition | 'never' => {
+const ofAddresses = (leaf: FieldCondition, reader: Reader): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
-  if (leaf.op === 'in') return oneOf(addressIds(leaf, reader))
+  if (leaf.op === 'in') return oneOfNumbers(addressIds(leaf, reader))
   // What all addresses between the bounds begin with is looked up in the dictionary, where it is long enough to tell a few.
   const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(commonStart(leaf).toLowerCase()) ?? []
-  if (start.length < TELLING) return judged(leaf, reader)
+  if (start.length < TELLING_DIGITS) return judged(leaf, reader)
   const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))
   const ids = reader.prepare('SELECT id FROM address WHERE bytes BETWEEN ? AND ?').pluck().all(first, last) as number[]
   const test = testOf(leaf)
   const interpret = interpreterOf(leaf.field, reader)
-  return oneOf(ids.filter(id => test(interpret(id)!)))
+  return oneOfNumbers(ids.filter(id => test(interpret(id)!)))
 }
 
-const TELLING = 3
+const TELLING_DIGITS = 3
 
 const toBigint = (value: Value): bigint => (typeof value === 'bigint' ? value : BigInt(Math.floor(Number(value))))
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const maxBigint = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const minBigint = (a: bigint, b: bigint): bigint => (a < b ? a : b)

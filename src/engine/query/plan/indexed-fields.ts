@@ -18,8 +18,8 @@ import {
   UNLISTED,
 } from '../../index/terms.ts'
 import type { Reader, StoredSignature } from '../../reader.ts'
-import { addressIds, type Leaf, testOf } from '../fields/condition.ts'
-import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan.ts'
+import { addressIds, type FieldCondition, testOf } from '../fields/condition.ts'
+import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
 /** Conditions on what logs or calls of a signature share, and on topics. */
 
 /** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
@@ -37,21 +37,21 @@ export const bySignature =
   }
 
 /** The name of an event or a function, whole or word by word. */
-export const byName =
+export const byDeclaredName =
   (of: 'log' | 'call'): Planner =>
   (leaf, reader) => {
     const isWhole = leaf.field.encoding === 'raw'
     if (isWhole && leaf.op === 'in') {
-      const named = namedIn(reader.signatures(of))
+      const named = signaturesByName(reader.signatures(of))
       return ofSignatures(
         leaf.values.flatMap(value => (tooLong(leaf.field, value) ? [] : (named.get(String(value)) ?? []))),
       )
     }
-    return bySignature(({ event }) => (event ? (isWhole ? [event.name] : wordsOf(event)) : []), of)(leaf, reader)
+    return bySignature(({ event }) => (event ? (isWhole ? [event.name] : nameWords(event)) : []), of)(leaf, reader)
   }
 
 /** Signatures by the names of what they declare. A reader keeps its list until there are more. */
-const namedIn = rememberedBy((signatures: readonly StoredSignature[]) =>
+const signaturesByName = rememberedBy((signatures: readonly StoredSignature[]) =>
   Map.groupBy(
     signatures.filter(({ event }) => event),
     ({ event }) => event!.name,
@@ -59,10 +59,10 @@ const namedIn = rememberedBy((signatures: readonly StoredSignature[]) =>
 )
 
 /** Declarations are read once, and asked for each name. */
-const wordsOf = rememberedBy((event: EventAbi): readonly string[] => analyze(event.name))
+const nameWords = rememberedBy((event: EventAbi): readonly string[] => analyze(event.name))
 
 export const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
-  signatures.length === 0 ? NOTHING : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
+  signatures.length === 0 ? NO_DOCUMENTS : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
 
 /** First topic: that of the signature, but for logs that keep theirs themselves. */
 export const firstTopic: Planner = (leaf, reader) => {
@@ -80,7 +80,7 @@ export const firstTopic: Planner = (leaf, reader) => {
   return { by: 'or', of: [listed, { by: 'terms', terms }] }
 }
 
-const SELECTOR = fieldId('call', 'selector')
+const SELECTOR_FIELD = fieldId('call', 'selector')
 
 /** Of functions that nobody knows the selectors are in the index themselves. */
 export const selector: Planner = (leaf, reader) => {
@@ -88,7 +88,7 @@ export const selector: Planner = (leaf, reader) => {
   if (leaf.op !== 'in') return undefined
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, SELECTOR), fingerprint: low }
+    return { term: termOf(HASHED + high, SELECTOR_FIELD), fingerprint: low }
   })
   const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
   return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }
@@ -107,7 +107,7 @@ export const topics: Planner = (leaf, reader) => {
     ]
   })
   const possible = plans.filter(plan => plan.by !== 'none')
-  return possible.length === 0 ? NOTHING : { by: 'or', of: possible }
+  return possible.length === 0 ? NO_DOCUMENTS : { by: 'or', of: possible }
 }
 
 /** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
@@ -118,7 +118,7 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
     const { event, error } = reader.signature(signature)
     if (!event || error !== null) return value === word
     const input = slot === OVERFLOW_SLOT ? undefined : event.inputs[slot]
-    return input?.indexed === true && wordOf(value, input.type) === word
+    return input?.indexed === true && topicWord(value, input.type) === word
   }
   const digits = word.slice(2)
   const values = new Set([word, `0x${digits.replace(/^0+(?=.)/, '')}`])
@@ -141,17 +141,17 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
 }
 
 /** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
-const farArguments = (leaf: Leaf, reader: Reader): Plan => {
+const farArguments = (leaf: FieldCondition, reader: Reader): Plan => {
   const logs = ofSignatures(
     reader
       .signatures('log')
       .filter(({ event }) => event?.inputs.some(({ indexed }, i) => indexed && i >= OVERFLOW_SLOT)),
   )
-  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
+  return logs.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
 }
 
 /** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
-const wordOf = (value: string, type: string): string => {
+const topicWord = (value: string, type: string): string => {
   const digits = value.slice(2)
   if (/^(bytes\d+|function)$/.test(type)) return `0x${digits.padEnd(64, '0')}`
   const width = /^int(\d+)$/.exec(type)?.[1]
@@ -162,7 +162,7 @@ const wordOf = (value: string, type: string): string => {
 /** Conditions on numbers and times of blocks. */
 
 export const blockNumber: Planner = leaf => {
-  if (leaf.field.encoding === 'num' || leaf.field.encoding === 'dec') return { by: 'blocks', runs: runsOf(leaf) }
+  if (leaf.field.encoding === 'num' || leaf.field.encoding === 'dec') return { by: 'blocks', runs: blockRuns(leaf) }
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') {
     const test = testOf(leaf)
@@ -179,7 +179,7 @@ export const time: Planner = leaf => {
   const test = testOf(leaf)
   return { by: 'headers', test: ({ times }, index) => test(times[index]! * 1000) }
 }
-const runsOf = (leaf: Leaf): [number, number][] => {
+const blockRuns = (leaf: FieldCondition): [number, number][] => {
   if (leaf.op === 'exists') return [[0, Number.MAX_SAFE_INTEGER]]
   if (leaf.op === 'in')
     return leaf.values
@@ -196,23 +196,23 @@ const runsOf = (leaf: Leaf): [number, number][] => {
   return from <= to ? [[from, to]] : []
 }
 
-export const byPostings = (
+export const planPostings = (
   kind: Kind,
   field: FieldPath,
-  leaf: Extract<Leaf, { op: 'in' }>,
+  leaf: Extract<FieldCondition, { op: 'in' }>,
   reader: Reader,
 ): Plan | undefined => {
   const id = findFieldId(kind, field.field)
   const values = id === undefined ? undefined : postedValues(field, leaf, reader)
   if (id === undefined || !values) return undefined
   return values.length === 0
-    ? NOTHING
+    ? NO_DOCUMENTS
     : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
 }
 /** Values as terms have them; undefined where these do not tell. See `term` of forms. */
 const postedValues = (
   field: FieldPath,
-  leaf: Extract<Leaf, { op: 'in' }>,
+  leaf: Extract<FieldCondition, { op: 'in' }>,
   reader: Reader,
 ): { value: number; fingerprint: number }[] | undefined => {
   const { values } = leaf

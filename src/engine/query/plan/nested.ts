@@ -13,7 +13,7 @@ import {
   termOf,
 } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
-import { type Leaf, testOf } from '../fields/condition.ts'
+import { type FieldCondition, testOf } from '../fields/condition.ts'
 
 /**
  * Conditions that hold within one argument. Name, position and type of an argument follow from its role, which is a field id of the
@@ -98,7 +98,7 @@ export const argumentTerm = (
 }
 
 /** The ranges of terms that hold a value in whatever role. */
-export const rangesOf = (keys: ValueKeys): { first: number; last: number; fingerprint: number }[] => {
+export const termRanges = (keys: ValueKeys): { first: number; last: number; fingerprint: number }[] => {
   const [first, last] = argumentTerms(keys.hash.value)
   const ranges = [{ first, last, fingerprint: keys.hash.fingerprint }]
   if (keys.address !== undefined) {
@@ -109,13 +109,13 @@ export const rangesOf = (keys: ValueKeys): { first: number; last: number; finger
 }
 
 /** Where the numbers of a role lie, by the field that a condition names. */
-export const numbersKey = (leaf: Leaf, signature: number, slot: number): number =>
+export const numbersKey = (leaf: FieldCondition, signature: number, slot: number): number =>
   leaf.field.field === 'args.value.num' ? integersField(signature, slot) : scaledField(signature, slot)
 
 /** Types whose values an index always holds: short, and shown as one word. */
 const isStatic = (input: AbiParam): boolean =>
   /^(address|bool|u?int\d*|bytes\d+|function)$/.test(input.type) || input.indexed === true
-const isInteger = (input: AbiParam): boolean => /^(u?int\d*|bool)$/.test(input.type)
+const isIntegerType = (input: AbiParam): boolean => /^(u?int\d*|bool)$/.test(input.type)
 const isScalable = (input: AbiParam): boolean => /^u?int\d*$/.test(input.type)
 
 const specialise = (node: Node, input: AbiParam, position: number): Node => {
@@ -130,7 +130,7 @@ const specialise = (node: Node, input: AbiParam, position: number): Node => {
   }
 }
 
-const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => {
+const specialiseLeaf = (leaf: FieldCondition, input: AbiParam, position: number): Node => {
   const decided = (value: boolean): Node => (value ? ALL : NONE)
   switch (leaf.field.field) {
     case 'args.name':
@@ -140,9 +140,9 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
     case 'args.value.type':
       return decided(testOf(leaf)(fullType(input)))
     case 'args.value.num':
-      return isInteger(input) ? leaf : NONE
+      return isIntegerType(input) ? leaf : NONE
     case 'args.value.dec':
-      return isInteger(input) ? ofDigits(leaf, input.type) : NONE
+      return isIntegerType(input) ? digitsCondition(leaf, input.type) : NONE
     case 'args.value.scaled':
       return isScalable(input) ? leaf : NONE
     default:
@@ -151,7 +151,7 @@ const specialiseLeaf = (leaf: Leaf, input: AbiParam, position: number): Node => 
 }
 
 /** Integers that fit 64 bits are indexed as such, and others by their hex: of single ones the index tells. */
-const ofDigits = (leaf: Leaf, type: string): Node => {
+const digitsCondition = (leaf: FieldCondition, type: string): Node => {
   if (leaf.op === 'exists') return ALL
   if (leaf.op !== 'in') return leaf
   const width = Number(/\d+$/.exec(type)?.[0] ?? 256)

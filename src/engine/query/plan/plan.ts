@@ -3,7 +3,7 @@ import type { Node } from '../../../query/ast.ts'
 import type { SearchRequest, Slice } from '../../../query/request.ts'
 import type { SegmentHeader } from '../../index/segment.ts'
 import type { Reader } from '../../reader.ts'
-import type { Leaf } from '../fields/condition.ts'
+import type { FieldCondition } from '../fields/condition.ts'
 import type { ColumnSource } from '../fields/field-values.ts'
 import type { ColumnCondition } from './column-conditions.ts'
 import type { Nested } from './nested.ts'
@@ -40,15 +40,15 @@ export type Plan =
   /** Documents whose parent matches. */
   | { by: 'parent'; kind: Kind; of: Plan }
   /** Documents whose number in a column fulfils a condition. Where that is in doubt they are asked themselves. */
-  | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: Leaf }
+  | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: FieldCondition }
   /** What no index and no column tells: the documents themselves are asked. */
   | { by: 'documents'; node: Node }
 
 export const EVERYTHING: Plan = { by: 'all' }
-export const NOTHING: Plan = { by: 'none' }
+export const NO_DOCUMENTS: Plan = { by: 'none' }
 
 /** Plans a condition on one field; undefined where it knows no way of its own. */
-export type Planner = (leaf: Leaf, reader: Reader) => Plan | undefined
+export type Planner = (leaf: FieldCondition, reader: Reader) => Plan | undefined
 
 /** The blocks in which a search looks, whatever it asks for; all of them where nothing is said. */
 export type Among = Pick<SearchRequest, 'within' | 'slice'>
@@ -63,13 +63,13 @@ export const isEverywhere = ({
 export const among = ({ within, slice }: Among, plan: Plan): Plan => {
   const of: Plan[] = [
     ...(within ? [{ by: 'blocks' as const, runs: within.map(([from, to]): [number, number] => [from, to]) }] : []),
-    ...(slice ? [{ by: 'headers' as const, test: inSlice(slice) }] : []),
+    ...(slice ? [{ by: 'headers' as const, test: sliceTest(slice) }] : []),
     plan,
   ]
   return of.length === 1 ? plan : { by: 'and', of }
 }
 /** Neighbouring blocks are in slices that have nothing to do with each other. */
-const inSlice =
+const sliceTest =
   ({ id, max }: Slice) =>
   ({ first }: SegmentHeader, index: number): boolean => {
     const mixed = Math.imul(first + index, 0x9e3779b1)

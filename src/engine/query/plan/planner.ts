@@ -4,41 +4,41 @@ import { isIn } from '../../../query/simplify.ts'
 import { findFieldId } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
-import { addressIds, commonStart, type Leaf, testOf } from '../fields/condition.ts'
+import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
 import { columnSource } from '../fields/field-values.ts'
 import { findBlock, findTransaction, positionsOfIds } from '../fields/find-by-id.ts'
 import { isRowKind } from '../fields/ordinals.ts'
 import { positionsBy, sparsePositions } from '../fields/row-kinds.ts'
-import { dictionaryOf, expandAllFuzzy, expandFuzzy, idsByWord } from '../fields/term-dictionary.ts'
+import { dictionaryValues, expandAllFuzzy, expandFuzzy, idsByWord } from '../fields/term-dictionary.ts'
 import { conditionOf } from './column-conditions.ts'
 import {
   blockNumber,
-  byName,
-  byPostings,
+  byDeclaredName,
   bySignature,
   firstTopic,
   ofSignatures,
+  planPostings,
   selector,
   time,
   topics,
 } from './indexed-fields.ts'
 import { planNested } from './nested.ts'
-import { EVERYTHING, NOTHING, type Plan, type Planner } from './plan.ts'
+import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
 export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
   reader.check()
   switch (node.op) {
     case 'all':
       return EVERYTHING
     case 'none':
-      return NOTHING
+      return NO_DOCUMENTS
     case 'and': {
       const of = withSignatures(node.of.map(inner => planQuery(kind, inner, reader)))
-      if (of.some(plan => plan.by === 'none')) return NOTHING
+      if (of.some(plan => plan.by === 'none')) return NO_DOCUMENTS
       return of.length === 1 ? of[0]! : { by: 'and', of: of.sort((a, b) => COST[a.by] - COST[b.by]) }
     }
     case 'or': {
       const of = node.of.map(inner => planQuery(kind, inner, reader)).filter(plan => plan.by !== 'none')
-      if (of.length === 0) return NOTHING
+      if (of.length === 0) return NO_DOCUMENTS
       return of.length === 1 ? of[0]! : { by: 'or', of }
     }
     case 'atLeast':
@@ -67,7 +67,7 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       const words = node.prefix ? node.words.slice(0, -1) : node.words
       const of = words.map(word => planQuery(kind, isIn(node.field, [word]), reader))
       return of.some(plan => plan.by === 'none')
-        ? NOTHING
+        ? NO_DOCUMENTS
         : { by: 'and', of: [...withSignatures(of), { by: 'documents', node }] }
     }
     case 'in':
@@ -111,7 +111,7 @@ const withSignatures = (plans: Plan[]): Plan[] => {
   const [first, ...others] = named
   if (!first) return plans
   const ids = others.reduce((left, { ids }) => left.intersection(ids), new Set(first.ids))
-  if (ids.size === 0) return [NOTHING]
+  if (ids.size === 0) return [NO_DOCUMENTS]
   const narrowed = rest.map(plan =>
     plan.by === 'emitters' || plan.by === 'nested'
       ? { ...plan, signatures: plan.signatures?.intersection(ids) ?? ids }
@@ -127,14 +127,14 @@ const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: 
   if (isSome(node) && of.op === 'child' && isSome(of) && ALWAYS_IN_TRANSACTIONS.has(of.kind))
     return planChildren(kind, of, reader)
   const plan = ofParent(child, kind, planQuery(child, of, reader), reader)
-  return plan.by === 'none' ? NOTHING : { by: 'children', kind: child, of: plan, min, max }
+  return plan.by === 'none' ? NO_DOCUMENTS : { by: 'children', kind: child, of: plan, min, max }
 }
 
 const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: Reader): Plan => {
   const { kind: parent, of } = node
   if (of.op === 'parent' && ALWAYS_IN_TRANSACTIONS.has(kind)) return planParent(kind, of, reader)
   const plan = planQuery(parent, of, reader)
-  return plan.by === 'none' ? NOTHING : ofParent(kind, parent, { by: 'parent', kind: parent, of: plan }, reader)
+  return plan.by === 'none' ? NO_DOCUMENTS : ofParent(kind, parent, { by: 'parent', kind: parent, of: plan }, reader)
 }
 
 const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
@@ -144,12 +144,12 @@ const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event']
 export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
   if (child !== 'trace' || parent !== 'block') return plan
   const rewards = planQuery('trace', isIn(lookup('trace', 'type')!, ['reward']), reader)
-  return rewards.by === 'none' || plan.by === 'none' ? NOTHING : { by: 'and', of: [plan, rewards] }
+  return rewards.by === 'none' || plan.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [plan, rewards] }
 }
 
-const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
+const planLeaf = (kind: Kind, leaf: FieldCondition, reader: Reader): Plan => {
   const { field } = leaf
-  if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddress)) return NOTHING
+  if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddressValue)) return NO_DOCUMENTS
   // What is found by numbers knows no shape of their digits.
   const isShape = leaf.op === 'pattern' && field.compare === 'integer'
   const special = isShape
@@ -159,7 +159,7 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const few = (leaf.op === 'range' || leaf.op === 'pattern') && fewNames(kind, leaf, reader)
   if (few) return planQuery(kind, few, reader)
   if (leaf.op === 'in') {
-    const indexed = byPostings(kind, field, leaf, reader)
+    const indexed = planPostings(kind, field, leaf, reader)
     if (indexed) return indexed
   }
   if (isRowKind(kind)) {
@@ -169,25 +169,25 @@ const planLeaf = (kind: Kind, leaf: Leaf, reader: Reader): Plan => {
   const source = columnSource(kind, field, reader)
   if (!source) return { by: 'documents', node: leaf }
   const condition = conditionOf(leaf, reader)
-  return condition === 'never' ? NOTHING : { by: 'columns', source, condition, node: leaf }
+  return condition === 'never' ? NO_DOCUMENTS : { by: 'columns', source, condition, node: leaf }
 }
 
-const isAddress = (value: Value): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
+const isAddressValue = (value: Value): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
 
 /**
  * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
  */
-const fewNames = (kind: Kind, leaf: Leaf, reader: Reader): Node | undefined => {
+const fewNames = (kind: Kind, leaf: FieldCondition, reader: Reader): Node | undefined => {
   const { field } = leaf
   if (findFieldId(kind, field.field) === undefined) return undefined
-  const values = dictionaryOf(kind, field, reader)?.filter(testOf(leaf))
+  const values = dictionaryValues(kind, field, reader)?.filter(testOf(leaf))
   return values && values.length <= MAX_NAMES ? isIn(field, values) : undefined
 }
 
 const MAX_NAMES = 1000
 
 /** Conditions on single hashes; `others` plans all that are not, where that is another way than by what is stored with each document. */
-const byHash =
+const planByHash =
   (
     find: (hash: string, reader: Reader) => number | undefined,
     planOf: (positions: number[], reader: Reader) => Plan,
@@ -196,7 +196,7 @@ const byHash =
   (leaf, reader) => {
     if (leaf.op === 'exists') return EVERYTHING
     if (leaf.op !== 'in') return others(leaf, reader)
-    return planOf(ascending(leaf.values.flatMap(value => find(String(value), reader) ?? [])), reader)
+    return planOf(ascendingPositions(leaf.values.flatMap(value => find(String(value), reader) ?? [])), reader)
   }
 
 /** A condition on what all documents of a block, or of a transaction, show of it. */
@@ -204,30 +204,30 @@ const ofWhole =
   (kind: 'block' | 'tx'): Planner =>
   (leaf, reader) => {
     const of = planLeaf(kind, { ...leaf, field: lookup(kind, 'hash')! }, reader)
-    return of.by === 'none' ? NOTHING : { by: 'parent', kind, of }
+    return of.by === 'none' ? NO_DOCUMENTS : { by: 'parent', kind, of }
   }
 
-const inBlocks = (positions: number[]): Plan => ({
+const planBlocks = (positions: number[]): Plan => ({
   by: 'blocks',
   runs: positions.map(position => [blockOf(position), blockOf(position)]),
 })
-const ofTransactions = (positions: number[]): Plan => ({ by: 'transactions', positions })
-const atPositions = (positions: number[]): Plan => ({ by: 'positions', positions })
+const planTransactions = (positions: number[]): Plan => ({ by: 'transactions', positions })
+const planPositions = (positions: number[]): Plan => ({ by: 'positions', positions })
 
-const transactionHash = byHash(findTransaction, ofTransactions, ofWhole('tx'))
+const planTransactionHash = planByHash(findTransaction, planTransactions, ofWhole('tx'))
 
 /** Contracts are few, and no segment tells which transaction created them. */
-const contractTransaction = byHash(findTransaction, (positions, reader) => {
+const contractTransaction = planByHash(findTransaction, (positions, reader) => {
   const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
   const created = positions.flatMap(position => {
     const start = positionOf(blockOf(position), 0)
     return select.all(start, start + PLACES - 1, placeOf(position)) as number[]
   })
-  return atPositions(created)
+  return planPositions(created)
 })
 
-const transactionsIn = byHash(findTransaction, positions =>
-  atPositions(ascending(positions.map(position => position - placeOf(position)))),
+const transactionsIn = planByHash(findTransaction, positions =>
+  planPositions(ascendingPositions(positions.map(position => position - placeOf(position)))),
 )
 const blockTransactions: Planner = (leaf, reader) =>
   leaf.op === 'exists'
@@ -245,15 +245,15 @@ const byWords =
 
 /** An event as text begins with its name: only events of that name are asked. */
 const rendered: Planner = (leaf, reader) => {
-  const names = namesIn(leaf)
+  const names = eventNamesIn(leaf)
   const logs = ofSignatures(
     reader.signatures('log').filter(({ event, error }) => event && error === null && (names?.has(event.name) ?? true)),
   )
-  return logs.by === 'none' ? NOTHING : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
+  return logs.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
 }
 
 /** Names that the texts of a condition begin with; undefined where it does not say. */
-const namesIn = (leaf: Leaf): Set<string> | undefined => {
+const eventNamesIn = (leaf: FieldCondition): Set<string> | undefined => {
   if (leaf.op === 'exists') return undefined
   const starts = leaf.op === 'in' ? leaf.values.map(String) : [commonStart(leaf)]
   const names = starts.filter(text => text.includes('(')).map(text => text.slice(0, text.indexOf('(')))
@@ -264,29 +264,29 @@ const emitter: Planner = (leaf, reader) => {
   if (leaf.op !== 'in') return leaf.op === 'exists' ? EVERYTHING : undefined
   const addresses = addressIds(leaf, reader)
   return addresses.length === 0
-    ? NOTHING
+    ? NO_DOCUMENTS
     : { by: 'emitters', addresses: [...new Set(addresses)], signatures: undefined }
 }
 
-const constant =
+const planConstant =
   (value: Value): Planner =>
   leaf =>
-    testOf(leaf)(value) ? EVERYTHING : NOTHING
+    testOf(leaf)(value) ? EVERYTHING : NO_DOCUMENTS
 
 /** Fields that mean the same whatever document shows them. */
 const IN_ALL_KINDS: Record<string, Planner> = {
-  ...{ blockNumber, timestamp: time, transactionHash },
-  blockHash: byHash(findBlock, inBlocks, ofWhole('block')),
+  ...{ blockNumber, timestamp: time, transactionHash: planTransactionHash },
+  blockHash: planByHash(findBlock, planBlocks, ofWhole('block')),
 }
 
 /** Fields that are found in another way than by postings or columns of their own. */
 const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
-  block: { number: blockNumber, hash: byHash(findBlock, inBlocks), transactions: blockTransactions },
-  tx: { hash: byHash(findTransaction, atPositions) },
-  log: { address: emitter, topics, signature: firstTopic, removed: constant(false) },
+  block: { number: blockNumber, hash: planByHash(findBlock, planBlocks), transactions: blockTransactions },
+  tx: { hash: planByHash(findTransaction, planPositions) },
+  log: { address: emitter, topics, signature: firstTopic, removed: planConstant(false) },
   event: {
     address: emitter,
-    event: byName('log'),
+    event: byDeclaredName('log'),
     error: bySignature(({ error }) => [error]),
     str: rendered,
     probability: bySignature(({ event, probability }) => [event && probability]),
@@ -296,11 +296,11 @@ const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
     transactionHash: (leaf, reader) =>
       leaf.op === 'exists'
         ? planLeaf('trace', { op: 'exists', field: lookup('trace', 'transactionPosition.num')! }, reader)
-        : transactionHash(leaf, reader),
+        : planTransactionHash(leaf, reader),
   },
   call: {
     to: emitter,
-    method: byName('call'),
+    method: byDeclaredName('call'),
     selector,
     probability: bySignature(({ event, probability }) => [event && probability], 'call'),
   },
@@ -308,4 +308,4 @@ const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
   token: { firstSeen: blockNumber, name: byWords('token'), symbol: byWords('token') },
 }
 
-const ascending = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)
+const ascendingPositions = (positions: number[]): number[] => [...new Set(positions)].sort((a, b) => a - b)

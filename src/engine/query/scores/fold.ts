@@ -3,10 +3,10 @@ import type { FieldPath } from '../../../mapping/index.ts'
 import type { Node, Value } from '../../../query/ast.ts'
 import type { Score, Scored } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
-import { and, count, EMPTY, isEmpty, listed, minus, type OrdinalSet, or, toArray } from '../match/ordinal-set.ts'
+import { and, count, EMPTY_SET, isEmptySet, listed, minus, type OrdinalSet, or, toArray } from '../match/ordinal-set.ts'
 
 /** Matches that score the same. */
-export interface Group {
+export interface ScoreGroup {
   score: number
   set: OrdinalSet
 }
@@ -21,7 +21,7 @@ export interface Scorer {
    * The matches of one segment by their scores, without a look at any document: each is in one group, and no group is empty. Undefined
    * where a part's score depends on more than whether it matches.
    */
-  groups: ((segment: Segment, matches: OrdinalSet) => readonly Group[]) | undefined
+  groups: ((segment: Segment, matches: OrdinalSet) => readonly ScoreGroup[]) | undefined
   /** Of the documents at these ordinals, which ascend and match. */
   scores(segment: Segment, ordinals: Uint32Array): Float64Array
 }
@@ -43,9 +43,9 @@ export interface FoldOptions {
 export const foldScore = (score: Score, options: FoldOptions): Scorer => {
   switch (score.by) {
     case 'sum':
-      return sumOf(score.of, options)
+      return sumScorer(score.of, options)
     case 'best':
-      return bestOf(score, options)
+      return bestScorer(score, options)
     case 'lowered':
       return lowered(score, options)
     default:
@@ -56,17 +56,17 @@ export const foldScore = (score: Score, options: FoldOptions): Scorer => {
 export const uniformScorer = (uniform: number): Scorer => ({
   uniform,
   greatest: uniform >= 0 ? uniform : Number.POSITIVE_INFINITY,
-  groups: (_, matches) => (isEmpty(matches) ? [] : [{ score: uniform, set: matches }]),
+  groups: (_, matches) => (isEmptySet(matches) ? [] : [{ score: uniform, set: matches }]),
   scores: (_, ordinals) => new Float64Array(ordinals.length).fill(uniform),
 })
 
-interface Part {
+interface ScorePart {
   isEverywhere: boolean
   scorer: () => Scorer
   matches: Matches
 }
 
-const partsOf = (of: readonly Scored[], options: FoldOptions): Part[] =>
+const scoreParts = (of: readonly Scored[], options: FoldOptions): ScorePart[] =>
   of.map(({ node, score }) => {
     const find = lazy(() => options.matchesOf(node))
     return {
@@ -79,7 +79,7 @@ const partsOf = (of: readonly Scored[], options: FoldOptions): Part[] =>
 /** The answer to the question that was asked last is kept. */
 const latest = (find: Matches): Matches => {
   let asked: [segment: number, within: OrdinalSet] | undefined
-  let found = EMPTY
+  let found = EMPTY_SET
   return (segment, within) => {
     if (asked?.[0] !== segment.id || asked[1] !== within) {
       found = find(segment, within)
@@ -92,18 +92,18 @@ const latest = (find: Matches): Matches => {
 /** Parts beyond which groups may be too many to be told apart by sets. */
 const MAX_GROUPED_PARTS = 8
 
-const areGrouped = (parts: readonly Part[]): boolean =>
+const areGrouped = (parts: readonly ScorePart[]): boolean =>
   parts.length <= MAX_GROUPED_PARTS && parts.every(({ scorer }) => scorer().groups !== undefined)
 
-const greatestOf = (parts: readonly Part[]): number => Math.max(...parts.map(({ scorer }) => scorer().greatest))
+const greatestOf = (parts: readonly ScorePart[]): number => Math.max(...parts.map(({ scorer }) => scorer().greatest))
 
 const plus = (sum: number, one: number): number => sum + one
 
-const sumOf = (of: readonly Scored[], options: FoldOptions): Scorer => {
-  const parts = partsOf(of, options)
+const sumScorer = (of: readonly Scored[], options: FoldOptions): Scorer => {
+  const parts = scoreParts(of, options)
   if (parts.every(({ isEverywhere, scorer }) => isEverywhere && scorer().uniform !== undefined))
     return uniformScorer(parts.reduce((sum, { scorer }) => sum + scorer().uniform!, 0))
-  const combined = combine(parts, plus, options)
+  const combined = combineScores(parts, plus, options)
   if (!combined.groups) return { uniform: undefined, greatest: Number.POSITIVE_INFINITY, ...combined }
   const greatest = areExclusive(of, options)
     ? greatestOf(parts)
@@ -124,14 +124,14 @@ const areExclusive = (of: readonly Scored[], { isSingle }: FoldOptions): boolean
   return new Set(values).size === values.length
 }
 
-const bestOf = ({ of, tie }: Extract<Score, { by: 'best' }>, options: FoldOptions): Scorer => {
-  const parts = partsOf(of, options)
-  const best = combine(parts, Math.max, options)
+const bestScorer = ({ of, tie }: Extract<Score, { by: 'best' }>, options: FoldOptions): Scorer => {
+  const parts = scoreParts(of, options)
+  const best = combineScores(parts, Math.max, options)
   if (tie === 0) {
     const greatest = best.groups ? greatestOf(parts) : Number.POSITIVE_INFINITY
     return { uniform: undefined, greatest, ...best }
   }
-  const all = combine(parts, plus, options)
+  const all = combineScores(parts, plus, options)
   const withTie = (best: number, sum: number): number => best + tie * (sum - best)
   return {
     uniform: undefined,
@@ -169,7 +169,7 @@ const lowered = (score: Extract<Score, { by: 'lowered' }>, options: FoldOptions)
         const unwanted = where()(segment, matches)
         return merged(
           of.groups!(segment, matches).flatMap(({ score, set }) => {
-            const [inside, outside] = split(set, unwanted, size)
+            const [inside, outside] = splitSet(set, unwanted, size)
             return [
               { score: score * factor, set: inside },
               { score, set: outside },
@@ -192,22 +192,22 @@ const lowered = (score: Extract<Score, { by: 'lowered' }>, options: FoldOptions)
 }
 
 /** Parts count where they match. */
-const combine = (
-  parts: readonly Part[],
+const combineScores = (
+  parts: readonly ScorePart[],
   add: (before: number, one: number) => number,
   { sizeOf, check }: FoldOptions,
 ): Pick<Scorer, 'groups' | 'scores'> => {
   const groups: Scorer['groups'] = (segment, matches) => {
-    if (isEmpty(matches)) return []
+    if (isEmptySet(matches)) return []
     const size = sizeOf(segment)
-    let groups: Group[] = [{ score: 0, set: matches }]
+    let groups: ScoreGroup[] = [{ score: 0, set: matches }]
     for (const { isEverywhere, scorer, matches: find } of parts) {
       const own = isEverywhere ? matches : find(segment, matches)
-      if (isEmpty(own)) continue
+      if (isEmptySet(own)) continue
       const scores = scorer().groups!(segment, own)
       groups = merged(
         groups.flatMap(({ score: before, set }) => {
-          const [inside, outside] = split(set, own, size, set === matches)
+          const [inside, outside] = splitSet(set, own, size, set === matches)
           return [
             ...scores.map(one => ({
               score: add(before, one.score),
@@ -241,22 +241,22 @@ const combine = (
 }
 
 /** Those of a set that lie in another one, which may be known to be a part of it, and those that do not. */
-const split = (
+const splitSet = (
   set: OrdinalSet,
   other: OrdinalSet,
   size: number,
   isPart = false,
 ): [inside: OrdinalSet, outside: OrdinalSet] => {
   const inside = isPart ? other : and(set, other, size)
-  if (isEmpty(inside)) return [EMPTY, set]
-  return count(inside) === count(set) ? [set, EMPTY] : [inside, minus(set, inside, size)]
+  if (isEmptySet(inside)) return [EMPTY_SET, set]
+  return count(inside) === count(set) ? [set, EMPTY_SET] : [inside, minus(set, inside, size)]
 }
 
 /** Equal scores become one group. */
-const merged = (groups: readonly Group[], size: number): Group[] => {
-  const found: Group[] = []
+const merged = (groups: readonly ScoreGroup[], size: number): ScoreGroup[] => {
+  const found: ScoreGroup[] = []
   for (const group of groups) {
-    if (isEmpty(group.set)) continue
+    if (isEmptySet(group.set)) continue
     const same = found.find(({ score }) => score === group.score)
     if (same) same.set = or([same.set, group.set], size)
     else found.push({ ...group })
@@ -265,7 +265,7 @@ const merged = (groups: readonly Group[], size: number): Group[] => {
 }
 
 /** The scores of all matches, by ordinal. */
-export const spread = (groups: readonly Group[], size: number): Float64Array => {
+export const spread = (groups: readonly ScoreGroup[], size: number): Float64Array => {
   const all = new Float64Array(size)
   for (const { score, set } of groups)
     if (set.form === 'run') all.fill(score, set.from, set.to)

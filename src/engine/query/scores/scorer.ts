@@ -6,12 +6,12 @@ import { type Explanation, explanation, mapParts, type Score, type Scored } from
 import { compileScore, together } from '../../../query/score-predicate.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
-import { type Documents, nameOf } from '../documents.ts'
+import { type Documents, memberName } from '../documents.ts'
 import { numberedAs, positionOfOrdinal, viewOf } from '../fields/ordinals.ts'
-import { evaluate } from '../match/evaluate.ts'
+import { evaluatePlan } from '../match/evaluate.ts'
 import { linkOf, NO_PARENT } from '../match/joins.ts'
 import { and, collected, count, listed, type OrdinalSet, packed, toArray } from '../match/ordinal-set.ts'
-import type { Context } from '../match/segment-matcher.ts'
+import type { MatchContext } from '../match/segment-matcher.ts'
 import { planQuery } from '../plan/planner.ts'
 import { type FoldOptions, foldScore, type Scorer, uniformScorer } from './fold.ts'
 import { createStatistics, isOneWord } from './statistics.ts'
@@ -19,7 +19,7 @@ import { createStatistics, isOneWord } from './statistics.ts'
 export interface ScorerOptions {
   kind: Kind
   reader: Reader
-  ask: Context['ask']
+  ask: MatchContext['ask']
   exact: Documents
   /** Blocks whose documents tell how frequent values are: all by default. */
   within?: SearchRequest['within']
@@ -48,38 +48,40 @@ const simplified = (score: Score, known: Statistics): Score => {
 
 /** Those of some documents that match. */
 export const matchesOf = (node: Node, { kind, reader, ask }: ScorerOptions) => {
-  const evaluation = evaluate({ kind, plan: planQuery(kind, node, reader), reader, ask })
+  const evaluation = evaluatePlan({ kind, plan: planQuery(kind, node, reader), reader, ask })
   return (segment: Segment, within: OrdinalSet): OrdinalSet => {
     const { size } = viewOf(segment, numberedAs(kind), reader)
     return and(packed(evaluation.matches(segment, within), size), within, size)
   }
 }
 
-type Leaf = Parameters<FoldOptions['leaf']>[0]
+type LeafScore = Parameters<FoldOptions['leaf']>[0]
 type LeafOptions = ScorerOptions & { known: Statistics; folding: FoldOptions }
 
-const leafScorer = (score: Leaf, options: LeafOptions): Scorer => {
+const leafScorer = (score: LeafScore, options: LeafOptions): Scorer => {
   const { kind, reader, known, folding } = options
   switch (score.by) {
     case 'same':
       return uniformScorer(score.value)
     case 'term':
-      if (!isOneWord(kind, score.field, reader)) return byDocuments(score, options)
+      if (!isOneWord(kind, score.field, reader)) return scoreByDocuments(score, options)
       return uniformScorer(bm25(weightOf(score, known), 1, 1, known.averageLength(score.field)))
     case 'nested': {
       const { mode, of } = score
       const uniform = mode === 'sum' || !of.score ? undefined : foldScore(of.score, folding).uniform
-      return uniform === undefined ? byDocuments(score, options) : uniformScorer(uniform)
+      return uniform === undefined ? scoreByDocuments(score, options) : uniformScorer(uniform)
     }
     case 'child':
     case 'parent': {
       const related = createScorer(score.of.score ?? { by: 'same', value: 0 }, { ...options, kind: score.kind })
       const isSum = score.by === 'child' && score.mode === 'sum'
       if (score.of.score && !isSum && related.uniform !== undefined) return uniformScorer(related.uniform * score.boost)
-      return oneByOne(score.by === 'child' ? byChildren(score, related, options) : byParent(score, related, options))
+      return oneByOne(
+        score.by === 'child' ? scoreByChildren(score, related, options) : scoreByParent(score, related, options),
+      )
     }
     default:
-      return byDocuments(score, options)
+      return scoreByDocuments(score, options)
   }
 }
 
@@ -92,9 +94,9 @@ const oneByOne = (scores: Scorer['scores']): Scorer => ({
 })
 
 /** The documents themselves tell. */
-const byDocuments = (score: Leaf, { kind, reader, exact, known }: LeafOptions): Scorer => {
+const scoreByDocuments = (score: LeafScore, { kind, reader, exact, known }: LeafOptions): Scorer => {
   const compiled = lazy(() => compileScore(score, known))
-  const fields = 'field' in score ? [nameOf(score.field)] : score.by === 'nested' ? [score.path] : undefined
+  const fields = 'field' in score ? [memberName(score.field)] : score.by === 'nested' ? [score.path] : undefined
   return oneByOne((segment, ordinals) => {
     const count = compiled()
     const header = reader.header(segment)
@@ -107,7 +109,7 @@ const byDocuments = (score: Leaf, { kind, reader, exact, known }: LeafOptions): 
 }
 
 /** Parents and children share their segment. */
-const byChildren = (
+const scoreByChildren = (
   { kind: child, of, mode, boost }: Extract<Score, { by: 'child' }>,
   related: Scorer,
   options: ScorerOptions,
@@ -131,7 +133,7 @@ const byChildren = (
   }
 }
 
-const byParent = (
+const scoreByParent = (
   { kind: parent, boost }: Extract<Score, { by: 'parent' }>,
   related: Scorer,
   { kind, reader }: ScorerOptions,
@@ -155,20 +157,20 @@ const byParent = (
 export type Explain = (segment: Segment, ordinal: number) => Explanation
 export const createExplainer = ({ node, score }: Scored, options: ScorerOptions): Explain => {
   const scoreOf = score && createScorer(score, options).scores
-  const clauses = (score?.by === 'sum' || score?.by === 'best' ? score.of : []).map(one => clause(one, options))
-  const text = score ? describe(score, node) : 'a filter'
+  const clauses = (score?.by === 'sum' || score?.by === 'best' ? score.of : []).map(one => explainClause(one, options))
+  const text = score ? describeScore(score, node) : 'a filter'
   return (segment, ordinal) => {
     const details = clauses.flatMap(explain => explain(segment, ordinal))
     return explanation(scoreOf?.(segment, Uint32Array.of(ordinal))[0] ?? 0, text, details)
   }
 }
-const clause = (scored: Scored, options: ScorerOptions): ((...at: Parameters<Explain>) => Explanation[]) => {
+const explainClause = (scored: Scored, options: ScorerOptions): ((...at: Parameters<Explain>) => Explanation[]) => {
   const matches = matchesOf(scored.node, options)
   const explain = createExplainer(scored, options)
   return (segment, ordinal) =>
     count(matches(segment, listed(Uint32Array.of(ordinal)))) > 0 ? [explain(segment, ordinal)] : []
 }
-const describe = (score: Score, node: Scored['node']): string => {
+const describeScore = (score: Score, node: Scored['node']): string => {
   switch (score.by) {
     case 'same':
       return 'field' in node ? `${node.field.path}: the same score for each match` : 'the same score for each match'

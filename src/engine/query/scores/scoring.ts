@@ -2,26 +2,26 @@ import type { Kind } from '../../../mapping/index.ts'
 import type { RequestPart, SearchRequest, Shown, Sort } from '../../../query/request.ts'
 import { asFloat } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
-import { numberedAs, ordinalOfPosition, segmentAt, sizeOf, viewOf } from '../fields/ordinals.ts'
-import type { Found, Part } from '../found.ts'
+import { numberedAs, ordinalCount, ordinalOfPosition, segmentAt, viewOf } from '../fields/ordinals.ts'
 import type { Evaluation } from '../match/evaluate.ts'
-import { count, EMPTY, listed, or, toArray } from '../match/ordinal-set.ts'
+import { count, EMPTY_SET, listed, or, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-matcher.ts'
-import { type Group, type Scorer, spread } from './fold.ts'
+import type { SearchMatch, SearchPart } from '../search-match.ts'
+import { type ScoreGroup, type Scorer, spread } from './fold.ts'
 import { createExplainer, createScorer, type Explain, type ScorerOptions } from './scorer.ts'
 /** Scores of all that a search finds. */
-export type Scoring = ReturnType<typeof createScoring>
+export type SearchScoring = ReturnType<typeof createScoring>
 
 /** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
 export const withScores = (
   { parts: asked, minScore, within }: SearchRequest,
-  parts: Part[],
+  parts: SearchPart[],
   given: Omit<ScorerOptions, 'kind' | 'within'>,
-): Part[] => {
+): SearchPart[] => {
   // What came since the first page of a cursor would shift the scores of the next one.
   const options = { ...given, ...(within && { within }) }
   if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
-  const scorers = new Map(asked.map(({ kind, score = ONE }) => [kind, createScorer(score, { ...options, kind })]))
+  const scorers = new Map(asked.map(({ kind, score = SCORE_ONE }) => [kind, createScorer(score, { ...options, kind })]))
   const explain = explainerOf(asked, options)
   const scoring = createScoring({ scorers, explain }, parts, minScore, options.reader)
   return parts.map(part => ({
@@ -30,7 +30,7 @@ export const withScores = (
   }))
 }
 
-const ONE = { by: 'same', value: 1 } as const
+const SCORE_ONE = { by: 'same', value: 1 } as const
 
 /** Made for those kinds alone of which a hit is explained. */
 const explainerOf = (asked: readonly RequestPart[], options: Omit<ScorerOptions, 'kind'>) => {
@@ -38,7 +38,7 @@ const explainerOf = (asked: readonly RequestPart[], options: Omit<ScorerOptions,
   return (kind: Kind): Explain => {
     let explain = made.get(kind)
     if (!explain) {
-      const { query: node, score = ONE } = asked.find(part => part.kind === kind)!
+      const { query: node, score = SCORE_ONE } = asked.find(part => part.kind === kind)!
       explain = createExplainer({ node, score }, { ...options, kind })
       made.set(kind, explain)
     }
@@ -48,7 +48,7 @@ const explainerOf = (asked: readonly RequestPart[], options: Omit<ScorerOptions,
 
 const createScoring = (
   { scorers, explain }: { scorers: ReadonlyMap<Kind, Scorer>; explain(kind: Kind): Explain },
-  parts: readonly Part[],
+  parts: readonly SearchPart[],
   least: number | undefined,
   reader: Reader,
 ) => {
@@ -60,7 +60,7 @@ const createScoring = (
 
   const scoresOf = (kind: Kind, segment: Segment): Float64Array => {
     const scorer = scorers.get(kind)!
-    const size = sizeOf({ segment, header: reader.header(segment) }, numberedAs(kind))
+    const size = ordinalCount({ segment, header: reader.header(segment) }, numberedAs(kind))
     const matches = evaluations.get(kind)!.matches(segment)
     if (scorer.groups) return spread(scorer.groups(segment, matches), size)
     const all = new Float64Array(size)
@@ -70,7 +70,7 @@ const createScoring = (
     for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = Math.fround(scores[i]!)
     return all
   }
-  const groups = (kind: Kind, segment: Segment): readonly Group[] => {
+  const groups = (kind: Kind, segment: Segment): readonly ScoreGroup[] => {
     const found = scorers.get(kind)!.groups!(segment, evaluations.get(kind)!.matches(segment))
     return least === undefined ? found : found.filter(({ score }) => Math.fround(score) >= least)
   }
@@ -91,7 +91,7 @@ const createScoring = (
       return scores
     },
     /** Tells hits what they have; where it is asked for, with how that comes about. */
-    mark(found: readonly Found[], shown?: Pick<Shown, 'explain'>): void {
+    mark(found: readonly SearchMatch[], shown?: Pick<Shown, 'explain'>): void {
       const isExplained = shown?.explain === true
       if (uniform !== undefined) {
         for (const one of found) one.score = uniform
@@ -114,15 +114,15 @@ const createScoring = (
   }
 }
 
-interface Neighbours {
+interface SegmentHits {
   kind: Kind
   segment: Segment
-  ones: Found[]
+  ones: SearchMatch[]
 }
 
 /** Hits of one kind in one segment. What is gone meanwhile is left out. */
-const bySegment = (found: readonly Found[], reader: Reader): Iterable<Neighbours> => {
-  const groups = new Map<string, Neighbours>()
+const bySegment = (found: readonly SearchMatch[], reader: Reader): Iterable<SegmentHits> => {
+  const groups = new Map<string, SegmentHits>()
   for (const one of found) {
     const segment = segmentAt(one.position, reader)
     if (!segment) continue
@@ -134,9 +134,14 @@ const bySegment = (found: readonly Found[], reader: Reader): Iterable<Neighbours
   return groups.values()
 }
 
-const atLeastScore = ({ kind, evaluation }: Part, least: number, scoring: Scoring, reader: Reader): Evaluation => {
+const atLeastScore = (
+  { kind, evaluation }: SearchPart,
+  least: number,
+  scoring: SearchScoring,
+  reader: Reader,
+): Evaluation => {
   const { uniform } = scoring
-  if (uniform !== undefined) return uniform >= least ? evaluation : { matches: () => EMPTY, count: () => 0 }
+  if (uniform !== undefined) return uniform >= least ? evaluation : { matches: () => EMPTY_SET, count: () => 0 }
   const matches = (segment: Segment) => {
     if (scoring.groups) {
       const { size } = viewOf(segment, numberedAs(kind), reader)
@@ -150,7 +155,7 @@ const atLeastScore = ({ kind, evaluation }: Part, least: number, scoring: Scorin
 }
 
 /** Where nobody has ordered hits whose scores differ, the best come first; of all hits one after the other, the newest. */
-export const bestFirst = (request: SearchRequest, parts: readonly Part[]): SearchRequest => {
+export const bestFirst = (request: SearchRequest, parts: readonly SearchPart[]): SearchRequest => {
   const scoring = parts[0]?.scoring
   const isOrdered = request.sort.length > 0 || !scoring || scoring.uniform !== undefined
   // Of a scroll whose hits once scored the same.
@@ -163,8 +168,8 @@ export const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', mi
 /** The greatest score of all matches, where scores are shown and not all 1. `found` are the first hits, where they are known. */
 export const maxScore = (
   { sort, trackScores }: SearchRequest,
-  parts: readonly Part[],
-  found: readonly Found[] | undefined,
+  parts: readonly SearchPart[],
+  found: readonly SearchMatch[] | undefined,
   reader: Reader,
 ): { maxScore?: number } => {
   const scoring = parts[0]?.scoring

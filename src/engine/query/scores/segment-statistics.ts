@@ -6,12 +6,12 @@ import type { Run, SearchRequest } from '../../../query/request.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
-import { type Numbered, ordinalsWithin } from '../fields/ordinals.ts'
-import { planNested, rangesOf } from '../plan/nested.ts'
+import { type NumberedKind, ordinalsWithin } from '../fields/ordinals.ts'
+import { planNested, termRanges } from '../plan/nested.ts'
 /** How many documents of the kind each signature has. */
 export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage): ReadonlyMap<number, number> => {
   const of = kind === 'call' ? 'call' : 'log'
-  return remembered(reader, `signatures ${of} ${coverage.text}`, () => {
+  return rememberedOfState(reader, `signatures ${of} ${coverage.text}`, () => {
     const sums = new Map<number, number>()
     const add = (id: number, count: number) => {
       if (reader.signature(id).of === of) sums.set(id, (sums.get(id) ?? 0) + count)
@@ -20,20 +20,20 @@ export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage
     for (const segment of reader.segments()) {
       const covered = coverage.of(segment)
       if (covered === 'all') {
-        const { ids, counts } = known(segment, () => countedIn(segment, reader))
+        const { ids, counts } = known(segment, () => countSignatures(segment, reader))
         for (const [i, id] of ids.entries()) add(id, counts[i]!)
       }
       if (covered !== 'some') continue
       const runs = coverage.ordinals(segment, of)
       for (const posting of signaturesIn(segment, reader))
-        add(signatureOfLogField(fieldOfTerm(posting.term)), countIn(reader.ordinals(posting), runs))
+        add(signatureOfLogField(fieldOfTerm(posting.term)), countWithin(reader.ordinals(posting), runs))
     }
     return sums
   })
 }
 
 /** Signatures of a segment, and how many documents each has. */
-const countedIn = (segment: Segment, reader: Reader) => {
+const countSignatures = (segment: Segment, reader: Reader) => {
   const terms = signaturesIn(segment, reader)
   return {
     ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
@@ -67,7 +67,7 @@ export const elementStatistics = (
     const segment = reader.segments().find(({ id }) => id === posting.segment)
     const how = segment === undefined ? 'none' : coverage.of(segment)
     if (how !== 'some') return how === 'all' ? posting.n : 0
-    return countIn(reader.ordinals(posting), coverage.ordinals(segment!, of))
+    return countWithin(reader.ordinals(posting), coverage.ordinals(segment!, of))
   }
   /** Arguments among which a term of the index was found. */
   const countPostings = (first: number, last: number, fingerprint: number | undefined): number =>
@@ -89,7 +89,7 @@ export const elementStatistics = (
         case 'args.value.type':
           return countWhere(input => fullType(input) === value)
         case 'args.value.hex':
-          return rangesOf(planNested({ op: 'all' }, reader, of).keysOf(String(value))).reduce(
+          return termRanges(planNested({ op: 'all' }, reader, of).keysOf(String(value))).reduce(
             (sum, { first, last, fingerprint }) => sum + countPostings(first, last, fingerprint),
             0,
           )
@@ -106,12 +106,12 @@ export interface Coverage {
   text: string
   of(segment: Segment): 'all' | 'none' | 'some'
   /** Where it is some of a segment: ordinals, each from one up to and without another. */
-  ordinals(segment: Segment, numbered: Numbered): Run[]
+  ordinals(segment: Segment, numbered: NumberedKind): Run[]
   /** Numbers of blocks; undefined: all. */
   blocks: readonly Run[] | undefined
 }
 export const coverageOf = (within: SearchRequest['within'], reader: Reader): Coverage => {
-  if (within === undefined) return EVERYTHING
+  if (within === undefined) return EVERY_BLOCK
   const runsIn = ({ first, last }: Segment) => within.filter(([from, to]) => from <= last && to >= first)
   return {
     text: within.map(run => run.join('-')).join(),
@@ -127,19 +127,19 @@ export const coverageOf = (within: SearchRequest['within'], reader: Reader): Cov
     },
   }
 }
-const EVERYTHING: Coverage = { text: '', blocks: undefined, of: () => 'all', ordinals: () => [] }
+const EVERY_BLOCK: Coverage = { text: '', blocks: undefined, of: () => 'all', ordinals: () => [] }
 /** How many of some ordinals lie in runs of them. */
-export const countIn = (ordinals: Uint32Array, runs: readonly Run[]): number => {
+export const countWithin = (ordinals: Uint32Array, runs: readonly Run[]): number => {
   let count = 0
   for (const ordinal of ordinals) for (const [from, to] of runs) if (ordinal >= from && ordinal < to) count++
   return count
 }
 
 /** What was found out of one state of the store, for as long as that lasts. */
-export const remembered = <T>(reader: Reader, key: string, find: () => T): T => {
-  const known = byState(reader)
+export const rememberedOfState = <T>(reader: Reader, key: string, find: () => T): T => {
+  const known = stateValues(reader)
   const version = reader.version()
-  if (known.version !== version || known.values.size >= MAX_VALUES) {
+  if (known.version !== version || known.values.size >= MAX_REMEMBERED) {
     known.version = version
     known.values.clear()
   }
@@ -147,21 +147,24 @@ export const remembered = <T>(reader: Reader, key: string, find: () => T): T => 
   if (!values.has(key)) values.set(key, find())
   return values.get(key) as T
 }
-const byState = rememberedBy((reader: Reader) => ({ version: reader.version(), values: new Map<string, unknown>() }))
-const MAX_VALUES = 2_000
+const stateValues = rememberedBy((reader: Reader) => ({
+  version: reader.version(),
+  values: new Map<string, unknown>(),
+}))
+const MAX_REMEMBERED = 2_000
 
 /** Finds out something of each segment, once for as long as the segment stays as it is. */
 export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, find: () => T) => T) => {
-  const ofReader = bySegment(reader)
+  const ofReader = segmentValues(reader)
   if (ofReader.size >= MAX_KEYS && !ofReader.has(key)) ofReader.clear()
   const values = (ofReader.get(key) ?? new Map()) as Map<string, T>
   ofReader.set(key, values)
   if (values.size > 2 * reader.segments().length) {
-    const present = new Set(reader.segments().map(placeOf))
+    const present = new Set(reader.segments().map(segmentKey))
     for (const place of values.keys()) if (!present.has(place)) values.delete(place)
   }
   return (segment, find) => {
-    const place = placeOf(segment)
+    const place = segmentKey(segment)
     if (!values.has(place)) {
       reader.check()
       values.set(place, find())
@@ -169,7 +172,7 @@ export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, 
     return values.get(place)!
   }
 }
-const bySegment = rememberedBy((_: Reader) => new Map<string, Map<string, unknown>>())
+const segmentValues = rememberedBy((_: Reader) => new Map<string, Map<string, unknown>>())
 const MAX_KEYS = 200
 
-const placeOf = ({ id, revised }: Segment): string => `${id} ${revised}`
+const segmentKey = ({ id, revised }: Segment): string => `${id} ${revised}`

@@ -10,9 +10,9 @@ import { columnFieldOf } from '../../index/terms.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { isRowKind, numberedAs } from '../fields/ordinals.ts'
-import { dictionaryOf } from '../fields/term-dictionary.ts'
-import { type Evaluation, evaluate } from '../match/evaluate.ts'
-import { type Context, segmentsWith } from '../match/segment-matcher.ts'
+import { dictionaryValues } from '../fields/term-dictionary.ts'
+import { type Evaluation, evaluatePlan } from '../match/evaluate.ts'
+import { type MatchContext, segmentsWith } from '../match/segment-matcher.ts'
 import { among, EVERYTHING, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
 import {
@@ -21,13 +21,13 @@ import {
   coverageOf,
   elementStatistics,
   perSegment,
-  remembered,
+  rememberedOfState,
 } from './segment-statistics.ts'
 
 export interface StatisticsOptions {
   kind: Kind
   reader: Reader
-  ask: Context['ask']
+  ask: MatchContext['ask']
   /** Blocks whose documents count: all that are stored by default. */
   within?: SearchRequest['within']
 }
@@ -40,7 +40,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
   const ofField =
     (what: string, find: (field: FieldPath) => number) =>
     (field: FieldPath): number =>
-      remembered(reader, `${what} ${kind} ${field.path} ${coverage.text}`, () => find(field))
+      rememberedOfState(reader, `${what} ${kind} ${field.path} ${coverage.text}`, () => find(field))
 
   const countOf = (plan: Plan, key: string): number => {
     const { whole, part } = evaluations(plan)
@@ -60,9 +60,9 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
   const evaluations = (plan: Plan) => {
     let some: Evaluation | undefined
     return {
-      whole: evaluate({ kind, plan, reader, ask }),
+      whole: evaluatePlan({ kind, plan, reader, ask }),
       part: () => {
-        some ??= evaluate({ kind, plan: among({ within }, plan), reader, ask })
+        some ??= evaluatePlan({ kind, plan: among({ within }, plan), reader, ask })
         return some
       },
     }
@@ -82,7 +82,9 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
   }
 
   const frequency = (field: FieldPath, value: Value): number | undefined =>
-    remembered(reader, `frequency ${kind} ${field.path} ${coverage.text} ${value}`, () => findFrequency(field, value))
+    rememberedOfState(reader, `frequency ${kind} ${field.path} ${coverage.text} ${value}`, () =>
+      findFrequency(field, value),
+    )
   const findFrequency = (field: FieldPath, value: Value): number | undefined => {
     if (field.list?.nested) return elements.frequency(field, value)
     const plan = planQuery(kind, isIn(field, [value]), reader)
@@ -104,7 +106,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
     documents: ofField('documents', documents),
     frequency,
     averageLength: ofField('length', field => averageLength(kind, field, reader, coverage)),
-    values: (field, test) => dictionaryOf(kind, field, reader)?.filter(test),
+    values: (field, test) => dictionaryValues(kind, field, reader)?.filter(test),
   }
 }
 
@@ -142,7 +144,7 @@ const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
 
 /** Nearly all texts are a single word, and other fields a single value. */
 const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: Coverage): number => {
-  if (kind === 'log' && field.field === 'topics') return averageOf(topicsOf(reader, coverage))
+  if (kind === 'log' && field.field === 'topics') return averageOf(topicCounts(reader, coverage))
   if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
   if (field.kind !== 'text' || field.encoding !== '') return 1
   const column = columnFieldOf(kind, field)
@@ -164,7 +166,7 @@ const averageOf = (lengths: readonly (readonly [length: number, count: number])[
 }
 
 /** The first topic and those of the indexed arguments; each counts as another value. */
-const topicsOf = (reader: Reader, coverage: Coverage): [number, number][] =>
+const topicCounts = (reader: Reader, coverage: Coverage): [number, number][] =>
   Array.from(countsBySignature('log', reader, coverage), ([id, count]) => {
     const { topic, event, indexed } = reader.signature(id)
     return [topic === null ? 0 : 1 + (event?.inputs.filter(input => input.indexed).length ?? indexed), count] as [
@@ -246,7 +248,7 @@ export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean
   if (field.kind !== 'text') return true
   if (isRowKind(kind) || columnFieldOf(kind, field)) return false
   const of = kind === 'call' ? 'call' : 'log'
-  return remembered(reader, `one word ${of}`, () =>
+  return rememberedOfState(reader, `one word ${of}`, () =>
     reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),
   )
 }

@@ -3,30 +3,30 @@ import type { Collapse, SearchRequest } from '../../../query/request.ts'
 import type { Segment } from '../../reader.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, ordinalOfPosition } from '../fields/ordinals.ts'
-import { type Found, foundIn, type Key, type Part } from '../found.ts'
 import { toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-matcher.ts'
-import type { Finding } from './first-page.ts'
+import { matchMaker, type SearchMatch, type SearchPart, type SortKey } from '../search-match.ts'
+import type { FindContext } from './first-page.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { keyReader } from './sort-keys.ts'
 import { createScale } from './sort-memory.ts'
 
 /** Matches whose keys are read in one go. */
-const CHUNK = 125
+const COLLAPSE_CHUNK = 125
 
 /** The first `from + size` hits in the order that is asked for, of each value of a field one. What has no value is one group. */
-export const findCollapsed = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
+export const findCollapsed = (request: SearchRequest, parts: SearchPart[], finding: FindContext): SearchMatch[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
   const { reader, exact, limits } = finding
   const keys = sortKeysOf(request, reader, exact, parts[0]?.scoring)
   const order = bySortKeys(keys)
   const groupOf = groupReader(request.collapse!, finding)
-  const groups = new Map<Key | null, Found>()
+  const groups = new Map<SortKey | null, SearchMatch>()
   const scale = createScale(limits)
   // In the order of the chain the first match of a group is its best.
   const isChain = keys.chain && !keys.compare
-  const take = (found: readonly Found[], segment: Segment) => {
+  const take = (found: readonly SearchMatch[], segment: Segment) => {
     reader.check()
     if (keys.compare) keys.fill(found, segment)
     for (const one of found) {
@@ -51,16 +51,21 @@ export const findCollapsed = (request: SearchRequest, parts: Part[], finding: Fi
 }
 
 /** Matches kind by kind, some at a time. */
-function* matchesOf(segment: Segment, parts: Part[], { reader }: Finding, descending = false): Generator<Found[]> {
+function* matchesOf(
+  segment: Segment,
+  parts: SearchPart[],
+  { reader }: FindContext,
+  descending = false,
+): Generator<SearchMatch[]> {
   const header = reader.header(segment)
   for (const { kind, evaluation } of parts) {
     reader.check()
     const ordinals = toArray(evaluation.matches(segment))
-    const toFound = foundIn(kind, header)
-    const chunks = Math.ceil(ordinals.length / CHUNK)
+    const toFound = matchMaker(kind, header)
+    const chunks = Math.ceil(ordinals.length / COLLAPSE_CHUNK)
     for (let i = 0; i < chunks; i++) {
-      const at = (descending ? chunks - 1 - i : i) * CHUNK
-      const some = Array.from(ordinals.subarray(at, at + CHUNK), toFound)
+      const at = (descending ? chunks - 1 - i : i) * COLLAPSE_CHUNK
+      const some = Array.from(ordinals.subarray(at, at + COLLAPSE_CHUNK), toFound)
       yield descending ? some.reverse() : some
     }
   }
@@ -68,20 +73,20 @@ function* matchesOf(segment: Segment, parts: Part[], { reader }: Finding, descen
 
 function* inChainOrder(
   segment: Segment,
-  parts: Part[],
+  parts: SearchPart[],
   keys: Pick<SortKeys, 'compare' | 'descending'>,
-  finding: Finding,
-): Generator<Found[]> {
+  finding: FindContext,
+): Generator<SearchMatch[]> {
   if (parts.length === 1) return yield* matchesOf(segment, parts, finding, keys.descending)
   const all = [...matchesOf(segment, parts, finding)].flat().sort(bySortKeys(keys))
-  for (let at = 0; at < all.length; at += CHUNK) yield all.slice(at, at + CHUNK)
+  for (let at = 0; at < all.length; at += COLLAPSE_CHUNK) yield all.slice(at, at + COLLAPSE_CHUNK)
 }
 
 /** Reads the value that a match is grouped by. */
 const groupReader = (
   { fields }: Collapse,
-  { reader, exact }: Finding,
-): ((found: Found, segment: Segment) => Key | null) => {
+  { reader, exact }: FindContext,
+): ((found: SearchMatch, segment: Segment) => SortKey | null) => {
   const readers = new Map(
     KINDS.map(kind => {
       const by = { by: 'field', fields, order: 'asc', missing: '_last' } as const
@@ -89,12 +94,12 @@ const groupReader = (
     }),
   )
   let at: Segment | undefined
-  let reads = new Map<Kind, (found: Found) => Key | null>()
+  let reads = new Map<Kind, (found: SearchMatch) => SortKey | null>()
   const readerIn = (kind: Kind, segment: Segment) => {
     const { in: inSegment, exact: exactly } = readers.get(kind)!
     const read = inSegment(segment)
     const header = reader.header(segment)
-    return ({ position }: Found): Key | null => {
+    return ({ position }: SearchMatch): SortKey | null => {
       const key = read(ordinalOfPosition(header, numberedAs(kind), position), position)
       if (typeof key === 'bigint') return key < INEXACT ? Number(key) : key
       return typeof key === 'number' && key >= INEXACT && exactly ? exactly(position) : key

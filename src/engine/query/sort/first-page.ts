@@ -5,23 +5,23 @@ import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import {
-  type Numbered,
+  type NumberedKind,
   numberedAs,
+  ordinalCount,
   ordinalOfPosition,
   ordinalsWithin,
   positionOfOrdinal,
-  sizeOf,
 } from '../fields/ordinals.ts'
-import { type Found, foundIn, type Part } from '../found.ts'
 import type { Evaluation } from '../match/evaluate.ts'
-import { and, each, type OrdinalSet, run, some, toArray } from '../match/ordinal-set.ts'
+import { and, eachOrdinal, type OrdinalSet, run, takeOrdinals, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-matcher.ts'
+import { matchMaker, type SearchMatch, type SearchPart } from '../search-match.ts'
 import type { Behind } from './search-after.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { createScale } from './sort-memory.ts'
 import { findByKeys, findByScore, isByScore } from './top-n.ts'
 /** The first `from + size` hits in the order that is asked for. */
-export const findBest = (request: SearchRequest, parts: Part[], finding: Finding): Found[] => {
+export const findBest = (request: SearchRequest, parts: SearchPart[], finding: FindContext): SearchMatch[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
   const keys = sortKeysOf(request, finding.reader, finding.exact, parts[0]?.scoring)
@@ -38,9 +38,9 @@ export const findBest = (request: SearchRequest, parts: Part[], finding: Finding
 const findBehind = (
   wanted: number,
   { keys, behind }: { keys: SortKeys; behind: Behind },
-  parts: Part[],
-  finding: Finding,
-): Found[] => {
+  parts: SearchPart[],
+  finding: FindContext,
+): SearchMatch[] => {
   const { here, beyond } = behind.blocks!
   const first = matchesIn(here, parts, finding)
   if (keys.compare) keys.fill(first)
@@ -50,7 +50,7 @@ const findBehind = (
 }
 
 /** All matches in some neighbouring blocks. */
-export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 'reader'>): Found[] =>
+export const matchesIn = (blocks: Run, parts: SearchPart[], { reader }: Pick<FindContext, 'reader'>): SearchMatch[] =>
   segmentsOf(parts, reader).flatMap(segment => {
     if (segment.last < blocks[0] || segment.first > blocks[1]) return []
     const header = reader.header(segment)
@@ -58,7 +58,7 @@ export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 
       reader.check()
       const numbered = numberedAs(kind)
       const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
-      return Array.from(toArray(set), foundIn(kind, header))
+      return Array.from(toArray(set), matchMaker(kind, header))
     })
   })
 
@@ -66,18 +66,18 @@ export const matchesIn = (blocks: Run, parts: Part[], { reader }: Pick<Finding, 
 const matchesWithin = (
   evaluation: Evaluation,
   at: { segment: Segment; header: ReadHeader },
-  numbered: Numbered,
+  numbered: NumberedKind,
   [from, to]: Run,
 ): OrdinalSet => {
   const { segment, header } = at
   if (from <= segment.first && to >= segment.last) return evaluation.matches(segment)
   const within = run(...ordinalsWithin(header, numbered, [from, to]))
-  return and(evaluation.matches(segment, within), within, sizeOf(at, numbered))
+  return and(evaluation.matches(segment, within), within, ordinalCount(at, numbered))
 }
 
 const EVERYWHERE: Run = [0, Number.POSITIVE_INFINITY]
 
-export interface Finding {
+export interface FindContext {
   exact: Documents
   reader: Reader
   limits: Limits
@@ -86,13 +86,13 @@ export interface Finding {
 const findInChainOrder = (
   wanted: number,
   keys: SortKeys,
-  parts: Part[],
-  { reader, limits }: Finding,
+  parts: SearchPart[],
+  { reader, limits }: FindContext,
   blocks: Run = EVERYWHERE,
-): Found[] => {
+): SearchMatch[] => {
   const { descending, compare } = keys
   const segments = descending ? segmentsOf(parts, reader).toReversed() : segmentsOf(parts, reader)
-  const found: Found[] = []
+  const found: SearchMatch[] = []
   let before: SegmentHeader | undefined
   for (const segment of segments) {
     if (segment.last < blocks[0] || segment.first > blocks[1]) continue
@@ -101,21 +101,21 @@ const findInChainOrder = (
     const enough = found.length >= wanted
     if (enough && !(before && sharesTime(before, header, keys))) break
     before = header
-    const here: Found[] = []
+    const here: SearchMatch[] = []
     for (const { kind, evaluation } of parts) {
       const numbered = numberedAs(kind)
       const set = matchesWithin(evaluation, { segment, header }, numbered, blocks)
-      const ordinals = enough ? [] : some(set, wanted - found.length, descending)
+      const ordinals = enough ? [] : takeOrdinals(set, wanted - found.length, descending)
       const positions = ordinals.map(ordinal => positionOfOrdinal(header, numbered, ordinal))
       const last = enough ? (descending ? segment.last : segment.first) : positions.length && blockOf(positions.at(-1)!)
       if (compare && (enough || positions.length > 0)) {
         // Where the first key is the same another order may be wanted: then the last such blocks count whole.
         const [first, end] = keys.byTime ? sameTime(header, last) : [last, last]
-        const size = sizeOf({ segment, header }, numbered)
+        const size = ordinalCount({ segment, header }, numbered)
         const from = ordinalOfPosition(header, numbered, positionOf(first, 0))
         const to = end === segment.last ? size : ordinalOfPosition(header, numbered, positionOf(end + 1, 0))
         const known = new Set(positions)
-        each(and(set, run(from, to), size), ordinal => {
+        eachOrdinal(and(set, run(from, to), size), ordinal => {
           const position = positionOfOrdinal(header, numbered, ordinal)
           if (!known.has(position)) positions.push(position)
         })

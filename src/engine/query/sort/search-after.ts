@@ -7,22 +7,22 @@ import { blockAt } from '../../index/segment.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES } from '../../schema.ts'
 import { INEXACT } from '../fields/field-values.ts'
-import { comparePlaces, type Found, isByPlace, type Key } from '../found.ts'
-import type { Order } from './sort.ts'
+import { comparePlaces, isByPlace, type SearchMatch, type SortKey } from '../search-match.ts'
+import type { SortOrder } from './sort.ts'
 import type { KeyReader } from './sort-keys.ts'
 
 /** Where a page begins: behind what the one before ended with. */
 export interface Behind {
   /** Whether a match comes behind; its keys are read. */
-  has(found: Found): boolean
+  has(found: SearchMatch): boolean
   /** Of an order that follows the chain. */
-  blocks: Blocks | undefined
+  blocks: BlockRuns | undefined
   /** The first key that the page before ended with. */
-  keyOf(kind: Kind): Key | null
+  keyOf(kind: Kind): SortKey | null
 }
 
 /** Which blocks may hold the first hits of a page, and which come behind them. */
-interface Blocks {
+interface BlockRuns {
   here: Run
   beyond: Run
 }
@@ -30,7 +30,7 @@ interface Blocks {
 const NO_BLOCKS: Run = [0, -1]
 
 /** Nothing comes behind. */
-export const NOTHING: Behind = {
+export const NOTHING_BEHIND: Behind = {
   has: () => false,
   blocks: { here: NO_BLOCKS, beyond: NO_BLOCKS },
   keyOf: () => null,
@@ -39,15 +39,15 @@ export const NOTHING: Behind = {
 interface ByKeys {
   after: After
   sorts: readonly Sort[]
-  order: Order
+  order: SortOrder
   readers: ReadonlyMap<Kind, readonly KeyReader[]>
   reader: Reader
-  compareKeys(a: Key | null, b: Key | null, sort: Sort): number
+  compareKeys(a: SortKey | null, b: SortKey | null, sort: Sort): number
   descending: boolean
   isChain: boolean
 }
 
-export const behindKeys = ({
+export const createBehindKeys = ({
   after,
   sorts,
   order,
@@ -85,12 +85,12 @@ export const behindKeys = ({
 interface ByPlace {
   after: After
   first: Sort | undefined
-  order: Order
+  order: SortOrder
   reader: Reader
 }
 
 /** Where positions are all that matters. */
-export const behindPlace = ({ after, first, order, reader }: ByPlace): Behind => {
+export const createBehindPlace = ({ after, first, order, reader }: ByPlace): Behind => {
   const descending = first === undefined || first.order === 'desc'
   const value = after.values[0]
   const isShardDoc = first?.by === '_shard_doc' && value !== null && value !== undefined
@@ -107,22 +107,22 @@ export const behindPlace = ({ after, first, order, reader }: ByPlace): Behind =>
       if (first?.by === '_doc' && value !== null && value !== undefined && found.position !== Number(value))
         return found.position < Number(value) === descending
       const block = blockOf(found.position)
-      if (block < here[0] || block > here[1]) return isIn(block, blocks.beyond)
+      if (block < here[0] || block > here[1]) return isInRun(block, blocks.beyond)
       return place !== undefined && comparePlaces(found, place, descending) > 0
     },
     blocks,
     keyOf: () => null,
   }
 
-  function blocksOf(): Blocks {
+  function blocksOf(): BlockRuns {
     if (!first) return around(place ? blockOf(place.position) : -1, descending)
     return isShardDoc ? around(blockOf(place!.position), descending) : blocksAt(value ?? null, first, order, reader)
   }
 }
 
-const isIn = (block: number, [from, to]: Run): boolean => block >= from && block <= to
+const isInRun = (block: number, [from, to]: Run): boolean => block >= from && block <= to
 
-const around = (block: number, descending: boolean): Blocks => ({
+const around = (block: number, descending: boolean): BlockRuns => ({
   here: [block, block],
   beyond: descending ? [0, block - 1] : [block + 1, Number.POSITIVE_INFINITY],
 })
@@ -131,9 +131,9 @@ const around = (block: number, descending: boolean): Blocks => ({
 const blocksAt = (
   value: Value | null,
   { by, fields, order, missing, as }: Sort,
-  { parts }: Order,
+  { parts }: SortOrder,
   reader: Reader,
-): Blocks => {
+): BlockRuns => {
   const descending = order === 'desc'
   if (value === null)
     return { here: NO_BLOCKS, beyond: missing === '_first' ? [0, Number.POSITIVE_INFINITY] : NO_BLOCKS }

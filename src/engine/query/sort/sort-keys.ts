@@ -12,24 +12,31 @@ import { indexFrom } from '../../index/segment.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { blockOf } from '../../schema.ts'
 import { type Documents, fieldValues } from '../documents.ts'
-import { columnSource, INEXACT, interpreterOf, isInexact, LONGS_END, recordReader } from '../fields/field-values.ts'
+import {
+  columnSource,
+  INEXACT,
+  interpreterOf,
+  isInexactNumber,
+  LONGS_END,
+  recordReader,
+} from '../fields/field-values.ts'
 import { idReader } from '../fields/find-by-id.ts'
 import { isRowKind, numberedAs, viewOf } from '../fields/ordinals.ts'
 import { sparseReader } from '../fields/row-kinds.ts'
-import type { Key } from '../found.ts'
 import { isShared } from '../plan/column-conditions.ts'
-import type { Scoring } from '../scores/scoring.ts'
+import type { SearchScoring } from '../scores/scoring.ts'
+import type { SortKey } from '../search-match.ts'
 import { chosenReader } from './sort-mode.ts'
 
 export interface KeyReader {
   /** Reads the keys of a segment's documents; null where one has none. */
-  in(segment: Segment): (ordinal: number, position: number) => Key | null
+  in(segment: Segment): (ordinal: number, position: number) => SortKey | null
   /** The integer that a key stands for, where keys are the nearest doubles of integers. */
   exact?(position: number): bigint
   /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
   column?: KeyColumn
   /** The key of a value as a hit's `sort` shows it. Integers that a double does not tell stay as they are. */
-  keyOf(value: Value): Key
+  keyOf(value: Value): SortKey
 }
 
 export interface KeyColumn {
@@ -50,7 +57,7 @@ export interface KeyOptions {
   /** Whether a value that sorts like a missing one is told from it. */
   apart?: boolean
   /** Where scores differ. */
-  scoring?: Scoring | undefined
+  scoring?: SearchScoring | undefined
   /** Those of the search. */
   kinds: readonly Kind[]
 }
@@ -78,7 +85,7 @@ export const keyReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReade
   }
 }
 
-const asItIs = (value: Value): Key => value
+const asItIs = (value: Value): SortKey => value
 
 const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
   const { by, fields, order } = sort
@@ -98,7 +105,7 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
     return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
   if (!field) return { in: () => () => null, keyOf: asItIs }
   const standIn = options.apart ? undefined : standInOf(sort)
-  const known = (value: Value | undefined): Key | null => (value === undefined || value === standIn ? null : value)
+  const known = (value: Value | undefined): SortKey | null => (value === undefined || value === standIn ? null : value)
   const chosen = chosenReader(kind, sort, documents)
   if (chosen) return { in: () => (_, position) => known(chosen(position)), keyOf: asItIs }
   if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), keyOf: asItIs }
@@ -114,13 +121,13 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
   if (column) return column
   const ofRow = isRowKind(kind) ? sparseReader(kind, field, reader) : undefined
   const ofRecord =
-    field.encoding === 'coin' && last ? integerReader(kind, field, reader) : recordReader(kind, field, reader)
+    field.encoding === 'coin' && last ? storedInteger(kind, field, reader) : recordReader(kind, field, reader)
   const values = ofRow ?? fieldValues(kind, field, documents)
   const key = ofRecord ?? (position => extreme(values(position), order))
   return { in: () => (_, position) => known(key(position)), keyOf: asItIs }
 }
 
-const scoreKeys = (kind: Kind, scoring: Scoring): KeyReader => ({
+const scoreKeys = (kind: Kind, scoring: SearchScoring): KeyReader => ({
   in(segment) {
     const scores = scoring.in(kind, segment)
     return ordinal => scores[ordinal]!
@@ -186,7 +193,7 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   // Amounts that a double does not tell apart are the same in coins, so that another key decides.
   (encoding === 'coin' && last)
 
-const numericKey = (value: Value): Key => {
+const numericKey = (value: Value): SortKey => {
   if (typeof value === 'boolean') return Number(value)
   const integer = BigInt(value)
   return integer < INEXACT && integer > -INEXACT ? Number(integer) : integer
@@ -199,7 +206,7 @@ const keyMaker = (
   kind: Kind,
   field: FieldPath,
   { reader, documents, last, standIn }: ColumnOptions,
-): ((number: number, position: number) => Key | null) => {
+): ((number: number, position: number) => SortKey | null) => {
   const integer = (number: number, position: number): number | bigint =>
     number < INEXACT ? number : exactInteger(kind, field, position, reader)
   if (isNumeric(field, last)) {
@@ -225,10 +232,10 @@ const keyMaker = (
 }
 
 const exactInteger = (kind: Kind, field: FieldPath, position: number, reader: Reader): bigint =>
-  BigInt(integerReader(kind, field, reader)?.(position) ?? 0)
+  BigInt(storedInteger(kind, field, reader)?.(position) ?? 0)
 
 /** Integers order amounts as coins do, and take less time to read. */
-const integerReader = (kind: Kind, { field }: FieldPath, { records }: Reader) => {
+const storedInteger = (kind: Kind, { field }: FieldPath, { records }: Reader) => {
   const read = valueReader(kind, field, records)
   return read && ((position: number) => (read(position) as number | bigint | null | undefined) ?? undefined)
 }
@@ -251,7 +258,7 @@ export const shownReader = (
     const data = source.data(viewOf(segment, numberedAs(kind), reader))
     const number = data ? valueAt(data, ordinal) : MISSING
     if (number === MISSING) return undefined
-    if (isInexact(field, number) || (field.kind === 'hex' && isShared(number, reader))) return 'unknown'
+    if (isInexactNumber(field, number) || (field.kind === 'hex' && isShared(number, reader))) return 'unknown'
     return interpret(number)
   }
 }

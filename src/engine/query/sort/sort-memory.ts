@@ -3,7 +3,7 @@ import type { Range } from '../../../lib/ranges.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
 import { KINDS } from '../../../mapping/index.ts'
 import { blockOf } from '../../schema.ts'
-import type { Found } from '../found.ts'
+import type { SearchMatch } from '../search-match.ts'
 
 /** Memory of matches on their way to become hits. */
 export type Scale = ReturnType<typeof createScale>
@@ -17,7 +17,7 @@ export const createScale = (limits: Limits) => {
   let held = 0
   return {
     /** Refuses what makes it too much. */
-    add(found: readonly Found[]): void {
+    add(found: readonly SearchMatch[]): void {
       held += found.length * (FOUND_BYTES + (found[0]?.keys.length ?? 0) * KEY_BYTES)
       for (const { keys } of found)
         for (const key of keys)
@@ -32,15 +32,15 @@ export const createScale = (limits: Limits) => {
 }
 
 /** Hits in the order that was asked for, without what they were sorted by: an answer may be held for as long as its client reads it. */
-export type Held = ReturnType<typeof hold>
+export type HeldHits = ReturnType<typeof hold>
 
-export const hold = (found: readonly Found[]) => {
+export const hold = (found: readonly SearchMatch[]) => {
   const positions = Float64Array.from(found, ({ position }) => position)
   const kinds = Uint8Array.from(found, ({ kind }) => KINDS.indexOf(kind))
   return {
     length: found.length,
     /** From one place up to another. */
-    slice: (from: number, to: number): Found[] =>
+    slice: (from: number, to: number): SearchMatch[] =>
       Array.from(positions.subarray(from, to), (position, i) => ({
         kind: KINDS[kinds[from + i]!]!,
         position,
@@ -50,7 +50,7 @@ export const hold = (found: readonly Found[]) => {
     isIn: (blocks: Range, from: number): boolean =>
       positions.subarray(from).some(one => blockOf(one) >= blocks.from && blockOf(one) <= blocks.to),
     /** The place behind a hit. */
-    behind({ kind, position }: Found): number {
+    behind({ kind, position }: SearchMatch): number {
       const number = KINDS.indexOf(kind)
       const place = positions.findIndex((other, i) => other === position && kinds[i] === number)
       if (place >= 0) return place + 1

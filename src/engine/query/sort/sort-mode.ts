@@ -3,7 +3,7 @@ import { compareValues, type Value } from '../../../query/ast.ts'
 import { nestedValues, valuesOf } from '../../../query/predicate.ts'
 import type { Sort, SortMode } from '../../../query/request.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../../../query/simplify.ts'
-import { type Documents, nameOf } from '../documents.ts'
+import { type Documents, memberName } from '../documents.ts'
 
 /**
  * Reads what a document is sorted by where that is not simply what its field holds: by a mode of several values, by elements of a nested list,
@@ -21,8 +21,8 @@ export const chosenReader = (
   const read = nested
     ? nestedValues(field, { path: nested.path, node: nested.filter[kind]!, most: nested.most })
     : ({ _source }: Parameters<ReturnType<typeof nestedValues>>[0]) => valuesOf(field, _source)
-  const names = nested ? [nested.path] : [nameOf(field)]
-  const choose = CHOICES[mode ?? (order === 'asc' ? 'min' : 'max')]
+  const names = nested ? [nested.path] : [memberName(field)]
+  const choose = MODE_VALUES[mode ?? (order === 'asc' ? 'min' : 'max')]
   return position => {
     const [document] = documents.load(kind, [position], names)
     const values = document ? read(document) : []
@@ -35,12 +35,12 @@ const isMany = ({ kind, list }: NonNullable<Sort['fields'][Kind]>): boolean =>
   list !== undefined || kind === 'hexList' || kind === 'integers'
 
 /** Of one value or more. Integers are those of Java: sums that are too large begin anew at the other end, means are rounded. */
-const CHOICES: Record<SortMode, (values: readonly Value[]) => Value> = {
+const MODE_VALUES: Record<SortMode, (values: readonly Value[]) => Value> = {
   min: values => values.reduce((best, value) => (compareValues(value, best) < 0 ? value : best)),
   max: values => values.reduce((best, value) => (compareValues(value, best) > 0 ? value : best)),
-  sum: values => sum(values),
+  sum: values => sumValues(values),
   avg(values) {
-    const total = sum(values)
+    const total = sumValues(values)
     if (values.length === 1) return total
     const mean = Number(total) / values.length
     return typeof total === 'bigint' ? toLong(Math.round(mean)) : mean
@@ -54,7 +54,7 @@ const CHOICES: Record<SortMode, (values: readonly Value[]) => Value> = {
   },
 }
 
-const sum = (values: readonly Value[]): bigint | number => {
+const sumValues = (values: readonly Value[]): bigint | number => {
   if (typeof values[0] === 'bigint')
     return BigInt.asIntN(
       64,

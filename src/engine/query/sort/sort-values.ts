@@ -11,14 +11,14 @@ import { type Documents, fieldValues } from '../documents.ts'
 import { recordReader } from '../fields/field-values.ts'
 import { idReader } from '../fields/find-by-id.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
-import type { Found } from '../found.ts'
+import type { SearchMatch } from '../search-match.ts'
 import { BLOCK_NUMBERS, extreme, shownReader } from './sort-keys.ts'
 import { chosenReader } from './sort-mode.ts'
 
-type Sorted = Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>
+type SortedRequest = Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>
 
 /** A hit, with its score where that is not 1. */
-type Scored = Pick<Found, 'kind' | 'position' | 'score'>
+type Scored = Pick<SearchMatch, 'kind' | 'position' | 'score'>
 
 export interface ValuesFrom {
   documents: Documents
@@ -27,7 +27,7 @@ export interface ValuesFrom {
 }
 
 /** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
-export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) => unknown[]) => {
+export const sortValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => unknown[]) => {
   const valuesAt = rawValues(request, from)
   const { sort, parts, tiebreak } = request
   const kinds = parts.map(({ kind }) => kind)
@@ -43,13 +43,13 @@ export const sortValues = (request: Sorted, from: ValuesFrom): ((one: Scored) =>
 }
 
 /** Where a page that ends with this hit is gone on with. */
-export const endOf = (request: Sorted, last: Scored, from: ValuesFrom): After => ({
+export const cursorAfter = (request: SortedRequest, last: Scored, from: ValuesFrom): After => ({
   values: comparedValues(request, from)(last),
   place: { kind: last.kind, position: last.position },
 })
 
 /** What a hit is sorted by, key by key; null where it has nothing. */
-export const comparedValues = (request: Sorted, from: ValuesFrom): ((one: Scored) => (Value | null)[]) => {
+export const comparedValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => (Value | null)[]) => {
   const valuesAt = rawValues(request, from)
   return one =>
     valuesAt(one).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value))
@@ -76,12 +76,12 @@ export const sortShowing = (sort: Sort): ((value: Value | undefined) => unknown)
   }
 }
 
-const rawValues = ({ sort, parts }: Sorted, from: ValuesFrom): ((one: Scored) => (Value | undefined)[]) => {
+const rawValues = ({ sort, parts }: SortedRequest, from: ValuesFrom): ((one: Scored) => (Value | undefined)[]) => {
   const kinds = parts.map(({ kind }) => kind)
   const readers = sort.map(one => {
     const byKind = new Map<Kind, (position: number) => Value | undefined>()
     return (kind: Kind, position: number) => {
-      const read = byKind.get(kind) ?? reading(kind, one, from)
+      const read = byKind.get(kind) ?? sortValueReader(kind, one, from)
       byKind.set(kind, read)
       return read(position)
     }
@@ -95,7 +95,7 @@ const rawValues = ({ sort, parts }: Sorted, from: ValuesFrom): ((one: Scored) =>
     })
 }
 
-const reading = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) => Value | undefined) => {
+const sortValueReader = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) => Value | undefined) => {
   if (sort.by === '_id') return idReader(kind, from)
   const { fields, order, missing } = sort
   const field = fields[kind]
@@ -103,12 +103,12 @@ const reading = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) 
   if (!field) return () => instead
   const chosen = chosenReader(kind, sort, from.documents)
   if (!chosen && BLOCK_NUMBERS.has(field.path)) return blockOf
-  const read = chosen ?? valueReader(kind, field, order, from)
+  const read = chosen ?? fieldValueReader(kind, field, order, from)
   return position => read(position) ?? instead
 }
 
 /** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
-const valueReader = (
+const fieldValueReader = (
   kind: Kind,
   field: FieldPath,
   order: Sort['order'],

@@ -6,9 +6,9 @@ import { blockOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
-import { comparePlaces, type Found, isByPlace, type Key } from '../found.ts'
-import type { Scoring } from '../scores/scoring.ts'
-import { type Behind, behindKeys, behindPlace, NOTHING } from './search-after.ts'
+import type { SearchScoring } from '../scores/scoring.ts'
+import { comparePlaces, isByPlace, type SearchMatch, type SortKey } from '../search-match.ts'
+import { type Behind, createBehindKeys, createBehindPlace, NOTHING_BEHIND } from './search-after.ts'
 import { BLOCK_NUMBERS, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
 
 export interface SortKeys {
@@ -18,9 +18,9 @@ export interface SortKeys {
   byTime: boolean
   descending: boolean
   /** Compares by keys, where positions do not say it all. */
-  compare: ((a: Found, b: Found) => number) | undefined
+  compare: ((a: SearchMatch, b: SearchMatch) => number) | undefined
   /** Reads the keys of matches, of one segment where it is named. */
-  fill(found: readonly Found[], segment?: Segment): void
+  fill(found: readonly SearchMatch[], segment?: Segment): void
   /** The column of the first key, where it is a number that one holds. */
   column(kind: Kind): KeyColumn | undefined
   /** The first sort, by which columns order. */
@@ -34,7 +34,7 @@ export interface SortKeys {
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
 /** Where one of the kinds does not have the field, all of its documents come first or last. */
-const followsChain = ({ by, fields, nested }: Sort, parts: Order['parts']): boolean =>
+const followsChain = ({ by, fields, nested }: Sort, parts: SortOrder['parts']): boolean =>
   isByPlace({ by }) ||
   (by === 'field' && !nested && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
@@ -53,51 +53,56 @@ const effective = (sort: readonly Sort[], isScored: boolean): Sort[] => {
   })
 }
 
-export type Order = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
+export type SortOrder = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
 
 /** Sort keys beside the values that a page begins behind. */
-interface Keys {
+interface EffectiveKeys {
   sorts: Sort[]
   after: After | undefined
 }
 
 /** Where scores are all the same. Above 0: all hits come behind that of the page before, below 0: none does. */
-const scoreSide = ({ sort: [first], after }: Order, uniform = 1): number => {
+const uniformScoreSide = ({ sort: [first], after }: SortOrder, uniform = 1): number => {
   if (!after || first?.by !== '_score') return 0
   const above = Math.fround(Number(after.values[0] ?? uniform)) - Math.fround(uniform)
   return first.order === 'desc' ? above : -above
 }
 
 /** What orders nothing is left out, with what the page before ended with. */
-const effectiveKeys = ({ sort, after }: Order, isScored: boolean): Keys => {
+const effectiveKeys = ({ sort, after }: SortOrder, isScored: boolean): EffectiveKeys => {
   const sorts = effective(sort, isScored)
   return { sorts, after: after && { ...after, values: sorts.map(one => after.values[sort.indexOf(one)]!) } }
 }
 
 /** What orders the hits before they are found: all that asks for scores may have them. */
-const expected = ({ sort, parts }: Order): Sort[] =>
+const expected = ({ sort, parts }: SortOrder): Sort[] =>
   effective(
     sort,
     parts.some(({ score }) => score !== undefined),
   )
 
 /** Not where scores decide: they are not known before all is found. */
-export const isChainOrder = (order: Order): boolean => {
+export const isChainOrder = (order: SortOrder): boolean => {
   const sorts = expected(order)
   const [first] = sorts
   return first === undefined || (followsChain(first, order.parts) && !sorts.some(({ by }) => by === '_score'))
 }
 
 /** Whether of hits that are sorted by the same the newest comes first. */
-export const isNewestFirst = (order: Order): boolean => isDescending(expected(order))
+export const isNewestFirst = (order: SortOrder): boolean => isDescending(expected(order))
 
 /** Without a sort, the newest comes first. */
 const isDescending = ([first]: readonly Sort[]): boolean => first === undefined || first.order === 'desc'
 
-export const sortKeysOf = (request: Order, reader: Reader, documents: Documents, scoring?: Scoring): SortKeys => {
+export const sortKeysOf = (
+  request: SortOrder,
+  reader: Reader,
+  documents: Documents,
+  scoring?: SearchScoring,
+): SortKeys => {
   const { parts } = request
   const isScored = scoring !== undefined && scoring.uniform === undefined
-  const side = isScored ? 0 : scoreSide(request, scoring?.uniform)
+  const side = isScored ? 0 : uniformScoreSide(request, scoring?.uniform)
   const { sorts, after } = effectiveKeys(side > 0 ? { ...request, after: undefined } : request, isScored)
   const first = sorts[0]
   const descending = isDescending(sorts)
@@ -106,7 +111,7 @@ export const sortKeysOf = (request: Order, reader: Reader, documents: Documents,
   if (first === undefined || isByPlace(first) || (sorts.length === 1 && followsChain(first, parts)))
     return {
       ...{ chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first, single: true },
-      behind: side < 0 ? NOTHING : after && behindPlace({ after, first, order: request, reader }),
+      behind: side < 0 ? NOTHING_BEHIND : after && createBehindPlace({ after, first, order: request, reader }),
     }
   const kinds = parts.map(({ kind }) => kind)
   const isChain = followsChain(first, parts)
@@ -121,15 +126,16 @@ export const sortKeysOf = (request: Order, reader: Reader, documents: Documents,
     ]),
   )
   /** Of keys that are the same double the integers are compared. */
-  const compareExactly = (a: Found, b: Found, i: number): number => {
+  const compareExactly = (a: SearchMatch, b: SearchMatch, i: number): number => {
     const [left, right] = [a, b].map(({ kind, position }) => readers.get(kind)![i]!.exact?.(position))
     return left === undefined || right === undefined ? 0 : compareKeys(left, right, sorts[i]!)
   }
   return {
     behind:
       side < 0
-        ? NOTHING
-        : after && behindKeys({ after, sorts, order: request, readers, reader, compareKeys, descending, isChain }),
+        ? NOTHING_BEHIND
+        : after &&
+          createBehindKeys({ after, sorts, order: request, readers, reader, compareKeys, descending, isChain }),
     chain: isChain,
     byTime: isChain && Object.values(first.fields).some(({ field }) => field === 'timestamp'),
     descending,
@@ -147,17 +153,17 @@ export const sortKeysOf = (request: Order, reader: Reader, documents: Documents,
     },
     fill(found, segment) {
       for (const [kind, some] of Map.groupBy(found, ({ kind }) => kind))
-        for (const [at, here] of segment ? [[segment, some] as const] : bySegment(some, reader))
+        for (const [at, here] of segment ? [[segment, some] as const] : matchesBySegment(some, reader))
           readKeys(here, at, readers.get(kind)!, reader)
     },
   }
 }
 
 /** A number that may stand for several integers. */
-const isDoubtful = (key: Key | null): boolean => typeof key === 'number' && key >= INEXACT
+const isDoubtful = (key: SortKey | null): boolean => typeof key === 'number' && key >= INEXACT
 
-const bySegment = (found: readonly Found[], reader: Reader): Map<Segment, Found[]> => {
-  const groups = new Map<Segment, Found[]>()
+const matchesBySegment = (found: readonly SearchMatch[], reader: Reader): Map<Segment, SearchMatch[]> => {
+  const groups = new Map<Segment, SearchMatch[]>()
   let segment: Segment | undefined
   for (const one of found) {
     const block = blockOf(one.position)
@@ -170,13 +176,13 @@ const bySegment = (found: readonly Found[], reader: Reader): Map<Segment, Found[
 }
 
 /** Keys that are read between two looks at whether to go on. */
-const READ = 0xf
+const READ_CHUNK_MASK = 0xf
 
-const readKeys = (found: readonly Found[], segment: Segment, readers: readonly KeyReader[], reader: Reader) => {
+const readKeys = (found: readonly SearchMatch[], segment: Segment, readers: readonly KeyReader[], reader: Reader) => {
   const header = reader.header(segment)
   const reads = readers.map(keys => keys.in(segment))
   for (const [i, { kind, position, keys }] of found.entries()) {
-    if ((i & READ) === 0) reader.check()
+    if ((i & READ_CHUNK_MASK) === 0) reader.check()
     const ordinal = ordinalOfPosition(header, numberedAs(kind), position)
     for (const read of reads) keys.push(read(ordinal, position))
   }
@@ -184,10 +190,10 @@ const readKeys = (found: readonly Found[], segment: Segment, readers: readonly K
 
 export const bySortKeys =
   ({ compare, descending }: Pick<SortKeys, 'compare' | 'descending'>) =>
-  (a: Found, b: Found): number =>
+  (a: SearchMatch, b: SearchMatch): number =>
     compare?.(a, b) || comparePlaces(a, b, descending)
 
-export const compareKeys = (a: Key | null, b: Key | null, { order, missing }: Sort): number => {
+export const compareKeys = (a: SortKey | null, b: SortKey | null, { order, missing }: Sort): number => {
   if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
   const difference = compareValues(a, b)
   return order === 'desc' ? -difference : difference

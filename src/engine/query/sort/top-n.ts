@@ -3,30 +3,35 @@ import type { SearchRequest, Sort } from '../../../query/request.ts'
 import type { Segment } from '../../reader.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../fields/ordinals.ts'
-import { type Found, foundIn, type Part } from '../found.ts'
 import { scan } from '../match/column-scan.ts'
-import { and, listed, not, type OrdinalSet, run, some, toArray } from '../match/ordinal-set.ts'
+import { and, complement, listed, type OrdinalSet, run, takeOrdinals, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-matcher.ts'
-import type { Scoring } from '../scores/scoring.ts'
-import type { Finding } from './first-page.ts'
+import type { SearchScoring } from '../scores/scoring.ts'
+import { matchMaker, type SearchMatch, type SearchPart } from '../search-match.ts'
+import type { FindContext } from './first-page.ts'
 import { bySortKeys, type SortKeys } from './sort.ts'
 import type { KeyColumn } from './sort-keys.ts'
 import { createScale } from './sort-memory.ts'
 
 /** Matches beyond those that are wanted, after which the best are chosen anew. */
-const SPARE = 250
+const SPARE_MATCHES = 250
 /** Matches whose keys are read in one go. */
-const CHUNK = 125
+const TOP_CHUNK = 125
 /** Documents among which matches are looked at with what was the worst so far. */
-const STRETCH = 2 ** 13
+const TOP_STRETCH = 2 ** 13
 
 /**
  * The best matches by keys that do not follow the chain. Where the first key is a number of a column, a match that is worse than all that are
  * wanted costs one look at it, and a segment that holds only such costs nothing.
  */
-export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[], finding: Finding): Found[] => {
+export const findByKeys = (
+  wanted: number,
+  keys: SortKeys,
+  parts: readonly SearchPart[],
+  finding: FindContext,
+): SearchMatch[] => {
   const { reader } = finding
-  const best = createBest(wanted, keys, finding)
+  const best = createTopMatches(wanted, keys, finding)
   // Of equal ones those go before that come first in this order of segments and documents.
   const isOrdered = keys.single && parts.length === 1
   const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column, isOrdered)
@@ -36,37 +41,37 @@ export const findByKeys = (wanted: number, keys: SortKeys, parts: readonly Part[
       reader.check()
       const column = keys.first?.missing === '_last' ? keys.column(kind) : undefined
       if (column && isWorse(column, segment, goodOf(column))) continue
-      const toFound = foundIn(kind, reader.header(segment))
+      const toFound = matchMaker(kind, reader.header(segment))
       const take = (ordinals: Uint32Array) => {
-        for (let at = 0; at < ordinals.length; at += CHUNK) {
+        for (let at = 0; at < ordinals.length; at += TOP_CHUNK) {
           reader.check()
-          const here = Array.from(ordinals.subarray(at, at + CHUNK), toFound)
+          const here = Array.from(ordinals.subarray(at, at + TOP_CHUNK), toFound)
           keys.fill(here, segment)
           best.add(keys.behind ? here.filter(keys.behind.has) : here)
         }
       }
       const all = evaluation.matches(segment)
       const passed = column && passedBy(keys, kind, column)
-      const matches = column && passed ? without(column, segment, all, passed, reader.check) : all
+      const matches = column && passed ? notPassed(column, segment, all, passed, reader.check) : all
       for (const some of column ? stretchesOf(matches, keys.descending) : [matches])
-        take(toArray(column ? promising(column, segment, some, goodOf(column), reader.check) : some))
+        take(toArray(column ? stillPromising(column, segment, some, goodOf(column), reader.check) : some))
     }
   return best.take()
 }
 
 /** Keys from one up to another. */
-interface Range {
+interface KeyRange {
   low: number
   high: number
 }
 
 /** The keys that may still be among the best; undefined where all may. Behind a missing key come only missing ones. */
 const stillGood = (
-  worst: Found | undefined,
+  worst: SearchMatch | undefined,
   { order }: Sort,
   { greatest, fractions }: KeyColumn,
   isOrdered: boolean,
-): Range | undefined => {
+): KeyRange | undefined => {
   const key = worst?.keys[0]
   if (typeof key !== 'number') return undefined
   const step = !isOrdered ? 0 : fractions ? key * Number.EPSILON : key < INEXACT ? 1 : 0
@@ -74,46 +79,50 @@ const stillGood = (
 }
 
 /** Keys that come before the first one that the page before ended with. */
-const passedBy = ({ behind, first }: SortKeys, kind: Kind, { greatest, fractions }: KeyColumn): Range | undefined => {
+const passedBy = (
+  { behind, first }: SortKeys,
+  kind: Kind,
+  { greatest, fractions }: KeyColumn,
+): KeyRange | undefined => {
   const key = behind?.keyOf(kind)
   // What comes before a missing key is of any value.
   if (typeof key !== 'number' || key >= INEXACT) return undefined
   const step = fractions ? 2 * key * Number.EPSILON : 1
   // The greatest number of all may be a key and may be none.
-  return first!.order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: below(greatest) }
+  return first!.order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: nextBelow(greatest) }
 }
 
 /** The next smaller double. */
-const below = (number: number): number => (Number.isFinite(number) ? number * (1 - Number.EPSILON) : number)
+const nextBelow = (number: number): number => (Number.isFinite(number) ? number * (1 - Number.EPSILON) : number)
 
 /** Those of some matches that the page before has not passed. */
-const without = (
+const notPassed = (
   column: KeyColumn,
   segment: Segment,
   matches: OrdinalSet,
-  passed: Range,
+  passed: KeyRange,
   check: () => void,
 ): OrdinalSet => {
   const data = column.data(segment)
   if (!data?.values) return matches
   const { found } = scan(data, passed, matches, check)
   const size = data.values.length
-  return and(matches, not(found, size), size)
+  return and(matches, complement(found, size), size)
 }
 
 /** Whether all that a segment has comes behind the worst that is wanted. */
-const isWorse = (column: KeyColumn, segment: Segment, good: Range | undefined): boolean => {
+const isWorse = (column: KeyColumn, segment: Segment, good: KeyRange | undefined): boolean => {
   if (!good) return false
   const bounds = column.bounds(segment)
   return !bounds || bounds.least > good.high || bounds.greatest < good.low
 }
 
 /** Those of some matches that may still be among the best. */
-const promising = (
+const stillPromising = (
   column: KeyColumn,
   segment: Segment,
   some: OrdinalSet,
-  good: Range | undefined,
+  good: KeyRange | undefined,
   check: () => void,
 ): OrdinalSet => {
   const data = good && column.data(segment)
@@ -124,23 +133,23 @@ const promising = (
 function* stretchesOf(set: OrdinalSet, descending: boolean): Generator<OrdinalSet> {
   const list = set.form === 'run' ? undefined : toArray(set)
   const [start, end] = set.form === 'run' ? [set.from, set.to] : [0, list!.length]
-  const stretches = Math.ceil((end - start) / STRETCH)
+  const stretches = Math.ceil((end - start) / TOP_STRETCH)
   for (let i = 0; i < stretches; i++) {
-    const from = start + (descending ? stretches - 1 - i : i) * STRETCH
-    const to = Math.min(from + STRETCH, end)
+    const from = start + (descending ? stretches - 1 - i : i) * TOP_STRETCH
+    const to = Math.min(from + TOP_STRETCH, end)
     yield list ? listed(list.subarray(from, to)) : run(from, to)
   }
 }
 
-export const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) => {
+export const createTopMatches = (wanted: number, keys: SortKeys, { limits }: FindContext) => {
   const order = bySortKeys(keys)
   const scale = createScale(limits)
-  let best: Found[] = []
-  let worst: Found | undefined
+  let best: SearchMatch[] = []
+  let worst: SearchMatch | undefined
   return {
-    add(found: readonly Found[]) {
+    add(found: readonly SearchMatch[]) {
       for (const one of found) best.push(one)
-      if (best.length <= 4 * wanted + SPARE) return scale.add(found)
+      if (best.length <= 4 * wanted + SPARE_MATCHES) return scale.add(found)
       best = best.sort(order).slice(0, wanted)
       worst = best.at(-1)
       scale.clear()
@@ -153,18 +162,20 @@ export const createBest = (wanted: number, keys: SortKeys, { limits }: Finding) 
 }
 
 /** Whether the best come first, and of equal ones the newest. */
-export const isByScore = ({ sort: [first, ...others] }: Pick<SearchRequest, 'sort'>, { uniform }: Scoring): boolean =>
-  uniform === undefined && first?.by === '_score' && first.order === 'desc' && others.length === 0
+export const isByScore = (
+  { sort: [first, ...others] }: Pick<SearchRequest, 'sort'>,
+  { uniform }: SearchScoring,
+): boolean => uniform === undefined && first?.by === '_score' && first.order === 'desc' && others.length === 0
 /** The first hits where matches are known by their scores: of each group so many of the newest as may be among them. */
 export const findByScore = (
   wanted: number,
   keys: SortKeys,
-  { greatest, groups }: Scoring,
-  parts: readonly Part[],
-  finding: Finding,
-): Found[] => {
+  { greatest, groups }: SearchScoring,
+  parts: readonly SearchPart[],
+  finding: FindContext,
+): SearchMatch[] => {
   const { reader } = finding
-  const best = createBest(wanted, keys, finding)
+  const best = createTopMatches(wanted, keys, finding)
   /** How many were found so far, by score. */
   const counts = new Map<number, number>()
   const notWorse = (score: number): number => {
@@ -174,13 +185,13 @@ export const findByScore = (
   }
   for (const segment of segmentsOf(parts, reader).toReversed()) {
     const header = reader.header(segment)
-    const here: Found[] = []
+    const here: SearchMatch[] = []
     for (const { kind } of parts) {
       reader.check()
       for (const { score: exactly, set } of groups!(kind, segment)) {
         // As hits show it, and as sort keys have it: scores that look the same tie.
         const score = Math.fround(exactly)
-        for (const ordinal of some(set, wanted - notWorse(score), true))
+        for (const ordinal of takeOrdinals(set, wanted - notWorse(score), true))
           here.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [score], score })
       }
     }

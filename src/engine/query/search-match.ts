@@ -6,25 +6,25 @@ import type { Explanation } from '../../query/score.ts'
 import type { ReadHeader } from '../reader.ts'
 import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
 import type { Evaluation } from './match/evaluate.ts'
-import type { Scoring } from './scores/scoring.ts'
+import type { SearchScoring } from './scores/scoring.ts'
 
 /** What a query finds of one kind. */
-export interface Part {
+export interface SearchPart {
   kind: Kind
   evaluation: Evaluation
   /** The same for all parts of a search; undefined where every hit scores 1. */
-  scoring?: Scoring | undefined
+  scoring?: SearchScoring | undefined
 }
 
 /** A match is sorted by it. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
-export type Key = Value
+export type SortKey = Value
 
 /** A match on its way to become a hit. */
-export interface Found {
+export interface SearchMatch {
   kind: Kind
   position: number
   /** Its sort keys; its position comes behind them. */
-  keys: (Key | null)[]
+  keys: (SortKey | null)[]
   /** 1 where nothing else is said; where scores differ, once it is known. */
   score?: number
   /** How the score comes about, where that is asked for and not the same for all. */
@@ -32,7 +32,7 @@ export interface Found {
 }
 
 /** Makes matches of the ordinals of one kind's documents in a segment. Their keys are still to be read. */
-export const foundIn = (kind: Kind, header: ReadHeader): ((ordinal: number) => Found) => {
+export const matchMaker = (kind: Kind, header: ReadHeader): ((ordinal: number) => SearchMatch) => {
   const numbered = numberedAs(kind)
   return ordinal => ({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] })
 }
