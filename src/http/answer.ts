@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { getRequestListener } from '@hono/node-server'
 import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
-import type { SearchAnswer, AnswerFormat, Pieces } from '../search/service.ts'
+import type { AnswerFormat, Pieces, SearchAnswer } from '../search/service.ts'
 import type { Exchange } from './context.ts'
 
 export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }

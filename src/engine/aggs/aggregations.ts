@@ -6,7 +6,7 @@ import { type AggregationResults, bytesOfResult, renderResults } from '../../que
 import { ALL, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { numberedAs, viewOf } from '../query/fields/ordinals.ts'
-import { type Evaluation, evaluatePlan } from '../query/match/evaluatePlan.ts'
+import { type Evaluation, evaluatePlan } from '../query/match/evaluate.ts'
 import type { AskDocuments } from '../query/match/segment-matcher.ts'
 import { among, isEverywhere } from '../query/plan/plan.ts'
 import { planQuery } from '../query/plan/planner.ts'

@@ -1,6 +1,16 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { SegmentView } from '../query/fields/ordinals.ts'
-import { and, count, eachOrdinal, isEmptySet, listed, minus, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
+import {
+  and,
+  count,
+  eachOrdinal,
+  isEmptySet,
+  listed,
+  minus,
+  type OrdinalSet,
+  run,
+  toArray,
+} from '../query/match/ordinal-set.ts'
 import type { Elements } from './elements.ts'
 
 /** Documents of one kind in one segment, or elements of a nested list of theirs. */

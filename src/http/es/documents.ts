@@ -7,7 +7,7 @@ import { type JsonNode, list, scalar, unexpected } from '../../query/json-node.t
 import { asText, given, itself, optional, orNull, readKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { sourceOf } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import type { SearchAnswer, DocumentRef } from '../../search/service.ts'
+import type { DocumentRef, SearchAnswer } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { causeOf } from '../errors.ts'
@@ -151,7 +151,12 @@ const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFi
   parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
 
 /** A missing index is reported in the place of its document. */
-const wantedDocument = (call: EndpointCall, index: string | undefined, id: string, source: SourceFilter): DocumentRef => {
+const wantedDocument = (
+  call: EndpointCall,
+  index: string | undefined,
+  id: string,
+  source: SourceFilter,
+): DocumentRef => {
   if (index === undefined)
     throw refuse(
       'action_request_validation_exception',

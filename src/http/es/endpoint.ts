@@ -9,11 +9,11 @@ import { asText, type Keys, key, orNull, readKeys, SCHEMAS, type ValuesOf } from
 import type { Parameters } from '../../query/parameters.ts'
 import {
   createNameCounter,
-  networksIn,
   findTarget,
   type IndexOptions,
   indexNameOf,
   type NameCounter,
+  networksIn,
   type SearchTarget,
 } from '../../search/index-names.ts'
 import type { SearchService } from '../../search/service.ts'
