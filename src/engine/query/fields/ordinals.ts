@@ -13,8 +13,10 @@ export const numberedAs = (kind: Kind): NumberedKind => (kind === 'event' ? 'log
 const ofRows: ReadonlySet<Kind> = new Set(ROW_KINDS)
 export const isRowKind = (kind: Kind): kind is RowKind => ofRows.has(kind)
 
-export const ordinalCount = ({ segment, header }: { segment: Segment; header: ReadHeader }, numbered: NumberedKind): number =>
-  isRowKind(numbered) ? header.positions(numbered).length : documentCount(segment, numbered)
+export const ordinalCount = (
+  { segment, header }: { segment: Segment; header: ReadHeader },
+  numbered: NumberedKind,
+): number => (isRowKind(numbered) ? header.positions(numbered).length : documentCount(segment, numbered))
 
 export interface SegmentView {
   segment: Segment
