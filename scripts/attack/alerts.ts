@@ -45,7 +45,6 @@ export interface Host {
   url: string
   /** When the alert of each block came to `OTHER`. */
   arrivals: Map<number, number>
-  /** Requests to other paths. */
   hits(): number
   close(): void
 }
@@ -81,17 +80,14 @@ export const startHost = async (behaviours: Readonly<Record<string, Behaviour>> 
   }
 }
 
-/** Of the block that an alert tells of. */
 const numberOf = (body: string): number =>
   (JSON.parse(body) as { payload: { number: { num: number } } }).payload.number.num
 
-/** The body of a rule on this chain. */
 export const ruleOf = (config: object, more: object = {}): string => {
   const [technology, blockchain, network] = NETWORK.split('/')
   return JSON.stringify({ name: '', maxConfirmationCount: 0, technology, blockchain, network, config, ...more })
 }
 
-/** Makes a rule that tells a receiver of every block. */
 export const tellOfBlocks = async ({ url }: Victim, token: string, target: string): Promise<void> => {
   const payload = [{ fieldType: 'Field', fieldName: 'number' }]
   const response = await fetch(`${url}/alerting/rules/`, {

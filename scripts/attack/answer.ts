@@ -151,7 +151,6 @@ const relativesIn = (documents: Documents): Relatives => {
 
 const RELATIVES = new WeakMap<Documents, Relatives>()
 
-/** The total of a query's text, undefined where it is refused. */
 export type Totals = (query: string) => Promise<number | undefined>
 /** What an answer must fit whatever the query means: what does not add up, if anything. */
 export const checkRelations = async (

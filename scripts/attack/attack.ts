@@ -1,7 +1,6 @@
 import type { Random } from '../lib/random.ts'
 import type { ServeOptions, Victim } from './server.ts'
 
-/** One way to attack the program. */
 export interface Attack {
   name: string
   /** What is tried, for the table and the help text. */
@@ -17,9 +16,7 @@ export interface Context {
   random(attempt: number): Random
   /** Starts the built program; it is watched while it runs, and ended after the attack. */
   serve(options?: ServeOptions): Promise<Victim>
-  /** Path of the built program. */
   program: string
-  /** A folder that is removed after the attack. */
   folder: string
 }
 
@@ -28,11 +25,9 @@ export interface Outcome {
   findings: Finding[]
   /** Longest time that one try took, in milliseconds. */
   worstMs: number
-  /** What else is worth to be known, a line each. */
   notes?: string[]
 }
 
-/** Something that must not happen. */
 export interface Finding {
   /** The promise that is broken, in few words: findings are counted by it. */
   what: string
@@ -44,7 +39,6 @@ export interface Finding {
   isTime?: boolean
 }
 
-/** One try of an attack. */
 export interface Try {
   attempt: number
   random: Random
@@ -83,6 +77,5 @@ export const pick = <T>(random: Random, list: readonly T[]): T => list[random.be
 
 export const chance = (random: Random, probability: number): boolean => random.unit() < probability
 
-/** A text that fits a line of the report. */
 export const brief = (text: string, most = 600): string =>
   text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`

@@ -59,7 +59,6 @@ const judge = (path: string, { honest }: Image): string => {
   }
 }
 
-/** What happens before the first answer. */
 const openAsServer = (path: string) => {
   openForWriting(path).close()
   const found = lastOf(checkPages(path))
@@ -108,7 +107,6 @@ const makeImages = (): Image[] => {
   return images
 }
 
-/** Blocks that are written together. */
 const RUN = 20
 
 const filesOf = (path: string) =>
@@ -119,7 +117,6 @@ const filesOf = (path: string) =>
     ]),
   )
 
-/** Damages one of the files, and tells how. */
 const inflict = (path: string, { files }: Image, random: Random): string => {
   const all = [...files]
   const total = all.reduce((sum, [, content]) => sum + content.length, 0)
@@ -173,7 +170,6 @@ export const DAMAGES: { name: string; inflict(bytes: Buffer, at: number, random:
   },
 ]
 
-/** Everything that a store can answer. */
 export const askEverything = (path: string): string => {
   const reader = openReader(path)
   try {

@@ -18,7 +18,6 @@ export interface Sent {
   text: string | undefined
   /** Why the answer must not be a 200, whatever else is said. */
   mustRefuse: string | undefined
-  /** What was changed. */
   changes: string[]
 }
 
@@ -37,7 +36,6 @@ export const mutateRequest = (seed: Seed, random: Random, odd: Oddity): Sent => 
   const times = pick(random, [0, 1, 1, 1, 1, 2, 2, 3, 8])
   for (let i = 0; i < times; i++) {
     const mutation = mutate(value, random, odd, i === 0 ? seed.name : undefined)
-    // Copies of copies soon are more than any server takes.
     if (stringify(mutation.value).length > LARGEST) break
     value = mutation.value
     changes.push(`${mutation.how} ${mutation.path}`)

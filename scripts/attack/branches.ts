@@ -4,7 +4,6 @@ import type { Random } from '../lib/random.ts'
 
 /** A chain that is reorganised at random, and knows of every block that it ever had what it stands on. */
 export interface Branches {
-  /** The chain that holds now. */
   chain(): readonly RawBlock[]
   /** Replaces some of the newest blocks by one more. Transactions that were lost come again, some in another block. Gives the new ones. */
   reorganise(random: Random): RawBlock[]
@@ -14,20 +13,16 @@ export interface Branches {
 
 export type Entity = 'block' | 'tx' | 'log'
 
-/** A document as far as it tells where it stands. */
 export interface Told {
   id: string
   number: number
-  /** Of its block. */
   hash: string
-  /** Where the document is the block itself. */
   parentHash?: string | undefined
 }
 
 const DEEPEST = 40
 const TXS = 2
 const LOGS = 2
-/** Documents of a block. */
 const EACH: Record<Entity, number> = { block: 1, tx: TXS, log: TXS * LOGS }
 
 export const createBranches = (blocks: number): Branches => {

@@ -4,13 +4,11 @@ import type { Random } from '../lib/random.ts'
 import { type Attack, brief, pick, tryEach } from './attack.ts'
 import { ask, pause, SCENARIO_NETWORK, type ServeOptions, type Victim } from './server.ts'
 
-/** A flood: many connections that do one thing. */
 interface Flood {
   name: string
   connections: number
   /** What one connection does once it is open; called again and again while the flood lasts. */
   act?(socket: Socket, victim: Victim, random: Random): void
-  /** How the server runs. */
   serve?: ServeOptions
   /** More than the server may take: then the honest client may have to wait until it is over. */
   beyond?: true

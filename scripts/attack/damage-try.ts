@@ -37,13 +37,11 @@ import { createRandom, type Random } from '../lib/random.ts'
 import { pick } from './attack.ts'
 import { askEverything, askReader, DAMAGES, lastOf } from './bits.ts'
 
-/** What came of one try. */
 export interface Judged {
   phase: string
   injury: string
   /** `told`: there was an error. `harmless`: everything was as before. */
   outcome: string
-  /** The promises that were broken. */
   broken: string[]
   how: string
 }
@@ -125,7 +123,6 @@ export const makeTemplates = async (folder: string) => {
   writeFileSync(at('honest.json'), JSON.stringify(honest))
 }
 
-/** The networks have other blocks. */
 const offsetOf = (network: string) => (network === ONE ? 0 : 60)
 
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -150,7 +147,6 @@ const writeDeliveries = (path: string) => {
   db.close()
 }
 
-/** Whose the token is, the rules and the deliveries. */
 const askSmall = (data: string, token: string): string => {
   const accounts = openAccounts(data)
   const rules = openRules(data)
@@ -172,7 +168,6 @@ const filesOf = (folder: string): string[] =>
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
     .sort()
 
-/** The networks that a file belongs to. */
 const networksIn = (files: readonly string[]): Set<string> =>
   new Set(NETWORKS.filter(network => files.some(file => basename(file).startsWith(network.replaceAll('/', '~')))))
 
@@ -288,7 +283,6 @@ const isAbsent = (files: readonly string[], data: string) =>
   files.some(file => isSmall(file)) && [ACCOUNTS_FILE, DELIVERIES_FILE].some(file => removed.has(join(data, file)))
 
 const removed = new Set<string>()
-/** Files whose content nothing checks. */
 const unchecked = new Set<string>()
 
 const stackOf = (error: unknown) => (error instanceof Error ? error.stack! : String(error))

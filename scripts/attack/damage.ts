@@ -50,7 +50,6 @@ export const damage: Attack = {
   },
 }
 
-/** A text of a process that ended. */
 const answerOf = (child: ChildProcess): Promise<Judged | string> =>
   new Promise(resolve => {
     const ended = (code: number | null, signal: string | null) => resolve(`the process ended: ${signal ?? code}`)
@@ -61,5 +60,4 @@ const answerOf = (child: ChildProcess): Promise<Judged | string> =>
     })
   })
 
-/** Processes that try at once. */
 const LANES = 2

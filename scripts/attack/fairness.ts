@@ -7,7 +7,6 @@ import type { Victim } from './server.ts'
 import { findingsIn, type Seen, showSeen, watchOther } from './watch.ts'
 
 const NETWORK = 'ethereum/ethereum/mainnet'
-/** Logs of the store; two a transaction. */
 const EVENTS = 252_000
 const SECONDS = 15
 const CONNECTIONS = 8
@@ -19,7 +18,6 @@ interface Dear {
   name: string
   entity: string
   body?: object
-  /** Answers stay unread. */
   held?: true
 }
 

@@ -11,7 +11,6 @@ export interface Fill {
   isOdd?: boolean
   /** Bytes of one part, in a URL. */
   size(own: Own): number
-  /** So many parts. */
   make(parts: number, own: Own): string
 }
 
@@ -21,7 +20,6 @@ export interface Own {
   json: unknown
 }
 
-/** What one part of a text is, that is repeated. */
 const REPEATED: Record<string, string> = {
   'one long word': 'a',
   words: 'a ',

@@ -64,7 +64,6 @@ export const largest: Attack = {
 export interface Growing {
   name: string
   parts: number
-  /** Bytes of a part. */
   size: number
   make(parts: number): Request
 }
@@ -81,13 +80,11 @@ interface Ground {
   close(): Promise<void>
 }
 
-/** What is there to be named. */
 export type Prepared = Parameters<typeof placesOf>[2] & { scroll_id: string }
 
 interface Answer {
   status: number
   bytes: number
-  /** Its beginning. */
   text: string
   ms: number
 }
@@ -303,5 +300,4 @@ const times = ({ health, term, status }: Seen, what: (text: string, isTime?: boo
 
 const FROZEN = 'the server freezes'
 const TOO_MUCH_MEMORY = 'it takes too much memory'
-/** A new server takes its place. */
 const LASTING = new Set([FROZEN, TOO_MUCH_MEMORY])

@@ -21,10 +21,6 @@ export function* mutations<T extends object>(raw: T, random: () => number): Gene
   }
 }
 
-/**
- * So many mutations, each at a place of its own, every name being as likely as every other. A share of them, `others`, puts there what
- * stands at another place.
- */
 export function* randomMutations<T extends object>(
   raw: T,
   random: () => number,
@@ -48,7 +44,6 @@ type Step = string | number
 type Place = readonly Step[]
 type Mutate = (value: unknown) => unknown
 
-/** Takes the member away. */
 const GONE = Symbol('gone')
 
 const put =

@@ -3,15 +3,11 @@ import { pick } from './attack.ts'
 import { isRaw, raw } from './json.ts'
 
 export interface Mutation {
-  /** Where something was changed, e.g. `query.bool.filter[1]`. */
   path: string
-  /** What was done there, in one word. */
   how: string
-  /** The changed copy. */
   value: unknown
 }
 
-/** An odd value in place of another one. */
 export type Oddity = (random: Random, old: unknown) => unknown
 
 /**
@@ -120,7 +116,6 @@ const HOW = [
   ...(['replace', 'replace', 'replace', 'rename'] as const),
 ]
 
-/** One character off. */
 export const misspelt = (random: Random, text: string): string => {
   const at = random.below(text.length + 1)
   const other = pick(random, ['', 'x', '0', ' ', '.', text[at - 1] ?? 'y', '\u0000'])

@@ -99,7 +99,6 @@ const readThrough = async (context: Context, blocks: readonly RawBlock[], liar: 
         lie = `the whole answer is ${JSON.stringify(brief(garbage, 100))}`
         return { garbage }
       }
-      // Nobody rests or is doubted any more.
       clock.leap(3_600_000)
       const find = (what: string, more: string) => found(what, `block ${number}, ${target}, ${lie}: ${more}`)
       try {
@@ -183,7 +182,6 @@ const serveThrough = async ({ serve, random }: Context, liar: FakeNode, honest: 
   )
 }
 
-/** Of two texts where they part. */
 const difference = (wanted: string, got: string): string => {
   let at = 0
   while (wanted[at] === got[at]) at++

@@ -73,7 +73,6 @@ const lineOf = (path: string, text: string): PackLine => ({
   last: true,
 })
 
-/** What is wrong with the way in which a line is refused. */
 const faultOf = (error: unknown, path: string): string | undefined => {
   if (!(error instanceof ChainsieveError)) return 'an error that nobody foresaw'
   if (error.next !== 'refuse') return 'a broken line is no refusal'

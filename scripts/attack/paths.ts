@@ -15,7 +15,6 @@ export const elsewhere = (sent: Sent, random: Random): void => {
   sent.path = query.length > 0 ? `${path}?${query.join('&')}` : path
   if (body !== undefined) sent.body = Buffer.from(body)
   sent.text = undefined
-  // Some of these read no body.
   sent.mustRefuse = undefined
 }
 
@@ -96,7 +95,6 @@ const NAMES = [
 
 const nameOf = (random: Random): string => encodeURIComponent(pick(random, NAMES))
 
-/** Of every parameter, values that it takes and others. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   q: [
     'Transfer',

@@ -1,7 +1,6 @@
 import type { Described, OpenApi } from '../../src/http/description.ts'
 import { type Fill, inUrl, type Own } from './fills.ts'
 
-/** A request as it is sent. */
 export interface Request {
   method: string
   path: string
@@ -11,13 +10,11 @@ export interface Request {
 
 /** A place of a request that a caller can fill, and what it holds where the request works. */
 export interface Place extends Own {
-  /** Method and path as the description has them. */
   operation: string
   /** Places of one group are read by the same code. */
   group: string
   /** `query fields`, `path index`, `body docs.0._id`, `name query.term.event`. */
   at: string
-  /** Whether it takes text alone. */
   takes: 'text' | 'json'
   /** Most bytes that it can hold, in a URL as they stand there. */
   bytes: number
@@ -104,7 +101,6 @@ interface Base {
 
 /** Values of JSON, each on a line of its own where there are several. */
 interface Body {
-  /** The member that it was made for, if any. */
   member: string | undefined
   group: string
   type: string
@@ -310,7 +306,6 @@ const createInstances = (api: OpenApi, values: Values): Instances => {
       ...(example as object | undefined),
     }
     return Object.entries(properties).flatMap(([name, it]) =>
-      // Another name of the same.
       name === 'aggregations'
         ? []
         : named(it, undefined, depth + 1, name).map(([more, value]): [string, unknown] => [

@@ -12,7 +12,6 @@ export interface Shown {
 export interface Reading {
   kind: Kind
   kinds: readonly Kind[]
-  /** All that there are. */
   documents: Record<Kind, readonly Shown[]>
   unknown(why: string): Test
 }
@@ -23,7 +22,6 @@ export type Test = (inside: Record<string, unknown>, document: Shown) => boolean
 /** `list` is the nested list that the clause looks into. */
 export type Reader = (body: Value, list: string | undefined, reading: Reading) => Test
 
-/** Thrown where a query must be refused. */
 export class Refusal extends Error {}
 export const refuse = (why: string): never => {
   throw new Refusal(why)

@@ -6,15 +6,12 @@ import type { Attack } from './attack.ts'
 import { pause } from './server.ts'
 import { findingsIn, showSeen, watchOther } from './watch.ts'
 
-/** Blocks; every one fires each rule. */
 const BLOCKS = 20
-/** Rules for each kind of hostile receiver. */
 const EACH = 15
 
 const CHUNK = Buffer.alloc(1 << 20)
 const BOMB = gzipSync(Buffer.alloc(100 << 20))
 
-/** Writes for as long as anybody reads. */
 const pour = (response: ServerResponse) => {
   const more = () => {
     while (!response.destroyed && response.write(CHUNK));

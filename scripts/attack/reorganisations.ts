@@ -82,7 +82,6 @@ export const reorganisations: Attack = {
     const exporter = async () => {
       for (let i = 0; goesOn && victim.alive(); i++) await exportTo(join(folder, `${i % 2}.ndjson`))
     }
-    /** Continues the file, where it is there. */
     const exportTo = (file: string) =>
       read('an export', 'tx', async () => {
         const args = ['--server', victim.url, '--token', victim.tokens[0], '--out', file]
@@ -135,7 +134,6 @@ class Ended extends Error {}
 
 interface Way {
   name: string
-  /** What is wrong with what was read, if anything. */
   read(client: Client, entity: Entity, branches: Branches): Promise<string | undefined>
 }
 
@@ -160,7 +158,6 @@ const toldOf = ({ _id, _source }: Pick<Hit, '_id' | '_source'>): Told => {
   return { id: _id, number: number!.num, hash: (blockHash ?? hash)!, parentHash }
 }
 
-/** All hits at once, in this order. */
 const stream = (name: string, sortOf?: (entity: Entity) => unknown): Way => ({
   name,
   async read(client, entity, branches) {
@@ -175,7 +172,6 @@ const judgedHits = (answer: Answer, entity: Entity, branches: Branches): string 
   return branches.fault(entity, hits.hits.map(toldOf))
 }
 
-/** The text of an answer that came to its end. */
 const whole = ({ status, text, isWhole }: Answer): string => {
   const reason = /"reason":"([^"]{1,120})/.exec(text)?.[1]
   if (status === 200 && isWhole && reason === undefined) return text
@@ -196,7 +192,6 @@ interface Page {
   hits: { hits: Hit[] }
 }
 
-/** Page after page of what the first one saw. */
 const cursor = (
   name: string,
   next: (client: Client, entity: Entity, before: Page | undefined) => Promise<Answer>,
@@ -283,7 +278,6 @@ const WAYS: readonly Way[] = [
       const hits = hitsIn(await client.post(`${NETWORK}/es/${entity}/search`, body))
       const documents = hits.hits.map(toldOf)
       const top = documents.at(-1)!.number
-      // The last block may be cut.
       return branches.fault(
         entity,
         documents.filter(({ number }) => number < top),
@@ -341,7 +335,6 @@ const createFollower = (client: Client) => {
   return {
     documents: () => hits,
     fault: () => fault,
-    /** At least up to the newest block. */
     async run(goesOn: () => boolean) {
       while (!(await page()) || goesOn()) await pause(10)
     },
@@ -351,7 +344,6 @@ const createFollower = (client: Client) => {
 interface Answer {
   status: number
   text: string
-  /** Whether the answer came to its end. */
   isWhole: boolean
 }
 

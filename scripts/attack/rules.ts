@@ -8,7 +8,6 @@ const ANSWER_MS = 1_000
 const MAX_RULES = 12_000
 const AT_ONCE = 4
 const LISTS = 10
-/** Blocks that all rules of the full account are asked for. */
 const BLOCKS = 20
 
 /**
@@ -69,7 +68,6 @@ export const rules: Attack = {
   },
 }
 
-/** Asks as the attacker does. */
 const createClient = ({ url, tokens }: Victim) => {
   let worst = 0
   const call = async (method: string, body?: string) => {
@@ -87,7 +85,6 @@ const createClient = ({ url, tokens }: Victim) => {
   return { post: (body: string) => call('POST', body), list: () => call('GET'), worstMs: () => worst }
 }
 
-/** Makes rules until one is refused; their ids. */
 const fill = async (post: (body: string) => Promise<{ status: number; text: string }>) => {
   const made: string[] = []
   let next = 0

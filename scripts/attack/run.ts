@@ -29,7 +29,6 @@ import { reorganisations } from './reorganisations.ts'
 import { rules } from './rules.ts'
 import { startVictim, type Victim } from './server.ts'
 
-/** Every attack, in the order in which they run. */
 export const ATTACKS: readonly Attack[] = [
   bodies,
   connections,
@@ -62,7 +61,6 @@ export interface Options {
   seed: number
   count?: number | undefined
   seconds: number
-  /** The only try that is made. */
   attempt?: number | undefined
   program: string
 }
@@ -133,11 +131,9 @@ const failed = (error: unknown, victims: readonly Victim[]): Outcome => {
 
 const textSeed = (text: string): number => [...text].reduce((seed, it) => mix(seed + it.codePointAt(0)!), 0)
 
-/** A server that was asked to stop has this long. */
 const STOP_MS = 2_000
 const MAX_BYTES = 1e9
 
-/** The findings by what they break, so many of each. */
 export const showFindings = (name: string, findings: readonly Finding[], most = SHOWN): string =>
   [...Map.groupBy(findings, ({ what }) => what)]
     .map(([what, all]) => {

@@ -5,9 +5,7 @@ import { startProgram, startServer, type Usage } from '../lib/program.ts'
 export interface ServeOptions {
   /** Packs to be imported before the start, by network. Default: the blocks of the scenarios. */
   packs?: Record<string, string>
-  /** Further flags of `serve`. */
   args?: readonly string[]
-  /** Most files and sockets that the process may have open. */
   openFiles?: number
 }
 
@@ -88,7 +86,6 @@ export const startVictim = async (program: string, data: string, options: ServeO
   }
 }
 
-/** Makes them without starting the program. */
 const tokensOf = (data: string): [string, string] => {
   const accounts = openAccounts(data)
   try {
@@ -137,5 +134,4 @@ export const ask = (
 export const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 const WATCH_MS = 100
-/** So long after it was asked to stop the process is killed. */
 const STOP_PATIENCE_MS = 15_000

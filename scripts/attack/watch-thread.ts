@@ -7,7 +7,6 @@ import type { Ground, Seen, Watched } from './watch.ts'
 
 /** Asks as another account does, in a thread of its own, so that the attack does not make its clock late. */
 const { url, network, token, pid, everyMs = 20 } = workerData as Ground
-/** What was asked by then is waited for so long. */
 const LAST_MS = 20_000
 
 /** Time that a thread has run, and that it was ready to run while others had the processors, in milliseconds; 0 where the system does not tell. */
@@ -37,7 +36,6 @@ const startClock = (): (() => number) => {
   }
 }
 
-/** Asked at once; a server that answers none of them is asked no more. */
 const MOST = 100
 
 const createTimes = () => {

@@ -15,9 +15,7 @@ export interface Ground {
   everyMs?: number
 }
 
-/** What it saw, in milliseconds. */
 export interface Seen {
-  /** Of a `term` on `_id`. */
   term: Watched
   health: Watched
   status: Watched
@@ -46,7 +44,6 @@ export interface Watch {
   stop(): Promise<Seen>
 }
 
-/** Of 99 in 100 answers. */
 const MAX_MS: Partial<Record<keyof Seen, number>> = { term: 50, health: 100 }
 
 /** Of fewer, the slowest one in a hundred says nothing. */

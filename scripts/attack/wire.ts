@@ -19,7 +19,6 @@ export const mutateWire = (said: unknown, random: Random): { path: string; what:
 
 const FROM_ELSEWHERE = 0.15
 
-/** What came of a block that was changed on its way. */
 export type Judgement =
   | { is: 'honest' }
   /** Another value of the same form, which can be told from the true one by nobody who does not know it. */
@@ -96,14 +95,12 @@ export const differences = (honest: unknown, got: unknown, path = ''): { any: bo
 
 /** Members that every node has for every block, transaction, receipt and log. */
 const REQUIRED = /(\.(from|input|gas|value|hash|blockHash|address|data|number|timestamp)|transactions\.\d+\.nonce)$/
-/** Bytes of any number. */
 const DATA = /\.(input|data|extraData|output|code|init)$/
 /** Numbers that are shown with the zeros in front that a node writes. */
 const SIGNATURE = /\.(v|r|s|yParity)$/
 /** Chains other than Ethereum put values of any length there. */
 const SEAL = /\.(nonce|mixHash|sha3Uncles|\w+Root)$/
 
-/** Whether a node might say this where another one says that. */
 const isWellFormed = (honest: unknown, got: unknown, path: string): boolean => {
   if (got === undefined || got === null) return !REQUIRED.test(path) || /authorizationList|accessList/.test(path)
   // A member that is unknown here, or a list with more in it.

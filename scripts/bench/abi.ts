@@ -20,18 +20,15 @@ export interface Abi {
   random(bytes: number): void
   /** Any value of a static type; `account` where it is an address. */
   value(type: string, account: () => Party): void
-  /** Repeats the word before. */
   again(): void
   /** What was written, as hex; the next one begins anew. */
   take(): Hex
-  /** The single word that was written, as a topic. */
   topic(): Topic
 }
 
 export const createAbi = (random: Random): Abi => {
   let bytes = Buffer.alloc(1 << 16)
   let at = 0
-  /** The end of a new word of zeros. */
   const word = (): number => {
     if (at + 64 > bytes.length) bytes = Buffer.concat([bytes, Buffer.alloc(bytes.length)])
     at += 32

@@ -4,12 +4,9 @@ import type { Abi } from './abi.ts'
 import { COMMON, KNOWN_OTHERS, type MadeEvent, OTHER, type Topic } from './events.ts'
 import type { Party, Population, Token } from './population.ts'
 
-/** What the transaction at hand does; an action fills it in. */
 export interface Act {
   sender: Party
-  /** Null for a creation. */
   to: Party | null
-  /** Whether it carries ether. */
   pays: boolean
   input: Hex
   gasUsed: number
@@ -24,7 +21,6 @@ export interface Stage {
 
 export interface Action {
   name: string
-  /** Relative frequency among transactions. */
   weight: number
   run(act: Act, stage: Stage): void
 }
@@ -286,7 +282,6 @@ export const ACTIONS: readonly Action[] = [
   },
 ]
 
-/** Picks an action by its weight. */
 export const pickAction = (random: Random): Action => {
   let dice = random.unit() * TOTAL
   for (const action of ACTIONS) {
@@ -380,7 +375,6 @@ const item1155 = (act: Act, { random, abi }: Stage, collection: Party, from: Par
   act.emit(collection, [COMMON.transferSingle, act.sender, from, to], abi.take())
 }
 
-/** One item for ether or WETH, of which shares go to the marketplace and the artist. */
 const order = (act: Act, { random, abi, people }: Stage, collection: Party, id: number, seller: Party) => {
   const shares = [seller, people.emitter(1), people.emitter(2)].slice(0, 2 + random.below(2))
   abi.random(32)

@@ -19,7 +19,6 @@ const USAGE = 'node scripts/bench/aggs.ts STORE.sqlite [PART OF A NAME] [--befor
 
 interface Side {
   name: string
-  /** Milliseconds of processor time. */
   ask(kind: Kind, body: object): { ms: number; answer: string }
   close(): void
 }
@@ -59,7 +58,6 @@ const median = (times: readonly number[]) => timesOf(times).p50
 
 const RUNS = 15
 
-/** Requests of one name: each of them another one that was not asked for before. */
 interface Asked {
   name: string
   kind: Kind

@@ -23,9 +23,7 @@ export interface AlertsMeasured {
 export interface AlertsOptions {
   program: string
   seed: number
-  /** Rules that are looked for beside those that fire; they match nothing. */
   quiet: number
-  /** Blocks, each of which fires `FIRING` rules. */
   blocks: number
   /** Blocks at once, all of whose logs fire; default 20. */
   flood?: number

@@ -17,7 +17,6 @@ const USAGE =
   'node scripts/bench/backup.ts [--megabytes 2000] [--events 200000] [--clients 4] [--program FILE]: needs npm run build'
 
 const NETWORK = 'ethereum/bench/backup'
-/** Between an answer and the next question of a client. */
 const GAP_MS = 5
 const LEAST_MS = 10_000
 /** No query may take longer because of a backup. */

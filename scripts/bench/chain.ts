@@ -12,7 +12,6 @@ export interface MadeChain {
   block(number: number): RawBlock
 }
 
-/** Kinds of streams beside those of the population. */
 const BLOCK = 101
 const BLOCK_HASH = 102
 const TX_HASH = 103
@@ -54,7 +53,6 @@ export const createChain = ({ seed, chainId, traces: isTraced }: ChainOptions): 
     abi.amount(people.weth)
     return trimmed(abi.take().slice(2))
   }
-  /** Rises with the block for those who send all the time, small for the others. */
   const nonceOf = (sender: Party, block: number, index: number): number =>
     sender.heat >= 0 ? block * 256 + index : random.skewed(2000)
 

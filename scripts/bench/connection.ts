@@ -74,7 +74,6 @@ export const createReplyReader = () => {
     return bytes[0]!
   }
   return {
-    /** The answer, once it is whole. */
     add(chunk: Buffer): Reply | undefined {
       bytes.push(chunk)
       length += chunk.length
@@ -91,7 +90,6 @@ export const createReplyReader = () => {
 
 interface Head {
   status: number
-  /** Where the body begins. */
   start: number
   /** Undefined where it comes in chunks. */
   end: number | undefined

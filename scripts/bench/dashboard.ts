@@ -3,17 +3,14 @@
 export interface Panel {
   name: string
   entity: 'tx' | 'event'
-  /** What is posted to `_search` for a span of time. */
   body(span: Span): object
 }
 
-/** In milliseconds. */
 export interface Span {
   from: number
   to: number
 }
 
-/** Buckets that a panel is wide. */
 const BUCKETS = 60
 
 const asked = ({ from, to }: Span, words: string | undefined, aggs: object): object => ({

@@ -12,9 +12,7 @@ export interface Topic {
 export interface MadeEvent extends Topic {
   /** Canonical form, e.g. `Transfer(address,address,uint256)`. */
   signature: string
-  /** Types of the indexed arguments, in order. */
   indexed: string[]
-  /** Types of the others, in order. */
   data: string[]
 }
 
@@ -116,7 +114,6 @@ Locked(address indexed, uint256)`
   .split('\n')
   .map(parseEvent)
 
-/** Names that no registry has. */
 const UNKNOWN = (() => {
   const subjects = [
     'Marlin',
@@ -253,7 +250,6 @@ transferOwnership(address)`
   .trim()
   .split('\n')
   .map(parseFunction)
-/** Selectors that no registry has. */
 export const UNKNOWN_SELECTORS: readonly Hex[] = Array.from(
   { length: 2000 },
   (_, i) => `0x${(Math.imul(i + 7, 0x7feb352d) >>> 0).toString(16).padStart(8, '0')}`,

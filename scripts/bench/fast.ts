@@ -13,7 +13,6 @@ import { startPackNode } from './node.ts'
  */
 const USAGE = 'node scripts/bench/fast.ts [--ms N] [--seconds N] [--program FILE]'
 const NETWORK = 'ethereum/bench/fast'
-/** Blocks until the pace is known. */
 const BEFORE = 10
 
 const values = readFlags(USAGE, { ms: byDefault('200'), seconds: byDefault('20'), program: PROGRAM })

@@ -11,14 +11,12 @@ export interface Held {
   blocks: number
   txs: number
   logs: number
-  /** Logs with a known name. */
   events: number
 }
 
 export interface Filling extends Held {
   /** From the start of the process to its end: reading, checking, decoding, writing, and the checkpoint. */
   seconds: number
-  /** What was committed at times since the start. */
   samples: Sample[]
   cpuSeconds: number | undefined
   memory: Memory | undefined
@@ -34,7 +32,6 @@ export interface Sample {
 }
 
 export interface Pace {
-  /** Logs a second. */
   first: number
   last: number
 }
@@ -54,7 +51,6 @@ export interface FillOptions {
   data: string
   network: string
   pack: string
-  /** File of the network's store. */
   store: string
   /** Further flags of the import. */
   flags?: readonly string[] | undefined
@@ -73,9 +69,7 @@ export const fill = async ({ program, data, network, pack, store, flags = [] }: 
       db ??= openForReading(store)
       const { logs } = heldBy(db)
       if (logs > (samples.at(-1)?.logs ?? 0)) samples.push({ seconds: (performance.now() - start) / 1000, logs })
-    } catch {
-      // Not made yet.
-    }
+    } catch {}
   }, LOOK_MS)
   try {
     await running.ended
@@ -128,9 +122,7 @@ export const paceOf = (samples: readonly Sample[], logs: number): Pace | undefin
 }
 
 export interface Sizes {
-  /** All files of the store. */
   bytes: number
-  /** Tables and their indexes, the largest first. */
   tables: { name: string; bytes: number }[]
 }
 
@@ -165,7 +157,6 @@ export interface TracingOptions {
   folder: string
   events: number
   seed: number
-  /** How often each of the two imports is done. */
   runs: number
 }
 

@@ -6,10 +6,8 @@ import { type Filling, fill, generatePack, type Held, heldIn, type Sizes, sizesO
 import type { Options } from './options.ts'
 import type { Served } from './serving.ts'
 
-/** A store to measure, and what filling it took. */
 export interface Filled {
   served: Served
-  /** File of the network's store. */
   store: string
   /** The blocks that are in it; undefined where the store was there already. */
   pack: string | undefined
@@ -18,7 +16,6 @@ export interface Filled {
   sizes: Sizes
 }
 
-/** Told what is done now. */
 export type Note = (what: string) => void
 
 /** Fills a store where there is none yet; packs that are made go into the folder `temporary`. */
@@ -47,7 +44,6 @@ export const fillStore = async (options: Options, temporary: string, note: Note)
   return { served, store, pack, filling, held: heldIn(store), sizes: sizesOf(store) }
 }
 
-/** A copy of the store in another data folder. */
 export const copyStore = (store: string, data: string, network: string): { data: string } => {
   const copy = storeFile(data, network)
   mkdirSync(dirname(copy), { recursive: true })

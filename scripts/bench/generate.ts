@@ -17,7 +17,6 @@ export interface GenerateOptions {
   count?: number
   /** Ends with the block that brings the logs up to this number, if `count` does not end it before. */
   events?: number
-  /** Default 1. */
   chainId?: number
   /** Whether blocks carry their traces, seven a transaction; the rest of them is the same either way. Default false. */
   traces?: boolean

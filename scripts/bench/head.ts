@@ -13,14 +13,11 @@ import type { FromNode, NodeOptions, ToNode } from './node.ts'
  * and takes all there is as fast as it can.
  */
 export interface HeadSpeed {
-  /** Blocks a second. */
   alone: number
   /** Of a back-fill while nothing comes in at the head. */
   fillAlone: number
   beside: {
-    /** At the head while a back-fill runs. */
     head: number
-    /** Of the back-fill meanwhile. */
     fill: number
     memory: Memory | undefined
   }
@@ -87,7 +84,6 @@ export const measureHead = async (options: HeadOptions): Promise<HeadSpeed | und
   }
 }
 
-/** Blocks of the back-fill for each one at the head. */
 const FILL_BLOCKS = 4
 const SETTLE_MS = 1000
 const LOOK_MS = 10

@@ -1,6 +1,5 @@
 /** The hits in the text of an answer as it comes, which is never parsed as a whole. */
 
-/** Counts them. */
 export const createHitCounter = () => {
   let head = ''
   let rest: Buffer = Buffer.alloc(0)
@@ -23,7 +22,6 @@ export const createHitCounter = () => {
   }
 }
 
-/** The text of each. */
 export async function* hitsIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {

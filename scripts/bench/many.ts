@@ -16,9 +16,7 @@ interface Options {
   logs: number
 }
 
-/** Blocks that are there when the server starts. */
 const BEFORE = 20
-/** Seconds that a start takes, which are not measured. */
 const WARM = 10
 
 /** Plays the nodes of all networks, in a process of their own: each has a new block every second. */
@@ -30,7 +28,6 @@ const playNodes = async ({ networks, seconds, txs, logs }: Options) => {
     nodes.push(await startPackNode(chain, BEFORE))
   }
   process.send!(nodes.map(({ url }) => url))
-  // Chains do not tick together.
   for (const [i, node] of nodes.entries())
     setTimeout(
       () =>

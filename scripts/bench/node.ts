@@ -19,7 +19,6 @@ export interface PackNode {
 export const startPackNode = async (blocks: Iterable<RawBlock>, head: number, folder = tmpdir()): Promise<PackNode> => {
   const path = join(folder, `chainsieve-bench-node-${process.pid}-${Math.random().toString(36).slice(2)}`)
   const file = openSync(path, 'wx+')
-  // It is gone when the process is.
   unlinkSync(path)
   const entries = new Map<number, Record<'header' | 'block' | 'receipts', Place>>()
   let end = 0
@@ -116,7 +115,6 @@ const OPEN_LIST = Buffer.from('[')
 const CLOSE_LIST = Buffer.from(']')
 const COMMA = Buffer.from(',')
 const CLOSE = Buffer.from('}')
-/** Every token has 18. */
 const DECIMALS = Buffer.from(`"0x${'12'.padStart(64, '0')}"`)
 
 /** What the process that plays the node is started with, as its only argument. */

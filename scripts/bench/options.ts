@@ -37,21 +37,15 @@ export interface Options {
   store: 'sqlite' | 'opensearch'
   /** The one part that is measured over a cluster; undefined: all. */
   only: 'import' | undefined
-  /** Whether to measure what traces cost. */
   traces: boolean
   effort: BenchEffort
 }
 
 export interface BenchEffort extends Effort {
-  /** Starts of a server. */
   starts: number
-  /** How long a server that nobody asks is left alone. */
   idleMs: number
-  /** Imports with traces and without. */
   imports: number
-  /** In which ours and theirs take turns. */
   rounds: number
-  /** For which clients ask in each round. */
   seconds: number
 }
 
@@ -70,7 +64,6 @@ export const QUICK: BenchEffort = {
   ...{ rounds: 1, seconds: 0.2, idleMs: 100 },
 }
 
-/** Undefined where help is asked for. */
 export const readOptions = (args: string[]): { options: Options; json: string | undefined } | undefined => {
   const { values } = parseArgs({
     args,

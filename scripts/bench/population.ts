@@ -3,7 +3,6 @@ import type { Hex } from '../../src/chain/wire.ts'
 import { createRandom, mix, type Random } from '../lib/random.ts'
 import type { Topic } from './events.ts'
 
-/** An address in every form that a block needs it in. */
 export interface Party extends Topic {
   address: Hex
   bytes: Uint8Array
@@ -41,13 +40,10 @@ export interface Population {
   at(block: number): void
 }
 
-/** Accounts that 40 % of all picks go to. */
 export const HOT = 200
-/** New accounts that a block can have. */
 const FRESH = 64
 /** How far back the long tail reaches: about a year. */
 const TAIL = FRESH * 2_600_000
-/** A token is launched every eighth block. */
 const LAUNCH = 8
 
 /** `random` is the stream that picks are drawn from. */
@@ -193,7 +189,6 @@ export const bloomBits = (value: Uint8Array): number => {
 export interface Bloom {
   clear(): void
   add(bits: number): void
-  /** Adds everything that is in another one. */
   merge(other: Bloom): void
   text(): Hex
   readonly bytes: Uint8Array

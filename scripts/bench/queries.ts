@@ -11,13 +11,10 @@ export interface Query {
 }
 
 export interface Request {
-  /** The value that is asked for. */
   label: string
   /** `event`, `block,tx` … */
   entities: string
-  /** What is posted to `search`; undefined is no body. */
   body?: string
-  /** Instead of a search: the document of this id. */
   id?: string
 }
 
@@ -167,14 +164,12 @@ export interface Window {
 export const transfersIn = (window: Window | undefined): object =>
   filter(term('event.raw', 'Transfer'), ...(window ? [range('blockNumber.num', window)] : []))
 
-/** Hits that a wide filter should have. */
 export const MILLION = 1_000_000
 
 /** Block ranges with a million Transfers, or with 60 % of them where there are fewer. */
 const wideWindows = (ask: Ask, { first, last }: Sample, random: Random): Window[] => {
   const { total } = ask('event', { ...transfersIn(undefined), size: 0 }).hits
   const blocks = last - first + 1
-  // Blocks differ a little.
   const share = total > MILLION ? Math.min(1, (MILLION * 1.05) / total) : 0.6
   const length = Math.ceil(share * blocks)
   return Array.from({ length: 5 }, () => {
@@ -183,7 +178,6 @@ const wideWindows = (ask: Ask, { first, last }: Sample, random: Random): Window[
   })
 }
 
-/** Parts of which the bodies of searches are made. */
 export const search = (entities: string, label: string, body?: object): Request => ({
   label,
   entities,
@@ -195,7 +189,6 @@ export const should = (...clauses: object[]) => ({ query: { bool: { should: clau
 export const term = (field: string, value: unknown) => ({ term: { [field]: value } })
 export const range = (field: string, bounds: object) => ({ range: { [field]: bounds } })
 export const nested = (...clauses: object[]) => ({ nested: { path: 'args', query: { bool: { filter: clauses } } } })
-/** An argument of a sample, by its name and its value. */
 export const argument = (key: string) => {
   const [name, hex] = split(key)
   return nested(term('args.name', name), term('args.value.hex', hex))

@@ -6,29 +6,22 @@ import { MILLION, SCAN } from './queries.ts'
 import type { Measured } from './searching.ts'
 import type { Starting, Streamed } from './serving.ts'
 
-/** What was measured, against what is to be reached. */
 export interface Results {
   store: Held
-  /** Undefined where the store was there already. */
   filling: Filling | undefined
   sizes: Sizes
   queries: Measured[]
-  /** A request over HTTP that searches nothing. */
   health: Times
   start: Starting
   stream: Streamed
-  /** Undefined where the store's newest block is not the generator's. */
   head: HeadSpeed | undefined
-  /** Undefined where it was not asked for. */
   tracing: Tracing | undefined
 }
 
 export interface Row {
   name: string
   value: string
-  /** Empty where there is none. */
   target: string
-  /** Undefined where there is no target. */
   ok: boolean | undefined
   /** The target is meant for a store or a result of this size or more; a smaller one shows less. */
   applies: boolean
@@ -215,7 +208,6 @@ const streamRows = ({ hits, bytes, seconds, memory }: Streamed): Row[] => {
   ]
 }
 
-/** As a Markdown table. */
 export const showRows = (rows: readonly Row[]): string => {
   const cells = rows.map(({ name, value, target, ok, applies }) => {
     const verdict = ok === undefined ? '' : ok ? 'yes' : 'NO'

@@ -29,7 +29,6 @@ npm run bench:rules -- [--rules N[,N…]] [--blocks N] [--seed S] [--no-server] 
 --no-server  leaves out what a real server takes from a block to its webhooks
 --json     all figures, in place of the table`
 
-/** What one number of rules comes to. */
 export interface RulesMeasured {
   rules: number
   /** Reading them from JSON text and indexing them, in milliseconds. */
@@ -44,7 +43,6 @@ export interface RulesMeasured {
   /** In the median block: a busy machine disturbs single blocks. */
   microsecondsPerEntity: number
   hits: number
-  /** Replacing a rule, in microseconds. */
   change: number
 }
 
@@ -133,7 +131,6 @@ const heap = (): number => {
   return process.memoryUsage().heapUsed
 }
 
-/** Blocks as the indexing thread has them. */
 const createOpener = (): Opener => {
   const text = (name: string) => readFileSync(new URL(`../../data/${name}`, import.meta.url), 'utf8')
   const registry = createRegistry(parseRegistry(text('events.txt')))

@@ -19,7 +19,6 @@ import { type Results, rowsOf, showRows, verdict } from './report.ts'
 import { askIn, inProcess, type Measured, measureQuery, type Way } from './searching.ts'
 import { measureHealth, measureStart, measureStream, openServer } from './serving.ts'
 
-/** Fills a store, asks it, serves it, and at last lets it follow a chain. */
 const bench = async (options: Options, temporary: string, note: Note): Promise<Results> => {
   const { events, seed, keep, data, program, traces, effort } = options
   const { served, store, pack, filling, held, sizes } = await fillStore(options, temporary, note)
@@ -78,11 +77,9 @@ const measureQueries = async (queries: Query[], way: Way, name: Measured['way'],
   return measured
 }
 
-/** Each query's two ways one after the other. */
 const inPairs = (queried: Measured[]): Measured[] =>
   [...new Set(queried.map(({ query }) => query))].flatMap(name => queried.filter(({ query }) => query === name))
 
-/** A few seconds at the speed that is due. */
 const headBlocks = (logs: number): number => Math.min(400, Math.max(20, Math.round(logs / 3000)))
 
 export const main = async (args: string[]): Promise<void> => {
@@ -122,7 +119,6 @@ interface Machine {
   processors: number
   model: string
   node: string
-  /** Processes that wanted to run in the last minute, before and after. */
   load: number[]
 }
 

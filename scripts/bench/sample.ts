@@ -1,14 +1,11 @@
 import type { Random } from '../lib/random.ts'
 
-/** Values of documents that are stored, to ask for. */
-/** Answers a search as parsed JSON. */
 export type Ask = (entities: string, body?: object) => Answer
 
 export interface Answer {
   hits: { total: number; hits: { _id: string; _parent: string | null; _source: Record<string, unknown> }[] }
 }
 
-/** Different values of each query. */
 export const VALUES = 40
 /** Blocks whose documents the values are drawn from. */
 const BLOCKS = 48
@@ -18,19 +15,15 @@ export interface Sample {
   last: number
   blocks: { number: number; hash: string }[]
   txs: string[]
-  /** Transactions with logs. */
   parents: string[]
   /** How often something was seen; several parts are joined by a bar. */
   parties: Map<string, number>
   emitters: Map<string, number>
   names: Map<string, number>
-  /** Event name and contract. */
   pairs: Map<string, number>
-  /** Argument name, address and event name. */
   args: Map<string, number>
   /** Values of arguments called `value` that fit a long, ascending. */
   numbers: number[]
-  /** Used by transactions, ascending. */
   gas: number[]
 }
 
@@ -58,7 +51,6 @@ export const takeSample = (ask: Ask, random: Random): Sample => {
   for (let i = 0; i < BLOCKS; i++) {
     const number = first + random.below(last - first + 1)
     const { hits } = ask('block', { query: { term: { 'number.num': number } } }).hits
-    // A hole between the ranges that are held.
     if (hits.length === 0) continue
     sample.blocks.push({ number, hash: hits[0]!._id })
     addDocuments(sample, ask, number)

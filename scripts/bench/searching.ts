@@ -8,7 +8,6 @@ import type { Answer, Ask } from './sample.ts'
 
 /** Asks a store, in this process or through a server, and takes the time. */
 export interface Way {
-  /** The answer's JSON text. */
   run(request: Request): string | Promise<string>
   close(): Promise<void>
 }
@@ -32,7 +31,6 @@ export const inProcess = (store: string, network: string): Way => {
   }
 }
 
-/** Answers in process, parsed. */
 export const askIn =
   (way: Way): Ask =>
   (entities, body) =>
@@ -54,7 +52,6 @@ export const overHttp = (url: string, network: string, token: string): Way => {
   }
 }
 
-/** What goes over the wire. */
 export const searchBytes = (url: string, network: string, token: string, { entities, body, id }: Request): Buffer =>
   requestBytes(url, {
     method: id === undefined ? 'POST' : 'GET',
@@ -69,7 +66,6 @@ export interface Measured extends Times {
   way: 'in process' | 'HTTP'
   /** Processor time of one run in the mean, in ms: steady where other processes are in the way. Undefined over HTTP. */
   cpu: number | undefined
-  /** Hits of the different values, the median and the most. */
   hits: { median: number; most: number }
   /** The value that took longest, in the median of its runs. */
   slowest: { value: string; p50: number; hits: number }
@@ -79,7 +75,6 @@ export interface Effort {
   runs: number
   /** No more runs are begun after this time, as long as there were a few. */
   budgetMs: number
-  /** Time for warming up, besides once for each value. */
   warmMs: number
 }
 

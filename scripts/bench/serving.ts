@@ -15,12 +15,10 @@ import { createHitCounter } from './hits.ts'
 import type { Request } from './queries.ts'
 import { overHttp, type Way } from './searching.ts'
 
-/** A server under measurement, and how it streams. */
 export interface Served {
   program: string
   data: string
   network: string
-  /** Further flags of the server. */
   flags?: readonly string[]
 }
 
@@ -47,7 +45,6 @@ export const openServer = async ({ program, data, network, flags = [] }: Served)
   }
 }
 
-/** Requests that cost nothing but HTTP. */
 export const measureHealth = async ({ url }: Server, runs: number): Promise<Times> => {
   const connection = connect(url)
   const request = requestBytes(url, { method: 'GET', path: '/health' })
@@ -66,7 +63,6 @@ export interface Streamed {
   hits: number
   bytes: number
   seconds: number
-  /** Of the server, from its start on. */
   memory: Memory | undefined
 }
 
@@ -83,7 +79,6 @@ export const measureStream = async (served: Served, entities: string, body: obje
   }
 }
 
-/** Takes all hits of a query, and counts them. */
 export const streamAll = async (server: Server, entities: string, body: object): Promise<Omit<Streamed, 'memory'>> => {
   const start = performance.now()
   const counter = createHitCounter()
@@ -98,7 +93,6 @@ export const streamAll = async (server: Server, entities: string, body: object):
   return { hits, bytes, seconds }
 }
 
-/** The bytes of an answer with all hits of a query, as they come. */
 export async function* openStream(
   { url, network, token }: Server,
   entities: string,
@@ -121,7 +115,6 @@ export async function* openStream(
 
 /** How soon a server answers after its start, and what it takes while nobody asks. */
 export interface Starting {
-  /** From the start of the process to the first answer of a search, in milliseconds. */
   serve: Times
   /** `node -e 0` from start to end, each before one of the others: a process that does nothing. */
   node: Times
@@ -144,7 +137,6 @@ export const measureStart = async (
   return { serve: timesOf(serve), node: timesOf(node), idle: await idleMemory(served, idleMs) }
 }
 
-/** A process that does nothing, from start to end. */
 export const startNothing = async (): Promise<number> => {
   const start = performance.now()
   await startProgram(process.execPath, ['-e', '0']).ended

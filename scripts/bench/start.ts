@@ -13,7 +13,6 @@ import { startNothing, startOnce } from './serving.ts'
 const USAGE = 'node scripts/bench/start.ts [--starts N] [--program FILE]...'
 
 const network = 'ethereum/demo/local'
-/** The newest transfers, as the welcome asks for them. */
 const NEWEST: Request = {
   label: 'newest transfers',
   entities: 'event',

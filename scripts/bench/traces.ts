@@ -10,7 +10,6 @@ export interface Deed {
   hash: Hex
   index: number
   sender: Party
-  /** Null for a creation. */
   to: Party | null
   value: Hex
   input: Hex
@@ -18,7 +17,6 @@ export interface Deed {
   gas: number
   gasUsed: number
   failed: boolean
-  /** Address that a creation gives. */
   created: Hex | null
   /** What it logged, or would have logged had it not failed. */
   emissions: readonly Emission[]
@@ -31,20 +29,17 @@ export interface Emission {
 }
 
 export interface Tracer {
-  /** Sets the block that the deeds are of. */
   at(block: number): void
   /** The traces of a transaction, the outer before the inner. */
   traces(deed: Deed): RpcTrace[]
 }
 
-/** One step of a transaction with those below it. */
 interface Step {
   kind: 'call' | 'staticcall' | 'delegatecall' | 'create' | 'suicide'
   from: Hex
   to: Hex
   value: Hex
   input: Hex
-  /** What it returned; of a creation the code. */
   output: Hex
   error: string | undefined
   steps: Step[]
@@ -391,7 +386,6 @@ export const createTracer = (root: number): Tracer => {
 /** The address whose storage the code of a step works on. */
 const selfOf = ({ kind, from, to }: Step): Hex => (kind === 'delegatecall' ? from : to)
 
-/** One contract in five, and always the same ones. */
 const isProxy = (address: Hex): boolean => Number.parseInt(address.slice(-2), 16) < 52
 const implementationOf = (address: Hex): Hex => `0x${address.slice(22)}${address.slice(2, 22)}`
 
@@ -408,7 +402,6 @@ const number = (value: number): string => value.toString(16).padStart(64, '0')
 const quantityOf = (word: Hex): Hex => `0x${word.slice(2, 66).replace(/^0+(?=.)/, '')}`
 
 const PADDING = '0'.repeat(24)
-/** Its transfers return nothing. */
 const TETHER: Hex = '0xdac17f958d2ee523a2206206994597c13d831ec7'
 const TRUE: Hex = `0x${number(1)}`
 const REVERTED = 'Reverted'

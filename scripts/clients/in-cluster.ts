@@ -8,7 +8,6 @@ export interface InCluster {
   args: readonly string[]
   /** What is to be imported. */
   pack: string
-  /** Removes the indices. */
   remove(): Promise<void>
 }
 

@@ -18,7 +18,6 @@ npm run clients:replay -- [--url URL --token TOKEN] [--against URL] [--only NAME
 
 type Test = Parameters<typeof start>[0]
 
-/** A server with the demo chain, whose documents lie in a cluster. */
 export const startDemoInCluster = async (t: Test, url: string): Promise<Server> => {
   const { args, pack, remove } = demoInCluster(url)
   after(t, remove)

@@ -13,7 +13,6 @@ export interface Running {
   ended: Promise<string>
   /** Memory and processor time so far; undefined where the system does not tell, or once the process has ended. */
   usage(): Usage | undefined
-  /** Asks it to stop and waits until it has. */
   stop(): Promise<void>
 }
 
@@ -25,7 +24,6 @@ export interface Usage {
   cpuSeconds: number
 }
 
-/** The most that was seen while a process ran, in bytes; see `Usage`. */
 export interface Memory {
   peak: number
   peakOwn: number

@@ -5,9 +5,7 @@ import type { Hex } from '../../src/chain/wire.ts'
  * made-up chain has its own point, so each can be made without those before it. Nothing here is fit for secrets.
  */
 export interface Random {
-  /** Goes to the point's stream. Different points (as 32-bit numbers) have different streams. */
   seek(a: number, b: number, c: number, d: number): void
-  /** A 32-bit integer, signed. */
   next(): number
   /** In [0, 1). */
   unit(): number
@@ -17,7 +15,6 @@ export interface Random {
   skewed(limit: number): number
   /** About normal: mean 0, deviation 1, never beyond 3.5. */
   normal(): number
-  /** 64 random hex digits. */
   word(): string
 }
 

@@ -44,7 +44,6 @@ export const startRealNode = async (name: NodeName): Promise<RealNode | string> 
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'chainsieve-nodes')
 
 const GETH = 'v1.16.9'
-/** Built once, which takes minutes. */
 const gethCommand = (folder: string, port: number, ipc: string): string[] => {
   const bin = process.env.GETH ?? join(cache, `geth-${GETH}`, 'geth')
   if (!existsSync(bin)) {

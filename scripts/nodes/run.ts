@@ -10,7 +10,6 @@ retractions are compared with what viem reads. Exits with 1 if one differs, or a
 
 npm run nodes -- [--only geth,anvil,hardhat] [--seconds N] [--history N] [--program FILE]`
 
-/** Of each network. */
 const SHOWN = 5
 
 const main = async (): Promise<boolean> => {

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises'
 import type { LiveChain } from './chain.ts'
 import type { Soaked } from './server.ts'
 
-/** Blocks that are compared at a time. */
 const STEP = 50
 const KINDS = ['block', 'tx', 'log'] as const
 

@@ -32,7 +32,6 @@ export interface Judgement {
   growth: number
   /** From the first life to the last, of the medians. */
   between: number
-  /** By how much it may grow. */
   allowed: number
   flat: boolean
 }
@@ -87,18 +86,15 @@ export const median = (values: readonly number[]): number => {
 
 /** What a server takes at a moment. Sizes are in bytes. */
 export interface Sample {
-  /** Milliseconds since the soak began. */
   at: number
   /** Number of the process: each kill begins another one. */
   life: number
-  /** Milliseconds since that process served. */
   age: number
   memory: number
   files: number
   threads: number
   store: number
   ledger: number
-  /** Write-ahead logs of both. */
   log: number
   lag: number | null
   /** Deliveries that were taken, and queries that were answered, since the soak began. */
@@ -132,7 +128,6 @@ export const sizesOf = (data: string): Pick<Sample, 'store' | 'ledger' | 'log'> 
   }
 }
 
-/** Files come and go meanwhile. */
 const sum = (folder: string, counts: (name: string) => boolean): number => {
   let bytes = 0
   try {

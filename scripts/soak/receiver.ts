@@ -17,9 +17,7 @@ export interface Taken {
 export interface FlakyReceiver {
   url: string
   taken: Taken[]
-  /** Requests that it failed on purpose. */
   failed(): number
-  /** From now on it takes all. */
   recover(): void
   close(): void
 }

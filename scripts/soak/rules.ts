@@ -3,7 +3,6 @@ import type { Hex } from '../../src/chain/wire.ts'
 import type { LiveChain } from './chain.ts'
 import type { Soaked } from './server.ts'
 
-/** Reorganisations are less deep than this. */
 export const CONFIRMATIONS = 4
 /** Every so many blocks there is one for receivers that never take anything. */
 const DEAD_EVERY = 30

@@ -6,14 +6,11 @@ import { type Running, startProgram } from '../lib/program.ts'
 export interface Soaked {
   url: string
   token: string
-  /** The process that serves now. */
   pid(): number
   life(): number
   /** When it began to serve; undefined while it does not. */
   servesSince(): number | undefined
-  /** When it was killed, in epoch milliseconds. */
   kills: readonly number[]
-  /** Whether it served all the time since then. */
   servedSince(at: number): boolean
   start(): Promise<void>
   kill(): Promise<void>

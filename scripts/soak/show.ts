@@ -18,7 +18,6 @@ const textOf = (curve: Curve, value: number): string => {
   return (value / by).toFixed(digits)
 }
 
-/** So many moments, spread over the soak. */
 export const showSamples = (samples: readonly Sample[], lines = 16): string => {
   const step = Math.max(1, (samples.length - 1) / (lines - 1))
   const shown: Sample[] = []
@@ -64,7 +63,6 @@ export const showChart = (samples: readonly Sample[], width = 72): string =>
     return `${SHOWN[curve].name.padEnd(14)} ${bars.join('')} ${textOf(curve, most)}`
   }).join('\n')
 
-/** The highest value of each of so many parts. */
 const columnsOf = (values: readonly number[], width: number): number[] => {
   const parts = Math.min(width, values.length)
   return Array.from({ length: parts }, (_, i) =>

@@ -22,7 +22,6 @@ const FIRST_BLOCK = 22_600_000
 export interface SoakOptions {
   program: string
   milliseconds: number
-  /** Between two blocks. */
   blockMs: number
   /** Blocks that are kept; older ones are pruned. */
   keep: number
@@ -34,7 +33,6 @@ export interface SoakOptions {
 
 export interface Soak {
   samples: Sample[]
-  /** What went wrong, in words. */
   findings: string[]
   counts: Record<
     | 'blocks'
@@ -159,7 +157,6 @@ export const soak = async (options: SoakOptions): Promise<Soak> => {
   }
 }
 
-/** How long the server waits for the answer of a receiver. */
 const LIMIT_MS = 3_000
 
 const serveArgs = (data: string, node: FakeNode, keep: number): string[] => [
@@ -268,7 +265,6 @@ const kills = async (
 const backUp = (program: string, data: string, folder: string, findings: string[]) =>
   check(program, ['backup', folder, '--data', data], findings)
 
-/** A command that has to succeed. */
 const check = async (program: string, args: readonly string[], findings: string[]) => {
   try {
     await promisify(execFile)(process.execPath, [program, ...args], { maxBuffer: 1e8 })

@@ -8,10 +8,8 @@ import { type Clients, startClients } from './clients.ts'
 import { type Both, inTurns, mapSides, SIDES, type Side, type SideName } from './sides.ts'
 import type { Question } from './ten.ts'
 
-/** Searches by both, in turns. */
 export interface Asked {
   question: string
-  /** The median of the values. */
   hits: number
   /** Where it is not empty, the two were not asked the same, and times say nothing. */
   differing: ({ value: string } & Both<number>)[]
@@ -211,7 +209,6 @@ const textsOf = (side: Side, requests: readonly Request[]): string[] =>
   requests.map(request => side.bytes(roomy(request)).toString())
 
 interface Meter {
-  /** In ms, of so many answers each. */
   each(answers: number): Promise<number | undefined>
 }
 
@@ -226,6 +223,5 @@ const startMeter = async (side: Side): Promise<Meter> => {
   }
 }
 
-/** Requests to one side before it is the other's turn. */
 const TURN = 20
 const SCANNING = 20

@@ -18,12 +18,10 @@ import { makeScans, makeTen, mixOf } from './ten.ts'
 
 /** Ours and a running OpenSearch with the same documents, in one run. */
 export interface Beside extends Compared {
-  /** Theirs. */
   version: string
   store: Held
   /** In theirs; ours holds calls, contracts and tokens besides. */
   documents: number
-  /** Seconds of each round. */
   imports: { ours: number[]; theirs: (LoadWay & { seconds: number })[] }
   streams: Both<Omit<Streamed, 'memory'>[]>
   bytes: Both<number>

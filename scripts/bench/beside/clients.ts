@@ -18,9 +18,7 @@ export interface Job {
   seconds: number
 }
 
-/** What was answered. */
 export interface Work {
-  /** Of each answer, in milliseconds. */
   times: number[]
   seconds: number
 }

@@ -22,16 +22,12 @@ export interface OpenSearch extends Side {
   settle(): Promise<number>
   /** All documents of an index, by a scroll. */
   scroll(index: string, size: number): Promise<Omit<Streamed, 'memory'>>
-  /** Removes the indices. */
   remove(): Promise<void>
   close(): Promise<void>
 }
 
-/** How documents are handed over. */
 export interface LoadWay {
-  /** Of one request, at most. */
   bytes: number
-  /** Requests at a time. */
   parallel: number
 }
 
@@ -168,7 +164,6 @@ const scroll = async (client: Client, index: string, size: number): Promise<Omit
 }
 
 /** Documents as we answer them, ready to be sent to OpenSearch. */
-/** Of these, all documents go into both. */
 export const ENTITIES = ['block', 'tx', 'log', 'event'] as const satisfies Kind[]
 export interface DocumentFile {
   entity: (typeof ENTITIES)[number]
@@ -177,7 +172,6 @@ export interface DocumentFile {
   documents: number
 }
 
-/** Asks the server for everything that it holds. */
 export const writeDocuments = async (server: Server, folder: string): Promise<DocumentFile[]> => {
   const files: DocumentFile[] = []
   for (const entity of ENTITIES) {

@@ -2,15 +2,12 @@ import type { Request } from '../queries.ts'
 import { searchBytes } from '../searching.ts'
 import type { Server } from '../serving.ts'
 
-/** The two that are measured beside each other. */
 export const SIDES = ['ours', 'theirs'] as const
 export type SideName = (typeof SIDES)[number]
 export type Both<T> = Record<SideName, T>
 
-/** One of them. */
 export interface Side {
   url: string
-  /** What goes over the wire. */
   bytes(request: Request): Buffer
   /** Of the server, since it started; undefined where the system does not tell. */
   cpuSeconds(): Promise<number | undefined>
@@ -33,7 +30,6 @@ export const inTurns = async (rounds: number, run: (side: SideName, round: numbe
     for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed()) await run(side, round)
 }
 
-/** Results of work that each side does in turn. */
 export const resultsInTurns = async <T>(rounds: number, work: Both<() => Promise<T>>): Promise<Both<T[]>> => {
   const results: Both<T[]> = { ours: [], theirs: [] }
   await inTurns(rounds, async side => void results[side].push(await work[side]()))

@@ -5,12 +5,10 @@ import type { Streamed } from '../serving.ts'
 import type { Asked, Compared, Worked } from './asking.ts'
 import type { Both } from './sides.ts'
 
-/** Tables of what two servers were asked alike. */
 /** How the times of both are compared. Where totals differ times say nothing: then it is undefined. */
 export interface Comparison {
   is: string
   of(asked: Pick<Asked, 'differing' | 'times'>): number | undefined
-  /** In the last row. */
   mean?: (values: readonly number[]) => number
 }
 

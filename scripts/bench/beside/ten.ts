@@ -109,9 +109,7 @@ export const makeScans = ({ gas }: Sample): Request[] =>
     return search('tx', JSON.stringify(bounds), { query: range('gasUsed.num', bounds), ...sort })
   })
 
-/** Shares of all values that a range holds. */
 const WIDTHS = [0.001, 0.01, 0.1, 0.5]
 /** In a range; half of all where there are few. */
 const BLOCKS = 100
-/** Names that every range of blocks has some of. */
 const HOT = 10

@@ -25,7 +25,6 @@ export interface OnlyImports {
   version: string
   store: Held
   imports: Imports
-  /** JSON of the documents that were sent. */
   sent: Ready['kinds']
 }
 

@@ -25,7 +25,6 @@ interface Imported {
   seconds: number
   /** Processor time of the import, or of the loader. */
   cpuSeconds: number | undefined
-  /** Of the cluster. */
   clusterSeconds: number
 }
 

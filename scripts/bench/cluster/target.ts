@@ -20,13 +20,10 @@ export interface Target {
   flags: string[]
   /** The JSON of an answer; any status but success is an error. */
   ask<T>(request: ClusterRequest): Promise<T>
-  /** Creates the indices as our server does. */
   prepare(blocks: readonly number[]): Promise<void>
   /** Merges each index into one segment; bytes and documents of each kind. */
   settle(): Promise<Record<Kind, Settled>>
-  /** Of the cluster's nodes, since they started. */
   cpuSeconds(): Promise<number>
-  /** Removes indices and templates. */
   remove(): Promise<void>
   close(): Promise<void>
 }

@@ -54,10 +54,8 @@ const main = async (): Promise<boolean> => {
   return faults === 0
 }
 
-/** A transaction of the demo chain. */
 const TX = '0xe392582d53f21650a6a0007f736ec46019afbc5be36791a2853d460a3cc6ccf5'
 
-/** Resolves to the number of faults. */
 const tryClient = async (client: Client, env: Record<string, string>, leftMs: number): Promise<number> => {
   let installed: Installed
   try {

@@ -3,11 +3,9 @@ import type { Soaked } from '../server.ts'
 
 /** What clients of a network see of blocks that no longer change. */
 export interface Clients {
-  /** Until all have stopped. */
   ended: Promise<void>
   counts: { answers: number; failures: number; longestFailureMs: number; slowestMs: number }
   findings: string[]
-  /** Reasons of failures, with how often each came. */
   reasons: Map<string, number>
 }
 
@@ -19,7 +17,6 @@ interface Question {
 const CLIENTS = 16
 /** Failures that follow so soon belong together. */
 const TOGETHER_MS = 1_000
-/** Some of the answers are longer than it is of use to print. */
 const SHOWN = 300
 
 const timeless = (text: string) => text.replace(/"took":\d+/, '"took":0')

@@ -1,7 +1,6 @@
 import { KINDS } from '../../../src/mapping/index.ts'
 import type { Soaked } from '../server.ts'
 
-/** Blocks that are compared at a time. */
 const STEP = 50
 
 /** What of a kind lies in blocks; tokens are compared all at once, since their fields do not tell a block. */

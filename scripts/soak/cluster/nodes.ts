@@ -11,7 +11,6 @@ import type { LiveChain } from '../chain.ts'
 /** Has nodes of a cluster die and hang; they are counted from 1. */
 export interface Nodes {
   signal(node: number, signal: 'KILL' | 'STOP' | 'CONT'): Promise<void>
-  /** Starts one that was killed; it need not be ready then. */
   start(node: number): Promise<void>
 }
 
@@ -128,7 +127,6 @@ const STILL_MS = { least: 6_000, more: 9_000 }
 const REST_MS = 2_000
 interface Faulty {
   nodes: Nodes
-  /** How many nodes there are. */
   count: number
   course: readonly NodeFault[]
   random: Random

@@ -15,12 +15,10 @@ const NETWORK = 'ethereum/soak/cluster'
 const FIRST_BLOCK = 22_600_000
 /** Blocks that are there before anything is killed; no reorganisation reaches them. */
 const DEEP = 10
-/** Of a block: few, so that a run is short. */
 const TRANSACTIONS = 12
 const BLOCK_MS = 500
 const REORGANISE_MS = 2_500
 const DEEPEST = 8
-/** Longest time in which searches may fail. */
 const ALLOWED_MS = 5_000
 const START_MS = 120_000
 const SETTLE_MS = 240_000
@@ -30,9 +28,7 @@ export interface ClusterSoakOptions {
   urls: readonly string[]
   seed: number
   milliseconds: number
-  /** How often the program is killed. */
   kills: number
-  /** None dies where it is undefined. */
   nodes: Nodes | undefined
   note(text: string): void
 }
