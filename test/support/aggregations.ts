@@ -37,7 +37,6 @@ const resultOf = (type: string, found: Members, leave: ReadonlySet<string>): Agg
   return metricOf(type, members)
 }
 
-/** Whose keys are integers. */
 const LONG_KEYS: ReadonlySet<string> = new Set(['lterms', 'date_histogram', 'auto_date_histogram'])
 
 const bucketOf = (

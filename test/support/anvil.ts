@@ -16,7 +16,6 @@ export interface Anvil {
   url: string
   wsUrl: string
   call<T = unknown>(method: string, ...params: unknown[]): Promise<T>
-  /** Its first account. */
   from: string
   /** Sends a transaction, from that account unless it names another, and resolves when it is mined. */
   send(transaction: Record<string, unknown>): Promise<Receipt>
@@ -25,7 +24,6 @@ export interface Anvil {
 
 export interface Receipt {
   transactionHash: string
-  /** Of a transaction that creates a contract. */
   contractAddress: string
   blockNumber: string
   blockHash: string

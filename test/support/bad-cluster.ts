@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 
-/** What a cluster does with a bulk request. */
 export type Mood =
   | 'takes'
   | 'refuses'
@@ -30,9 +29,7 @@ export interface Kept {
 
 export interface BadCluster {
   url: string
-  /** Documents by `index/id`. */
   documents: Map<string, Kept>
-  /** Bytes of the requests. */
   sizes: number[]
   close(): Promise<void>
 }

@@ -19,7 +19,6 @@ export const sourceOf = (
   return source
 }
 
-/** Blocks of a range, the oldest first. */
 export const rangeOf = async (
   source: Pick<TestSource, 'range'>,
   from: number,

@@ -21,7 +21,6 @@ import { createTestStore, type TestStore } from './store.ts'
 /** A real OpenSearch to try things with, where the environment names one. */
 export const OPENSEARCH_URL = process.env.OPENSEARCH_URL
 
-/** For `{ skip }` of tests: why, or false. */
 export const withoutCluster: string | false =
   OPENSEARCH_URL === undefined && 'OPENSEARCH_URL does not name a running OpenSearch'
 
@@ -30,18 +29,14 @@ export interface FilledCluster {
   naming: ClusterOptions
   network: string
   visible: Visible
-  /** The store that the documents are of. */
   store: TestStore
-  /** Removes the indices, and closes the store. */
   close(): Promise<void>
 }
 
 export interface FillOptions {
   /** `shards`, `blocksPerIndex` and others, where another layout is tried. */
   naming?: Partial<ClusterOptions>
-  /** What the names of indices begin with. */
   prefix?: string
-  /** Of all documents. */
   batch?: number
   network?: string
 }
@@ -117,7 +112,6 @@ export const shelve = ({ store, visible }: Pick<FilledCluster, 'store' | 'visibl
   db.close()
 }
 
-/** Documents as the cluster is to hold them, in chain order. */
 export const documentsOf = (
   store: TestStore,
   kind: Kind,

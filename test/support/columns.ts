@@ -8,7 +8,6 @@ import type { TestStore } from './store.ts'
 
 type Source = Record<string, unknown>
 
-/** What a column holds of a field, as the document shows it. */
 const numberOf = ({ kind, field, declaration }: ColumnField, shown: unknown, reader: Reader): number => {
   if (shown === undefined || shown === null) return MISSING
   switch (declaration.kind) {

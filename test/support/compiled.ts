@@ -3,9 +3,7 @@ import { brotliDecompressSync } from 'node:zlib'
 
 export interface Compiled {
   name: string
-  /** The compiler and its settings. */
   by: string
-  /** Runtime code. */
   code: string
   /** Of the functions and events of its ABI; events that the code does not name are left out. */
   selectors: string[]

@@ -12,11 +12,9 @@ export interface CryoOptions {
   /** Blocks of a file; cryo's own default is 1000. */
   chunk?: number
   codec?: CompressionCodec
-  /** As cryo's `--hex`. */
   hex?: boolean
   /** Forms of large numbers; cryo's own default are all three. */
   integers?: readonly ('binary' | 'string' | 'f64')[]
-  /** Columns that are left out. */
   without?: readonly string[]
   rowGroup?: number
 }

@@ -17,7 +17,6 @@ import { createVirtualClock } from './virtual-clock.ts'
 
 export const NETWORK = 'ethereum/made-up/mainnet'
 
-/** The account of `makeRule`. */
 export const ACCOUNT = 7
 
 /** What is due in a lane, what was never tried first. */
@@ -66,7 +65,6 @@ export const makeRule = (id: number, alerts: Action[], over: Partial<StoredRule>
   ...over,
 })
 
-/** A message as channels send it. */
 export const makeMessage = (over: Partial<AlertMessage> = {}): AlertMessage => ({
   id: 'a1'.repeat(32),
   type: 'alert.confirmed',
@@ -80,7 +78,6 @@ export const makeMessage = (over: Partial<AlertMessage> = {}): AlertMessage => (
   ...over,
 })
 
-/** What an attempt is made with. */
 export const makeContext = (over: Partial<SendContext> = {}): SendContext => ({
   ...{ account: ACCOUNT, secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], now: 0 },
   signal: new AbortController().signal,
@@ -160,14 +157,12 @@ export const FAILED: SendOutcome = { type: 'retry', why: 'it answered 500', stat
 export const GONE: SendOutcome = { type: 'gone', why: 'it answered 410', status: 410, head: '' }
 export const REFUSED: SendOutcome = { type: 'refused', why: 'the target is inward' }
 
-/** Never answers; ends with its signal. */
 export const hang = ({ context: { signal } }: Sent): Promise<SendOutcome> =>
   new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 
-/** A data folder that goes with the test. */
 export const dataFolder = async (t: { after(fn: () => Promise<void>): void }): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'chainsieve-test-'))
   t.after(() => rm(folder, { recursive: true, force: true }))

@@ -2,9 +2,7 @@
 const URL = process.env.ELASTICSEARCH_7 ?? 'http://127.0.0.1:9717'
 
 export interface Elasticsearch {
-  /** What it answers as JSON. */
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>
-  /** Makes an index anew and fills it. */
   fill(index: string, properties: object, documents: readonly object[]): Promise<void>
   remove(index: string): Promise<void>
 }

@@ -63,7 +63,6 @@ export const toOldBlocks = (blocks: readonly RawBlock[]): Era1Block[] => {
   })
 }
 
-/** A whole file. */
 export const era1Of = (blocks: readonly Era1Block[], first: number): Buffer => {
   const parts: Buffer[] = [entry(0x3265, Buffer.alloc(0))]
   const places: number[] = []

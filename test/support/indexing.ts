@@ -44,7 +44,6 @@ type Rest<Type extends IndexJob['type']> = Partial<Omit<Extract<IndexJob, { type
   node?: Partial<NodeOptions>
 }
 
-/** A back-fill from a node. */
 export const indexJob = ({ url }: Pick<FakeNode, 'url'>, { node, ...rest }: Rest<'index'> = {}): IndexJob => ({
   ...{ type: 'index', node: { urls: [url], pollMs: 20, timeoutMs: 5000, ...node } },
   ...{ from: undefined, to: undefined, order: 'newest', finality: 64, ...rest },
@@ -70,7 +69,6 @@ export const indexIn = (
   return indexing
 }
 
-/** A log, and the lines that are written to it. */
 export const logLines = (json = false) => {
   const lines: string[] = []
   return { lines, log: createLog({ write: line => void lines.push(line), json }) }
@@ -81,7 +79,6 @@ export const until = async (isSo: () => boolean, what: () => unknown = () => 'wh
   for (; !isSo(); await sleep(10)) assert.ok(performance.now() < end, JSON.stringify(what()))
 }
 
-/** Waits for a report that is as is asked for. */
 export const reported = (indexing: Indexing, holds: (report: Report) => boolean) =>
   until(
     () => {

@@ -5,18 +5,13 @@ import { hex } from './pack.ts'
 
 /** What a provider of nodes allows of `eth_getLogs`, and its words where it does not. */
 export interface Provider {
-  /** Most blocks of one call. */
   blocks?: number
-  /** Most logs of one answer. */
   results?: number
-  /** Most addresses of one call. */
   addresses?: number
-  /** Its error for too many blocks. */
   ofBlocks?(asked: { from: number; to: number }): NodeError
   /** The same for too many logs; `fits` is the last block of a range that would do. */
   ofResults?(asked: { from: number; to: number; fits: number }): NodeError
   ofAddresses?(): NodeError
-  /** HTTP status of these errors. Default 200. */
   status?: number
 }
 
@@ -61,7 +56,6 @@ export const PROVIDERS = {
   },
 } as const satisfies Record<string, Provider>
 
-/** Has a node answer `eth_getLogs` as a provider does. */
 export const limitLogs = (node: FakeNode, provider: Provider) => {
   const refusalOf = (query: LogQuery, found: () => RpcLog[]): NodeError | undefined => {
     const { blocks = Infinity, results = Infinity, addresses = Infinity } = provider

@@ -3,7 +3,6 @@ import type { RawBlock, RpcBlock, RpcLog, RpcReceipt } from '../../src/chain/wir
 import type { FakeNode } from './node.ts'
 import { bloomOf, hex, makeChain } from './pack.ts'
 
-/** What `eth_getLogs` may ask for. */
 export interface LogQuery {
   fromBlock?: string
   toBlock?: string
@@ -112,10 +111,8 @@ export const makeEvents = (options: { random: () => number; blocks: number; busy
   const sorted = [...numbers].sort((a, b) => a - b)
   return {
     chain: new Map(sorted.map(it => [it, make(it, logs)])),
-    /** A block without events. */
     newest: (number: number) => make(number, 0),
     filter: { addresses: [address], topics: [topic] },
-    /** The number of each log's block. */
     blocksOfLogs: sorted.flatMap(it => Array<number>(logs).fill(it)),
   }
 }

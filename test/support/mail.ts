@@ -1,15 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
-/** A mail as it arrived. */
 export interface Mail {
   from: string
   to: string[]
-  /** By names in lower case. */
   headers: Record<string, string>
   /** The parts of its body, decoded, by their type. */
   parts: Record<string, string>
-  /** All of it, as it came. */
   text: string
   secure: boolean
   user: unknown

@@ -12,7 +12,6 @@ import { createDocumentCluster } from './document-cluster.ts'
 
 /** As much of a cluster as shipping asks for, by the simplest means: what the cluster's manual says of versions, refreshes and deletions. */
 export interface MemoryCluster extends Cluster {
-  /** What searches see, by index and id. */
   documents(): Map<string, string>
   indices(): string[]
   /** Removes an index with all that is in it. */
@@ -40,7 +39,6 @@ interface Told {
 
 interface Entry {
   version: number
-  /** Undefined: deleted. */
   source: string | undefined
 }
 

@@ -14,7 +14,6 @@ interface Head {
   number: string
 }
 
-/** What headers have by the specification. */
 const header = (head: Head) => ({
   ...head,
   parentHash: `0x${'01'.repeat(32)}`,
@@ -31,7 +30,6 @@ const header = (head: Head) => ({
   uncles: [],
 })
 
-/** What all logs of a transaction have. */
 const logsOf = (
   head: Head,
   transactionHash: string,

@@ -38,38 +38,29 @@ export interface FakeNode {
   url: string
   /** Takes all calls, too. */
   wsUrl: string
-  /** The same over a Unix socket. */
   ipcUrl: string
   chainId: number
   /** Blocks by number; what is missing is answered with null. */
   blocks: Map<number, RawBlock>
   /** Blocks that it has tags for, such as `finalized`. */
   tags: Map<string, number>
-  /** The newest block that it admits to. */
   head: number
-  /** Replaces the chain from the first block given on. */
   extend(blocks: readonly RawBlock[]): void
   /** Methods that it does not have, with the error that it gives for them. */
   missing: Map<string, NodeError>
-  /** Methods that it has besides those of its chain. */
   methods: Map<string, (params: unknown[]) => unknown>
   /** Longest batch; longer ones are refused in the way of go-ethereum. */
   batchLimit: number
   /** Looks at every answer before it is sent, and may change or replace it. Blocks are copies. */
   lie: (call: NodeCall, result: unknown) => unknown
-  /** Looks at every HTTP request before it is answered. */
   trouble: (calls: NodeCall[]) => Trouble | undefined | Promise<Trouble | undefined>
-  /** Methods and parameters of all calls so far. */
   calls: NodeCall[]
   /** HTTP requests so far, with the number of calls in each. */
   batches: number[]
-  /** Headers of the last HTTP request. */
   headers: IncomingMessage['headers']
-  /** WebSocket connections that are subscribed. */
   subscribers: number
   /** Sends a new head to all subscribers; by default that of the newest block. */
   announce(head?: Head | RawBlock): void
-  /** Cuts all WebSocket connections. */
   dropSubscribers(): void
   /** Stops listening and cuts all connections; `start` brings it back under the same address. */
   stop(): Promise<void>
@@ -177,7 +168,6 @@ export const startNode = async (
     response.end(answersTo(body))
   }
 
-  /** One message over a WebSocket or a Unix socket. */
   const handleMessage = async (text: string, socket: Socket, wrap: (text: string) => Buffer | string) => {
     const body = JSON.parse(text)
     if (body.method === 'eth_subscribe') {
@@ -310,7 +300,6 @@ const unframe = (data: Buffer): string | undefined => {
   return Buffer.from(body).toString()
 }
 
-/** A clock that runs so many times faster than the real one. */
 export const fastClock = (factor = 20): Clock => {
   const [start, begun] = [Date.now(), performance.now()]
   const elapsed = () => (performance.now() - begun) * factor
@@ -321,7 +310,6 @@ export const fastClock = (factor = 20): Clock => {
   }
 }
 
-/** True for the first so many calls. */
 export const firstTimes = (times: number): (() => boolean) => {
   let left = times
   return () => left-- > 0

@@ -8,12 +8,9 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../../src/chain/wire.ts'
 
 export interface ChainOptions {
-  /** Number of the first block. */
   from?: number
   blocks: number
-  /** Transactions of a block. */
   txs?: number
-  /** Logs of a transaction. */
   logs?: number
   chainId?: number
   /** Block that the first one follows; without it the first one names an invented parent. */
@@ -121,5 +118,4 @@ export const tempFolder = async (t: { after(fn: () => Promise<void>): void }) =>
   }
 }
 
-/** The lines of a gzip file. */
 export const gunzipLines = (bytes: Uint8Array): string[] => gunzipSync(bytes).toString().trimEnd().split('\n')

@@ -13,7 +13,6 @@ export interface QueryOptions {
   everyChain?: boolean
   /** Only what Elasticsearch takes in the same sense: addresses and ids in their own letter case, no 0x numbers. */
   asElasticsearch?: boolean
-  /** How deep clauses are nested. Default 3. */
   depth?: number
 }
 
@@ -125,7 +124,6 @@ const boolOf = (inner: fc.Arbitrary<Clause>): fc.Arbitrary<Clause> => {
 
 const BOOST = fc.constantFrom({}, {}, { boost: 2 }, { boost: 0.5 })
 
-/** Distinct values of the field in these documents. */
 const drawn = (field: FieldPath, documents: readonly Document[]): Value[] => {
   const inNested = field.list?.nested ? field.list.name : undefined
   const short = inNested === undefined ? field : { ...field, path: field.path, field: field.field }

@@ -29,7 +29,6 @@ export interface Block {
   text: string
 }
 
-/** The fenced blocks of a page, in order. */
 export const blocksOf = (part: string): Block[] =>
   Array.from(part.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm), ([, language, text]) => ({
     language: language!,
@@ -81,7 +80,6 @@ export const requestOf = (words: readonly string[], token: string): Request => {
   return method === undefined ? request : { ...request, method }
 }
 
-/** Sends it to a server. */
 export const ask = async (
   url: string,
   { method, path, headers, body }: Request,

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** One request that a receiver got. */
 export interface Call {
   method: string
   path: string
@@ -16,11 +15,9 @@ export type Behaviour =
   | 'hang'
   | 'reset'
 
-/** A receiver of webhooks on loopback. */
 export interface Receiver {
   url: string
   calls: Call[]
-  /** May be changed while it runs. */
   behave: (call: Call) => Behaviour
 }
 

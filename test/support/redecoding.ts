@@ -21,7 +21,6 @@ import { neighbours } from './contents.ts'
 import { oddEvents } from './odd.ts'
 import type { TestStore } from './store.ts'
 
-/** The network that `ship.ts` ships. */
 export const NETWORK = 'ethereum/made-up/mainnet'
 export const EMITTER = `0x${'5'.repeat(40)}` as const
 
@@ -49,7 +48,6 @@ export const moored = (count: number): RawBlock[] =>
   })
 
 export const blocks = moored(24)
-/** Contracts of which `transfer` is called. */
 const [CALLED, OTHER] = [
   ...new Set(
     blocks
@@ -123,7 +121,6 @@ interface Options {
   log?: Log
   signal?: AbortSignal
   elsewhere?: OpenClusterRedecoder
-  /** Writes documents of the cluster. */
   patch?: (lines: readonly PatchLine[]) => Promise<{ done: boolean }>
 }
 

@@ -15,9 +15,7 @@ export interface RelayCall {
 /** A proxy on loopback before a real node. All settings may be changed while it runs. */
 export interface Relay {
   url: string
-  /** Where requests go. */
   target: string
-  /** Calls so far by method, also those that were refused. */
   counts: Record<string, number>
   /** HTTP requests that were refused for the rate. */
   refused: number
@@ -31,7 +29,6 @@ export interface Relay {
   /** Calls in any second; requests beyond are refused by HTTP 429, or by an error of JSON-RPC where `rateError` is one. */
   callsPerSecond: number
   rateError: RelayError | undefined
-  /** Header of refused requests. */
   retryAfter: string | undefined
   /** Looks at each result before it is sent, and may change or replace it. */
   lie(call: RelayCall, result: unknown): unknown

@@ -1,7 +1,6 @@
 import type { Kind } from '../../src/mapping/index.ts'
 import type { Condition, Operator, TargetType } from '../../src/rules/rule.ts'
 
-/** What a rule calls entities of each kind. */
 export const TARGETS = {
   block: 'Block',
   tx: 'Transaction',

@@ -8,7 +8,6 @@ import { search } from './search.ts'
 
 /** Scenarios of the search interface: requests over one set of documents, with the answers that are due. */
 export interface ScenarioFile {
-  /** File name without its folder and ending. */
   file: string
   about: string
   cases: Scenario[]
@@ -17,7 +16,6 @@ export interface ScenarioFile {
 export interface Scenario {
   name: string
   request: {
-    /** Comma-joined. */
     entities: string
     /** JSON, or the text of a body that is none. Absent where no body is sent. */
     body?: unknown
@@ -41,7 +39,6 @@ export type Expectation =
       status: number
       error: {
         type: string
-        /** A part of the reason. */
         reason: string
       }
     }
@@ -101,7 +98,6 @@ export const bodyText = ({ request: { body } }: Scenario): string | undefined =>
 export const isSorted = ({ request: { body } }: Scenario): boolean =>
   typeof body === 'object' && body !== null && 'sort' in body
 
-/** What the in-memory search answers. */
 export const answerInMemory = (scenario: Scenario, documents: Documents, now: number): Expectation => {
   try {
     const request = parseSearch(bodyText(scenario), kindsOf(scenario.request.entities), now)

@@ -45,7 +45,6 @@ const followScopes = async (
   }
 }
 
-/** What a store was looked through for. */
 const coveredIn = (store: string) => readStore(store, db => createCoverageReader(db).covered())
 
 interface IndexedRange {

@@ -124,7 +124,6 @@ export const expectedOf = (
   return found!
 }
 
-/** All documents of a store. */
 export const holdingsOf = (store: TestStore) => ({
   block: store.all('block'),
   tx: store.all('tx'),

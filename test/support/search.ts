@@ -32,7 +32,6 @@ const parentInSource = ({ _source }: Document): string | undefined =>
 export interface Hit {
   kind: Kind
   document: Document
-  /** As the request wants it shown. */
   source: unknown
   score: number
 }

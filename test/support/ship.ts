@@ -82,7 +82,6 @@ export const visibleIn = (documents: ReadonlyMap<string, string>, { hidden }: Vi
 export const withoutTokens = (all: ReadonlyMap<string, Shipped>, test = (_: Shipped) => true): Map<string, Shipped> =>
   new Map([...all].filter(([, document]) => document.kind !== 'token' && test(document)))
 
-/** What ships a test store in this thread. */
 export interface TestShipper extends Shipper {
   /** Resolves when all is shipped; rejects with why that cannot be. */
   rested(): Promise<void>
@@ -171,7 +170,6 @@ export const movedBlock = (raw: RawBlock, number: number, parent: RawBlock | und
   return moved
 }
 
-/** A block with its first transactions alone. */
 export const partOf = (raw: RawBlock, count: number): RawBlock => {
   const transactions = raw.block.transactions.slice(0, count)
   const hashes = new Set(transactions.map(({ hash }) => hash))

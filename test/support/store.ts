@@ -60,7 +60,6 @@ import { mainnetPack } from './pack.ts'
 /** A store in a temporary file, filled by the parts that fill a real one. */
 export interface TestStore {
   path: string
-  /** The writer's connection. */
   db: WritableDb
   reader: Reader
   /** Documents with bigints where an integer is beyond 2^53. */
@@ -68,7 +67,6 @@ export interface TestStore {
   /** Blocks in any order; neighbours are written together, in runs of the size given at creation. */
   add(blocks: readonly RawBlock[]): void
   rollback(to: number): void
-  /** Makes ready to be written, as one run. */
   prepare(blocks: readonly RawBlock[]): SegmentBatch
   /** May be replaced by another one, as after a restart. */
   writer: Writer
@@ -77,7 +75,6 @@ export interface TestStore {
   decodeBy(own: readonly OwnAbi[]): Decoding
   /** Decimals of the token at an address of 40 digits. */
   decimals(address: string): number | undefined
-  /** Runs with the reader on one state of the store. */
   read<T>(run: () => T): T
   plan(kind: Kind, node: Node): Plan
   /** What the plan of a query finds, what its counts add up to, and how many documents had to be asked. */
@@ -146,7 +143,6 @@ export const candidatesOf = (topic: string, indexed: number, events: readonly Ev
 
 let functions: Functions | undefined
 const shippedFunctions = () => (functions ??= openFunctions(readFileSync(data('functions.bin'))))
-/** By the registry that is shipped. */
 export const decodeCall = (to: string, input: string): DecodedCall => {
   callDecoder ??= createCallDecoder(shippedFunctions())
   return callDecoder(to, input)
@@ -163,7 +159,6 @@ const decodeRevert: RevertDecoder = (...asked) => {
   revertDecoder ??= createRevertDecoder(shippedErrors(), [])
   return revertDecoder(...asked)
 }
-/** By the errors that are shipped. */
 export const failuresOf = (raw: RawBlock) => blockFailures(raw, decodeRevert)
 
 /** Some contracts have an ABI; only traces tell their codes. */
@@ -177,7 +172,6 @@ const contracts = createChainContracts({
   log: silent,
 })
 
-/** What some tokens answer. */
 const answersOf = (address: string): StoredToken => {
   const last = address.at(-1)!
   const asked = { asked: true, name: null, symbol: null, decimals: null, error: null, standard: null }
@@ -399,7 +393,6 @@ const positionsOf = (kind: Kind, reader: Reader): number[] => {
   return positions
 }
 
-/** Cuts blocks into runs of neighbours. */
 const runsOf = (blocks: readonly RawBlock[], size: number | readonly number[]): RawBlock[][] => {
   const runs: RawBlock[][] = []
   let current: RawBlock[] = []
@@ -446,6 +439,5 @@ export const excerptOf = (
   receipts: receipts.filter((_, index) => keep(index)),
 })
 
-/** Takes back what version 13 brought. */
 export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied;
   ${['shelf', 'batch', 'hidden'].map(table => `DROP TABLE ${table}`).join(';')};`

@@ -1,7 +1,6 @@
 import type { RawBlock, RpcTransaction } from '../../src/chain/wire.ts'
 import { type FakeNode, NodeError } from './node.ts'
 
-/** What `trace_filter` was asked for. */
 export interface AskedTraces {
   side: 'from' | 'to'
   addresses: string[]
@@ -11,7 +10,6 @@ export interface AskedTraces {
 }
 
 export interface TraceLimits {
-  /** Most blocks of a call. */
   blocks?: number
   /** Most traces of an answer: it is cut without a word. */
   cut?: number
@@ -42,7 +40,6 @@ export const serveTraceFilter = (node: FakeNode, limits: TraceLimits = {}): Aske
   return asked
 }
 
-/** Called in each transaction, and by none. */
 export const INSIDE = `0x${'1'.repeat(40)}`
 
 /** Each transaction, and inside of it calls back to its sender and to another one. */
@@ -101,6 +98,5 @@ export const sentIn = (raw: RawBlock, addresses: readonly string[]): RawBlock | 
   return { ...raw, block: { ...raw.block, transactions }, receipts, partial: true }
 }
 
-/** Everyone who sends or receives. */
 export const partiesIn = (chain: readonly RawBlock[]): string[] =>
   [...new Set(chain.flatMap(({ block }) => block.transactions.flatMap(({ from, to }) => [from, to!])))].sort()

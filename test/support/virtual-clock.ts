@@ -10,7 +10,6 @@ export interface VirtualClock extends Clock {
 
 export const createVirtualClock = (start = 1_700_000_000_000): VirtualClock => {
   let now = 0
-  /** Of the clock that is shown, when nothing had gone by. */
   let from = start
   let sleepers: { at: number; wake(): void }[] = []
   const settle = async () => {
