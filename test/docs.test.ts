@@ -14,8 +14,8 @@ import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
 import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
-import { valuesOf } from '../src/query/predicate.ts'
-import { isIn } from '../src/query/simplify.ts'
+import { indexedValuesOf } from '../src/query/predicate.ts'
+import { inNode } from '../src/query/simplify.ts'
 import { start, tempFolder, until } from './e2e/program.ts'
 import { gunzipLines } from './support/pack.ts'
 import {
@@ -293,10 +293,10 @@ test('fields that are said to be found without looking at every document are', t
     const documents = store.all(kind)
     for (const field of queryPaths(kind).values()) {
       if (!named.has(field.field) || field.encoding === 'raw') continue
-      const value = documents.flatMap(({ _source }) => valuesOf(field, _source))[0]
+      const value = documents.flatMap(({ _source }) => indexedValuesOf(field, _source))[0]
       if (value === undefined) continue
       checked.add(field.field)
-      const plan = store.plan(kind, isIn(field, [value]))
+      const plan = store.plan(kind, inNode(field, [value]))
       assert.ok(!['columns', 'documents'].includes(plan.by), `${kind} ${field.path}: ${plan.by}`)
     }
   }

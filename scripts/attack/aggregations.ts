@@ -1,5 +1,5 @@
 import { type FieldPath, type Kind, lookup } from '../../src/mapping/index.ts'
-import { type Document, valuesOf } from '../../src/query/predicate.ts'
+import { indexedValuesOf, type TestedDocument } from '../../src/query/predicate.ts'
 import { answerOf, plain, type Question, requestOf, sourcesOf } from '../../test/engine/aggs/naive.ts'
 import { isRaw, isRecord, type Value } from './json.ts'
 import type { Shown } from './reading.ts'
@@ -20,7 +20,7 @@ export const checkAggregations = (
   if (names !== Object.keys(asked).sort().join()) return `the aggregations are ${names}`
   const questions = questionsOf(asked)
   if (questions) {
-    const expected = JSON.stringify(plain(answerOf(questions, kind, sourcesOf(documents as readonly Document[]))))
+    const expected = JSON.stringify(plain(answerOf(questions, kind, sourcesOf(documents as readonly TestedDocument[]))))
     const found = JSON.stringify(plain(withTextKeys(answer)))
     return found === expected ? undefined : differing(found, expected)
   }
@@ -84,7 +84,7 @@ const checkCounts = (
   if (/"bucket_s(ort|elector)"/.test(JSON.stringify(asked))) return undefined
   if (!isRecord(body) || !isMembers(found) || typeof body.field !== 'string') return undefined
   const field = lookup(kind, body.field)
-  const isSingle = field && documents.every(({ _source }) => valuesOf(field, _source).length <= 1)
+  const isSingle = field && documents.every(({ _source }) => indexedValuesOf(field, _source).length <= 1)
   if (!isSingle || body.missing !== undefined) return undefined
   // Outside of `nested`, the members of a nested list are not seen.
   const has = field.list?.nested ? 0 : countOf(field, documents)
@@ -95,7 +95,7 @@ const checkCounts = (
 }
 
 const countOf = (field: FieldPath, documents: readonly Shown[]): number =>
-  documents.filter(({ _source }) => valuesOf(field, _source).length > 0).length
+  documents.filter(({ _source }) => indexedValuesOf(field, _source).length > 0).length
 
 const countedBy = (type: string, body: Members, found: Members): number | undefined => {
   const few = body.min_doc_count === undefined || numberOf(body.min_doc_count) <= 1

@@ -1,6 +1,6 @@
 import { type Kind, lookup } from '../../src/mapping/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import { compile, type Document, type Relatives } from '../../src/query/predicate.ts'
+import { compilePredicate, type Relatives, type TestedDocument } from '../../src/query/predicate.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
 import { parseLossless, stringifyLossless } from '../../test/support/scenarios.ts'
 import { checkAggregations } from './aggregations.ts'
@@ -114,7 +114,7 @@ export const judgeByPredicate = (text: string, kind: Kind, kinds: readonly Kind[
   const request = readOnce(text, kinds)
   const { query, postFilter } = request.parts.find(part => part.kind === kind)!
   const relatives = relativesIn(documents)
-  const tests = [query, ...(postFilter ? [postFilter] : [])].map(node => compile(kind, node, relatives))
+  const tests = [query, ...(postFilter ? [postFilter] : [])].map(node => compilePredicate(kind, node, relatives))
   return documents[kind].filter(document => tests.every(test => test(document)))
 }
 
@@ -143,7 +143,7 @@ const relativesIn = (documents: Documents): Relatives => {
   }
   const relatives: Relatives = {
     childrenOf: ({ _id }, kind) => children.get(kind)!.get(_id) ?? [],
-    parentOf: (document, kind) => ids.get(kind)!.get((document as Document & Shown)._parent ?? ''),
+    parentOf: (document, kind) => ids.get(kind)!.get((document as TestedDocument & Shown)._parent ?? ''),
   }
   RELATIVES.set(documents, relatives)
   return relatives

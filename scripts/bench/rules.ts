@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi.ts'
-import { createDeclarations } from '../../src/decode/declarations.ts'
+import { createEventDeclarations } from '../../src/decode/declarations.ts'
 import { openFunctions } from '../../src/decode/functions.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
@@ -136,7 +136,7 @@ const createOpener = (): Opener => {
   const registry = createRegistry(parseRegistry(text('events.txt')))
   const functions = openFunctions(readFileSync(new URL('../../data/functions.bin', import.meta.url)))
   const tokens = createTokenList(parseTokens(text('tokens.txt')))
-  const decode = createLogDecoder({ ...createDeclarations(registry, []), compile: createEventDecoder })
+  const decode = createLogDecoder({ ...createEventDeclarations(registry, []), compile: createEventDecoder })
   const decimals = (address: string) => tokens.find(1, `0x${address}`)?.decimals
   return raw => {
     const decoded = {

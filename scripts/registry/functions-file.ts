@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants } from 'node:zlib'
-import { BLOCK, GROUP, type STANDINGS } from '../../src/decode/functions.ts'
+import { BLOCK_SIZE, GROUP_SIZE, type STANDINGS } from '../../src/decode/functions.ts'
 
 /** See `STANDINGS`. */
 export type Standing = keyof typeof STANDINGS & ('+' | ' ' | '?')
@@ -14,15 +14,15 @@ export interface PackedFunction {
 /** The content of `data/functions.bin`, which see in `src/decode/functions.ts`. */
 export function packFunctions(head: readonly string[], functions: readonly PackedFunction[]): Buffer {
   const size = functions.length
-  if (size > GROUP * 65536) throw new Error(`${size} functions are more than the file can tell apart`)
+  if (size > GROUP_SIZE * 65536) throw new Error(`${size} functions are more than the file can tell apart`)
   const sorted = functions
     .map(({ selector, text, standing }) => ({ selector, text: text.replaceAll(', ', ','), standing }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
 
   const blocks: Buffer[] = []
-  for (let i = 0; i < size; i += BLOCK) blocks.push(packBlock(sorted.slice(i, i + BLOCK)))
+  for (let i = 0; i < size; i += BLOCK_SIZE) blocks.push(packBlock(sorted.slice(i, i + BLOCK_SIZE)))
   const bySelector = sorted
-    .map(({ selector }, i) => ({ selector: Number(selector), group: Math.floor(i / GROUP) }))
+    .map(({ selector }, i) => ({ selector: Number(selector), group: Math.floor(i / GROUP_SIZE) }))
     .sort((a, b) => a.selector - b.selector || a.group - b.group)
   const counts = new Array<number>(65536).fill(0)
   for (const { selector } of bySelector) counts[selector >>> 16]!++
@@ -47,7 +47,7 @@ function packBlock(functions: readonly PackedFunction[]): Buffer {
   let before = ''
   const names = functions.map(({ text }, i) => {
     const name = text.slice(0, text.indexOf('('))
-    if (i % GROUP === 0) before = ''
+    if (i % GROUP_SIZE === 0) before = ''
     let common = 0
     while (common < MOST && common < name.length && name[common] === before[common]) common++
     before = name

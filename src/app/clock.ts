@@ -2,7 +2,7 @@ import type { Reason } from '../ingest/status/readiness.ts'
 import type { Log } from '../lib/log.ts'
 import { noteLastClock, readLastClock } from '../lib/private-files.ts'
 import { createStepWatch } from '../lib/retry.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 
 /** Milliseconds between two looks at the clock. */
 const CLOCK_INTERVAL_MS = 60_000
@@ -106,8 +106,8 @@ export const watchClock = (options: ClockOptions) => {
   const { log } = options
   const { look, lookForStep, warnings } = createClockWatch(options)
   const ends = [
-    every(CLOCK_INTERVAL_MS, look, { log, doing: 'note the time in the data folder', atOnce: true }),
-    every(STEP_LOOK_MS, lookForStep, { log, doing: 'look for steps of the clock' }),
+    repeatEvery(CLOCK_INTERVAL_MS, look, { log, doing: 'note the time in the data folder', atOnce: true }),
+    repeatEvery(STEP_LOOK_MS, lookForStep, { log, doing: 'look for steps of the clock' }),
   ]
   return { warnings, stop: () => ends.forEach(end => void end()) }
 }

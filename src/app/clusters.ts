@@ -16,7 +16,7 @@ import type { IndexingOptions } from '../ingest/network.ts'
 import type { ClusterStatus } from '../ingest/status/status.ts'
 import type { Range } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { isInCluster } from './stores.ts'
 
@@ -90,7 +90,7 @@ export const watchClusters = async (
       if (now.state === 'green' || now.state === 'yellow') log.info('The state of the cluster changed', told)
       else log.warn('The state of the cluster changed', told)
     }
-    const end = every(CLUSTER_INTERVAL_MS, look, { log, doing: 'look at the cluster' })
+    const end = repeatEvery(CLUSTER_INTERVAL_MS, look, { log, doing: 'look at the cluster' })
     void look().catch(() => {})
     shutdown.add(`looking at the cluster of ${network}`, async () => {
       end()

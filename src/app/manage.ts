@@ -18,7 +18,7 @@ import {
 import type { NetworkState, ServerStatus } from '../ingest/status/status.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import type { Pool } from '../search/pool.ts'
 import { createAbiOf } from './manage/abi-of.ts'
 import { createAbiShelf } from './manage/abis.ts'
@@ -100,7 +100,7 @@ export const createRateSampler = (status: () => Promise<ServerStatus>, log: Log)
   // A first sample at once; the next one reports errors.
   take().catch(() => {})
   return {
-    stop: every(SAMPLE_INTERVAL_MS, take, { log, doing: 'note how fast networks are indexed' }),
+    stop: repeatEvery(SAMPLE_INTERVAL_MS, take, { log, doing: 'note how fast networks are indexed' }),
     take,
     of: (wanted: string | undefined): RatesAnswer => ({
       everyMs: SAMPLE_INTERVAL_MS,

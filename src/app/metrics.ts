@@ -12,7 +12,7 @@ import type { Log } from '../lib/log.ts'
 import { createMetrics, exposition, type Labels, labelled, type MetricSnapshot, type Metrics } from '../lib/metrics.ts'
 import { coalesceFor } from '../lib/scheduling/coalesce.ts'
 import { hostsOf } from '../lib/secret.ts'
-import { mostFiles, openFiles } from '../lib/system-limits.ts'
+import { countOpenFiles, readOpenFileLimit } from '../lib/system-limits.ts'
 import { CHANNEL_TYPES } from '../rules/channels.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
@@ -323,7 +323,7 @@ const processMetrics = (version: string): MetricSnapshot[] => {
     counter('process_cpu_seconds_total', 'Processor time of all threads.', [(user + system) / 1e6]),
     gauge('process_resident_memory_bytes', 'Memory of all threads.', [rss]),
     gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', [STARTED]),
-    ...gaugeIfKnown('process_open_fds', 'Open files and connections.', openFiles()),
+    ...gaugeIfKnown('process_open_fds', 'Open files and connections.', countOpenFiles()),
     ...gaugeIfKnown('process_max_fds', 'Limit of open files and connections.', maxOpenFiles()),
     gauge('nodejs_heap_size_used_bytes', 'Used heap of the main thread.', [heapUsed]),
     gauge('nodejs_heap_size_total_bytes', 'Heap of the main thread.', [heapTotal]),
@@ -335,7 +335,7 @@ const processMetrics = (version: string): MetricSnapshot[] => {
 const STARTED = Math.round(performance.timeOrigin) / 1_000
 
 /** Remembered, since reading it is slow on some systems. */
-const maxOpenFiles = lazy(mostFiles)
+const maxOpenFiles = lazy(readOpenFileLimit)
 
 const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const TICK_MS = 100

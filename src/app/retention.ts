@@ -10,7 +10,7 @@ import { systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { ageClock } from '../lib/private-files.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { isDamage } from '../sqlite/damage.ts'
 
 /** Time between two looks at what is too old. */
@@ -38,7 +38,7 @@ export const startRetention = (config: Config, log: Log): (() => void) => {
       }
     }
   }
-  return every(RETENTION_INTERVAL_MS, look, { log, doing: 'remove what is no longer kept', atOnce: true })
+  return repeatEvery(RETENTION_INTERVAL_MS, look, { log, doing: 'remove what is no longer kept', atOnce: true })
 }
 
 /** Undefined where everything is kept. */

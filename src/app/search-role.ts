@@ -7,7 +7,7 @@ import { openForWriting } from '../engine/open.ts'
 import { createShelfMirror } from '../engine/shipping/replica.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { aborted, surviveFaults } from '../lib/shutdown.ts'
 import { openSearchParts, startSearchServer } from './parts.ts'
@@ -57,7 +57,7 @@ const mirror = async (config: Config, { network, cluster: settings }: NetworkCon
     log.warn('Does not know yet what of a network may be shown', { network, error })
   })
   if (known === '') log.warn('The cluster has no documents of a network yet', { network })
-  const end = every(MIRROR_INTERVAL_MS, look, { log, doing: `look at what is told of ${network}` })
+  const end = repeatEvery(MIRROR_INTERVAL_MS, look, { log, doing: `look at what is told of ${network}` })
   shutdown.add(`mirror of ${network}`, async () => {
     end()
     await cluster.close()

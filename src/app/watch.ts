@@ -4,7 +4,7 @@ import { type Indexing, keepIndexing } from '../ingest/network.ts'
 import { isPruneAsked } from '../ingest/requests/prune-requests.ts'
 import { openRedecodings, redecodeFolder } from '../ingest/requests/redecode-requests.ts'
 import type { Log } from '../lib/log.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { covers } from '../rules/rule.ts'
 import type { Rules } from '../rules/store.ts'
 import { shippingOf } from './clusters.ts'
@@ -66,7 +66,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     watched.set(network, watching)
   }
   look()
-  const stopLooking = every(WATCH_INTERVAL_MS, look, { log, doing: 'read what rules ask of stored networks' })
+  const stopLooking = repeatEvery(WATCH_INTERVAL_MS, look, { log, doing: 'read what rules ask of stored networks' })
   return {
     of: network => watched.get(network),
     async stop() {

@@ -13,7 +13,7 @@ import { type Reader, readingIn } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../mapping/index.ts'
-import { ALL } from '../query/ast.ts'
+import { ALL_NODE } from '../query/ast.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
 import { type ClusterHit, documentOf } from './hits/cluster-hit.ts'
@@ -160,7 +160,14 @@ export const hitsAt = async (
   { asker, options, visible }: Pick<Asking, 'asker' | 'options' | 'visible'>,
 ): Promise<ReadonlyMap<number, ClusterHit>> => {
   if (at.length === 0) return new Map()
-  const all = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: at.length, source: true, trackTotal: false }
+  const all = {
+    parts: [{ kind, query: ALL_NODE }],
+    sort: [],
+    from: 0,
+    size: at.length,
+    source: true,
+    trackTotal: false,
+  }
   const { hits } = await asker.page(all, options, visible, { at: at.map(({ position }) => position) })
   return new Map(hits.map(hit => [hit.position, hit]))
 }

@@ -1,8 +1,8 @@
 import { asBigint } from '../documents/show.ts'
 import type { Decodings } from '../engine/query/decodings.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import { ALL, NONE, type Node } from '../query/ast.ts'
-import { compile } from '../query/predicate.ts'
+import { ALL_NODE, NONE_NODE, type Node } from '../query/ast.ts'
+import { compilePredicate } from '../query/predicate.ts'
 import type { RequestPart, SearchRequest } from '../query/request.ts'
 import * as make from '../query/simplify.ts'
 import { innerNodes } from '../query/simplify.ts'
@@ -31,7 +31,9 @@ const relaxed = (
   const supersets = request.parts.map(({ query }) => supersetOf(query))
   const parts = request.parts.map((part, i): RequestPart => ({ ...part, query: supersets[i]!.node }))
   const tests = new Map(
-    request.parts.flatMap(({ kind, query }, i) => (supersets[i]!.exact ? [] : [[kind, compile(kind, query)] as const])),
+    request.parts.flatMap(({ kind, query }, i) =>
+      supersets[i]!.exact ? [] : [[kind, compilePredicate(kind, query)] as const],
+    ),
   )
   const test: Test = hit => {
     const holds = tests.get(hit.kind)
@@ -116,19 +118,21 @@ export const supersetOf = (node: Node): Superset => {
   const relax = (node: Node, isAbove: boolean): Node => {
     switch (node.op) {
       case 'not':
-        return make.not(relax(node.of, !isAbove))
+        return make.notNode(relax(node.of, !isAbove))
       case 'child':
       case 'parent': {
         const own = supersetOf(node.of)
         if (own.exact) return node
         exact = false
-        if (!isAbove) return NONE
+        if (!isAbove) return NONE_NODE
         // More children may match than those that count.
-        return node.op === 'parent' ? make.parent(node.kind, own.node) : make.child(node.kind, own.node, node.min)
+        return node.op === 'parent'
+          ? make.parentNode(node.kind, own.node)
+          : make.childNode(node.kind, own.node, node.min)
       }
       case 'compare':
         exact = false
-        return isAbove ? ALL : NONE
+        return isAbove ? ALL_NODE : NONE_NODE
       default:
         return make.mapChildren(node, inner => relax(inner, isAbove))
     }

@@ -3,8 +3,8 @@ import { checkDeadline, type SearchControl } from '../engine/query/options.ts'
 import type { SearchMatch } from '../engine/query/search-match.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
-import type { Place, SearchRequest } from '../query/request.ts'
-import { ids } from '../query/simplify.ts'
+import type { ChainPlace, SearchRequest } from '../query/request.ts'
+import { idsNode } from '../query/simplify.ts'
 import type { Cluster, ClusterAnswer, ClusterOptions, ClusterRequest } from './connection/cluster.ts'
 import { beforeDeadline, faultOf, unavailable } from './connection/faults.ts'
 import { ClusterHit } from './hits/cluster-hit.ts'
@@ -49,7 +49,7 @@ export interface Paging {
   /** What the last hit of the page before was sorted by, as JSON text. */
   after?: string | undefined
   /** Only what comes behind it in the order of the chain. Other than what a page comes after, this is not counted. */
-  behind?: Place
+  behind?: ChainPlace
   /** Only what stands there in the chain. */
   at?: readonly number[]
   /** Only children of the document with this id. */
@@ -178,7 +178,7 @@ const ofKinds = (kinds: readonly Kind[]): object => ({
   terms: { [META_FIELDS.kind]: kinds.map(kind => KINDS.indexOf(kind)) },
 })
 
-const behindPlace = ({ kind, position }: Place): object => ({
+const behindPlace = ({ kind, position }: ChainPlace): object => ({
   bool: {
     should: [
       { range: { [META_FIELDS.position]: { gt: position } } },
@@ -211,7 +211,7 @@ export const documentsById = async (
     const some = all.slice(at, at + TOGETHER)
     const before = found.size
     const request = {
-      ...{ parts: [{ kind, query: ids(some) }], sort: [], from: 0, source: true, trackTotal: false },
+      ...{ parts: [{ kind, query: idsNode(some) }], sort: [], from: 0, source: true, trackTotal: false },
       size: some.length,
     }
     for (let after: string | undefined, isLast = false; !isLast; ) {

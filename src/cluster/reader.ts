@@ -4,10 +4,10 @@ import type { SearchControl } from '../engine/query/options.ts'
 import { openSearcher } from '../engine/query/searcher.ts'
 import { openReader, type Reader, readingIn } from '../engine/reader.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import { gapsIn, merged, type Range } from '../lib/ranges.ts'
+import { gapsIn, mergeRanges, type Range } from '../lib/ranges.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
 import { KINDS } from '../mapping/index.ts'
-import type { Run, SearchRequest } from '../query/request.ts'
+import type { BlockRun, SearchRequest } from '../query/request.ts'
 import { notInCluster } from './deviations.ts'
 import { loadPage } from './hits/cluster-hit.ts'
 import { openPages } from './pages.ts'
@@ -46,12 +46,12 @@ export const openClusterReader = (
   const inStore = readingIn(reader)
   /** Also of blocks that are stored in part. */
   const storedRanges = (): Range[] =>
-    inStore(() => merged(reader.segments().map(({ first, last }) => ({ from: first, to: last }))))
+    inStore(() => mergeRanges(reader.segments().map(({ first, last }) => ({ from: first, to: last }))))
   /** Blocks whose documents the store alone has. */
   const missing = (now: Visible): Range[] => storedRanges().flatMap(({ from, to }) => gapsIn(now.ranges, from, to))
 
   const inBoth = (request: SearchRequest, now: Visible): SearchRequest | undefined => {
-    const runs = missing(now).map(({ from, to }): Run => [from, to])
+    const runs = missing(now).map(({ from, to }): BlockRun => [from, to])
     if (runs.length === 0) return undefined
     checkOrder(request)
     return { ...request, within: runs }

@@ -3,7 +3,7 @@ import { createKnownIndices } from '../engine/shipping/index-identities.ts'
 import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
 import { retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { merged } from '../lib/ranges.ts'
+import { mergeRanges } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
 import { type ClusterOptions, connect } from './connection/cluster.ts'
@@ -56,7 +56,7 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
       const { lost: all } = await indices.look(visible().ranges)
       // The store has all tokens, which are shipped again by themselves.
       const lost = all.filter(({ index }) => aliasIn(index) !== aliasOf(place, network, 'token'))
-      return { blocks: merged(lost.flatMap(({ blocks }) => blocks)), indices: lost.map(({ index }) => index) }
+      return { blocks: mergeRanges(lost.flatMap(({ blocks }) => blocks)), indices: lost.map(({ index }) => index) }
     } finally {
       await cluster.close()
     }

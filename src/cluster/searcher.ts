@@ -13,7 +13,7 @@ import { hidesScores } from '../engine/show/plain.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import type { Limits } from '../limits/index.ts'
 import { type Kind, lookup } from '../mapping/index.ts'
-import { valuesOf } from '../query/predicate.ts'
+import { indexedValuesOf } from '../query/predicate.ts'
 import type { ResumePoint, SearchRequest } from '../query/request.ts'
 import { aggregatedPage } from './aggs/aggregations.ts'
 import { notInCluster } from './deviations.ts'
@@ -156,7 +156,7 @@ const searcherFor = ({
     const valuesAt = comparedValues(request, from)
     return hit => {
       const [document] = found.exact.load(hit.kind, [hit.position])
-      const [time] = valuesOf(lookup(hit.kind, 'timestamp')!, document!._source)
+      const [time] = indexedValuesOf(lookup(hit.kind, 'timestamp')!, document!._source)
       return { found: hit, values: valuesAt(hit), time: Number(time) / 1000 }
     }
   }

@@ -8,7 +8,7 @@ import { perVersion } from '../engine/store-version.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import { byKind, KINDS, type Kind } from '../mapping/index.ts'
-import { ALL } from '../query/ast.ts'
+import { ALL_NODE } from '../query/ast.ts'
 import {
   type AnswerOptions,
   answerDocuments,
@@ -186,7 +186,7 @@ export const holdingsInCluster = async (
   visible: Visible,
 ): Promise<{ counts: Record<Kind, number>; bytes: number }> => {
   const countOf = async (kind: Kind) => {
-    const request = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
+    const request = { parts: [{ kind, query: ALL_NODE }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
     return (await asker.page(request, options, visible)).total
   }
   const bytesOf = async () => {

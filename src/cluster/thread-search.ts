@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
 import { createByteWriter } from '../lib/bytes.ts'
-import { type Failure, fromFailure, toFailure } from '../lib/errors.ts'
+import { fromTransferredError, type TransferredError, toTransferredError } from '../lib/errors.ts'
 import { networksIn } from '../search/index-names.ts'
 import { searchSeveral } from '../search/multi-network.ts'
 import type { OpenRemoteSearch } from '../search/store.ts'
@@ -43,7 +43,7 @@ export const openThreadSearch: OpenRemoteSearch = ({ elsewhere, stores, index, d
  */
 type Call = { n: number; network: string; request: Omit<ClusterRequest, 'signal'> } | { cancel: number }
 
-type Told = { n: number; answer: ClusterAnswer } | { n: number; failure: Failure }
+type Told = { n: number; answer: ClusterAnswer } | { n: number; failure: TransferredError }
 
 /** A port for a thread that is to ask these clusters. When it is closed, what is under way is given up. */
 export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>): MessagePort => {
@@ -56,7 +56,7 @@ export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>):
     try {
       tell({ n, answer: await clusterOf(network).ask({ ...request, signal: ending.signal }) })
     } catch (error) {
-      tell({ n, failure: toFailure(error) })
+      tell({ n, failure: toTransferredError(error) })
     } finally {
       open.delete(n)
     }
@@ -81,7 +81,7 @@ export const createCalls = (port: MessagePort) => {
     const asked = waiting.get(told.n)
     waiting.delete(told.n)
     if ('answer' in told) asked?.resolve(withBuffer(told.answer))
-    else asked?.reject(fromFailure(told.failure))
+    else asked?.reject(fromTransferredError(told.failure))
   })
   const tell = (call: Call) => port.postMessage(call)
   return {

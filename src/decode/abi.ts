@@ -1,6 +1,6 @@
 import { isLowerHex } from '../lib/hex.ts'
 import { type Codec, compile } from './codec/codec.ts'
-import { createReader, Fault, follow, type Reader } from './codec/words.ts'
+import { createWordReader, DecodeFault, follow, type WordReader } from './codec/words.ts'
 import { type FunctionAbi, topicOf } from './signature.ts'
 import type { AbiParam, DecodedArg, DecodeResult, EventAbi } from './types.ts'
 
@@ -16,24 +16,26 @@ export type EventDecoder = (topics: readonly string[], data: string) => DecodeRe
  * anything, as the ABI and Solidity's own decoder allow; bytes that no value accounts for are refused.
  */
 export const createEventDecoder = (event: EventAbi): EventDecoder => {
-  const layout = layOut(event.inputs, 2, event.anonymous ? 0 : 1)
-  if (typeof layout === 'string') return () => refused(layout)
+  const layout = layOutArguments(event.inputs, 2, event.anonymous ? 0 : 1)
+  if (typeof layout === 'string') return () => refusedResult(layout)
   const { indexed } = layout
   const first = event.anonymous ? null : topicOf(event)
 
   return (topics, data) => {
     if (topics.length !== indexed)
-      return refused(`the log does not have the ${indexed} ${indexed === 1 ? 'topic' : 'topics'} of the declaration`)
+      return refusedResult(
+        `the log does not have the ${indexed} ${indexed === 1 ? 'topic' : 'topics'} of the declaration`,
+      )
     let words = topics
     for (let i = first === null ? 0 : 1; i < words.length; i++)
       if (!isPlainWord(words[i]!)) {
         words = words.map(topic => topic.toLowerCase())
-        if (!isPlainWord(words[i]!)) return refused(`topic ${i} is not 32 bytes of hex`)
+        if (!isPlainWord(words[i]!)) return refusedResult(`topic ${i} is not 32 bytes of hex`)
       }
     if (first !== null && words[0] !== first && words[0]!.toLowerCase() !== first)
-      return refused('the first topic belongs to another event')
+      return refusedResult('the first topic belongs to another event')
     const { args, error } = decodeData(layout, words, data)
-    return error === null ? { args, error } : refused(error)
+    return error === null ? { args, error } : refusedResult(error)
   }
 }
 
@@ -47,15 +49,16 @@ export type FunctionDecoder = (input: string) => FunctionResult
  * referrers are put there.
  */
 export const createFunctionDecoder = ({ inputs }: FunctionAbi): FunctionDecoder => {
-  const layout = layOut(inputs, 10, 0)
-  if (typeof layout === 'string') return () => refused(layout)
-  return input => (input.length < 10 ? refused('the data is shorter than a selector') : decodeData(layout, [], input))
+  const layout = layOutArguments(inputs, 10, 0)
+  if (typeof layout === 'string') return () => refusedResult(layout)
+  return input =>
+    input.length < 10 ? refusedResult('the data is shorter than a selector') : decodeData(layout, [], input)
 }
 
 /** How the arguments of one declaration lie in topics and data. */
 interface Layout {
   inputs: readonly AbiParam[]
-  steps: Step[]
+  steps: DecodeStep[]
   /** Where the data begins, in characters; its offsets count from here. */
   base: number
   /** Characters of the heads. */
@@ -66,7 +69,7 @@ interface Layout {
 }
 
 /** Gives the reason where a type is not one that can be decoded. */
-const layOut = (inputs: readonly AbiParam[], base: number, firstIndexed: number): Layout | string => {
+const layOutArguments = (inputs: readonly AbiParam[], base: number, firstIndexed: number): Layout | string => {
   const layout: Layout = { inputs, steps: [], base, head: 0, dynamic: false, indexed: firstIndexed }
   let pos = 0
   try {
@@ -93,25 +96,25 @@ const decodeData = (layout: Layout, topics: readonly string[], data: string): Fu
   let text = data
   if (!isLowerHex(text)) {
     text = text.toLowerCase()
-    if (!isLowerHex(text)) return refused('the data is not hex')
+    if (!isLowerHex(text)) return refusedResult('the data is not hex')
   }
-  if (text.length % 2 === 1) return refused('the data has half a byte')
-  if (text.length - base < head) return refused(`the data is shorter than the ${head / 2} bytes it must have`)
+  if (text.length % 2 === 1) return refusedResult('the data has half a byte')
+  if (text.length - base < head) return refusedResult(`the data is shorter than the ${head / 2} bytes it must have`)
 
-  const reader = createReader(text)
+  const reader = createWordReader(text)
   const args = new Array<DecodedArg>(steps.length)
   let pos = 0
   try {
     if (dynamic) reader.take(base, head)
     for (; pos < steps.length; pos++) args[pos] = steps[pos]!(topics, reader)
   } catch (fault) {
-    return refused(explain(fault, labelOf(inputs[pos]!, pos)))
+    return refusedResult(explain(fault, labelOf(inputs[pos]!, pos)))
   }
   if (!dynamic && text.length - base > head)
     return { args, error: `the data is longer than the ${head / 2} bytes it must have` }
   if (dynamic && reader.words * 64 !== text.length - base) {
     const { gap, end } = readBy(layout, topics, text)
-    if (gap) return refused(SURPLUS)
+    if (gap) return refusedResult(SURPLUS)
     if (end < text.length) return { args, error: SURPLUS }
   }
   return { args, error: null }
@@ -127,19 +130,19 @@ export const decodeParts = (param: AbiParam, hex: string, most = Number.POSITIVE
   if (param.indexed || !isLowerHex(hex)) return []
   try {
     const codec = compile(param, 1)
-    const reader = createReader(hex)
+    const reader = createWordReader(hex)
     const at = codec.dynamic ? 66 : 2
     if (!codec.dynamic) reader.take(at, codec.words * 64)
     return codec.parts?.(reader, at, most) ?? []
   } catch (fault) {
-    if (fault instanceof Fault) return []
+    if (fault instanceof DecodeFault) return []
     throw fault
   }
 }
 
-type Step = (topics: readonly string[], reader: Reader) => DecodedArg
+type DecodeStep = (topics: readonly string[], reader: WordReader) => DecodedArg
 
-const topicStep = (name: string, pos: number, { word, type }: Codec, topic: number): Step =>
+const topicStep = (name: string, pos: number, { word, type }: Codec, topic: number): DecodeStep =>
   word === undefined
     ? topics => ({ name, pos, type, hex: topics[topic]!, int: null })
     : topics => {
@@ -147,7 +150,7 @@ const topicStep = (name: string, pos: number, { word, type }: Codec, topic: numb
         return { name, pos, type, hex, int: word.int(hex) }
       }
 
-const dataStep = (name: string, pos: number, codec: Codec, at: number, base: number): Step => {
+const dataStep = (name: string, pos: number, codec: Codec, at: number, base: number): DecodeStep => {
   const { word, type } = codec
   return word === undefined
     ? (_, reader) => ({
@@ -166,7 +169,7 @@ const dataStep = (name: string, pos: number, codec: Codec, at: number, base: num
 /** Decodes once more and keeps account of what is read: up to where, and whether with a gap. Few logs come here. */
 const readBy = ({ steps, base, head }: Layout, topics: readonly string[], text: string) => {
   const spans: [from: number, to: number][] = []
-  const reader = createReader(text, spans)
+  const reader = createWordReader(text, spans)
   reader.take(base, head)
   for (const step of steps) step(topics, reader)
   let end = base
@@ -179,10 +182,10 @@ const readBy = ({ steps, base, head }: Layout, topics: readonly string[], text: 
 
 const isPlainWord = (topic: string): boolean => topic.length === 66 && isLowerHex(topic)
 
-const refused = (error: string): DecodeResult => ({ args: null, error })
+const refusedResult = (error: string): DecodeResult => ({ args: null, error })
 
 const explain = (fault: unknown, label: string): string => {
-  if (fault instanceof Fault) return `argument ${label}${fault.path}: ${fault.reason}`
+  if (fault instanceof DecodeFault) return `argument ${label}${fault.path}: ${fault.reason}`
   throw fault
 }
 

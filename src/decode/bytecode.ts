@@ -1,5 +1,5 @@
 /** Opcodes by the names of the yellow paper; those that take and give words of the stack and do no more stand in `ARITY` alone. */
-export const OP = {
+export const EVM = {
   STOP: 0x00,
   ADD: 0x01,
   MUL: 0x02,
@@ -61,50 +61,50 @@ export const ARITY: Uint8Array = (() => {
     for (const opcode of opcodes) table[opcode] = 16 * taken + given
   }
   const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
-  set(0, 0, OP.STOP, OP.JUMPDEST, OP.INVALID)
+  set(0, 0, EVM.STOP, EVM.JUMPDEST, EVM.INVALID)
   set(
     2,
     1,
     ...from(0x01, 0x07),
-    OP.EXP,
+    EVM.EXP,
     0x0b,
     ...from(0x10, 0x14),
     ...from(0x16, 0x18),
     ...from(0x1a, 0x1d),
-    OP.KECCAK256,
+    EVM.KECCAK256,
   )
-  set(3, 1, 0x08, 0x09, OP.CREATE)
-  set(1, 1, OP.ISZERO, OP.NOT, 0x1e, 0x31, OP.CALLDATALOAD, 0x3b, 0x3f, 0x40, 0x49, OP.MLOAD, OP.SLOAD, 0x5c)
-  set(0, 1, 0x30, 0x32, 0x33, 0x34, OP.CALLDATASIZE, OP.CODESIZE, 0x3a, OP.RETURNDATASIZE, ...from(0x41, 0x48), 0x4a)
-  set(0, 1, OP.PC, 0x59, 0x5a, ...from(OP.PUSH0, OP.PUSH32))
-  set(0, 0, ...from(OP.DUP1, OP.SWAP16))
-  set(3, 0, OP.CALLDATACOPY, OP.CODECOPY, 0x3e, 0x5e)
+  set(3, 1, 0x08, 0x09, EVM.CREATE)
+  set(1, 1, EVM.ISZERO, EVM.NOT, 0x1e, 0x31, EVM.CALLDATALOAD, 0x3b, 0x3f, 0x40, 0x49, EVM.MLOAD, EVM.SLOAD, 0x5c)
+  set(0, 1, 0x30, 0x32, 0x33, 0x34, EVM.CALLDATASIZE, EVM.CODESIZE, 0x3a, EVM.RETURNDATASIZE, ...from(0x41, 0x48), 0x4a)
+  set(0, 1, EVM.PC, 0x59, 0x5a, ...from(EVM.PUSH0, EVM.PUSH32))
+  set(0, 0, ...from(EVM.DUP1, EVM.SWAP16))
+  set(3, 0, EVM.CALLDATACOPY, EVM.CODECOPY, 0x3e, 0x5e)
   set(4, 0, 0x3c)
-  set(1, 0, OP.POP, OP.JUMP, OP.SELFDESTRUCT)
-  set(2, 0, OP.MSTORE, 0x53, 0x55, OP.JUMPI, 0x5d, OP.RETURN, OP.REVERT)
+  set(1, 0, EVM.POP, EVM.JUMP, EVM.SELFDESTRUCT)
+  set(2, 0, EVM.MSTORE, 0x53, 0x55, EVM.JUMPI, 0x5d, EVM.RETURN, EVM.REVERT)
   for (const topics of [0, 1, 2, 3, 4]) set(topics + 2, 0, 0xa0 + topics)
-  set(7, 1, OP.CALL, 0xf2)
-  set(6, 1, OP.DELEGATECALL, OP.STATICCALL)
-  set(4, 1, OP.CREATE2)
+  set(7, 1, EVM.CALL, 0xf2)
+  set(6, 1, EVM.DELEGATECALL, EVM.STATICCALL)
+  set(4, 1, EVM.CREATE2)
   return table
 })()
 
-export const isPush = (opcode: number): boolean => opcode >= OP.PUSH1 && opcode <= OP.PUSH32
+export const isPush = (opcode: number): boolean => opcode >= EVM.PUSH1 && opcode <= EVM.PUSH32
 
 /** After these nothing runs but what is jumped to. */
 export const endsRun = (opcode: number): boolean =>
-  opcode === OP.STOP ||
-  opcode === OP.JUMP ||
-  opcode === OP.RETURN ||
-  opcode === OP.REVERT ||
-  opcode === OP.SELFDESTRUCT ||
+  opcode === EVM.STOP ||
+  opcode === EVM.JUMP ||
+  opcode === EVM.RETURN ||
+  opcode === EVM.REVERT ||
+  opcode === EVM.SELFDESTRUCT ||
   ARITY[opcode] === 255 ||
-  opcode === OP.INVALID
+  opcode === EVM.INVALID
 
 /** The byte after an instruction and its data. */
 export const nextOf = (code: Uint8Array, at: number): number => {
   const opcode = code[at]!
-  return isPush(opcode) ? at + opcode - OP.PUSH0 + 1 : at + 1
+  return isPush(opcode) ? at + opcode - EVM.PUSH0 + 1 : at + 1
 }
 
 /** The number that an instruction pushes; behind the end of the code there are zeros. */
@@ -138,7 +138,7 @@ export const metadataStart = (code: Uint8Array): number => {
 /** Marks the jump destinations: each JUMPDEST that is not data of a push. */
 export const jumpTargets = (code: Uint8Array, end: number): Uint8Array => {
   const targets = new Uint8Array(code.length)
-  for (let at = 0; at < end; at = nextOf(code, at)) if (code[at] === OP.JUMPDEST) targets[at] = 1
+  for (let at = 0; at < end; at = nextOf(code, at)) if (code[at] === EVM.JUMPDEST) targets[at] = 1
   return targets
 }
 
@@ -146,14 +146,14 @@ export const jumpTargets = (code: Uint8Array, end: number): Uint8Array => {
  * Offsets of the instructions that may run, ascending: from the entries on, and from every place whose offset such an instruction pushes.
  * The code of contracts that this one creates lies behind its own and is left out, as tables and texts are.
  */
-export const reachable = (code: Uint8Array, targets: Uint8Array, entries: Iterable<number>): number[] => {
+export const findReachable = (code: Uint8Array, targets: Uint8Array, entries: Iterable<number>): number[] => {
   const seen = new Uint8Array(code.length)
   const open = [...entries]
   while (open.length > 0) {
     for (let at = open.pop()!; at < code.length && seen[at] === 0; at = nextOf(code, at)) {
       const opcode = code[at]!
       seen[at] = 1
-      const width = opcode - OP.PUSH0
+      const width = opcode - EVM.PUSH0
       if (width >= 1 && width <= 4) {
         let target = 0
         for (let i = 1; i <= width; i++) target = target * 256 + (code[at + i] ?? 0)

@@ -27,8 +27,8 @@ export interface CallDecoderOptions {
 }
 
 /** Factors of a guess if bytes after the arguments, or the arguments themselves, speak against it. */
-const SURPLUS = 0.9
-const MISFIT = 0.5
+const SURPLUS_FACTOR = 0.9
+const MISFIT_FACTOR = 0.5
 
 /** Decodes a call that is made at a position of the chain; by default at its end. */
 export type CallDecoder = (to: string, input: string, at?: number) => DecodedCall
@@ -84,24 +84,26 @@ const CALLDATA = /^0x[0-9a-fA-F]{8}/
 const selectorIn = (input: string): string | null => (CALLDATA.test(input) ? input.slice(0, 10).toLowerCase() : null)
 
 const fitOf = (args: DecodedArg[] | null, error: string | null): number =>
-  error === null ? 1 : args?.length ? SURPLUS : MISFIT
+  error === null ? 1 : args?.length ? SURPLUS_FACTOR : MISFIT_FACTOR
 
 /** The user's declaration is certain, unless the user gave two that differ. */
 const probabilityOf = (best: FunctionCandidate, fitting: readonly Attempt[], fit: number): number => {
   const certain = best.probability === 1
-  const own = certain ? 1 : rounded(best.probability * fit)
+  const own = certain ? 1 : roundProbability(best.probability * fit)
   if (fitting.length === 1) return own
   const meaning = canonicalSignature(best.function)
   const rivals = fitting
     .map(({ candidate }) => candidate)
     .filter(rival => (!certain || rival.probability === 1) && canonicalSignature(rival.function) !== meaning)
-  return rounded((own * best.probability) / rivals.reduce((sum, rival) => sum + rival.probability, best.probability))
+  return roundProbability(
+    (own * best.probability) / rivals.reduce((sum, rival) => sum + rival.probability, best.probability),
+  )
 }
 
-const rounded = (probability: number): number => Math.round(probability * 1000) / 1000
+const roundProbability = (probability: number): number => Math.round(probability * 1000) / 1000
 
 /** Calls of unknown selectors, and of what one declaration may come to, that are remembered at a time. */
-const MOST = 200_000
+const MAX_KNOWN_CALLS = 200_000
 /** Of a call: which of its kind it is, as logs have it, told by what is stored once for all of them. */
 export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
   const known = new Map<object | string, Map<number, Signature>>()
@@ -109,7 +111,7 @@ export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
     const by = declared ?? selector!
     let ways = known.get(by)
     if (!ways) {
-      if (known.size >= MOST) known.clear()
+      if (known.size >= MAX_KNOWN_CALLS) known.clear()
       ways = new Map()
       known.set(by, ways)
     }
@@ -137,4 +139,4 @@ export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
 /** What the keys of calls' signatures begin with. */
 const CALL = 'call/'
 /** Of which a stored key is: the key is all that a store keeps of it. */
-export const signatureOf = (key: string): Signature['of'] => (key.startsWith(CALL) ? 'call' : 'log')
+export const documentOfKey = (key: string): Signature['of'] => (key.startsWith(CALL) ? 'call' : 'log')

@@ -1,7 +1,7 @@
 import { lazy } from '../lib/caches.ts'
 import { keccakHex } from '../lib/keccak.ts'
-import { endsRun, jumpTargets, metadataStart, nextOf, OP, pushed, reachable } from './bytecode.ts'
-import { explore, type Value } from './machine.ts'
+import { EVM, endsRun, findReachable, jumpTargets, metadataStart, nextOf, pushed } from './bytecode.ts'
+import { explore, type MachineValue } from './machine.ts'
 
 export type ProxyKind =
   | 'EIP-1167'
@@ -51,9 +51,9 @@ const hashOf = (text: string): bigint => BigInt(keccakHex(text))
 export const IMPLEMENTATION = hashOf('eip1967.proxy.implementation') - 1n
 export const PROXIABLE = hashOf('PROXIABLE')
 
-const proxyOf = (delegates: readonly Value[], own: ReadonlySet<string>): CodeAnalysis['proxy'] => {
+const proxyOf = (delegates: readonly MachineValue[], own: ReadonlySet<string>): CodeAnalysis['proxy'] => {
   for (const to of delegates) {
-    const kind = kindOf(to, own)
+    const kind = proxyKindOf(to, own)
     if (kind !== null) return { kind, target: typeof to === 'bigint' ? `0x${to.toString(16).padStart(40, '0')}` : null }
   }
   return null
@@ -64,7 +64,7 @@ const MAX_OWN = 16
 /** Below lie the contracts that are built into the chain. */
 const FIRST_ADDRESS = 0x10000n
 
-const kindOf = (to: Value, own: ReadonlySet<string>): ProxyKind | null => {
+const proxyKindOf = (to: MachineValue, own: ReadonlySet<string>): ProxyKind | null => {
   if (own.size > MAX_OWN) return null
   if (typeof to === 'bigint') return to >= FIRST_ADDRESS && to < 1n << 160n ? 'EIP-1167' : null
   if (to.kind === 'returned') return 'EIP-1967 beacon'
@@ -149,8 +149,8 @@ const topicsOf = ({ code, targets, instructions }: Program): string[] => {
   let left = ALL_TOPICS_STEPS
   for (const at of instructions) {
     const opcode = code[at]!
-    if (ended || opcode === OP.JUMPDEST) leader = at
-    ended = opcode === OP.JUMPI || endsRun(opcode)
+    if (ended || opcode === EVM.JUMPDEST) leader = at
+    ended = opcode === EVM.JUMPI || endsRun(opcode)
     const word = wordAt(code, at)
     if (word === null || topics.has(word)) continue
     if (left <= 0) break
@@ -172,21 +172,21 @@ const TOPIC_STEPS = 200
 /** Steps for all words of a code together: the largest contracts need a third of them. */
 const ALL_TOPICS_STEPS = 20_000
 /** Distinct bytes that a hash of 32 has at least: one in some 10^7 has fewer. */
-const LEAST_BYTES = 20
+const MIN_DISTINCT_BYTES = 20
 
 /** The hash that an instruction brings up: by a push or, where solc saves on size, as a copy of what lies behind the code. */
 const wordAt = (code: Uint8Array, at: number): bigint | null => {
   const opcode = code[at]!
   let word: bigint
-  if (opcode >= OP.PUSH30 && opcode <= OP.PUSH32) word = pushed(code, at)
-  else if (opcode === OP.PUSH2 && code[at - 2] === OP.PUSH1 && code[at - 1] === 32) {
+  if (opcode >= EVM.PUSH30 && opcode <= EVM.PUSH32) word = pushed(code, at)
+  else if (opcode === EVM.PUSH2 && code[at - 2] === EVM.PUSH1 && code[at - 1] === 32) {
     const from = Number(pushed(code, at))
     if (from + 32 > code.length) return null
-    if (code[nextOf(code, at + 3)] !== OP.CODECOPY) return null
+    if (code[nextOf(code, at + 3)] !== EVM.CODECOPY) return null
     word = BigInt(`0x${Buffer.from(code.subarray(from, from + 32)).toString('hex')}`)
   } else return null
   const bytes = new Set(word.toString(16).padStart(64, '0').match(/../g))
-  return bytes.size < LEAST_BYTES ? null : word
+  return bytes.size < MIN_DISTINCT_BYTES ? null : word
 }
 
 /** Code as a contract's program: what of it runs, and where calls go. */
@@ -198,7 +198,7 @@ export interface Program {
   /** The functions that it has, as numbers of 32 bits. */
   selectors: Set<number>
   /** Where it forwards whole calls. */
-  delegates: Value[]
+  delegates: MachineValue[]
 }
 
 /** Steps to look for functions, far more than the largest contracts need: some thousand. */
@@ -207,7 +207,7 @@ export const readProgram = (hex: string): Program => {
   const code = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))
   const targets = jumpTargets(code, metadataStart(code))
   const selectors = new Set<number>()
-  const delegates: Value[] = []
+  const delegates: MachineValue[] = []
   let hashes = false
   explore(code, targets, 0, DISPATCH_STEPS, {
     selectors: list => {
@@ -221,5 +221,5 @@ export const readProgram = (hex: string): Program => {
   // If jump destinations are in tables, no instruction pushes them.
   const entries = [0]
   if (hashes) for (const [at, isTarget] of targets.entries()) if (isTarget === 1) entries.push(at)
-  return { code, targets, instructions: reachable(code, targets, entries), selectors, delegates }
+  return { code, targets, instructions: findReachable(code, targets, entries), selectors, delegates }
 }

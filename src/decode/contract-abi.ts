@@ -2,7 +2,7 @@ import type { Code } from './contract-code.ts'
 import { holderOf, type LinksOf, type OwnAbi, probabilityOfLike } from './declarations.ts'
 
 /** What a contract's functions and events are known from. */
-export interface KnownAbi {
+export interface AbiKnowledge {
   /** Name that the ABI was given under. */
   name: string | null
   source: 'address' | 'codeHash' | 'implementation' | 'similar' | 'signatures' | null
@@ -10,7 +10,7 @@ export interface KnownAbi {
   probability: number | null
 }
 
-const UNKNOWN: KnownAbi = { name: null, source: null, probability: null }
+const UNKNOWN_ABI: AbiKnowledge = { name: null, source: null, probability: null }
 
 /**
  * Finds what is known of contracts: an ABI that was given for it, for its code or for a contract whose code it runs goes before that of the
@@ -29,7 +29,7 @@ export const createAbiFinder = (
       return holder === null ? [] : [[holder, abi]]
     }),
   )
-  const find = (holder: string | null | undefined, source: KnownAbi['source']): KnownAbi | null => {
+  const find = (holder: string | null | undefined, source: AbiKnowledge['source']): AbiKnowledge | null => {
     const given = holder == null ? undefined : byHolder.get(holder)
     return given ? { name: given.name ?? null, source, probability: given.probability } : null
   }
@@ -37,7 +37,7 @@ export const createAbiFinder = (
   return (
     { address, code, implementation }: { address: string; code: Code | null; implementation: string | null },
     at = Number.POSITIVE_INFINITY,
-  ): KnownAbi => {
+  ): AbiKnowledge => {
     const given = find(address.toLowerCase(), 'address') ?? find(code?.hash, 'codeHash')
     if (given) return given
     for (const link of implementation === null ? [] : linksOf(implementation, at)) {
@@ -50,7 +50,7 @@ export const createAbiFinder = (
     if (similar) return { ...similar, probability: probabilityOfLike(like.similarity) }
     const selectors = code?.selectors ?? []
     const named = selectors.filter(isNamed).length
-    if (named === 0) return UNKNOWN
+    if (named === 0) return UNKNOWN_ABI
     return {
       name: null,
       source: 'signatures',

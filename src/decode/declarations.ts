@@ -54,7 +54,7 @@ const LIKENESS_PROBABILITY = 0.95
  * What logs are decoded by: the user's ABIs for that contract, for its code, for the contracts whose code it runs, those for all, the
  * registry, then lists of signatures.
  */
-export const createDeclarations = (
+export const createEventDeclarations = (
   registry: Registry,
   own: readonly OwnAbi[],
   linksOf: LinksOf = alone,
@@ -80,9 +80,9 @@ export const createDeclarations = (
   return {
     find,
     own(address, topic, indexed, at) {
-      if (!topics.has(topic)) return NONE
+      if (!topics.has(topic)) return NO_CANDIDATES
       const mine = linksOf(address, at).flatMap(link =>
-        eachOf(link, inSpecial).flatMap(its => likened(its(topic, indexed), link)),
+        candidatesOfHolder(link, inSpecial).flatMap(its => likened(its(topic, indexed), link)),
       )
       if (mine.every(isCertain)) return mine
       return [...mine.filter(isSure), ...find(topic, indexed), ...mine.filter(isUnsure)]
@@ -111,7 +111,7 @@ export const createFunctionDeclarations = (
     own(to, selector, at) {
       if (!selectors.has(selector)) return []
       const lists = linksOf(to, at, selector).flatMap(link =>
-        eachOf(link, special).flatMap(bySelector => [likened(bySelector.get(selector) ?? [], link)]),
+        candidatesOfHolder(link, special).flatMap(bySelector => [likened(bySelector.get(selector) ?? [], link)]),
       )
       const certain = lists.find(list => list.some(isCertain))?.filter(isCertain)
       if (certain) return certain
@@ -173,7 +173,7 @@ const functionsBySelector: Entries<FunctionCandidate> = ({ functions, probabilit
 export const holderOf = ({ address, codeHash = null }: OwnAbi): string | null => address ?? codeHash
 
 /** ABIs for the contract come before ABIs for its code. */
-const eachOf = <T>({ address, codeHash }: Linked, byHolder: ReadonlyMap<string, T>): T[] => {
+const candidatesOfHolder = <T>({ address, codeHash }: Linked, byHolder: ReadonlyMap<string, T>): T[] => {
   const its = byHolder.get(address)
   const ofCode = codeHash === null ? undefined : byHolder.get(codeHash)
   return [...(its === undefined ? [] : [its]), ...(ofCode === undefined ? [] : [ofCode])]
@@ -207,7 +207,7 @@ const createVariants = (byTopic: ReadonlyMap<string, readonly Candidate[]>) => {
   const answers = new Map<string, readonly Candidate[]>()
   return (topic: string, indexed: number): readonly Candidate[] => {
     const candidates = byTopic.get(topic)
-    if (!candidates) return NONE
+    if (!candidates) return NO_CANDIDATES
     const key = `${topic}${indexed}`
     let answer = answers.get(key)
     if (!answer) {
@@ -220,7 +220,7 @@ const createVariants = (byTopic: ReadonlyMap<string, readonly Candidate[]>) => {
   }
 }
 
-const NONE: readonly Candidate[] = []
+const NO_CANDIDATES: readonly Candidate[] = []
 
 const indexedIn = ({ inputs }: EventAbi): number => inputs.filter(input => input.indexed).length
 
@@ -233,7 +233,7 @@ const MAX_CHOICES = 40
  */
 const variantsOf = ({ event, probability }: Candidate, indexed: number): Candidate[] => {
   if (indexedIn(event) > 0) return indexedIn(event) === indexed ? [{ event, probability }] : []
-  const choices = choose(event.inputs.length, indexed)
+  const choices = chooseIndexed(event.inputs.length, indexed)
   return choices.map(choice => ({
     event: {
       ...event,
@@ -244,7 +244,7 @@ const variantsOf = ({ event, probability }: Candidate, indexed: number): Candida
 }
 
 /** The first ways to take `count` of the numbers below `size`, in their order. */
-const choose = (size: number, count: number): number[][] => {
+const chooseIndexed = (size: number, count: number): number[][] => {
   const found: number[][] = []
   const take = (from: number, taken: number[]) => {
     if (found.length >= MAX_CHOICES) return

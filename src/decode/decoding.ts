@@ -1,6 +1,6 @@
 import { createEventDecoder } from './abi.ts'
 import { type CallDecoder, createCallDecoder } from './calls.ts'
-import { createDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
+import { createEventDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
 import { createRevertDecoder, type Errors, type RevertDecoder } from './errors.ts'
 import type { Functions } from './functions.ts'
 import { createLogDecoder, type LogDecoder } from './logs.ts'
@@ -24,7 +24,7 @@ export const createDecoding = (
 ): Decoding => {
   const called = createFunctionDeclarations(functions, own, linksOf)
   return {
-    log: createLogDecoder({ ...createDeclarations(registry, own, linksOf), compile: createEventDecoder }),
+    log: createLogDecoder({ ...createEventDeclarations(registry, own, linksOf), compile: createEventDecoder }),
     call: createCallDecoder(called),
     revert: createRevertDecoder(errors, own, linksOf),
     methodOf(input, to, at) {

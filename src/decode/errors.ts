@@ -1,4 +1,4 @@
-import { remembered } from '../lib/caches.ts'
+import { memoize } from '../lib/caches.ts'
 import { createCallDecoder } from './calls.ts'
 import { createFunctionDeclarations, type LinksOf, type OwnAbi, REGISTRY_PROBABILITY } from './declarations.ts'
 import type { FunctionCandidate, Functions } from './functions.ts'
@@ -57,8 +57,8 @@ export const createRevertDecoder = (registry: Errors, abis: readonly OwnAbi[], l
     if (data.length <= 2) return null
     const { selector, function: error, args } = decode(address, data, at)
     // If the data do not decode, the selector matches by chance.
-    if (error === null || args === null) return UNKNOWN
-    if (selector === ERROR) return { name: error.name, reason: renderText(args[0]!.hex, LONGEST) }
+    if (error === null || args === null) return UNKNOWN_REVERT
+    if (selector === ERROR) return { name: error.name, reason: renderText(args[0]!.hex, MAX_REASON_LENGTH) }
     if (selector === PANIC) return { name: error.name, reason: panicOf(args[0]!.int!) }
     return { name: error.name, reason: renderEvent(error, args) }
   }
@@ -68,10 +68,10 @@ export const createRevertDecoder = (registry: Errors, abis: readonly OwnAbi[], l
 export const errorsOf = ({ errors = [], functions, probability }: OwnAbi): readonly FunctionAbi[] =>
   probability < 1 ? [...errors, ...functions] : errors
 
-const UNKNOWN: Revert = { name: null, reason: null }
+const UNKNOWN_REVERT: Revert = { name: null, reason: null }
 
 /** Characters of a message. */
-const LONGEST = 1000
+const MAX_REASON_LENGTH = 1000
 
 /** `Panic(0x11): arithmetic overflow or underflow` */
 const panicOf = (code: bigint): string =>
@@ -84,7 +84,7 @@ export const createErrors = (text: string): Errors & { readonly size: number } =
     expected: 'a selector and a declaration, such as 0x118cdaa7 OwnableUnauthorizedAccount(address account)',
   })
   const bySelector = Map.groupBy(lines, ([selector]) => selector!)
-  const candidates = remembered(Number.POSITIVE_INFINITY, (selector: string): readonly FunctionCandidate[] =>
+  const candidates = memoize(Number.POSITIVE_INFINITY, (selector: string): readonly FunctionCandidate[] =>
     bySelector
       .get(selector)!
       .map(([, declared]) => ({ function: parseSignature(declared!, 'function'), probability: REGISTRY_PROBABILITY })),

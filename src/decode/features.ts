@@ -1,4 +1,4 @@
-import { ARITY, OP } from './bytecode.ts'
+import { ARITY, EVM } from './bytecode.ts'
 import { analyzeCode, type CodeAnalysis, readProgram } from './code.ts'
 
 /** Numbers of a vector of features. */
@@ -14,7 +14,7 @@ export const featuresOf = (hex: string, { selectors, topics }: CodeAnalysis = an
   const sum = new Float64Array(DIMENSIONS)
   addGroup(sum, 1, 0.4, selectors.map(Number))
   addGroup(sum, 2, 0.2, [...topics.map(topic => Number(topic.slice(0, 10))), ...constantsOf(code, instructions)])
-  addGroup(sum, 3, 0.4, runsOf(code, instructions))
+  addGroup(sum, 3, 0.4, opcodeRuns(code, instructions))
   const most = sum.reduce((most, number) => Math.max(most, Math.abs(number)), 0)
   return Int8Array.from(sum, number => (most === 0 ? 0 : Math.round((127 * number) / most)))
 }
@@ -57,7 +57,7 @@ const SPREAD = 4
 const constantsOf = (code: Uint8Array, instructions: readonly number[]): number[] => {
   const found = new Set<number>()
   for (const at of instructions) {
-    const width = code[at]! - OP.PUSH0
+    const width = code[at]! - EVM.PUSH0
     if (width < 4 || width > 16) continue
     let hash = 0
     for (let i = 1; i <= width; i++) hash = mix(hash ^ code[at + i]!)
@@ -67,12 +67,12 @@ const constantsOf = (code: Uint8Array, instructions: readonly number[]): number[
 }
 
 /** Runs of four instructions, without those that only move words on the stack: the optimizer and the rest of the code change these. */
-const runsOf = (code: Uint8Array, instructions: readonly number[]): number[] => {
+const opcodeRuns = (code: Uint8Array, instructions: readonly number[]): number[] => {
   const found: number[] = []
   let gram = 0
   for (const at of instructions) {
     const opcode = code[at]!
-    if ((opcode >= OP.PUSH0 && opcode <= OP.SWAP16) || opcode === OP.POP || opcode === OP.JUMPDEST) continue
+    if ((opcode >= EVM.PUSH0 && opcode <= EVM.SWAP16) || opcode === EVM.POP || opcode === EVM.JUMPDEST) continue
     if (ARITY[opcode] === 255) continue
     gram = (gram << 8) | opcode
     found.push(gram)

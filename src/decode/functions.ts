@@ -1,5 +1,5 @@
 import { unbrotli } from '../lib/bytes.ts'
-import { createRecent } from '../lib/caches.ts'
+import { createRecentCache } from '../lib/caches.ts'
 import { stop } from '../lib/errors.ts'
 import { type FunctionAbi, parseSignature, selectorOf } from './signature.ts'
 
@@ -30,8 +30,8 @@ export const STANDINGS: Readonly<Record<string, number>> = { '+': 0.9, ' ': 0.8,
  *
  * Which of its group a selector means is told by its hash, so nothing is found that does not hash to what was asked for.
  */
-export const GROUP = 16
-export const BLOCK = 1024
+export const GROUP_SIZE = 16
+export const BLOCK_SIZE = 1024
 /** Bytes of an unpacked block; a declaration has about forty. */
 export const BLOCK_LIMIT = 1 << 22
 
@@ -51,7 +51,7 @@ export const openFunctions = (bytes: Uint8Array) => {
   let at = bytes.indexOf(0) + 1
   if (at === 0 || at + 4 > bytes.length) throw broken('it has no head')
   const size = view.getUint32(at, true)
-  const blocks = Math.ceil(size / BLOCK)
+  const blocks = Math.ceil(size / BLOCK_SIZE)
   at += 4
   const counts = at + 4 * blocks
   const lower = counts + 2 * 65536
@@ -68,7 +68,7 @@ export const openFunctions = (bytes: Uint8Array) => {
   if (starts[blocks] !== bytes.length || firsts[65536] !== size) throw broken('its index does not add up')
 
   const unpack = (block: number): string[] => {
-    const count = Math.min(BLOCK, size - block * BLOCK)
+    const count = Math.min(BLOCK_SIZE, size - block * BLOCK_SIZE)
     let lines: string[]
     try {
       const packed = bytes.subarray(starts[block]!, starts[block + 1]!)
@@ -91,11 +91,11 @@ export const openFunctions = (bytes: Uint8Array) => {
   }
 
   const textsOf = (group: number): string[] => {
-    const lines = linesOf(Math.floor((group * GROUP) / BLOCK))
-    const first = (group * GROUP) % BLOCK
+    const lines = linesOf(Math.floor((group * GROUP_SIZE) / BLOCK_SIZE))
+    const first = (group * GROUP_SIZE) % BLOCK_SIZE
     const count = lines.length / 2
     let name = ''
-    return lines.slice(first, Math.min(first + GROUP, count)).map((line, i) => {
+    return lines.slice(first, Math.min(first + GROUP_SIZE, count)).map((line, i) => {
       name = name.slice(0, line.charCodeAt(0) - 32) + line.slice(1)
       const args = lines[count + first + i]!
       return `${args[0]} ${name}(${args.slice(1)})`
@@ -124,17 +124,17 @@ export const openFunctions = (bytes: Uint8Array) => {
         found.push({ function: withoutOutputs(declared), probability: STANDINGS[text[0]!] ?? 0 })
       }
     }
-    return found.length === 0 ? NONE : found.sort((a, b) => b.probability - a.probability)
+    return found.length === 0 ? NO_FUNCTIONS : found.sort((a, b) => b.probability - a.probability)
   }
 
   /** The first declaration of each block that was looked at. */
   const heads: string[] = []
   const headOf = (block: number): string => {
-    heads[block] ??= textsOf((block * BLOCK) / GROUP)[0]!.slice(2)
+    heads[block] ??= textsOf((block * BLOCK_SIZE) / GROUP_SIZE)[0]!.slice(2)
     return heads[block]
   }
 
-  const recent = createRecent<readonly FunctionCandidate[]>(GENERATION)
+  const recent = createRecentCache<readonly FunctionCandidate[]>(GENERATION)
   const unknown = new Set<string>()
 
   return {
@@ -144,10 +144,10 @@ export const openFunctions = (bytes: Uint8Array) => {
     find(selector: string): readonly FunctionCandidate[] {
       const known = recent.get(selector)
       if (known !== undefined) return known
-      if (unknown.has(selector) || !SELECTOR.test(selector)) return NONE
+      if (unknown.has(selector) || !SELECTOR.test(selector)) return NO_FUNCTIONS
       const result = read(selector)
       // Unknown selectors are told from the index alone, and there are too many of them to keep all.
-      if (result === NONE) {
+      if (result === NO_FUNCTIONS) {
         if (unknown.size >= GENERATION) unknown.clear()
         unknown.add(selector)
       } else recent.set(selector, result)
@@ -163,9 +163,9 @@ export const openFunctions = (bytes: Uint8Array) => {
         else high = middle
       }
       // The first of the name may be in the block before the first one that begins behind it.
-      let group = (Math.max(0, low - 1) * BLOCK) / GROUP
+      let group = (Math.max(0, low - 1) * BLOCK_SIZE) / GROUP_SIZE
       const found: FunctionAbi[] = []
-      for (; group * GROUP < size; group++) {
+      for (; group * GROUP_SIZE < size; group++) {
         const texts = textsOf(group).map(text => text.slice(2))
         if (texts.at(-1)! < start) continue
         const same = texts.filter(text => text.startsWith(start))
@@ -177,12 +177,12 @@ export const openFunctions = (bytes: Uint8Array) => {
     },
     /** All of them in alphabetical order: `+ transfer(address to,uint256 amount)`, where the sign says the standing. */
     *texts(): Generator<string> {
-      for (let group = 0; group * GROUP < size; group++) yield* textsOf(group)
+      for (let group = 0; group * GROUP_SIZE < size; group++) yield* textsOf(group)
     },
   }
 }
 
-const NONE: readonly FunctionCandidate[] = []
+const NO_FUNCTIONS: readonly FunctionCandidate[] = []
 const SELECTOR = /^0x[0-9a-f]{8}$/
 
 const withoutOutputs = ({ name, inputs }: FunctionAbi): FunctionAbi => ({ name, inputs })

@@ -19,7 +19,7 @@ export interface LogDecoderOptions {
 /** Decodes a log that stands at a position of the chain; by default at its end. */
 export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>, at?: number) => DecodedLog
 
-interface Compiled {
+interface CompiledEvent {
   decode: (topics: readonly string[], data: string) => DecodeResult
   signature: Signature
   failures: Map<string, Signature>
@@ -29,16 +29,16 @@ interface Compiled {
 const REASONS = 16
 
 /** Unknown signatures that are remembered at a time. */
-const UNKNOWN = 200_000
+const MAX_UNKNOWN = 200_000
 
 /** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
 export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): LogDecoder => {
   /** By topic, then by number of indexed arguments. */
-  const compiled = new Map<string, Compiled[][]>()
+  const compiled = new Map<string, CompiledEvent[][]>()
   const unknown = new Map<string, Signature>()
-  const compiledByEvent = new Map<EventAbi, Compiled>()
+  const compiledByEvent = new Map<EventAbi, CompiledEvent>()
 
-  const compileOne = ({ event, probability }: Candidate, topic: string, indexed: number): Compiled => {
+  const compileOne = ({ event, probability }: Candidate, topic: string, indexed: number): CompiledEvent => {
     let one = compiledByEvent.get(event)
     if (!one) {
       const key = `${topic}/${indexed}/${probability}/${JSON.stringify(event)}`
@@ -52,10 +52,10 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): Log
     return one
   }
 
-  const candidatesOf = (topic: string, indexed: number): Compiled[] => {
+  const candidatesOf = (topic: string, indexed: number): CompiledEvent[] => {
     let byIndexed = compiled.get(topic)
     if (!byIndexed) {
-      if (compiled.size >= UNKNOWN) compiled.clear()
+      if (compiled.size >= MAX_UNKNOWN) compiled.clear()
       byIndexed = []
       compiled.set(topic, byIndexed)
     }
@@ -68,13 +68,13 @@ export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): Log
     let signature = unknown.get(key)
     if (!signature) {
       signature = { of: 'log', key, topic, indexed, event: null, probability: 0, error: null }
-      if (unknown.size >= UNKNOWN) unknown.clear()
+      if (unknown.size >= MAX_UNKNOWN) unknown.clear()
       unknown.set(key, signature)
     }
     return signature
   }
 
-  const failureOf = ({ signature, failures }: Compiled, error: string): Signature => {
+  const failureOf = ({ signature, failures }: CompiledEvent, error: string): Signature => {
     const reason = failures.has(error) || failures.size < REASONS ? error : 'the data does not decode'
     let failure = failures.get(reason)
     if (!failure) {

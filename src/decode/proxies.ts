@@ -18,13 +18,13 @@ export interface Target {
   selectors?: string[]
 }
 
-const slotOf = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
+const slotText = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
 const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
 
 /** Beacons answer this, too. */
 export const IMPLEMENTATION_CALL = selectorOfText('implementation()')
 
-interface Question {
+interface ProxyQuestion {
   kind: Delegation['kind']
   slot?: string
   /** Selector of a function without arguments. */
@@ -32,19 +32,19 @@ interface Question {
 }
 
 /** How proxies are asked for what their code does not name itself. */
-export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, Question>> = {
+export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, ProxyQuestion>> = {
   'EIP-1167': { kind: 'fixed' },
   'EIP-7702': { kind: 'fixed' },
-  'EIP-1967': { kind: 'upgradeable', slot: slotOf(IMPLEMENTATION) },
-  'EIP-1967 beacon': { kind: 'beacon', slot: slotOf(BigInt(keccakHex('eip1967.proxy.beacon')) - 1n) },
-  'EIP-1822': { kind: 'upgradeable', slot: slotOf(PROXIABLE) },
+  'EIP-1967': { kind: 'upgradeable', slot: slotText(IMPLEMENTATION) },
+  'EIP-1967 beacon': { kind: 'beacon', slot: slotText(BigInt(keccakHex('eip1967.proxy.beacon')) - 1n) },
+  'EIP-1822': { kind: 'upgradeable', slot: slotText(PROXIABLE) },
   // Proxies from before EIP-1967 tell it to their administrator alone.
   'EIP-897': {
     kind: 'upgradeable',
     call: IMPLEMENTATION_CALL,
     slot: keccakHex('org.zeppelinos.proxy.implementation'),
   },
-  'Safe proxy': { kind: 'fixed', slot: slotOf(0n) },
+  'Safe proxy': { kind: 'fixed', slot: slotText(0n) },
   Diamond: { kind: 'diamond', call: selectorOfText('facets()') },
 }
 
@@ -59,13 +59,13 @@ export const readDelegation = (
     const targets = readFacets(answer ?? null)
     return targets.length === 0 ? null : { kind, targets }
   }
-  const address = readAddress(answer ?? null) ?? readAddress(word ?? null)
+  const address = readAddressWord(answer ?? null) ?? readAddressWord(word ?? null)
   // One that was not set up yet may be told of by a log.
   return { kind, targets: address === null ? [] : [{ address }] }
 }
 
 /** The address in a word of storage or in what a function returned; null where it is none. */
-export const readAddress = (word: string | null): string | null => {
+export const readAddressWord = (word: string | null): string | null => {
   // Some nodes leave out zeros in front.
   const digits = /^0{24}([0-9a-f]{40})$/.exec(word?.slice(2).padStart(64, '0') ?? '')?.[1]
   return digits && !/^0+$/.test(digits) ? `0x${digits}` : null

@@ -1,4 +1,4 @@
-import { remembered } from '../lib/caches.ts'
+import { memoize } from '../lib/caches.ts'
 import { stop } from '../lib/errors.ts'
 import { parseSignature } from './signature.ts'
 import type { EventAbi } from './types.ts'
@@ -45,7 +45,7 @@ export type Registry = ReturnType<typeof createRegistry>
 
 export const createRegistry = (events: readonly RegistryEvent[]) => {
   const byTopic = Map.groupBy(events, ({ topic0 }) => topic0)
-  const declared = remembered(Number.POSITIVE_INFINITY, (key: string): readonly EventAbi[] => {
+  const declared = memoize(Number.POSITIVE_INFINITY, (key: string): readonly EventAbi[] => {
     const known = byTopic.get(key.slice(0, 66))!
     const indexed = Number(key.slice(66))
     const exact = known.filter(event => event.indexed === indexed)
@@ -56,7 +56,7 @@ export const createRegistry = (events: readonly RegistryEvent[]) => {
    * first; the same objects each time.
    */
   const find = (topic0: string, indexed: number): readonly EventAbi[] =>
-    byTopic.has(topic0) ? declared(`${topic0}${indexed}`) : NO_EVENTS
+    byTopic.has(topic0) ? declared(`${topic0}${indexed}`) : NO_DECLARATIONS
   return {
     /** Number of declarations. */
     size: events.length,
@@ -69,7 +69,7 @@ export const createRegistry = (events: readonly RegistryEvent[]) => {
   }
 }
 
-const NO_EVENTS: readonly EventAbi[] = []
+const NO_DECLARATIONS: readonly EventAbi[] = []
 
 /**
  * Contracts declare common events with flags of their own. A log that indexes none of the arguments, or all of them, leaves
@@ -77,7 +77,7 @@ const NO_EVENTS: readonly EventAbi[] = []
  */
 const derive = ({ signature }: RegistryEvent, indexed: number): readonly EventAbi[] => {
   const event = parseSignature(signature)
-  if (indexed !== 0 && indexed !== event.inputs.length) return NO_EVENTS
+  if (indexed !== 0 && indexed !== event.inputs.length) return NO_DECLARATIONS
   return [{ ...event, inputs: event.inputs.map(input => ({ ...input, indexed: indexed !== 0 })) }]
 }
 

@@ -14,7 +14,7 @@ export const renderEvent = (
   event: { name: string; inputs: readonly AbiParam[] },
   args: readonly DecodedArg[],
 ): string =>
-  cut(
+  cutRendered(
     `${event.name}(${args.map(arg => `${arg.name || arg.pos}=${render(event.inputs[arg.pos]!, arg, ARGUMENT_LIMIT)}`).join(', ')})`,
     EVENT_LIMIT,
   )
@@ -22,10 +22,10 @@ export const renderEvent = (
 /** Text of the chain, with everything escaped that could steer a terminal or the direction of writing. */
 export const renderText = (hex: string, limit: number): string =>
   // A character takes four bytes at most.
-  cut(
+  cutRendered(
     Buffer.from(hex.slice(2, 2 + 8 * limit), 'hex')
       .toString()
-      .replace(STEERING, escaped),
+      .replace(STEERING, escapeCharacter),
     limit,
   )
 
@@ -37,35 +37,38 @@ const render = (param: AbiParam, arg: DecodedArg, limit: number): string => {
   if (type === 'string') {
     // A character takes four bytes at most.
     const text = Buffer.from(arg.hex.slice(2, 2 + 8 * limit), 'hex').toString()
-    return cut(JSON.stringify(text).replace(STEERING, escaped), limit)
+    return cutRendered(JSON.stringify(text).replace(STEERING, escapeCharacter), limit)
   }
-  if (!type.endsWith(']') && !type.endsWith(')')) return cut(arg.hex, limit)
+  if (!type.endsWith(']') && !type.endsWith(')')) return cutRendered(arg.hex, limit)
 
   const isArray = type.endsWith(']')
   const parts: string[] = []
   let room = limit
   for (const part of decodeParts(param, arg.hex, limit)) {
-    const inner = isArray ? elementOf(param) : param.components![part.pos]!
+    const inner = isArray ? elementParam(param) : param.components![part.pos]!
     const text = isArray ? render(inner, part, room) : `${part.name || part.pos}=${render(inner, part, room)}`
     parts.push(text)
     room -= text.length + 2
     if (room <= 0) break
   }
-  return cut(isArray ? `[${parts.join(', ')}]` : `(${parts.join(', ')})`, limit)
+  return cutRendered(isArray ? `[${parts.join(', ')}]` : `(${parts.join(', ')})`, limit)
 }
 
-const elementOf = (param: AbiParam): AbiParam => ({ ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) })
+const elementParam = (param: AbiParam): AbiParam => ({
+  ...param,
+  type: param.type.slice(0, param.type.lastIndexOf('[')),
+})
 
 /** Control and format characters that JSON leaves as they are: escape sequences of C1, invisible and bidirectional marks. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-const escaped = (character: string): string => {
+const escapeCharacter = (character: string): string => {
   let result = ''
   for (let i = 0; i < character.length; i++) result += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
   return result
 }
 
-const cut = (text: string, limit: number): string => {
+const cutRendered = (text: string, limit: number): string => {
   if (text.length <= limit) return text
   const last = text.charCodeAt(limit - 2)
   return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 2 : limit - 1)}…`

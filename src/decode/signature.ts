@@ -113,7 +113,7 @@ const createScanner = (text: string) => {
   const fault = (what: string) =>
     refuse(
       'bad_signature',
-      `${what}, at character ${at + 1} of ${JSON.stringify(shown(text))}; ` +
+      `${what}, at character ${at + 1} of ${JSON.stringify(cutSignature(text))}; ` +
         'write it like Transfer(address indexed from, address indexed to, uint256 value)',
     )
   const seen = () => (current === '' ? 'the end' : JSON.stringify(current))
@@ -148,7 +148,7 @@ const createScanner = (text: string) => {
 /** Names that Solidity and Vyper allow. */
 export const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
 
-const shown = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text)
+const cutSignature = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text)
 
 const params = (scan: Scanner, kind: 'event' | 'function' | 'tuple', depth: number): AbiParam[] => {
   if (depth > MAX_DEPTH) throw scan.fault(`tuples nested more than ${MAX_DEPTH} deep`)

@@ -1,5 +1,5 @@
 /** What a token's contract answered to one question, and what is wrong with it. */
-export interface Answered<T> {
+export interface TokenAnswer<T> {
   value: T | null
   /** Null where nothing is: a contract that does not answer, or reverts, just has none. */
   error: string | null
@@ -19,35 +19,35 @@ export const TOKEN_CALLS = {
 const MAX_DECIMALS = 77
 
 /** `answer` is what `decimals()` returned, null where it reverted. */
-export const readDecimals = (answer: string | null): Answered<number> => {
-  if (!isData(answer)) return NOTHING
-  if (answer.length !== 66) return { value: null, error: `decimals() answers ${bytesIn(answer)} bytes` }
+export const readDecimals = (answer: string | null): TokenAnswer<number> => {
+  if (!isData(answer)) return NO_TOKEN_ANSWER
+  if (answer.length !== 66) return { value: null, error: `decimals() answers ${byteCountOf(answer)} bytes` }
   const decimals = BigInt(answer)
   if (decimals <= MAX_DECIMALS) return { value: Number(decimals), error: null }
   return { value: null, error: `decimals() answers ${decimals}` }
 }
 
 /** Characters that are kept: a longer text is not a name. */
-const LONGEST = 256
+const MAX_TOKEN_TEXT = 256
 
 /**
  * What `name()` or `symbol()` returned: a `string`, or 32 bytes as older tokens have it. Anyone can answer anything: what is no text becomes U+FFFD, as do control
  * characters and those that turn the direction of writing.
  */
-export const readTokenText = (call: 'name' | 'symbol', answer: string | null): Answered<string> => {
-  if (!isData(answer)) return NOTHING
+export const readTokenText = (call: 'name' | 'symbol', answer: string | null): TokenAnswer<string> => {
+  if (!isData(answer)) return NO_TOKEN_ANSWER
   const bytes = Buffer.from(answer.slice(2), 'hex')
   const content = bytes.length === 32 ? withoutZeros(bytes) : stringIn(bytes)
   if (content === undefined) return { value: null, error: `${call}() answers ${bytes.length} bytes that are not text` }
   const text = content
-    .subarray(0, LONGEST * 4)
+    .subarray(0, MAX_TOKEN_TEXT * 4)
     .toString('utf8')
     .replace(UNSEEN, '\ufffd')
     .trim()
   const characters = [...text]
-  if (characters.length <= LONGEST && content.length <= LONGEST * 4) return { value: text, error: null }
+  if (characters.length <= MAX_TOKEN_TEXT && content.length <= MAX_TOKEN_TEXT * 4) return { value: text, error: null }
   return {
-    value: characters.slice(0, LONGEST).join(''),
+    value: characters.slice(0, MAX_TOKEN_TEXT).join(''),
     error: `${call}() answers ${content.length} bytes of text`,
   }
 }
@@ -56,11 +56,11 @@ export const readTokenText = (call: 'name' | 'symbol', answer: string | null): A
 export const isVault = (asset: string | null, totalAssets: string | null): boolean =>
   asset !== null && /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(asset) && totalAssets !== null && totalAssets.length === 66
 
-const NOTHING: Answered<never> = { value: null, error: null }
+const NO_TOKEN_ANSWER: TokenAnswer<never> = { value: null, error: null }
 
 const isData = (answer: string | null): answer is string => answer !== null && answer.length > 2
 
-const bytesIn = (hex: string): number => (hex.length - 2) / 2
+const byteCountOf = (hex: string): number => (hex.length - 2) / 2
 
 /** Control characters, and those that are not seen but change how others are. */
 const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu

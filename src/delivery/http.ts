@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher, request } from 'undici'
-import { createRecent } from '../lib/caches.ts'
+import { createRecentCache } from '../lib/caches.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { parseRetryAfter, withTimeout } from '../lib/retry.ts'
@@ -107,7 +107,7 @@ const guardedConnector = (
   { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
   /** Hosts that were logged, so that each is logged once. */
-  const told = createRecent<{ address: string }>(MAX_LOGGED_HOSTS)
+  const told = createRecentCache<{ address: string }>(MAX_LOGGED_HOSTS)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)
     if (why === undefined) return undefined

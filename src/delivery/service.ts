@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { StoredAlert } from '../alerts/alert.ts'
-import { fromFailure, stop, systemFault } from '../lib/errors.ts'
+import { fromTransferredError, stop, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
@@ -94,7 +94,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
       }
       const asked = waiting.get(message.id)
       waiting.delete(message.id)
-      if (message.type === 'failed') asked?.reject(fromFailure(message.failure))
+      if (message.type === 'failed') asked?.reject(fromTransferredError(message.failure))
       else asked?.resolve(message.answer)
     })
     let fault: unknown

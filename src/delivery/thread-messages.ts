@@ -1,6 +1,6 @@
 import type { StoredAlert } from '../alerts/alert.ts'
 import type { AlertsPage } from '../alerts/outbox.ts'
-import type { Failure } from '../lib/errors.ts'
+import type { TransferredError } from '../lib/errors.ts'
 import type { LogMessage } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Limits } from '../limits/index.ts'
@@ -74,5 +74,5 @@ export type FromDelivery =
   /** Sent every second; `stuck`: why deliveries stopped. */
   | { type: 'pulse'; stuck: string | null }
   | { type: 'answer'; id: number; answer: unknown }
-  | { type: 'failed'; id: number; failure: Failure }
+  | { type: 'failed'; id: number; failure: TransferredError }
   | LogMessage

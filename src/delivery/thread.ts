@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads'
-import { toFailure } from '../lib/errors.ts'
+import { toTransferredError } from '../lib/errors.ts'
 import { createThreadLog } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { ageClock } from '../lib/private-files.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { secret } from '../lib/secret.ts'
 import type { Action } from '../rules/rule.ts'
 import { openRules, openSecrets } from '../rules/store.ts'
@@ -125,7 +125,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       const found = (answers[about] as (...args: unknown[]) => unknown)(...args, controller.signal)
       tell({ type: 'answer', id, answer: await found })
     } catch (error) {
-      tell({ type: 'failed', id, failure: toFailure(error) })
+      tell({ type: 'failed', id, failure: toTransferredError(error) })
     } finally {
       asked.delete(id)
     }
@@ -142,7 +142,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     const receivers = failing.map(({ since, at, ...one }) => ({ ...one, since: isoTime(since), at: isoTime(at) }))
     tell({ type: 'failing', receivers })
   }
-  const telling = every(REPORT_MS, tellFailing, { log, doing: 'report which receivers fail' })
+  const telling = repeatEvery(REPORT_MS, tellFailing, { log, doing: 'report which receivers fail' })
 
   const stop = async () => {
     telling()

@@ -11,7 +11,7 @@ import { askNode, type NodeState } from '../ingest/dev-node.ts'
 import { type Indexing, keepIndexing, prepareStore } from '../ingest/network.ts'
 import { replayTransaction } from '../ingest/replay/index.ts'
 import { ChainsieveError } from '../lib/errors.ts'
-import type { Fields, Log } from '../lib/log.ts'
+import type { Log, LogFields } from '../lib/log.ts'
 import { type Run, surviveFaults } from '../lib/shutdown.ts'
 import { createChainNews, type DevOptions } from './chain-news.ts'
 import { type Artifact, artifactsState, createNaming, findProjects, readArtifacts, replaceAbis } from './project.ts'
@@ -162,7 +162,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
 }
 
 /** Whether other lines report the same as a warning. */
-const isPrintedOtherwise = (message: string, fields: Fields | undefined): boolean =>
+const isPrintedOtherwise = (message: string, fields: LogFields | undefined): boolean =>
   message === 'Continues without traces: no node has them' ||
   (message === 'Is not ready' && fields?.type === 'nodes_failing')
 

@@ -14,7 +14,7 @@ import { spentStem, storedNetworks, storeFile } from '../engine/files.ts'
 import { readStore } from '../engine/open.ts'
 import type { ChainsieveError } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
-import { timeOf } from '../lib/progress.ts'
+import { formatSeconds } from '../lib/progress.ts'
 import { systemClock } from '../lib/retry.ts'
 import type { Secret } from '../lib/secret.ts'
 import { type Finding, findingsAbout } from './finding.ts'
@@ -128,12 +128,12 @@ const greet = async (
   watch.heads.push({ node: endpoint.name, time, at })
 
   const age = Math.max(0, Math.round(at / 1_000 - time))
-  const findings = [ok(`chain ${id}, newest block ${number}, ${timeOf(age)} old`)]
+  const findings = [ok(`chain ${id}, newest block ${number}, ${formatSeconds(age)} old`)]
   const stale = network.staleAfter === undefined ? STALE_S : network.staleAfter / 1_000
   if (stale > 0 && age > stale)
     findings.push(
       warn(
-        `its newest block is ${timeOf(age)} old`,
+        `its newest block is ${formatSeconds(age)} old`,
         'Wait until the node has caught up, or use another. Where a chain makes blocks only now and then, set --stale-after.',
       ),
     )

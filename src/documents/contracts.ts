@@ -1,5 +1,5 @@
 import type { RawBlock } from '../chain/wire.ts'
-import type { KnownAbi } from '../decode/contract-abi.ts'
+import type { AbiKnowledge } from '../decode/contract-abi.ts'
 import type { Code } from '../decode/contract-code.ts'
 import type { Document } from './document.ts'
 import type { BlockParts } from './logs.ts'
@@ -25,7 +25,7 @@ export interface BlockContract {
   /** Null if the code is not known. */
   code: Code | null
   implementation: string | null
-  abi: KnownAbi
+  abi: AbiKnowledge
 }
 
 /** All contracts that a block creates, also those that destruct themselves at once, but none that failed. */

@@ -1,4 +1,4 @@
-import { merged, type Range } from '../lib/ranges.ts'
+import { mergeRanges, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createCoverageReader } from './coverage.ts'
 import { logsBloomIn, parentHashIn } from './documents/records/block.ts'
@@ -40,7 +40,7 @@ export const createBlocks = (db: Db): Blocks => {
       const bytes = record.get(number)
       return bytes && logsBloomIn(bytes, number)
     },
-    ranges: () => merged(segments.all()),
+    ranges: () => mergeRanges(segments.all()),
     floor: () => floor.get() ?? 0,
   }
 }

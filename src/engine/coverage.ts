@@ -1,4 +1,4 @@
-import { gapsIn, merged, type Range } from '../lib/ranges.ts'
+import { gapsIn, mergeRanges, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /**
@@ -90,7 +90,7 @@ export const createCoverageWriter = (db: Db) => {
     const scope = find.get(filter) ?? Number(name.run(filter).lastInsertRowid)
     const near = touching.all(scope, to, from)
     for (const range of near) remove.run(scope, range.from)
-    for (const range of merged([...near, { from, to }])) insert.run(scope, range.from, range.to)
+    for (const range of mergeRanges([...near, { from, to }])) insert.run(scope, range.from, range.to)
   }
   const lose = ({ from, to }: Range) => {
     for (const { scope, ...range } of overlapping.all(to, from)) {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
-import { remembered } from '../lib/caches.ts'
+import { memoize } from '../lib/caches.ts'
 import { createHash } from '../lib/hash.ts'
-import { merged, type Range } from '../lib/ranges.ts'
+import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
 import { present } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -28,7 +28,7 @@ export interface Segment extends SegmentCounts {
 
 /** Blocks that are held whole. */
 export const wholeRanges = (segments: readonly Segment[]): Range[] =>
-  merged(segments.flatMap(({ first, last, scoped }) => (scoped ? [] : [{ from: first, to: last }])))
+  mergeRanges(segments.flatMap(({ first, last, scoped }) => (scoped ? [] : [{ from: first, to: last }])))
 
 /** A header with what changes while the segment stays. */
 export interface ReadHeader extends SegmentHeader {
@@ -101,7 +101,7 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     /** Stored documents. */
     records: createRecordReader({ prepare: sql => db.prepare(sql), version: () => seen }),
     /** A prepared statement of this text, the same one each time. */
-    prepare: remembered(500, (sql: string): Statement => db.prepare(sql)),
+    prepare: memoize(500, (sql: string): Statement => db.prepare(sql)),
     /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
     begin(check: () => void = () => {}): void {
       checking = check

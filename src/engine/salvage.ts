@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, existsSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { ChainsieveError, stop } from '../lib/errors.ts'
-import { merged, type Range } from '../lib/ranges.ts'
+import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { isDamage, readDamage } from '../sqlite/damage.ts'
 import type { WritableDb } from '../sqlite/database.ts'
@@ -50,7 +50,7 @@ export const salvageStore = (
       const { isLacking, ...result } = copyWhole(db, source)
       db.exec('DETACH old')
       if (isLacking) result.lost.push(...dropSegments(db, namelessSegments(made, native)))
-      const lost = merged(result.lost)
+      const lost = mergeRanges(result.lost)
       loseCoverage(db, lost)
       return { ...result, lost }
     } finally {

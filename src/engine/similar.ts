@@ -1,5 +1,5 @@
 import { DIMENSIONS } from '../decode/features.ts'
-import { bytesOf } from '../lib/bytes.ts'
+import { rawBytesOf } from '../lib/bytes.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { useVectorExtension } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -37,7 +37,7 @@ export const createSimilarWriter = (db: Db) => {
   return {
     /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
     put(id: number, vector: Int8Array): void {
-      putVector.run(id, bytesOf(vector))
+      putVector.run(id, rawBytesOf(vector))
       putBits.run(id, bitsOf(vector))
     },
     /** One step of adding the bits that are missing; whether there may be more. Within a transaction. */
@@ -87,7 +87,7 @@ export const createSimilar = (db: Db) => {
       const from = withoutBits.get() ?? Number.MAX_SAFE_INTEGER
       const most = Math.max(CANDIDATES, 4 * count)
       checking = check
-      const asked = { from, most, bits: bitsOf(vector), vector: bytesOf(vector) }
+      const asked = { from, most, bits: bitsOf(vector), vector: rawBytesOf(vector) }
       // A vector of zeros has a similarity of NULL to all.
       for (const { id, similarity } of nearest.iterate(asked)) {
         if (!similarity || similarity <= 0) return

@@ -1,7 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS } from '../mapping/index.ts'
-import { parseJson } from '../query/json.ts'
+import { parseExactJson } from '../query/json.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { checkTable } from '../search/lines.ts'
@@ -20,7 +20,7 @@ export const readExportQuery = (
   { index, entities, format, limits }: { index: string; entities: string; format: ExportFormat; limits: Limits },
 ): SearchRequest => {
   if (Buffer.byteLength(query) > limits.body) throw overLimit('body', limits, 'The query')
-  const root = parseJson(query, limits)
+  const root = parseExactJson(query, limits)
   if (!(root instanceof Map)) throw refuse('parsing_exception', 'The query of an export is a JSON object.')
   const other = NOT_TAKEN.find(name => root.has(name))
   if (other !== undefined)

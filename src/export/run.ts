@@ -1,5 +1,5 @@
 import { stop } from '../lib/errors.ts'
-import type { Step } from '../lib/progress.ts'
+import type { ProgressStep } from '../lib/progress.ts'
 import { EXPORT_START, type ExportTarget } from './journal.ts'
 import type { EncodedHits, Encoder } from './lines.ts'
 import { readPage } from './page.ts'
@@ -15,7 +15,7 @@ export interface ExportOptions {
   encoder: Encoder
   target: ExportTarget
   signal: AbortSignal
-  onStep(step: Step): void
+  onStep(step: ProgressStep): void
   /** Hits of the first page; those behind it have as many as keep answers small. */
   size?: number
   /** Most hits of a page. */

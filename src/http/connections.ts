@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { BlockList, isIP, isIPv4, isIPv6, type Socket } from 'node:net'
 import type { Log } from '../lib/log.ts'
-import { mostFiles, openFiles } from '../lib/system-limits.ts'
+import { countOpenFiles, readOpenFileLimit } from '../lib/system-limits.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { JSON_TYPE } from './answer.ts'
 import { nameRequest } from './context.ts'
@@ -24,7 +24,7 @@ export const limitConnections = (
   { isTls = false, trusts = NO_PROXIES.trusts }: { isTls?: boolean; trusts?: Proxies['trusts'] } = {},
 ): void => {
   const most = mostConnections(limits)
-  const files = mostFiles()
+  const files = readOpenFileLimit()
   if (files !== undefined && files < MIN_OPEN_FILES)
     log.warn(`The limit of open files is too low: raise it to ${MIN_OPEN_FILES} or more (ulimit -n)`, { files })
   else if (most < limits.connections)
@@ -63,9 +63,9 @@ export const limitConnections = (
 }
 
 const mostConnections = (limits: Limits): number => {
-  const files = mostFiles()
+  const files = readOpenFileLimit()
   if (files === undefined) return limits.connections
-  const free = files - (openFiles() ?? 0)
+  const free = files - (countOpenFiles() ?? 0)
   return Math.min(limits.connections, Math.max(MIN_CONNECTIONS, Math.floor(free * SHARE_OF_FILES)))
 }
 

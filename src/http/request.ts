@@ -4,7 +4,7 @@ import { messageOf, refuse } from '../lib/errors.ts'
 import { isRecord } from '../lib/record.ts'
 import { parseTime } from '../lib/time.ts'
 import type { Limits } from '../limits/index.ts'
-import { cut } from '../query/json.ts'
+import { shortenText } from '../query/json.ts'
 import { expected, type Fault, listOf, type Place, placeOf } from '../rules/place.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Alerting } from './alerting/service.ts'
@@ -48,7 +48,7 @@ export const choiceParameter = <const T extends string>(
   known: readonly T[],
 ): T | undefined => {
   if (text === undefined || known.includes(text as T)) return text as T | undefined
-  throw wrong(name, text, listOf(known, 'or'), didYouMean(cut(text), known))
+  throw wrong(name, text, listOf(known, 'or'), didYouMean(shortenText(text), known))
 }
 
 export const flagParameter = (name: string, text: string | undefined): boolean =>
@@ -72,7 +72,7 @@ export const hexParameter = (
 const wrong = (name: string, text: string, what: string, remedy = '') =>
   refuse(
     'illegal_argument_exception',
-    `The URL parameter [${name}] must be ${what}, not ${cut(JSON.stringify(text))}.${remedy}`,
+    `The URL parameter [${name}] must be ${what}, not ${shortenText(JSON.stringify(text))}.${remedy}`,
   )
 
 /** The rule of the path; a refusal where there is none, or it is another account's. */
@@ -142,7 +142,9 @@ export const readMembers = async <E extends v.ObjectEntries>(
     if (!known.includes(name))
       place
         .member(name)
-        .fault(`${cut(name)} is not known here: the body has ${listOf(known)}.${didYouMean(cut(name), known)}`)
+        .fault(
+          `${shortenText(name)} is not known here: the body has ${listOf(known)}.${didYouMean(shortenText(name), known)}`,
+        )
   }
   const members = readShape(shape, place, check)
   return faults.length === 0 ? { members: members as ShapeMembers<E>, faults: [] } : { faults }
@@ -190,7 +192,7 @@ export const readParameters = <T extends string>(
     if (!known.includes(name as T))
       throw refuse(
         'illegal_argument_exception',
-        `The URL parameter [${cut(name)}] is not known: there are ${listOf(known)}.${didYouMean(cut(name), known)}`,
+        `The URL parameter [${shortenText(name)}] is not known: there are ${listOf(known)}.${didYouMean(shortenText(name), known)}`,
       )
     found[name as T] = value
   }

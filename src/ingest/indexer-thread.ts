@@ -10,10 +10,10 @@ import { createStoreLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
 import { checkWhole } from '../engine/shipping/document-location.ts'
 import { isMirror } from '../engine/shipping/replica.ts'
-import { ChainsieveError, stop, toFailure } from '../lib/errors.ts'
+import { ChainsieveError, stop, toTransferredError } from '../lib/errors.ts'
 import { createThreadLog } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
-import { merged } from '../lib/ranges.ts'
+import { mergeRanges } from '../lib/ranges.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { aborted } from '../lib/shutdown.ts'
 import { openRules } from '../rules/store.ts'
@@ -119,7 +119,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
     const newestPartial = lookups.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)
     const partly = newestPartial ? [{ from: newestPartial.last, to: newestPartial.last }] : []
-    ruleWatcher.refresh(merged([...lookups.ranges(), ...partly]))
+    ruleWatcher.refresh(mergeRanges([...lookups.ranges(), ...partly]))
     const openStored = () => (storedBlocks ??= openStoredBlocks(data.store, chainId))
     pipeline = createPipeline({
       ...{ port, preparer, ruleWatcher, blocks: lookups, storedBlocks: openStored, signal, storeBatch, log },
@@ -170,7 +170,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
   storedBlocks?.close()
   data.port.postMessage({ type: 'close' } satisfies ToWriter)
   db.close()
-  tell({ type: 'ended', failure: failure === undefined ? undefined : toFailure(failure), report: report() })
+  tell({ type: 'ended', failure: failure === undefined ? undefined : toTransferredError(failure), report: report() })
   parentPort!.close()
 }
 

@@ -7,7 +7,7 @@ import { transferables } from '../engine/documents/batch.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
 import type { Blocks } from '../engine/port.ts'
 import { ChainsieveError } from '../lib/errors.ts'
-import { gapsIn, holds, merged, type Range } from '../lib/ranges.ts'
+import { gapsIn, holds, mergeRanges, type Range } from '../lib/ranges.ts'
 import type { LaneTurns } from '../lib/scheduling/lane-turns.ts'
 import type { BuiltPiece } from './decoding/builders/messages.ts'
 import type { BatchRun } from './decoding/prepare.ts'
@@ -239,7 +239,7 @@ export const createLinkedBlocks = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 
     },
     take(refs: readonly Ref[]) {
       for (const { number, hash, parentHash } of refs) underWay.set(number, { hash, parentHash })
-      held = merged([...held, { from: refs[0]!.number, to: refs.at(-1)!.number }])
+      held = mergeRanges([...held, { from: refs[0]!.number, to: refs.at(-1)!.number }])
     },
     forget({ from, to }: Range) {
       for (let number = from; number <= to; number++) underWay.delete(number)

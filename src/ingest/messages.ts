@@ -7,7 +7,7 @@ import type { Scoping } from '../config/scopes.ts'
 import type { SegmentBatch } from '../engine/documents/batch.ts'
 import type { Revision } from '../engine/index/revision.ts'
 import type { Replacement } from '../engine/port.ts'
-import type { Failure } from '../lib/errors.ts'
+import type { TransferredError } from '../lib/errors.ts'
 import type { LogMessage } from '../lib/log.ts'
 import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
@@ -61,7 +61,7 @@ export const LANE_PARTS: Readonly<Record<LaneName, LanePart>> = {
 export type FromWriter =
   | LogMessage
   | ({ type: 'done'; id: number; alerts: AlertCounts } & Revised)
-  | { type: 'failed'; id: number; failure: Failure }
+  | { type: 'failed'; id: number; failure: TransferredError }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null; code?: string }
   /** What is still to be shipped; null from when nothing is shipped any more. */
@@ -168,7 +168,7 @@ export type FromIndexer =
   | LogMessage
   | { type: 'report'; report: Report }
   | { type: 'alerts' }
-  | { type: 'ended'; failure: Failure | undefined; report: Report }
+  | { type: 'ended'; failure: TransferredError | undefined; report: Report }
 
 export interface Report {
   blocks: number

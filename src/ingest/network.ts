@@ -5,7 +5,7 @@ import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { openForWriting } from '../engine/open.ts'
 import { createMoveWriter } from '../engine/shipping/document-location.ts'
-import { fromFailure, mayPass, systemFault, toFailure } from '../lib/errors.ts'
+import { fromTransferredError, isPassingError, systemFault, toTransferredError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
 import { nativeBinding, startWorker } from '../lib/runtime.ts'
@@ -165,9 +165,10 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
       onReport?.(report)
       if (message.type === 'report') return
       over = true
-      void exited(writer).then(() => (message.failure ? fail(fromFailure(message.failure)) : resolve(report)))
+      void exited(writer).then(() => (message.failure ? fail(fromTransferredError(message.failure)) : resolve(report)))
     })
-    for (const thread of [indexer, writer]) thread.on('error', reason => void fail(fromFailure(toFailure(reason))))
+    for (const thread of [indexer, writer])
+      thread.on('error', reason => void fail(fromTransferredError(toTransferredError(reason))))
     indexer.on('exit', code => {
       if (!over) void fail(new Error(`the indexing thread ended with code ${code}`))
     })
@@ -240,7 +241,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
     one.ended.then(
       () => resolve(report()),
       (error: Error) => {
-        if (!stopping && mayPass(error)) return restarts.ended(error)
+        if (!stopping && isPassingError(error)) return restarts.ended(error)
         stopped = error
         reject(error)
       },

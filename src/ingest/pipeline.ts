@@ -1,7 +1,7 @@
 import type { AlertUpdate } from '../alerts/alert-store.ts'
 import type { Additions } from '../engine/documents/additions.ts'
 import type { Blocks, Lookups } from '../engine/port.ts'
-import { holds, merged, type Range } from '../lib/ranges.ts'
+import { holds, mergeRanges, type Range } from '../lib/ranges.ts'
 import { createLaneTurns } from '../lib/scheduling/lane-turns.ts'
 import type { Preparer } from './decoding/prepare.ts'
 import { type BlockLane, createLane, createLinkedBlocks, type LaneContext } from './lane.ts'
@@ -33,7 +33,7 @@ export const createPipeline = (options: PipelineOptions) => {
   const counts = { blocks: 0, logs: 0, events: 0 }
   let added: Range[] = []
   let scopedTop = blocks.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)?.last ?? -1
-  const seen = (): Range[] => (scopedTop < 0 ? held() : merged([...held(), { from: scopedTop, to: scopedTop }]))
+  const seen = (): Range[] => (scopedTop < 0 ? held() : mergeRanges([...held(), { from: scopedTop, to: scopedTop }]))
   const committed = (all: readonly Additions[]) => {
     for (const additions of all) preparer.committed(additions)
     onAlerts()
@@ -65,7 +65,7 @@ export const createPipeline = (options: PipelineOptions) => {
       counts.events += events
     },
     noteAdded(range) {
-      added = merged([...added, range])
+      added = mergeRanges([...added, range])
       neighbours.forget(range)
     },
   }

@@ -13,15 +13,15 @@ const joiner =
     return joined
   }
 
-export const joinBytes = joiner(length => new Uint8Array(length))
-export const joinWords = joiner(length => new Uint32Array(length))
-export const joinDoubles = joiner(length => new Float64Array(length))
+export const joinByteArrays = joiner(length => new Uint8Array(length))
+export const joinWordArrays = joiner(length => new Uint32Array(length))
+export const joinDoubleArrays = joiner(length => new Float64Array(length))
 
 /** The same of ordinals, those of each part moved by what is given with it. */
 export const joinMoved = (
   parts: readonly { values: Uint32Array<ArrayBuffer>; by: number }[],
 ): Uint32Array<ArrayBuffer> => {
-  const joined = joinWords(parts.map(({ values }) => values))
+  const joined = joinWordArrays(parts.map(({ values }) => values))
   let at = 0
   for (const { values, by } of parts) {
     const end = at + values.length

@@ -1,8 +1,8 @@
-import { SLOTS, slotOf } from './hash.ts'
+import { HASH_SLOTS, hashSlot } from './hash.ts'
 import { keccak256 } from './keccak.ts'
 
 /** `0x`-prefixed hex text. */
-type Hex = string
+type HexText = string
 
 export type Bloom = ReturnType<typeof createBloom>
 
@@ -21,14 +21,14 @@ export const createBloom = () => {
      * ORs the three bits of an address or topic in, where it is hex text. Returns an equal text, of frequent ones the same object each
      * time, so that a Map need not hash it again.
      */
-    add(value: Hex): Hex {
-      const slot = slotOf(value)
-      if (known[slot] !== value && !learn(slot, value)) return value
+    add(value: HexText): HexText {
+      const slot = hashSlot(value)
+      if (hashedValues[slot] !== value && !learnBits(slot, value)) return value
       const bits = knownBits[slot]!
       set(bits & 2047)
       set((bits >>> 11) & 2047)
       set(knownLast[slot]!)
-      return known[slot]!
+      return hashedValues[slot]!
     },
     /** ORs another sum in. */
     include({ digits }: { digits: Uint8Array }) {
@@ -40,13 +40,13 @@ export const createBloom = () => {
      * How a stated bloom relates to the sum: it has no bit (`empty`), lacks a bit of the sum (`misses`), has one that the sum lacks
      * (`exceeds`), or is not 512 hex digits (`malformed`).
      */
-    compare(stated: Hex): 'equal' | 'empty' | 'misses' | 'exceeds' | 'malformed' {
+    compare(stated: HexText): 'equal' | 'empty' | 'misses' | 'exceeds' | 'malformed' {
       let any = 0
       let misses = 0
       let exceeds = 0
-      if (text.write(stated, 0) !== 514) return 'malformed'
+      if (statedText.write(stated, 0) !== 514) return 'malformed'
       for (let i = 0; i < 512; i++) {
-        const digit = DIGITS[text[i + 2]!]!
+        const digit = DIGIT_VALUES[statedText[i + 2]!]!
         if (digit < 0) return 'malformed'
         any |= digit
         misses |= sum[i]! & ~digit
@@ -56,12 +56,12 @@ export const createBloom = () => {
       return exceeds !== 0 ? 'exceeds' : 'equal'
     },
     /** The sum as a header has it. */
-    text: (): Hex => `0x${Buffer.from(sum.map(digit => CODES[digit]!)).toString('latin1')}`,
+    text: (): HexText => `0x${Buffer.from(sum.map(digit => HEX_CODES[digit]!)).toString('latin1')}`,
   }
 }
 
 /** The logs bloom of logs, as a header has it. */
-export const logsBloomOf = (logs: readonly { address: Hex; topics: readonly Hex[] }[]): Hex => {
+export const logsBloomOf = (logs: readonly { address: HexText; topics: readonly HexText[] }[]): HexText => {
   const bloom = createBloom()
   for (const log of logs) {
     bloom.add(log.address)
@@ -71,20 +71,20 @@ export const logsBloomOf = (logs: readonly { address: Hex; topics: readonly Hex[
 }
 
 /** Addresses and topics repeat, so their bits are kept: of the latest value of each slot. Some 10 MB when full. */
-const known: (Hex | undefined)[] = new Array(SLOTS).fill(undefined)
+const hashedValues: (HexText | undefined)[] = new Array(HASH_SLOTS).fill(undefined)
 /** Their first two bit numbers, of 11 bits each. */
-const knownBits = new Uint32Array(SLOTS)
-const knownLast = new Uint16Array(SLOTS)
+const knownBits = new Uint32Array(HASH_SLOTS)
+const knownLast = new Uint16Array(HASH_SLOTS)
 
-const bytes = Buffer.allocUnsafeSlow(64)
+const valueBytes = Buffer.allocUnsafeSlow(64)
 
 /** False where the value is neither address nor topic. */
-const learn = (slot: number, value: Hex): boolean => {
-  const size = bytes.write(value.slice(2), 0, 'hex')
+const learnBits = (slot: number, value: HexText): boolean => {
+  const size = valueBytes.write(value.slice(2), 0, 'hex')
   // What is not hex ends before its time.
   if (size * 2 + 2 !== value.length) return false
-  const bits = bloomBitsOf(bytes.subarray(0, size))
-  known[slot] = value
+  const bits = bloomBitsOf(valueBytes.subarray(0, size))
+  hashedValues[slot] = value
   knownBits[slot] = bits % 4_194_304
   knownLast[slot] = Math.floor(bits / 4_194_304)
   return true
@@ -97,14 +97,14 @@ export const bloomBitsOf = (value: Uint8Array): number => {
   return pair(0) + pair(2) * 2048 + pair(4) * 4_194_304
 }
 
-const CODES = Buffer.from('0123456789abcdef')
+const HEX_CODES = Buffer.from('0123456789abcdef')
 /** The text of the bloom at hand. */
-const text = Buffer.allocUnsafeSlow(1024)
-const DIGITS = new Int8Array(256).fill(-1)
+const statedText = Buffer.allocUnsafeSlow(1024)
+const DIGIT_VALUES = new Int8Array(256).fill(-1)
 for (const [digits, first] of [
   ['0123456789', 0],
   ['abcdef', 10],
   ['ABCDEF', 10],
 ] as const) {
-  for (let i = 0; i < digits.length; i++) DIGITS[digits.charCodeAt(i)] = first + i
+  for (let i = 0; i < digits.length; i++) DIGIT_VALUES[digits.charCodeAt(i)] = first + i
 }

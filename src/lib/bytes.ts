@@ -1,6 +1,6 @@
 import { brotliDecompressSync } from 'node:zlib'
 
-export interface Bound {
+export interface SizeBound {
   most: number
   /** What is thrown beyond it. */
   fail(): Error
@@ -11,12 +11,12 @@ export type ByteWriter = ReturnType<typeof createByteWriter>
 /** A byte buffer that grows as it is written to. */
 export const createByteWriter = (capacity = 1024) => {
   let buffer = Buffer.allocUnsafeSlow(capacity)
-  let view = viewOf(buffer)
+  let view = dataViewOf(buffer)
   let length = 0
-  let limit: Bound | undefined
+  let limit: SizeBound | undefined
   const change = (to: typeof buffer) => {
     buffer = to
-    view = viewOf(to)
+    view = dataViewOf(to)
   }
   /** Of an integer below 2^31. */
   const decimal = (value: number, least: number) => {
@@ -28,7 +28,7 @@ export const createByteWriter = (capacity = 1024) => {
     let rest = value
     for (let at = first + size - 1; at >= first; at--) {
       const tenth = (rest / 10) | 0
-      target[at] = ZERO + rest - tenth * 10
+      target[at] = ZERO_DIGIT + rest - tenth * 10
       rest = tenth
     }
     length += size
@@ -65,7 +65,7 @@ export const createByteWriter = (capacity = 1024) => {
       const target = reserve(end - start)
       const isWhole = start === 0 && end === source.length
       // A call takes as long as to copy a few bytes, and a view of a part as long as to copy a word.
-      if (end - start <= (isWhole ? FEW : SOME)) {
+      if (end - start <= (isWhole ? MAX_LOOPED : MAX_LOOPED_PART)) {
         const offset = length - start
         for (let at = start; at < end; at++) target[offset + at] = source[at]!
       } else target.set(isWhole ? source : source.subarray(start, end), length)
@@ -86,7 +86,7 @@ export const createByteWriter = (capacity = 1024) => {
     /** Lower-case hex digits of bytes. */
     digits(source: Uint8Array, start: number = 0, end: number = source.length) {
       const target = reserve((end - start) * 2)
-      if (end - start >= MANY) {
+      if (end - start >= MIN_NATIVE_HEX) {
         length += target.write(Buffer.prototype.hexSlice.call(source, start, end), length, 'latin1')
         return
       }
@@ -105,10 +105,10 @@ export const createByteWriter = (capacity = 1024) => {
     },
     /** The decimal digits of an integer from 0 up to 2^53, at least so many of them. */
     decimal(value: number, least: number = 1) {
-      if (value < BILLION) return decimal(value, least)
-      const billions = Math.floor(value / BILLION)
+      if (value < NINE_DIGITS) return decimal(value, least)
+      const billions = Math.floor(value / NINE_DIGITS)
       decimal(billions, least - 9)
-      decimal(value - billions * BILLION, 9)
+      decimal(value - billions * NINE_DIGITS, 9)
     },
     fill(value: number, count: number) {
       const target = reserve(count)
@@ -136,10 +136,10 @@ export const createByteWriter = (capacity = 1024) => {
       length = to
     },
     /** Starts again, and releases memory that only an unusually long text needed. `bound`: more bytes are refused before memory is taken for them. */
-    clear(bound?: Bound) {
+    clear(bound?: SizeBound) {
       length = 0
       limit = bound
-      if (buffer.length > Math.max(capacity, LARGE)) change(Buffer.allocUnsafeSlow(capacity))
+      if (buffer.length > Math.max(capacity, MAX_KEPT_CAPACITY)) change(Buffer.allocUnsafeSlow(capacity))
     },
   }
 }
@@ -149,13 +149,13 @@ export const newBytes = (length: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer)
 
 /** Bytes up to which a loop copies an array faster than a call; the same of a part of it, of which a view is to be made. */
-const FEW = 12
-const SOME = 40
-const ZERO = 48
-const BILLION = 1e9
-const LARGE = 1 << 22
+const MAX_LOOPED = 12
+const MAX_LOOPED_PART = 40
+const ZERO_DIGIT = 48
+const NINE_DIGITS = 1e9
+const MAX_KEPT_CAPACITY = 1 << 22
 /** From so many bytes on the runtime's own hex is faster than the table. */
-const MANY = 128
+const MIN_NATIVE_HEX = 128
 
 /** Puts the lower-case hex digits of bytes into a view, and returns the place behind them. */
 export const putDigits = (view: DataView, to: number, source: Uint8Array, start: number, end: number): number => {
@@ -175,7 +175,7 @@ export const putDigits = (view: DataView, to: number, source: Uint8Array, start:
   return next
 }
 
-const viewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length)
+const dataViewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length)
 
 /** The two hex digits of each byte, the first in the lower half. */
 const DIGIT_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
@@ -183,7 +183,7 @@ const DIGIT_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
 )
 
 /** The bytes of an array of numbers, in place. */
-export const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
+export const rawBytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
 /** Unpacks Brotli to at most `limit` bytes. */

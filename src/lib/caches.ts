@@ -1,8 +1,8 @@
-import { SLOTS, slotOf } from './hash.ts'
+import { HASH_SLOTS, hashSlot } from './hash.ts'
 
 /** A map of recently used entries: of two generations of `size` entries each, the older one is dropped when the younger is full. */
 
-export const createRecent = <V extends NonNullable<unknown> | null>(size: number) => {
+export const createRecentCache = <V extends NonNullable<unknown> | null>(size: number) => {
   let young = new Map<string, V>()
   let old = new Map<string, V>()
 
@@ -36,10 +36,12 @@ export const createRecent = <V extends NonNullable<unknown> | null>(size: number
  * this is faster than a Map, which reads a text as a whole before it looks. What is made holds an equal text, maybe a copy: a text that is
  * part of a larger one would keep that alive.
  */
-export const keepLatest = <T extends { readonly text: string }>(make: (text: string) => T): ((text: string) => T) => {
-  const latest: (T | undefined)[] = new Array(SLOTS).fill(undefined)
+export const createSlotCache = <T extends { readonly text: string }>(
+  make: (text: string) => T,
+): ((text: string) => T) => {
+  const latest: (T | undefined)[] = new Array(HASH_SLOTS).fill(undefined)
   return text => {
-    const slot = slotOf(text)
+    const slot = hashSlot(text)
     const known = latest[slot]
     if (known?.text === text) return known
     const made = make(text)
@@ -58,7 +60,7 @@ export const lazy = <T>(make: () => T): (() => T) => {
 }
 
 /** Makes a value of each key when it is first asked for, and remembers `most` of them: then it begins anew. */
-export const remembered = <K, V extends NonNullable<unknown> | null>(
+export const memoize = <K, V extends NonNullable<unknown> | null>(
   most: number,
   make: (key: K) => V,
 ): ((key: K) => V) => {

@@ -2,12 +2,12 @@
  * The known name that a misspelt one most likely meant, or undefined where none is near: at most a third of the letters
  * may differ, a swap of neighbours counting as one difference. Letter case is no difference.
  */
-export const nearest = (name: string, known: Iterable<string>): string | undefined => {
+export const nearestName = (name: string, known: Iterable<string>): string | undefined => {
   const asked = name.toLowerCase()
   let best: string | undefined
   let least = Math.max(1, Math.floor(asked.length / 3)) + 1
   for (const candidate of known) {
-    const differences = distance(asked, candidate.toLowerCase(), { most: least - 1, transpositions: true })
+    const differences = editDistance(asked, candidate.toLowerCase(), { most: least - 1, transpositions: true })
     if (differences < least) [best, least] = [candidate, differences]
   }
   return best
@@ -15,7 +15,7 @@ export const nearest = (name: string, known: Iterable<string>): string | undefin
 
 /** ` Did you mean "x"?`, or nothing where no known name is near: to be appended to a sentence. */
 export const didYouMean = (name: string, known: Iterable<string>): string => {
-  const best = nearest(name, known)
+  const best = nearestName(name, known)
   return best === undefined ? '' : ` Did you mean "${best}"?`
 }
 
@@ -30,7 +30,7 @@ export interface DistanceOptions {
  * How many insertions, deletions and replacements, and swaps of neighbours, make one text of the other: Levenshtein's distance, or that of
  * optimal string alignment. `Array.from` makes characters of texts; a text itself is compared by its UTF-16 units.
  */
-export const distance = (
+export const editDistance = (
   a: ArrayLike<string>,
   b: ArrayLike<string>,
   { most, transpositions }: DistanceOptions,

@@ -48,13 +48,13 @@ export const systemFault = (error: unknown, where?: string): ChainsieveError | u
   if (error instanceof ChainsieveError) return error
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string') return undefined
-  const found = REMEDIES.find(([pattern]) => pattern.test(code))
+  const found = SYSTEM_REMEDIES.find(([pattern]) => pattern.test(code))
   if (!found) return undefined
   const [, name, remedy] = found
   return stop(name, `${where === undefined ? '' : `${where}: `}${messageOf(error)}: ${remedy}`, error)
 }
 
-const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
+const SYSTEM_REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   [
     /^(EACCES|EPERM|SQLITE_PERM|SQLITE_CANTOPEN.*|SQLITE_READONLY.*|SQLITE_AUTH)$/,
     'system_fault',
@@ -84,23 +84,23 @@ const REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
 ]
 
 /** Those of the system that may be over when one tries again: a disk gets room, files are closed. */
-const PASSING: ReadonlySet<string> = new Set([
-  ...REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
+const PASSING_CODES: ReadonlySet<string> = new Set([
+  ...SYSTEM_REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
   'data_folder_not_writable',
 ])
 
 /** Whether it makes sense to start again after an error: a bug may not show a second time, either. */
-export const mayPass = (error: unknown): boolean =>
-  !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING.has(error.code)
+export const isPassingError = (error: unknown): boolean =>
+  !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING_CODES.has(error.code)
 
 /** An error as it travels between threads, which take no classes along. */
-export interface Failure {
+export interface TransferredError {
   next: ChainsieveError['next'] | 'bug'
   code: string
   message: string
 }
 
-export const toFailure = (error: unknown): Failure => {
+export const toTransferredError = (error: unknown): TransferredError => {
   const known = systemFault(error)
   if (known) return { next: known.next, code: known.code, message: known.message }
   return {
@@ -110,5 +110,5 @@ export const toFailure = (error: unknown): Failure => {
   }
 }
 
-export const fromFailure = ({ next, code, message }: Failure): Error =>
+export const fromTransferredError = ({ next, code, message }: TransferredError): Error =>
   next === 'bug' ? new Error(message) : new ChainsieveError(next, code, message)

@@ -1,5 +1,5 @@
 import { createByteWriter } from './bytes.ts'
-import { fitting } from './wildcard.ts'
+import { compileGlob } from './wildcard.ts'
 
 /**
  * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name
@@ -12,45 +12,47 @@ export const filterJson = (
 ): Uint8Array<ArrayBuffer> => {
   const includes = patterns.filter(it => !it.startsWith('-')).map(it => parsePattern(it))
   const excludes = patterns.filter(it => it.startsWith('-')).map(it => parsePattern(it.slice(1)))
-  const included = includes.length > 0 ? pass(json, includes, { includes: true, check }) : json
-  return excludes.length > 0 ? pass(included, excludes, { includes: false, check }) : new Uint8Array(included)
+  const included = includes.length > 0 ? filterByPatterns(json, includes, { includes: true, check }) : json
+  return excludes.length > 0
+    ? filterByPatterns(included, excludes, { includes: false, check })
+    : new Uint8Array(included)
 }
 
 /** Names from the top down: one, and those below it. */
-interface Pattern {
+interface NamePattern {
   id: number
   any: boolean
   matches(name: string): boolean
-  below: Pattern | undefined
+  below: NamePattern | undefined
 }
 
 /** The rests of patterns that a place in the text is held against, and what they are below members that were seen. */
-interface State {
-  patterns: readonly Pattern[]
-  below: Map<string, State | 'whole'>
+interface PatternState {
+  patterns: readonly NamePattern[]
+  below: Map<string, PatternState | 'whole'>
 }
 
 let ids = 0
 
 /** A dot parts names, but for one behind a backslash. */
-const parsePattern = (text: string): Pattern => {
+const parsePattern = (text: string): NamePattern => {
   const names = text.split(/(?<!\\)\./).map(part => part.replaceAll('\\.', '.'))
-  const of = (name: string, below: Pattern | undefined) => ({
+  const of = (name: string, below: NamePattern | undefined) => ({
     id: ids++,
     any: name === '**',
-    matches: fitting(name),
+    matches: compileGlob(name),
     below,
   })
-  return names.reduceRight<Pattern | undefined>((below, name) => of(name, below), undefined)!
+  return names.reduceRight<NamePattern | undefined>((below, name) => of(name, below), undefined)!
 }
 
 /**
  * What tells the rest of the patterns below a member, or `whole` if one ends at it. Members of the same name in the same place are looked at
  * once: the time goes by the length of the text, and not by that of the patterns.
  */
-const createStates = (patterns: readonly Pattern[]) => {
-  const known = new Map<string, State>()
-  const stateOf = (some: readonly Pattern[]): State => {
+const createStates = (patterns: readonly NamePattern[]) => {
+  const known = new Map<string, PatternState>()
+  const stateOf = (some: readonly NamePattern[]): PatternState => {
     const key = some.map(({ id }) => id).join()
     let state = known.get(key)
     if (!state) {
@@ -59,8 +61,8 @@ const createStates = (patterns: readonly Pattern[]) => {
     }
     return state
   }
-  const rest = (patterns: readonly Pattern[], name: string): State | 'whole' => {
-    const found = new Set<Pattern>()
+  const rest = (patterns: readonly NamePattern[], name: string): PatternState | 'whole' => {
+    const found = new Set<NamePattern>()
     for (const pattern of patterns) {
       if (!pattern.matches(name)) continue
       if (pattern.below === undefined) return 'whole'
@@ -71,11 +73,11 @@ const createStates = (patterns: readonly Pattern[]) => {
   }
   return {
     first: stateOf(patterns),
-    below(state: State, name: string): State | 'whole' {
+    below(state: PatternState, name: string): PatternState | 'whole' {
       let found = state.below.get(name)
       if (found === undefined) {
         found = rest(state.patterns, name)
-        if (state.below.size < MOST_NAMES) state.below.set(name, found)
+        if (state.below.size < MAX_STATE_NAMES) state.below.set(name, found)
       }
       return found
     },
@@ -83,11 +85,11 @@ const createStates = (patterns: readonly Pattern[]) => {
 }
 
 /** Names that are remembered in one place: more are the keys of buckets, which seldom come again. */
-const MOST_NAMES = 1_000
+const MAX_STATE_NAMES = 1_000
 
-const pass = (
+const filterByPatterns = (
   json: Uint8Array,
-  patterns: readonly Pattern[],
+  patterns: readonly NamePattern[],
   { includes, check }: { includes: boolean; check(): void },
 ): Uint8Array<ArrayBuffer> => {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
@@ -102,7 +104,7 @@ const pass = (
 
   const skipString = () => {
     const start = at++
-    const near = start + SHORT
+    const near = start + SHORT_STRING
     for (; at < near; at++) {
       if (bytes[at] === QUOTE) {
         at++
@@ -132,7 +134,7 @@ const pass = (
         if (byte === OPEN || byte === OPEN_LIST) depth++
         else if (byte === CLOSE || byte === CLOSE_LIST) depth--
         else if (byte !== COMMA && byte !== COLON) {
-          while (at < bytes.length && !ENDS[bytes[at]!]) at++
+          while (at < bytes.length && !VALUE_ENDS[bytes[at]!]) at++
           continue
         }
         at++
@@ -155,7 +157,7 @@ const pass = (
   }
 
   /** Writes what is left of the value at `at`; false where that is nothing. */
-  const value = (rest: State): boolean => {
+  const value = (rest: PatternState): boolean => {
     skipSpace()
     if (bytes[at] === OPEN) return members(rest)
     if (bytes[at] === OPEN_LIST) return elements(rest)
@@ -167,13 +169,13 @@ const pass = (
     return true
   }
 
-  const members = (rest: State): boolean => {
+  const members = (rest: PatternState): boolean => {
     const before = out.length
     let any = false
     out.byte(bytes[at++]!)
     for (skipSpace(); bytes[at] !== CLOSE; skipSpace()) {
       if (bytes[at] === COMMA) at++
-      if (++seen % FEW === 0) check()
+      if (++seen % MEMBERS_PER_CHECK === 0) check()
       skipSpace()
       const beforeMember = out.length
       if (any) out.byte(COMMA)
@@ -191,7 +193,7 @@ const pass = (
     return closed(before, any)
   }
 
-  const member = (inner: State | 'whole'): boolean => {
+  const member = (inner: PatternState | 'whole'): boolean => {
     if (inner !== 'whole' && inner.patterns.length > 0) return value(inner)
     if ((inner === 'whole') === includes) {
       copyValue()
@@ -201,13 +203,13 @@ const pass = (
     return false
   }
 
-  const elements = (rest: State): boolean => {
+  const elements = (rest: PatternState): boolean => {
     const before = out.length
     let any = false
     out.byte(bytes[at++]!)
     for (skipSpace(); bytes[at] !== CLOSE_LIST; skipSpace()) {
       if (bytes[at] === COMMA) at++
-      if (++seen % FEW === 0) check()
+      if (++seen % MEMBERS_PER_CHECK === 0) check()
       const beforeElement = out.length
       if (any) out.byte(COMMA)
       if (value(rest)) any = true
@@ -230,11 +232,11 @@ const pass = (
 }
 
 /** Strings of so many bytes are gone through byte by byte: beyond that it is faster to look for the quote. */
-const SHORT = 24
+const SHORT_STRING = 24
 /** Members and elements that take little time together. */
-const FEW = 64
+const MEMBERS_PER_CHECK = 64
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c]
 const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 /** Bytes that end a number or a word. */
-const ENDS = new Uint8Array(256)
-for (const byte of [SPACE, 9, 10, 13, COMMA, CLOSE, CLOSE_LIST, COLON]) ENDS[byte] = 1
+const VALUE_ENDS = new Uint8Array(256)
+for (const byte of [SPACE, 9, 10, 13, COMMA, CLOSE, CLOSE_LIST, COLON]) VALUE_ENDS[byte] = 1

@@ -7,14 +7,14 @@ export interface Hash62 {
 }
 
 /** Numbers that `slotOf` gives. */
-export const SLOTS = 2 ** 16
+export const HASH_SLOTS = 2 ** 16
 
 /**
  * A number of 16 bits from a few characters of a text, for caches that keep the latest text of each number: hashing all of an address or
  * topic, as a Map does, takes longer than all the rest of a look-up. Topics that hold numbers differ at their end, addresses and hashes
  * everywhere. Texts that differ at other places alone share a number: nothing but time is lost.
  */
-export const slotOf = (text: string): number => {
+export const hashSlot = (text: string): number => {
   const end = text.length
   const last =
     text.charCodeAt(end - 1) +
@@ -80,11 +80,11 @@ const scrambled = (word: number): number => {
 /** CRC-32C (Castagnoli), the checksum of Snappy's frames. */
 export const crc32c = (bytes: Uint8Array): number => {
   let crc = -1
-  for (let i = 0; i < bytes.length; i++) crc = TABLE[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8)
+  for (let i = 0; i < bytes.length; i++) crc = CRC_TABLE[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8)
   return ~crc >>> 0
 }
 
-const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1
   return crc

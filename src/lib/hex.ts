@@ -1,24 +1,24 @@
 /** `0x` and hex digits of either letter case, or nothing behind it. */
-export const isHex = (text: string): boolean => isWritten(text, EITHER, EITHER_PAIRS)
+export const isHex = (text: string): boolean => isWritten(text, EITHER_CASE, EITHER_PAIRS)
 
 /** The same in lower case. */
 export const isLowerHex = (text: string): boolean => isWritten(text, LOWER, LOWER_PAIRS)
 
 /** Up to here it is faster to look at each character of the text than at a copy of its bytes. */
-const SHORT = 16
+const SHORT_TEXT = 16
 /** Characters that are looked at in one go. */
-const PIECE = 8192
+const PIECE_LENGTH = 8192
 
-const scratch = Buffer.allocUnsafeSlow(PIECE)
-const scratchPairs = new Uint16Array(scratch.buffer, scratch.byteOffset, PIECE / 2)
+const scratch = Buffer.allocUnsafeSlow(PIECE_LENGTH)
+const scratchPairs = new Uint16Array(scratch.buffer, scratch.byteOffset, PIECE_LENGTH / 2)
 
 const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean => {
-  if (text.charCodeAt(0) !== ZERO || text.charCodeAt(1) !== X) return false
+  if (text.charCodeAt(0) !== ZERO_CODE || text.charCodeAt(1) !== X) return false
   const { length } = text
-  if (length > SHORT) {
-    if (length <= PIECE) return areDigits(text, 2, digits, pairs)
-    for (let at = 2; at < length; at += PIECE)
-      if (!areDigits(text.slice(at, at + PIECE), 0, digits, pairs)) return false
+  if (length > SHORT_TEXT) {
+    if (length <= PIECE_LENGTH) return areDigits(text, 2, digits, pairs)
+    for (let at = 2; at < length; at += PIECE_LENGTH)
+      if (!areDigits(text.slice(at, at + PIECE_LENGTH), 0, digits, pairs)) return false
     return true
   }
   for (let i = 2; i < length; i++) if (digits[text.charCodeAt(i)] !== 1) return false
@@ -35,7 +35,7 @@ const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8A
   return all === 1 && (length % 2 === 0 || digits[scratch[length - 1]!] === 1)
 }
 
-const ZERO = 48
+const ZERO_CODE = 48
 const X = 120
 
 const LOWER_DIGITS = Buffer.from('0123456789abcdef')
@@ -47,7 +47,7 @@ const tableOf = (digits: Buffer): Uint8Array => {
   return table
 }
 const LOWER = tableOf(LOWER_DIGITS)
-const EITHER = tableOf(EITHER_DIGITS)
+const EITHER_CASE = tableOf(EITHER_DIGITS)
 
 const pairsOf = (digits: Buffer): Uint8Array => {
   const pairs = new Uint8Array(2 ** 16)

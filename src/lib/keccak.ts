@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { createKeccak } from 'hash-wasm'
-import { createRecent } from './caches.ts'
+import { createRecentCache } from './caches.ts'
 
 /**
  * Keccak-256 of some bytes. Indexing hashes every new address and topic, so WebAssembly does it, at a tenth of the time; until it is
@@ -23,7 +23,7 @@ export const keccakReady = createKeccak(256).then(
 export const keccakHex = (text: string): string => `0x${Buffer.from(hash(Buffer.from(text))).toString('hex')}`
 
 /** Two generations of 65-byte pairs take some 10 MB. */
-const checksummed = createRecent<string>(32_768)
+const checksummed = createRecentCache<string>(32_768)
 
 /** An address with the letter case of EIP-55. A few thousand addresses make up most traffic, and a hash takes microseconds. */
 export const checksumAddress = (hex: string): string => {
@@ -36,13 +36,13 @@ export const checksumAddress = (hex: string): string => {
 }
 
 /** Whether a text is an address in the letter case of EIP-55. */
-export const isChecksummed = (text: string): boolean => ADDRESS.test(text) && checksumAddress(text) === text
+export const isChecksummed = (text: string): boolean => ADDRESS_TEXT.test(text) && checksumAddress(text) === text
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const ADDRESS_TEXT = /^0x[0-9a-fA-F]{40}$/
 const ascii = Buffer.alloc(40)
 
 const checksum = (lower: string): string => {
-  if (!ADDRESS.test(lower)) throw new TypeError(`not an address: ${lower.slice(0, 50)}`)
+  if (!ADDRESS_TEXT.test(lower)) throw new TypeError(`not an address: ${lower.slice(0, 50)}`)
   ascii.write(lower.slice(2), 'latin1')
   checksumDigits(ascii, 0)
   return `0x${ascii.toString('latin1')}`
@@ -53,8 +53,8 @@ export const checksumDigits = (digits: Uint8Array, at: number) => {
   const digest = keccak256(digits.subarray(at, at + 40))
   for (let i = 0; i < 40; i++) {
     const digit = i & 1 ? digest[i >> 1]! & 15 : digest[i >> 1]! >> 4
-    if (digit >= 8 && digits[at + i]! > NINE) digits[at + i] = digits[at + i]! - 32
+    if (digit >= 8 && digits[at + i]! > NINE_CODE) digits[at + i] = digits[at + i]! - 32
   }
 }
 
-const NINE = 57
+const NINE_CODE = 57

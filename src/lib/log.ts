@@ -1,21 +1,21 @@
 import { inspect } from 'node:util'
-import { ChainsieveError, toFailure } from './errors.ts'
+import { ChainsieveError, toTransferredError } from './errors.ts'
 import { redact } from './secret.ts'
 
-export type Fields = Record<string, unknown>
+export type LogFields = Record<string, unknown>
 
 /** Messages are in the past tense and fixed; whatever varies is a field: `log.info('Stored blocks', { network, blocks })`. */
 export interface Log {
-  debug(message: string, fields?: Fields): void
-  info(message: string, fields?: Fields): void
-  warn(message: string, fields?: Fields): void
-  error(message: string, fields?: Fields): void
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
   /** The same log with fields that every line carries. */
-  with(fields: Fields): Log
+  with(fields: LogFields): Log
 }
 
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const
-type Level = (typeof LEVELS)[number]
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof LOG_LEVELS)[number]
 
 export interface LogOptions {
   /** Takes one line without its line feed. */
@@ -29,10 +29,10 @@ export interface LogOptions {
 
 export const createLog = ({ write, json, level = 'info', now = () => new Date() }: LogOptions): Log => {
   const render = json ? jsonLine : textLine
-  const least = LEVELS.indexOf(level)
-  const at = (common: Fields): Log => {
-    const line = (level: Level) => (message: string, fields?: Fields) => {
-      if (LEVELS.indexOf(level) >= least) write(render(now(), level, message, { ...common, ...fields }))
+  const least = LOG_LEVELS.indexOf(level)
+  const at = (common: LogFields): Log => {
+    const line = (level: Level) => (message: string, fields?: LogFields) => {
+      if (LOG_LEVELS.indexOf(level) >= least) write(render(now(), level, message, { ...common, ...fields }))
     }
     return {
       debug: line('debug'),
@@ -54,10 +54,10 @@ export const silent: Log = {
   with: () => silent,
 }
 
-const jsonLine = (time: Date, level: Level, message: string, fields: Fields): string =>
+const jsonLine = (time: Date, level: Level, message: string, fields: LogFields): string =>
   redact(JSON.stringify({ time: time.toISOString(), level, message, ...plainFields(fields) }))
 
-const textLine = (time: Date, level: Level, message: string, fields: Fields): string => {
+const textLine = (time: Date, level: Level, message: string, fields: LogFields): string => {
   const parts = Object.entries(plainFields(fields)).map(([name, value]) => `${name}=${textValue(value)}`)
   return redact([time.toISOString(), level.padEnd(5), message, ...parts].join(' '))
 }
@@ -65,8 +65,8 @@ const textLine = (time: Date, level: Level, message: string, fields: Fields): st
 /** Names under which a value is a secret whatever it looks like. */
 const SECRET_NAME = /^(authorization|cookie|password|secret|token|api_?key|private_?key)$/i
 
-const plainFields = (fields: Fields): Fields => {
-  const plain: Fields = {}
+const plainFields = (fields: LogFields): LogFields => {
+  const plain: LogFields = {}
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) plain[name] = plainValue(name, value)
   }
@@ -77,7 +77,7 @@ const plainFields = (fields: Fields): Fields => {
 const plainValue = (name: string, value: unknown): unknown => {
   if (SECRET_NAME.test(name)) return '[secret]'
   if (typeof value === 'bigint') return value.toString()
-  if (value instanceof ChainsieveError) return describe(value)
+  if (value instanceof ChainsieveError) return describeError(value)
   if (value instanceof Error) return value.stack ?? String(value)
   if (typeof value !== 'object' || value === null) return value
   try {
@@ -92,8 +92,8 @@ const plainValue = (name: string, value: unknown): unknown => {
 }
 
 /** The message of an error, with those of its causes. */
-export const describe = (error: Error): string => {
-  const cause = error.cause instanceof Error ? describe(error.cause) : ''
+export const describeError = (error: Error): string => {
+  const cause = error.cause instanceof Error ? describeError(error.cause) : ''
   return cause === '' || error.message.includes(cause) ? error.message : `${error.message} (${cause})`
 }
 
@@ -108,13 +108,13 @@ export interface LogMessage {
   type: 'log'
   level: 'debug' | 'info' | 'warn' | 'error'
   message: string
-  fields: Fields
+  fields: LogFields
 }
 
 /** The log of a thread: its lines are handed over by `tell`. */
-export const createThreadLog = (tell: (message: LogMessage) => void, common: Fields = {}): Log => {
-  const at = (level: LogMessage['level']) => (message: string, fields?: Fields) =>
-    tell({ type: 'log', level, message, fields: plain({ ...common, ...fields }) })
+export const createThreadLog = (tell: (message: LogMessage) => void, common: LogFields = {}): Log => {
+  const at = (level: LogMessage['level']) => (message: string, fields?: LogFields) =>
+    tell({ type: 'log', level, message, fields: plainThreadFields({ ...common, ...fields }) })
   return {
     debug: at('debug'),
     info: at('info'),
@@ -125,7 +125,10 @@ export const createThreadLog = (tell: (message: LogMessage) => void, common: Fie
 }
 
 /** Errors do not travel between threads with all that they say; of those that are bugs, where they came from matters. */
-const plain = (fields: Fields): Fields =>
+const plainThreadFields = (fields: LogFields): LogFields =>
   Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? toFailure(value).message : value]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof Error ? toTransferredError(value).message : value,
+    ]),
   )

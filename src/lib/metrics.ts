@@ -97,25 +97,25 @@ export const labelled = (snapshots: readonly MetricSnapshot[], more: Labels): Me
   })
 const family = (same: readonly MetricSnapshot[]): string => {
   const { name, help, type } = same[0]!
-  const lines = same.flatMap(one => (one.type === 'histogram' ? histogram(one) : simple(one)))
+  const lines = same.flatMap(one => (one.type === 'histogram' ? histogramLines(one) : valueLines(one)))
   if (lines.length === 0) return ''
-  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
+  return `# HELP ${name} ${escapeLabel(help)}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`
 }
 
-const simple = ({ name, series }: Exclude<MetricSnapshot, { type: 'histogram' }>): string[] =>
-  series.map(({ labels, value }) => `${name}${shown(labels)} ${number(value)}`)
-const histogram = ({ name, bounds, series }: Extract<MetricSnapshot, { type: 'histogram' }>): string[] =>
+const valueLines = ({ name, series }: Exclude<MetricSnapshot, { type: 'histogram' }>): string[] =>
+  series.map(({ labels, value }) => `${name}${labelText(labels)} ${metricNumber(value)}`)
+const histogramLines = ({ name, bounds, series }: Extract<MetricSnapshot, { type: 'histogram' }>): string[] =>
   series.flatMap(({ labels, counts, sum, count }) => [
-    ...bounds.map((bound, i) => `${name}_bucket${shown({ ...labels, le: number(bound) })} ${counts[i]}`),
-    `${name}_bucket${shown({ ...labels, le: '+Inf' })} ${count}`,
-    `${name}_sum${shown(labels)} ${number(sum)}`,
-    `${name}_count${shown(labels)} ${count}`,
+    ...bounds.map((bound, i) => `${name}_bucket${labelText({ ...labels, le: metricNumber(bound) })} ${counts[i]}`),
+    `${name}_bucket${labelText({ ...labels, le: '+Inf' })} ${count}`,
+    `${name}_sum${labelText(labels)} ${metricNumber(sum)}`,
+    `${name}_count${labelText(labels)} ${count}`,
   ])
-const shown = (labels: Labels): string => {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`)
+const labelText = (labels: Labels): string => {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value).replaceAll('"', '\\"')}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
-const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
-const number = (value: number): string =>
+const escapeLabel = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+const metricNumber = (value: number): string =>
   Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'

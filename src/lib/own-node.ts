@@ -3,11 +3,11 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /** As undici, the HTTP client, has it. */
-const OLDEST = [22, 19] as const
+const OLDEST_NODE = [22, 19] as const
 
 export const isRecent = (version: string): boolean => {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+  return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
 }
 
 /** The npm package that brings Node for a platform; package.json names those that there are. */
@@ -22,11 +22,11 @@ export const packageOfNode = (platform: string = process.platform, arch: string 
  */
 export const runByOwnNode = async (script: string): Promise<void> => {
   const own = ownNode(script)
-  if (own === undefined) return fail(`the package ${packageOfNode()}, which brings it, is not installed`)
+  if (own === undefined) return failWithRemedy(`the package ${packageOfNode()}, which brings it, is not installed`)
   const { spawn } = await import('node:child_process')
   const args = [...process.execArgv, script, ...process.argv.slice(2)]
-  const child = spawn(own, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], argv0: STARTED })
-  child.on('error', error => fail(`${own} does not run here (${error.message})`))
+  const child = spawn(own, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], argv0: STARTED_NAME })
+  child.on('error', error => failWithRemedy(`${own} does not run here (${error.message})`))
   child.on('exit', (code, signal) => {
     for (const name of SIGNALS) process.removeAllListeners(name)
     if (signal) process.kill(process.pid, signal)
@@ -37,13 +37,13 @@ export const runByOwnNode = async (script: string): Promise<void> => {
 
 /** Has this process stop when the one that started it by `runByOwnNode` is gone, even if that was killed. */
 export const stopWithStarter = () => {
-  if (process.argv0 !== STARTED || process.channel === undefined) return
+  if (process.argv0 !== STARTED_NAME || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   // No further message will come, so the channel must not keep the process alive.
   process.channel?.unref()
 }
 
-const STARTED = 'chainsieve'
+const STARTED_NAME = 'chainsieve'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const handOn = (child: ChildProcess, signal: NodeJS.Signals) => {
@@ -62,8 +62,8 @@ const ownNode = (script: string): string | undefined => {
   }
 }
 
-const fail = (why: string) => {
-  const needed = `Chainsieve needs Node ${OLDEST.join('.')} or newer`
+const failWithRemedy = (why: string) => {
+  const needed = `Chainsieve needs Node ${OLDEST_NODE.join('.')} or newer`
   process.stderr.write(
     `chainsieve: ${needed}, this is ${process.versions.node} (${process.execPath}), and ${why}: install Chainsieve again without --omit=optional, or put a newer Node first in PATH\n`,
   )

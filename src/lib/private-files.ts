@@ -12,12 +12,12 @@ export const makePrivateFolder = (path: string) => {
 
 /** Creates a file for SQLite that nobody else may open; SQLite gives its other files the same mode. */
 export const makePrivateFile = (path: string) => {
-  make(path)
+  createIfMissing(path)
   for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
 }
 
 /** One that is there is not opened: to close it again would give up the locks of this process's connections to it. */
-const make = (path: string) => {
+const createIfMissing = (path: string) => {
   try {
     closeSync(openSync(path, 'ax', PRIVATE_FILE))
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Log } from './log.ts'
 
 /** How far a run has come: what it has stored since it started. */
-export interface Step {
+export interface ProgressStep {
   blocks: number
   logs: number
   events: number
@@ -13,7 +13,7 @@ export interface Step {
 }
 
 export interface Progress {
-  update(step: Step): void
+  update(step: ProgressStep): void
   /** Shows the whole run and frees the line. */
   finish(): void
 }
@@ -78,10 +78,10 @@ export const progressLines = (log: Log, { label, now }: ProgressOptions): Progre
   })
 
 /** Of files, as those of a backup, rather than of blocks that are stored. */
-const isOfBytes = ({ blocks, total }: Step): boolean => blocks === 0 && total > 0
+const isOfBytes = ({ blocks, total }: ProgressStep): boolean => blocks === 0 && total > 0
 
-interface Pace {
-  step: Step
+interface ProgressPace {
+  step: ProgressStep
   blocksPerSecond: number
   eventsPerSecond: number
   /** Undefined while nobody can tell. */
@@ -90,15 +90,19 @@ interface Pace {
 
 interface Sample {
   at: number
-  step: Step
+  step: ProgressStep
 }
 
-const NOTHING: Step = { blocks: 0, logs: 0, events: 0, done: 0, total: 0 }
-const WINDOW_MS = 10_000
+const NO_PROGRESS: ProgressStep = { blocks: 0, logs: 0, events: 0, done: 0, total: 0 }
+const PROGRESS_WINDOW_MS = 10_000
 
 /** Calls `show` at most once in `everyMs` with the rates of the last ten seconds, and at the end with those of the whole run. */
-const paced = (everyMs: number, now = () => performance.now(), show: (pace: Pace, last: boolean) => void): Progress => {
-  const start: Sample = { at: now(), step: NOTHING }
+const paced = (
+  everyMs: number,
+  now = () => performance.now(),
+  show: (pace: ProgressPace, last: boolean) => void,
+): Progress => {
+  const start: Sample = { at: now(), step: NO_PROGRESS }
   let samples = [start]
   let latest = start
   let shownAt = start.at
@@ -107,7 +111,7 @@ const paced = (everyMs: number, now = () => performance.now(), show: (pace: Pace
     update: step => {
       latest = { at: now(), step }
       if (latest.at - samples.at(-1)!.at >= 1_000) samples.push(latest)
-      samples = samples.filter(({ at }, i) => i === samples.length - 1 || latest.at - at <= WINDOW_MS)
+      samples = samples.filter(({ at }, i) => i === samples.length - 1 || latest.at - at <= PROGRESS_WINDOW_MS)
       if (latest.at - shownAt < everyMs) return
       shownAt = latest.at
       const older = samples[0] === latest ? start : samples[0]!
@@ -117,7 +121,7 @@ const paced = (everyMs: number, now = () => performance.now(), show: (pace: Pace
   }
 }
 
-const paceOf = (older: Sample, { at, step }: Sample): Pace => {
+const paceOf = (older: Sample, { at, step }: Sample): ProgressPace => {
   const seconds = (at - older.at) / 1_000
   const rate = (unit: 'blocks' | 'events' | 'done') => (seconds > 0 ? (step[unit] - older.step[unit]) / seconds : 0)
   const speed = rate('done')
@@ -129,34 +133,34 @@ const paceOf = (older: Sample, { at, step }: Sample): Pace => {
   }
 }
 
-const bar = (label: string, { step, blocksPerSecond, eventsPerSecond, secondsLeft }: Pace): string =>
+const bar = (label: string, { step, blocksPerSecond, eventsPerSecond, secondsLeft }: ProgressPace): string =>
   [
     label,
     ...(step.total > 0 ? [`${boxes(step)} ${percent(step)} %`] : []),
     ...(step.blocks > 0 || step.done === 0
       ? [
-          `${count(step.blocks)} blocks (${count(blocksPerSecond)}/s)`,
-          `${count(step.events)} events (${count(eventsPerSecond)}/s)`,
+          `${formatCount(step.blocks)} blocks (${formatCount(blocksPerSecond)}/s)`,
+          `${formatCount(step.events)} events (${formatCount(eventsPerSecond)}/s)`,
         ]
       : []),
-    ...(secondsLeft ? [`${timeOf(secondsLeft)} left`] : []),
-    ...(step.toShip ? [`${count(step.toShip)} blocks to ship`] : []),
+    ...(secondsLeft ? [`${formatSeconds(secondsLeft)} left`] : []),
+    ...(step.toShip ? [`${formatCount(step.toShip)} blocks to ship`] : []),
   ].join('  ')
 
-const BAR_WIDTH = 20
+const BAR_CHARACTERS = 20
 
-const boxes = ({ done, total }: Step): string => {
-  const full = Math.min(BAR_WIDTH, Math.floor((done / total) * BAR_WIDTH))
-  return '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full)
+const boxes = ({ done, total }: ProgressStep): string => {
+  const full = Math.min(BAR_CHARACTERS, Math.floor((done / total) * BAR_CHARACTERS))
+  return '█'.repeat(full) + '░'.repeat(BAR_CHARACTERS - full)
 }
 
 // Rounded down: 100 is shown when all is done, not before.
-const percent = ({ done, total }: Step): number => Math.floor((done / total) * 1_000) / 10
+const percent = ({ done, total }: ProgressStep): number => Math.floor((done / total) * 1_000) / 10
 
-const count = (n: number): string => Math.round(n).toLocaleString('en')
+const formatCount = (n: number): string => Math.round(n).toLocaleString('en')
 
 /** `3 s`, `4 min 5 s`, `2 h 30 min`, `3 d 4 h`. */
-export const timeOf = (seconds: number): string => {
+export const formatSeconds = (seconds: number): string => {
   const parts: [number, string][] = [
     [Math.floor(seconds / 86_400), 'd'],
     [Math.floor(seconds / 3_600) % 24, 'h'],

@@ -5,7 +5,7 @@ export interface Range {
 }
 
 /** One list of ranges in which neighbours are one. */
-export const merged = (ranges: readonly Range[]): Range[] => {
+export const mergeRanges = (ranges: readonly Range[]): Range[] => {
   const result: Range[] = []
   for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
     const last = result.at(-1)
@@ -36,7 +36,7 @@ export const partsIn = (held: readonly Range[], from: number, to: number): Range
     .filter(part => part.from <= part.to)
 
 /** How many integers they are. */
-export const countIn = (ranges: readonly Range[]): number =>
+export const countIntegers = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
 
 export const holds = (ranges: readonly Range[], value: number): boolean =>

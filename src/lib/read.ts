@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
 /** How much is read at a time. */
-const CHUNK = 1 << 20
+const READ_SIZE = 1 << 20
 
 /** The content of a file, a pipe or a device; undefined where it has more bytes than `most`, of which no more are read. */
 export const readAtMost = (path: string, most: number): Buffer | undefined => {
@@ -9,8 +9,8 @@ export const readAtMost = (path: string, most: number): Buffer | undefined => {
   try {
     const parts: Buffer[] = []
     for (let total = 0; ; ) {
-      const part = Buffer.allocUnsafe(CHUNK)
-      const size = readSync(file, part, 0, CHUNK, null)
+      const part = Buffer.allocUnsafe(READ_SIZE)
+      const size = readSync(file, part, 0, READ_SIZE, null)
       if (size === 0) return Buffer.concat(parts)
       total += size
       if (total > most) return undefined

@@ -3,7 +3,7 @@ import { lazy } from './caches.ts'
 import { keccak256 } from './keccak.ts'
 
 /** A signature of a transaction: `r` and `s` with or without leading zeros, and which of the two points with this `r` it means. */
-export interface Signature {
+export interface TransactionSignature {
   r: Uint8Array
   s: Uint8Array
   odd: boolean
@@ -21,7 +21,7 @@ export const recoverReady = lazy(async () => {
 })
 
 /** The address whose key signed a hash of 32 bytes. Throws a `RangeError` where the signature belongs to no key. */
-export const recoverAddress = (hash: Uint8Array, { r, s, odd }: Signature): Uint8Array => {
+export const recoverAddress = (hash: Uint8Array, { r, s, odd }: TransactionSignature): Uint8Array => {
   if (!curve) throw new Error('recoverReady has not been awaited')
   if (r.length > 32 || s.length > 32) throw new RangeError('a signature is too long')
   const compact = new Uint8Array(64)

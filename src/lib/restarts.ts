@@ -24,9 +24,9 @@ export interface RestartsOptions {
   baseMs?: number
 }
 
-const LONGEST_MS = 60_000
+const MAX_RESTART_MS = 60_000
 /** After running for this long, an end counts as the first one. */
-const STEADY_MS = 2 * LONGEST_MS
+const STEADY_RUN_MS = 2 * MAX_RESTART_MS
 
 /** Starts again what ends by itself, and keeps account of it. */
 export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions) => {
@@ -52,8 +52,8 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
   const ended = (error: unknown) => {
     if (stopped || timer !== undefined) return
     count++
-    inRow = performance.now() - startedAt >= STEADY_MS ? 1 : inRow + 1
-    const waitMs = backoff(inRow, { baseMs, capMs: LONGEST_MS, random: () => 1 })
+    inRow = performance.now() - startedAt >= STEADY_RUN_MS ? 1 : inRow + 1
+    const waitMs = backoff(inRow, { baseMs, capMs: MAX_RESTART_MS, random: () => 1 })
     const at = Date.now()
     last = {
       error: messageOf(error).split('\n')[0]!,

@@ -4,13 +4,13 @@ import { keccak256 } from './keccak.ts'
 export type Rlp = Uint8Array | readonly Rlp[]
 
 export const encodeRlp = (item: Rlp): Buffer => {
-  const target = Buffer.allocUnsafe(sizeOf(item))
-  write(target, 0, item)
+  const target = Buffer.allocUnsafe(encodedSize(item))
+  writeItem(target, 0, item)
   return target
 }
 
 /** Throws a `RangeError` where a length leads beyond the bytes. Bytes behind the item are left alone. */
-export const decodeRlp = (bytes: Uint8Array): Rlp => read(bytes, 0, bytes.length).item
+export const decodeRlp = (bytes: Uint8Array): Rlp => readItem(bytes, 0, bytes.length).item
 
 /** The same of a list, of at least so many items. */
 export const decodeRlpList = (bytes: Uint8Array, least = 0): readonly Rlp[] => rlpList(decodeRlp(bytes), least)
@@ -29,20 +29,20 @@ export const rlpBytes = (item: Rlp | undefined): Uint8Array => {
 const isList = (item: Rlp): item is readonly Rlp[] => Array.isArray(item)
 
 /** Bytes of an encoded item, with its prefix. */
-const sizeOf = (item: Rlp): number => {
-  const length = lengthOf(item)
-  return isItself(item) ? 1 : length + (length < SHORT ? 1 : 1 + sizeInBytes(length))
+const encodedSize = (item: Rlp): number => {
+  const length = payloadLength(item)
+  return isItself(item) ? 1 : length + (length < SHORT_LENGTH ? 1 : 1 + sizeInBytes(length))
 }
 
-const lengthOf = (item: Rlp): number => {
+const payloadLength = (item: Rlp): number => {
   if (!isList(item)) return item.length
   let length = 0
-  for (const inner of item) length += sizeOf(inner)
+  for (const inner of item) length += encodedSize(inner)
   return length
 }
 
 /** Lengths below stand in the prefix itself. */
-const SHORT = 56
+const SHORT_LENGTH = 56
 
 const sizeInBytes = (length: number): number => Math.ceil((32 - Math.clz32(length)) / 8)
 
@@ -50,28 +50,28 @@ const sizeInBytes = (length: number): number => Math.ceil((32 - Math.clz32(lengt
 const isItself = (item: Rlp): item is Uint8Array => !isList(item) && item.length === 1 && item[0]! < 0x80
 
 /** Returns where the item ends. */
-const write = (target: Buffer, at: number, item: Rlp): number => {
+const writeItem = (target: Buffer, at: number, item: Rlp): number => {
   if (isItself(item)) {
     target[at] = item[0]!
     return at + 1
   }
   const base = isList(item) ? 0xc0 : 0x80
-  const length = lengthOf(item)
-  if (length < SHORT) target[at++] = base + length
+  const length = payloadLength(item)
+  if (length < SHORT_LENGTH) target[at++] = base + length
   else {
     const size = sizeInBytes(length)
-    target[at] = base + SHORT - 1 + size
+    target[at] = base + SHORT_LENGTH - 1 + size
     at = target.writeUIntBE(length, at + 1, size)
   }
   if (!isList(item)) {
     target.set(item, at)
     return at + length
   }
-  for (const inner of item) at = write(target, at, inner)
+  for (const inner of item) at = writeItem(target, at, inner)
   return at
 }
 
-const read = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end: number } => {
+const readItem = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end: number } => {
   if (at >= most) throw new RangeError(`the RLP ends at byte ${at}`)
   const first = bytes[at]!
   if (first < 0x80) return { item: bytes.subarray(at, at + 1), end: at + 1 }
@@ -90,7 +90,7 @@ const read = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end: nu
   if (!list) return { item: bytes.subarray(start, end), end }
   const items: Rlp[] = []
   for (let next = start; next < end; ) {
-    const inner = read(bytes, next, end)
+    const inner = readItem(bytes, next, end)
     items.push(inner.item)
     next = inner.end
   }
@@ -102,20 +102,20 @@ const read = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end: nu
  * transactions, receipts and withdrawals.
  */
 export const trieRootOf = (items: readonly Uint8Array[]): Uint8Array => {
-  const entries = items.map((value, place) => ({ path: toNibbles(encodeRlp(toBytes(place))), value }))
+  const entries = items.map((value, place) => ({ path: toNibbles(encodeRlp(toBigEndian(place))), value }))
   entries.sort((a, b) => Buffer.compare(a.path, b.path))
-  return keccak256(encodeRlp(entries.length === 0 ? EMPTY : nodeOf(entries, 0)))
+  return keccak256(encodeRlp(entries.length === 0 ? EMPTY_BYTES : nodeOf(entries, 0)))
 }
 
-interface Entry {
+interface TrieEntry {
   /** Half a byte each. */
   path: Uint8Array
   value: Uint8Array
 }
 
-const EMPTY = new Uint8Array(0)
+const EMPTY_BYTES = new Uint8Array(0)
 /** The node of some entries, sorted by their paths, which are the same before `depth`. */
-const nodeOf = (entries: readonly Entry[], depth: number): Rlp => {
+const nodeOf = (entries: readonly TrieEntry[], depth: number): Rlp => {
   const first = entries[0]!
   if (entries.length === 1) return [toPath(first.path.subarray(depth), true), first.value]
   const last = entries.at(-1)!
@@ -126,10 +126,10 @@ const nodeOf = (entries: readonly Entry[], depth: number): Rlp => {
   for (let nibble = 0, at = 0; nibble < 16; nibble++) {
     const start = at
     while (at < entries.length && entries[at]!.path[depth] === nibble) at++
-    children.push(start === at ? EMPTY : toReference(nodeOf(entries.slice(start, at), depth + 1)))
+    children.push(start === at ? EMPTY_BYTES : toReference(nodeOf(entries.slice(start, at), depth + 1)))
   }
   // A place has the path of no other one as its beginning, so that branches have no values.
-  return [...children, EMPTY]
+  return [...children, EMPTY_BYTES]
 }
 
 /** Nodes of less than 32 bytes stand in their parents. */
@@ -149,7 +149,7 @@ const toPath = (nibbles: Uint8Array, isLeaf: boolean): Uint8Array => {
 const toNibbles = (bytes: Uint8Array): Uint8Array =>
   Uint8Array.from({ length: bytes.length * 2 }, (_, i) => (i % 2 ? bytes[i >> 1]! & 15 : bytes[i >> 1]! >> 4))
 /** Big-endian without leading zeros: nothing for 0. */
-const toBytes = (value: number): Uint8Array => {
+const toBigEndian = (value: number): Uint8Array => {
   const bytes: number[] = []
   for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256)
   return Uint8Array.from(bytes)

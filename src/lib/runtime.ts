@@ -45,7 +45,7 @@ export const readAsset = (name: string): Buffer => {
   try {
     return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`data/${name}`, root))
   } catch (error) {
-    throw missing(name, error)
+    throw missingAsset(name, error)
   }
 }
 
@@ -75,7 +75,7 @@ export const readTextAsset = (name: string): string => readAsset(name).toString(
 export const assetFile = (name: string, dataFolder?: string): string => {
   if (form !== 'executable') {
     const path = fileURLToPath(new URL(`data/${name}`, root))
-    if (!existsSync(path)) throw missing(name)
+    if (!existsSync(path)) throw missingAsset(name)
     return path
   }
   let path = unfolded.get(name)
@@ -195,7 +195,7 @@ const loadAddon = (path: string): unknown => {
 /** Writes an asset where this process alone can open it; `use` throws where the folder is no good, as native code in one mounted noexec. */
 const unfold = (name: string, dataFolder: string | undefined, use: (path: string) => unknown = () => {}): string => {
   const content = readAsset(name)
-  const place = existsSync('/proc/self/fd') ? unnamed : cached
+  const place = existsSync('/proc/self/fd') ? unfoldUnnamed : unfoldCached
   const failures: string[] = []
   for (const folder of folders(dataFolder)) {
     try {
@@ -211,7 +211,7 @@ const unfold = (name: string, dataFolder: string | undefined, use: (path: string
   )
 }
 
-type Place = (folder: string, name: string, content: Buffer, use: (path: string) => unknown) => string
+type UnfoldInto = (folder: string, name: string, content: Buffer, use: (path: string) => unknown) => string
 
 const folders = (dataFolder: string | undefined): string[] => {
   const posix = process.platform === 'win32' ? [] : ['/tmp', '/var/tmp', '/dev/shm']
@@ -222,7 +222,7 @@ const folders = (dataFolder: string | undefined): string[] => {
 }
 
 /** A file without a name, held by a descriptor that stays open: there is nothing to clean up, even after a kill. */
-const unnamed: Place = (folder, name, content, use) => {
+const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   const path = join(folder, `.chainsieve-${process.pid}-${randomBytes(8).toString('hex')}-${name}`)
   writeNew(path, content)
   let fd: number
@@ -241,7 +241,7 @@ const unnamed: Place = (folder, name, content, use) => {
 }
 
 /** Where descriptors have no path: one copy per content, kept for the next start. */
-const cached: Place = (folder, name, content, use) => {
+const unfoldCached: UnfoldInto = (folder, name, content, use) => {
   const hash = createHash('sha256').update(content).digest('hex')
   const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)
   mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -250,7 +250,7 @@ const cached: Place = (folder, name, content, use) => {
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
     throw new Error(`${home} belongs to another user`)
   const path = join(home, name)
-  if (!isThere(path, hash)) {
+  if (!hasContent(path, hash)) {
     const aside = `${path}.${process.pid}.${randomBytes(8).toString('hex')}`
     writeNew(aside, content)
     try {
@@ -258,14 +258,14 @@ const cached: Place = (folder, name, content, use) => {
     } catch (error) {
       unlinkSync(aside)
       // Windows exchanges no file that another start has open; what that start put there is as good.
-      if (!isThere(path, hash)) throw error
+      if (!hasContent(path, hash)) throw error
     }
   }
   use(path)
   return path
 }
 
-const isThere = (path: string, hash: string): boolean =>
+const hasContent = (path: string, hash: string): boolean =>
   existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === hash
 
 const writeNew = (path: string, content: Buffer) => {
@@ -280,5 +280,5 @@ const writeNew = (path: string, content: Buffer) => {
   }
 }
 
-const missing = (name: string, cause?: unknown) =>
+const missingAsset = (name: string, cause?: unknown) =>
   stop('asset_missing', `data/${name}, which is part of the program, is missing: install Chainsieve again`, cause)

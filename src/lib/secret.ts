@@ -8,7 +8,7 @@ export interface Secret {
   [inspect.custom](): string
 }
 
-export const secret = (value: string, shown = HIDDEN): Secret => ({
+export const secret = (value: string, shown = HIDDEN_TEXT): Secret => ({
   reveal: () => value,
   toString: () => shown,
   toJSON: () => shown,
@@ -21,17 +21,17 @@ export const secretUrl = (url: string): Secret => {
   // A path of this machine.
   if (protocol === 'ipc:') return secret(url, url)
   const bare = username === '' && pathname === '/' && search === '' && hash === ''
-  return secret(url, `${protocol}//${host}${bare ? '' : `/${HIDDEN}`}`)
+  return secret(url, `${protocol}//${host}${bare ? '' : `/${HIDDEN_TEXT}`}`)
 }
 
 /** Text as it may be logged: our tokens, credentials in URLs and key-like URL parameters are taken out. */
 export const redact = (text: string): string =>
   text
-    .replace(/\bcs_[\w-]{8,}/g, `cs_${HIDDEN}`)
-    .replace(/(\w:\/\/)[^\s/?#@"]+@/g, `$1${HIDDEN}@`)
-    .replace(/([?&](?:access_token|api_?key|key|token|secret|password)=)[^\s&#"]+/gi, `$1${HIDDEN}`)
+    .replace(/\bcs_[\w-]{8,}/g, `cs_${HIDDEN_TEXT}`)
+    .replace(/(\w:\/\/)[^\s/?#@"]+@/g, `$1${HIDDEN_TEXT}@`)
+    .replace(/([?&](?:access_token|api_?key|key|token|secret|password)=)[^\s&#"]+/gi, `$1${HIDDEN_TEXT}`)
 
-const HIDDEN = '[secret]'
+const HIDDEN_TEXT = '[secret]'
 
 /** `host:port` of each URL, which holds no key, or the path of a Unix socket; of several behind one host, the later ones with their number. */
 export const hostsOf = (urls: readonly string[]): string[] => {

@@ -10,7 +10,7 @@ export interface ShutdownOptions {
   exit?: (code: number) => void
 }
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+const STOP_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** Stops the whole program in one order: the signal aborts, then what was started last is closed first. */
 export const createShutdown = ({ log = silent, signals = process, exit = process.exit }: ShutdownOptions = {}) => {
@@ -30,9 +30,9 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
   }
 
   // The first signal lets the current block finish; who sends a second one does not want to wait.
-  const listeners = (Object.keys(SIGNALS) as (keyof typeof SIGNALS)[]).map(name => {
+  const listeners = (Object.keys(STOP_SIGNALS) as (keyof typeof STOP_SIGNALS)[]).map(name => {
     const listener = () => {
-      if (controller.signal.aborted) return exit(SIGNALS[name])
+      if (controller.signal.aborted) return exit(STOP_SIGNALS[name])
       log.info('Stopping', { signal: name })
       controller.abort()
     }
@@ -62,7 +62,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   })
 
 /** Most faults that are logged in a minute: what repeats itself must not fill the disk. */
-const MAX_TOLD = 20
+const MAX_LOGGED_FAULTS = 20
 /**
  * Lets the process go on after what nothing has caught. That is a fault of the program, and clients have nothing to do with it. The
  * returned function ends that.
@@ -75,7 +75,7 @@ export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> =
     if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) [told, minute] = [0, now]
-    if (told++ < MAX_TOLD) log.error('Survived a fault in Chainsieve, please report it', { error })
+    if (told++ < MAX_LOGGED_FAULTS) log.error('Survived a fault in Chainsieve, please report it', { error })
   }
   on.on('uncaughtException', survive)
   on.on('unhandledRejection', survive)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 
 /** How many files and connections the operating system lets this process have open; undefined where it does not say. */
-export const mostFiles = (): number | undefined => {
+export const readOpenFileLimit = (): number | undefined => {
   const most = Number(mostByLinux() ?? mostByReport())
   return Number.isSafeInteger(most) ? most : undefined
 }
@@ -25,7 +25,7 @@ const mostByReport = (): unknown => {
 }
 
 /** How many it has open now; undefined where that cannot be seen. */
-export const openFiles = (): number | undefined => {
+export const countOpenFiles = (): number | undefined => {
   try {
     return readdirSync('/dev/fd').length
   } catch {
@@ -35,6 +35,6 @@ export const openFiles = (): number | undefined => {
 
 /** Bytes that this process may use: those of the machine, or of its container. */
 export const grantedMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
-const SMALL = 512 * 1024 ** 2
+const SMALL_MEMORY = 512 * 1024 ** 2
 /** Whether caches and work in flight have to be small; then 256 MB are enough. */
-export const isMemorySmall = (): boolean => grantedMemory() < SMALL
+export const isMemorySmall = (): boolean => grantedMemory() < SMALL_MEMORY

@@ -20,13 +20,13 @@ const LENGTHS = [
   ...[1, 7, 30, 90, 365].map(days => days * 86_400_000),
 ]
 /** Equal parts of a time: `starts` are where they begin, in epoch milliseconds. */
-export interface Parts {
+export interface TimeParts {
   intervalMs: number
   starts: number[]
 }
 
 /** At most `most` parts that hold every moment from the first to the last, and begin at multiples of their length. */
-export const partsBetween = (first: number, last: number, most: number): Parts => {
+export const partsBetween = (first: number, last: number, most: number): TimeParts => {
   const countOf = (length: number) => Math.floor(last / length) - Math.floor(first / length) + 1
   let intervalMs = LENGTHS.find(length => countOf(length) <= most) ?? LENGTHS.at(-1)!
   while (countOf(intervalMs) > most) intervalMs *= 2

@@ -2,7 +2,7 @@
  * What tells whether a name fits a pattern in which `*` stands for any characters. Without a regular expression: one that a client wrote could
  * take for ever.
  */
-export const fitting = (pattern: string): ((name: string) => boolean) => {
+export const compileGlob = (pattern: string): ((name: string) => boolean) => {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return name => name === pattern
@@ -21,11 +21,11 @@ export const fitting = (pattern: string): ((name: string) => boolean) => {
 }
 
 /** The same for one name. */
-export const fits = (name: string, pattern: string): boolean => fitting(pattern)(name)
+export const matchesGlob = (name: string, pattern: string): boolean => compileGlob(pattern)(name)
 
 /** Whether a name fits one of several patterns. Names without `*` cost nothing, however many there are. */
-export const fittingAny = (patterns: Iterable<string>): ((name: string) => boolean) => {
+export const compileGlobs = (patterns: Iterable<string>): ((name: string) => boolean) => {
   const names = new Set(patterns)
-  const tests = [...names].filter(name => name.includes('*')).map(fitting)
+  const tests = [...names].filter(name => name.includes('*')).map(compileGlob)
   return name => names.has(name) || tests.some(fits => fits(name))
 }

@@ -1,6 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Nearness } from './text/fuzzy.ts'
-import type { Pattern } from './text/pattern.ts'
+import type { TextPattern } from './text/pattern.ts'
 
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
@@ -15,13 +15,13 @@ export type Node =
   | { readonly op: 'atLeast'; readonly count: number; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
   /** The field has one of these values. Of a list field: one of its elements has. */
-  | { readonly op: 'in'; readonly field: FieldPath; readonly values: readonly Value[] }
+  | { readonly op: 'in'; readonly field: FieldPath; readonly values: readonly QueryValue[] }
   /** The field lies within the bounds. Of a list field: one of its elements does. */
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
   /** The field, a text or a keyword, has a value that is near to a text. Of a text field: one of its words is. */
   | { readonly op: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness }
   /** The field has a value that a pattern matches whole. Of a text field: one of its words is. */
-  | { readonly op: 'pattern'; readonly field: FieldPath; readonly pattern: Pattern }
+  | { readonly op: 'pattern'; readonly field: FieldPath; readonly pattern: TextPattern }
   /** The words of a text field hold these in a row, with at most `slop` moves. Of the last one with `prefix` only the beginning. */
   | {
       readonly op: 'phrase'
@@ -40,7 +40,7 @@ export type Node =
   | { readonly op: 'child'; readonly kind: Kind; readonly of: Node; readonly min: number; readonly max: number }
   /** The document's parent is of this kind and matches the inner query. */
   | { readonly op: 'parent'; readonly kind: Kind; readonly of: Node }
-  | Compare
+  | CompareNode
 
 /** A condition on related documents. */
 export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
@@ -50,7 +50,7 @@ export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
  * several values stand there (a list, arguments of one name), one of them does; where nothing or null stands there, none does. The two
  * sides are compared as numbers where both are numeric, else as text.
  */
-export interface Compare {
+export interface CompareNode {
   readonly op: 'compare'
   /** The kind whose fields the steps name. */
   readonly kind: Kind
@@ -61,14 +61,14 @@ export interface Compare {
   readonly steps: readonly string[]
   readonly how: 'equal' | 'greater' | 'greaterOrEqual' | 'less' | 'lessOrEqual'
   /** Several only with `equal`: one of them is equal. */
-  readonly operands: readonly Operand[]
+  readonly operands: readonly CompareOperand[]
   /** For `equal` as text. */
   readonly ignoreCase: boolean
   /** An argument's amount in whole tokens: the integer divided by 10^decimals of the emitting token, where these are known. */
   readonly scaled: boolean
 }
 
-export interface Operand {
+export interface CompareOperand {
   readonly text: string
   /** Where the text is a decimal or 0x-hex number. */
   readonly number: Exact | undefined
@@ -85,24 +85,24 @@ export interface Exact {
  * `instant` → milliseconds since 1970 as number, in whole seconds, `boolean` → boolean, `hex` → lower-case text, `exact`
  * and `token` → text.
  */
-export type Value = bigint | number | boolean | string
+export type QueryValue = bigint | number | boolean | string
 
 /** One bound at least, at most one lower and one upper. Those of `long`, `integer` and `instant` are always inclusive. */
 export interface Bounds {
-  readonly gt?: Value
-  readonly gte?: Value
-  readonly lt?: Value
-  readonly lte?: Value
+  readonly gt?: QueryValue
+  readonly gte?: QueryValue
+  readonly lt?: QueryValue
+  readonly lte?: QueryValue
 }
 
-export const ALL: Node = Object.freeze({ op: 'all' })
-export const NONE: Node = Object.freeze({ op: 'none' })
+export const ALL_NODE: Node = Object.freeze({ op: 'all' })
+export const NONE_NODE: Node = Object.freeze({ op: 'none' })
 
 /**
  * Order of two values of one comparison, negative where `a` comes first. Text is ordered by code point, as its UTF-8 bytes
  * are, not by UTF-16 unit.
  */
-export const compareValues = (a: Value, b: Value): number => {
+export const compareValues = (a: QueryValue, b: QueryValue): number => {
   if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : a > b ? 1 : 0
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {

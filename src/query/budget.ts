@@ -1,16 +1,16 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { type JsonNode, where } from './json-node.ts'
 
-export type Budget = ReturnType<typeof createBudget>
+export type QueryBudget = ReturnType<typeof createQueryBudget>
 
-export interface BudgetOptions {
+export interface QueryBudgetOptions {
   limits?: Limits | undefined
   /** Called with every clause: throws where reading the query is to be given up. */
   check?: (() => void) | undefined
 }
 
 /** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
-export const createBudget = ({ limits = DEFAULT_LIMITS, check }: BudgetOptions = {}) => {
+export const createQueryBudget = ({ limits = DEFAULT_LIMITS, check }: QueryBudgetOptions = {}) => {
   let clauses = 0
   let values = 0
   const zones = new Set<string>()

@@ -12,14 +12,14 @@ import {
   MAPPING,
   nestedPaths,
 } from '../mapping/index.ts'
-import { type Compare, compareValues, type Exact, type Operand } from './ast.ts'
-import { compareExact, integer, parseExact, showExact, simplest } from './exact.ts'
+import { type CompareNode, type CompareOperand, compareValues, type Exact } from './ast.ts'
+import { compareExact, exactOf, parseExact, showExact, simplifyExact } from './exact.ts'
 
 /** What a rule's condition is asked of. */
-export type Subject = Pick<Document, '_source' | 'decoding'>
+export type ComparedDocument = Pick<Document, '_source' | 'decoding'>
 
 /** A value as it is compared. */
-export interface Face {
+export interface ComparedValue {
   readonly text: string
   /** Exact; absent where the value is no number. A hash, an address or a text is none, whatever it looks like. */
   readonly number: Exact | undefined
@@ -28,8 +28,8 @@ export interface Face {
 }
 
 /** The condition as a test of a document of its kind. */
-export const compileCompare = (node: Compare): ((document: Subject) => boolean) => {
-  const values = valuesAt(node.steps, node.scaled, node.kind)
+export const compileCompare = (node: CompareNode): ((document: ComparedDocument) => boolean) => {
+  const values = facesAt(node.steps, node.scaled, node.kind)
   const test = compileTest(node)
   return document => {
     for (const face of values(document)) if (test(face)) return true
@@ -37,14 +37,14 @@ export const compileCompare = (node: Compare): ((document: Subject) => boolean) 
   }
 }
 
-export const operandOf = (text: string): Operand => ({ text, number: parseExact(text) })
+export const operandOf = (text: string): CompareOperand => ({ text, number: parseExact(text) })
 
 /** The condition as a test of one value. */
 export const compileTest = ({
   how,
   operands,
   ignoreCase,
-}: Pick<Compare, 'how' | 'operands' | 'ignoreCase'>): ((face: Face) => boolean) => {
+}: Pick<CompareNode, 'how' | 'operands' | 'ignoreCase'>): ((face: ComparedValue) => boolean) => {
   if (how === 'equal') return compileEqual(operands, ignoreCase)
   const holds = ORDERS[how]
   const [operand] = operands
@@ -63,9 +63,9 @@ const ORDERS = {
   greaterOrEqual: (order: number) => order >= 0,
   less: (order: number) => order < 0,
   lessOrEqual: (order: number) => order <= 0,
-} as const satisfies Record<Exclude<Compare['how'], 'equal'>, (order: number) => boolean>
+} as const satisfies Record<Exclude<CompareNode['how'], 'equal'>, (order: number) => boolean>
 
-const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face: Face) => boolean) => {
+const compileEqual = (operands: readonly CompareOperand[], ignoreCase: boolean): ((face: ComparedValue) => boolean) => {
   const spelt = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   const all = new Set(operands.map(({ text }) => spelt(text)))
   /** Made when hex is first compared. */
@@ -76,7 +76,7 @@ const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face
   const fractions = new Set<string>()
   for (const { number } of operands) {
     if (number === undefined) continue
-    const { digits, scale } = simplest(number)
+    const { digits, scale } = simplifyExact(number)
     if (scale === 0) integers.add(digits)
     else fractions.add(`${digits}/${scale}`)
   }
@@ -88,7 +88,7 @@ const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face
     if (number === undefined) return all.has(spelt(text))
     if (texts.size > 0 && texts.has(spelt(text))) return true
     if (number.scale === 0) return integers.has(number.digits)
-    const { digits, scale } = simplest(number)
+    const { digits, scale } = simplifyExact(number)
     return scale === 0 ? integers.has(digits) : fractions.has(`${digits}/${scale}`)
   }
 }
@@ -97,11 +97,11 @@ const compileEqual = (operands: readonly Operand[], ignoreCase: boolean): ((face
  * What stands at the end of the steps in documents of the kind, made ready to be read from many of them: nothing where it is absent or
  * null, several values where lists or arguments of one name are on the way. See `Compare` for the meaning of the steps.
  */
-export const valuesAt = (
+export const facesAt = (
   steps: readonly string[],
   scaled: boolean,
   kind: Kind,
-): ((document: Subject) => readonly Face[]) => {
+): ((document: ComparedDocument) => readonly ComparedValue[]) => {
   const [name = '', ...rest] = steps
   if (isNested(kind, name)) return argumentsAt(name, rest, scaled)
   const read = scaled ? undefined : readerAt(steps, kind)
@@ -110,7 +110,7 @@ export const valuesAt = (
   return ({ _source }) => {
     const value = inner === undefined ? _source[outer!] : (_source[outer!] as Record<string, unknown> | null)?.[inner]
     if (value === null || value === undefined) return NO_FACES
-    const faces: Face[] = []
+    const faces: ComparedValue[] = []
     read(value, faces)
     return faces
   }
@@ -122,10 +122,10 @@ export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
 
 const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includes(name)
 
-const NO_FACES: readonly Face[] = Object.freeze([])
+const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
 /** Adds what a value that is there has to compare. Undefined where no value of the mapping stands at the steps. */
-type ReadFaces = (value: unknown, faces: Face[]) => void
+type ReadFaces = (value: unknown, faces: ComparedValue[]) => void
 
 const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFaces | undefined => {
   const { fields } = MAPPING[kind]
@@ -155,9 +155,9 @@ const faceReaderOf = ({ kind }: Field, steps: readonly string[]): ReadFaces | un
   if (kind === 'hexList') return readerOfTexts(steps)
   if (kind === 'flattened') return (value, found) => eachLeaf(value, steps, leaf => found.push(textFace(leaf)))
   const [encoding = ''] = steps
-  const faces: Readonly<Record<string, (value: never) => Face | undefined>> = FACES[kind]
+  const faces: Readonly<Record<string, (value: never) => ComparedValue | undefined>> = FACES[kind]
   if (steps.length > 1 || !Object.hasOwn(faces, encoding)) return undefined
-  const faceOf = faces[encoding] as (value: unknown) => Face | undefined
+  const faceOf = faces[encoding] as (value: unknown) => ComparedValue | undefined
   return (value, found) => {
     const face = faceOf(value)
     if (face !== undefined) found.push(face)
@@ -177,12 +177,12 @@ const readerOfTexts = (steps: readonly string[]): ReadFaces | undefined => {
 /** The zero-based place that a step means; undefined where it is a name. */
 const placeOfStep = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
-const textFace = (value: unknown): Face => ({ text: String(value), number: undefined })
+const textFace = (value: unknown): ComparedValue => ({ text: String(value), number: undefined })
 /** Of bytes, hashes and addresses. */
-export const hexFace = (text: string): Face => ({ text, number: undefined, hex: true })
-const numberFace = (value: unknown): Face => ({ text: String(value), number: parseExact(String(value)) })
-const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
-const exactFace = (number: Exact): Face => ({ text: showExact(simplest(number)), number })
+export const hexFace = (text: string): ComparedValue => ({ text, number: undefined, hex: true })
+const numberFace = (value: unknown): ComparedValue => ({ text: String(value), number: parseExact(String(value)) })
+const integerFace = (value: bigint): ComparedValue => ({ text: String(value), number: exactOf(value) })
+const exactFace = (number: Exact): ComparedValue => ({ text: showExact(simplifyExact(number)), number })
 
 /** What is shown in several encodings: each of them is the same exact integer, whatever it can hold itself. */
 interface Encodings {
@@ -190,16 +190,22 @@ interface Encodings {
   padded?: string
 }
 
-const exactInteger = ({ raw }: Encodings): Face => integerFace(BigInt(raw))
-const rawInteger = ({ raw }: Encodings): Face => ({ text: raw, number: integer(BigInt(raw)) })
-const paddedInteger = ({ raw, padded = raw }: Encodings): Face => ({ text: padded, number: integer(BigInt(raw)) })
-const exactCoin = ({ raw }: Encodings): Face => exactFace({ digits: BigInt(raw), scale: 18 })
+const exactIntegerFace = ({ raw }: Encodings): ComparedValue => integerFace(BigInt(raw))
+const rawInteger = ({ raw }: Encodings): ComparedValue => ({ text: raw, number: exactOf(BigInt(raw)) })
+const paddedInteger = ({ raw, padded = raw }: Encodings): ComparedValue => ({
+  text: padded,
+  number: exactOf(BigInt(raw)),
+})
+const exactCoin = ({ raw }: Encodings): ComparedValue => exactFace({ digits: BigInt(raw), scale: 18 })
 
-const booleanFace = (value: unknown): Face => ({ text: String(value), number: integer(value === true ? 1n : 0n) })
-
-const datetimeFace = (value: unknown): Face => ({
+const booleanFace = (value: unknown): ComparedValue => ({
   text: String(value),
-  number: integer(BigInt(Date.parse(`${value}Z`) / 1000)),
+  number: exactOf(value === true ? 1n : 0n),
+})
+
+const datetimeFace = (value: unknown): ComparedValue => ({
+  text: String(value),
+  number: exactOf(BigInt(Date.parse(`${value}Z`) / 1000)),
 })
 
 /** What is compared of a value, by the encoding that is named; without one, the value itself. */
@@ -209,12 +215,12 @@ const FACES = {
   hex: { '': hexFace },
   hexList: { '': hexFace },
   hexNumber: { '': numberFace },
-  quantity: { '': exactInteger, num: exactInteger, dec: exactInteger, raw: rawInteger },
-  wide: { '': exactInteger, dec: exactInteger, padded: paddedInteger, raw: rawInteger },
+  quantity: { '': exactIntegerFace, num: exactIntegerFace, dec: exactIntegerFace, raw: rawInteger },
+  wide: { '': exactIntegerFace, dec: exactIntegerFace, padded: paddedInteger, raw: rawInteger },
   amount: {
-    '': exactInteger,
-    num: exactInteger,
-    dec: exactInteger,
+    '': exactIntegerFace,
+    num: exactIntegerFace,
+    dec: exactIntegerFace,
     coin: exactCoin,
     padded: paddedInteger,
     raw: rawInteger,
@@ -231,10 +237,10 @@ const FACES = {
   decimal: { '': numberFace },
   flattened: { '': textFace },
 } as const satisfies {
-  [kind in FieldKind]: Record<keyof (typeof ENCODINGS)[kind] | '', (value: never) => Face | undefined>
+  [kind in FieldKind]: Record<keyof (typeof ENCODINGS)[kind] | '', (value: never) => ComparedValue | undefined>
 }
 
-interface ShownArgument {
+interface SourceArgument {
   name: string
   pos: number
   value: { hex: string; type: string }
@@ -252,21 +258,25 @@ interface DecodedElement {
 }
 
 /** An argument is looked for by its name, and only where none has it by its position. */
-const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): ((document: Subject) => Face[]) => {
+const argumentsAt = (
+  list: string,
+  steps: readonly string[],
+  scaled: boolean,
+): ((document: ComparedDocument) => ComparedValue[]) => {
   const [name, ...rest] = steps
   if (name === undefined) return () => []
   const place = placeOfStep(name)
   return ({ _source, decoding }) => {
-    const found: Face[] = []
+    const found: ComparedValue[] = []
     const args = _source[list]
     if (!Array.isArray(args)) return found
-    const read = ({ pos, value: { hex, type } }: ShownArgument) =>
+    const read = ({ pos, value: { hex, type } }: SourceArgument) =>
       readElement({ hex, type, param: decoding?.inputs[pos], decimals: decoding?.decimals ?? null }, rest, 0, {
         scaled,
         found,
       })
     let named = false
-    for (const arg of args as ShownArgument[]) {
+    for (const arg of args as SourceArgument[]) {
       if (arg.name !== name) continue
       named = true
       read(arg)
@@ -278,7 +288,7 @@ const argumentsAt = (list: string, steps: readonly string[], scaled: boolean): (
 
 interface FaceReading {
   scaled: boolean
-  found: Face[]
+  found: ComparedValue[]
 }
 
 /** What can be read of any value; a tuple's component of that name goes before. */
@@ -321,19 +331,19 @@ const readProperty = (element: DecodedElement, name: string, reading: FaceReadin
   const { hex, type } = element
   const { scaled, found } = reading
   if (name === 'num' || name === 'scaled') {
-    const value = integerOf(element)
+    const value = elementInteger(element)
     if (value === undefined) return
     if (name === 'num' && !scaled) found.push(integerFace(value))
     else readScaled(value, element, found)
   } else if (!scaled) {
     if (name === 'type') found.push(textFace(type))
-    else if (integerOf(element) === undefined) found.push(hexFace(shownHex(element)))
+    else if (elementInteger(element) === undefined) found.push(hexFace(shownHex(element)))
     else found.push({ text: shownHex(element), number: parseExact(hex) })
   }
 }
 
 const readOwn = (element: DecodedElement, { scaled, found }: FaceReading): void => {
-  const value = integerOf(element)
+  const value = elementInteger(element)
   if (scaled) {
     if (value !== undefined) readScaled(value, element, found)
   } else if (value !== undefined) found.push(element.type === 'bool' ? booleanFace(value === 1n) : integerFace(value))
@@ -342,14 +352,14 @@ const readOwn = (element: DecodedElement, { scaled, found }: FaceReading): void 
   else found.push(hexFace(shownHex(element)))
 }
 
-const readScaled = (value: bigint, { type, decimals }: DecodedElement, found: Face[]): void => {
+const readScaled = (value: bigint, { type, decimals }: DecodedElement, found: ComparedValue[]): void => {
   if (type !== 'bool' && decimals !== null) found.push(exactFace({ digits: value, scale: decimals }))
 }
 
 const INTEGER_TYPE = /^(u?)int(\d+)$/
 
 /** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
-const integerOf = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bigint | undefined => {
+const elementInteger = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bigint | undefined => {
   if (type === 'bool') return BigInt(hex)
   const [, unsigned, bits] = INTEGER_TYPE.exec(type) ?? []
   if (bits === undefined) return undefined
@@ -360,11 +370,11 @@ const shownHex = ({ type, hex }: DecodedElement): string =>
   type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex
 
 /** The integer that `_source` shows in encodings, or as an argument's value; also of its digits. Undefined where it is none. */
-export const integerIn = (shown: unknown): bigint | undefined => {
+export const sourceInteger = (shown: unknown): bigint | undefined => {
   if (typeof shown === 'string') return BigInt(shown)
   const { raw, type, hex } = shown as Record<string, unknown>
   if (typeof raw === 'string') return BigInt(raw)
-  return typeof type === 'string' && typeof hex === 'string' ? integerOf({ type, hex }) : undefined
+  return typeof type === 'string' && typeof hex === 'string' ? elementInteger({ type, hex }) : undefined
 }
 
 /**

@@ -12,20 +12,20 @@ const EXACT_HEX = /^0[xX][0-9a-fA-F]+$/
  */
 export const parseExact = (text: string): Exact | undefined => {
   if (text.length > LONGEST_EXACT) return undefined
-  if (EXACT_HEX.test(text)) return integer(BigInt(text))
+  if (EXACT_HEX.test(text)) return exactOf(BigInt(text))
   const [, sign, whole, fraction = '', exponent = '0'] = EXACT_DECIMAL.exec(text) ?? []
   if (whole === undefined) return undefined
   const digits = BigInt(whole + fraction)
   const scale = fraction.length - Number(exponent)
   const signed = sign === '-' ? -digits : digits
-  return scale <= 0 ? integer(signed * powerOfTen(-scale)) : simplest({ digits: signed, scale })
+  return scale <= 0 ? exactOf(signed * powerOfTen(-scale)) : simplifyExact({ digits: signed, scale })
 }
 
-export const integer = (digits: bigint): Exact => ({ digits, scale: 0 })
+export const exactOf = (digits: bigint): Exact => ({ digits, scale: 0 })
 
 /** The same number with the least scale: equal numbers have equal members then. */
-export const simplest = ({ digits, scale }: Exact): Exact => {
-  if (digits === 0n) return integer(0n)
+export const simplifyExact = ({ digits, scale }: Exact): Exact => {
+  if (digits === 0n) return exactOf(0n)
   while (scale > 0 && digits % 10n === 0n) {
     digits /= 10n
     scale--
@@ -41,17 +41,17 @@ export const compareExact = (a: Exact, b: Exact): number => {
 }
 
 /** The number times 10^`by`, in its simplest form. */
-export const shifted = ({ digits, scale }: Exact, by: number): Exact =>
-  scale <= by ? integer(digits * powerOfTen(by - scale)) : simplest({ digits, scale: scale - by })
+export const shiftExact = ({ digits, scale }: Exact, by: number): Exact =>
+  scale <= by ? exactOf(digits * powerOfTen(by - scale)) : simplifyExact({ digits, scale: scale - by })
 
 /** The greatest integer that is not above. */
-export const floor = ({ digits, scale }: Exact): bigint => {
+export const floorExact = ({ digits, scale }: Exact): bigint => {
   const unit = powerOfTen(scale)
   return digits / unit - (digits < 0n && digits % unit !== 0n ? 1n : 0n)
 }
 
 /** The least integer that is not below. */
-export const ceil = ({ digits, scale }: Exact): bigint => -floor({ digits: -digits, scale })
+export const ceilExact = ({ digits, scale }: Exact): bigint => -floorExact({ digits: -digits, scale })
 
 /** Written as a decimal. */
 export const showExact = ({ digits, scale }: Exact): string => {

@@ -1,24 +1,24 @@
 import { didYouMean } from '../lib/edit-distance.ts'
 import { type ChainsieveError, refuse } from '../lib/errors.ts'
-import { cut, type Json, type JsonObject, Numeral } from './json.ts'
+import { type JsonMap, type JsonValue, Numeral, shortenText } from './json.ts'
 
 /** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */
 export interface JsonNode {
   readonly path: string
-  readonly value: Json
+  readonly value: JsonValue
 }
 
-export const bodyNode = (value: Json): JsonNode => ({ path: '', value })
+export const bodyNode = (value: JsonValue): JsonNode => ({ path: '', value })
 
 /** The members of an object with their places, in the order in which they were written. */
 export const members = (place: JsonNode, expected: string): [name: string, place: JsonNode][] =>
-  Array.from(object(place, expected), ([name, value]) => [name, inside(place, name, value)])
+  Array.from(toObject(place, expected), ([name, value]) => [name, placeMember(place, name, value)])
 
 /** The elements of a list; anything else counts as a list of one. */
 export const elements = (place: JsonNode): JsonNode[] =>
-  Array.isArray(place.value) ? place.value.map((value: Json, i) => element(place, value, i)) : [place]
+  Array.isArray(place.value) ? place.value.map((value: JsonValue, i) => element(place, value, i)) : [place]
 
-export const list = (place: JsonNode, expected: string): JsonNode[] => {
+export const toList = (place: JsonNode, expected: string): JsonNode[] => {
   if (!Array.isArray(place.value)) throw unexpected(place, expected)
   return elements(place)
 }
@@ -27,7 +27,7 @@ export const list = (place: JsonNode, expected: string): JsonNode[] => {
  * The members that the table knows, by name. What it does not know is refused by name with the nearest known one, unless it
  * is in `ignored`.
  */
-export const known = <Name extends string>(
+export const expectKeys = <Name extends string>(
   place: JsonNode,
   expected: string,
   names: readonly Name[],
@@ -44,36 +44,36 @@ export const known = <Name extends string>(
 /** Keys of any clause: how much its score counts, and its name. They are read where clauses are told apart. */
 export const KEYS_OF_CLAUSES = ['boost', '_name'] as const
 
-export const isObject = (value: Json): value is JsonObject => value instanceof Map
+export const isJsonMap = (value: JsonValue): value is JsonMap => value instanceof Map
 
-export const object = (place: JsonNode, expected: string): JsonObject => {
-  if (!isObject(place.value)) throw unexpected(place, expected)
+export const toObject = (place: JsonNode, expected: string): JsonMap => {
+  if (!isJsonMap(place.value)) throw unexpected(place, expected)
   return place.value
 }
 
-export const string = (place: JsonNode, expected: string): string => {
+export const toText = (place: JsonNode, expected: string): string => {
   if (typeof place.value !== 'string') throw unexpected(place, expected)
   return place.value
 }
 
 /** `true`, `false`, or the same as text, as Elasticsearch takes them. */
-export const boolean = (place: JsonNode): boolean => {
+export const toBoolean = (place: JsonNode): boolean => {
   if (place.value === true || place.value === 'true') return true
   if (place.value === false || place.value === 'false') return false
   throw unexpected(place, 'true or false')
 }
 
 /** An integer, as a number or as a numeric string. */
-export const integer = (place: JsonNode, expected: string): number => {
+export const toWhole = (place: JsonNode, expected: string): number => {
   const { value } = place
   const isNumeric = value instanceof Numeral || (typeof value === 'string' && /^-?\d+$/.test(value))
-  const number = isNumeric ? Number(scalar(place, expected)) : value
+  const number = isNumeric ? Number(toScalar(place, expected)) : value
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw unexpected(place, expected)
   return number
 }
 
 /** The text of a scalar as it was written; objects, lists and null are refused. */
-export const scalar = (place: JsonNode, expected: string): string => {
+export const toScalar = (place: JsonNode, expected: string): string => {
   const { value } = place
   if (value instanceof Numeral) return value.text
   if (value === null || typeof value === 'object') throw unexpected(place, expected)
@@ -81,35 +81,35 @@ export const scalar = (place: JsonNode, expected: string): string => {
 }
 
 export const unexpected = (place: JsonNode, expected: string): ChainsieveError =>
-  refuse('parsing_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
+  refuse('parsing_exception', `${where(place)}: expected ${expected}, received ${showJson(place.value)}.`)
 
 const unknownKey = (place: JsonNode, name: string, names: readonly string[]): ChainsieveError =>
   refuse(
     'parsing_exception',
-    `${where(place)}: unknown key ${named(name)}.${didYouMean(name, names)} Known are ${names.join(', ')}.`,
+    `${where(place)}: unknown key ${bracketName(name)}.${didYouMean(name, names)} Known are ${names.join(', ')}.`,
   )
 
 export const where = (place: JsonNode): string => (place.path === '' ? 'the body' : place.path)
 
 /** A received value, short enough for a message. */
-export const show = (value: Json): string => {
-  if (isObject(value))
-    return value.size === 0 ? 'an empty object' : `an object with [${cut([...value.keys()].join(', '))}]`
+export const showJson = (value: JsonValue): string => {
+  if (isJsonMap(value))
+    return value.size === 0 ? 'an empty object' : `an object with [${shortenText([...value.keys()].join(', '))}]`
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`
-  if (value instanceof Numeral) return cut(value.text)
-  return cut(JSON.stringify(value))
+  if (value instanceof Numeral) return shortenText(value.text)
+  return shortenText(JSON.stringify(value))
 }
 
 /** A name from the body in the brackets of Elasticsearch's messages, short enough for one. */
-export const named = (name: string): string => `[${cut(name)}]`
+export const bracketName = (name: string): string => `[${shortenText(name)}]`
 
-export const inside = (place: JsonNode, name: string, value: Json): JsonNode => ({
-  path: place.path === '' ? cut(name) : `${place.path}.${cut(name)}`,
+export const placeMember = (place: JsonNode, name: string, value: JsonValue): JsonNode => ({
+  path: place.path === '' ? shortenText(name) : `${place.path}.${shortenText(name)}`,
   value,
 })
 
 /** A member of an object; null where there is none. */
-export const member = (place: JsonNode, name: string): JsonNode =>
-  inside(place, name, isObject(place.value) ? (place.value.get(name) ?? null) : null)
+export const memberNode = (place: JsonNode, name: string): JsonNode =>
+  placeMember(place, name, isJsonMap(place.value) ? (place.value.get(name) ?? null) : null)
 
-const element = (place: JsonNode, value: Json, i: number): JsonNode => ({ path: `${place.path}[${i}]`, value })
+const element = (place: JsonNode, value: JsonValue, i: number): JsonNode => ({ path: `${place.path}[${i}]`, value })

@@ -5,8 +5,8 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
  * JSON without loss: a number that a double does not hold exactly stays as its text, and an object keeps every key (a key
  * that occurs twice is refused, since one of the two conditions would be lost without a word).
  */
-export type Json = null | boolean | number | Numeral | string | readonly Json[] | JsonObject
-export type JsonObject = ReadonlyMap<string, Json>
+export type JsonValue = null | boolean | number | Numeral | string | readonly JsonValue[] | JsonMap
+export type JsonMap = ReadonlyMap<string, JsonValue>
 
 /** A JSON number that was not written as an integer, or as one that a double does not hold. */
 export class Numeral {
@@ -20,11 +20,14 @@ export class Numeral {
  * Throws a refusal that names line and column where the text is no JSON, or more of it than the limits allow: it is read by recursion,
  * and every value takes memory. Thirty `bool` in a row, Elasticsearch's own limit of nesting, take at most 91 levels.
  */
-export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonValues'> = DEFAULT_LIMITS): Json => {
+export const parseExactJson = (
+  text: string,
+  limits: Pick<Limits, 'nesting' | 'jsonValues'> = DEFAULT_LIMITS,
+): JsonValue => {
   let at = 0
   let values = 0
 
-  const value = (depth: number): Json => {
+  const value = (depth: number): JsonValue => {
     skipSpace()
     if (++values > limits.jsonValues) throw tooMuch('jsonValues')
     const char = text[at]
@@ -45,9 +48,9 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
     return Number.isSafeInteger(integer) ? integer : new Numeral(number)
   }
 
-  const object = (depth: number): JsonObject => {
+  const object = (depth: number): JsonMap => {
     checkDepth(depth)
-    const members = new Map<string, Json>()
+    const members = new Map<string, JsonValue>()
     at++
     skipSpace()
     if (text[at] === '}') {
@@ -63,7 +66,7 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
         at = start
         throw refuse(
           'json_parse_exception',
-          `${place()}: the name ${cut(JSON.stringify(name))} occurs twice in one object.`,
+          `${place()}: the name ${shortenText(JSON.stringify(name))} occurs twice in one object.`,
         )
       }
       skipSpace()
@@ -78,9 +81,9 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
     }
   }
 
-  const list = (depth: number): Json[] => {
+  const list = (depth: number): JsonValue[] => {
     checkDepth(depth)
-    const elements: Json[] = []
+    const elements: JsonValue[] = []
     at++
     skipSpace()
     if (text[at] === ']') {
@@ -157,7 +160,7 @@ export const parseJson = (text: string, limits: Pick<Limits, 'nesting' | 'jsonVa
   return whole
 }
 
-const JSON_WORDS: [string, Json][] = [
+const JSON_WORDS: [string, JsonValue][] = [
   ['true', true],
   ['false', false],
   ['null', null],
@@ -170,15 +173,15 @@ const BACKSLASH_CODE = 92
 const SPACE_CODE = 32
 
 /** JSON as text, its numbers as they were written. */
-export const textOfJson = (value: Json): string => {
+export const textOfJson = (value: JsonValue): string => {
   if (value instanceof Numeral) return value.text
   if (value instanceof Map)
-    return `{${Array.from(value as ReadonlyMap<string, Json>, ([name, inner]) => `${JSON.stringify(name)}:${textOfJson(inner)}`).join()}}`
+    return `{${Array.from(value as ReadonlyMap<string, JsonValue>, ([name, inner]) => `${JSON.stringify(name)}:${textOfJson(inner)}`).join()}}`
   if (Array.isArray(value)) return `[${value.map(textOfJson).join()}]`
   return JSON.stringify(value)
 }
 
 const LONGEST_SHOWN = 100
 /** A text from the body, short enough for a message. */
-export const cut = (text: string): string =>
+export const shortenText = (text: string): string =>
   text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text

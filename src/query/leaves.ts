@@ -1,45 +1,45 @@
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import type { FieldPath, ValueComparison } from '../mapping/index.ts'
-import { type Bounds, NONE, type Node, type Value } from './ast.ts'
+import { type Bounds, NONE_NODE, type Node, type QueryValue } from './ast.ts'
 import { createDateReader, type DateReader, type DateScope } from './dates/reader.ts'
-import { boolean, integer, type JsonNode, named, scalar, unexpected, where } from './json-node.ts'
+import { bracketName, type JsonNode, toBoolean, toScalar, toWhole, unexpected, where } from './json-node.ts'
 import { readDouble, readInteger, readLong, type Whole } from './numbers.ts'
-import { constant, EVERY, NEVER, type Scored } from './score.ts'
-import { exists, fuzzy, isIn, pattern, range, tooLong } from './simplify.ts'
-import { analyze, LONGEST_TOKEN } from './text/analysis.ts'
+import { constantScored, SCORED_ALL, SCORED_NONE, type ScoredQuery } from './score.ts'
+import { existsNode, fuzzyNode, inNode, patternNode, rangeNode, tooLong } from './simplify.ts'
+import { analyzeText, LONGEST_TOKEN } from './text/analysis.ts'
 import { type Fuzziness, readFuzziness } from './text/fuzzy.ts'
-import { expressionOf, type Pattern } from './text/pattern.ts'
+import { expressionOf, type TextPattern } from './text/pattern.ts'
 
 /** Conditions on one field with their scores: what clauses and query strings are made of. */
 
 /** The field has this very value. Texts, keywords and booleans count the more the fewer documents have the value. */
-export const termOn = (field: FieldPath, place: JsonNode, dates: DateScope): Scored =>
-  scoredTerm(field, equals(field, place, dates))
+export const termOn = (field: FieldPath, place: JsonNode, dates: DateScope): ScoredQuery =>
+  scoredTerm(field, equalNode(field, place, dates))
 
 /** What a condition of one value counts. */
-export const scoredTerm = (field: FieldPath, node: Node): Scored => {
-  if (node.op !== 'in' || node.values.length !== 1 || !HAS_TERMS.has(field.compare)) return constant(node)
+export const scoredTerm = (field: FieldPath, node: Node): ScoredQuery => {
+  if (node.op !== 'in' || node.values.length !== 1 || !HAS_TERMS.has(field.compare)) return constantScored(node)
   return { node, score: Object.freeze({ by: 'term', field, value: node.values[0]!, boost: 1 }) }
 }
 
 const HAS_TERMS: ReadonlySet<FieldPath['compare']> = new Set(['hex', 'exact', 'token', 'boolean'])
 
-const existsOn = (field: FieldPath): Scored => constant(exists(field))
+const existsOn = (field: FieldPath): ScoredQuery => constantScored(existsNode(field))
 
 /** The shape of a text, or for a text field of one of its words. */
-export const patternOn = (clause: string, field: FieldPath, place: JsonNode, given: Pattern): Scored => {
+export const patternOn = (clause: string, field: FieldPath, place: JsonNode, given: TextPattern): ScoredQuery => {
   checkText(clause, field, place)
   // The letter case of such fields makes no difference.
   const shape = ignoresCase(field) ? { ...given, text: given.text.toLowerCase(), ignoreCase: false } : given
   try {
     const expression = expressionOf(shape)
-    if (expression.op === 'nothing') return NEVER
+    if (expression.op === 'nothing') return SCORED_NONE
   } catch (error) {
     if (error instanceof ChainsieveError) throw refuse(error.code, `${where(place)}: ${error.message}`)
     throw error
   }
   if (/^\*+$/.test(shape.text) && shape.how === 'wildcard') return existsOn(field)
-  return constant(pattern(field, Object.freeze(shape)))
+  return constantScored(patternNode(field, Object.freeze(shape)))
 }
 
 /** Only texts have a beginning, or a shape. */
@@ -73,31 +73,35 @@ export const readNear = (
   const prefix = prefix_length === undefined ? 0 : readLength(prefix_length)
   checkExpansions(max_expansions)
   const swaps = transpositions ?? fuzzy_transpositions
-  const swapped = swaps === undefined || boolean(swaps)
+  const swapped = swaps === undefined || toBoolean(swaps)
   const at = fuzziness?.value === null ? fallback : (fuzziness ?? fallback)
   return at && { at, fuzziness: readFuzziness(at), prefix, transpositions: swapped }
 }
 
 /** All that is near, or begins so, is found: there is no need for a limit. */
 export const checkExpansions = (place: JsonNode | undefined): void => {
-  if (place !== undefined && integer(place, EXPECTED_EXPANSIONS) < 1) throw unexpected(place, EXPECTED_EXPANSIONS)
+  if (place !== undefined && toWhole(place, EXPECTED_EXPANSIONS) < 1) throw unexpected(place, EXPECTED_EXPANSIONS)
 }
 
 const EXPECTED_EXPANSIONS = 'how many values are looked for at most, 1 or more'
 
 const readLength = (place: JsonNode): number => {
-  const length = integer(place, EXPECTED_LENGTH)
-  if (length < 0) throw unexpected(place, EXPECTED_LENGTH)
+  const length = toWhole(place, EXPECTED_PREFIX_LENGTH)
+  if (length < 0) throw unexpected(place, EXPECTED_PREFIX_LENGTH)
   return length
 }
 
-const EXPECTED_LENGTH = 'how many characters at the beginning are the same, 0 or more'
+const EXPECTED_PREFIX_LENGTH = 'how many characters at the beginning are the same, 0 or more'
 
 /** The field, a text or a keyword, has a value that is near. */
-export const nearOn = (field: FieldPath, text: string, { at, fuzziness, prefix, transpositions }: Near): Scored => {
+export const nearOn = (
+  field: FieldPath,
+  text: string,
+  { at, fuzziness, prefix, transpositions }: Near,
+): ScoredQuery => {
   checkFuzzy(field, at)
   const near = { text, edits: fuzziness(text), prefix, transpositions }
-  const node = fuzzy(field, near)
+  const node = fuzzyNode(field, near)
   if (node.op !== 'fuzzy') return scoredTerm(field, node)
   return { node, score: Object.freeze({ by: 'fuzzy', field, near: node.near, boost: 1 }) }
 }
@@ -122,12 +126,12 @@ export const notFuzzy = (at: JsonNode, name: string, why: string) =>
   )
 
 /** What a value that a field cannot have means where that is no fault: nothing matches. */
-export const leniently = (isLenient: boolean, make: () => Scored): Scored => {
+export const leniently = (isLenient: boolean, make: () => ScoredQuery): ScoredQuery => {
   if (!isLenient) return make()
   try {
     return make()
   } catch (error) {
-    if (error instanceof ChainsieveError && error.next === 'refuse' && FORGIVEN.has(error.code)) return NEVER
+    if (error instanceof ChainsieveError && error.next === 'refuse' && FORGIVEN.has(error.code)) return SCORED_NONE
     throw error
   }
 }
@@ -142,11 +146,11 @@ const FORGIVEN: ReadonlySet<string> = new Set([
 ])
 
 /** What a text without words matches. */
-export const zeroTerms = (place: JsonNode | undefined): Scored => {
-  if (place === undefined) return NEVER
-  const mode = scalar(place, '"none" or "all"').toLowerCase()
-  if (mode === 'none') return NEVER
-  if (mode === 'all') return EVERY
+export const zeroTerms = (place: JsonNode | undefined): ScoredQuery => {
+  if (place === undefined) return SCORED_NONE
+  const mode = toScalar(place, '"none" or "all"').toLowerCase()
+  if (mode === 'none') return SCORED_NONE
+  if (mode === 'all') return SCORED_ALL
   throw unexpected(place, '"none" or "all"')
 }
 
@@ -173,22 +177,22 @@ export const fuzzingOf = (
 }
 
 /** A keyword begins with this text, or a word of a text field does. */
-export const prefixOn = (field: FieldPath, given: string): Scored =>
-  constant(
+export const prefixOn = (field: FieldPath, given: string): ScoredQuery =>
+  constantScored(
     // The order of digits is none of numbers.
     field.compare === 'integer' && given !== ''
-      ? pattern(field, Object.freeze({ how: 'prefix', text: given, ignoreCase: false }))
+      ? patternNode(field, Object.freeze({ how: 'prefix', text: given, ignoreCase: false }))
       : beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given),
   )
 
 /** What begins with a text lies between it and the text whose last character is the next one. */
 const beginsWith = (field: FieldPath, text: string): Node => {
-  if (text === '') return exists(field)
+  if (text === '') return existsNode(field)
   const characters = Array.from(text)
   while (characters.at(-1) === LAST_CHARACTER) characters.pop()
   const last = characters.pop()
-  if (last === undefined) return range(field, { gte: text })
-  return range(field, { gte: text, lt: characters.join('') + characterAfter(last) })
+  if (last === undefined) return rangeNode(field, { gte: text })
+  return rangeNode(field, { gte: text, lt: characters.join('') + characterAfter(last) })
 }
 
 const LAST_CHARACTER = '\u{10ffff}'
@@ -200,16 +204,16 @@ const characterAfter = (character: string) => {
 }
 
 /** The field equals the value, as the field's encoding compares. */
-export const equals = (field: FieldPath, place: JsonNode, dates: DateScope): Node =>
+export const equalNode = (field: FieldPath, place: JsonNode, dates: DateScope): Node =>
   EQUALS[field.compare](field, place, dates)
 /** The field lies within the bounds. `dates` reads the values of date fields. */
-export const within = (field: FieldPath, bounds: BoundPlaces, dates: DateReader): Node => {
-  const found: { [bound in keyof Bounds]: Value } = {}
+export const withinNode = (field: FieldPath, bounds: BoundPlaces, dates: DateReader): Node => {
+  const found: { [bound in keyof Bounds]: QueryValue } = {}
   for (const bound of ['gt', 'gte', 'lt', 'lte'] as const) {
     const place = bounds[bound]
     if (place !== undefined) Object.assign(found, BOUND[field.compare](field, place, bound, dates))
   }
-  return range(field, found)
+  return rangeNode(field, found)
 }
 
 export type BoundPlaces = { readonly [bound in keyof Bounds]: JsonNode | undefined }
@@ -220,15 +224,15 @@ export const ignoresCase = (field: FieldPath): boolean =>
 export const isText = ({ compare }: FieldPath): boolean => TEXT_COMPARISONS.has(compare)
 const TEXT_COMPARISONS: ReadonlySet<ValueComparison> = new Set(['hex', 'exact', 'token'])
 const comparedText = (field: FieldPath, place: JsonNode): string => {
-  const text = scalar(place, 'a text')
+  const text = toScalar(place, 'a text')
   return ignoresCase(field) ? text.toLowerCase() : text
 }
 
 const equalsText = (field: FieldPath, place: JsonNode): Node => {
   const text = comparedText(field, place)
   // What is shown as hex begins so.
-  if (field.compare === 'hex' && !text.startsWith('0x')) return NONE
-  return tooLong(field, text) ? NONE : isIn(field, [text])
+  if (field.compare === 'hex' && !text.startsWith('0x')) return NONE_NODE
+  return tooLong(field, text) ? NONE_NODE : inNode(field, [text])
 }
 
 const EQUALS = {
@@ -237,23 +241,23 @@ const EQUALS = {
   // What is no single token as the analysis leaves them, such as a text with capitals, equals none.
   token: (field, place) => {
     const text = comparedText(field, place)
-    if (text.length > LONGEST_TOKEN) return NONE
-    const tokens = analyze(text)
-    return tokens.length === 1 && tokens[0] === text ? isIn(field, [text]) : NONE
+    if (text.length > LONGEST_TOKEN) return NONE_NODE
+    const tokens = analyzeText(text)
+    return tokens.length === 1 && tokens[0] === text ? inNode(field, [text]) : NONE_NODE
   },
   long: (field, place) => {
     const { floor, exact } = readLong(field, place)
-    return exact ? isIn(field, [floor]) : NONE
+    return exact ? inNode(field, [floor]) : NONE_NODE
   },
   integer: (field, place) => {
     const { floor, exact } = readInteger(place)
-    return exact ? isIn(field, [floor]) : NONE
+    return exact ? inNode(field, [floor]) : NONE_NODE
   },
-  double: (field, place) => isIn(field, [readDouble(place)]),
-  boolean: (field, place) => isIn(field, [readBoolean(place)]),
+  double: (field, place) => inNode(field, [readDouble(place)]),
+  boolean: (field, place) => inNode(field, [readBoolean(place)]),
   // A date that leaves something open, such as a day, equals every moment of it.
   instant: (field, place, { now, budget }) =>
-    within(field, { gte: place, lte: place }, createDateReader({ now, budget })),
+    withinNode(field, { gte: place, lte: place }, createDateReader({ now, budget })),
 } as const satisfies Record<ValueComparison, (field: FieldPath, place: JsonNode, dates: DateScope) => Node>
 
 type BoundName = keyof Bounds
@@ -275,15 +279,15 @@ const BOUND = {
   boolean: (_, place, bound) => ({ [bound]: readBoolean(place) }),
   // What a date leaves open is rounded so that `gt` and `lt` exclude all of it and `gte` and `lte` include it.
   instant: (_, place, bound, dates) => ({
-    [bound]: dates.read(place, scalar(place, 'a date'), bound === 'gt' || bound === 'lte'),
+    [bound]: dates.read(place, toScalar(place, 'a date'), bound === 'gt' || bound === 'lte'),
   }),
 } as const satisfies Record<ValueComparison, ReadBound>
 
 const readBoolean = (place: JsonNode): boolean => {
-  if (typeof place.value === 'boolean' || place.value === 'true' || place.value === 'false') return boolean(place)
-  const received = scalar(place, 'true or false')
+  if (typeof place.value === 'boolean' || place.value === 'true' || place.value === 'false') return toBoolean(place)
+  const received = toScalar(place, 'true or false')
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: can't parse boolean value ${named(received)}, expected [true] or [false].`,
+    `${where(place)}: can't parse boolean value ${bracketName(received)}, expected [true] or [false].`,
   )
 }

@@ -1,6 +1,6 @@
 import { refuse } from '../lib/errors.ts'
 import type { FieldPath } from '../mapping/index.ts'
-import { type JsonNode, scalar, show, where } from './json-node.ts'
+import { type JsonNode, showJson, toScalar, where } from './json-node.ts'
 import { GREATEST_LONG, LEAST_LONG } from './simplify.ts'
 
 /** A number's integer part towards minus infinity, and whether nothing was cut off. */
@@ -30,7 +30,7 @@ export const readDouble = (place: JsonNode): number => {
   const number = DECIMAL_TEXT.test(text) ? Number(text) : Number.NaN
   if (Number.isNaN(number)) throw notANumber(place, 'a number, or a number as text')
   if (!Number.isFinite(number)) {
-    throw refuse('illegal_argument_exception', `${where(place)}: ${show(place.value)} is too large for a double.`)
+    throw refuse('illegal_argument_exception', `${where(place)}: ${showJson(place.value)} is too large for a double.`)
   }
   // Minus zero is another number to Elasticsearch, and one that no document has.
   return number === 0 ? 0 : number
@@ -38,7 +38,7 @@ export const readDouble = (place: JsonNode): number => {
 
 const numeric = (place: JsonNode): string => {
   if (typeof place.value === 'boolean') throw notANumber(place, 'a number')
-  const text = scalar(place, 'a number')
+  const text = toScalar(place, 'a number')
   if (text.length > LONGEST_NUMBER) throw notANumber(place, `a number of at most ${LONGEST_NUMBER} characters`)
   return text
 }
@@ -66,10 +66,10 @@ const wholeOfDecimal = (text: string): Whole | undefined => {
 }
 
 const notANumber = (place: JsonNode, expected: string) =>
-  refuse('number_format_exception', `${where(place)}: expected ${expected}, received ${show(place.value)}.`)
+  refuse('number_format_exception', `${where(place)}: expected ${expected}, received ${showJson(place.value)}.`)
 
 const outOfLongRange = (field: FieldPath, place: JsonNode, { floor, exact }: Whole) => {
-  const range = `${show(place.value)} is out of range for a long: [${field.path}] holds the numbers from ${LEAST_LONG} to ${GREATEST_LONG}.`
+  const range = `${showJson(place.value)} is out of range for a long: [${field.path}] holds the numbers from ${LEAST_LONG} to ${GREATEST_LONG}.`
   const hex = exact && floor > 0n && floor < 2n ** 256n ? floor.toString(16) : undefined
   const remedies: Partial<Record<FieldPath['kind'], string>> = {
     quantity: `Larger ones are found by ${field.field}.raw${hex ? ` (0x${hex})` : ''}.`,

@@ -1,23 +1,23 @@
 import { refuse } from '../lib/errors.ts'
-import type { Json, JsonObject } from './json.ts'
-import { isObject } from './json-node.ts'
+import type { JsonMap, JsonValue } from './json.ts'
+import { isJsonMap } from './json-node.ts'
 
 /** URL parameters of a search, as they were written. */
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
 /** The body of a search with what the URL says beside it, which wins. */
-export const withParameters = (body: Json, parameters: Parameters): Json => {
-  if (parameters.length === 0 || !isObject(body)) return body
+export const withParameters = (body: JsonValue, parameters: Parameters): JsonValue => {
+  if (parameters.length === 0 || !isJsonMap(body)) return body
   const given = new Map(parameters)
   const merged = new Map(body)
   for (const [name, value] of given) if (isParameter(name)) searchParameter(name).put?.(merged, value)
   putSource(merged, given)
   putQuery(merged, given)
-  if (isTrue(given.get('rest_total_hits_as_int'))) checkAccurate(merged)
+  if (isSwitchedOn(given.get('rest_total_hits_as_int'))) checkAccurate(merged)
   return merged
 }
 
-type MergedBody = Map<string, Json>
+type MergedBody = Map<string, JsonValue>
 
 interface SearchParameter {
   /** For the reference docs. */
@@ -26,18 +26,18 @@ interface SearchParameter {
   put?(body: MergedBody, value: string): void
 }
 
-const same =
+const putText =
   (name: string) =>
   (body: MergedBody, value: string): void =>
     void body.set(name, value)
-const flag =
+const putFlag =
   (name: string) =>
   (body: MergedBody, value: string): void =>
     void body.set(name, value === '' ? 'true' : value)
-const names =
+const putNames =
   (name: string) =>
   (body: MergedBody, value: string): void =>
-    void body.set(name, listOf(value))
+    void body.set(name, splitNames(value))
 
 /** Parameters that say what a search answers. */
 export const SEARCH_PARAMETERS = {
@@ -47,8 +47,8 @@ export const SEARCH_PARAMETERS = {
   analyze_wildcard: { doc: 'For `q`, as in `query_string`.' },
   analyzer: { doc: 'For `q`, as in `query_string`.' },
   lenient: { doc: 'For `q`, as in `query_string`.' },
-  size: { doc: 'As in the body.', put: same('size') },
-  from: { doc: 'As in the body.', put: same('from') },
+  size: { doc: 'As in the body.', put: putText('size') },
+  from: { doc: 'As in the body.', put: putText('from') },
   sort: { doc: 'Fields, each as `field` or `field:desc`; they come after the sort keys of the body.', put: putSort },
   _source: { doc: '`true`, `false`, or names to show.' },
   _source_includes: { doc: 'Names to show of `_source`.' },
@@ -56,17 +56,17 @@ export const SEARCH_PARAMETERS = {
   // Their names before version 7.
   _source_include: { doc: 'The older name of `_source_includes`.' },
   _source_exclude: { doc: 'The older name of `_source_excludes`.' },
-  docvalue_fields: { doc: 'As in the body.', put: names('docvalue_fields') },
-  stored_fields: { doc: 'As in the body.', put: names('stored_fields') },
+  docvalue_fields: { doc: 'As in the body.', put: putNames('docvalue_fields') },
+  stored_fields: { doc: 'As in the body.', put: putNames('stored_fields') },
   track_total_hits: { doc: 'As in the body.', put: putTotal },
   rest_total_hits_as_int: { doc: 'The total is a number, as before version 7.' },
-  track_scores: { doc: 'As in the body.', put: flag('track_scores') },
-  version: { doc: 'As in the body.', put: flag('version') },
-  seq_no_primary_term: { doc: 'As in the body.', put: flag('seq_no_primary_term') },
-  explain: { doc: 'As in the body.', put: flag('explain') },
-  stats: { doc: 'As in the body.', put: names('stats') },
-  timeout: { doc: 'As in the body.', put: same('timeout') },
-  terminate_after: { doc: 'As in the body.', put: same('terminate_after') },
+  track_scores: { doc: 'As in the body.', put: putFlag('track_scores') },
+  version: { doc: 'As in the body.', put: putFlag('version') },
+  seq_no_primary_term: { doc: 'As in the body.', put: putFlag('seq_no_primary_term') },
+  explain: { doc: 'As in the body.', put: putFlag('explain') },
+  stats: { doc: 'As in the body.', put: putNames('stats') },
+  timeout: { doc: 'As in the body.', put: putText('timeout') },
+  terminate_after: { doc: 'As in the body.', put: putText('terminate_after') },
 } satisfies Record<string, SearchParameter>
 
 type ParameterName = keyof typeof SEARCH_PARAMETERS
@@ -77,11 +77,11 @@ const searchParameter = (name: ParameterName): SearchParameter => SEARCH_PARAMET
 /** Comes behind the sort keys of the body, as in Elasticsearch. */
 function putSort(body: MergedBody, value: string): void {
   const own = body.get('sort')
-  const before: readonly Json[] = own === undefined ? [] : Array.isArray(own) ? own : [own]
-  body.set('sort', [...before, ...listOf(value).map(sortOfParameter)])
+  const before: readonly JsonValue[] = own === undefined ? [] : Array.isArray(own) ? own : [own]
+  body.set('sort', [...before, ...splitNames(value).map(sortOfParameter)])
 }
 
-const sortOfParameter = (text: string): Json => {
+const sortOfParameter = (text: string): JsonValue => {
   const [, name, order] = /^(.*):([^:]*)$/s.exec(text) ?? []
   if (name === undefined || order === undefined) return text
   if (order === 'asc' || order === 'desc') return new Map([[name, order]])
@@ -97,9 +97,9 @@ function putTotal(body: MergedBody, value: string): void {
 const putSource = (body: MergedBody, given: ReadonlyMap<string, string>): void => {
   const source = given.get('_source')
   const flag = source === 'true' || source === 'false' ? source === 'true' : undefined
-  const named = source === undefined || source === '' || flag !== undefined ? undefined : listOf(source)
-  const includes = listIn(given, '_source_includes', '_source_include') ?? named
-  const excludes = listIn(given, '_source_excludes', '_source_exclude')
+  const named = source === undefined || source === '' || flag !== undefined ? undefined : splitNames(source)
+  const includes = listParameter(given, '_source_includes', '_source_include') ?? named
+  const excludes = listParameter(given, '_source_excludes', '_source_exclude')
   if (includes === undefined && excludes === undefined) {
     if (source !== undefined) body.set('_source', flag ?? true)
     return
@@ -108,7 +108,7 @@ const putSource = (body: MergedBody, given: ReadonlyMap<string, string>): void =
     '_source',
     flag === false
       ? false
-      : new Map<string, Json>([
+      : new Map<string, JsonValue>([
           ['includes', includes ?? []],
           ['excludes', excludes ?? []],
         ]),
@@ -116,7 +116,7 @@ const putSource = (body: MergedBody, given: ReadonlyMap<string, string>): void =
 }
 
 /** As `_source` in the body, of requests that have nothing else in it. */
-export const sourceOf = (parameters: Parameters): Json => {
+export const sourceOfParameters = (parameters: Parameters): JsonValue => {
   const body: MergedBody = new Map()
   putSource(body, new Map(parameters))
   return body.get('_source') ?? true
@@ -139,7 +139,7 @@ const putQuery = (body: MergedBody, given: ReadonlyMap<string, string>): void =>
     if (first === undefined) return
     throw refuse('illegal_argument_exception', `The URL parameter [${first[0]}] has no meaning without [q].`)
   }
-  const clause: JsonObject = new Map<string, Json>([
+  const clause: JsonMap = new Map<string, JsonValue>([
     ['query', query],
     ...options.map(([parameter, option]) => [option, given.get(parameter)!] as const),
   ])
@@ -155,11 +155,11 @@ const checkAccurate = (body: MergedBody): void => {
   )
 }
 
-const isTrue = (value: string | undefined): boolean => value === '' || value === 'true'
+const isSwitchedOn = (value: string | undefined): boolean => value === '' || value === 'true'
 
-const listIn = (given: ReadonlyMap<string, string>, ...names: string[]): string[] | undefined => {
+const listParameter = (given: ReadonlyMap<string, string>, ...names: string[]): string[] | undefined => {
   const value = names.map(name => given.get(name)).find(it => it !== undefined && it !== '')
-  return value === undefined ? undefined : listOf(value)
+  return value === undefined ? undefined : splitNames(value)
 }
 
-const listOf = (value: string): string[] => value.split(',').filter(it => it !== '')
+const splitNames = (value: string): string[] => value.split(',').filter(it => it !== '')

@@ -4,21 +4,21 @@ import { aggregationCacheKeys } from './aggs/cache-keys.ts'
 import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import type { Node } from './ast.ts'
 import { BODY_KEYS, checkRefused, IGNORED_KEYS } from './body-keys.ts'
-import { type Budget, type BudgetOptions, createBudget } from './budget.ts'
+import { createQueryBudget, type QueryBudget, type QueryBudgetOptions } from './budget.ts'
 import { createMoment } from './dates/reader.ts'
 import { lowerClause, lowerScored } from './dsl/index.ts'
 import { parseCollapse } from './hits/collapse.ts'
-import { parseShown, type ShownScope } from './hits/hit-options.ts'
+import { type HitScope, parseHitOptions } from './hits/hit-options.ts'
 import { parsePaging, parseTerminateAfter } from './hits/paging.ts'
 import { parseSort, type SortScope } from './hits/sort.ts'
-import { parseJson } from './json.ts'
-import { bodyNode, isObject, type JsonNode, member, unexpected } from './json-node.ts'
-import { readKeys } from './keys.ts'
+import { parseExactJson } from './json.ts'
+import { bodyNode, isJsonMap, type JsonNode, memberNode, unexpected } from './json-node.ts'
+import { readBodyKeys } from './keys.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
-import type { Collected, Scope } from './scope.ts'
-import { EVERY, type Score, type Scored } from './score.ts'
+import type { CollectedNames, QueryScope } from './scope.ts'
+import { SCORED_ALL, type Score, type ScoredQuery } from './score.ts'
 
 /**
  * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
@@ -30,21 +30,21 @@ export const parseSearch = (
   now: number,
   options: ParseOptions = {},
 ): SearchRequest => {
-  const budget = createBudget(options)
+  const budget = createQueryBudget(options)
   const { limits } = budget
   const moment = createMoment(now)
   const aggregatedAt = createMoment(now)
   const lower = (
     place: JsonNode | undefined,
     kind: Kind,
-    taken: Pick<Scope, 'innerHits' | 'marks' | 'collected'> = {},
-  ): Scored =>
+    taken: Pick<QueryScope, 'innerHits' | 'marks' | 'collected'> = {},
+  ): ScoredQuery =>
     // Each kind reads the same clauses, which count once.
-    parseQuery(place, { kind, kinds, now: moment.now, index: options.index, ...taken }, createBudget(options))
-  const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
+    parseQuery(place, { kind, kinds, now: moment.now, index: options.index, ...taken }, createQueryBudget(options))
+  const given = body === undefined || body.trim() === '' ? new Map() : parseExactJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
   checkRefused(root, EXPECTED_SEARCH)
-  const keys = readKeys(root, EXPECTED_SEARCH, BODY_KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
+  const keys = readBodyKeys(root, EXPECTED_SEARCH, BODY_KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
   const { size, from } = keys
   if (keys.pit !== undefined && options.cursor === undefined)
     throw refuse(
@@ -57,7 +57,7 @@ export const parseSearch = (
       `Result window is too large, from + size must be less than or equal to: [${MAX_RESULT_WINDOW}] but was [${from + size}]. For all hits of a query ask for "size": -1, or narrow the query.`,
     )
   }
-  const scope: ShownScope & SortScope = {
+  const scope: HitScope & SortScope = {
     ...{ kinds, now: moment.now, limits, budget, lower: lowerClause },
     queries: place =>
       Object.fromEntries(
@@ -70,13 +70,19 @@ export const parseSearch = (
   }
   if (keys.collapse && size < 0)
     throw unexpected(keys.collapse, 'no [collapse] beside "size": -1: give a size from 0 on')
-  const collected: Collected = { names: [] }
+  const collected: CollectedNames = { names: [] }
   const aggregated = aggregationsIn(keys)
   const lasting = aggregated && aggregationCacheKeys(aggregated.value)
   if (aggregated && size < 0)
-    throw unexpected(member(root, 'size'), 'a size from 0 on, beside aggregations: ask for all hits in another search')
+    throw unexpected(
+      memberNode(root, 'size'),
+      'a size from 0 on, beside aggregations: ask for all hits in another search',
+    )
   if (aggregated && keys.min_score !== undefined)
-    throw unexpected(member(root, 'min_score'), 'no [min_score] beside aggregations: ask for them in another search')
+    throw unexpected(
+      memberNode(root, 'min_score'),
+      'no [min_score] beside aggregations: ask for them in another search',
+    )
   const sort = parseSort(keys.sort, scope)
   const collapse = keys.collapse && parseCollapse(keys.collapse, scope)
   const beside = { size, sort, collapse, cursor: options.cursor, given: keys }
@@ -100,14 +106,14 @@ export const parseSearch = (
     from,
     size,
     trackTotal: keys.track_total_hits,
-    ...parseShown(keys, scope),
+    ...parseHitOptions(keys, scope),
     ...(collapse && { collapse }),
     ...(keys.min_score !== undefined && { minScore: keys.min_score }),
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
       aggregations: parseAggregations(aggregated, {
         ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index },
-        budget: createBudget(options),
+        budget: createQueryBudget(options),
       }),
       // What ends early depends on more than one segment.
       aggregated: terminateAfter === undefined && !aggregatedAt.isRead() ? lasting : undefined,
@@ -119,7 +125,7 @@ export const parseSearch = (
   }
 }
 
-export interface ParseOptions extends BudgetOptions {
+export interface ParseOptions extends QueryBudgetOptions {
   /** Those of the URL. */
   parameters?: Parameters | undefined
   /** The network's name as it stands in `_index`. */
@@ -134,7 +140,11 @@ const MAX_RESULT_WINDOW = 10_000
 /** What every hit has where nothing is scored, too. */
 const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1
 
-const parseQuery = (place: JsonNode | undefined, scope: Omit<Scope, 'nested' | 'budget'>, budget: Budget): Scored => {
-  if (place === undefined || (isObject(place.value) && place.value.size === 0)) return EVERY
+const parseQuery = (
+  place: JsonNode | undefined,
+  scope: Omit<QueryScope, 'nested' | 'budget'>,
+  budget: QueryBudget,
+): ScoredQuery => {
+  if (place === undefined || (isJsonMap(place.value) && place.value.size === 0)) return SCORED_ALL
   return lowerScored(place, { ...scope, nested: undefined, budget })
 }

@@ -1,47 +1,51 @@
 import type * as documents from '../documents/document.ts'
 import { stop } from '../lib/errors.ts'
 import { ENCODINGS, type FieldPath, type Kind, type ValueComparison } from '../mapping/index.ts'
-import type { JoinNode, Node, Value } from './ast.ts'
-import { compileCompare, eachLeaf, integerIn } from './compare.ts'
+import type { JoinNode, Node, QueryValue } from './ast.ts'
+import { compileCompare, eachLeaf, sourceInteger } from './compare.ts'
 import { isRawJson } from './hits/source-filter.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
-import { analyze } from './text/analysis.ts'
+import { analyzeText } from './text/analysis.ts'
 import { nearTo } from './text/fuzzy.ts'
 import { matcherOf } from './text/pattern.ts'
 import { hasPhrase } from './text/phrase.ts'
 
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
-export type Document = Pick<documents.Document, '_id' | '_parent' | '_source' | 'decoding'>
+export type TestedDocument = Pick<documents.Document, '_id' | '_parent' | '_source' | 'decoding'>
 
 /** Where a document's parent and children are to be had, which it does not hold itself. */
 export interface Relatives {
-  childrenOf(document: Document, kind: Kind): readonly Document[]
+  childrenOf(document: TestedDocument, kind: Kind): readonly TestedDocument[]
   /** Undefined where its parent is of another kind. */
-  parentOf(document: Document, kind: Kind): Document | undefined
+  parentOf(document: TestedDocument, kind: Kind): TestedDocument | undefined
 }
 
 /** Compiles a condition on relatives. */
-type CompileJoin = (node: JoinNode) => (document: Document) => boolean
+type CompileJoin = (node: JoinNode) => (document: TestedDocument) => boolean
 
 /**
  * Whether a document of the kind that the query was read for matches it: the back end of the query tree that needs no
  * store. What the kind has for fields the tree says itself. Only a query on parents or children needs the relatives.
  */
-export const compile = (_kind: Kind, node: Node, relatives?: Relatives): ((document: Document) => boolean) => {
-  const test = compileNode(node, undefined, relatives && joinsAmong(relatives))
+export const compilePredicate = (
+  _kind: Kind,
+  node: Node,
+  relatives?: Relatives,
+): ((document: TestedDocument) => boolean) => {
+  const test = compileNodeTest(node, undefined, relatives && joinsAmong(relatives))
   return document => test(document._source, document)
 }
 
 /** The indexed values of a field, canonical as in the query tree. Of a text field: its words. */
-export const valuesOf = (field: FieldPath, source: Record<string, unknown>): Value[] =>
-  readerOf(field, undefined)(source)
+export const indexedValuesOf = (field: FieldPath, source: Record<string, unknown>): QueryValue[] =>
+  valueReaderOf(field, undefined)(source)
 
 /** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
 export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
   const values: unknown[] = []
   collectorOf(field, list)(source, raw => {
-    const integer = field.compare === 'integer' ? integerIn(raw) : undefined
+    const integer = field.compare === 'integer' ? sourceInteger(raw) : undefined
     if (field.compare !== 'integer') values.push(raw)
     else if (integer !== undefined) values.push(String(integer))
   })
@@ -49,8 +53,8 @@ export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, l
 }
 
 /** A value as `_source` shows it, canonical as in the query tree. Of a text, its first word. */
-export const readValue = (field: FieldPath, raw: unknown): Value | undefined => {
-  const values: Value[] = []
+export const readValue = (field: FieldPath, raw: unknown): QueryValue | undefined => {
+  const values: QueryValue[] = []
   READ_VALUES[field.compare](field, raw, values)
   return values[0]
 }
@@ -59,12 +63,12 @@ export const readValue = (field: FieldPath, raw: unknown): Value | undefined => 
 export const nestedValues = (
   field: FieldPath,
   { path, node, most }: { path: string; node: Node; most: number },
-): ((document: Document) => Value[]) => {
-  const test = compileNode(node, path, undefined)
-  const read = readerOf(field, path)
+): ((document: TestedDocument) => QueryValue[]) => {
+  const test = compileNodeTest(node, path, undefined)
+  const read = valueReaderOf(field, path)
   return document => {
     const elements = document._source[path]
-    const values: Value[] = []
+    const values: QueryValue[] = []
     let seen = 0
     for (const element of Array.isArray(elements) ? elements : []) {
       if (seen === most) break
@@ -79,37 +83,37 @@ export const nestedValues = (
 
 /** Whether an element of a nested list fulfils a condition on its members. */
 export const compileElement = (node: Node, list: string): ((element: Record<string, unknown>) => boolean) => {
-  const test = compileNode(node, list, undefined)
+  const test = compileNodeTest(node, list, undefined)
   return element => test(element, { _id: '', _source: {} })
 }
 
 /** `source` is the document's, or an element of one of its lists. */
-export type Test = (source: Record<string, unknown>, document: Document) => boolean
+export type NodeTest = (source: Record<string, unknown>, document: TestedDocument) => boolean
 
-export const compileNode = (node: Node, list: string | undefined, join: CompileJoin | undefined): Test => {
+export const compileNodeTest = (node: Node, list: string | undefined, join: CompileJoin | undefined): NodeTest => {
   switch (node.op) {
     case 'all':
       return () => true
     case 'none':
       return () => false
     case 'and': {
-      const tests = node.of.map(inner => compileNode(inner, list, join))
+      const tests = node.of.map(inner => compileNodeTest(inner, list, join))
       return (source, document) => tests.every(test => test(source, document))
     }
     case 'or': {
-      const tests = node.of.map(inner => compileNode(inner, list, join))
+      const tests = node.of.map(inner => compileNodeTest(inner, list, join))
       return (source, document) => tests.some(test => test(source, document))
     }
     case 'atLeast': {
       const { count } = node
-      const tests = node.of.map(inner => compileNode(inner, list, join))
+      const tests = node.of.map(inner => compileNodeTest(inner, list, join))
       return (source, document) => {
         let missing = count
         return missing <= 0 || tests.some(test => test(source, document) && --missing === 0)
       }
     }
     case 'not': {
-      const test = compileNode(node.of, list, join)
+      const test = compileNodeTest(node.of, list, join)
       return (source, document) => !test(source, document)
     }
     case 'in': {
@@ -129,7 +133,7 @@ export const compileNode = (node: Node, list: string | undefined, join: CompileJ
       return someValue(node.field, list, value => matches(String(value)))
     }
     case 'phrase': {
-      const words = readerOf(node.field, list)
+      const words = valueReaderOf(node.field, list)
       return source => hasPhrase(words(source) as string[], node)
     }
     case 'exists':
@@ -140,7 +144,7 @@ export const compileNode = (node: Node, list: string | undefined, join: CompileJ
     }
     case 'nested': {
       const { path } = node
-      const test = compileNode(node.of, path, join)
+      const test = compileNodeTest(node.of, path, join)
       return (source, document) => {
         const elements = source[path]
         return Array.isArray(elements) && elements.some(element => test(element, document))
@@ -164,7 +168,7 @@ export const joinsAmong =
   (relatives: Relatives): CompileJoin =>
   node => {
     const { kind } = node
-    const test = compile(kind, node.of, relatives)
+    const test = compilePredicate(kind, node.of, relatives)
     if (node.op === 'parent')
       return document => {
         const parent = relatives.parentOf(document, kind)
@@ -177,32 +181,32 @@ export const joinsAmong =
     }
   }
 
-const someValue = (field: FieldPath, list: string | undefined, test: (value: Value) => boolean): Test => {
-  const read = readerOf(field, list)
+const someValue = (field: FieldPath, list: string | undefined, test: (value: QueryValue) => boolean): NodeTest => {
+  const read = valueReaderOf(field, list)
   return source => read(source).some(test)
 }
 
 /** Reads the values of a field from a document's source, or from an element of that list. */
-export const readerOf = (
+export const valueReaderOf = (
   field: FieldPath,
   list: string | undefined,
-): ((source: Record<string, unknown>) => Value[]) => {
+): ((source: Record<string, unknown>) => QueryValue[]) => {
   const collectFrom = collectorOf(field, list)
   const read = READ_VALUES[field.compare]
   return source => {
-    const values: Value[] = []
+    const values: QueryValue[] = []
     collectFrom(source, raw => read(field, raw, values))
     return values
   }
 }
 
-const hasValue = (field: FieldPath, list: string | undefined): Test => {
+const hasValue = (field: FieldPath, list: string | undefined): NodeTest => {
   const collectFrom = collectorOf(field, list)
   const { ignoreAbove } = field
   return source => {
     let found = false
     collectFrom(source, raw => {
-      if (field.compare === 'integer' && integerIn(raw) === undefined) return
+      if (field.compare === 'integer' && sourceInteger(raw) === undefined) return
       found ||= ignoreAbove === undefined || String(raw).length <= ignoreAbove
     })
     return found
@@ -232,21 +236,26 @@ const collectorOf = (field: FieldPath, list: string | undefined): CollectValues 
     return (source, found) => eachLeaf(source[field.field], steps, found)
   }
   const steps = stepsInSource(field, list)
-  return (source, found) => collect(source, steps, 0, found)
+  return (source, found) => collectRawValues(source, steps, 0, found)
 }
 
 /** What digits are worked out of stands in the object that they would be a member of. */
 const DEC = '.dec'
 
 /** Hands over every value at the path that is not null, through all lists on the way. */
-const collect = (value: unknown, steps: readonly string[], step: number, found: (raw: unknown) => void): void => {
+const collectRawValues = (
+  value: unknown,
+  steps: readonly string[],
+  step: number,
+  found: (raw: unknown) => void,
+): void => {
   if (value === null || value === undefined) return
-  if (Array.isArray(value)) for (const element of value) collect(element, steps, step, found)
+  if (Array.isArray(value)) for (const element of value) collectRawValues(element, steps, step, found)
   else if (step === steps.length) found(value)
-  else collect((value as Record<string, unknown>)[steps[step]!], steps, step + 1, found)
+  else collectRawValues((value as Record<string, unknown>)[steps[step]!], steps, step + 1, found)
 }
 
-type ReadValues = (field: FieldPath, raw: unknown, values: Value[]) => void
+type ReadValues = (field: FieldPath, raw: unknown, values: QueryValue[]) => void
 
 const READ_VALUES = {
   hex: ({ ignoreAbove = Number.POSITIVE_INFINITY }, raw, values) => {
@@ -258,13 +267,13 @@ const READ_VALUES = {
     if (text.length <= ignoreAbove) values.push(text)
   },
   token: (_, raw, values) => {
-    values.push(...analyze(String(raw)))
+    values.push(...analyzeText(String(raw)))
   },
   long: (_, raw, values) => {
     values.push(BigInt(isRawJson(raw) ? raw.rawJSON : (raw as number | bigint)))
   },
   integer: (_, raw, values) => {
-    const integer = integerIn(raw)
+    const integer = sourceInteger(raw)
     if (integer !== undefined) values.push(integer)
   },
   double: (_, raw, values) => {

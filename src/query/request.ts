@@ -1,15 +1,15 @@
 import type { EsType, FieldPath, Kind } from '../mapping/index.ts'
 import type { Aggregations } from './aggs/ast.ts'
 import type { AggregationCacheKeys } from './aggs/cache-keys.ts'
-import type { Node, Value } from './ast.ts'
-import type { Named } from './scope.ts'
+import type { Node, QueryValue } from './ast.ts'
+import type { NamedClause } from './scope.ts'
 import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
   /** The searched kinds, each with the query as it reads on that kind. */
   parts: RequestPart[]
-  sort: Sort[]
+  sort: SortSpec[]
   from: number
   /** Number of hits, or -1 for all. */
   size: number
@@ -23,11 +23,11 @@ export interface SearchRequest {
   /** Of each kind only so many matches count, the first ones in the chain. */
   terminateAfter?: number
   /** Clauses that have names. */
-  names?: readonly Named[]
+  names?: readonly NamedClause[]
   /** Whether sorted hits have scores, too. */
   trackScores?: true
   /** What hits show beside `_source`. Absent where nothing is: such hits are written the quick way. */
-  shown?: Shown
+  shown?: HitOptions
   collapse?: Collapse
   aggregations?: Aggregations | undefined
   /** Date math of it counts from the moment of the request: another moment has another answer. */
@@ -39,8 +39,8 @@ export interface SearchRequest {
   /** Hits that are sorted by the same have an order of their own, that of the chain, which `after` tells apart. `shown`: as one more sort value. */
   tiebreak?: 'shown' | 'hidden' | undefined
   /** Only documents of blocks in these runs of block numbers. */
-  within?: readonly Run[] | undefined
-  slice?: Slice | undefined
+  within?: readonly BlockRun[] | undefined
+  slice?: BlockSlice | undefined
   /** What the first page of a cursor saw: nothing else is found. `now`: this is the first one, and is to tell what it sees. */
   seen?: Seen | 'now' | undefined
   /** Of a search of several networks: the request as it reads on each, in their order. */
@@ -64,18 +64,18 @@ export interface RequestPart {
 
 /** The stored blocks of a moment. */
 export interface Seen {
-  runs: readonly Run[]
+  runs: readonly BlockRun[]
   /** Some of the blocks, the newest first, by which a reorganisation shows. */
-  marks: readonly Mark[]
+  marks: readonly BlockMark[]
 }
 
 /** The number of a block, and the first hex digits of its hash. */
-export type Mark = readonly [number: number, hash: string]
+export type BlockMark = readonly [number: number, hash: string]
 
-export type Run = readonly [from: number, to: number]
+export type BlockRun = readonly [from: number, to: number]
 
 /** One of `max` parts of the hits: each block is in one of them as a whole. */
-export interface Slice {
+export interface BlockSlice {
   id: number
   max: number
 }
@@ -83,24 +83,24 @@ export interface Slice {
 /** Where a page ended. */
 export interface After {
   /** What the last hit was sorted by, key by key; null where it had nothing. */
-  values: readonly (Value | null)[]
+  values: readonly (QueryValue | null)[]
   /** Where it stands. Undefined: all hits that are sorted by the same are passed. */
-  place: Place | undefined
+  place: ChainPlace | undefined
 }
 
 /** How far a reader has come. */
 export interface ResumePoint {
-  place: Place
+  place: ChainPlace
   /** Blocks up to there. */
-  marks: readonly Mark[]
+  marks: readonly BlockMark[]
 }
 
-export interface Place {
+export interface ChainPlace {
   kind: Kind
   position: number
 }
 
-export interface Sort {
+export interface SortSpec {
   /**
    * `_score`, `_doc` (chain order), `_shard_doc` (the same, and of several kinds at one position the order of these), `_id`, or the field as
    * each kind has it; a kind without it is absent from `fields`.
@@ -109,7 +109,7 @@ export interface Sort {
   fields: Partial<Record<Kind, FieldPath>>
   order: 'asc' | 'desc'
   /** Where documents without a value come; or the value that they count as. */
-  missing: '_last' | '_first' | { value: Value }
+  missing: '_last' | '_first' | { value: QueryValue }
   /** Which of several values counts; the least in an ascending sort and the greatest in a descending one by default. */
   mode?: SortMode | undefined
   /** Of which elements of a nested list the values are. */
@@ -136,7 +136,7 @@ export interface NestedSort {
 export type SourceFilter = boolean | { includes: string[]; excludes: string[] }
 
 /** What a hit shows beside its envelope and `_source`. */
-export interface Shown {
+export interface HitOptions {
   /** False with `"stored_fields": "_none_"`: then a hit has no `_id` either. */
   id: boolean
   version: boolean

@@ -1,16 +1,16 @@
-import { nearest } from '../lib/edit-distance.ts'
+import { nearestName } from '../lib/edit-distance.ts'
 import { refuse } from '../lib/errors.ts'
-import { fitting } from '../lib/wildcard.ts'
+import { compileGlob } from '../lib/wildcard.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
-import { ALL, NONE, type Node } from './ast.ts'
-import type { Budget } from './budget.ts'
-import { type JsonNode, named, scalar, where } from './json-node.ts'
+import { ALL_NODE, NONE_NODE, type Node } from './ast.ts'
+import type { QueryBudget } from './budget.ts'
+import { bracketName, type JsonNode, toScalar, where } from './json-node.ts'
 import type { InnerHits } from './request.ts'
-import { NEVER, type Scored } from './score.ts'
-import { ids, or } from './simplify.ts'
+import { SCORED_NONE, type ScoredQuery } from './score.ts'
+import { idsNode, orNode } from './simplify.ts'
 
 /** What a clause is read against. */
-export interface Scope {
+export interface QueryScope {
   kind: Kind
   /** All kinds of the search: a field that only some of them have matches nothing in the others. */
   kinds: readonly Kind[]
@@ -19,7 +19,7 @@ export interface Scope {
   /** The list whose elements are looked at: the path of the `nested` clause around. */
   nested: string | undefined
   /** What the query may still ask for. */
-  budget: Budget
+  budget: QueryBudget
   /** Where clauses put what they want to be shown of what they found; undefined where nothing of it is shown. */
   innerHits?: InnerHits[] | undefined
   /** Where conditions on fields are put down that may mark words of hits; undefined where nothing is marked. */
@@ -27,38 +27,44 @@ export interface Scope {
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
   /** Where clauses put their names. Undefined where nobody wants them. */
-  collected?: Collected | undefined
+  collected?: CollectedNames | undefined
 }
 
 /**
  * The condition that `make` makes of the field. As in Elasticsearch, the members of a nested list are seen by a `nested`
  * clause of their path alone, and it sees nothing else: a condition on what is out of sight matches nothing.
  */
-export const onField = (name: string, place: JsonNode, scope: Scope, make: (field: FieldPath) => Scored): Scored => {
+export const onField = (
+  name: string,
+  place: JsonNode,
+  scope: QueryScope,
+  make: (field: FieldPath) => ScoredQuery,
+): ScoredQuery => {
   const field = lookup(scope.kind, name)
   if (field === undefined) {
     checkKnown(name, place, scope)
-    return NEVER
+    return SCORED_NONE
   }
   const made = make(field)
-  if (!isInSight(field, scope)) return NEVER
+  if (!isInSight(field, scope)) return SCORED_NONE
   scope.marks?.push(made.node)
   return made
 }
 
 /** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */
-export const fieldsBelow = (name: string, place: JsonNode, scope: Scope): FieldPath[] => {
+export const fieldsBelow = (name: string, place: JsonNode, scope: QueryScope): FieldPath[] => {
   const field = lookup(scope.kind, name)
-  const fields = field ? [field] : below(scope.kind, name)
-  if (fields.length === 0 && scope.kinds.every(kind => below(kind, name).length === 0)) checkKnown(name, place, scope)
+  const fields = field ? [field] : fieldsUnder(scope.kind, name)
+  if (fields.length === 0 && scope.kinds.every(kind => fieldsUnder(kind, name).length === 0))
+    checkKnown(name, place, scope)
   return fields.filter(field => isInSight(field, scope))
 }
 
 /** A path without a field: an object such as `value`, or a name that nothing has, which is refused with the nearest one. */
-export const checkKnown = (name: string, place: JsonNode, scope: Pick<Scope, 'kinds'>): void => {
+export const checkKnown = (name: string, place: JsonNode, scope: Pick<QueryScope, 'kinds'>): void => {
   const { kinds } = scope
   if (kinds.some(kind => lookup(kind, name) !== undefined)) return
-  const inner = [...new Set(kinds.flatMap(kind => below(kind, name).map(field => field.path)))]
+  const inner = [...new Set(kinds.flatMap(kind => fieldsUnder(kind, name).map(field => field.path)))]
   const of = kinds.join(', ')
   if (inner.length > 0) {
     throw refuse(
@@ -67,9 +73,9 @@ export const checkKnown = (name: string, place: JsonNode, scope: Pick<Scope, 'ki
     )
   }
   const fields = kinds.flatMap(kind => [...queryPaths(kind).values()])
-  const paths = [...fields.map(({ path }) => path), ...META_FIELDS]
+  const paths = [...fields.map(({ path }) => path), ...META_FIELD_NAMES]
   // Also near to an object: then one of its fields is meant.
-  const near = nearest(name, [...paths, ...fields.map(({ field }) => field)])
+  const near = nearestName(name, [...paths, ...fields.map(({ field }) => field)])
   const steps = name.split('.')
   const meant =
     paths.find(path => isAbridged(steps, path.split('.'))) ??
@@ -77,44 +83,45 @@ export const checkKnown = (name: string, place: JsonNode, scope: Pick<Scope, 'ki
     fields.find(({ field }) => field === near)?.path
   const names = new Set(fields.map(({ field }) => field))
   const remedy = meant === undefined ? `Fields are ${[...names].join(', ')}.` : `Did you mean "${meant}"?`
-  throw refuse('query_shard_exception', `${where(place)}: no field ${named(name)} in ${of}. ${remedy}`)
+  throw refuse('query_shard_exception', `${where(place)}: no field ${bracketName(name)} in ${of}. ${remedy}`)
 }
 
 /** Whether a name leaves out steps of a path, as `args.type` does of `args.value.type`. */
 const isAbridged = (name: string[], path: string[]): boolean =>
   path.reduce((found, step) => (name[found] === step ? found + 1 : found), 0) === name.length
 
-const below = (kind: Kind, name: string): FieldPath[] =>
+const fieldsUnder = (kind: Kind, name: string): FieldPath[] =>
   Array.from(queryPaths(kind).values()).filter(field => field.path.startsWith(`${name}.`))
 
-export const isInSight = ({ list }: FieldPath, { nested }: Scope): boolean =>
+export const isInSight = ({ list }: FieldPath, { nested }: QueryScope): boolean =>
   nested === undefined ? list?.nested !== true : list?.nested === true && list.name === nested
 
 /** What a query says of its hits, beside which they are. */
-export interface Collected {
-  names: Named[]
+export interface CollectedNames {
+  names: NamedClause[]
 }
 
 /** A clause that has a name: hits show the names of those that they match. */
-export interface Named {
+export interface NamedClause {
   name: string
   kind: Kind
   query: Node
 }
 
 /** Fields that are no part of the mapping: what a hit shows of itself beside its `_source`. */
-export const META_FIELDS = ['_id', '_type', '_index'] as const
-export const isMeta = (name: string): name is (typeof META_FIELDS)[number] =>
-  (META_FIELDS as readonly string[]).includes(name)
+export const META_FIELD_NAMES = ['_id', '_type', '_index'] as const
+export const isMeta = (name: string): name is (typeof META_FIELD_NAMES)[number] =>
+  (META_FIELD_NAMES as readonly string[]).includes(name)
 /** The condition on a field that is no part of the mapping, or undefined where the name is none of them. */
-export const onMetaField = (name: string, values: readonly JsonNode[], scope: Scope): Node | undefined => {
+export const onMetaField = (name: string, values: readonly JsonNode[], scope: QueryScope): Node | undefined => {
   if (name === '_id') {
     const place = values[0]
     if (place !== undefined) checkIdsInSight(place, scope)
-    return ids(values.map(place => canonicalId(scalar(place, 'an id'))))
+    return idsNode(values.map(place => canonicalId(toScalar(place, 'an id'))))
   }
-  if (name === '_type') return or(values.map(place => decided(scalar(place, 'an entity') === scope.kind)))
-  if (name === '_index') return or(values.map(place => decided(isIndex(scalar(place, 'the name of an index'), scope))))
+  if (name === '_type') return orNode(values.map(place => decided(toScalar(place, 'an entity') === scope.kind)))
+  if (name === '_index')
+    return orNode(values.map(place => decided(isIndexName(toScalar(place, 'the name of an index'), scope))))
   return undefined
 }
 
@@ -123,26 +130,30 @@ export const testedMetaField = (
   clause: string,
   name: string,
   place: JsonNode,
-  scope: Scope,
+  scope: QueryScope,
   test: (text: string) => boolean,
 ): Node | undefined => {
   if (name === '_type') return decided(test(scope.kind))
-  if (name === '_index') return decided(namesOf(scope).some(test))
+  if (name === '_index') return decided(indexNamesOf(scope).some(test))
   if (name !== '_id') return undefined
-  throw refuse('illegal_argument_exception', `${where(place)}: ${named(name)} does not support ${clause} queries.`)
+  throw refuse(
+    'illegal_argument_exception',
+    `${where(place)}: ${bracketName(name)} does not support ${clause} queries.`,
+  )
 }
 
-const decided = (holds: boolean): Node => (holds ? ALL : NONE)
+const decided = (holds: boolean): Node => (holds ? ALL_NODE : NONE_NODE)
 /** An index goes by the name of its entity, and by that with the network before it. */
-const namesOf = ({ kind, index }: Scope): string[] => (index === undefined ? [kind] : [`${index}-${kind}`, kind])
+const indexNamesOf = ({ kind, index }: QueryScope): string[] =>
+  index === undefined ? [kind] : [`${index}-${kind}`, kind]
 /** As Elasticsearch has it, names of indices may hold `*`. */
-const isIndex = (text: string, scope: Scope): boolean => {
-  const names = namesOf(scope)
+const isIndexName = (text: string, scope: QueryScope): boolean => {
+  const names = indexNamesOf(scope)
   if (!text.includes('*')) return names.includes(text) || (scope.index === undefined && text.endsWith(`-${scope.kind}`))
-  return names.some(fitting(text))
+  return names.some(compileGlob(text))
 }
 
-export const checkIdsInSight = (place: JsonNode, scope: Scope): void => {
+export const checkIdsInSight = (place: JsonNode, scope: QueryScope): void => {
   if (scope.nested === undefined) return
   throw refuse(
     'illegal_argument_exception',

@@ -1,24 +1,24 @@
-import { compileNode, type Document, joinsAmong, type Relatives, readerOf } from './predicate.ts'
-import type { Score, Scored, ScoreMode } from './score.ts'
+import { compileNodeTest, joinsAmong, type Relatives, type TestedDocument, valueReaderOf } from './predicate.ts'
+import type { Score, ScoredQuery, ScoreMode } from './score.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf, weightOfPhrase } from './statistics.ts'
 import { phraseFrequency } from './text/phrase.ts'
 
 /** Counts how well a document that matches fits. `source` is the document's, or an element of one of its lists. */
-export type Scorer = (source: Record<string, unknown>, document: Document) => number
+export type DocumentScorer = (source: Record<string, unknown>, document: TestedDocument) => number
 
-export const compileScore = (
+export const compileDocumentScore = (
   score: Score | undefined,
   known: Statistics,
   list?: string,
   relatives?: Relatives,
-): Scorer => {
-  const compileInner = (inner: Score | undefined) => compileScore(inner, known, list, relatives)
+): DocumentScorer => {
+  const compileInner = (inner: Score | undefined) => compileDocumentScore(inner, known, list, relatives)
   const join = relatives && joinsAmong(relatives)
   /** The score of a part; undefined where it does not match. */
-  const gated = ({ node, score }: Scored, path: string | undefined) => {
-    const test = compileNode(node, path, join)
-    const count = compileScore(score, known, path, relatives)
-    return (source: Record<string, unknown>, document: Document): number | undefined =>
+  const gated = ({ node, score }: ScoredQuery, path: string | undefined) => {
+    const test = compileNodeTest(node, path, join)
+    const count = compileDocumentScore(score, known, path, relatives)
+    return (source: Record<string, unknown>, document: TestedDocument): number | undefined =>
       test(source, document) ? count(source, document) : undefined
   }
   switch (score?.by) {
@@ -36,7 +36,7 @@ export const compileScore = (
         const score = bm25(weight, 1, 1, average)
         return () => score
       }
-      const read = readerOf(field, list)
+      const read = valueReaderOf(field, list)
       return source => {
         const words = read(source)
         const times = words.filter(word => word === value).length
@@ -49,7 +49,7 @@ export const compileScore = (
       const { field, words, prefix, boost } = score
       if (words.length === 1 && prefix) return compileInner(expandBeginning(field, words[0]!, boost, known))
       const weight = weightOfPhrase(score, known)
-      const read = readerOf(field, list)
+      const read = valueReaderOf(field, list)
       const average = known.averageLength(field)
       return source => {
         const found = read(source) as string[]
@@ -72,7 +72,7 @@ export const compileScore = (
     }
     case 'lowered': {
       const of = compileInner(score.of)
-      const test = compileNode(score.where, list, join)
+      const test = compileNodeTest(score.where, list, join)
       return (source, document) => of(source, document) * (test(source, document) ? score.factor : 1)
     }
     case 'nested': {

@@ -1,5 +1,5 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
-import { ALL, NONE, type Node, type Value } from './ast.ts'
+import { ALL_NODE, NONE_NODE, type Node, type QueryValue } from './ast.ts'
 import { asFloat } from './statistics.ts'
 import type { Nearness } from './text/fuzzy.ts'
 
@@ -13,7 +13,7 @@ export type Score =
   | {
       readonly by: 'term'
       readonly field: FieldPath
-      readonly value: Value
+      readonly value: QueryValue
       readonly boost: number
       /** In how many documents the value counts as being; by default in those that have it. */
       readonly frequency?: number
@@ -31,55 +31,64 @@ export type Score =
   /** BM25 of all values that are near to one, the less the further away they are. */
   | { readonly by: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness; readonly boost: number }
   /** The sum of those parts whose node matches. */
-  | { readonly by: 'sum'; readonly of: readonly Scored[] }
+  | { readonly by: 'sum'; readonly of: readonly ScoredQuery[] }
   /** The best of the parts whose node matches, and so much of each of the others. */
-  | { readonly by: 'best'; readonly of: readonly Scored[]; readonly tie: number }
+  | { readonly by: 'best'; readonly of: readonly ScoredQuery[]; readonly tie: number }
   /** So much of a score where another node matches, too. */
   | { readonly by: 'lowered'; readonly of: Score; readonly where: Node; readonly factor: number }
   /** What the matching elements of a list have. */
-  | { readonly by: 'nested'; readonly path: string; readonly mode: ScoreMode; readonly of: Scored }
+  | { readonly by: 'nested'; readonly path: string; readonly mode: ScoreMode; readonly of: ScoredQuery }
   /** What the matching children have. */
-  | { readonly by: 'child'; readonly kind: Kind; readonly mode: ScoreMode; readonly of: Scored; readonly boost: number }
+  | {
+      readonly by: 'child'
+      readonly kind: Kind
+      readonly mode: ScoreMode
+      readonly of: ScoredQuery
+      readonly boost: number
+    }
   /** What the parent has. */
-  | { readonly by: 'parent'; readonly kind: Kind; readonly of: Scored; readonly boost: number }
+  | { readonly by: 'parent'; readonly kind: Kind; readonly of: ScoredQuery; readonly boost: number }
 
 export type ScoreMode = 'avg' | 'sum' | 'min' | 'max'
 
 /** A query that is read: which documents match, and how well. Without a score it only filters. */
-export interface Scored {
+export interface ScoredQuery {
   readonly node: Node
   readonly score: Score | undefined
 }
 
-export const same = (value: number): Score => Object.freeze({ by: 'same', value })
+export const sameScore = (value: number): Score => Object.freeze({ by: 'same', value })
 
 /** All that match fit equally well. */
-export const constant = (node: Node): Scored => ({ node, score: SCORE_OF_ONE })
-const SCORE_OF_ONE = same(1)
+export const constantScored = (node: Node): ScoredQuery => ({ node, score: SCORE_OF_ONE })
+const SCORE_OF_ONE = sameScore(1)
 
 /** Matches nothing. */
-export const NEVER: Scored = Object.freeze(constant(NONE))
-export const EVERY: Scored = Object.freeze(constant(ALL))
+export const SCORED_NONE: ScoredQuery = Object.freeze(constantScored(NONE_NODE))
+export const SCORED_ALL: ScoredQuery = Object.freeze(constantScored(ALL_NODE))
 
-export const onlyFilters = (node: Node): Scored => ({ node, score: undefined })
+export const onlyFilters = (node: Node): ScoredQuery => ({ node, score: undefined })
 
 /** What always counts, and what counts where it matches. */
-export const sum = (required: readonly (Score | undefined)[], optional: readonly Scored[] = []): Score | undefined => {
+export const sumOfScores = (
+  required: readonly (Score | undefined)[],
+  optional: readonly ScoredQuery[] = [],
+): Score | undefined => {
   let sure = 0
-  const rest: Scored[] = []
+  const rest: ScoredQuery[] = []
   let any = false
-  const add = ({ node, score }: Scored) => {
+  const add = ({ node, score }: ScoredQuery) => {
     if (score === undefined || node.op === 'none') return
     any = true
     if (score.by === 'sum' && node.op === 'all') for (const part of score.of) add(part)
     else if (score.by === 'same' && node.op === 'all') sure += score.value
     else rest.push({ node, score })
   }
-  for (const score of required) add({ node: ALL, score })
+  for (const score of required) add({ node: ALL_NODE, score })
   for (const part of optional) add(part)
   if (!any) return undefined
-  if (rest.length === 0) return same(sure)
-  if (sure !== 0) rest.push({ node: ALL, score: same(sure) })
+  if (rest.length === 0) return sameScore(sure)
+  if (sure !== 0) rest.push({ node: ALL_NODE, score: sameScore(sure) })
   const [only] = rest
   if (rest.length === 1 && only!.node.op === 'all') return only!.score
   return Object.freeze({ by: 'sum', of: Object.freeze(rest) })
@@ -89,14 +98,14 @@ export const sum = (required: readonly (Score | undefined)[], optional: readonly
 export const sumOfSome = (
   required: readonly (Score | undefined)[],
   least: number,
-  optional: readonly Scored[],
+  optional: readonly ScoredQuery[],
 ): Score | undefined => {
   const possible = optional.filter(({ node }) => node.op !== 'none')
   const all = least > 0 && least >= possible.length
-  return all ? sum([...required, ...possible.map(({ score }) => score)]) : sum(required, possible)
+  return all ? sumOfScores([...required, ...possible.map(({ score }) => score)]) : sumOfScores(required, possible)
 }
 
-export const best = (parts: readonly Scored[], tie = 0): Score | undefined => {
+export const best = (parts: readonly ScoredQuery[], tie = 0): Score | undefined => {
   const of = parts.filter(({ node, score }) => score !== undefined && node.op !== 'none')
   if (of.length === 0) return undefined
   if (of.length === 1 && parts.length === 1) return of[0]!.score

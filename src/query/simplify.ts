@@ -1,16 +1,16 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
-import { ALL, type Bounds, compareValues, NONE, type Node, type Value } from './ast.ts'
+import { ALL_NODE, type Bounds, compareValues, NONE_NODE, type Node, type QueryValue } from './ast.ts'
 import type { Nearness } from './text/fuzzy.ts'
-import type { Pattern } from './text/pattern.ts'
+import type { TextPattern } from './text/pattern.ts'
 
 /**
  * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
  * one field are one node where that means the same. Whoever builds a tree with these has it in its simplest form.
  */
 
-export const and = (nodes: readonly Node[]): Node => {
+export const andNode = (nodes: readonly Node[]): Node => {
   const flat = nodes.flatMap(node => (node.op === 'and' ? node.of : [node])).filter(node => node.op !== 'all')
-  if (flat.some(node => node.op === 'none')) return NONE
+  if (flat.some(node => node.op === 'none')) return NONE_NODE
   const rest: Node[] = []
   const ranges = new Map<string, Node & { op: 'range' }>()
   for (const node of flat) {
@@ -20,20 +20,20 @@ export const and = (nodes: readonly Node[]): Node => {
     }
     const { path } = node.field
     const other = ranges.get(path)
-    const both = other === undefined ? node : range(node.field, intersect(node.bounds, other.bounds))
-    if (both.op === 'none') return NONE
+    const both = other === undefined ? node : rangeNode(node.field, intersect(node.bounds, other.bounds))
+    if (both.op === 'none') return NONE_NODE
     ranges.delete(path)
     if (both.op === 'range') ranges.set(path, both)
     else rest.push(both)
   }
-  return several('and', [...rest, ...ranges.values()], ALL)
+  return severalNodes('and', [...rest, ...ranges.values()], ALL_NODE)
 }
 
-export const or = (nodes: readonly Node[]): Node => {
+export const orNode = (nodes: readonly Node[]): Node => {
   const flat = nodes.flatMap(node => (node.op === 'or' ? node.of : [node])).filter(node => node.op !== 'none')
-  if (flat.some(node => node.op === 'all')) return ALL
+  if (flat.some(node => node.op === 'all')) return ALL_NODE
   const rest: Node[] = []
-  const values = new Map<string, { field: FieldPath; values: Value[] }>()
+  const values = new Map<string, { field: FieldPath; values: QueryValue[] }>()
   const idValues: string[] = []
   for (const node of flat) {
     if (node.op === 'in') {
@@ -43,87 +43,88 @@ export const or = (nodes: readonly Node[]): Node => {
     } else if (node.op === 'ids') for (const id of node.values) idValues.push(id)
     else rest.push(node)
   }
-  const sets = Array.from(values.values(), same => isIn(same.field, same.values))
-  return several('or', [...(idValues.length > 0 ? [ids(idValues)] : []), ...sets, ...rest], NONE)
+  const sets = Array.from(values.values(), same => inNode(same.field, same.values))
+  return severalNodes('or', [...(idValues.length > 0 ? [idsNode(idValues)] : []), ...sets, ...rest], NONE_NODE)
 }
 
-export const atLeast = (count: number, nodes: readonly Node[]): Node => {
+export const atLeastNode = (count: number, nodes: readonly Node[]): Node => {
   const certain = nodes.filter(node => node.op === 'all').length
   const of = nodes.filter(node => node.op !== 'all' && node.op !== 'none')
   const needed = count - certain
-  if (needed <= 0) return ALL
-  if (needed > of.length) return NONE
-  if (needed === 1) return or(of)
-  if (needed === of.length) return and(of)
+  if (needed <= 0) return ALL_NODE
+  if (needed > of.length) return NONE_NODE
+  if (needed === 1) return orNode(of)
+  if (needed === of.length) return andNode(of)
   return Object.freeze({ op: 'atLeast', count: needed, of: Object.freeze(of) })
 }
 
-export const not = (of: Node): Node => {
-  if (of.op === 'all') return NONE
-  if (of.op === 'none') return ALL
+export const notNode = (of: Node): Node => {
+  if (of.op === 'all') return NONE_NODE
+  if (of.op === 'none') return ALL_NODE
   return of.op === 'not' ? of.of : Object.freeze({ op: 'not', of })
 }
 
-export const isIn = (field: FieldPath, values: readonly Value[]): Node =>
-  values.length === 0 ? NONE : Object.freeze({ op: 'in', field, values: Object.freeze([...new Set(values)]) })
+export const inNode = (field: FieldPath, values: readonly QueryValue[]): Node =>
+  values.length === 0 ? NONE_NODE : Object.freeze({ op: 'in', field, values: Object.freeze([...new Set(values)]) })
 
 /** Without an edit: that the field has that very value. */
-export const fuzzy = (field: FieldPath, near: Nearness): Node => {
+export const fuzzyNode = (field: FieldPath, near: Nearness): Node => {
   if (near.edits > 0) return Object.freeze({ op: 'fuzzy', field, near: Object.freeze({ ...near }) })
-  return tooLong(field, near.text) ? NONE : isIn(field, [near.text])
+  return tooLong(field, near.text) ? NONE_NODE : inNode(field, [near.text])
 }
 
-export const pattern = (field: FieldPath, pattern: Pattern): Node => Object.freeze({ op: 'pattern', field, pattern })
+export const patternNode = (field: FieldPath, pattern: TextPattern): Node =>
+  Object.freeze({ op: 'pattern', field, pattern })
 
-export const phrase = (field: FieldPath, words: readonly string[], slop: number, prefix: boolean): Node =>
+export const phraseNode = (field: FieldPath, words: readonly string[], slop: number, prefix: boolean): Node =>
   words.length === 0
-    ? NONE
+    ? NONE_NODE
     : words.length === 1 && !prefix
-      ? isIn(field, words)
+      ? inNode(field, words)
       : Object.freeze({ op: 'phrase', field, words: Object.freeze([...words]), slop, prefix })
 
-export const exists = (field: FieldPath): Node => Object.freeze({ op: 'exists', field })
+export const existsNode = (field: FieldPath): Node => Object.freeze({ op: 'exists', field })
 
-export const ids = (values: readonly string[]): Node =>
-  values.length === 0 ? NONE : Object.freeze({ op: 'ids', values: Object.freeze([...new Set(values)]) })
+export const idsNode = (values: readonly string[]): Node =>
+  values.length === 0 ? NONE_NODE : Object.freeze({ op: 'ids', values: Object.freeze([...new Set(values)]) })
 
 /** That an element exists at all is still a condition, so only an inner query that nothing matches folds. */
-export const nested = (path: string, of: Node): Node =>
-  of.op === 'none' ? NONE : Object.freeze({ op: 'nested', path, of })
+export const nestedNode = (path: string, of: Node): Node =>
+  of.op === 'none' ? NONE_NODE : Object.freeze({ op: 'nested', path, of })
 
-export const child = (kind: Kind, of: Node, min = 1, max = Number.POSITIVE_INFINITY): Node =>
-  of.op === 'none' || min > max ? NONE : Object.freeze({ op: 'child', kind, of, min, max })
+export const childNode = (kind: Kind, of: Node, min = 1, max = Number.POSITIVE_INFINITY): Node =>
+  of.op === 'none' || min > max ? NONE_NODE : Object.freeze({ op: 'child', kind, of, min, max })
 
 /** That there is a parent of the kind is still a condition. */
-export const parent = (kind: Kind, of: Node): Node =>
-  of.op === 'none' ? NONE : Object.freeze({ op: 'parent', kind, of })
+export const parentNode = (kind: Kind, of: Node): Node =>
+  of.op === 'none' ? NONE_NODE : Object.freeze({ op: 'parent', kind, of })
 
 /** Without a bound: that the field has a value. */
-export const range = (field: FieldPath, given: Bounds): Node => {
-  const bounds = isInteger(field) ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
+export const rangeNode = (field: FieldPath, given: Bounds): Node => {
+  const bounds = isWholeField(field) ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
   const lower = bounds.gte ?? bounds.gt
   const upper = bounds.lte ?? bounds.lt
-  if (lower === undefined && upper === undefined) return exists(field)
-  if (field.compare === 'long' && isBeyondLongs(lower, upper)) return NONE
+  if (lower === undefined && upper === undefined) return existsNode(field)
+  if (field.compare === 'long' && isBeyondLongs(lower, upper)) return NONE_NODE
   if (field.compare === 'boolean')
-    return isIn(
+    return inNode(
       field,
       [false, true].filter(value => isWithin(value, bounds)),
     )
   if (lower !== undefined && upper !== undefined) {
     const order = compareValues(lower, upper)
     const inclusive = bounds.gte !== undefined && bounds.lte !== undefined
-    if (order > 0 || (order === 0 && !inclusive)) return NONE
-    if (order === 0) return tooLong(field, lower) ? NONE : isIn(field, [lower])
+    if (order > 0 || (order === 0 && !inclusive)) return NONE_NODE
+    if (order === 0) return tooLong(field, lower) ? NONE_NODE : inNode(field, [lower])
   }
   return Object.freeze({ op: 'range', field, bounds: Object.freeze({ ...bounds }) })
 }
 
 /** Whether no 64-bit integer lies within bounds. */
-const isBeyondLongs = (lower: Value | undefined, upper: Value | undefined): boolean =>
+const isBeyondLongs = (lower: QueryValue | undefined, upper: QueryValue | undefined): boolean =>
   (typeof lower === 'bigint' && lower > GREATEST_LONG) || (typeof upper === 'bigint' && upper < LEAST_LONG)
 
-export const isWithin = (value: Value, { gt, gte, lt, lte }: Bounds): boolean =>
+export const isWithin = (value: QueryValue, { gt, gte, lt, lte }: Bounds): boolean =>
   (gt === undefined || compareValues(value, gt) > 0) &&
   (gte === undefined || compareValues(value, gte) >= 0) &&
   (lt === undefined || compareValues(value, lt) < 0) &&
@@ -133,17 +134,17 @@ export const LEAST_LONG = -(2n ** 63n)
 export const GREATEST_LONG = 2n ** 63n - 1n
 
 /** Whether a text is longer than what its encoding indexes. */
-export const tooLong = (field: FieldPath, value: Value): boolean =>
+export const tooLong = (field: FieldPath, value: QueryValue): boolean =>
   typeof value === 'string' && field.ignoreAbove !== undefined && value.length > field.ignoreAbove
 
-const several = (op: 'and' | 'or', of: readonly Node[], empty: Node): Node =>
+const severalNodes = (op: 'and' | 'or', of: readonly Node[], empty: Node): Node =>
   of.length === 0 ? empty : of.length === 1 ? of[0]! : Object.freeze({ op, of: Object.freeze([...of]) })
 
-const isInteger = ({ compare }: Pick<FieldPath, 'compare'>) => compare === 'long' || compare === 'integer'
+const isWholeField = ({ compare }: Pick<FieldPath, 'compare'>) => compare === 'long' || compare === 'integer'
 
 /** Of a list field two conditions may hold on two elements, so that only single values can be taken together. */
 const isSingleInteger = ({ compare, list }: FieldPath) =>
-  (isInteger({ compare }) || compare === 'instant') && (list === undefined || list.nested)
+  (isWholeField({ compare }) || compare === 'instant') && (list === undefined || list.nested)
 
 const intersect = (a: Bounds, b: Bounds): Bounds => {
   const lower = [a.gte, b.gte]
@@ -183,22 +184,22 @@ const wholeSeconds = (bounds: Bounds): Bounds => {
 export const mapChildren = (node: Node, change: (inner: Node, kind?: Kind) => Node): Node => {
   switch (node.op) {
     case 'and':
-      return and(node.of.map(inner => change(inner)))
+      return andNode(node.of.map(inner => change(inner)))
     case 'or':
-      return or(node.of.map(inner => change(inner)))
+      return orNode(node.of.map(inner => change(inner)))
     case 'atLeast':
-      return atLeast(
+      return atLeastNode(
         node.count,
         node.of.map(inner => change(inner)),
       )
     case 'not':
-      return not(change(node.of))
+      return notNode(change(node.of))
     case 'nested':
-      return nested(node.path, change(node.of))
+      return nestedNode(node.path, change(node.of))
     case 'child':
-      return child(node.kind, change(node.of, node.kind), node.min, node.max)
+      return childNode(node.kind, change(node.of, node.kind), node.min, node.max)
     case 'parent':
-      return parent(node.kind, change(node.of, node.kind))
+      return parentNode(node.kind, change(node.of, node.kind))
     case 'all':
     case 'none':
     case 'in':

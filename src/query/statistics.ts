@@ -1,15 +1,15 @@
-import { distance } from '../lib/edit-distance.ts'
+import { editDistance } from '../lib/edit-distance.ts'
 import type { FieldPath } from '../mapping/index.ts'
-import type { Value } from './ast.ts'
-import type { Score, Scored } from './score.ts'
-import { isIn } from './simplify.ts'
+import type { QueryValue } from './ast.ts'
+import type { Score, ScoredQuery } from './score.ts'
+import { inNode } from './simplify.ts'
 
 /** What scores are counted from. Of members of a nested list, elements count as documents. */
 export interface Statistics {
   /** How many documents have the field. */
   documents(field: FieldPath): number
   /** How many documents have the value; undefined where that would take too long to tell. */
-  frequency(field: FieldPath, value: Value): number | undefined
+  frequency(field: FieldPath, value: QueryValue): number | undefined
   /** How many words a text field has on the average; of other fields how many different values. */
   averageLength(field: FieldPath): number
   /** All values of the field that pass a test; undefined where there is no list of them. */
@@ -33,15 +33,15 @@ export const weightOf = (
 export const expandNear = ({ field, near, boost }: Extract<Score, { by: 'fuzzy' }>, known: Statistics): Score => {
   const asked = Array.from(near.text)
   const editsOf = (value: string) =>
-    distance(asked, Array.from(value), { most: near.edits, transpositions: near.transpositions })
+    editDistance(asked, Array.from(value), { most: near.edits, transpositions: near.transpositions })
   const start = asked.slice(0, near.prefix).join('')
   const values = known.values(field, value => value.startsWith(start) && editsOf(value) <= near.edits)
   if (values === undefined) return { by: 'same', value: boost }
   const frequency = values.reduce((most, value) => Math.max(most, known.frequency(field, value) ?? 0), 0)
-  const of = values.map((value): Scored => {
+  const of = values.map((value): ScoredQuery => {
     const shorter = Math.min(asked.length, Array.from(value).length)
     const likeness = shorter === 0 ? 1 : Math.fround(1 - editsOf(value) / shorter)
-    return { node: isIn(field, [value]), score: { by: 'term', field, value, boost: boost * likeness, frequency } }
+    return { node: inNode(field, [value]), score: { by: 'term', field, value, boost: boost * likeness, frequency } }
   })
   return { by: 'sum', of }
 }
@@ -52,7 +52,7 @@ export const expandBeginning = (field: FieldPath, start: string, boost: number, 
   if (values === undefined) return { by: 'same', value: boost }
   return {
     by: 'sum',
-    of: values.map(value => ({ node: isIn(field, [value]), score: { by: 'term', field, value, boost } })),
+    of: values.map(value => ({ node: inNode(field, [value]), score: { by: 'term', field, value, boost } })),
   }
 }
 

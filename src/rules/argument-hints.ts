@@ -1,14 +1,24 @@
 import { type FieldPath, type Kind, lookup } from '../mapping/index.ts'
-import { ALL, type Compare, type Exact, NONE, type Node, type Operand } from '../query/ast.ts'
-import { ceil, floor, showExact } from '../query/exact.ts'
-import { and, exists, GREATEST_LONG, isIn, LEAST_LONG, nested, not, or, range } from '../query/simplify.ts'
+import { ALL_NODE, type CompareNode, type CompareOperand, type Exact, NONE_NODE, type Node } from '../query/ast.ts'
+import { ceilExact, floorExact, showExact } from '../query/exact.ts'
+import {
+  andNode,
+  existsNode,
+  GREATEST_LONG,
+  inNode,
+  LEAST_LONG,
+  nestedNode,
+  notNode,
+  orNode,
+  rangeNode,
+} from '../query/simplify.ts'
 /**
  * A condition on an argument in terms of the index: the argument's name, and the hex or number of
  * its value. The index knows nothing of what is inside of tuples and arrays.
  */
-export const argumentHint = (kind: Kind, compare: Compare): Node => {
+export const argumentHint = (kind: Kind, compare: CompareNode): Node => {
   const [list = '', name, ...steps] = compare.steps
-  if (name === undefined) return NONE
+  if (name === undefined) return NONE_NODE
   const member = (path: string): FieldPath => lookup(kind, `${list}.${path}`)!
   const fields: Fields = {
     hex: member('value.hex'),
@@ -16,14 +26,14 @@ export const argumentHint = (kind: Kind, compare: Compare): Node => {
     scaled: member('value.scaled'),
     type: member('value.type'),
   }
-  const place = /^\d{1,15}$/.test(name) ? isIn(member('pos'), [BigInt(name)]) : NONE
-  const role = name.length > LONGEST ? ALL : or([isIn(member('name'), [name]), place])
+  const place = /^\d{1,15}$/.test(name) ? inNode(member('pos'), [BigInt(name)]) : NONE_NODE
+  const role = name.length > LONGEST ? ALL_NODE : orNode([inNode(member('name'), [name]), place])
   const [property = '', ...deeper] = steps.slice(steps.findLastIndex((_, i) => isRunOfValue(steps, i)) + 1)
-  if (deeper.length > 0 || !isProperty(property)) return nested(list, role)
+  if (deeper.length > 0 || !isProperty(property)) return nestedNode(list, role)
   const value = valueHint(property, fields, compare)
   // A tuple may have a component of that name.
-  const inTuple = steps.length === 0 ? NONE : isTuple(fields.type)
-  return nested(list, and([role, or([value, inTuple])]))
+  const inTuple = steps.length === 0 ? NONE_NODE : isTuple(fields.type)
+  return nestedNode(list, andNode([role, orNode([value, inTuple])]))
 }
 
 interface Fields {
@@ -44,46 +54,46 @@ type Property = '' | 'hex' | 'num' | 'scaled' | 'type'
 const isProperty = (step: string): step is Property => ['', 'hex', 'num', 'scaled', 'type'].includes(step)
 
 /** Types with components begin with a parenthesis; very long ones are not indexed. */
-const isTuple = (type: FieldPath): Node => or([range(type, { gte: '(', lt: ')' }), not(exists(type))])
+const isTuple = (type: FieldPath): Node => orNode([rangeNode(type, { gte: '(', lt: ')' }), notNode(existsNode(type))])
 
-const valueHint = (property: Property, fields: Fields, compare: Compare): Node => {
+const valueHint = (property: Property, fields: Fields, compare: CompareNode): Node => {
   if (property === 'scaled' || (compare.scaled && (property === '' || property === 'num')))
     return scaledHint(fields, compare)
-  if (compare.scaled) return NONE
+  if (compare.scaled) return NONE_NODE
   const { how, operands } = compare
-  if (how === 'equal') return or(operands.map(operand => EQUAL[property](fields, operand, compare)))
+  if (how === 'equal') return orNode(operands.map(operand => EQUAL[property](fields, operand, compare)))
   const number = operands[0]?.number
-  if ((property !== '' && property !== 'num') || number === undefined) return ALL
+  if ((property !== '' && property !== 'num') || number === undefined) return ALL_NODE
   // Values beyond 64-bit integers are compared separately: integers as numbers, all others as text.
-  const rest = not(exists(fields.num))
+  const rest = notNode(existsNode(fields.num))
   const bounds = integersFrom(how, number)
   const { num } = fields
   const within =
     'most' in bounds
       ? bounds.most > GREATEST_LONG
-        ? exists(num)
-        : range(num, { lte: bounds.most })
+        ? existsNode(num)
+        : rangeNode(num, { lte: bounds.most })
       : bounds.least < LEAST_LONG
-        ? exists(num)
-        : range(num, { gte: bounds.least })
-  return or([within, rest])
+        ? existsNode(num)
+        : rangeNode(num, { gte: bounds.least })
+  return orNode([within, rest])
 }
 
 /** Both sides are doubles: rounding keeps the order. */
-const scaledHint = ({ scaled }: Fields, { how, operands }: Compare): Node => {
+const scaledHint = ({ scaled }: Fields, { how, operands }: CompareNode): Node => {
   if (how === 'equal')
-    return or(
+    return orNode(
       operands.map(({ number }) => {
-        if (number === undefined) return NONE
+        if (number === undefined) return NONE_NODE
         const nearest = doubleOf(number)
-        return Number.isFinite(nearest) ? isIn(scaled, [nearest]) : exists(scaled)
+        return Number.isFinite(nearest) ? inNode(scaled, [nearest]) : existsNode(scaled)
       }),
     )
   const number = operands[0]?.number
-  return number === undefined ? exists(scaled) : doublesFrom(scaled, how, number)
+  return number === undefined ? existsNode(scaled) : doublesFrom(scaled, how, number)
 }
 
-type EqualHint = (fields: Fields, operand: Operand, compare: Compare) => Node
+type EqualHint = (fields: Fields, operand: CompareOperand, compare: CompareNode) => Node
 
 const ownEqual: EqualHint = (fields, operand, { ignoreCase }) => {
   const { text } = operand
@@ -95,32 +105,33 @@ const ownEqual: EqualHint = (fields, operand, { ignoreCase }) => {
   // Addresses, bytes, hashes of indexed arguments, the encoding of arrays and tuples.
   if (PLAIN_HEX.test(lower)) {
     if (lower.length <= LONGEST) found.push(lower)
-    else others.push(not(exists(fields.hex)))
+    else others.push(notNode(existsNode(fields.hex)))
   }
   const utf8 = `0x${Buffer.from(text).toString('hex')}`
   // Bytes that are no UTF-8 are read as U+FFFD.
-  if (ignoreCase || utf8.length > LONGEST || text.includes('\ufffd')) others.push(isIn(fields.type, ['string']))
+  if (ignoreCase || utf8.length > LONGEST || text.includes('\ufffd')) others.push(inNode(fields.type, ['string']))
   else if (text.isWellFormed()) found.push(utf8)
-  return or([isIn(fields.hex, found), ...others])
+  return orNode([inNode(fields.hex, found), ...others])
 }
 
 const EQUAL: Record<Property, EqualHint> = {
   '': ownEqual,
-  num: ({ hex }, operand) => isIn(hex, integerHexes(operand)),
+  num: ({ hex }, operand) => inNode(hex, integerHexes(operand)),
   hex: ({ hex }, { text, number }) => {
     const lower = text.toLowerCase()
-    if (lower.length > LONGEST) return number === undefined ? not(exists(hex)) : ALL
+    if (lower.length > LONGEST) return number === undefined ? notNode(existsNode(hex)) : ALL_NODE
     const quantity = number?.scale === 0 && number.digits >= 0n ? [`0x${number.digits.toString(16)}`] : []
-    return isIn(hex, [lower, ...quantity])
+    return inNode(hex, [lower, ...quantity])
   },
-  type: ({ type }, { text }) => (text.length > LONGEST ? not(exists(type)) : isIn(type, [text.toLowerCase()])),
-  scaled: () => ALL,
+  type: ({ type }, { text }) =>
+    text.length > LONGEST ? notNode(existsNode(type)) : inNode(type, [text.toLowerCase()]),
+  scaled: () => ALL_NODE,
 }
 
 const PLAIN_HEX = /^0x[0-9a-f]*$/
 
 /** All hex forms of an integer: negative ones in two's complement of each width. */
-const integerHexes = ({ number }: Operand): string[] => {
+const integerHexes = ({ number }: CompareOperand): string[] => {
   if (number === undefined || number.scale > 0) return []
   const { digits } = number
   if (digits >= 0n) return digits < 2n ** 256n ? [`0x${digits.toString(16)}`] : []
@@ -130,25 +141,25 @@ const integerHexes = ({ number }: Operand): string[] => {
   return hexes
 }
 
-export type Order = Exclude<Compare['how'], 'equal'>
+export type Order = Exclude<CompareNode['how'], 'equal'>
 export type IntegerBounds = { least: bigint } | { most: bigint }
 /** The integers in that order to a number. */
 export const integersFrom = (how: Order, number: Exact): IntegerBounds => {
   switch (how) {
     case 'greater':
-      return { least: floor(number) + 1n }
+      return { least: floorExact(number) + 1n }
     case 'greaterOrEqual':
-      return { least: ceil(number) }
+      return { least: ceilExact(number) }
     case 'less':
-      return { most: ceil(number) - 1n }
+      return { most: ceilExact(number) - 1n }
     case 'lessOrEqual':
-      return { most: floor(number) }
+      return { most: floorExact(number) }
   }
 }
 /** The doubles in that order to a number. The bound may have been rounded, and is included. */
 export const doublesFrom = (field: FieldPath, how: Order, number: Exact): Node => {
   const bound = doubleOf(number)
-  if (!Number.isFinite(bound)) return exists(field)
-  return range(field, how === 'greater' || how === 'greaterOrEqual' ? { gte: bound } : { lte: bound })
+  if (!Number.isFinite(bound)) return existsNode(field)
+  return rangeNode(field, how === 'greater' || how === 'greaterOrEqual' ? { gte: bound } : { lte: bound })
 }
 export const doubleOf = (number: Exact): number => Number(showExact(number))

@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/edit-distance.ts'
 import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
-import { cut } from '../query/json.ts'
+import { shortenText } from '../query/json.ts'
 import { TARGET_KINDS, type TargetType } from './rule.ts'
 
 /**
@@ -27,7 +27,7 @@ export const findAttribute = (
     return { known: false, remedy: ' Use Inspect to reach one of its elements, or an argument by its name.' }
   const below = fieldsOf(kind).flatMap(({ path }) => (path.startsWith(`${written}.`) ? [path] : []))
   if (below.length > 0) return { known: false, remedy: ` It is a list of objects: name ${below.join(' or ')}.` }
-  return { known: false, remedy: didYouMean(cut(withoutPlaces(steps)), attributesOf(kind)) }
+  return { known: false, remedy: didYouMean(shortenText(withoutPlaces(steps)), attributesOf(kind)) }
 }
 
 const namesIn = (kind: Kind): readonly string[] => {
@@ -52,14 +52,14 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   const kind = TARGET_KINDS[targetType]
   const found = findAttribute(kind, names)
   if (found.known) return undefined
-  return `${MAPPING[kind].name} has no attribute "${cut(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
+  return `${MAPPING[kind].name} has no attribute "${shortenText(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
 }
 
 /** The fault in the name of an outermost `Inspect`, if there is one. */
 export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
   const kind = TARGET_KINDS[targetType]
   if (leadsToAttribute(kind, name)) return undefined
-  return `${MAPPING[kind].name} has nothing named "${cut(name)}" to inspect.${didYouMean(cut(name), attributesOf(kind))}`
+  return `${MAPPING[kind].name} has nothing named "${shortenText(name)}" to inspect.${didYouMean(shortenText(name), attributesOf(kind))}`
 }
 
 /** Whether the dotted name is an attribute or leads to one. Any argument may exist: contracts declare them. */

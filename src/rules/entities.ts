@@ -5,8 +5,8 @@ import { traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isListField, type Kind, MAPPING } from '../mapping/index.ts'
-import { type Face, hexFace, valuesAt } from '../query/compare.ts'
-import { integer, showExact, simplest } from '../query/exact.ts'
+import { type ComparedValue, facesAt, hexFace } from '../query/compare.ts'
+import { exactOf, showExact, simplifyExact } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
 
 export interface BlockEntities extends BlockDocumentsInput {
@@ -77,7 +77,7 @@ export type Keys = undefined | string | readonly string[]
 /** Reads what a condition compares, from data of the wire if possible. */
 export interface Source {
   /** As `valuesAt` reads from the document. */
-  faces(entity: Entity): readonly Face[]
+  faces(entity: Entity): readonly ComparedValue[]
   /** Keys of everything that the values may be equal to. */
   keys(entity: Entity): Keys
   /** Whether there would be a value if the decimals were known. */
@@ -105,10 +105,10 @@ export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean):
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
-const NO_FACES: readonly Face[] = Object.freeze([])
+const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
 const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
-  const values = valuesAt(steps, scaled, kind)
+  const values = facesAt(steps, scaled, kind)
   const faces = (entity: Entity) => {
     const document = documentOf(entity)
     return document === undefined ? NO_FACES : values(document)
@@ -200,17 +200,17 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
 
 /** How a wire value is compared, and its key. */
 interface Form {
-  face(value: never): Face
+  face(value: never): ComparedValue
   key(value: never): string
 }
 
-const textFace = (text: string): Face => ({ text, number: undefined })
-const integerFace = (value: bigint): Face => ({ text: String(value), number: integer(value) })
-const booleanFace = (value: boolean): Face => ({ text: String(value), number: integer(value ? 1n : 0n) })
+const textFace = (text: string): ComparedValue => ({ text, number: undefined })
+const integerFace = (value: bigint): ComparedValue => ({ text: String(value), number: exactOf(value) })
+const booleanFace = (value: boolean): ComparedValue => ({ text: String(value), number: exactOf(value ? 1n : 0n) })
 /** Its text is rarely needed: operands are nearly always numbers. */
-const fractionFace = (digits: bigint, scale: number): Face => ({
+const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
   get text() {
-    return showExact(simplest({ digits, scale }))
+    return showExact(simplifyExact({ digits, scale }))
   },
   number: { digits, scale },
 })
@@ -305,7 +305,7 @@ const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ?
 
 const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.int !== null && arg.type !== 'bool'
 
-const faceOf = (arg: DecodedArg, log: Decoded): Face => {
+const faceOf = (arg: DecodedArg, log: Decoded): ComparedValue => {
   const { int, type, hex } = arg
   if (int !== null) return type === 'bool' ? booleanFace(int === 1n) : integerFace(int)
   if (isText(arg, log)) return textFace(utf8(hex))

@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/edit-distance.ts'
 import { MAPPING } from '../mapping/index.ts'
-import { cut } from '../query/json.ts'
+import { shortenText } from '../query/json.ts'
 import { attributesOf, leadsToAttribute } from './attributes.ts'
 import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 
@@ -15,7 +15,7 @@ export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, m
     if (leadsToAttribute(kind, name)) return true
     if (found.length < most)
       found.push(
-        `${MAPPING[kind].name} has no "${cut(name)}", which ${what} names: it will be left out.${didYouMean(cut(name), attributesOf(kind))}`,
+        `${MAPPING[kind].name} has no "${shortenText(name)}", which ${what} names: it will be left out.${didYouMean(shortenText(name), attributesOf(kind))}`,
       )
     return false
   }

@@ -9,11 +9,11 @@ import {
   MAPPING,
   nestedPaths,
 } from '../mapping/index.ts'
-import { ALL, type Compare, NONE, type Node, type Operand } from '../query/ast.ts'
+import { ALL_NODE, type CompareNode, type CompareOperand, NONE_NODE, type Node } from '../query/ast.ts'
 import { compileTest } from '../query/compare.ts'
-import { integer, parseExact, shifted } from '../query/exact.ts'
-import { and, exists, GREATEST_LONG, isIn, not, or, range } from '../query/simplify.ts'
-import { analyze, LONGEST_TOKEN } from '../query/text/analysis.ts'
+import { exactOf, parseExact, shiftExact } from '../query/exact.ts'
+import { andNode, existsNode, GREATEST_LONG, inNode, notNode, orNode, rangeNode } from '../query/simplify.ts'
+import { analyzeText, LONGEST_TOKEN } from '../query/text/analysis.ts'
 import { argumentHint, doubleOf, doublesFrom, type IntegerBounds, integersFrom } from './argument-hints.ts'
 
 /** A query that holds wherever the condition does, and if it is `exact`, nowhere else. */
@@ -22,7 +22,7 @@ export interface Hint {
   readonly exact: boolean
 }
 
-export const hintOf = (kind: Kind, compare: Compare): Hint => {
+export const hintOf = (kind: Kind, compare: CompareNode): Hint => {
   const [name = ''] = compare.steps
   if (nestedPaths(kind).includes(name)) return { node: argumentHint(kind, compare), exact: false }
   const at = fieldAt(kind, compare.steps)
@@ -31,8 +31,8 @@ export const hintOf = (kind: Kind, compare: Compare): Hint => {
   return { node, exact: exact && !at.oneElement }
 }
 
-const NEVER: Hint = { node: NONE, exact: true }
-const UNKNOWN: Hint = { node: ALL, exact: false }
+const NEVER: Hint = { node: NONE_NODE, exact: true }
+const UNKNOWN: Hint = { node: ALL_NODE, exact: false }
 const exactly = (node: Node): Hint => ({ node, exact: true })
 
 export interface At {
@@ -65,13 +65,13 @@ export const fieldAt = (kind: Kind, steps: readonly string[]): At | undefined =>
 const fieldOf = ({ kind, path }: At, encoding = ''): FieldPath =>
   lookup(kind, encoding === '' ? path : `${path}.${encoding}`)!
 
-const equals = ({ how, operands }: Compare, each: (operand: Operand) => Hint): Hint => {
+const equals = ({ how, operands }: CompareNode, each: (operand: CompareOperand) => Hint): Hint => {
   if (how !== 'equal') return UNKNOWN
   const hints = operands.map(each)
-  return { node: or(hints.map(({ node }) => node)), exact: hints.every(({ exact }) => exact) }
+  return { node: orNode(hints.map(({ node }) => node)), exact: hints.every(({ exact }) => exact) }
 }
 
-type Hinter = (at: At, compare: Compare) => Hint
+type Hinter = (at: At, compare: CompareNode) => Hint
 
 /** Longer texts are not indexed. */
 const LONGEST = 256
@@ -80,21 +80,21 @@ const address: Hinter = (at, compare) =>
   equals(compare, operand => {
     const text = operand.text.toLowerCase()
     if (compare.ignoreCase || at.encoding === '')
-      return /^0x[0-9a-f]{40}$/.test(text) ? exactly(isIn(fieldOf(at), [text])) : NEVER
-    return isChecksummed(operand.text) ? exactly(isIn(fieldOf(at, 'raw'), [operand.text])) : NEVER
+      return /^0x[0-9a-f]{40}$/.test(text) ? exactly(inNode(fieldOf(at), [text])) : NEVER
+    return isChecksummed(operand.text) ? exactly(inNode(fieldOf(at, 'raw'), [operand.text])) : NEVER
   })
 
 const hex: Hinter = (at, compare) =>
   equals(compare, operand => {
     const text = operand.text.toLowerCase()
     if (!/^0x[0-9a-f]*$/.test(text)) return NEVER
-    return text.length <= LONGEST ? exactly(isIn(fieldOf(at), [text])) : UNKNOWN
+    return text.length <= LONGEST ? exactly(inNode(fieldOf(at), [text])) : UNKNOWN
   })
 
-const exactText = (field: FieldPath, { text }: Operand): Hint => {
+const exactText = (field: FieldPath, { text }: CompareOperand): Hint => {
   if (text.length > LONGEST) return UNKNOWN
   // Texts are stored as UTF-8, which has no lone surrogates.
-  return text.isWellFormed() ? exactly(isIn(field, [text])) : NEVER
+  return text.isWellFormed() ? exactly(inNode(field, [text])) : NEVER
 }
 
 const keyword: Hinter = (at, compare) =>
@@ -105,7 +105,7 @@ const text: Hinter = (at, compare) =>
     if (!compare.ignoreCase) return exactText(fieldOf(at, 'raw'), operand)
     // Equal texts have equal words, but other texts may have them, too.
     if (!/^[a-zA-Z0-9]+$/.test(operand.text) || operand.text.length > LONGEST_TOKEN) return UNKNOWN
-    return { node: and(analyze(operand.text).map(word => isIn(fieldOf(at), [word]))), exact: false }
+    return { node: andNode(analyzeText(operand.text).map(word => inNode(fieldOf(at), [word]))), exact: false }
   })
 
 /** A value has many spellings with leading zeros. */
@@ -120,45 +120,45 @@ const unsigned =
     if (how === 'equal')
       return equals(compare, ({ number }) => {
         if (number === undefined) return NEVER
-        const { digits, scale } = shifted(number, decimals)
+        const { digits, scale } = shiftExact(number, decimals)
         if (scale > 0 || digits < 0n) return NEVER
         if (digits <= GREATEST_LONG && lookup(at.kind, `${at.path}.num`))
-          return exactly(isIn(fieldOf(at, 'num'), [digits]))
-        return digits < 2n ** 1000n ? exactly(isIn(fieldOf(at, 'raw'), [`0x${digits.toString(16)}`])) : UNKNOWN
+          return exactly(inNode(fieldOf(at, 'num'), [digits]))
+        return digits < 2n ** 1000n ? exactly(inNode(fieldOf(at, 'raw'), [`0x${digits.toString(16)}`])) : UNKNOWN
       })
     const number = operands[0]?.number
     if (number === undefined) return UNKNOWN
-    const bounds = integersFrom(how, shifted(number, decimals))
+    const bounds = integersFrom(how, shiftExact(number, decimals))
     if ('most' in bounds) return bounds.most < 0n ? NEVER : within(at, bounds)
-    return bounds.least <= 0n ? exactly(exists(fieldOf(at, 'raw'))) : within(at, bounds)
+    return bounds.least <= 0n ? exactly(existsNode(fieldOf(at, 'raw'))) : within(at, bounds)
   }
 
 /** `num` is null if an integer does not fit 64 bits. */
 const quantity = unsigned((at, bounds) => {
   const num = fieldOf(at, 'num')
-  const raw = exists(fieldOf(at, 'raw'))
+  const raw = existsNode(fieldOf(at, 'raw'))
   const fits = ['position', 'transaction'].includes(num.declaration.origin)
   if ('most' in bounds)
-    return bounds.most <= GREATEST_LONG ? exactly(range(num, { lte: bounds.most })) : { node: raw, exact: false }
-  const beyond = fits ? NONE : and([raw, not(exists(num))])
+    return bounds.most <= GREATEST_LONG ? exactly(rangeNode(num, { lte: bounds.most })) : { node: raw, exact: false }
+  const beyond = fits ? NONE_NODE : andNode([raw, notNode(existsNode(num))])
   return bounds.least > GREATEST_LONG
     ? { node: beyond, exact: fits }
-    : exactly(or([range(num, { gte: bounds.least }), beyond]))
+    : exactly(orNode([rangeNode(num, { gte: bounds.least }), beyond]))
 })
 
 /** Padded digits order as integers do, up to 256 bits. */
 const padded = unsigned((at, bounds) => {
   const field = fieldOf(at, 'padded')
   const bound = 'most' in bounds ? bounds.most : bounds.least
-  if (bound >= 2n ** 256n) return 'most' in bounds ? exactly(exists(fieldOf(at, 'raw'))) : NEVER
+  if (bound >= 2n ** 256n) return 'most' in bounds ? exactly(existsNode(fieldOf(at, 'raw'))) : NEVER
   const digits = `0x${bound.toString(16).padStart(64, '0')}`
-  return exactly(range(field, 'most' in bounds ? { lte: digits } : { gte: digits }))
+  return exactly(rangeNode(field, 'most' in bounds ? { lte: digits } : { gte: digits }))
 })
 
 const boolean: Hinter = (at, compare) => {
   const test = compileTest(compare)
-  const values = [false, true].filter(value => test({ text: String(value), number: integer(value ? 1n : 0n) }))
-  return exactly(isIn(fieldOf(at), values))
+  const values = [false, true].filter(value => test({ text: String(value), number: exactOf(value ? 1n : 0n) }))
+  return exactly(inNode(fieldOf(at), values))
 }
 
 /** Seconds whose milliseconds are exact. */
@@ -170,7 +170,7 @@ const seconds: Hinter = (at, compare) => {
   if (how === 'equal')
     return equals(compare, ({ number }) => {
       if (number === undefined || number.scale > 0 || number.digits < 0n) return NEVER
-      return number.digits <= MAX_SECONDS ? exactly(isIn(field, [Number(number.digits) * 1000])) : UNKNOWN
+      return number.digits <= MAX_SECONDS ? exactly(inNode(field, [Number(number.digits) * 1000])) : UNKNOWN
     })
   const number = operands[0]?.number
   if (number === undefined) return UNKNOWN
@@ -178,7 +178,7 @@ const seconds: Hinter = (at, compare) => {
   const bound = 'most' in bounds ? bounds.most : bounds.least
   if (bound > MAX_SECONDS || bound < -MAX_SECONDS) return UNKNOWN
   const instant = Number(bound) * 1000
-  return exactly(range(field, 'most' in bounds ? { lte: instant } : { gte: instant }))
+  return exactly(rangeNode(field, 'most' in bounds ? { lte: instant } : { gte: instant }))
 }
 
 /** As text, times from the year 10000 on precede all others: they begin with a plus sign. */
@@ -192,7 +192,7 @@ const datetime: Hinter = (at, compare) => {
       if (operand.number !== undefined) return seconds(at, { ...compare, operands: [operand] })
       const instant = instantOf(compare.ignoreCase ? operand.text.toUpperCase() : operand.text)
       if (instant === undefined) return UNKNOWN
-      return operand.text.length === SHOWN.length ? exactly(isIn(field, [instant])) : NEVER
+      return operand.text.length === SHOWN.length ? exactly(inNode(field, [instant])) : NEVER
     })
   const [operand] = operands
   if (operand === undefined || operand.number !== undefined) return seconds(at, compare)
@@ -201,10 +201,10 @@ const datetime: Hinter = (at, compare) => {
   const isWhole = operand.text.length === SHOWN.length
   if (how === 'greater' || how === 'greaterOrEqual') {
     const bound = isWhole && how === 'greater' ? { gt: instant } : { gte: instant }
-    return exactly(range(field, { ...bound, lt: YEAR_10000 }))
+    return exactly(rangeNode(field, { ...bound, lt: YEAR_10000 }))
   }
   const bound = isWhole && how === 'lessOrEqual' ? { lte: instant } : { lt: instant }
-  return exactly(or([range(field, bound), range(field, { gte: YEAR_10000 })]))
+  return exactly(orNode([rangeNode(field, bound), rangeNode(field, { gte: YEAR_10000 })]))
 }
 
 const SHOWN = '0000-01-01T00:00:00'
@@ -228,7 +228,7 @@ const double: Hinter = (at, compare) => {
       const nearest = doubleOf(number)
       if (!Number.isFinite(nearest)) return UNKNOWN
       const shown = parseExact(String(nearest))
-      return shown?.digits === number.digits && shown.scale === number.scale ? exactly(isIn(field, [nearest])) : NEVER
+      return shown?.digits === number.digits && shown.scale === number.scale ? exactly(inNode(field, [nearest])) : NEVER
     })
   const number = operands[0]?.number
   return number === undefined ? UNKNOWN : { node: doublesFrom(field, how, number), exact: false }

@@ -1,10 +1,10 @@
 import { didYouMean } from '../lib/edit-distance.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { nestedPaths } from '../mapping/index.ts'
-import type { Compare, Operand } from '../query/ast.ts'
+import type { CompareNode, CompareOperand } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { parseExact } from '../query/exact.ts'
-import { cut } from '../query/json.ts'
+import { shortenText } from '../query/json.ts'
 import { stepsOf } from './attributes.ts'
 import { argumentTypesOf, type OwnAbis, type TypesAt } from './declared.ts'
 import { type At, fieldAt, hintOf } from './hints.ts'
@@ -61,7 +61,7 @@ export const impossibleIn = (config: RuleConfig, own: OwnAbis): string[] => {
     const impossible = impossibleFor(targetType, names, operator, typesAt)
     for (const one of typeof value === 'string' ? [value] : value) {
       const why = impossible(one)
-      const [name, shown] = [cut(names.join('.')), cut(JSON.stringify(one))]
+      const [name, shown] = [shortenText(names.join('.')), shortenText(JSON.stringify(one))]
       if (why?.asText || isDoubtful(targetType, names, operator, one, typesAt))
         found.push(`${name} is compared with ${shown} as text, since that is not a number. ${remedyFor(one)}`)
       else if (why !== undefined)
@@ -93,7 +93,7 @@ const isInteger = (type: string): boolean => /^u?int\d+$/.test(type)
 const areIntegers = (types: ReadonlySet<string> | undefined): boolean =>
   types !== undefined && [...types].every(isInteger)
 
-const notNumber = (text: string, how: Compare['how'], must = 'a number'): Impossible => ({
+const notNumber = (text: string, how: CompareNode['how'], must = 'a number'): Impossible => ({
   must,
   remedy: remedyFor(text),
   ...(how !== 'equal' && { asText: true }),
@@ -103,7 +103,7 @@ const notNumber = (text: string, how: Compare['how'], must = 'a number'): Imposs
 const remedyFor = (text: string): string => {
   const plain = text.trim().replace(SEPARATORS, '')
   return plain !== text && isNumber(plain)
-    ? `Write "${cut(plain)}".`
+    ? `Write "${shortenText(plain)}".`
     : 'Write decimal digits without separators or units, or 0x-hex.'
 }
 
@@ -118,7 +118,7 @@ const comparisonsIn = (
     return operator === 'Inspect' ? comparisonsIn(operatorParameters ?? [], names) : [{ names, operator, value }]
   })
 
-const whyNever = (at: At, compare: Compare): Impossible | undefined => {
+const whyNever = (at: At, compare: CompareNode): Impossible | undefined => {
   const [operand] = compare.operands
   const { field } = at
   if (compare.how !== 'equal' && operand!.number === undefined && ORDERED.has(at.fieldKind))
@@ -130,7 +130,7 @@ const whyNever = (at: At, compare: Compare): Impossible | undefined => {
     return { must: `0x and the ${2 * field.bytes} hex digits of ${field.bytes} bytes`, remedy: lengthOf(text) }
   if (field.values) return outOfList(field.values, text, compare.ignoreCase)
   const [, name] = (field.identifier && WITH_ARGUMENTS.exec(text)) || []
-  if (name !== undefined) return { must: 'a name without its arguments', remedy: `Write "${cut(name)}".` }
+  if (name !== undefined) return { must: 'a name without its arguments', remedy: `Write "${shortenText(name)}".` }
   if (NUMBERS.has(at.fieldKind) && operand!.number === undefined) return notNumber(text, compare.how)
   return hintOf(at.kind, compare).node.op === 'none' ? unlike(at, operand!) : undefined
 }
@@ -149,12 +149,14 @@ const lengthOf = (text: string): string =>
 
 const outOfList = (values: readonly string[], text: string, ignoreCase: boolean): Impossible | undefined => {
   const isOne = ignoreCase ? values.some(it => it.toLowerCase() === text.toLowerCase()) : values.includes(text)
-  return isOne ? undefined : { must: `one of ${listOf(values, 'or')}`, remedy: didYouMean(cut(text), values).trim() }
+  return isOne
+    ? undefined
+    : { must: `one of ${listOf(values, 'or')}`, remedy: didYouMean(shortenText(text), values).trim() }
 }
 
-const outOfRange = ({ kind, path }: At, { how, operands: [operand], steps }: Compare): Impossible => {
-  const bound = cut(JSON.stringify(operand!.text))
-  const shown = cut(steps.join('.'))
+const outOfRange = ({ kind, path }: At, { how, operands: [operand], steps }: CompareNode): Impossible => {
+  const bound = shortenText(JSON.stringify(operand!.text))
+  const shown = shortenText(steps.join('.'))
   return {
     must: `a value that ${shown} can be ${SAID[how as keyof typeof SAID]}`,
     remedy: `No ${path} of ${kind} documents is ${SAID[how as keyof typeof SAID]} ${bound}.`,
@@ -166,9 +168,9 @@ const SAID = {
   greaterOrEqual: 'greater than or equal to',
   less: 'less than',
   lessOrEqual: 'less than or equal to',
-} as const satisfies Record<Exclude<Compare['how'], 'equal'>, string>
+} as const satisfies Record<Exclude<CompareNode['how'], 'equal'>, string>
 
-const unlike = ({ fieldKind, encoding, path }: At, { text, number }: Operand): Impossible => {
+const unlike = ({ fieldKind, encoding, path }: At, { text, number }: CompareOperand): Impossible => {
   switch (fieldKind) {
     case 'address':
       return encoding === 'raw' && ADDRESS.test(text)

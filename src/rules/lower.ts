@@ -1,20 +1,20 @@
 import type { Kind } from '../mapping/index.ts'
-import type { Compare, Node } from '../query/ast.ts'
+import type { CompareNode, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
-import { and } from '../query/simplify.ts'
+import { andNode } from '../query/simplify.ts'
 import { stepsOf } from './attributes.ts'
 import { hintOf } from './hints.ts'
 import { type Condition, type Operator, type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 /** All conditions of a rule. */
-export const lower = ({ targetType, targetMap }: RuleConfig): Compare[] => {
+export const lower = ({ targetType, targetMap }: RuleConfig): CompareNode[] => {
   const kind = TARGET_KINDS[targetType]
   const conditions = targetMap.flatMap(condition => flatten(kind, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }
 
 /** A method is called by the transaction itself. */
-const TOP_LEVEL: Compare = Object.freeze({
+const TOP_LEVEL: CompareNode = Object.freeze({
   op: 'compare',
   kind: 'call',
   steps: Object.freeze(['depth']),
@@ -24,7 +24,7 @@ const TOP_LEVEL: Compare = Object.freeze({
   scaled: false,
 })
 
-const flatten = (kind: Kind, around: readonly string[], scaled: boolean, condition: Condition): Compare[] => {
+const flatten = (kind: Kind, around: readonly string[], scaled: boolean, condition: Condition): CompareNode[] => {
   const { name, operator, value, useScaledValue, operatorParameters } = condition
   const names = [...around, name]
   const isScaled = scaled || useScaledValue === true
@@ -51,11 +51,11 @@ export const OPERATOR_MEANINGS = {
   'Equals (ignore case)': { how: 'equal', ignoreCase: true },
   'Equals any': { how: 'equal', ignoreCase: false },
   'Equals any (ignore case)': { how: 'equal', ignoreCase: true },
-} as const satisfies Record<Exclude<Operator, 'Inspect'>, Pick<Compare, 'how' | 'ignoreCase'>>
+} as const satisfies Record<Exclude<Operator, 'Inspect'>, Pick<CompareNode, 'how' | 'ignoreCase'>>
 
 /** A query for the conditions. A hint precedes its condition, or replaces it if it is exact. */
-export const toQuery = (kind: Kind, conditions: readonly Compare[]): Node =>
-  and(
+export const toQuery = (kind: Kind, conditions: readonly CompareNode[]): Node =>
+  andNode(
     conditions.flatMap((condition): Node[] => {
       const { node, exact } = hintOf(kind, condition)
       return exact ? [node] : [node, condition]

@@ -1,5 +1,5 @@
-import { type Compare, compareValues } from '../query/ast.ts'
-import { compileTest, type Face } from '../query/compare.ts'
+import { type CompareNode, compareValues } from '../query/ast.ts'
+import { type ComparedValue, compileTest } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
 import { type Entity, type Keys, type Source, sourceOf } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
@@ -18,12 +18,12 @@ export interface Attribute {
   uses: number
   /** Stamp of the entity that `faces` were read from. */
   facesOf: number
-  faces: readonly Face[]
+  faces: readonly ComparedValue[]
   keysOf: number
   keys: Keys
 }
 
-export const createAttribute = (name: string, node: Compare): Attribute => ({
+export const createAttribute = (name: string, node: CompareNode): Attribute => ({
   name,
   steps: node.steps,
   scaled: isScaled(node),
@@ -37,10 +37,10 @@ export const createAttribute = (name: string, node: Compare): Attribute => ({
 })
 
 /** Amounts in whole tokens, which paths of arguments may name, too. */
-export const isScaled = ({ steps, scaled }: Pick<Compare, 'steps' | 'scaled'>): boolean =>
+export const isScaled = ({ steps, scaled }: Pick<CompareNode, 'steps' | 'scaled'>): boolean =>
   scaled || (steps[0] === 'args' && steps.length > 2 && steps.at(-1) === 'scaled')
 
-export const facesOf = (attribute: Attribute, entity: Entity): readonly Face[] => {
+export const facesOf = (attribute: Attribute, entity: Entity): readonly ComparedValue[] => {
   if (attribute.facesOf !== entity.stamp) {
     attribute.faces = attribute.source.faces(entity)
     attribute.facesOf = entity.stamp
@@ -60,11 +60,11 @@ export const keysOf = (attribute: Attribute, entity: Entity): Keys => {
 export interface Condition {
   readonly name: string
   readonly attribute: Attribute
-  readonly node: Compare
+  readonly node: CompareNode
   uses: number
   /** Keys of its operands. Made on demand, as is the test. */
   keys: string | ReadonlySet<string> | undefined
-  test: ((face: Face) => boolean) | undefined
+  test: ((face: ComparedValue) => boolean) | undefined
 }
 
 /** Scaled amounts have no keys: they may wait for decimals. */
@@ -104,7 +104,7 @@ export interface Member {
   readonly rule: StoredRule
   readonly group: Group
   /** The operand of the group's bound, if it has one. */
-  readonly operand: Compare['operands'][number] | undefined
+  readonly operand: CompareNode['operands'][number] | undefined
   /** False once the rule is removed; it stays in lists until many are. */
   live: boolean
   /** Stamp of the last entity that it matched. */
@@ -130,7 +130,7 @@ export interface Group {
 /** A comparison whose operand differs from rule to rule. */
 export interface Bound {
   readonly attribute: Attribute
-  readonly how: Compare['how']
+  readonly how: CompareNode['how']
   readonly numeric: boolean
 }
 
@@ -209,7 +209,7 @@ export const passing = (group: Group, entity: Entity, found: (member: Member) =>
 /** `order` compares a member's operand with the value. */
 const within = (
   items: readonly Member[],
-  how: Compare['how'],
+  how: CompareNode['how'],
   order: (member: Member) => number,
   found: (member: Member) => void,
 ): void => {

@@ -1,6 +1,6 @@
-import type { Compare, Exact } from '../query/ast.ts'
-import type { Face } from '../query/compare.ts'
-import { parseExact, simplest } from '../query/exact.ts'
+import type { CompareNode, Exact } from '../query/ast.ts'
+import type { ComparedValue } from '../query/compare.ts'
+import { parseExact, simplifyExact } from '../query/exact.ts'
 
 /**
  * Keys by which rules are found. Values that are equal, as numbers or as text in any letter case,
@@ -32,12 +32,12 @@ const ZERO = 48
 export const keyOfInteger = (value: bigint): string => value.toString(16)
 
 export const keyOfNumber = (number: Exact): string => {
-  const { digits, scale } = simplest(number)
+  const { digits, scale } = simplifyExact(number)
   return scale === 0 ? keyOfInteger(digits) : `${digits}/${scale}`
 }
 
 /** Keys of all operands that the value may be equal to. */
-export const keysOfFace = ({ text, number }: Face): string[] => {
+export const keysOfFace = ({ text, number }: ComparedValue): string[] => {
   const key = keyOfText(text)
   const other = number === undefined ? key : keyOfNumber(number)
   return key === other ? [key] : [key, other]
@@ -47,7 +47,7 @@ export const keysOfFace = ({ text, number }: Face): string[] => {
  * A rough share of a kind's entities that equal this operand, as on mainnet: rules are found by
  * their rarest equality.
  */
-export const frequencyOf = ({ steps }: Pick<Compare, 'steps'>, operand: string): number =>
+export const frequencyOf = ({ steps }: Pick<CompareNode, 'steps'>, operand: string): number =>
   (steps[0] === 'args' ? undefined : FREQUENCIES[steps[0]!]) ?? frequencyOfValue(operand)
 const HASH = 1e-6
 const INDEXED_ADDRESS = 1e-4

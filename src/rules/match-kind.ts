@@ -1,4 +1,4 @@
-import type { Compare } from '../query/ast.ts'
+import type { CompareNode } from '../query/ast.ts'
 import { type Entity, emitterOf } from './entities.ts'
 import {
   type Attribute,
@@ -133,7 +133,7 @@ export const createKindMatcher = () => {
     get size(): number {
       return size
     },
-    add(rule: StoredRule, nodes: readonly Compare[]): Member {
+    add(rule: StoredRule, nodes: readonly CompareNode[]): Member {
       const shape = shapeOf(nodes)
       choices.count(shape, 1)
       const choice = choices.best(shape)
@@ -143,7 +143,7 @@ export const createKindMatcher = () => {
       size++
       return member
     },
-    remove(member: Member, nodes: readonly Compare[]) {
+    remove(member: Member, nodes: readonly CompareNode[]) {
       const { group } = member
       choices.count(shapeOf(nodes), -1)
       dropMember(group, member)
@@ -188,7 +188,7 @@ const createConditions = () => {
   const attributes = new Map<string, Attribute>()
   const conditions = new Map<string, Condition>()
 
-  const useAttribute = (node: Compare): Attribute => {
+  const useAttribute = (node: CompareNode): Attribute => {
     const name = nameOfAttribute(node)
     let attribute = attributes.get(name)
     if (attribute === undefined) {
@@ -206,7 +206,7 @@ const createConditions = () => {
   return {
     useAttribute,
     releaseAttribute,
-    use(name: string, node: Compare): Condition {
+    use(name: string, node: CompareNode): Condition {
       let condition = conditions.get(name)
       if (condition === undefined) {
         condition = { name, attribute: useAttribute(node), node, uses: 0, keys: undefined, test: undefined }

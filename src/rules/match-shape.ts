@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto'
-import type { Compare } from '../query/ast.ts'
+import type { CompareNode } from '../query/ast.ts'
 import { isScaled } from './match-group.ts'
 
 /** A rule's conditions by their sorted names, and the groups that it could be in. */
 export interface Shape {
-  nodes: ReadonlyMap<string, Compare>
+  nodes: ReadonlyMap<string, CompareNode>
   choices: readonly Choice[]
 }
 
 export interface Choice {
   /** Equal for rules that differ in nothing but the operand of the bound. */
   name: string
-  bound: Compare | undefined
+  bound: CompareNode | undefined
 }
 
 /** Bounds of one rule that are considered: each costs a name as long as the rule. */
 const MAX_BOUNDS = 10
 
-export const shapeOf = (nodes: readonly Compare[]): Shape => {
+export const shapeOf = (nodes: readonly CompareNode[]): Shape => {
   const named = new Map(nodes.map(node => [nameOf(node), node]))
   const inOrder = new Map([...named.keys()].sort().map(name => [name, named.get(name)!]))
   const bounds = [...inOrder.values()].filter(isBound).slice(0, MAX_BOUNDS)
@@ -26,13 +26,13 @@ export const shapeOf = (nodes: readonly Compare[]): Shape => {
 }
 
 /** Amounts in whole tokens have no keys: an equality of them is a bound. */
-const isBound = (node: Compare): boolean =>
+const isBound = (node: CompareNode): boolean =>
   node.operands.length === 1 && (node.how !== 'equal' || (isScaled(node) && node.operands[0]!.number !== undefined))
 
-export const nameOfAttribute = ({ steps, scaled }: Pick<Compare, 'steps' | 'scaled'>): string =>
+export const nameOfAttribute = ({ steps, scaled }: Pick<CompareNode, 'steps' | 'scaled'>): string =>
   `${JSON.stringify(steps)}${scaled ? 's' : ''}`
 
-const nameOf = (node: Compare): string =>
+const nameOf = (node: CompareNode): string =>
   `${nameOfAttribute(node)}${SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${JSON.stringify(node.operands.map(({ text }) => text))}`
 
 const SIGNS = {
@@ -41,9 +41,9 @@ const SIGNS = {
   greaterOrEqual: '>=',
   less: '<',
   lessOrEqual: '<=',
-} as const satisfies Record<Compare['how'], string>
+} as const satisfies Record<CompareNode['how'], string>
 
-const nameOfGroup = (nodes: Shape['nodes'], bound: Compare | undefined): string => {
+const nameOfGroup = (nodes: Shape['nodes'], bound: CompareNode | undefined): string => {
   const names: string[] = []
   for (const [name, node] of nodes) if (node !== bound) names.push(name)
   if (bound !== undefined)

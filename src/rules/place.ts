@@ -1,7 +1,7 @@
 import { didYouMean } from '../lib/edit-distance.ts'
 import { isRecord } from '../lib/record.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
-import { cut } from '../query/json.ts'
+import { shortenText } from '../query/json.ts'
 
 /** A fault at one place of a rule, e.g. at `config.targetMap[0].value`. */
 export interface Fault {
@@ -39,8 +39,12 @@ export const placeOf = (
   full: () => faults.length >= MAX_FAULTS,
   member: name =>
     placeOf(isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined, faults, {
-      path: IDENTIFIER.test(name) ? (path === '' ? name : `${path}.${name}`) : `${path}[${cut(JSON.stringify(name))}]`,
-      label: cut(name),
+      path: IDENTIFIER.test(name)
+        ? path === ''
+          ? name
+          : `${path}.${name}`
+        : `${path}[${shortenText(JSON.stringify(name))}]`,
+      label: shortenText(name),
     }),
   element: index =>
     placeOf((value as readonly unknown[])[index], faults, { path: `${path}[${index}]`, label: `${label}[${index}]` }),
@@ -61,7 +65,7 @@ export const expected = ({ value, label, fault }: Place, what: string, remedy = 
 export const shown = (value: unknown): string => {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'
-  return typeof value === 'string' ? cut(JSON.stringify(value)) : String(value)
+  return typeof value === 'string' ? shortenText(JSON.stringify(value)) : String(value)
 }
 
 /** Whether it is an object; unknown properties are faults. */
@@ -86,7 +90,7 @@ export const object = (
       .member(name)
       .fault(
         why ??
-          `${cut(JSON.stringify(name))} is not a property of ${what}, which has ${listOf(known)}.${didYouMean(cut(name), known)}`,
+          `${shortenText(JSON.stringify(name))} is not a property of ${what}, which has ${listOf(known)}.${didYouMean(shortenText(name), known)}`,
       )
   }
   return true
@@ -120,7 +124,7 @@ export const oneOf = <const T extends string>(place: Place, known: readonly T[],
   return expected(
     place,
     `${what}: ${listOf(known, 'or')}`,
-    typeof value === 'string' ? didYouMean(cut(value), known).trim() : '',
+    typeof value === 'string' ? didYouMean(shortenText(value), known).trim() : '',
   )
 }
 

@@ -1,8 +1,8 @@
-import type { Parts } from '../lib/time.ts'
+import type { TimeParts } from '../lib/time.ts'
 import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { and, range } from '../query/simplify.ts'
+import { andNode, rangeNode } from '../query/simplify.ts'
 import { lower, toQuery } from './lower.ts'
 import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
@@ -54,7 +54,7 @@ export interface SimulationSeries {
 }
 
 /** Adds a histogram of the blocks' times. */
-export const withSeries = (request: SearchRequest, { intervalMs }: Pick<Parts, 'intervalMs'>): SearchRequest => {
+export const withSeries = (request: SearchRequest, { intervalMs }: Pick<TimeParts, 'intervalMs'>): SearchRequest => {
   const fields = Object.fromEntries(request.parts.map(({ kind }) => [kind, lookup(kind, 'timestamp')!]))
   const values = { fields, type: 'date', missing: undefined } as const
   const shape = { minDocCount: 1, order: [{ by: '_key', ascending: true }], keyed: false } as const
@@ -79,7 +79,7 @@ export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOf
   const kind = TARGET_KINDS[config.targetType]
   const conditions = lower(config)
   return {
-    parts: [{ kind, query: and([blocksBetween(kind, from, to), toQuery(kind, conditions)]) }],
+    parts: [{ kind, query: andNode([blocksBetween(kind, from, to), toQuery(kind, conditions)]) }],
     sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
     from: 0,
     size,
@@ -92,7 +92,7 @@ export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOf
 const NUMBER_FIELDS: Partial<Record<Kind, string>> = { block: 'number', token: 'firstSeen' }
 
 const blocksBetween = (kind: Kind, from: number, to: number): Node =>
-  range(lookup(kind, `${NUMBER_FIELDS[kind] ?? 'blockNumber'}.num`)!, { gte: BigInt(from), lte: BigInt(to) })
+  rangeNode(lookup(kind, `${NUMBER_FIELDS[kind] ?? 'blockNumber'}.num`)!, { gte: BigInt(from), lte: BigInt(to) })
 
 export const blockOfDocument = ({
   _source,

@@ -4,13 +4,13 @@ import { didYouMean } from '../lib/edit-distance.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
-import { NOTHING_SHOWN } from '../query/hits/hit-options.ts'
-import { parseJson } from '../query/json.ts'
-import { isObject, named } from '../query/json-node.ts'
+import { NO_HIT_OPTIONS } from '../query/hits/hit-options.ts'
+import { parseExactJson } from '../query/json.ts'
+import { bracketName, isJsonMap } from '../query/json-node.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { canonicalId } from '../query/scope.ts'
 import { type Explanation, explanation as explained } from '../query/score.ts'
-import { and, ids } from '../query/simplify.ts'
+import { andNode, idsNode } from '../query/simplify.ts'
 import {
   type AnswerOptions,
   answering,
@@ -104,9 +104,9 @@ const answerMatch =
       if (!isThere) return jsonReply(404, { ...told, matched: false })
       const document = out.view().toString()
       out.clear()
-      const only = ids([canonicalId(id)])
-      const parts = request.parts.map(({ query, ...part }) => ({ ...part, query: and([only, query]) }))
-      const shown = { ...NOTHING_SHOWN, explain: true }
+      const only = idsNode([canonicalId(id)])
+      const parts = request.parts.map(({ query, ...part }) => ({ ...part, query: andNode([only, query]) }))
+      const shown = { ...NO_HIT_OPTIONS, explain: true }
       const asked = { ...request, parts, shown, source: false, size: 1 }
       return whenThere(searcher.write(asked, options, { index, out }), ({ hits }) => {
         const matched = hits > 0
@@ -129,13 +129,13 @@ const readQueryBody = (
   options: AnswerOptions,
 ): SearchRequest => {
   const { limits = DEFAULT_LIMITS } = options
-  const given = body === undefined || body.trim() === '' ? new Map() : parseJson(body, limits)
-  if (isObject(given))
+  const given = body === undefined || body.trim() === '' ? new Map() : parseExactJson(body, limits)
+  if (isJsonMap(given))
     for (const name of given.keys())
       if (name !== 'query')
         throw refuse(
           'parsing_exception',
-          `request does not support ${named(name)}.${didYouMean(name, ['query'])} Its body has only a [query].`,
+          `request does not support ${bracketName(name)}.${didYouMean(name, ['query'])} Its body has only a [query].`,
         )
   return readSearch(body, on, options)
 }

@@ -11,7 +11,7 @@ import { filterJson } from '../lib/filter-json.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
-import { named } from '../query/json-node.ts'
+import { bracketName } from '../query/json-node.ts'
 import type { Parameters } from '../query/parameters.ts'
 import { type ParseOptions, parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -210,7 +210,7 @@ const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): strin
   const [what, text] = texts.toSorted((a, b) => b[1].length - a[1].length)[0] ?? []
   return length < MUCH || text === undefined
     ? 'The answer'
-    : `The answer, in which each of up to ${size} hits may repeat ${length} characters of the request, such as ${what} ${named(text)},`
+    : `The answer, in which each of up to ${size} hits may repeat ${length} characters of the request, such as ${what} ${bracketName(text)},`
 }
 
 /** Characters that a hit may repeat before an error names them. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, type Worker } from 'node:worker_threads'
-import { ChainsieveError, type Failure, fromFailure, toFailure } from '../lib/errors.ts'
+import { ChainsieveError, fromTransferredError, type TransferredError, toTransferredError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { startWorker } from '../lib/runtime.ts'
-import { every } from '../lib/scheduling/interval.ts'
+import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { damaged, exchanged } from '../sqlite/damage.ts'
 import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOf } from '../sqlite/pages.ts'
@@ -53,7 +53,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
     for (const { store } of toCheck) if (sizeOf(store) > 0) rawFile(store)
     worker = startWorker('checker', {}, { trackUnmanagedFds: false })
     worker.on('message', ({ store, failure }: Checked) => {
-      found(store, failure && fromFailure(failure))
+      found(store, failure && fromTransferredError(failure))
       // A thread that has nothing to do takes some 15 MB.
       if (--open === 0) stop()
     })
@@ -84,7 +84,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   const checkFirst = (store: string) => {
     checked.add(store)
     const failure = sizeOf(store) > SMALL_STORE ? checkShortly(store) : checkAtOnce(store)
-    found(store, failure && fromFailure(failure))
+    found(store, failure && fromTransferredError(failure))
     if (sizeOf(store) > SMALL_STORE) ask({ store, hasteMs: HASTE_MS })
   }
 
@@ -105,7 +105,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
       log.error('Stopped answering from a store', { store, error })
     }
   }
-  const looking = every(FILES_LOOK_MS, lookAtFiles, { log, doing: 'look at the files of stores', atOnce: true })
+  const looking = repeatEvery(FILES_LOOK_MS, lookAtFiles, { log, doing: 'look at the files of stores', atOnce: true })
 
   const atStart = new Set(listed().values())
   for (const store of atStart) if (sizeOf(store) > SMALL_STORE) checkFirst(store)
@@ -144,7 +144,7 @@ export interface CheckTask {
 /** `failure` is null where all pages are as they were written. */
 export interface Checked {
   store: string
-  failure: Failure | null
+  failure: TransferredError | null
 }
 /** Of the time, once haste is over, that a check takes: a disk gives some 500 MB/s, of which it leaves three quarters. */
 const DISK_SHARE = 1 / 4
@@ -167,24 +167,24 @@ const checkPaced = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
   }
 }
 /** What is wrong with a store; null where all its pages are as they were written. Between two steps of reading, whoever asks may rest. */
-export function* checkStore(store: string): Generator<void, Failure | null> {
+export function* checkStore(store: string): Generator<void, TransferredError | null> {
   try {
     const steps = checkPages(store)
     for (;;) {
       const { done, value } = steps.next()
       const pages = value?.damaged ?? []
       // Searches need not wait for the rest.
-      if (pages.length > 0) return toFailure(damaged(store, pages))
+      if (pages.length > 0) return toTransferredError(damaged(store, pages))
       if (done) return null
       yield
     }
   } catch (error) {
     // One that was removed meanwhile is not searched either.
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : toFailure(error)
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : toTransferredError(error)
   }
 }
 /** The same without a pause. */
-export const checkAtOnce = (store: string): Failure | null => {
+export const checkAtOnce = (store: string): TransferredError | null => {
   const steps = checkStore(store)
   for (;;) {
     const { done, value } = steps.next()
@@ -192,11 +192,11 @@ export const checkAtOnce = (store: string): Failure | null => {
   }
 }
 /** What can be told of it at once. */
-export const checkShortly = (store: string): Failure | null => {
+export const checkShortly = (store: string): TransferredError | null => {
   try {
     checkQuickly(store)
     return null
   } catch (error) {
-    return toFailure(error)
+    return toTransferredError(error)
   }
 }

@@ -1,9 +1,9 @@
 import { didYouMean } from '../lib/edit-distance.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import { fits, fitting, fittingAny } from '../lib/wildcard.ts'
+import { compileGlob, compileGlobs, matchesGlob } from '../lib/wildcard.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
-import { cut } from '../query/json.ts'
+import { shortenText } from '../query/json.ts'
 
 /** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface SearchTarget {
@@ -90,7 +90,8 @@ const kindsIn = (
 const kindsOf = (network: string, name: string): readonly Kind[] => {
   if (name === '_all') return KINDS
   const index = indexNameOf(network)
-  if (name.includes('*')) return KINDS.filter(kind => [kind, `${index}-${kind}`].some(known => fits(known, name)))
+  if (name.includes('*'))
+    return KINDS.filter(kind => [kind, `${index}-${kind}`].some(known => matchesGlob(known, name)))
   const plain = name.replace(/^\d{4}-/, '')
   const kind = KINDS.find(it => it === name || plain === `${index}-${it}`)
   if (kind !== undefined) return [kind]
@@ -122,7 +123,7 @@ const NETWORK_PARTS = 3
 /** Lists in the place of a part, as a rule of several networks has them: `ethereum/ethereum,base/mainnet`. */
 const namedByParts = (names: string, networks: readonly string[]): string => {
   const lists = names.split('/').map(part => [...new Set(networksIn(part))])
-  const wanted = lists.map(fittingAny)
+  const wanted = lists.map(compileGlobs)
   const found = networks.filter(network => {
     const parts = network.split('/')
     return parts.length === NETWORK_PARTS && wanted.every((fits, i) => fits(parts[i]!))
@@ -130,7 +131,7 @@ const namedByParts = (names: string, networks: readonly string[]): string => {
   for (const [i, list] of lists.entries()) {
     const there = found.map(network => network.split('/')[i]!)
     for (const name of list)
-      if (!there.some(fitting(name)))
+      if (!there.some(compileGlob(name)))
         throw notFound(
           names,
           `no network that is meant has the name ${JSON.stringify(name)} in its place (known: ${networks.join(', ')})`,
@@ -142,7 +143,7 @@ const namedByParts = (names: string, networks: readonly string[]): string => {
 /** Part by part. */
 const fitsNetwork = (network: string, pattern: string): boolean => {
   const [parts, patterns] = [network.split('/'), pattern.split('/')]
-  return parts.length === patterns.length && parts.every((part, i) => fits(part, patterns[i]!))
+  return parts.length === patterns.length && parts.every((part, i) => matchesGlob(part, patterns[i]!))
 }
 
 /** Refuses networks that cannot be searched. `index` is what was asked for, by its path. */
@@ -183,7 +184,7 @@ export const createNameCounter = (limits: Limits): NameCounter => {
   let patterns = 0
   return names => {
     for (const name of names) {
-      if (name.length > limits.nameLength) throw overLimit('nameLength', limits, `[${cut(name)}]`)
+      if (name.length > limits.nameLength) throw overLimit('nameLength', limits, `[${shortenText(name)}]`)
       if (++count > limits.names) throw overLimit('names', limits)
       if (name.includes('*') && ++patterns > limits.patterns) throw overLimit('patterns', limits)
     }

@@ -3,7 +3,7 @@ import type { AwaitedPages, SearchPages, StoreSearcher, WrittenPages } from '../
 import type { ByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
-import { fittingAny } from '../lib/wildcard.ts'
+import { compileGlobs } from '../lib/wildcard.ts'
 import { DEFAULT_LIMITS, overLimit, overNow } from '../limits/index.ts'
 import { type Field, fieldsOf, isListField, KINDS, type Kind, MAPPING } from '../mapping/index.ts'
 import { compileSourcePaths } from '../query/hits/source-filter.ts'
@@ -174,7 +174,7 @@ const csvColumns = ({ parts, source }: Pick<SearchRequest, 'parts' | 'source'>):
 /** In the order in which the request names them. */
 const orderedPaths = (paths: readonly string[], source: SourceFilter): string[] => {
   if (typeof source === 'boolean' || source.includes.length === 0) return [...paths]
-  const named = source.includes.flatMap(pattern => paths.filter(fittingAny([pattern, `${pattern}.*`])))
+  const named = source.includes.flatMap(pattern => paths.filter(compileGlobs([pattern, `${pattern}.*`])))
   return [...new Set([...named, ...paths])]
 }
 /** What the columns of a table hold, in their order. */

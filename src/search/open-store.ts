@@ -6,7 +6,7 @@ import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import { byKind, KINDS, type Kind } from '../mapping/index.ts'
-import { ALL } from '../query/ast.ts'
+import { ALL_NODE } from '../query/ast.ts'
 import { readDamage } from '../sqlite/damage.ts'
 import type { Holdings } from './service.ts'
 
@@ -43,6 +43,6 @@ export const holdingsOf = ({ searcher }: OpenStore, store: string): Holdings => 
 })
 
 const countKind = (searcher: OpenStore['searcher'], kind: Kind): number => {
-  const request = { parts: [{ kind, query: ALL }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
+  const request = { parts: [{ kind, query: ALL_NODE }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
   return searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, { index: '', out: createByteWriter(64) }).total
 }

@@ -1,7 +1,7 @@
 import type { HitCursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
-import type { Failure } from '../lib/errors.ts'
+import type { TransferredError } from '../lib/errors.ts'
 import type { SearchRequest, Seen } from '../query/request.ts'
 import type { Reply } from './answer.ts'
 import type { Dialect, DocumentOptions, DocumentRef, Holdings, RenderedTemplate } from './service.ts'
@@ -73,4 +73,4 @@ export type FromReader =
   | ({ type: 'rendered'; id: number } & RenderedTemplate)
   | { type: 'holdings'; id: number; holdings: Holdings }
   | { type: 'seen'; id: number; seen: Seen }
-  | { type: 'failed'; id: number; failure: Failure }
+  | { type: 'failed'; id: number; failure: TransferredError }

@@ -7,7 +7,7 @@ import type { StoreSearcher } from '../engine/query/searcher.ts'
 import { createSuggester, type Suggester } from '../engine/query/suggest.ts'
 import { createKeptMemory, type Reader, wholeRanges } from '../engine/reader.ts'
 import { createWholeCheck } from '../engine/shipping/document-location.ts'
-import { toFailure } from '../lib/errors.ts'
+import { toTransferredError } from '../lib/errors.ts'
 import { readTextAsset } from '../lib/runtime.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
@@ -49,7 +49,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: 
   const fail = (message: ToReader, error: unknown) => {
     if (message.type === 'drop') throw error
     if (error instanceof Yielded) return send({ type: 'yielded', id: message.id })
-    const failure = toFailure('store' in message ? readDamage(error, message.store) : error)
+    const failure = toTransferredError('store' in message ? readDamage(error, message.store) : error)
     send({ type: 'failed', id: message.id, failure })
   }
   parentPort!.on('message', (message: ToReader) => {

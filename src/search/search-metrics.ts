@@ -1,4 +1,4 @@
-import { remembered } from '../lib/caches.ts'
+import { memoize } from '../lib/caches.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { SearchService } from './service.ts'
@@ -16,7 +16,7 @@ export const measureSearch = (service: SearchService, metrics: Metrics): SearchS
     'Time until a query was answered; of a long answer, until its first part.',
     DURATION_BOUNDS_S,
   )
-  const meterOf = remembered(MAX_KINDS, (kind: string) => {
+  const meterOf = memoize(MAX_KINDS, (kind: string) => {
     const ok = queries.of({ kind, outcome: 'ok' })
     const observe = durations.of({ kind })
     return (began: number, outcome: QueryOutcome) => {

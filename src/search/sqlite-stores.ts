@@ -1,4 +1,4 @@
-import { remembered } from '../lib/caches.ts'
+import { memoize } from '../lib/caches.ts'
 import { whenThere } from '../lib/scheduling/event-loop.ts'
 import { indexNameOf, networksIn } from './index-names.ts'
 import type { Inline } from './inline.ts'
@@ -89,7 +89,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
     }
   }
 
-  return remembered(MOST_KNOWN, create)
+  return memoize(MOST_KNOWN, create)
 }
 
 interface SqliteStore extends NetworkStore {

@@ -1,7 +1,7 @@
 import { Yielded } from '../engine/query/options.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
-import { parseJson } from '../query/json.ts'
+import { parseExactJson } from '../query/json.ts'
 import { bodyNode } from '../query/json-node.ts'
 import { readTemplate } from '../query/template/request.ts'
 import type { RenderedTemplate } from './service.ts'
@@ -11,8 +11,8 @@ export const renderTemplateBody = (
   body: Uint8Array,
   { limits, isJson, check }: { limits: Limits; isJson: boolean; check(): void },
 ): RenderedTemplate => {
-  const { body: made, explain } = readTemplate(bodyNode(parseJson(decodeUtf8(body), limits)), limits, check)
-  if (isJson) parseJson(made, limits)
+  const { body: made, explain } = readTemplate(bodyNode(parseExactJson(decodeUtf8(body), limits)), limits, check)
+  if (isJson) parseExactJson(made, limits)
   return { body: Buffer.from(made), explain }
 }
 

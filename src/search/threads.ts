@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { HitCursor } from '../engine/query/pages.ts'
-import { fromFailure, retry, stop } from '../lib/errors.ts'
+import { fromTransferredError, retry, stop } from '../lib/errors.ts'
 import { startWorker } from '../lib/runtime.ts'
 import { createFairQueue } from '../lib/scheduling/queues.ts'
 import { isMemorySmall } from '../lib/system-limits.ts'
@@ -122,7 +122,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     if (task && message.type === 'yielded') {
       noteYield(task, thread)
       wait(task)
-    } else if (message.type === 'failed') task?.reject(fromFailure(message.failure))
+    } else if (message.type === 'failed') task?.reject(fromTransferredError(message.failure))
     else if (message.type !== 'ready' && message.type !== 'yielded') task?.resolve({ message, thread })
     assign()
   }

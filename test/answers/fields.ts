@@ -1,5 +1,5 @@
 import { type FieldPath, KINDS, type Kind, queryPaths } from '../../src/mapping/index.ts'
-import type { Value } from '../../src/query/ast.ts'
+import type { QueryValue } from '../../src/query/ast.ts'
 import { stringifyLossless } from '../support/scenarios.ts'
 import type { Ask } from './ask.ts'
 import { type Drawn, valuesIn } from './drawn.ts'
@@ -46,9 +46,9 @@ const onField = (kind: Kind, name: string, field: FieldPath, drawn: Drawn): Name
   ]
 }
 
-const plain = (value: Value | undefined) => (typeof value === 'bigint' ? Number(value) : value)
+const plain = (value: QueryValue | undefined) => (typeof value === 'bigint' ? Number(value) : value)
 
-const common = (name: string, values: readonly Value[]): Clause[] => {
+const common = (name: string, values: readonly QueryValue[]): Clause[] => {
   const [first, second = first, last = second] = values
   return [
     { exists: { field: name } },
@@ -72,7 +72,7 @@ const common = (name: string, values: readonly Value[]): Clause[] => {
   ]
 }
 
-const ofText = (name: string, values: readonly Value[]): Clause[] => {
+const ofText = (name: string, values: readonly QueryValue[]): Clause[] => {
   const text = String(values.at(-1) ?? '0xAB')
   return [
     { term: { [name]: text.toUpperCase() } },
@@ -88,7 +88,7 @@ const ofText = (name: string, values: readonly Value[]): Clause[] => {
   ]
 }
 
-const ofNumber = (name: string, values: readonly Value[]): Clause[] => {
+const ofNumber = (name: string, values: readonly QueryValue[]): Clause[] => {
   const value = values.at(-1) ?? 1n
   return [
     { term: { [name]: String(value) } },
@@ -104,7 +104,7 @@ const ofNumber = (name: string, values: readonly Value[]): Clause[] => {
   ]
 }
 
-const ofDate = (name: string, values: readonly Value[]): Clause[] => {
+const ofDate = (name: string, values: readonly QueryValue[]): Clause[] => {
   const instant = Number(values[0] ?? 1_700_000_000_000)
   const iso = new Date(instant).toISOString()
   return [
@@ -122,7 +122,7 @@ const ofDate = (name: string, values: readonly Value[]): Clause[] => {
   ]
 }
 
-const BY_COMPARISON: Record<FieldPath['compare'], (name: string, values: readonly Value[]) => Clause[]> = {
+const BY_COMPARISON: Record<FieldPath['compare'], (name: string, values: readonly QueryValue[]) => Clause[]> = {
   hex: ofText,
   exact: ofText,
   token: ofText,

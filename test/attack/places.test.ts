@@ -7,7 +7,7 @@ import { describeApi } from '../../src/http/description.ts'
 import type { Schema } from '../../src/http/openapi/schema.ts'
 import { AGGREGATIONS } from '../../src/query/aggs/kinds/index.ts'
 import { PIPELINES } from '../../src/query/aggs/pipelines/index.ts'
-import { KEYS } from '../../src/query/body-keys.ts'
+import { BODY_KEY_NAMES } from '../../src/query/body-keys.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
 
 const api = describeApi({ rules: true, metrics: true, management: true })
@@ -31,7 +31,7 @@ test('every operation, parameter and body is attacked', () => {
 test('so are every key, clause, aggregation and pipeline of a search', () => {
   const ats = new Set(byOperation.get(SEARCH)!.map(({ at }) => at))
   const wanted = [
-    ...KEYS.filter(key => key !== 'aggregations'),
+    ...BODY_KEY_NAMES.filter(key => key !== 'aggregations'),
     ...Object.keys(CLAUSES).map(name => `query.${name}`),
     ...Object.keys({ ...AGGREGATIONS, ...PIPELINES }).map(name =>
       name.endsWith('_bucket') ? `aggs.a.${name}` : `aggs.h.aggs.a.${name}`,

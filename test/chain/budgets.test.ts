@@ -8,7 +8,7 @@ import { createRandom } from '../../scripts/lib/random.ts'
 import { createBudget, createCosts } from '../../src/chain/budget/budget.ts'
 import { openSpent } from '../../src/chain/budget/spent-file.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
-import { createLearntPace, createPace, LEARNT_PARTS } from '../../src/lib/scheduling/rate.ts'
+import { createLearntPace, createRequestPace, LEARNT_PARTS } from '../../src/lib/scheduling/rate.ts'
 import { createWindow } from '../../src/lib/scheduling/window.ts'
 import { PROVIDERS } from '../../src/limits/credits.ts'
 import { createVirtualClock } from '../support/virtual-clock.ts'
@@ -84,7 +84,7 @@ test('no second has more than it may, whatever is asked, and none is wasted whil
     const below = (most: number) => Math.floor(random.unit() * most)
     const clock = createVirtualClock(NOON)
     const most = 1 + below(60)
-    const window = createWindow({ start: 8, max: 8, pace: createPace(most, clock.elapsed), clock })
+    const window = createWindow({ start: 8, max: 8, pace: createRequestPace(most, clock.elapsed), clock })
     const sent: { at: number; cost: number }[] = []
     let left = 150
     const ask = async () => {
@@ -119,7 +119,7 @@ test('no second has more than it may, whatever is asked, and none is wasted whil
 
 test('urgent requests go before others that wait for the second, and what is given up holds up none', async () => {
   const clock = createVirtualClock(NOON)
-  const window = createWindow({ start: 4, max: 4, pace: createPace(2, clock.elapsed), clock })
+  const window = createWindow({ start: 4, max: 4, pace: createRequestPace(2, clock.elapsed), clock })
   const order: string[] = []
   const enter = async (name: string, urgent = false, signal = never) => {
     const leave = await window.enter(signal, urgent, 1)
@@ -140,7 +140,7 @@ test('urgent requests go before others that wait for the second, and what is giv
 
 test('what costs more than a second has goes alone', () => {
   let now = NOON
-  const pace = createPace(500, () => now)
+  const pace = createRequestPace(500, () => now)
   assert.equal(pace.waitMs(1_000), 0)
   pace.take(1_000)
   assert.equal(pace.waitMs(1), 2_100)

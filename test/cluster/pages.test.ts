@@ -8,7 +8,7 @@ import { type ClusterPages, openPages } from '../../src/cluster/pages.ts'
 import type { Asker, Page, Paging } from '../../src/cluster/query-client.ts'
 import { createSettling } from '../../src/cluster/visibility.ts'
 import type { Visible } from '../../src/engine/shipping/shipped-ranges.ts'
-import { ALL } from '../../src/query/ast.ts'
+import { ALL_NODE } from '../../src/query/ast.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
 
 /** A cluster of so many blocks, the newest first, with documents of so many bytes each, and what it was asked. */
@@ -42,7 +42,7 @@ const visible = () => ({ hidden: [], ranges: [{ from: 0, to: 99_999 }] })
 const settle = createSettling({ visible })
 const options = () => ({ deadline: Number.POSITIVE_INFINITY })
 const all = (from: number): SearchRequest => ({
-  ...{ parts: [{ kind: 'block', query: ALL }], sort: [], from, size: -1, source: true, trackTotal: true },
+  ...{ parts: [{ kind: 'block', query: ALL_NODE }], sort: [], from, size: -1, source: true, trackTotal: true },
 })
 
 test('hits that are hidden by the time of their page end the answer with an error', async () => {

@@ -15,7 +15,7 @@ import { makeStateIndex, publish, readState, stateIndexOf } from '../../src/clus
 import { holdingsInCluster } from '../../src/cluster/store.ts'
 import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { ALL } from '../../src/query/ast.ts'
+import { ALL_NODE } from '../../src/query/ast.ts'
 import { openTestCluster, withoutOpenSearch } from '../support/real-opensearch.ts'
 import { createTestStore } from '../support/store.ts'
 
@@ -80,7 +80,7 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   })
   const deadline = { deadline: Number.POSITIVE_INFINITY }
   await holdingsInCluster(searcher.asker, deadline, visible())
-  const parts = [{ kind: 'block' as const, query: ALL }]
+  const parts = [{ kind: 'block' as const, query: ALL_NODE }]
   const request = { parts, sort: [], from: 0, size: -1, source: true, trackTotal: true as const }
   const pages = await searcher.searcherOf({ deadlineMs: 5_000 }).pages(request, deadline)
   assert.equal(pages.total, 1)

@@ -8,7 +8,7 @@ import { stateIndexOf } from '../../src/cluster/ship/shared-state.ts'
 import { createSettling, createTold, isStill } from '../../src/cluster/visibility.ts'
 import { type Hidden, laterThan, type Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { holds } from '../../src/lib/ranges.ts'
-import { ALL } from '../../src/query/ast.ts'
+import { ALL_NODE } from '../../src/query/ast.ts'
 import { createDocumentCluster } from '../support/document-cluster.ts'
 import { createRandom } from '../support/ship.ts'
 
@@ -124,7 +124,7 @@ test('a long answer shows nothing of batches that were under way when it began',
     target: () => 't',
   }
   const settle = createSettling({ visible })
-  const parts = [{ kind: 'tx' as const, query: ALL }]
+  const parts = [{ kind: 'tx' as const, query: ALL_NODE }]
   const request = { parts, sort: [], from: 0, size: -1, source: true, trackTotal: true }
   const pages = await openPages(request, { asker, options: () => options, visible, settle })
   for (let isLast = false; !isLast; ) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jumpTargets, metadataStart, reachable } from '../../src/decode/bytecode.ts'
+import { findReachable, jumpTargets, metadataStart } from '../../src/decode/bytecode.ts'
 import { readCompiled } from '../support/compiled.ts'
 
 const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
@@ -45,7 +45,7 @@ test('what is reached is what runs on from an entry and what it names', () => {
   // 0: PUSH1 5, JUMP; 3: INVALID, STOP; 5: JUMPDEST, PUSH1 3, JUMPI; 9: STOP; 10: JUMPDEST
   const code = bytes('600556fe005b600357005b')
   const targets = jumpTargets(code, code.length)
-  assert.deepEqual(reachable(code, targets, [0]), [0, 2, 5, 6, 8, 9])
-  assert.deepEqual(reachable(code, targets, [0, 10]), [0, 2, 5, 6, 8, 9, 10])
-  assert.deepEqual(reachable(bytes('60'), new Uint8Array(1), [0]), [0])
+  assert.deepEqual(findReachable(code, targets, [0]), [0, 2, 5, 6, 8, 9])
+  assert.deepEqual(findReachable(code, targets, [0, 10]), [0, 2, 5, 6, 8, 9, 10])
+  assert.deepEqual(findReachable(bytes('60'), new Uint8Array(1), [0]), [0])
 })

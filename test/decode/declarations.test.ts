@@ -5,7 +5,7 @@ import { createEventDecoder } from '../../src/decode/abi.ts'
 import { createCallDecoder } from '../../src/decode/calls.ts'
 import {
   boundKeys,
-  createDeclarations,
+  createEventDeclarations,
   createFunctionDeclarations,
   type LinksOf,
   type OwnAbi,
@@ -44,7 +44,7 @@ const linksOf: LinksOf = (address, at) =>
 const decode = (own: OwnAbi[], name: 'Moved' | 'Passed', indexed: number, address = A) => {
   const count = name === 'Moved' ? 2 : 3
   const types = ['address', 'address', 'uint256'].slice(3 - count)
-  const decodeLog = createLogDecoder({ ...createDeclarations(registry, own), compile: createEventDecoder })
+  const decodeLog = createLogDecoder({ ...createEventDeclarations(registry, own), compile: createEventDecoder })
   const log = {
     address,
     topics: [toEventSelector(`${name}(${types.join()})`), ...Array.from({ length: indexed }, (_, i) => word(i + 1))],
@@ -88,7 +88,7 @@ test('a list of signatures names what nobody else knows, half as sure where the 
 
 test('of the choices the one is taken by which the log decodes without remainder', () => {
   const decodeLog = createLogDecoder({
-    ...createDeclarations(registry, [list(null, 'Said(string, address, bool)')]),
+    ...createEventDeclarations(registry, [list(null, 'Said(string, address, bool)')]),
     compile: createEventDecoder,
   })
   const said = (topics: string[], types: string[], values: unknown[]) => {
@@ -120,7 +120,7 @@ test('of the choices the one is taken by which the log decodes without remainder
 
 test('events with many arguments do not make a list of signatures endless', () => {
   const many = `Many(${Array(17).fill('uint256').join(', ')})`
-  const { find } = createDeclarations(registry, [list(null, many)])
+  const { find } = createEventDeclarations(registry, [list(null, many)])
   const topic = toEventSelector(`Many(${Array(17).fill('uint256').join()})`)
   assert.deepEqual(
     [0, 1, 2, 3].map(indexed => find(topic, indexed).length),
@@ -172,7 +172,10 @@ test('the ABI of a contract goes before that of its code, and that before those 
   } as Parameters<ReturnType<typeof createLogDecoder>>[0]
   const input = encodeFunctionData({ abi: parseAbi(['function move(uint256)']), args: [7n] })
   const decoded = (own: OwnAbi[], at?: number) => {
-    const decodeLog = createLogDecoder({ ...createDeclarations(registry, own, linksOf), compile: createEventDecoder })
+    const decodeLog = createLogDecoder({
+      ...createEventDeclarations(registry, own, linksOf),
+      compile: createEventDecoder,
+    })
     const decodeCall = createCallDecoder(createFunctionDeclarations({ find: () => [] }, own, linksOf))
     const { event, probability } = decodeLog(log, at).signature
     const call = decodeCall(A, input, at)
@@ -208,7 +211,7 @@ test('the ABI of a contract that another one is like is as sure as they are alik
     const functions = {
       find: () => [{ function: abi(null, 'function move(uint256 known)').functions[0]!, probability: 0.9 }],
     }
-    const decodeLog = createLogDecoder({ ...createDeclarations(registry, own, like), compile: createEventDecoder })
+    const decodeLog = createLogDecoder({ ...createEventDeclarations(registry, own, like), compile: createEventDecoder })
     const decodeCall = createCallDecoder(createFunctionDeclarations(functions, own, like))
     const read = (address: string) => {
       const { event, probability } = decodeLog({ ...log, address: address as `0x${string}` }).signature
@@ -244,7 +247,7 @@ test('a contract is looked up only for topics and selectors of ABIs that are not
     return linksOf(address, at, selector)
   }
   const calls = createFunctionDeclarations({ find: () => [] }, own, watched)
-  const logs = createDeclarations(registry, own, watched)
+  const logs = createEventDeclarations(registry, own, watched)
   for (const key of [...keys, toEventSelector('Other(uint256)'), toFunctionSelector('other()')]) {
     calls.own?.(A, key, 1)
     logs.own?.(A, key, 1, 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeAbiParameters, type Hex } from 'viem'
-import { PROXY_QUESTIONS, readAddress, readDelegation, readFacets } from '../../src/decode/proxies.ts'
+import { PROXY_QUESTIONS, readAddressWord, readDelegation, readFacets } from '../../src/decode/proxies.ts'
 
 const ADDRESS = `0x${'a1'.repeat(20)}`
 const word = `0x${'00'.repeat(12)}${ADDRESS.slice(2)}`
@@ -52,7 +52,7 @@ test('what a proxy delegates to is the address in its slot or answer', () => {
   assert.deepEqual(readDelegation('Safe proxy', word, undefined), { kind: 'fixed', targets })
   assert.equal(readDelegation('Diamond', undefined, null), null)
   for (const none of [null, '0x', '0x0', `0x${'00'.repeat(32)}`, `0x01${word.slice(4)}`, `${word}${word.slice(2)}`])
-    assert.equal(readAddress(none), null, String(none))
+    assert.equal(readAddressWord(none), null, String(none))
 })
 
 test('the facets of diamonds are read as they were encoded', () => {

@@ -5,9 +5,9 @@ import { nextTry, SCHEDULE_MS, scheduleSpan } from '../../src/delivery/retry-sch
 import {
   allowed,
   createBreakers,
-  FAILURES,
   failed,
   failingSince,
+  MAX_FIRST_FAILURES,
   succeeded,
   type Turn,
 } from '../../src/lib/scheduling/breaker.ts'
@@ -53,8 +53,8 @@ describe('the breakers of a destination', () => {
   }
 
   it('open with the fifth message in a row that fails on its first try', () => {
-    assert.equal(allowed(failing(FAILURES - 1).first, 1_000, 10), 10)
-    const open = failing(FAILURES).first
+    assert.equal(allowed(failing(MAX_FIRST_FAILURES - 1).first, 1_000, 10), 10)
+    const open = failing(MAX_FIRST_FAILURES).first
     assert.deepEqual(open, { most: 5, failures: 5, opened: 1, restUntil: 6_000, failingSince: 1_000 })
     assert.deepEqual(
       [5_999, 6_000].map(now => allowed(open, now, 10)),
@@ -71,8 +71,8 @@ describe('the breakers of a destination', () => {
   })
 
   it('are not opened further by what was under way, only by probes, up to five minutes', () => {
-    assert.equal(failing(FAILURES + 9).first.restUntil, 6_000)
-    const breakers = failing(FAILURES)
+    assert.equal(failing(MAX_FIRST_FAILURES + 9).first.restUntil, 6_000)
+    const breakers = failing(MAX_FIRST_FAILURES)
     const { first } = breakers
     const rests = Array.from({ length: 8 }, (_, i) => {
       const now = first.restUntil
@@ -85,7 +85,7 @@ describe('the breakers of a destination', () => {
   })
 
   it('close with one success', () => {
-    const breakers = failing(FAILURES + 2)
+    const breakers = failing(MAX_FIRST_FAILURES + 2)
     succeeded(breakers)
     assert.deepEqual(breakers, createBreakers())
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { queryPaths } from '../../src/mapping/index.ts'
-import { isIn } from '../../src/query/simplify.ts'
+import { inNode } from '../../src/query/simplify.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 test('logs whose signature the dictionary has no room for are stored and found all the same', () => {
@@ -22,7 +22,7 @@ test('logs whose signature the dictionary has no room for are stored and found a
       ['signature', _source.signature as string],
       ['topics', (_source.topics as string[]).at(-1)!],
     ] as const) {
-      const node = isIn(paths.get(path)!, [value])
+      const node = inNode(paths.get(path)!, [value])
       const found = roomy.evaluate('log', node)
       assert.ok(found.positions.length > 0)
       assert.deepEqual(full.evaluate('log', node).positions, found.positions, `${path} ${value}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pointBound, sortedPoints } from '../../src/engine/index/points-cache.ts'
-import { bytesOf } from '../../src/lib/bytes.ts'
+import { rawBytesOf } from '../../src/lib/bytes.ts'
 
 const long = fc.oneof(
   fc.bigInt(-3n, 3n),
@@ -35,7 +35,7 @@ test('integers are found exactly, to both ends of 64 bits', () => {
   fc.assert(
     fc.property(fc.array(long, { maxLength: 40 }), long, fc.boolean(), (unsorted, bound, behind) => {
       const values = ascending(unsorted)
-      const points = sortedPoints(2, bytesOf(BigInt64Array.from(values)))
+      const points = sortedPoints(2, rawBytesOf(BigInt64Array.from(values)))
       assert.equal(points.length, values.length)
       for (const one of [bound, ...values])
         assert.equal(points.placeOf(pointBound(one, behind)), naively(values, one, behind))
@@ -47,7 +47,7 @@ test('doubles are found, infinite ones too', () => {
   fc.assert(
     fc.property(fc.array(double, { maxLength: 40 }), double, fc.boolean(), (unsorted, bound, behind) => {
       const values = ascending(unsorted)
-      const points = sortedPoints(3, bytesOf(Float64Array.from(values)))
+      const points = sortedPoints(3, rawBytesOf(Float64Array.from(values)))
       for (const one of [bound, ...values])
         assert.equal(points.placeOf(pointBound(one, behind)), naively(values, one, behind))
     }),

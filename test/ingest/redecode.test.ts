@@ -11,7 +11,7 @@ import { abiFile } from '../../src/ingest/decoding/abis.ts'
 import type { RedecodingReport } from '../../src/ingest/messages.ts'
 import { askToRedecode, openRedecodings, stopRedecode } from '../../src/ingest/requests/redecode-requests.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
-import { compile } from '../../src/query/predicate.ts'
+import { compilePredicate } from '../../src/query/predicate.ts'
 import { assertSame, checkSegments, documentsOf, numberOf, queriesOn, using } from '../support/contents.ts'
 import { hasMainnet } from '../support/pack.ts'
 import { ABIS, abiOf, blocks, endable, LISTS, setUp, TRANSFER } from '../support/redecoding.ts'
@@ -288,7 +288,7 @@ describe('what is decoded anew', () => {
               assert.deepEqual(documents[kind]!.toSorted(byId), surest(before[kind]!, now[kind]!))
             for (const [kind, node] of queriesOn(store, 10)) {
               const { positions, counted } = store.evaluate(kind, node)
-              const matches = compile(kind, node)
+              const matches = compilePredicate(kind, node)
               const all = store.positions(kind).filter((_, i) => matches(documents[kind]![i]!))
               assert.deepEqual([positions, counted], [all, all.length])
             }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { distance } from '../../src/lib/edit-distance.ts'
+import { editDistance } from '../../src/lib/edit-distance.ts'
 
 /** The definition, word by word. */
 const naive = (a: string, b: string, transpositions: boolean): number => {
@@ -21,18 +21,18 @@ test('it is the distance of its definition, and infinite beyond the most', () =>
   fc.assert(
     fc.property(text, text, fc.nat(5), fc.boolean(), (a, b, most, transpositions) => {
       const due = naive(a, b, transpositions)
-      assert.equal(distance(a, b, { most, transpositions }), due <= most ? due : Number.POSITIVE_INFINITY)
+      assert.equal(editDistance(a, b, { most, transpositions }), due <= most ? due : Number.POSITIVE_INFINITY)
     }),
     { numRuns: 1500, seed: 1 },
   )
 })
 
 test('a swap is one edit or two, and what was swapped is not edited again', () => {
-  const of = (a: string, b: string, transpositions: boolean) => distance(a, b, { most: 9, transpositions })
+  const of = (a: string, b: string, transpositions: boolean) => editDistance(a, b, { most: 9, transpositions })
   assert.deepEqual([of('ab', 'ba', true), of('ab', 'ba', false), of('ca', 'abc', true)], [1, 2, 3])
 })
 
 test('characters of a list count as they are', () => {
-  assert.equal(distance(Array.from('a😀'), Array.from('a'), { most: 2, transpositions: true }), 1)
-  assert.equal(distance('a😀', 'a', { most: 2, transpositions: true }), 2)
+  assert.equal(editDistance(Array.from('a😀'), Array.from('a'), { most: 2, transpositions: true }), 1)
+  assert.equal(editDistance('a😀', 'a', { most: 2, transpositions: true }), 2)
 })

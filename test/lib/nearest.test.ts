@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { didYouMean, nearest } from '../../src/lib/edit-distance.ts'
+import { didYouMean, nearestName } from '../../src/lib/edit-distance.ts'
 
 const FIELDS = ['address', 'address.raw', 'blockNumber.num', 'blockNumber.raw', 'event', 'timestamp', 'to', 'tx']
 
@@ -17,12 +17,12 @@ test('a misspelt name finds the one that was meant', () => {
     '': undefined,
     q: undefined,
   }
-  const found = Object.fromEntries(Object.keys(cases).map(name => [name, nearest(name, FIELDS)]))
+  const found = Object.fromEntries(Object.keys(cases).map(name => [name, nearestName(name, FIELDS)]))
   assert.deepEqual(found, cases)
 })
 
 test('a long name is compared in reasonable time and means nothing', () => {
-  assert.equal(nearest('x'.repeat(1_000_000), FIELDS), undefined)
+  assert.equal(nearestName('x'.repeat(1_000_000), FIELDS), undefined)
 })
 
 test('the suggestion is a sentence to append, or nothing', () => {

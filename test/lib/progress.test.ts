@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../src/lib/log.ts'
-import { createScreen, progressBar, progressLines, timeOf } from '../../src/lib/progress.ts'
+import { createScreen, formatSeconds, progressBar, progressLines } from '../../src/lib/progress.ts'
 
 /** What a terminal would show after all that was written. */
 const createTerminal = (columns = 200) => {
@@ -127,7 +127,7 @@ test('lines come every five seconds and once at the end', () => {
 })
 
 test('a time is told in its two largest units', () => {
-  assert.deepEqual([0, 59, 60, 61, 3_600, 3_661, 86_400, 100_000, 10_000_000].map(timeOf), [
+  assert.deepEqual([0, 59, 60, 61, 3_600, 3_661, 86_400, 100_000, 10_000_000].map(formatSeconds), [
     '0 s',
     '59 s',
     '1 min',

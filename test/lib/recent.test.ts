@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRecent } from '../../src/lib/caches.ts'
+import { createRecentCache } from '../../src/lib/caches.ts'
 
 test('what was asked for lately is there, and never more than two generations', () => {
   const key = fc.nat(4).map(String)
   const step = fc.tuple(key, fc.option(fc.record({ value: fc.nat() })))
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
-      const recent = createRecent<{ value: number }>(2)
+      const recent = createRecentCache<{ value: number }>(2)
       const all = new Map<string, { value: number }>()
       /** Keys by when they were last of use, the latest last. */
       let used: string[] = []

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { analyze } from '../../src/query/text/analysis.ts'
+import { analyzeText } from '../../src/query/text/analysis.ts'
 import { processorTime } from '../support/processor.ts'
 
 // What OpenSearch's _analyze says, with the standard analyzer.
@@ -38,22 +38,22 @@ test('words as the standard analysis finds them', () => {
     'to the 🌕!': ['to', 'the', '🌕'],
     〆X: ['x'],
   }
-  assert.deepEqual(Object.fromEntries(Object.keys(cases).map(text => [text, analyze(text)])), cases)
+  assert.deepEqual(Object.fromEntries(Object.keys(cases).map(text => [text, analyzeText(text)])), cases)
 })
 
 test('words of more than 255 characters are cut', () => {
   assert.deepEqual(
-    analyze('A'.repeat(600)).map(word => word.length),
+    analyzeText('A'.repeat(600)).map(word => word.length),
     [255, 255, 90],
   )
   assert.deepEqual(
-    analyze(`${'é'.repeat(300)} b`).map(word => word.length),
+    analyzeText(`${'é'.repeat(300)} b`).map(word => word.length),
     [255, 45, 1],
   )
 })
 
 test('a long text that is no word takes no long time', () => {
   const started = processorTime()
-  for (const unit of ['_', 'a.', "1.'", '_a', '. ', 'e\u0301']) assert.ok(analyze(unit.repeat(200_000)).length >= 0)
+  for (const unit of ['_', 'a.', "1.'", '_a', '. ', 'e\u0301']) assert.ok(analyzeText(unit.repeat(200_000)).length >= 0)
   assert.ok(processorTime() - started < 5_000)
 })

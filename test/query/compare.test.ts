@@ -7,9 +7,9 @@ import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { Document } from '../../src/documents/document.ts'
 import * as show from '../../src/documents/show.ts'
 import type { Kind } from '../../src/mapping/index.ts'
-import type { Compare } from '../../src/query/ast.ts'
-import { compileCompare, operandOf, valuesAt } from '../../src/query/compare.ts'
-import { ceil, compareExact, floor, parseExact, showExact, simplest } from '../../src/query/exact.ts'
+import type { CompareNode } from '../../src/query/ast.ts'
+import { compileCompare, facesAt, operandOf } from '../../src/query/compare.ts'
+import { ceilExact, compareExact, floorExact, parseExact, showExact, simplifyExact } from '../../src/query/exact.ts'
 import { amount } from '../support/shown.ts'
 
 type Subject = Pick<Document, '_source' | 'decoding'>
@@ -36,7 +36,7 @@ const holds = (
   options: Options = {},
 ) => {
   const { kind = 'event', ignoreCase = false, scaled = false } = options
-  const node: Compare = {
+  const node: CompareNode = {
     op: 'compare',
     kind,
     steps: way.split(' > '),
@@ -96,9 +96,9 @@ describe('a text as an exact number', () => {
       fc.property(exact, exact, (a, b) => {
         const [left, right] = [a.digits * 10n ** BigInt(b.scale), b.digits * 10n ** BigInt(a.scale)]
         assert.equal(Math.sign(compareExact(a, b)), left < right ? -1 : left > right ? 1 : 0)
-        assert.deepEqual(parseExact(showExact(a)), simplest(a))
-        assert.equal(compareExact(a, simplest(a)), 0)
-        const [low, high] = [floor(a), ceil(a)]
+        assert.deepEqual(parseExact(showExact(a)), simplifyExact(a))
+        assert.equal(compareExact(a, simplifyExact(a)), 0)
+        const [low, high] = [floorExact(a), ceilExact(a)]
         assert.ok(
           compareExact({ digits: low, scale: 0 }, a) <= 0 && compareExact({ digits: low + 1n, scale: 0 }, a) > 0,
         )
@@ -492,7 +492,7 @@ describe('arguments of an event', () => {
       ['args > a', '=', '3', false],
     ])
     assert.deepEqual(
-      valuesAt(['args', 'a'], false, 'event')(event).map(({ text }) => text),
+      facesAt(['args', 'a'], false, 'event')(event).map(({ text }) => text),
       ['1', '2'],
     )
   })
@@ -535,7 +535,7 @@ describe('any document and any condition', () => {
         fc.boolean(),
         fc.boolean(),
         (steps, sign, operands, ignoreCase, scaled) => {
-          const node: Compare = {
+          const node: CompareNode = {
             op: 'compare',
             kind: 'event',
             steps,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { createBudget } from '../../src/query/budget.ts'
+import { createQueryBudget } from '../../src/query/budget.ts'
 import { createDateReader } from '../../src/query/dates/reader.ts'
 
 const NOW = Date.parse('2024-02-29T12:34:56.789Z')
@@ -12,7 +12,7 @@ const read = (text: string, options: { up?: boolean; zone?: string; format?: str
   const { up = false, zone, format } = options
   const reader = createDateReader({
     now: () => NOW,
-    budget: createBudget(),
+    budget: createQueryBudget(),
     zone: zone === undefined ? undefined : { place, text: zone },
     format: format === undefined ? undefined : { place, text: format },
   })

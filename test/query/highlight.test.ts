@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { lookup } from '../../src/mapping/index.ts'
 import { compileHighlight } from '../../src/query/hits/highlight.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import { analyze, tokensOf } from '../../src/query/text/analysis.ts'
+import { analyzeText, textTokens } from '../../src/query/text/analysis.ts'
 
 const TEXT =
   'The quick brown fox. It jumps over the lazy dog and runs far away from the quick <b>hound</b> that follows it across the wide and open field near the river quick.'
@@ -97,7 +97,7 @@ it('without its tags, a field shown whole is what it was, and no mark is left ou
       const options = { pre_tags: ['\u0001'], post_tags: ['\u0002'] }
       const count = (fragments: string[] = []) => fragments.join('').split('\u0001').length - 1
       const [shown] = marked({ fields: { name: { ...options, number_of_fragments: 0 } } }, undefined, text)?.name ?? []
-      const due = analyze(text).filter(word => word === 'quick').length
+      const due = analyzeText(text).filter(word => word === 'quick').length
       assert.equal(count(shown === undefined ? [] : [shown]), due)
       if (shown !== undefined) assert.equal(shown.replaceAll('\u0001', '').replaceAll('\u0002', ''), text)
       const parts = marked(
@@ -113,13 +113,13 @@ it('without its tags, a field shown whole is what it was, and no mark is left ou
 it('words stand where they are said to stand', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.constantFrom('', 'ab'.repeat(200)), (text, more) => {
-      const tokens = tokensOf(text + more)
+      const tokens = textTokens(text + more)
       assert.deepEqual(
         tokens.map(({ word }) => word),
-        analyze(text + more),
+        analyzeText(text + more),
       )
       for (const { word, start, end } of tokens)
-        assert.deepEqual(analyze((text + more).slice(start, end)).join(''), word)
+        assert.deepEqual(analyzeText((text + more).slice(start, end)).join(''), word)
     }),
   )
   assert.equal(lookup('token', 'name')!.compare, 'token')

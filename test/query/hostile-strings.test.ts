@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import { compile } from '../../src/query/predicate.ts'
+import { compilePredicate } from '../../src/query/predicate.ts'
 import { processorTime } from '../support/processor.ts'
 
 const outcome = (query: unknown): string => {
   try {
     const [part] = parseSearch(JSON.stringify({ query }), ['event'], 0).parts
-    compile('event', part!.query)({ _id: '0x1', _source: { event: 'Transfer', args: [{ name: 'to' }] } })
+    compilePredicate('event', part!.query)({ _id: '0x1', _source: { event: 'Transfer', args: [{ name: 'to' }] } })
     return 'read'
   } catch (error) {
     assert.ok(error instanceof ChainsieveError && error.next === 'refuse', String((error as Error).stack))

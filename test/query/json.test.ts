@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { type Json, Numeral, parseJson } from '../../src/query/json.ts'
+import { type JsonValue, Numeral, parseExactJson } from '../../src/query/json.ts'
 
-const plain = (value: Json): unknown => {
+const plain = (value: JsonValue): unknown => {
   if (value instanceof Numeral) return Number(value.text)
   if (value instanceof Map) return Object.fromEntries(Array.from(value, ([name, inner]) => [name, plain(inner)]))
   return Array.isArray(value) ? value.map(plain) : value
@@ -13,7 +13,7 @@ const plain = (value: Json): unknown => {
 
 const refusal = (text: string): string => {
   try {
-    parseJson(text)
+    parseExactJson(text)
   } catch (error) {
     assert.ok(error instanceof ChainsieveError)
     return `${error.code}: ${error.message}`
@@ -25,7 +25,7 @@ test('it reads what JSON.parse reads', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 2, '\t'), (text, indent) => {
       const expected: unknown = JSON.parse(text)
-      assert.deepEqual(plain(parseJson(JSON.stringify(expected, null, indent))), expected)
+      assert.deepEqual(plain(parseExactJson(JSON.stringify(expected, null, indent))), expected)
     }),
   )
 })
@@ -66,14 +66,14 @@ test('numbers keep every digit', () => {
     '1e400': new Numeral('1e400'),
   }
   for (const [text, expected] of Object.entries(cases)) {
-    assert.deepEqual(parseJson(text), expected, text)
-    assert.deepEqual(parseJson(`{"a":[${text}]}`), new Map([['a', [expected]]]), text)
+    assert.deepEqual(parseExactJson(text), expected, text)
+    assert.deepEqual(parseExactJson(`{"a":[${text}]}`), new Map([['a', [expected]]]), text)
   }
 })
 
 test('names that objects have by themselves are names like others', () => {
   assert.deepEqual(
-    parseJson('{"__proto__":1,"constructor":2}'),
+    parseExactJson('{"__proto__":1,"constructor":2}'),
     new Map([
       ['__proto__', 1],
       ['constructor', 2],

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import type { Json } from '../../src/query/json.ts'
-import { parseJson } from '../../src/query/json.ts'
-import { isObject } from '../../src/query/json-node.ts'
+import type { JsonValue } from '../../src/query/json.ts'
+import { parseExactJson } from '../../src/query/json.ts'
+import { isJsonMap } from '../../src/query/json-node.ts'
 import { withParameters } from '../../src/query/parameters.ts'
 
-const plain = (value: Json): unknown => {
-  if (isObject(value)) return Object.fromEntries(Array.from(value, ([name, inner]) => [name, plain(inner)]))
+const plain = (value: JsonValue): unknown => {
+  if (isJsonMap(value)) return Object.fromEntries(Array.from(value, ([name, inner]) => [name, plain(inner)]))
   return Array.isArray(value) ? value.map(plain) : value
 }
 
-const merged = (query: string, body = '{}') => plain(withParameters(parseJson(body), [...new URLSearchParams(query)]))
+const merged = (query: string, body = '{}') =>
+  plain(withParameters(parseExactJson(body), [...new URLSearchParams(query)]))
 
 const refused = (query: string, message: RegExp, body = '{}') =>
   assert.throws(

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { type Kind, lookup } from '../../src/mapping/index.ts'
-import { ALL, NONE, type Node } from '../../src/query/ast.ts'
-import { IGNORED_KEYS, KEYS } from '../../src/query/body-keys.ts'
+import { ALL_NODE, NONE_NODE, type Node } from '../../src/query/ast.ts'
+import { BODY_KEY_NAMES, IGNORED_KEYS } from '../../src/query/body-keys.ts'
 import type { Clause } from '../../src/query/dsl/clause.ts'
 import { CLAUSES } from '../../src/query/dsl/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
@@ -32,7 +32,7 @@ const refusal = (body: unknown, ...kinds: Kind[]): string => {
 
 test('no body and empty ones ask for ten hits of anything', () => {
   const anything: SearchRequest = {
-    parts: [{ kind: 'tx', query: ALL }],
+    parts: [{ kind: 'tx', query: ALL_NODE }],
     sort: [],
     from: 0,
     size: 10,
@@ -113,8 +113,8 @@ test('each kind reads the query by its own fields', () => {
     { kind: 'tx', query: { op: 'or', of: [ids, from] }, score: either },
   ])
   assert.deepEqual(parse({ query: { term: { _type: 'tx' } } }, 'block', 'tx').parts, [
-    { kind: 'block', query: NONE },
-    { kind: 'tx', query: ALL },
+    { kind: 'block', query: NONE_NODE },
+    { kind: 'tx', query: ALL_NODE },
   ])
 })
 
@@ -154,9 +154,9 @@ test('bounds between two integers move inwards', () => {
   assert.deepEqual(bounds({ lt: 1.5 }), { lte: 1n })
   assert.deepEqual(bounds({ lte: 1.5 }), { lte: 1n })
   assert.deepEqual(bounds({ gte: -1.5, lte: '-0.5' }), { op: 'in', field: lookup('tx', 'gas.num')!, values: [-1n] })
-  assert.deepEqual(bounds({ gt: '9223372036854775807' }), NONE)
-  assert.deepEqual(bounds({ gte: '9223372036854775807.5' }), NONE)
-  assert.deepEqual(bounds({ lte: '-9223372036854775808.5' }), NONE)
+  assert.deepEqual(bounds({ gt: '9223372036854775807' }), NONE_NODE)
+  assert.deepEqual(bounds({ gte: '9223372036854775807.5' }), NONE_NODE)
+  assert.deepEqual(bounds({ lte: '-9223372036854775808.5' }), NONE_NODE)
 })
 
 test('older names of fields mean those of today', () => {
@@ -220,15 +220,15 @@ test('parents and children are asked by their own fields', () => {
         ],
       },
     ],
-    [{ has_child: { type: 'event', query: { match_none: {} } } }, 'tx', NONE],
-    [{ has_parent: { parent_type: 'tx', query: { match_none: {} } } }, 'event', NONE],
-    [{ bool: { must_not: { has_child: { type: 'event', query: { match_none: {} } } } } }, 'tx', ALL],
+    [{ has_child: { type: 'event', query: { match_none: {} } } }, 'tx', NONE_NODE],
+    [{ has_parent: { parent_type: 'tx', query: { match_none: {} } } }, 'event', NONE_NODE],
+    [{ bool: { must_not: { has_child: { type: 'event', query: { match_none: {} } } } } }, 'tx', ALL_NODE],
   ]
   for (const [clause, kind, node] of cases) assert.deepEqual(query(clause, kind), node, JSON.stringify(clause))
   assert.deepEqual(parse({ query: cases[0]![0] }, 'block', 'tx', 'event').parts, [
-    { kind: 'block', query: NONE },
+    { kind: 'block', query: NONE_NODE },
     { kind: 'tx', query: cases[0]![2] },
-    { kind: 'event', query: NONE },
+    { kind: 'event', query: NONE_NODE },
   ])
 })
 
@@ -297,8 +297,8 @@ test('sort, page, source and total', () => {
   }
   assert.deepEqual(parse(body, 'block', 'tx'), {
     parts: [
-      { kind: 'block', query: ALL },
-      { kind: 'tx', query: ALL },
+      { kind: 'block', query: ALL_NODE },
+      { kind: 'tx', query: ALL_NODE },
     ],
     sort: [
       { by: '_doc', fields: {}, order: 'asc', missing: '_last' },
@@ -340,7 +340,7 @@ test('keys that have no effect are accepted', () => {
   assert.deepEqual(parse(body, 'tx'), parse({}, 'tx'))
 })
 
-const KNOWN = `Known are ${KEYS.join(', ')}.`
+const KNOWN = `Known are ${BODY_KEY_NAMES.join(', ')}.`
 
 test('a refusal names place, received value and remedy', () => {
   const tx = (clause: unknown) => ({ query: { bool: { filter: [{ match_all: {} }, clause] } } })
@@ -456,7 +456,7 @@ test('65,536 values are the limit', () => {
 
 test('as deep as a body may go, it is read', () => {
   const body = (depth: number) => `{"query":${'{"bool":{"filter":'.repeat(depth)}{"match_all":{}}${'}}'.repeat(depth)}}`
-  assert.deepEqual(parse(body(48), 'tx').parts[0]!.query, ALL)
+  assert.deepEqual(parse(body(48), 'tx').parts[0]!.query, ALL_NODE)
   assert.match(
     refusal(body(50), 'tx'),
     /^parsing_exception: The query up to line 1, column \d+ has more than 100 levels of nested objects and lists/,

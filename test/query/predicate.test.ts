@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Kind, lookup } from '../../src/mapping/index.ts'
-import { ALL, type Node } from '../../src/query/ast.ts'
-import { compile, type Relatives, valuesOf } from '../../src/query/predicate.ts'
-import { child, exists, ids, isIn, nested, not, parent, range } from '../../src/query/simplify.ts'
+import { ALL_NODE, type Node } from '../../src/query/ast.ts'
+import { compilePredicate, indexedValuesOf, type Relatives } from '../../src/query/predicate.ts'
+import {
+  childNode,
+  existsNode,
+  idsNode,
+  inNode,
+  nestedNode,
+  notNode,
+  parentNode,
+  rangeNode,
+} from '../../src/query/simplify.ts'
 
 const raw = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 
-const values = (kind: Kind, path: string, source: Record<string, unknown>) => valuesOf(lookup(kind, path)!, source)
+const values = (kind: Kind, path: string, source: Record<string, unknown>) =>
+  indexedValuesOf(lookup(kind, path)!, source)
 
 test('the values of each kind of field, canonical', () => {
   const from = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
@@ -48,7 +58,7 @@ test('texts of more than 256 characters have no value as a keyword', () => {
   assert.deepEqual(values('tx', 'input', { input }), [input])
   assert.deepEqual(values('tx', 'input', { input: `${input}c` }), [])
   assert.deepEqual(values('event', 'str', { str: 'x'.repeat(257) }), [])
-  const has = compile('tx', exists(lookup('tx', 'input')!))
+  const has = compilePredicate('tx', existsNode(lookup('tx', 'input')!))
   assert.deepEqual(
     [input, `${input}c`].map(it => has({ _id: '', _source: { input: it } })),
     [true, false],
@@ -63,19 +73,22 @@ test('nested looks at one element at a time, and at nothing else', () => {
     { name: 'a', value: { num: 1 } },
     { name: 'b', value: { num: 2 } },
   ]
-  const both = { op: 'and' as const, of: [isIn(name, ['a']), range(num, { gte: 2n })] }
-  assert.equal(compile('event', { op: 'nested', path: 'args', of: both })(document(args)), false)
-  assert.equal(compile('event', { op: 'nested', path: 'args', of: { ...both, op: 'or' } })(document(args)), true)
-  assert.equal(compile('event', nested('args', not(isIn(name, ['a']))))(document(args)), true)
-  assert.equal(compile('event', not(nested('args', isIn(name, ['a']))))(document(args)), false)
+  const both = { op: 'and' as const, of: [inNode(name, ['a']), rangeNode(num, { gte: 2n })] }
+  assert.equal(compilePredicate('event', { op: 'nested', path: 'args', of: both })(document(args)), false)
+  assert.equal(
+    compilePredicate('event', { op: 'nested', path: 'args', of: { ...both, op: 'or' } })(document(args)),
+    true,
+  )
+  assert.equal(compilePredicate('event', nestedNode('args', notNode(inNode(name, ['a']))))(document(args)), true)
+  assert.equal(compilePredicate('event', notNode(nestedNode('args', inNode(name, ['a']))))(document(args)), false)
   assert.deepEqual(
-    [args, [], null, undefined].map(it => compile('event', nested('args', ALL))(document(it))),
+    [args, [], null, undefined].map(it => compilePredicate('event', nestedNode('args', ALL_NODE))(document(it))),
     [true, false, false, false],
   )
 })
 
 test('ids are compared with their hash in lower case', () => {
-  const test = compile('log', ids(['0xab_l_1']))
+  const test = compilePredicate('log', idsNode(['0xab_l_1']))
   assert.deepEqual(
     ['0xab_l_1', '0xAB_l_1', '0xab_L_1', '0xab'].map(_id => test({ _id, _source: {} })),
     [true, true, false, false],
@@ -88,19 +101,25 @@ test('a condition on parents or children needs them', () => {
     childrenOf: ({ _id }, kind) => (_id === '0x1' && kind === 'log' ? [children, children] : []),
     parentOf: ({ _id }, kind) => (_id === '0x1_l_0' && kind === 'tx' ? { _id: '0x1', _source: {} } : undefined),
   }
-  const has = (node: Node, _id: string) => compile('tx', node, relatives)({ _id, _source: {} })
+  const has = (node: Node, _id: string) => compilePredicate('tx', node, relatives)({ _id, _source: {} })
   assert.deepEqual(
-    [child('log', ALL), child('log', ALL, 2, 2), child('log', ALL, 3), child('event', ALL)].map(node =>
-      has(node, '0x1'),
-    ),
+    [
+      childNode('log', ALL_NODE),
+      childNode('log', ALL_NODE, 2, 2),
+      childNode('log', ALL_NODE, 3),
+      childNode('event', ALL_NODE),
+    ].map(node => has(node, '0x1')),
     [true, true, false, false],
   )
   assert.deepEqual(
-    [parent('tx', ALL), parent('tx', ids(['0x1'])), parent('tx', ids(['0x2'])), parent('block', ALL)].map(node =>
-      has(node, '0x1_l_0'),
-    ),
+    [
+      parentNode('tx', ALL_NODE),
+      parentNode('tx', idsNode(['0x1'])),
+      parentNode('tx', idsNode(['0x2'])),
+      parentNode('block', ALL_NODE),
+    ].map(node => has(node, '0x1_l_0')),
     [true, true, false, false],
   )
-  for (const node of [child('log', ALL), not(parent('tx', ALL))])
-    assert.throws(() => compile('tx', node), { next: 'stop', code: 'relatives_unknown' })
+  for (const node of [childNode('log', ALL_NODE), notNode(parentNode('tx', ALL_NODE))])
+    assert.throws(() => compilePredicate('tx', node), { next: 'stop', code: 'relatives_unknown' })
 })

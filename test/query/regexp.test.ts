@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { OPERATORS } from '../../src/query/regexp/parse.ts'
-import { matcherOf, type Pattern, startOf } from '../../src/query/text/pattern.ts'
+import { REGEXP_OPERATORS } from '../../src/query/regexp/parse.ts'
+import { matcherOf, patternStart, type TextPattern } from '../../src/query/text/pattern.ts'
 import { processorTime } from '../support/processor.ts'
 
-const regexp = (text: string, more: Partial<Pattern> = {}): Pattern => ({
-  ...{ how: 'regexp', text, ignoreCase: false, operators: OPERATORS },
+const regexp = (text: string, more: Partial<TextPattern> = {}): TextPattern => ({
+  ...{ how: 'regexp', text, ignoreCase: false, operators: REGEXP_OPERATORS },
   ...more,
 })
-const matched = (pattern: Pattern, ...texts: string[]) => texts.filter(matcherOf(pattern))
+const matched = (pattern: TextPattern, ...texts: string[]) => texts.filter(matcherOf(pattern))
 
 /** Expressions that mean the same to V8, over three letters. */
 const source = fc.letrec<{ source: string }>(tie => ({
@@ -95,11 +95,13 @@ test('what is no expression is refused', () => {
 })
 
 test('what all matches begin with', () => {
-  const starts = ['abc.*', 'ab+', 'abc?d', 'ab|cd', '(ab)', 'abc{2}', '[a]b', 'abc'].map(text => startOf(regexp(text)))
+  const starts = ['abc.*', 'ab+', 'abc?d', 'ab|cd', '(ab)', 'abc{2}', '[a]b', 'abc'].map(text =>
+    patternStart(regexp(text)),
+  )
   assert.deepEqual(starts, ['abc', 'a', 'ab', '', '', 'ab', '', 'abc'])
   fc.assert(
     fc.property(source, fc.array(word), (text, words) => {
-      const start = startOf(regexp(text))
+      const start = patternStart(regexp(text))
       for (const word of matched(regexp(text), ...words)) assert.ok(word.startsWith(start), `${text} ${word}`)
     }),
   )
@@ -135,7 +137,7 @@ test('no pattern takes long: it matches in time, or is refused', () => {
     const took = processorTime() - before
     assert.ok(took < 3000, `${text} took ${took} ms`)
   }
-  const stars: Pattern = { how: 'wildcard', text: '*a'.repeat(5000), ignoreCase: false }
+  const stars: TextPattern = { how: 'wildcard', text: '*a'.repeat(5000), ignoreCase: false }
   assert.throws(() => matcherOf(stars)('a'.repeat(4999)), /too complex/)
   assert.equal(matcherOf({ ...stars, text: '*a'.repeat(100) })('a'.repeat(99)), false)
   assert.equal(matcherOf({ ...stars, text: '*a'.repeat(100) })(`${'ab'.repeat(99)}a`), true)

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { lookup } from '../../src/mapping/index.ts'
-import { ALL, type Bounds, compareValues, NONE, type Node } from '../../src/query/ast.ts'
-import { compile } from '../../src/query/predicate.ts'
+import { ALL_NODE, type Bounds, compareValues, NONE_NODE, type Node } from '../../src/query/ast.ts'
+import { compilePredicate } from '../../src/query/predicate.ts'
 import {
-  and,
-  atLeast,
-  child,
-  exists,
-  ids,
-  isIn,
+  andNode,
+  atLeastNode,
+  childNode,
+  existsNode,
+  idsNode,
+  inNode,
   mapChildren,
-  nested,
-  not,
-  or,
-  parent,
-  range,
+  nestedNode,
+  notNode,
+  orNode,
+  parentNode,
+  rangeNode,
 } from '../../src/query/simplify.ts'
 
 const gas = lookup('tx', 'gas.num')!
@@ -27,44 +27,44 @@ const coin = lookup('tx', 'value.coin')!
 const time = lookup('tx', 'timestamp')!
 const topics = lookup('log', 'topics')!
 
-const a = isIn(from, ['0xa'])
-const b = isIn(from, ['0xb'])
-const c = exists(hash)
-const d = range(coin, { gt: 1 })
+const a = inNode(from, ['0xa'])
+const b = inNode(from, ['0xb'])
+const c = existsNode(hash)
+const d = rangeNode(coin, { gt: 1 })
 
 test('constants vanish', () => {
-  assert.equal(and([]), ALL)
-  assert.equal(or([]), NONE)
-  assert.equal(and([ALL, ALL]), ALL)
-  assert.equal(and([a, NONE]), NONE)
-  assert.equal(or([a, ALL]), ALL)
-  assert.equal(or([NONE]), NONE)
-  assert.equal(and([ALL, a]), a)
-  assert.equal(or([NONE, c]), c)
-  assert.equal(not(ALL), NONE)
-  assert.equal(not(NONE), ALL)
-  assert.equal(not(not(a)), a)
-  assert.equal(nested('args', NONE), NONE)
-  assert.deepEqual(nested('args', ALL), { op: 'nested', path: 'args', of: ALL })
-  assert.equal(isIn(gas, []), NONE)
-  assert.equal(ids([]), NONE)
+  assert.equal(andNode([]), ALL_NODE)
+  assert.equal(orNode([]), NONE_NODE)
+  assert.equal(andNode([ALL_NODE, ALL_NODE]), ALL_NODE)
+  assert.equal(andNode([a, NONE_NODE]), NONE_NODE)
+  assert.equal(orNode([a, ALL_NODE]), ALL_NODE)
+  assert.equal(orNode([NONE_NODE]), NONE_NODE)
+  assert.equal(andNode([ALL_NODE, a]), a)
+  assert.equal(orNode([NONE_NODE, c]), c)
+  assert.equal(notNode(ALL_NODE), NONE_NODE)
+  assert.equal(notNode(NONE_NODE), ALL_NODE)
+  assert.equal(notNode(notNode(a)), a)
+  assert.equal(nestedNode('args', NONE_NODE), NONE_NODE)
+  assert.deepEqual(nestedNode('args', ALL_NODE), { op: 'nested', path: 'args', of: ALL_NODE })
+  assert.equal(inNode(gas, []), NONE_NODE)
+  assert.equal(idsNode([]), NONE_NODE)
 })
 
 test('and and or are flat, and values are distinct', () => {
-  assert.deepEqual(and([and([a, c]), d]), { op: 'and', of: [a, c, d] })
-  assert.deepEqual(or([or([c, d]), not(a)]), { op: 'or', of: [c, d, not(a)] })
-  assert.deepEqual(or([a, c, b, a]), { op: 'or', of: [isIn(from, ['0xa', '0xb']), c] })
-  assert.deepEqual(isIn(gas, [1n, 1n, 2n]), { op: 'in', field: gas, values: [1n, 2n] })
-  assert.deepEqual(or([ids(['x']), ids(['y', 'x'])]), { op: 'ids', values: ['x', 'y'] })
+  assert.deepEqual(andNode([andNode([a, c]), d]), { op: 'and', of: [a, c, d] })
+  assert.deepEqual(orNode([orNode([c, d]), notNode(a)]), { op: 'or', of: [c, d, notNode(a)] })
+  assert.deepEqual(orNode([a, c, b, a]), { op: 'or', of: [inNode(from, ['0xa', '0xb']), c] })
+  assert.deepEqual(inNode(gas, [1n, 1n, 2n]), { op: 'in', field: gas, values: [1n, 2n] })
+  assert.deepEqual(orNode([idsNode(['x']), idsNode(['y', 'x'])]), { op: 'ids', values: ['x', 'y'] })
 })
 
 test('atLeast becomes something simpler where it can', () => {
-  assert.equal(atLeast(0, [a]), ALL)
-  assert.equal(atLeast(3, [a, c]), NONE)
-  assert.deepEqual(atLeast(1, [c, d]), or([c, d]))
-  assert.deepEqual(atLeast(2, [c, d]), and([c, d]))
-  assert.deepEqual(atLeast(2, [ALL, c, NONE, d]), or([c, d]))
-  assert.deepEqual(atLeast(2, [a, a, c]), { op: 'atLeast', count: 2, of: [a, a, c] })
+  assert.equal(atLeastNode(0, [a]), ALL_NODE)
+  assert.equal(atLeastNode(3, [a, c]), NONE_NODE)
+  assert.deepEqual(atLeastNode(1, [c, d]), orNode([c, d]))
+  assert.deepEqual(atLeastNode(2, [c, d]), andNode([c, d]))
+  assert.deepEqual(atLeastNode(2, [ALL_NODE, c, NONE_NODE, d]), orNode([c, d]))
+  assert.deepEqual(atLeastNode(2, [a, a, c]), { op: 'atLeast', count: 2, of: [a, a, c] })
 })
 
 test('bounds of integers and dates are inclusive', () => {
@@ -76,38 +76,42 @@ test('bounds of integers and dates are inclusive', () => {
     [{ gte: 1n }, { gte: 1n }],
     [{ lt: -5n }, { lte: -6n }],
   ]
-  for (const [given, bounds] of cases) assert.deepEqual(range(gas, given), { op: 'range', field: gas, bounds })
-  assert.deepEqual(range(time, { gt: 1000, lt: 9500 }), { op: 'range', field: time, bounds: { gte: 2000, lte: 9000 } })
+  for (const [given, bounds] of cases) assert.deepEqual(rangeNode(gas, given), { op: 'range', field: gas, bounds })
+  assert.deepEqual(rangeNode(time, { gt: 1000, lt: 9500 }), {
+    op: 'range',
+    field: time,
+    bounds: { gte: 2000, lte: 9000 },
+  })
 })
 
 test('a range of one value, of none and without bounds', () => {
-  assert.deepEqual(range(gas, { gt: 1n, lt: 3n }), isIn(gas, [2n]))
-  assert.deepEqual(range(time, { gte: 5000, lte: 5999 }), isIn(time, [5000]))
-  assert.deepEqual(range(hash, { gte: '0x1', lte: '0x1' }), isIn(hash, ['0x1']))
-  assert.equal(range(hash, { gte: 'f'.repeat(257), lte: 'f'.repeat(257) }), NONE)
-  assert.equal(range(gas, { gt: 1n, lt: 2n }), NONE)
-  assert.equal(range(gas, { gte: 2n, lte: 1n }), NONE)
-  assert.equal(range(coin, { gt: 1, lte: 1 }), NONE)
-  assert.equal(range(gas, { gt: 2n ** 63n - 1n }), NONE)
-  assert.equal(range(gas, { lt: -(2n ** 63n) }), NONE)
-  assert.deepEqual(range(gas, {}), exists(gas))
+  assert.deepEqual(rangeNode(gas, { gt: 1n, lt: 3n }), inNode(gas, [2n]))
+  assert.deepEqual(rangeNode(time, { gte: 5000, lte: 5999 }), inNode(time, [5000]))
+  assert.deepEqual(rangeNode(hash, { gte: '0x1', lte: '0x1' }), inNode(hash, ['0x1']))
+  assert.equal(rangeNode(hash, { gte: 'f'.repeat(257), lte: 'f'.repeat(257) }), NONE_NODE)
+  assert.equal(rangeNode(gas, { gt: 1n, lt: 2n }), NONE_NODE)
+  assert.equal(rangeNode(gas, { gte: 2n, lte: 1n }), NONE_NODE)
+  assert.equal(rangeNode(coin, { gt: 1, lte: 1 }), NONE_NODE)
+  assert.equal(rangeNode(gas, { gt: 2n ** 63n - 1n }), NONE_NODE)
+  assert.equal(rangeNode(gas, { lt: -(2n ** 63n) }), NONE_NODE)
+  assert.deepEqual(rangeNode(gas, {}), existsNode(gas))
 })
 
 test('a range of booleans is a set of them', () => {
-  assert.deepEqual(range(status, { gte: false }), isIn(status, [false, true]))
-  assert.deepEqual(range(status, { gt: false }), isIn(status, [true]))
-  assert.equal(range(status, { gt: true }), NONE)
+  assert.deepEqual(rangeNode(status, { gte: false }), inNode(status, [false, true]))
+  assert.deepEqual(rangeNode(status, { gt: false }), inNode(status, [true]))
+  assert.equal(rangeNode(status, { gt: true }), NONE_NODE)
 })
 
 test('two ranges of one integer are one, those of a list are two', () => {
   assert.deepEqual(
-    and([range(gas, { gte: 1n }), c, range(gas, { lt: 9n })]),
-    and([c, range(gas, { gte: 1n, lte: 8n })]),
+    andNode([rangeNode(gas, { gte: 1n }), c, rangeNode(gas, { lt: 9n })]),
+    andNode([c, rangeNode(gas, { gte: 1n, lte: 8n })]),
   )
-  assert.equal(and([range(gas, { gte: 9n }), range(gas, { lt: 9n })]), NONE)
-  assert.deepEqual(and([range(gas, { gte: 8n }), range(gas, { lt: 9n })]), isIn(gas, [8n]))
-  const [low, high] = [range(topics, { gte: '0x1' }), range(topics, { lte: '0x0' })]
-  assert.deepEqual(and([low, high]), { op: 'and', of: [low, high] })
+  assert.equal(andNode([rangeNode(gas, { gte: 9n }), rangeNode(gas, { lt: 9n })]), NONE_NODE)
+  assert.deepEqual(andNode([rangeNode(gas, { gte: 8n }), rangeNode(gas, { lt: 9n })]), inNode(gas, [8n]))
+  const [low, high] = [rangeNode(topics, { gte: '0x1' }), rangeNode(topics, { lte: '0x0' })]
+  assert.deepEqual(andNode([low, high]), { op: 'and', of: [low, high] })
 })
 
 test('nodes are frozen', () => {
@@ -116,7 +120,14 @@ test('nodes are frozen', () => {
     assert.ok(Object.isFrozen(value), JSON.stringify(Object.keys(value)))
     for (const inner of Object.values(value)) check(inner)
   }
-  check(and([or([a, c, not(d)]), nested('args', range(gas, { gt: 1n })), atLeast(2, [a, c, d]), ids(['0x1'])]))
+  check(
+    andNode([
+      orNode([a, c, notNode(d)]),
+      nestedNode('args', rangeNode(gas, { gt: 1n })),
+      atLeastNode(2, [a, c, d]),
+      idsNode(['0x1']),
+    ]),
+  )
 })
 
 test('text is ordered by code point', () => {
@@ -128,11 +139,11 @@ test('text is ordered by code point', () => {
 const simplify = (node: Node): Node => {
   switch (node.op) {
     case 'in':
-      return isIn(node.field, node.values)
+      return inNode(node.field, node.values)
     case 'range':
-      return range(node.field, node.bounds)
+      return rangeNode(node.field, node.bounds)
     case 'ids':
-      return ids(node.values)
+      return idsNode(node.values)
     default:
       return mapChildren(node, simplify)
   }
@@ -140,25 +151,25 @@ const simplify = (node: Node): Node => {
 
 test('inner nodes are changed wherever they stand, and what comes of it is folded', () => {
   const change = (node: Node, kind?: string): Node =>
-    node.op === 'in' ? (kind === undefined ? b : c) : node.op === 'range' ? NONE : mapChildren(node, change)
+    node.op === 'in' ? (kind === undefined ? b : c) : node.op === 'range' ? NONE_NODE : mapChildren(node, change)
   const cases: [Node, Node][] = [
-    [and([a, c]), and([b, c])],
-    [or([a, c, d]), or([b, c])],
-    [and([c, d]), NONE],
-    [atLeast(2, [a, c, d]), and([b, c])],
-    [not(a), not(b)],
-    [not(d), ALL],
-    [nested('args', a), nested('args', b)],
-    [nested('args', d), NONE],
-    [child('tx', and([a, c]), 2), child('tx', and([b, c]), 2)],
-    [child('tx', a), child('tx', c)],
-    [parent('block', a), parent('block', c)],
-    [parent('block', not(or([c, d]))), parent('block', not(c))],
+    [andNode([a, c]), andNode([b, c])],
+    [orNode([a, c, d]), orNode([b, c])],
+    [andNode([c, d]), NONE_NODE],
+    [atLeastNode(2, [a, c, d]), andNode([b, c])],
+    [notNode(a), notNode(b)],
+    [notNode(d), ALL_NODE],
+    [nestedNode('args', a), nestedNode('args', b)],
+    [nestedNode('args', d), NONE_NODE],
+    [childNode('tx', andNode([a, c]), 2), childNode('tx', andNode([b, c]), 2)],
+    [childNode('tx', a), childNode('tx', c)],
+    [parentNode('block', a), parentNode('block', c)],
+    [parentNode('block', notNode(orNode([c, d]))), parentNode('block', notNode(c))],
   ]
   for (const [node, changed] of cases) assert.deepEqual(mapChildren(node, change), changed)
-  for (const leaf of [ALL, NONE, a, c, d, ids(['x'])])
+  for (const leaf of [ALL_NODE, NONE_NODE, a, c, d, idsNode(['x'])])
     assert.equal(
-      mapChildren(leaf, () => NONE),
+      mapChildren(leaf, () => NONE_NODE),
       leaf,
     )
 })
@@ -195,7 +206,7 @@ test('simplified or not, a query matches the same documents', () => {
   )
   fc.assert(
     fc.property(tree, node => {
-      const [plain, simple] = [compile('tx', node), compile('tx', simplify(node))]
+      const [plain, simple] = [compilePredicate('tx', node), compilePredicate('tx', simplify(node))]
       for (const document of documents) assert.equal(simple(document), plain(document))
       assert.deepEqual(simplify(simplify(node)), simplify(node))
     }),

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
-import { parseJson } from '../../src/query/json.ts'
+import { parseExactJson } from '../../src/query/json.ts'
 import { bodyNode } from '../../src/query/json-node.ts'
-import { readTemplate, renderTemplate } from '../../src/query/template/request.ts'
+import { fillTemplate, readTemplate } from '../../src/query/template/request.ts'
 import { findElasticsearch } from '../support/elasticsearch.ts'
 import { processorTime } from '../support/processor.ts'
 
-const render = (template: string, params: unknown) => renderTemplate(template, parseJson(JSON.stringify(params)))
+const render = (template: string, params: unknown) => fillTemplate(template, parseExactJson(JSON.stringify(params)))
 
 /** What Elasticsearch 7.17 makes of templates. */
 const CASES: [template: string, params: unknown, text: string][] = [
@@ -54,7 +54,7 @@ describe('templates', () => {
 
   it('keep every digit of an integer', () =>
     assert.equal(
-      renderTemplate('{{x}} {{#toJson}}x{{/toJson}}', parseJson('{"x":123456789012345678901}')),
+      fillTemplate('{{x}} {{#toJson}}x{{/toJson}}', parseExactJson('{"x":123456789012345678901}')),
       '123456789012345678901 123456789012345678901',
     ))
 
@@ -69,7 +69,7 @@ describe('templates', () => {
   it('look up no names of JavaScript', () =>
     assert.equal(render('{{constructor}}{{__proto__}}{{x.length}}{{x.constructor}}', { x: ['a'] }), ''))
 
-  const read = (body: string) => readTemplate(bodyNode(parseJson(body)), DEFAULT_LIMITS)
+  const read = (body: string) => readTemplate(bodyNode(parseExactJson(body)), DEFAULT_LIMITS)
 
   it('come as text or as an object, with what is to be told', () => {
     const source = { query: { term: { event: '{{x}}' } }, size: '{{s}}' }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Kind } from '../../src/mapping/index.ts'
-import type { Compare, Node } from '../../src/query/ast.ts'
+import type { CompareNode, Node } from '../../src/query/ast.ts'
 import { checkAttribute } from '../../src/rules/attributes.ts'
 import { lower, toQuery } from '../../src/rules/lower.ts'
 import type { Condition, TargetType } from '../../src/rules/rule.ts'
 
 const lowered = (targetType: TargetType, ...targetMap: Condition[]) => lower({ targetType, targetMap, alerts: [] })
 
-const compare = (kind: Kind, steps: string[], text: string, rest: Partial<Compare> = {}): Compare => ({
+const compare = (kind: Kind, steps: string[], text: string, rest: Partial<CompareNode> = {}): CompareNode => ({
   op: 'compare',
   kind,
   steps,

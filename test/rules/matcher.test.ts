@@ -12,7 +12,7 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
-import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
+import { type ComparedValue, compileCompare, facesAt } from '../../src/query/compare.ts'
 import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
 import { documentOf, type Entity, entitiesOf, sourceOf } from '../../src/rules/entities.ts'
 import { lower } from '../../src/rules/lower.ts'
@@ -219,7 +219,7 @@ const OFTEN: Readonly<Record<Kind, readonly string[]>> = {
 }
 
 /** What a value may be written as, and its neighbours. */
-const near = ({ text, number }: Face): fc.Arbitrary<string> => {
+const near = ({ text, number }: ComparedValue): fc.Arbitrary<string> => {
   const ways = [text, text, text, text.toLowerCase(), text.toUpperCase(), text.slice(0, 10), `${text}0`]
   if (number !== undefined) {
     const { digits, scale } = number
@@ -243,8 +243,8 @@ const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<Condition> =>
     )
     .chain(([names, operator, chance]) => {
       const scaled = names[0] === 'args' && chance < 2
-      const faces = valuesAt(stepsOf(kind, names), scaled, kind)(document)
-      const others = faces.length > 0 ? faces : valuesAt(stepsOf(kind, names), false, kind)(document)
+      const faces = facesAt(stepsOf(kind, names), scaled, kind)(document)
+      const others = faces.length > 0 ? faces : facesAt(stepsOf(kind, names), false, kind)(document)
       const known = others.length === 0 ? fc.constant('1') : fc.constantFrom(...others).chain(near)
       const operand = fc.oneof({ weight: 12, arbitrary: known }, fc.constantFrom(...HOSTILE))
       const isAny = operator.startsWith('Equals any')
@@ -277,7 +277,7 @@ const familyOf = (kind: Kind): fc.Arbitrary<Target[]> =>
       fc.nat(2),
     )
     .chain(([{ targetType, targetMap }, names, scaled, operator, shared]) => {
-      const values = samples.get(kind)!.flatMap(valuesAt(stepsOf(kind, names), scaled && hasArguments(kind), kind))
+      const values = samples.get(kind)!.flatMap(facesAt(stepsOf(kind, names), scaled && hasArguments(kind), kind))
       const known = values.length === 0 ? fc.constant('5') : fc.constantFrom(...values).chain(near)
       return fc.array(
         fc
@@ -383,7 +383,7 @@ const createLoop = () => {
       compiled.set(
         config,
         lower(config)!.map(node => {
-          const values = valuesAt(node.steps, node.scaled, node.kind)
+          const values = facesAt(node.steps, node.scaled, node.kind)
           return { holds: compileCompare(node), reads: document => values(document).length > 0 }
         }),
       )
@@ -714,8 +714,8 @@ describe('what is read from the wire', () => {
         for (const [scaled, path] of names.flatMap(path => [[false, path] as const, [true, path] as const])) {
           const steps = stepsOf(kind, path)
           const source = sourceOf(kind, steps, scaled)
-          const expected = valuesAt(steps, scaled, kind)(document)
-          const plain = ({ text, number }: Face) => ({ text, number })
+          const expected = facesAt(steps, scaled, kind)(document)
+          const plain = ({ text, number }: ComparedValue) => ({ text, number })
           assert.deepStrictEqual(source.faces(entity).map(plain), expected.map(plain), `${kind} ${steps.join('.')}`)
           if (scaled) continue
           const keys = new Set([source.keys(entity)].flat())
@@ -748,7 +748,7 @@ describe('names that every object has', () => {
             ]) {
               const { faces, keys } = sourceOf(entity.kind, steps, false)
               const document = documentOf(entity)
-              const expected = document === undefined ? [] : valuesAt(steps, false, entity.kind)(document)
+              const expected = document === undefined ? [] : facesAt(steps, false, entity.kind)(document)
               assert.equal(faces(entity).length, expected.length, `${entity.kind} ${steps}`)
               assert.ok(expected.length > 0 || [undefined, ''].includes(String(keys(entity) ?? '')))
             }
@@ -808,7 +808,7 @@ describe('keys', () => {
     for (const kind of KINDS) {
       const [document] = samples.get(kind)!
       for (const name of attributesOf(kind))
-        for (const face of valuesAt(stepsOf(kind, [name]), false, kind)(document!)) {
+        for (const face of facesAt(stepsOf(kind, [name]), false, kind)(document!)) {
           const keys = keysOfFace(face)
           assert.ok(keys.includes(keyOfText(face.text)), `${kind} ${name}`)
           if (face.number?.scale === 0)

@@ -6,7 +6,7 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
-import { compileCompare, type Face, valuesAt } from '../../src/query/compare.ts'
+import { type ComparedValue, compileCompare, facesAt } from '../../src/query/compare.ts'
 import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
 import { lower, toQuery } from '../../src/rules/lower.ts'
 import { type Condition, OPERATORS, TARGET_KINDS } from '../../src/rules/rule.ts'
@@ -94,7 +94,7 @@ const conditionOf = (
     .tuple(names, fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
     .chain(([names, operator, chance]) => {
       const useScaledValue = names[0] === 'args' && chance < 2
-      const values = valuesAt(stepsOf(kind, names), useScaledValue, kind)
+      const values = facesAt(stepsOf(kind, names), useScaledValue, kind)
       const faces = documents.flatMap(document => values(document))
       const isAny = operator.startsWith('Equals any')
       const operand = operandFor(faces)
@@ -103,13 +103,13 @@ const conditionOf = (
       )
     })
 
-const operandFor = (faces: readonly Face[]): fc.Arbitrary<string> => {
+const operandFor = (faces: readonly ComparedValue[]): fc.Arbitrary<string> => {
   const known = faces.length === 0 ? fc.constant('1') : fc.constantFrom(...faces).chain(near)
   return fc.oneof({ weight: 12, arbitrary: known }, { weight: 1, arbitrary: fc.constantFrom(...HOSTILE) })
 }
 
 /** What a value may be written as, and its neighbours. */
-const near = ({ text, number }: Face): fc.Arbitrary<string> => {
+const near = ({ text, number }: ComparedValue): fc.Arbitrary<string> => {
   const ways = [text, text, text.toLowerCase(), text.toUpperCase(), text.slice(0, 10), `${text}0`]
   if (number !== undefined) {
     const { digits, scale } = number

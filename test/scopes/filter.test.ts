@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LogFilter } from '../../src/chain/source.ts'
-import { merged, type Range } from '../../src/lib/ranges.ts'
+import { mergeRanges, type Range } from '../../src/lib/ranges.ts'
 import { filterFor, filterText, findOpenQuestions } from '../../src/scopes/filter.ts'
 
 const [ADDRESSES, TOPICS] = [
@@ -35,8 +35,8 @@ test('what is lacking is asked for, and with names of its own nothing is asked f
       (wanted, before, wholes, within) => {
         const coverage = new Map<string, Range[]>()
         for (const [filter, range] of before)
-          coverage.set(filterText(filter), merged([...(coverage.get(filterText(filter)) ?? []), range]))
-        const whole = merged(wholes)
+          coverage.set(filterText(filter), mergeRanges([...(coverage.get(filterText(filter)) ?? []), range]))
+        const whole = mergeRanges(wholes)
         const everything = { addresses: [], topics: [] }
         const known = new Set([
           ...before.flatMap(([filter, range]) => logsOf(filter, range)),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Document } from '../../src/documents/document.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
-import { compile } from '../../src/query/predicate.ts'
+import { compilePredicate } from '../../src/query/predicate.ts'
 import { oddBlocks, oddEvents } from './odd.ts'
 import {
   createTestStore,
@@ -45,7 +45,7 @@ export const checkFound = (
   { store, documents, positions }: Chain,
   kind: Kind,
   node: Node,
-  { holds = compile(kind, node), what = '' }: { holds?: (document: Document) => boolean; what?: string } = {},
+  { holds = compilePredicate(kind, node), what = '' }: { holds?: (document: Document) => boolean; what?: string } = {},
 ): { count: number; asked: number } => {
   const expected = positions[kind].filter((_, i) => holds(documents[kind][i]!))
   const found = store.evaluate(kind, node)

@@ -13,7 +13,7 @@ import { blockOf } from '../../src/engine/schema.ts'
 import type { Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { createHits } from '../../src/engine/show/hits.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
-import { merged } from '../../src/lib/ranges.ts'
+import { mergeRanges } from '../../src/lib/ranges.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { createTestStore, type TestStore } from './store.ts'
@@ -94,7 +94,7 @@ export const fillCluster = async (
   await send({ method: 'POST', path: `/${baseOf(naming, network)}-*/_refresh` })
   return {
     ...{ cluster, naming, network, store },
-    visible: { hidden: [], ranges: merged([...ranges]) },
+    visible: { hidden: [], ranges: mergeRanges([...ranges]) },
     async close() {
       for (const index of made) await cluster.ask({ method: 'DELETE', path: `/${index}` })
       await cluster.close()

@@ -5,13 +5,13 @@ import type { Asker } from '../../src/cluster/query-client.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { KINDS } from '../../src/mapping/index.ts'
-import { compile } from '../../src/query/predicate.ts'
+import { compilePredicate } from '../../src/query/predicate.ts'
 import type { MemoryCluster } from './memory-cluster.ts'
 
 /** Searches a cluster in memory in the order of the chain, by asking each of its documents. */
 export const memoryAsker = (memory: Pick<MemoryCluster, 'documents'>): Pick<Asker, 'page'> => ({
   async page(request, _, { hidden }, { after, at } = {}) {
-    const tests = new Map(request.parts.map(({ kind, query }) => [kind, compile(kind, query)]))
+    const tests = new Map(request.parts.map(({ kind, query }) => [kind, compilePredicate(kind, query)]))
     const sign = request.sort[0]?.order === 'desc' ? -1 : 1
     const order = (a: Place, b: Place): number => sign * (a[0] - b[0] || a[1] - b[1])
     const isHidden = ({ batch, position }: ClusterHit) =>

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Kind } from '../../src/mapping/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import type { Document } from '../../src/query/predicate.ts'
+import type { TestedDocument } from '../../src/query/predicate.ts'
 import { type Documents, kindsOf, loadDocuments, parseLossless } from './scenarios.ts'
 import { search } from './search.ts'
 
@@ -18,7 +18,7 @@ export interface FakeOpenSearch {
 
 /** `keep`: documents that are told to be missing, as if a query meant something else. */
 export const startFakeOpenSearch = async (
-  keep: (kind: Kind, document: Document) => boolean = () => true,
+  keep: (kind: Kind, document: TestedDocument) => boolean = () => true,
 ): Promise<FakeOpenSearch> => {
   const documents = Object.fromEntries(Object.keys(loadDocuments()).map(kind => [kind, []])) as unknown as Documents
   const log: string[] = []
@@ -42,7 +42,7 @@ export const startFakeOpenSearch = async (
     const lines = body.trimEnd().split('\n')
     for (let i = 0; i < lines.length; i += 2) {
       const { index } = JSON.parse(lines[i]!) as { index: { _id: string } }
-      documents[kind!].push({ _id: index._id, _source: parseLossless(lines[i + 1]!) } as Document)
+      documents[kind!].push({ _id: index._id, _source: parseLossless(lines[i + 1]!) } as TestedDocument)
     }
   }
   const answer = (method: string, path: string, body: string): object => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { type FieldPath, type Kind, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
-import type { Value } from '../../src/query/ast.ts'
+import type { QueryValue } from '../../src/query/ast.ts'
 import { isText } from '../../src/query/leaves.ts'
-import { type Document, valuesOf } from '../../src/query/predicate.ts'
+import { indexedValuesOf, type TestedDocument } from '../../src/query/predicate.ts'
 import { isOfFewChains } from './chains.ts'
 
 /** A query clause as it stands in a body. Integers may be bigints. */
@@ -22,7 +22,7 @@ export interface QueryOptions {
  */
 export const arbitraryQuery = (
   kind: Kind,
-  documents: readonly Document[],
+  documents: readonly TestedDocument[],
   options: QueryOptions = {},
 ): fc.Arbitrary<Clause> => {
   const paths = [...queryPaths(kind).values()].filter(
@@ -124,14 +124,14 @@ const boolOf = (inner: fc.Arbitrary<Clause>): fc.Arbitrary<Clause> => {
 
 const BOOST = fc.constantFrom({}, {}, { boost: 2 }, { boost: 0.5 })
 
-const drawn = (field: FieldPath, documents: readonly Document[]): Value[] => {
+const drawn = (field: FieldPath, documents: readonly TestedDocument[]): QueryValue[] => {
   const inNested = field.list?.nested ? field.list.name : undefined
   const short = inNested === undefined ? field : { ...field, path: field.path, field: field.field }
-  const values = documents.flatMap(({ _source }) => valuesOf(short, _source))
+  const values = documents.flatMap(({ _source }) => indexedValuesOf(short, _source))
   return [...new Set(values)]
 }
 
-const conditionOn = (field: FieldPath, values: readonly Value[], options: QueryOptions): fc.Arbitrary<Clause> => {
+const conditionOn = (field: FieldPath, values: readonly QueryValue[], options: QueryOptions): fc.Arbitrary<Clause> => {
   const value = valueFor(field, values, options)
   const name = field.path
   const kinds: fc.WeightedArbitrary<Clause>[] = [
@@ -226,7 +226,7 @@ const rangeOn = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<Claus
     .map(bounds => ({ range: { [name]: Object.fromEntries(bounds.filter(bound => bound !== undefined)) } }))
 
 /** A value as a body may hold it: one that occurs, one near to it, or any other. */
-const valueFor = (field: FieldPath, values: readonly Value[], options: QueryOptions): fc.Arbitrary<unknown> => {
+const valueFor = (field: FieldPath, values: readonly QueryValue[], options: QueryOptions): fc.Arbitrary<unknown> => {
   const known = values.length > 0 ? values : OTHERS[field.compare]
   return fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...known).chain(value => spelling(field, value, options)) },
@@ -234,7 +234,7 @@ const valueFor = (field: FieldPath, values: readonly Value[], options: QueryOpti
   )
 }
 
-const OTHERS: Record<FieldPath['compare'], Value[]> = {
+const OTHERS: Record<FieldPath['compare'], QueryValue[]> = {
   hex: ['0x', '0x0', `0x${'ff'.repeat(32)}`, `0x${'ab'.repeat(200)}`],
   exact: ['', 'value', 'Transfer', '0x0000000000000000000000000000000000000000', 'uint256'],
   token: ['transfer', 'swap', '0x0000000000000000000000000000000000000000'],
@@ -245,7 +245,7 @@ const OTHERS: Record<FieldPath['compare'], Value[]> = {
   instant: [0, Date.UTC(2024, 0, 1), Date.UTC(2024, 1, 29, 12)],
 }
 
-const spelling = (field: FieldPath, value: Value, options: QueryOptions): fc.Arbitrary<unknown> => {
+const spelling = (field: FieldPath, value: QueryValue, options: QueryOptions): fc.Arbitrary<unknown> => {
   const ways: unknown[] = []
   switch (field.compare) {
     case 'hex':
@@ -305,7 +305,7 @@ const upperHex = (text: string) => text.replace(/^0x[0-9a-f]+/i, hex => `0x${hex
 /** Clauses that look for a text in several fields, and those that a user types. */
 const textOn = (
   fields: readonly FieldPath[],
-  documents: readonly Document[],
+  documents: readonly TestedDocument[],
   options: QueryOptions,
 ): fc.Arbitrary<Clause> => {
   const texts = fields.filter(isNamed)

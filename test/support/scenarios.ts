@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import type { Document } from '../../src/query/predicate.ts'
+import type { TestedDocument } from '../../src/query/predicate.ts'
 import { search } from './search.ts'
 
 /** Scenarios of the search interface: requests over one set of documents, with the answers that are due. */
@@ -43,7 +43,7 @@ export type Expectation =
       }
     }
 
-export type Documents = Record<Kind, Document[]>
+export type Documents = Record<Kind, TestedDocument[]>
 
 const folder = new URL('../scenario/', import.meta.url)
 
@@ -79,7 +79,7 @@ export const kindsOf = (entities: string): Kind[] =>
  * The short name of a document: `18908894` for a block, `18908894/1` for its second transaction, `18908894/l0` and
  * `18908894/e0` for a log and the event that it is.
  */
-export const nameOf = (kind: Kind, { _source }: Document): string => {
+export const nameOf = (kind: Kind, { _source }: TestedDocument): string => {
   const number = (field: string) => String((_source[field] as { num: unknown }).num)
   if (kind === 'block') return number('number')
   const index = kind === 'tx' ? number('transactionIndex') : `${kind[0]}${number('logIndex')}`

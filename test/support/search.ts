@@ -1,13 +1,13 @@
 import { type FieldPath, KINDS, type Kind } from '../../src/mapping/index.ts'
 import { compareValues } from '../../src/query/ast.ts'
 import { compileSourceFilter } from '../../src/query/hits/source-filter.ts'
-import { compile, type Document, type Relatives, valuesOf } from '../../src/query/predicate.ts'
-import type { SearchRequest, Sort } from '../../src/query/request.ts'
-import { compileScore } from '../../src/query/score-predicate.ts'
+import { compilePredicate, indexedValuesOf, type Relatives, type TestedDocument } from '../../src/query/predicate.ts'
+import type { SearchRequest, SortSpec } from '../../src/query/request.ts'
+import { compileDocumentScore } from '../../src/query/score-predicate.ts'
 import { statisticsOf } from './statistics.ts'
 
 /** The relatives among these documents, by the ids that their parents have. */
-export const relativesOf = <D extends Document>(
+export const relativesOf = <D extends TestedDocument>(
   documents: Partial<Record<Kind, readonly D[]>>,
   parentOf: (document: D) => string | undefined,
 ): Relatives => {
@@ -26,12 +26,12 @@ export const relativesOf = <D extends Document>(
 }
 
 /** Where documents come without the envelope: a transaction and a reward tell no transaction. */
-const parentInSource = ({ _source }: Document): string | undefined =>
+const parentInSource = ({ _source }: TestedDocument): string | undefined =>
   (_source.transactionHash ?? _source.blockHash) as string | undefined
 
 export interface Hit {
   kind: Kind
-  document: Document
+  document: TestedDocument
   source: unknown
   score: number
 }
@@ -39,13 +39,13 @@ export interface Hit {
 /** A search over documents in memory, given in chain order: every document is looked at, so that there is little to get wrong. */
 export const search = (
   request: SearchRequest,
-  documents: Partial<Record<Kind, Document[]>>,
+  documents: Partial<Record<Kind, TestedDocument[]>>,
 ): { total: number; hits: Hit[] } => {
   const relatives = relativesOf(documents, parentInSource)
   const matching = request.parts.flatMap(({ kind, query, score }) => {
-    const matches = compile(kind, query, relatives)
+    const matches = compilePredicate(kind, query, relatives)
     const all = documents[kind] ?? []
-    const scoreOf = score && compileScore(score, statisticsOf(all), undefined, relatives)
+    const scoreOf = score && compileDocumentScore(score, statisticsOf(all), undefined, relatives)
     return all.flatMap((document, place) =>
       matches(document) ? [{ kind, document, place, score: scoreOf ? scoreOf(document._source, document) : 1 }] : [],
     )
@@ -68,9 +68,9 @@ export const search = (
 }
 
 /** `place` among all documents of the kind. */
-type Found = { kind: Kind; document: Document; place: number; score: number }
+type Found = { kind: Kind; document: TestedDocument; place: number; score: number }
 
-const compareBy = (sort: Sort, a: Found, b: Found): number => {
+const compareBy = (sort: SortSpec, a: Found, b: Found): number => {
   if (sort.by === '_score') return sort.order === 'asc' ? a.score - b.score : b.score - a.score
   const direction = sort.order === 'asc' ? 1 : -1
   const [x, y] = [a, b].map(({ kind, document, place }) =>
@@ -84,9 +84,9 @@ const compareBy = (sort: Sort, a: Found, b: Found): number => {
 }
 
 /** Of several values the least counts in an ascending sort and the greatest in a descending one. */
-const sortValue = ({ order, missing }: Sort, field: FieldPath | undefined, { _source }: Document) => {
+const sortValue = ({ order, missing }: SortSpec, field: FieldPath | undefined, { _source }: TestedDocument) => {
   if (!field) return undefined
-  const value = valuesOf(field, _source)
+  const value = indexedValuesOf(field, _source)
     .toSorted(compareValues)
     .at(order === 'asc' ? 0 : -1)
   // Of longs, a missing one is the greatest or the least.
@@ -94,7 +94,7 @@ const sortValue = ({ order, missing }: Sort, field: FieldPath | undefined, { _so
   return field.es === 'long' && value === missingLong ? undefined : value
 }
 
-const chainOrder = (kind: Kind, { _source }: Document, place: number): number => {
+const chainOrder = (kind: Kind, { _source }: TestedDocument, place: number): number => {
   const { num } = (_source.blockNumber ?? _source.number ?? _source.firstSeen) as { num: number | bigint }
   return (Number(num) * KINDS.length + KINDS.indexOf(kind)) * 1e6 + place
 }

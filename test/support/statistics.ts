@@ -1,17 +1,17 @@
 import type { FieldPath } from '../../src/mapping/index.ts'
-import type { Value } from '../../src/query/ast.ts'
-import { type Document, readerOf } from '../../src/query/predicate.ts'
+import type { QueryValue } from '../../src/query/ast.ts'
+import { type TestedDocument, valueReaderOf } from '../../src/query/predicate.ts'
 import type { Statistics } from '../../src/query/statistics.ts'
 
 /** What scores are counted from, of documents in memory: all of them are looked at. */
-export const statisticsOf = (documents: readonly Document[]): Statistics => {
-  const known = new Map<string, Value[][]>()
+export const statisticsOf = (documents: readonly TestedDocument[]): Statistics => {
+  const known = new Map<string, QueryValue[][]>()
   /** The values of each document, or of each element of the list, that has some. */
-  const valuesOf = (field: FieldPath): Value[][] => {
+  const valuesOf = (field: FieldPath): QueryValue[][] => {
     const found = known.get(field.path)
     if (found) return found
     const list = field.list?.nested ? field.list.name : undefined
-    const read = readerOf(field, list)
+    const read = valueReaderOf(field, list)
     const all = documents.flatMap(({ _source }) => {
       const elements = list === undefined ? [_source] : ((_source[list] ?? []) as Record<string, unknown>[])
       return elements.map(element => read(element)).filter(values => values.length > 0)

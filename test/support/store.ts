@@ -53,7 +53,7 @@ import { joinDictionaries, ownDictionaries, type Room } from '../../src/ingest/d
 import { silent } from '../../src/lib/log.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { Node } from '../../src/query/ast.ts'
-import { compile } from '../../src/query/predicate.ts'
+import { compilePredicate } from '../../src/query/predicate.ts'
 import type { WritableDb } from '../../src/sqlite/database.ts'
 import { mainnetPack } from './pack.ts'
 
@@ -335,7 +335,7 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
           plan,
           reader,
           ask(kind, node, positions) {
-            const test = compile(kind, node)
+            const test = compilePredicate(kind, node)
             asked += positions.length
             return positions.map(position => test(documentAt(kind, position)))
           },

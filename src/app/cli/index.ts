@@ -4,7 +4,7 @@ import { thisUser } from '../../accounts/audit.ts'
 import { ACCOUNTS_FILE } from '../../accounts/file.ts'
 import { type Config, type ConfigSources, loadConfig, readFlags } from '../../config/index.ts'
 import { ChainsieveError, stop, systemFault } from '../../lib/errors.ts'
-import { createLog, describe, type Log } from '../../lib/log.ts'
+import { createLog, describeError, type Log } from '../../lib/log.ts'
 import { createScreen, progressBar, progressLines, type Screen } from '../../lib/progress.ts'
 import { redact } from '../../lib/secret.ts'
 import { createShutdown, type ShutdownOptions } from '../../lib/shutdown.ts'
@@ -85,7 +85,7 @@ const printFailure = (screen: Screen, error: unknown, code: number, command = 'c
     screen.line(redact(`chainsieve: This is a fault in Chainsieve. Please report it:\n${text}`))
     return 1
   }
-  screen.line(redact(`chainsieve: ${describe(known)}`))
+  screen.line(redact(`chainsieve: ${describeError(known)}`))
   if (known.code !== MISUSE_CODE) return code
   screen.line(`${command} --help shows how to use it.`)
   return 2

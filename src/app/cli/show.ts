@@ -1,6 +1,6 @@
 import type { Reason } from '../../ingest/status/readiness.ts'
 import type { DeliveryHealth, LastBlock, NetworkState, ServerStatus } from '../../ingest/status/status.ts'
-import { timeOf } from '../../lib/progress.ts'
+import { formatSeconds } from '../../lib/progress.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { RestartStatus } from '../../lib/restarts.ts'
 import type { Summary } from '../jobs.ts'
@@ -114,7 +114,7 @@ const showNetwork = (status: NetworkState): string => {
     rows.push(['head', `${head}${lag === null ? '' : lag === 0 ? ', reached' : `, ${showCount(lag, 'block')} behind`}`])
   if (finality) rows.push(['final', showFinality(finality)])
   if (blocksPerSecond !== null) {
-    const left = secondsLeft === null ? '' : `, ${timeOf(secondsLeft)} left`
+    const left = secondsLeft === null ? '' : `, ${formatSeconds(secondsLeft)} left`
     rows.push(['speed', `${showNumber(blocksPerSecond)} blocks/s, ${showNumber(eventsPerSecond ?? 0)} events/s${left}`])
   }
   for (const endpoint of endpoints) {
@@ -222,7 +222,7 @@ const showFilter = ({ addresses, addressCount, topicCount, transactions }: Omit<
 }
 
 const showLast = ({ number, time }: LastBlock, age: number | null): string =>
-  `${number} of ${showTime(Date.parse(time))}${age === null ? '' : `, ${timeOf(age)} ago`}`
+  `${number} of ${showTime(Date.parse(time))}${age === null ? '' : `, ${formatSeconds(age)} ago`}`
 
 const showRows = (title: string, rows: [string, string][]): string =>
   [title, ...rows.map(([name, value]) => `  ${name.padEnd(7)} ${value}`)].join('\n')

@@ -1,4 +1,4 @@
-import { bytesOf } from '../../lib/bytes.ts'
+import { rawBytesOf } from '../../lib/bytes.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../limits/index.ts'
 import { type CheckOptions, checkBlock, checkHeader, checkShape, inconsistent } from '../check/check-block.ts'
@@ -166,7 +166,7 @@ export const readBodyOf = (
   options: CheckOptions,
 ): RawBlock[] => {
   const step = callsPerBlock({ whole, traceMethod })
-  const answers = toAnswers(parseBody(textOfBody(bytesOf(body))), numbers.length * step)
+  const answers = toAnswers(parseBody(textOfBody(rawBytesOf(body))), numbers.length * step)
   if (!Array.isArray(answers) || answers.length !== numbers.length * step || !whole)
     throw retry('node_bad_answer', 'the answer does not cover all calls')
   return numbers.map((number, i) => {

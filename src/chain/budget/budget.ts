@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/retry.ts'
-import { createPace } from '../../lib/scheduling/rate.ts'
+import { createRequestPace } from '../../lib/scheduling/rate.ts'
 import { secretUrl } from '../../lib/secret.ts'
 import { type Allowance, BY_CALLS, BY_HOST, PROVIDERS, type Prices, parsePrice } from '../../limits/credits.ts'
 import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
@@ -41,7 +41,7 @@ export const createBudget = (
   if (rate === undefined && daily === undefined && month === undefined) return undefined
   const { now } = clock
   const costs = createCosts(entries, new URL(url).hostname)
-  const pace = rate && createPace(rate.most, clock.elapsed)
+  const pace = rate && createRequestPace(rate.most, clock.elapsed)
   const account = spent.at(url, secretUrl(url).toString())
   const periods = Object.entries({ day: daily, month } satisfies Record<PeriodName, unknown>).flatMap(
     ([period, limit]) => (limit === undefined ? [] : [createPeriod(period as PeriodName, limit, now)]),

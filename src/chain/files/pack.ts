@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
-import { bytesOf } from '../../lib/bytes.ts'
+import { rawBytesOf } from '../../lib/bytes.ts'
 import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
@@ -104,7 +104,7 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 }
 
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
-  const bytes = bytesOf(packLine.bytes)
+  const bytes = rawBytesOf(packLine.bytes)
   if (isBloated(bytes)) throw refuse('pack_not_a_block', `${packLinePlace(packLine)}: ${BLOATED}. Remove the line`)
   const text = decodeText(bytes)
   let value: unknown

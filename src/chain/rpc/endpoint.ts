@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
-import { createLoad, type Load } from '../../lib/scheduling/load.ts'
+import { createWorkLoad, type Load } from '../../lib/scheduling/load.ts'
 import { createLearntPace, LEARNT_PARTS } from '../../lib/scheduling/rate.ts'
 import { createWindow } from '../../lib/scheduling/window.ts'
 import { secretUrl } from '../../lib/secret.ts'
@@ -83,7 +83,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
   const learnt = budget?.pace ? undefined : createLearntPace(clock.elapsed)
   const pace = budget?.pace ?? learnt
   const window = createWindow({ start: Math.min(4, concurrency), max: concurrency, pace, clock })
-  const loads = { urgent: createLoad(clock.elapsed), others: createLoad(clock.elapsed) }
+  const loads = { urgent: createWorkLoad(clock.elapsed), others: createWorkLoad(clock.elapsed) }
   const onUnreachable = () => {
     endpoint.chainId = undefined
   }

@@ -1,8 +1,8 @@
-import { bytesOf } from '../../lib/bytes.ts'
+import { rawBytesOf } from '../../lib/bytes.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { withTimeout } from '../../lib/retry.ts'
 import type { LearntPace } from '../../lib/scheduling/rate.ts'
-import type { Outcome, Window } from '../../lib/scheduling/window.ts'
+import type { RequestOutcome, RequestWindow } from '../../lib/scheduling/window.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { TOO_LARGE, takeText } from './answer-body.ts'
 import {
@@ -24,7 +24,7 @@ import { describeNetwork, type Transport } from './transport.ts'
 
 interface PostContext extends Pick<EndpointOptions, 'timeoutMs' | 'limits' | 'memory' | 'budget' | 'count'> {
   transport: Pick<Transport, 'post'>
-  window: Window
+  window: RequestWindow
   learnt: LearntPace | undefined
   health: Pick<Health, 'restUntil'>
   now(): number
@@ -64,7 +64,7 @@ export const createPost = (context: PostContext) => {
   ): Promise<Answer[] | 'too large' | { taken: T }> => {
     const messages = calls.map(({ method, params }, i) => ({ jsonrpc: '2.0', id: i + 1, method, params }))
     const cost = budget?.costOf(calls, chainId()) ?? FREE
-    let leave: ((outcome: Outcome) => void) | undefined = await window.enter(
+    let leave: ((outcome: RequestOutcome) => void) | undefined = await window.enter(
       signal,
       urgent,
       learnt ? calls.length : cost.perSecond,
@@ -83,7 +83,7 @@ export const createPost = (context: PostContext) => {
     const forHead = urgent && !beside
     budget?.charge(cost.credits, forHead)
     const hold = memory.open()
-    let outcome: Outcome = 'overload'
+    let outcome: RequestOutcome = 'overload'
     let takeFault: { error: unknown } | undefined
     requests++
     const began = performance.now()
@@ -112,7 +112,7 @@ export const createPost = (context: PostContext) => {
           return { taken }
         }
         leave = await window.enter(signal, urgent)
-        body = takeText(bytesOf(taken))
+        body = takeText(rawBytesOf(taken))
       } else body = takeText(bytes)
       if (!heard) noteSize(body.length, calls)
       outcome = status < 500 && status !== 429 ? 'neutral' : 'overload'

@@ -10,7 +10,7 @@ import {
   bytesOfResult,
   renderResults,
 } from '../../query/aggs/result.ts'
-import { ALL, type Node } from '../../query/ast.ts'
+import { ALL_NODE, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { notInCluster } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
@@ -89,7 +89,7 @@ export const aggregatedPage = async (
 const WHOLE = { allow_partial_search_results: false, ignore_unavailable: true }
 
 const everythingOf = ({ parts, within, slice }: SearchRequest): SearchRequest => ({
-  parts: parts.map(({ kind }) => ({ kind, query: ALL })),
+  parts: parts.map(({ kind }) => ({ kind, query: ALL_NODE })),
   ...{ sort: [], from: 0, size: 0, source: false, trackTotal: false, within, slice },
 })
 

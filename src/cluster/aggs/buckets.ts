@@ -16,7 +16,7 @@ import {
 } from '../../query/aggs/buckets.ts'
 import { parseMetricPath } from '../../query/aggs/order.ts'
 import type { Bucket, Buckets, ResultMember, ResultValue as Shown, SingleBucket } from '../../query/aggs/result.ts'
-import type { Value } from '../../query/ast.ts'
+import type { QueryValue } from '../../query/ast.ts'
 import type { RoundingOf } from '../../query/dates/rounding.ts'
 import { nameOfZone } from '../../query/dates/time-zone.ts'
 import { javaDouble } from '../../query/numbers.ts'
@@ -320,7 +320,7 @@ const compositeSource = (source: CompositeSource): object => {
   }
 }
 
-const partOf = (value: Value | null, { values, by }: CompositeSource): unknown => {
+const partOf = (value: QueryValue | null, { values, by }: CompositeSource): unknown => {
   if (value === null) return null
   return by === 'date_histogram' || values.type === 'date' ? String(value) : plain(value)
 }

@@ -1,6 +1,6 @@
 import { KINDS } from '../../mapping/index.ts'
 import type { FieldValues, ValueType } from '../../query/aggs/ast.ts'
-import type { Value } from '../../query/ast.ts'
+import type { QueryValue } from '../../query/ast.ts'
 import { notInCluster } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { isMixed, SHOWN } from '../indices/template.ts'
@@ -55,10 +55,11 @@ export const fieldOf = ({ fields, meta }: FieldValues): string => {
 }
 
 /** As JSON can say it. */
-export const plain = (value: Value): string | number | boolean => (typeof value === 'bigint' ? String(value) : value)
+export const plain = (value: QueryValue): string | number | boolean =>
+  typeof value === 'bigint' ? String(value) : value
 
 /** A value as the cluster answered it. */
-export const valueFrom = (found: unknown, { type, meta }: Pick<FieldValues, 'type' | 'meta'>): Value => {
+export const valueFrom = (found: unknown, { type, meta }: Pick<FieldValues, 'type' | 'meta'>): QueryValue => {
   if (meta !== undefined && meta !== '_id') return meta[KINDS[Number(found)]!]!
   switch (type) {
     case 'keyword':

@@ -1,9 +1,9 @@
 import { asBigint } from '../../documents/show.ts'
 import { inGroup, type Related } from '../../engine/query/inner-hits.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
-import { valuesOf } from '../../query/predicate.ts'
+import { indexedValuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
-import { and, ids } from '../../query/simplify.ts'
+import { andNode, idsNode } from '../../query/simplify.ts'
 import type { Asker, AskOptions, Paging } from '../query-client.ts'
 import { type ClusterHit, documentOf } from './cluster-hit.ts'
 
@@ -71,7 +71,7 @@ const parentsOf = async (
   const found = new Map<string, ClusterHit>()
   for (let at = 0; at < wanted.length; at += TOGETHER) {
     const some = wanted.slice(at, at + TOGETHER)
-    const parts = [{ ...part!, query: and([part!.query, ids(some)]) }]
+    const parts = [{ ...part!, query: andNode([part!.query, idsNode(some)]) }]
     for (const hit of (await asked({ ...request, parts, from: 0, size: some.length }, asking)).found)
       found.set(hit.id, hit)
   }
@@ -91,12 +91,12 @@ const inGroupOf = (
   inner: SearchRequest,
 ): SearchRequest => {
   const field = fields[hit.kind]
-  const value = field && valuesOf(field, documentOf(hit, asBigint)._source)[0]
+  const value = field && indexedValuesOf(field, documentOf(hit, asBigint)._source)[0]
   return {
     ...{ ...inner, within, slice },
     parts: parts.map(({ kind, query, postFilter }) => ({
       kind,
-      query: and([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
+      query: andNode([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
     })),
   }
 }

@@ -1,9 +1,9 @@
 import { BEST_FIRST } from '../../engine/query/scores/scoring.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { compareValues, NONE, type Node, type Value } from '../../query/ast.ts'
+import { compareValues, NONE_NODE, type Node, type QueryValue } from '../../query/ast.ts'
 import { standInOf } from '../../query/hits/sort-value.ts'
-import type { Collapse, RequestPart, SearchRequest, Sort } from '../../query/request.ts'
-import { and, exists, GREATEST_LONG, LEAST_LONG, not, or, range } from '../../query/simplify.ts'
+import type { Collapse, RequestPart, SearchRequest, SortSpec } from '../../query/request.ts'
+import { andNode, existsNode, GREATEST_LONG, LEAST_LONG, notNode, orNode, rangeNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
 import type { Asker } from '../query-client.ts'
 import type { Dsl } from './dsl.ts'
@@ -19,27 +19,27 @@ export const compileCollapse = ({ name, fields }: Collapse, { parts }: SearchReq
 }
 
 /** Documents that are sorted behind a value; null: behind those that have none. */
-export const behindValue = (sort: Sort, kind: Kind, value: Value | null): Node => {
+export const behindValue = (sort: SortSpec, kind: Kind, value: QueryValue | null): Node => {
   const { fields, order, missing } = sort
   const field = fields[kind]
   // Without a field, all documents are in the group that has no value.
-  if (!field) return NONE
-  const behind = (value: Value) => range(field, boundsBehind(value, sort))
+  if (!field) return NONE_NODE
+  const behind = (value: QueryValue) => rangeNode(field, boundsBehind(value, sort))
   if (typeof missing !== 'string') {
-    if (value === null) return NONE
+    if (value === null) return NONE_NODE
     const difference = compareValues(missing.value, value)
     const isBehind = order === 'asc' ? difference > 0 : difference < 0
-    return isBehind ? or([behind(value), not(exists(field))]) : behind(value)
+    return isBehind ? orNode([behind(value), notNode(existsNode(field))]) : behind(value)
   }
-  if (value !== null) return missing === '_last' ? or([behind(value), not(exists(field))]) : behind(value)
-  if (missing === '_last') return NONE
+  if (value !== null) return missing === '_last' ? orNode([behind(value), notNode(existsNode(field))]) : behind(value)
+  if (missing === '_last') return NONE_NODE
   // A value at the end of all numbers counts as none.
   const standIn = standInOf(sort)
-  return standIn === null || standIn === undefined ? exists(field) : behind(standIn)
+  return standIn === null || standIn === undefined ? existsNode(field) : behind(standIn)
 }
 
 /** Values of the field that come behind one, which is of the type that is sorted as. */
-const boundsBehind = (value: Value, { order, as }: Pick<Sort, 'order' | 'as'>) => {
+const boundsBehind = (value: QueryValue, { order, as }: Pick<SortSpec, 'order' | 'as'>) => {
   const isAscending = order === 'asc'
   if (as === 'double') {
     const number = value as number
@@ -97,10 +97,10 @@ export const grouping = (asker: Asker): Asker => ({
   async page(asked, options, visible, paging) {
     const { after, collapse, aggregations, ...request } = asked
     if (!after || !collapse) return asker.page(asked, options, visible, paging)
-    const [sort] = request.sort as [Sort]
+    const [sort] = request.sort as [SortSpec]
     const behind = (part: RequestPart): RequestPart => ({
       ...part,
-      query: and([part.query, behindValue(sort, part.kind, after.values[0] ?? null)]),
+      query: andNode([part.query, behindValue(sort, part.kind, after.values[0] ?? null)]),
     })
     const groups = { ...request, collapse, parts: request.parts.map(behind), trackTotal: false }
     const { aggs, ...place } = paging ?? {}

@@ -1,7 +1,7 @@
 import type { Hidden, Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { type ChainsieveError, refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
-import type { Run, Slice } from '../../query/request.ts'
+import type { BlockRun, BlockSlice } from '../../query/request.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 
 /** A query in the cluster's language. */
@@ -62,10 +62,10 @@ const hiddenClause = ({ batches, above, below, butTokens }: Hidden): Dsl => {
   return Object.keys(blocks).length === 0 ? byBatch : every([byBatch, between(META_FIELDS.block, blocks)])
 }
 /** Documents of blocks in some runs. */
-export const withinRuns = (runs: readonly Run[]): Dsl =>
+export const withinRuns = (runs: readonly BlockRun[]): Dsl =>
   some(runs.map(([from, to]) => between(META_FIELDS.block, { gte: from, lte: Math.min(to, Number.MAX_SAFE_INTEGER) })))
 /** The same parts of the chain as those of a store. */
-export const inSlice = ({ id, max }: Slice): Dsl => ({
+export const inSlice = ({ id, max }: BlockSlice): Dsl => ({
   script: {
     script: {
       lang: 'painless',

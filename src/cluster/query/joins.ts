@@ -1,8 +1,8 @@
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { JoinNode, Node } from '../../query/ast.ts'
-import type { Run } from '../../query/request.ts'
-import { and } from '../../query/simplify.ts'
+import type { BlockRun } from '../../query/request.ts'
+import { andNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { type Dsl, hiddenClauses, withinRuns } from './dsl.ts'
@@ -15,7 +15,7 @@ export interface Looking {
   ask: AskCluster
   visible: Pick<Visible, 'hidden'>
   /** Blocks that are looked in; all by default. */
-  within?: readonly Run[] | undefined
+  within?: readonly BlockRun[] | undefined
 }
 
 /** Most related documents that a condition may stand for: as many as a list of values may have. */
@@ -55,7 +55,7 @@ export const resolveJoins = async (
         // Relatives lie in one block, so that what holds for one's block does for the other's.
         const blocks = beside.flatMap(one => asReadBy(one, node.kind))
         await resolve(node.of, node.kind, blocks)
-        known.set(node, await idsOf(node, compileNode(and([node.of, ...blocks]), node.kind, joins), looking))
+        known.set(node, await idsOf(node, compileNode(andNode([node.of, ...blocks]), node.kind, joins), looking))
         return
       }
     }

@@ -1,7 +1,7 @@
 import type { Range } from '../../lib/ranges.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
-import type { Bounds, Node, Value } from '../../query/ast.ts'
-import { ANY, EMPTY, EVERYTHING, type Expression, LAST } from '../../query/regexp/expression.ts'
+import type { Bounds, Node, QueryValue } from '../../query/ast.ts'
+import { ANY_CHARACTER, ANY_TEXT, EMPTY_TEXT, type Expression, LAST_CODE_POINT } from '../../query/regexp/expression.ts'
 import { expressionOf } from '../../query/text/pattern.ts'
 import { unsupported } from '../deviations.ts'
 import { between, type Dsl, has, MATCH_NONE, oneOf, some } from './dsl.ts'
@@ -40,7 +40,7 @@ export const ofIds = (kind: Kind, ids: readonly string[]): Dsl => {
   return kind === 'contract' || kind === 'token' ? oneOf('address', ids) : { ids: { values: ids } }
 }
 
-const compileIn = (field: FieldPath, values: readonly Value[]): Dsl => {
+const compileIn = (field: FieldPath, values: readonly QueryValue[]): Dsl => {
   switch (field.compare) {
     case 'integer':
       return integerIn(field, values as readonly bigint[])
@@ -82,7 +82,7 @@ const rangeOfDoubles = (field: FieldPath, bounds: Bounds): Dsl => {
 }
 
 /** Integers as text keep all their digits. */
-const written = (value: Value): unknown => (typeof value === 'bigint' ? String(value) : value)
+const written = (value: QueryValue): unknown => (typeof value === 'bigint' ? String(value) : value)
 
 export const compilePhrase = ({ field, words, slop, prefix }: Extract<Node, { op: 'phrase' }>, boost?: number): Dsl => {
   // Words are split already: they have no whitespace in them.
@@ -115,9 +115,9 @@ const LONGEST_REGEXP = 1000
  * takes a complement or an intersection.
  */
 export const regexpOf = (expression: Expression): string | undefined => {
-  if (expression === ANY) return '.'
-  if (expression === EVERYTHING) return '.*'
-  if (expression === EMPTY) return '()'
+  if (expression === ANY_CHARACTER) return '.'
+  if (expression === ANY_TEXT) return '.*'
+  if (expression === EMPTY_TEXT) return '()'
   switch (expression.op) {
     case 'nothing':
       return undefined
@@ -145,7 +145,7 @@ export const regexpOf = (expression: Expression): string | undefined => {
 /** What can stand beside others, and be repeated. */
 const group = (expression: Expression, isLast = false): string | undefined => {
   const text = regexpOf(expression)
-  const isOne = expression.op === 'one' || expression.op === 'either' || expression === EMPTY
+  const isOne = expression.op === 'one' || expression.op === 'either' || expression === EMPTY_TEXT
   const isPlain = isOne || (isLast && expression.op === 'then')
   return text === undefined || isPlain ? text : `(${text})`
 }
@@ -156,6 +156,6 @@ const rangesText = (ranges: readonly Range[]): string => {
 }
 /** Letters and digits behind a backslash would mean classes of characters. */
 const escaped = (code: number): string => {
-  const character = String.fromCodePoint(Math.min(code, LAST))
+  const character = String.fromCodePoint(Math.min(code, LAST_CODE_POINT))
   return /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character
 }

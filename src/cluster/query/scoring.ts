@@ -1,7 +1,7 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../../query/ast.ts'
-import type { Score, Scored } from '../../query/score.ts'
-import { isIn } from '../../query/simplify.ts'
+import type { Score, ScoredQuery } from '../../query/score.ts'
+import { inNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
 import { type Dsl, MATCH_ALL } from './dsl.ts'
 import { compilePhrase } from './leaf.ts'
@@ -34,7 +34,7 @@ export const compileScore = (score: Score | undefined, scoring: Scoring): Dsl =>
     case 'same':
       return constant(score.value)
     case 'term':
-      return optional([boosted(compileNode(isIn(score.field, [score.value]), kind, joins), score.boost)])
+      return optional([boosted(compileNode(inNode(score.field, [score.value]), kind, joins), score.boost)])
     case 'phrase':
       return optional([compilePhrase({ ...score, op: 'phrase' }, score.boost)])
     case 'fuzzy': {
@@ -79,7 +79,7 @@ const boosted = (condition: Dsl, boost: number): Dsl => {
 const optional = (should: readonly Dsl[]): Dsl => ({ bool: { filter: [MATCH_ALL], should } })
 
 /** Matches what the part does. */
-const gated = ({ node, score }: Scored, scoring: Scoring): Dsl => {
+const gated = ({ node, score }: ScoredQuery, scoring: Scoring): Dsl => {
   const filter = compileNode(node, scoring.kind, scoring.joins)
   if (score?.by === 'same') return constant(score.value, filter)
   const must = compileScore(score, scoring)

@@ -4,7 +4,7 @@ import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { RequestPart, SearchRequest } from '../../query/request.ts'
 import type { Score } from '../../query/score.ts'
-import { and } from '../../query/simplify.ts'
+import { andNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { compileCollapse } from './collapse.ts'
@@ -172,7 +172,7 @@ const aroundOf = ({ within, slice }: Pick<SearchRequest, 'within' | 'slice'>): D
 ]
 
 const matching = ({ kind, query, postFilter }: RequestPart, joins: Joins): Dsl =>
-  compileNode(postFilter ? and([query, postFilter]) : query, kind, joins)
+  compileNode(postFilter ? andNode([query, postFilter]) : query, kind, joins)
 
 export const ofKind = (kind: Kind): Dsl => oneOf(META_FIELDS.kind, [KINDS.indexOf(kind)])
 

@@ -1,8 +1,8 @@
 import { asJson } from '../../documents/show.ts'
 import { type EsType, type FieldPath, KINDS, type Kind } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
+import type { QueryValue } from '../../query/ast.ts'
 import { standInOf } from '../../query/hits/sort-value.ts'
-import type { NestedSort, Sort } from '../../query/request.ts'
+import type { NestedSort, SortSpec } from '../../query/request.ts'
 import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import type { Dsl } from './dsl.ts'
@@ -13,12 +13,12 @@ import { compileNode, type Joins } from './node.ts'
 export interface SortKey {
   dsl: Dsl
   /** A value as `search_after` takes it; null: of a hit that has none. */
-  write(value: Value | null): unknown
+  write(value: QueryValue | null): unknown
   /** A value as a hit's `sort` has it; undefined where it has none. */
-  read(value: unknown): Value | undefined
+  read(value: unknown): QueryValue | undefined
 }
 
-export const sortKeyOf = (sort: Sort, kinds: readonly Kind[], joins: Joins): SortKey => {
+export const sortKeyOf = (sort: SortSpec, kinds: readonly Kind[], joins: Joins): SortKey => {
   const { by, order } = sort
   switch (by) {
     case '_score':
@@ -39,7 +39,7 @@ export const sortKeyOf = (sort: Sort, kinds: readonly Kind[], joins: Joins): Sor
 }
 
 /** Ids themselves could only be sorted by with all of them in memory: they are sorted by what they are made of. */
-const idKey = (order: Sort['order'], kinds: readonly Kind[]): SortKey => {
+const idKey = (order: SortSpec['order'], kinds: readonly Kind[]): SortKey => {
   const areIn = (some: readonly Kind[]) => kinds.every(kind => some.includes(kind))
   const by = (dsl: Dsl): SortKey => ({ dsl, write: value => value, read: value => String(value) })
   const byScript = (script: object) => by({ _script: { type: 'string', order, script } })
@@ -60,14 +60,14 @@ const ID_OF_LOG = {
   params: { log: KINDS.indexOf('log') },
 }
 
-const fieldKey = (sort: Sort, kinds: readonly Kind[], joins: Joins): SortKey => {
+const fieldKey = (sort: SortSpec, kinds: readonly Kind[], joins: Joins): SortKey => {
   const { fields, order, missing, mode, nested, as } = sort
   const [field, ...others] = Object.values(fields) as [FieldPath, ...FieldPath[]]
   const name = cellOf(field)
   if (others.some(other => other.es !== field.es || cellOf(other) !== name))
     throw unsupported(`sort by ${field.path} of several kinds`, 'its types differ between them: search one of them')
   const isWide = field.compare === 'integer'
-  const write = (value: Value) => (isWide ? padded(value as bigint) : written(value))
+  const write = (value: QueryValue) => (isWide ? padded(value as bigint) : written(value))
   const standIn = standInOf(sort)
   return {
     dsl: {
@@ -110,7 +110,7 @@ export const cellOf = (field: FieldPath): string => {
   )
 }
 
-const written = (value: Value | null): unknown => {
+const written = (value: QueryValue | null): unknown => {
   if (typeof value === 'bigint') return asJson(value)
   if (typeof value === 'boolean') return Number(value)
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
@@ -129,7 +129,7 @@ const readAs = (
   type: EsType | 'date_nanos',
   value: unknown,
   standIn: ReturnType<typeof standInOf>,
-): Value | undefined => {
+): QueryValue | undefined => {
   switch (type) {
     case 'long':
     case 'date_nanos': {

@@ -1,9 +1,9 @@
 import { shardDoc, sortShowing } from '../../engine/query/sort/sort-values.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
-import { hasImplicitKey, numberOfPlace, placeOf } from '../../query/hits/paging.ts'
+import type { QueryValue } from '../../query/ast.ts'
+import { hasImplicitKey, numberOfPlace, placeOfNumber } from '../../query/hits/paging.ts'
 import { standsForMissing } from '../../query/hits/sort-value.ts'
-import type { After, Place, SearchRequest, Sort } from '../../query/request.ts'
+import type { After, ChainPlace, SearchRequest, SortSpec } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import type { Dsl } from './dsl.ts'
@@ -22,15 +22,15 @@ export interface SortPlan {
 }
 
 export interface SortedHit {
-  place: Place
+  place: ChainPlace
   /** Of each sort of the request; null where a hit has nothing. */
-  values: (Value | null)[]
+  values: (QueryValue | null)[]
   /** What the hit shows as `sort`. */
   shown: unknown[]
 }
 
 type Ordered = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
-type Order = Sort['order']
+type Order = SortSpec['order']
 
 /** `uniform`: the score of all hits, where it is the same. */
 export const planSort = (request: Ordered, uniform: number | undefined, joins: Joins): SortPlan => {
@@ -69,10 +69,10 @@ export const planSort = (request: Ordered, uniform: number | undefined, joins: J
   }
 }
 
-const isPlace = ({ by }: Sort): boolean => by === '_doc' || by === '_shard_doc'
+const isPlace = ({ by }: SortSpec): boolean => by === '_doc' || by === '_shard_doc'
 
 /** Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. */
-const orders = ({ by, fields }: Sort, uniform: number | undefined): boolean =>
+const orders = ({ by, fields }: SortSpec, uniform: number | undefined): boolean =>
   by === '_score' ? uniform === undefined : by !== 'field' || Object.keys(fields).length > 0
 
 /** Where scores are all the same. Above 0: all hits come behind that of the page before, below 0: none does. */
@@ -83,17 +83,17 @@ const scoreSide = ({ sort: [first], after }: Ordered, uniform: number | undefine
 }
 
 /** Without a place all hits that are sorted by the same are passed. */
-const placedAt = (place: Place | undefined, order: Order): unknown[] =>
+const placedAt = (place: ChainPlace | undefined, order: Order): unknown[] =>
   place ? [place.position, KINDS.indexOf(place.kind)] : [endOf(order), lastKind(order)]
 
 const placedBy = (
   { place }: After,
-  { by, order }: Sort,
-  value: Value | null | undefined,
+  { by, order }: SortSpec,
+  value: QueryValue | null | undefined,
   kinds: readonly Kind[],
 ): unknown[] => {
   if (value === null || value === undefined) return placedAt(place, order)
-  if (by === '_shard_doc') return placedAt(placeOf(BigInt(value), kinds), order)
+  if (by === '_shard_doc') return placedAt(placeOfNumber(BigInt(value), kinds), order)
   const position = Number(value)
   return place?.position === position ? placedAt(place, order) : [position, lastKind(order)]
 }
@@ -110,14 +110,14 @@ interface Reading {
 }
 
 const readerOf = (
-  sort: readonly Sort[],
+  sort: readonly SortSpec[],
   { keys, split, uniform = 1, kinds, isImplicit }: Reading,
 ): SortPlan['read'] => {
   const shows = sort.map(sortShowing)
   return found => {
     const [position, kind] = found.slice(split, split + 2).map(Number) as [number, number]
     const place = { kind: KINDS[kind]!, position }
-    const values: (Value | undefined)[] = sort.map(({ by }) => {
+    const values: (QueryValue | undefined)[] = sort.map(({ by }) => {
       if (by === '_score') return asFloat(uniform)
       if (by === '_doc') return position
       return by === '_shard_doc' ? numberOfPlace(place, kinds) : undefined

@@ -5,7 +5,7 @@ import { blockOf } from '../../engine/schema.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
-import type { RequestPart, Run } from '../../query/request.ts'
+import type { BlockRun, RequestPart } from '../../query/request.ts'
 import type { ClusterHit } from '../hits/cluster-hit.ts'
 import type { Asker, Page } from '../query-client.ts'
 import { documentsById } from '../query-client.ts'
@@ -25,7 +25,7 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
   const ask = (
     parts: RequestPart[],
     order: 'asc' | 'desc',
-    paging: { size: number; after?: string | undefined; at?: readonly number[]; within?: readonly Run[] },
+    paging: { size: number; after?: string | undefined; at?: readonly number[]; within?: readonly BlockRun[] },
     visible: Visible,
   ): Promise<Page> => {
     const { size, after, at, within } = paging
@@ -48,7 +48,7 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
     async find(up: number, size: number, visible: Visible) {
       const within = visible.ranges
         .filter(({ from }) => from <= up)
-        .map(({ from, to }): Run => [from, Math.min(to, up)])
+        .map(({ from, to }): BlockRun => [from, Math.min(to, up)])
       if (parts.length === 0 || within.length === 0) return { hits: [], to: -1 }
       const found: ClusterHit[] = []
       for (;;) {

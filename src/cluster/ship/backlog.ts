@@ -1,4 +1,4 @@
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
 
 /** Blocks that are stored and not shipped, and which of them go next. `whole`: blocks that are stored whole. */
@@ -11,7 +11,7 @@ export const createDueBlocks = (
   /** Blocks of the head came since it was last looked what goes next. */
   let hasHead = false
   /** All that are stored, whole or in part. */
-  const ranges = () => merged([...whole(), ...partial.ranges()])
+  const ranges = () => mergeRanges([...whole(), ...partial.ranges()])
 
   /** Of scopes the newest first, however many blocks that hold nothing lie between. */
   const pick = (there: readonly Range[]): Range | undefined => {
@@ -30,7 +30,7 @@ export const createDueBlocks = (
     /** What goes after the blocks under way, if anything; a back-fill gives way where blocks of the head came since. */
     next(underWay: Range | undefined) {
       hasHead = false
-      const run = pick(merged([...visible().ranges, ...(underWay ? [underWay] : [])]))
+      const run = pick(mergeRanges([...visible().ranges, ...(underWay ? [underWay] : [])]))
       if (!run) return undefined
       const isFill = run.from < headFrom
       return { run, givesWay: () => isFill && hasHead }

@@ -1,5 +1,5 @@
 import { createMoveWriter } from '../../engine/shipping/document-location.ts'
-import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
+import { gapsIn, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { MovingReport as Report, ShipContext } from './context.ts'
 import { addTo, differingKinds, type Tally, tallies } from './tally.ts'
@@ -71,7 +71,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
     if (kinds.join() === 'token' && shelf.hasChangedTokens()) return
     if (kinds.length > 0) return shipAgain(run, kinds, { stored, there })
     failures = 0
-    verified = merged([...verified, run])
+    verified = mergeRanges([...verified, run])
   }
 
   type Tallies = ReadonlyMap<Kind, Tally>

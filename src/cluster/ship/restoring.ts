@@ -1,6 +1,6 @@
 import { createExpected, type Expected } from '../../engine/shipping/document-counts.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
-import { gapsIn, holds, merged, partsIn, type Range } from '../../lib/ranges.ts'
+import { gapsIn, holds, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { kindOfIndex } from '../indices/indices.ts'
 import type { WantedIndex } from '../indices/lost-indices.ts'
@@ -27,7 +27,7 @@ export const createRestoring = (ship: ShipContext, settled: () => Promise<void>)
     if (!isStill(before, visible())) return undefined
     const counted = wrong.flatMap(({ from, to }) => partsIn(before.ranges, from, to))
     const emptied = counted.flatMap(expected.emptied)
-    const lost = merged(emptied)
+    const lost = mergeRanges(emptied)
     const mended = wrong.flatMap(({ from, to }) => gapsIn(lost, from, to))
     shelf.lose(mended)
     return { lost, mended, batch: shelf.batches() }
@@ -117,7 +117,7 @@ const createComparing =
       }
     for (; next; next = due!.next().value) differs(next.block)
     for (const [i, { from, to, count }] of runs.entries()) if (found[i]! < count) differs(from, to)
-    return merged(wrong.toSorted((a, b) => a.from - b.from))
+    return mergeRanges(wrong.toSorted((a, b) => a.from - b.from))
   }
 
 function* dueOf(expected: Expected, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {

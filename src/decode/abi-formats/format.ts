@@ -15,21 +15,21 @@ export interface Abi {
 }
 
 /** A file that is to be read: parsed where it is JSON. */
-export type Content = { json: unknown; text?: undefined } | { text: string; json?: undefined }
+export type AbiContent = { json: unknown; text?: undefined } | { text: string; json?: undefined }
 
 /** One form in which ABIs are handed around. */
 export interface AbiFormat {
   /** Whether this is the form of a file, faulty or not; told from its outline alone. */
-  is(content: Content): boolean
+  is(content: AbiContent): boolean
   /** `place` is the file's name for messages. */
-  read(content: Content, place: string): Abi
+  read(content: AbiContent, place: string): Abi
 }
 
 export const fault = (place: string, path: string, what: string, cause?: unknown) =>
   refuse('bad_abi', `${place}: ${path}${/^[:,]/.test(what) ? '' : ' '}${what}`, cause)
 
 /** A value as messages show it. */
-export const shown = (value: unknown): string => {
+export const showValue = (value: unknown): string => {
   if (value === undefined) return 'missing'
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
   const text = JSON.stringify(value)

@@ -1,6 +1,6 @@
 import { messageOf } from '../../lib/errors.ts'
 import { IDENTIFIER, parseSignature } from '../signature.ts'
-import { type AbiFormat, type Collector, createCollector, fault, shown } from './format.ts'
+import { type AbiFormat, type Collector, createCollector, fault, showValue } from './format.ts'
 
 /**
  * Signatures as people write them for ethers and viem, one a line: `event Transfer(address indexed from, …)`,
@@ -50,7 +50,7 @@ export const readDeclaration = (
     throw fault(
       place,
       at,
-      `is ${shown(text)}, which begins with neither "event" nor "function": write it like ${EXAMPLE}`,
+      `is ${showValue(text)}, which begins with neither "event" nor "function": write it like ${EXAMPLE}`,
     )
   const plain = expanded(text, structs)
   try {
@@ -66,7 +66,7 @@ export const readDeclaration = (
 const wordOf = (text: string): string => /^\s*([\w$]*)/.exec(text)![1]!
 
 /** Characters of a struct with all structs in it; written out, a few lines could become gigabytes. */
-const LONGEST = 20_000
+const MAX_STRUCT_LENGTH = 20_000
 
 /** The structs among some declarations, with those in them written out. */
 export const readStructs = (declarations: readonly Declaration[]): Structs => {
@@ -78,7 +78,7 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
       throw fault(
         declaration.place,
         declaration.at,
-        `is ${shown(declaration.text)}, not a struct such as "struct Point { int24 x; int24 y; }"`,
+        `is ${showValue(declaration.text)}, not a struct such as "struct Point { int24 x; int24 y; }"`,
       )
     const fields = body!.split(';').flatMap(field => (field.trim() === '' ? [] : [field.trim()]))
     written.set(name, { fields, declaration })
@@ -99,7 +99,8 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
       return written.has(type) ? field.replace(type, () => write(type)) : field
     })
     const text = `(${parts.join(', ')})`
-    if (text.length > LONGEST) throw fault(place, at, `: the struct ${name} is longer than ${LONGEST} characters`)
+    if (text.length > MAX_STRUCT_LENGTH)
+      throw fault(place, at, `: the struct ${name} is longer than ${MAX_STRUCT_LENGTH} characters`)
     open.delete(name)
     structs.set(name, text)
     return text

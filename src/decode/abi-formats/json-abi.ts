@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/record.ts'
 import { canonicalType, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
 import type { AbiParam } from '../types.ts'
-import { type Abi, type AbiFormat, type Collector, createCollector, fault, shown } from './format.ts'
+import { type Abi, type AbiFormat, type Collector, createCollector, fault, showValue } from './format.ts'
 import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
 
 /** What compilers write, and signatures as ethers and viem take them in an array; a mixture of both too. */
@@ -19,31 +19,31 @@ export const readEntries = (entries: readonly unknown[], place: string, path: st
   for (const [i, entry] of entries.entries()) {
     const at = `${path}[${i}]`
     if (typeof entry === 'string') readDeclaration({ text: entry, place, at }, structs, collector, 'event')
-    else if (!isRecord(entry)) throw fault(place, at, `is ${shown(entry)}, not an entry of an ABI or a signature`)
-    else readEntry(entry, place, at, collector)
+    else if (!isRecord(entry)) throw fault(place, at, `is ${showValue(entry)}, not an entry of an ABI or a signature`)
+    else readAbiEntry(entry, place, at, collector)
   }
   return collector.abi(1)
 }
 
 /** Entries that have no name: nothing on the chain is looked up by them. */
-const PASSED_OVER = new Set<unknown>(['constructor', 'fallback', 'receive'])
+const UNNAMED_ENTRIES = new Set<unknown>(['constructor', 'fallback', 'receive'])
 
-const readEntry = (
+const readAbiEntry = (
   entry: Record<string, unknown>,
   place: string,
   path: string,
   { addEvent, addFunction, addError }: Collector,
 ) => {
   const kind = entry.type ?? 'function'
-  if (PASSED_OVER.has(kind)) return
+  if (UNNAMED_ENTRIES.has(kind)) return
   if (kind !== 'event' && kind !== 'function' && kind !== 'error')
-    throw fault(place, `${path}.type`, `is ${shown(kind)}, not "event", "function", "error" or "constructor"`)
+    throw fault(place, `${path}.type`, `is ${showValue(kind)}, not "event", "function", "error" or "constructor"`)
   const { name } = entry
   if (typeof name !== 'string' || !IDENTIFIER.test(name))
     throw fault(
       place,
       `${path}.name`,
-      `is ${shown(name)}, not the name of ${kind === 'function' ? 'a function' : `an ${kind}`}`,
+      `is ${showValue(name)}, not the name of ${kind === 'function' ? 'a function' : `an ${kind}`}`,
     )
 
   if (kind === 'function') {
@@ -62,7 +62,7 @@ const readEntry = (
   }
   const anonymous = entry.anonymous ?? false
   if (typeof anonymous !== 'boolean')
-    throw fault(place, `${path}.anonymous`, `is ${shown(anonymous)}, not true or false`)
+    throw fault(place, `${path}.anonymous`, `is ${showValue(anonymous)}, not true or false`)
   const inputs = readParams(entry.inputs, place, `${path}.inputs`, 'event', 1)
   const indexed = inputs.filter(input => input.indexed).length
   if (indexed > maxIndexed(anonymous))
@@ -91,21 +91,21 @@ const isForLibrary = (params: unknown): boolean =>
   )
 
 const readParams = (params: unknown, place: string, path: string, of: 'event' | 'value', depth: number): AbiParam[] => {
-  if (!Array.isArray(params)) throw fault(place, path, `is ${shown(params)}, not an array of arguments`)
+  if (!Array.isArray(params)) throw fault(place, path, `is ${showValue(params)}, not an array of arguments`)
   if (depth > MAX_DEPTH) throw fault(place, path, `is nested more than ${MAX_DEPTH} deep`)
   return params.map((param, i) => readParam(param, place, `${path}[${i}]`, of, depth))
 }
 
 const readParam = (param: unknown, place: string, path: string, of: 'event' | 'value', depth: number): AbiParam => {
   if (!isRecord(param))
-    throw fault(place, path, `is ${shown(param)}, not an argument such as {"name": "to", "type": "address"}`)
+    throw fault(place, path, `is ${showValue(param)}, not an argument such as {"name": "to", "type": "address"}`)
   const { name = '', type: written, components, indexed = false } = param
   if (typeof name !== 'string' || (name !== '' && !IDENTIFIER.test(name)))
-    throw fault(place, `${path}.name`, `is ${shown(name)}, not a name`)
+    throw fault(place, `${path}.name`, `is ${showValue(name)}, not a name`)
   const type = typeof written === 'string' ? canonicalType(written) : null
   if (type === null)
-    throw fault(place, `${path}.type`, `is ${shown(written)}, not a type of the ABI such as "uint256" or "tuple[]"`)
-  if (typeof indexed !== 'boolean') throw fault(place, `${path}.indexed`, `is ${shown(indexed)}, not true or false`)
+    throw fault(place, `${path}.type`, `is ${showValue(written)}, not a type of the ABI such as "uint256" or "tuple[]"`)
+  if (typeof indexed !== 'boolean') throw fault(place, `${path}.indexed`, `is ${showValue(indexed)}, not true or false`)
   const flag = of === 'event' && indexed ? { indexed } : {}
   if (!type.startsWith('tuple')) return { name, type, ...flag }
   const parts = readParams(components, place, `${path}.components`, 'value', depth + 1)
@@ -118,7 +118,7 @@ export const artifact: AbiFormat = {
   is: ({ json }) => isRecord(json) && 'abi' in json,
   read({ json }, place) {
     const { abi } = json as { abi: unknown }
-    if (!Array.isArray(abi)) throw fault(place, 'abi', `is ${shown(abi)}, not an array of entries`)
+    if (!Array.isArray(abi)) throw fault(place, 'abi', `is ${showValue(abi)}, not an array of entries`)
     return readEntries(abi, place, 'abi')
   },
 }
@@ -128,15 +128,16 @@ export const metadata: AbiFormat = {
   is: ({ json }) => isRecord(json) && isRecord(json.output),
   read({ json }, place) {
     const { output, settings } = json as { output: { abi?: unknown }; settings?: unknown }
-    if (!Array.isArray(output.abi)) throw fault(place, 'output.abi', `is ${shown(output.abi)}, not an array of entries`)
-    const name = targetOf(settings)
+    if (!Array.isArray(output.abi))
+      throw fault(place, 'output.abi', `is ${showValue(output.abi)}, not an array of entries`)
+    const name = compilationTargetOf(settings)
     const abi = readEntries(output.abi, place, 'output.abi')
     return name === undefined ? abi : { name, ...abi }
   },
 }
 
 /** The contract that was compiled: all files of this form have the same name. */
-const targetOf = (settings: unknown): string | undefined => {
+const compilationTargetOf = (settings: unknown): string | undefined => {
   const target = isRecord(settings) && isRecord(settings.compilationTarget) ? settings.compilationTarget : {}
   const [name] = Object.values(target)
   return typeof name === 'string' && /^[\w$]+$/.test(name) ? name : undefined

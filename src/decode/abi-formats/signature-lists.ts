@@ -2,7 +2,7 @@ import { keccakHex } from '../../lib/keccak.ts'
 import { isRecord } from '../../lib/record.ts'
 import { STANDINGS } from '../functions.ts'
 import { canonicalSignature, parseSignature } from '../signature.ts'
-import { type Abi, type AbiFormat, type Collector, createCollector, fault, shown } from './format.ts'
+import { type Abi, type AbiFormat, type Collector, createCollector, fault, showValue } from './format.ts'
 
 /**
  * Hash and signature a line: OpenChain's export (`0xa9059cbb,transfer(address,uint256)`), exports of 4byte.directory as CSV with
@@ -14,13 +14,13 @@ export const signatureList: AbiFormat = {
     const lines = text.split('\n', OUTLINE).filter(line => !isEmpty(line))
     return lines.some(line => hashIn(line) !== undefined && signatureIn(line) !== undefined)
   },
-  read: ({ text }, place) => readListed(listedLines(text!, place), place),
+  read: ({ text }, place) => readListedSignatures(listedLines(text!, place), place),
 }
 
 /** Lines that are enough to tell what a file is. */
 const OUTLINE = 50
 
-function* listedLines(text: string, place: string): Generator<Listed> {
+function* listedLines(text: string, place: string): Generator<ListedSignature> {
   let first = true
   for (const [i, line] of text.split('\n').entries()) {
     if (isEmpty(line)) continue
@@ -34,7 +34,7 @@ function* listedLines(text: string, place: string): Generator<Listed> {
       throw fault(
         place,
         at,
-        `is ${shown(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
+        `is ${showValue(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
       )
     const raw = line.replace(hash, '').replace(/^[\s"',;:]+|[\s"',;:]+$/g, '')
     yield { hash: hash.startsWith('0x') ? hash : `0x${hash}`, text: signature, at, raw }
@@ -66,9 +66,9 @@ const signatureIn = (line: string): string | undefined => {
 /** Anybody can put anything on a list, and many functions have the same selector. */
 const PROBABILITY = STANDINGS['?']!
 /** Signatures of one list: each indexing thread holds them in memory. */
-const MOST = 50_000
+const MAX_LISTED_SIGNATURES = 50_000
 /** A hash and what it is said to be the hash of. */
-export interface Listed {
+export interface ListedSignature {
   /** `0x` and 8 digits of a function, or 64 of an event. */
   hash: unknown
   text: unknown
@@ -78,47 +78,59 @@ export interface Listed {
   raw?: string
 }
 
-const HASH = /^0x(?:[0-9a-f]{8}|[0-9a-f]{64})$/i
-const REMEDY = 'correct it or remove it'
+const LISTED_HASH = /^0x(?:[0-9a-f]{8}|[0-9a-f]{64})$/i
+const LIST_REMEDY = 'correct it or remove it'
 /**
  * A list tells no names of arguments, and of events not which arguments are indexed. Each hash must be that of its text: a list
  * where one is not has come to harm.
  */
-export const readListed = (list: Iterable<Listed>, place: string): Abi => {
+export const readListedSignatures = (list: Iterable<ListedSignature>, place: string): Abi => {
   const collector = createCollector()
   for (const entry of list) {
-    readOne(entry, place, collector)
-    if (collector.size > MOST)
+    readListedSignature(entry, place, collector)
+    if (collector.size > MAX_LISTED_SIGNATURES)
       throw fault(
         place,
         entry.at,
-        `is beyond ${MOST.toLocaleString('en')} signatures, which is the limit: keep those that your contracts use`,
+        `is beyond ${MAX_LISTED_SIGNATURES.toLocaleString('en')} signatures, which is the limit: keep those that your contracts use`,
       )
   }
   return collector.abi(PROBABILITY)
 }
 
-const readOne = ({ hash, text, at, raw }: Listed, place: string, { addEvent, addFunction }: Collector) => {
-  if (typeof hash !== 'string' || !HASH.test(hash))
-    throw fault(place, at, `: ${shown(hash)} is not a hash of 0x and 8 digits (a function) or 64 (an event); ${REMEDY}`)
+const readListedSignature = (
+  { hash, text, at, raw }: ListedSignature,
+  place: string,
+  { addEvent, addFunction }: Collector,
+) => {
+  if (typeof hash !== 'string' || !LISTED_HASH.test(hash))
+    throw fault(
+      place,
+      at,
+      `: ${showValue(hash)} is not a hash of 0x and 8 digits (a function) or 64 (an event); ${LIST_REMEDY}`,
+    )
   if (typeof text !== 'string')
-    throw fault(place, at, `: ${shown(text)} is not a signature such as "transfer(address,uint256)"; ${REMEDY}`)
+    throw fault(
+      place,
+      at,
+      `: ${showValue(text)} is not a signature such as "transfer(address,uint256)"; ${LIST_REMEDY}`,
+    )
   const wanted = hash.toLowerCase()
   const hashOf = (signature: string): string => keccakHex(signature).slice(0, wanted.length)
   /** Right, but of no use: a library's function has types of the language, which no calldata can be decoded by. */
   const isRight = (): boolean => hashOf(text.trim()) === wanted || (raw !== undefined && hashOf(raw.trim()) === wanted)
 
-  const declared = parsed(text, wanted.length === 10 ? 'function' : 'event')
+  const declared = tryParseSignature(text, wanted.length === 10 ? 'function' : 'event')
   const actual = hashOf(declared ? canonicalSignature(declared.abi) : text.trim())
   if (actual !== wanted) {
     if (isRight()) return
-    throw fault(place, at, `: ${wanted} is not the hash of ${shown(text)}, which is ${actual}; ${REMEDY}`)
+    throw fault(place, at, `: ${wanted} is not the hash of ${showValue(text)}, which is ${actual}; ${LIST_REMEDY}`)
   }
   if (declared?.kind === 'event') addEvent(declared.abi)
   else if (declared) addFunction({ name: declared.abi.name, inputs: declared.abi.inputs })
 }
 
-const parsed = (text: string, kind: 'event' | 'function') => {
+const tryParseSignature = (text: string, kind: 'event' | 'function') => {
   try {
     return kind === 'event' ? { kind, abi: parseSignature(text) } : { kind, abi: parseSignature(text, 'function') }
   } catch {
@@ -132,13 +144,13 @@ export const fourByte: AbiFormat = {
     (isRecord(json) && 'results' in json) || (Array.isArray(json) && isRecord(json[0]) && 'text_signature' in json[0]),
   read({ json }, place) {
     const results = isRecord(json) ? json.results : json
-    if (!Array.isArray(results)) throw fault(place, 'results', `is ${shown(results)}, not an array`)
+    if (!Array.isArray(results)) throw fault(place, 'results', `is ${showValue(results)}, not an array`)
     const path = isRecord(json) ? 'results' : ''
-    return readListed(
-      results.map((entry, i): Listed => {
+    return readListedSignatures(
+      results.map((entry, i): ListedSignature => {
         const at = `${path}[${i}]`
         if (!isRecord(entry))
-          throw fault(place, at, `is ${shown(entry)}, not {"text_signature": "…", "hex_signature": "0x…"}`)
+          throw fault(place, at, `is ${showValue(entry)}, not {"text_signature": "…", "hex_signature": "0x…"}`)
         return { hash: entry.hex_signature, text: entry.text_signature, at }
       }),
       place,
@@ -154,22 +166,22 @@ export const openChain: AbiFormat = {
   is: ({ json }) => isRecord(json) && isRecord(json.result) && ('function' in json.result || 'event' in json.result),
   read({ json }, place) {
     const { result } = json as { result: Record<string, unknown> }
-    return readListed(
+    return readListedSignatures(
       ['function', 'event'].flatMap(kind => openChainEntries(result[kind] ?? {}, place, `result.${kind}`)),
       place,
     )
   },
 }
 
-const openChainEntries = (byHash: unknown, place: string, path: string): Listed[] => {
-  if (!isRecord(byHash)) throw fault(place, path, `is ${shown(byHash)}, not an object of hashes`)
+const openChainEntries = (byHash: unknown, place: string, path: string): ListedSignature[] => {
+  if (!isRecord(byHash)) throw fault(place, path, `is ${showValue(byHash)}, not an object of hashes`)
   return Object.entries(byHash).flatMap(([hash, entries]) => {
-    const at = `${path}[${shown(hash)}]`
+    const at = `${path}[${showValue(hash)}]`
     // Unknown hashes are null.
     if (entries === null) return []
-    if (!Array.isArray(entries)) throw fault(place, at, `is ${shown(entries)}, not an array`)
-    return entries.flatMap((entry, i): Listed[] => {
-      if (!isRecord(entry)) throw fault(place, `${at}[${i}]`, `is ${shown(entry)}, not {"name": "…"}`)
+    if (!Array.isArray(entries)) throw fault(place, at, `is ${showValue(entries)}, not an array`)
+    return entries.flatMap((entry, i): ListedSignature[] => {
+      if (!isRecord(entry)) throw fault(place, `${at}[${i}]`, `is ${showValue(entry)}, not {"name": "…"}`)
       // Marked there as an invented signature that collides with the hash of a real one.
       if (entry.filtered === true) return []
       return [{ hash, text: entry.name, at: `${at}[${i}]` }]

@@ -1,6 +1,6 @@
 import { elementaryType, fullType, MAX_DEPTH } from '../signature.ts'
 import type { AbiParam, DecodedArg } from '../types.ts'
-import { Fault, follow, type Reader, readSize, type Word, wordOf } from './words.ts'
+import { DecodeFault, follow, readSize, type Word, type WordReader, wordTypeOf } from './words.ts'
 
 /** How values of one type lie in the data. */
 export interface Codec {
@@ -13,11 +13,11 @@ export interface Codec {
   /** Set for types that fill one word. */
   word?: Word
   /** The canonical encoding of the value at this place, as digits; all but the words of its head are taken here. */
-  encode(reader: Reader, at: number): string
+  encode(reader: WordReader, at: number): string
   /** What a decoded argument shows. */
-  hex(reader: Reader, at: number): string
+  hex(reader: WordReader, at: number): string
   /** Elements or components. */
-  parts?(reader: Reader, at: number, most: number): DecodedArg[]
+  parts?(reader: WordReader, at: number, most: number): DecodedArg[]
 }
 
 const sizeWord = (size: number): string => size.toString(16).padStart(64, '0')
@@ -25,7 +25,7 @@ const sizeWord = (size: number): string => size.toString(16).padStart(64, '0')
 const HEAD_OFFSET = `0x${sizeWord(32)}`
 
 export const compile = (param: AbiParam, depth: number): Codec => {
-  if (depth > MAX_DEPTH) throw new Fault(`its type is nested more than ${MAX_DEPTH} deep`)
+  if (depth > MAX_DEPTH) throw new DecodeFault(`its type is nested more than ${MAX_DEPTH} deep`)
   const array = /\[(\d*)\]$/.exec(param.type)
   if (array !== null) {
     const { indexed: _, ...element } = { ...param, name: '', type: param.type.slice(0, array.index) }
@@ -33,7 +33,7 @@ export const compile = (param: AbiParam, depth: number): Codec => {
   }
   if (param.type === 'tuple') {
     const components = param.components ?? []
-    if (components.length === 0) throw new Fault('its tuple has no components')
+    if (components.length === 0) throw new DecodeFault('its tuple has no components')
     return tupleCodec(
       components.map(component => component.name),
       components.map(component => compile(component, depth + 1)),
@@ -41,8 +41,9 @@ export const compile = (param: AbiParam, depth: number): Codec => {
   }
   const type = elementaryType(param.type)
   if (type === 'string' || type === 'bytes') return bytesCodec(type)
-  const word = type === null ? undefined : wordOf(type)
-  if (word === undefined) throw new Fault(`its type ${fullType(param).slice(0, 100)} is not one that Solidity encodes`)
+  const word = type === null ? undefined : wordTypeOf(type)
+  if (word === undefined)
+    throw new DecodeFault(`its type ${fullType(param).slice(0, 100)} is not one that Solidity encodes`)
   return wordCodec(type!, word)
 }
 
@@ -59,11 +60,11 @@ const wordCodec = (type: string, word: Word): Codec => ({
 })
 
 const bytesCodec = (type: string): Codec => {
-  const content = (reader: Reader, at: number): string => {
+  const content = (reader: WordReader, at: number): string => {
     reader.take(at, 64)
     const start = at + 64
     const end = start + 2 * readSize(reader.text, at)
-    if (end > reader.text.length) throw new Fault('it is longer than the data')
+    if (end > reader.text.length) throw new DecodeFault('it is longer than the data')
     const padded = Math.ceil((end - start) / 64) * 64
     reader.take(start, Math.min(padded, reader.text.length - start))
     return reader.text.slice(start, end)
@@ -83,18 +84,18 @@ const bytesCodec = (type: string): Codec => {
 /** `length` as it is written: empty for an array that says its length itself. */
 const arrayCodec = (element: Codec, length: string): Codec => {
   const fixed = length === '' ? null : Number(length)
-  if (fixed === 0) throw new Fault('its array has no elements')
+  if (fixed === 0) throw new DecodeFault('its array has no elements')
   const dynamic = fixed === null || element.dynamic
   const words = dynamic ? 1 : fixed! * element.words
-  if (words > LARGEST) throw new Fault('its type is larger than any data')
-  const items = (reader: Reader, at: number): Items => {
+  if (words > MAX_ARRAY_ELEMENTS) throw new DecodeFault('its type is larger than any data')
+  const items = (reader: WordReader, at: number): Items => {
     if (fixed === null) reader.take(at, 64)
     const count = fixed ?? readSize(reader.text, at)
     const base = fixed === null ? at + 64 : at
     if (dynamic) reader.take(base, count * element.words * 64)
     return { reader, base, count, codec: () => element }
   }
-  const encode = (reader: Reader, at: number): string => {
+  const encode = (reader: WordReader, at: number): string => {
     const elements = items(reader, at)
     return (fixed === null ? sizeWord(elements.count) : '') + encodeItems(elements, elements.count * element.words)
   }
@@ -111,12 +112,12 @@ const arrayCodec = (element: Codec, length: string): Codec => {
 const tupleCodec = (names: readonly string[], components: readonly Codec[]): Codec => {
   const dynamic = components.some(component => component.dynamic)
   const headWords = components.reduce((sum, component) => sum + component.words, 0)
-  if (headWords > LARGEST) throw new Fault('its type is larger than any data')
-  const items = (reader: Reader, at: number): Items => {
+  if (headWords > MAX_ARRAY_ELEMENTS) throw new DecodeFault('its type is larger than any data')
+  const items = (reader: WordReader, at: number): Items => {
     if (dynamic) reader.take(at, headWords * 64)
     return { reader, base: at, count: components.length, codec: i => components[i]!, names }
   }
-  const encode = (reader: Reader, at: number): string => encodeItems(items(reader, at), headWords)
+  const encode = (reader: WordReader, at: number): string => encodeItems(items(reader, at), headWords)
   return {
     type: `(${components.map(component => component.type).join(',')})`,
     dynamic,
@@ -128,7 +129,7 @@ const tupleCodec = (names: readonly string[], components: readonly Codec[]): Cod
 }
 
 /** Words of the largest static type; JavaScript's longest string holds fewer. */
-const LARGEST = 2 ** 32
+const MAX_ARRAY_ELEMENTS = 2 ** 32
 
 /** `abi.encode` of the one value: a dynamic one stands behind its offset. */
 const standalone = (dynamic: boolean, encode: Codec['encode']): Codec['hex'] =>
@@ -136,7 +137,7 @@ const standalone = (dynamic: boolean, encode: Codec['encode']): Codec['hex'] =>
 
 /** What arrays and tuples have in common: values whose heads lie side by side from `base`, which offsets count from. */
 interface Items {
-  reader: Reader
+  reader: WordReader
   base: number
   count: number
   codec(i: number): Codec
@@ -160,7 +161,7 @@ const encodeItems = ({ reader, base, count, codec, names }: Items, headWords: nu
       head += item.words * 64
     }
   } catch (fault) {
-    if (fault instanceof Fault) fault.path = (names ? `.${names[i] || i}` : '[]') + fault.path
+    if (fault instanceof DecodeFault) fault.path = (names ? `.${names[i] || i}` : '[]') + fault.path
     throw fault
   }
   return heads + tails

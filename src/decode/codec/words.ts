@@ -7,7 +7,7 @@ export interface Word {
 const ZEROS = '0'.repeat(64)
 const ZEROS_24 = ZEROS.slice(0, 24)
 
-export const wordOf = (type: string): Word | undefined => {
+export const wordTypeOf = (type: string): Word | undefined => {
   if (type === 'address') return addressWord
   if (type === 'bool') return boolWord
   if (type === 'function') return fixedBytes(24)
@@ -17,20 +17,20 @@ export const wordOf = (type: string): Word | undefined => {
   return kind === 'bytes' ? fixedBytes(Number(size)) : undefined
 }
 
-const none = () => null
+const noInteger = () => null
 
 const addressWord: Word = {
   hex(text, at) {
-    if (!text.startsWith(ZEROS_24, at)) throw new Fault('it is longer than an address')
+    if (!text.startsWith(ZEROS_24, at)) throw new DecodeFault('it is longer than an address')
     return `0x${text.slice(at + 24, at + 64)}`
   },
-  int: none,
+  int: noInteger,
 }
 
 const boolWord: Word = {
   hex(text, at) {
-    const hex = quantity(text, at)
-    if (hex !== '0x0' && hex !== '0x1') throw new Fault('it is neither 0 nor 1')
+    const hex = readQuantity(text, at)
+    if (hex !== '0x0' && hex !== '0x1') throw new DecodeFault('it is neither 0 nor 1')
     return hex
   },
   int: hex => (hex === '0x0' ? 0n : 1n),
@@ -40,10 +40,10 @@ const fixedBytes = (size: number): Word => {
   const padding = ZEROS.slice(2 * size)
   return {
     hex(text, at) {
-      if (!text.startsWith(padding, at + 2 * size)) throw new Fault(`it has more than ${size} bytes`)
+      if (!text.startsWith(padding, at + 2 * size)) throw new DecodeFault(`it has more than ${size} bytes`)
       return `0x${text.slice(at, at + 2 * size)}`
     },
-    int: none,
+    int: noInteger,
   }
 }
 
@@ -51,8 +51,8 @@ const unsigned = (bits: number): Word => {
   const padding = ZEROS.slice(bits / 4)
   return {
     hex(text, at) {
-      if (!text.startsWith(padding, at)) throw new Fault(`it has more than ${bits} bits`)
-      return quantity(text, at)
+      if (!text.startsWith(padding, at)) throw new DecodeFault(`it has more than ${bits} bits`)
+      return readQuantity(text, at)
     },
     int: BigInt,
   }
@@ -67,8 +67,8 @@ const signed = (bits: number): Word => {
     hex(text, at) {
       const start = at + 64 - digits
       const negative = text.charCodeAt(start) >= EIGHT
-      if (!text.startsWith(negative ? ones : zeros, at)) throw new Fault(`it has more than ${bits} bits`)
-      return negative ? `0x${text.slice(start, at + 64)}` : quantity(text, at)
+      if (!text.startsWith(negative ? ones : zeros, at)) throw new DecodeFault(`it has more than ${bits} bits`)
+      return negative ? `0x${text.slice(start, at + 64)}` : readQuantity(text, at)
     },
     int: hex => (hex.length === digits + 2 && hex.charCodeAt(2) >= EIGHT ? BigInt(hex) - modulus : BigInt(hex)),
   }
@@ -78,14 +78,14 @@ const signed = (bits: number): Word => {
 const EIGHT = 56
 
 /** A word without its leading zeros. */
-const quantity = (text: string, at: number): string => {
+const readQuantity = (text: string, at: number): string => {
   let i = at
   while (i < at + 63 && text.charCodeAt(i) === 48) i++
   return `0x${text.slice(i, at + 64)}`
 }
 
 /** Why a value is none of its type. Thrown inside the ABI decoder only; no Error, since nobody wants its stack. */
-export class Fault {
+export class DecodeFault {
   readonly reason: string
   path = ''
   constructor(reason: string) {
@@ -94,7 +94,7 @@ export class Fault {
 }
 
 /** Hex text that is read at character positions; 64 characters are a word. */
-export interface Reader {
+export interface WordReader {
   readonly text: string
   /** Words taken so far: the length of the canonical encoding, once all is read. */
   words: number
@@ -107,24 +107,24 @@ export interface Reader {
  * its data is no log that a contract means.
  */
 const UNFOLDING = 8
-export const createReader = (text: string, spans?: [from: number, to: number][]): Reader => {
+export const createWordReader = (text: string, spans?: [from: number, to: number][]): WordReader => {
   const limit = (text.length >> 6) * UNFOLDING
   return {
     text,
     words: 0,
     take(at, length) {
-      if (at + length > text.length) throw new Fault('the data ends inside it')
+      if (at + length > text.length) throw new DecodeFault('the data ends inside it')
       this.words += length / 64
-      if (this.words > limit) throw new Fault(`it expands to more than ${UNFOLDING} times the data`)
+      if (this.words > limit) throw new DecodeFault(`it expands to more than ${UNFOLDING} times the data`)
       spans?.push([at, at + length])
     },
   }
 }
 
 /** The place that the offset at `head` points to, counted from `base`. */
-export const follow = (reader: Reader, head: number, base: number): number => {
+export const follow = (reader: WordReader, head: number, base: number): number => {
   const at = base + 2 * readSize(reader.text, head)
-  if (at >= reader.text.length) throw new Fault('its offset points beyond the data')
+  if (at >= reader.text.length) throw new DecodeFault('its offset points beyond the data')
   return at
 }
 

@@ -3,7 +3,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
 import { type AggregationResults, bytesOfResult, renderResults } from '../../query/aggs/result.ts'
-import { ALL, type Node } from '../../query/ast.ts'
+import { ALL_NODE, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import { type Evaluation, evaluatePlan } from '../query/match/evaluate.ts'
@@ -82,7 +82,8 @@ export const createAggregating = (options: AggregatingOptions) => {
     { kept, isJoined = false }: { kept: StateCache; isJoined?: boolean },
   ): Begun => {
     const matching = createMatching({ reader, exact, ask })
-    const everything = (kinds = request.parts.map(({ kind }) => kind)) => kinds.map(kind => partOf(kind, ALL, request))
+    const everything = (kinds = request.parts.map(({ kind }) => kind)) =>
+      kinds.map(kind => partOf(kind, ALL_NODE, request))
     const parts = request.parts.map(({ kind, query }, i) => partOf(kind, query, request, evaluations[i]))
     let scored: { scoring: SearchScoring | undefined } | undefined
     let left = limits.buckets
@@ -116,7 +117,7 @@ export const createAggregating = (options: AggregatingOptions) => {
       everywhere: () => documentsOf(everything()),
       of: kind => ({
         ...context,
-        request: { ...request, parts: [{ kind, query: ALL }] },
+        request: { ...request, parts: [{ kind, query: ALL_NODE }] },
         scoring: () => undefined,
         everywhere: () => documentsOf(everything([kind])),
       }),

@@ -2,7 +2,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
 import type { Node } from '../../query/ast.ts'
-import { and, isWithin } from '../../query/simplify.ts'
+import { andNode, isWithin } from '../../query/simplify.ts'
 import { termOf, UNDECODED } from '../index/terms.ts'
 import { isRowKind, numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import type { Evaluation } from '../query/match/evaluate.ts'
@@ -109,7 +109,7 @@ const MAX_CONDITION_LENGTH = 10_000
  */
 const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
   const ofOne = (one: Node): Node => {
-    if (one.op === 'and') return and(one.of.map(ofOne))
+    if (one.op === 'and') return andNode(one.of.map(ofOne))
     if (one.op !== 'range') return one
     const [first, last] =
       one.field.field === 'timestamp'

@@ -2,7 +2,7 @@ import { overLimit } from '../../limits/index.ts'
 import type { CompositeSource, SpecOf } from '../../query/aggs/ast.ts'
 import { compositePart } from '../../query/aggs/buckets.ts'
 import type { ResultValue as Shown } from '../../query/aggs/result.ts'
-import type { Value } from '../../query/ast.ts'
+import type { QueryValue } from '../../query/ast.ts'
 import type { AggregationContext, Aggregator, InnerAggregators } from './aggregator.ts'
 import type { Batch, BatchView } from './batch.ts'
 import { bucketEntries, createBuckets } from './buckets.ts'
@@ -162,7 +162,7 @@ const numbered = (
   return { owners, keys: numbers, counts: last.counts }
 }
 
-const keyOfAfter = (value: Value | null, { spec, keys }: CompositePart): number => {
+const keyOfAfter = (value: QueryValue | null, { spec, keys }: CompositePart): number => {
   if (value === null) return NO_VALUE
   return spec.by === 'terms' ? keys.of(value) : Number(value)
 }

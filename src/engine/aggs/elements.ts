@@ -1,10 +1,10 @@
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
-import { rawValuesOf, valuesOf } from '../../query/predicate.ts'
+import type { QueryValue } from '../../query/ast.ts'
+import { indexedValuesOf, rawValuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { createStored } from '../documents/stored.ts'
 import { integersField, OVERFLOW_SLOT, scaledField } from '../index/terms.ts'
@@ -163,10 +163,10 @@ export const elementSource = (field: FieldPath, keys: Keys | undefined, stores: 
   return documentSource(field, keys, stores)
 }
 
-const OF_ROLE: ReadonlyMap<string, (role: Role) => Value> = new Map([
-  ['args.name', ({ input }: Role): Value => input.name],
-  ['args.pos', ({ position }: Role): Value => BigInt(position)],
-  ['args.value.type', ({ input }: Role): Value => fullType(input)],
+const OF_ROLE: ReadonlyMap<string, (role: Role) => QueryValue> = new Map([
+  ['args.name', ({ input }: Role): QueryValue => input.name],
+  ['args.pos', ({ position }: Role): QueryValue => BigInt(position)],
+  ['args.value.type', ({ input }: Role): QueryValue => fullType(input)],
 ])
 
 /** Numbers of arguments are in the index, by signature and position. */
@@ -238,10 +238,10 @@ const scatterIntegers = (
 /** From the documents themselves. */
 const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exact }: ValueStores): ValueSource => {
   // Addresses are shown with their checksums, but found in any letter case.
-  const read = (source: Record<string, unknown>): Value[] =>
+  const read = (source: Record<string, unknown>): QueryValue[] =>
     field.compare === 'hex'
       ? rawValuesOf(field, source).flatMap(raw => (typeof raw === 'string' && !tooLong(field, raw) ? [raw] : []))
-      : valuesOf(field, source)
+      : indexedValuesOf(field, source)
   const topics = field.field === 'args.value.hex' && keys ? topicReader(keys, reader) : undefined
   return {
     read(at, batch) {
@@ -275,9 +275,7 @@ const topicPlace = ({ signature, position, input }: Role, reader: Reader): numbe
 /** Reads addresses that are topics, which takes much less than the document; undefined where a topic is none. */
 const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
   const stored = createStored(reader)
-  const keyOf = remembered(MAX_TOPICS, (topic: string) =>
-    keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`)),
-  )
+  const keyOf = memoize(MAX_TOPICS, (topic: string) => keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`)))
   let before: { position: number; topics: readonly string[] } | undefined
   return (position, place) => {
     if (before?.position !== position) before = { position, topics: stored.topics(position)?.topics ?? [] }

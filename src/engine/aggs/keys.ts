@@ -1,8 +1,8 @@
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { type FieldPath, KINDS } from '../../mapping/index.ts'
 import type { FieldValues } from '../../query/aggs/ast.ts'
-import { compareValues, type Value } from '../../query/ast.ts'
+import { compareValues, type QueryValue } from '../../query/ast.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
 import type { Reader } from '../reader.ts'
@@ -14,8 +14,8 @@ export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 /** Turns values into numbers that stand for them, and back. */
 export interface Keys {
   space: Space
-  of(value: Value): number
-  value(key: number): Value
+  of(value: QueryValue): number
+  value(key: number): QueryValue
   /** The order of the values. */
   compare(a: number, b: number): number
   /** Bytes of the texts that are kept. */
@@ -23,7 +23,7 @@ export interface Keys {
 }
 
 /** What a value is to an aggregation: the number that stands for it, or without keys itself. */
-export const keyOfValue = (value: Value, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
+export const keyOfValue = (value: QueryValue, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
 /** The space that all kinds of a search share. */
 export const keySpaceOf = ({ fields, type }: Pick<FieldValues, 'fields' | 'type'>): Space => {
@@ -47,11 +47,11 @@ export const sharedKeys = (
 ): Keys => shared(() => createKeys(isJoined && values.type === 'keyword' ? 'text' : keySpaceOf(values), reader))
 
 export const createKeys = (space: Space, reader: Reader): Keys => {
-  const places = new Map<Value, number>()
-  const values: Value[] = []
+  const places = new Map<QueryValue, number>()
+  const values: QueryValue[] = []
   let bytes = 0
   /** Numbers that no id and no long is. */
-  const interned = (value: Value): number => {
+  const interned = (value: QueryValue): number => {
     let place = places.get(value)
     if (place === undefined) {
       place = values.length
@@ -61,12 +61,12 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
     }
     return FIRST_TEXT_KEY - place * STEP
   }
-  const stoodFor = (key: number): Value => {
+  const stoodFor = (key: number): QueryValue => {
     if (key <= FIRST_TEXT_KEY) return values[(FIRST_TEXT_KEY - key) / STEP]!
     return valueOfKey(space, key, reader)
   }
-  const text = remembered(TEXTS, stoodFor)
-  const value = (key: number): Value => (space === 'number' ? stoodFor(key) : text(key))
+  const text = memoize(TEXTS, stoodFor)
+  const value = (key: number): QueryValue => (space === 'number' ? stoodFor(key) : text(key))
   return {
     space,
     of(given) {
@@ -109,7 +109,7 @@ const FIRST_TEXT_KEY = -(2 ** 80)
 const STEP = 2 ** 30
 const TEXTS = 20_000
 
-const valueOfKey = (space: Space, key: number, reader: Reader): Value => {
+const valueOfKey = (space: Space, key: number, reader: Reader): QueryValue => {
   switch (space) {
     case 'address':
       return checksumAddress(`0x${reader.addressDigits(key)}`)

@@ -1,9 +1,9 @@
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Queries } from '../../query/aggs/ast.ts'
-import { ALL, type Node } from '../../query/ast.ts'
-import { compile } from '../../query/predicate.ts'
-import { nested } from '../../query/simplify.ts'
+import { ALL_NODE, type Node } from '../../query/ast.ts'
+import { compilePredicate } from '../../query/predicate.ts'
+import { nestedNode } from '../../query/simplify.ts'
 import { OVERFLOW_SLOT } from '../index/terms.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import { matchRole } from '../query/match/arguments.ts'
@@ -20,7 +20,7 @@ import type { ValueStores } from './value-source.ts'
 export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskDocuments }) => {
   const evaluationsOf = byKind((kind, node) => evaluatePlan({ kind, plan: planQuery(kind, node, reader), reader, ask }))
   const plansOf = byKind((kind, node) => planNested(node, reader, kind === 'call' ? 'call' : 'log'))
-  const predicatesOf = byKind((kind, node) => compile(kind, nested('args', node)))
+  const predicatesOf = byKind((kind, node) => compilePredicate(kind, nestedNode('args', node)))
 
   /** Most conditions on arguments follow from their roles, or from the index; in doubt the documents of the batch are asked. */
   const elementMask = (node: Node, at: BatchView, batch: Batch): OrdinalSet => {
@@ -60,7 +60,7 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
 
   /** Of all documents of a segment, or of the elements of a batch. */
   const mask = (queries: Queries, at: BatchView, batch: Batch): OrdinalSet => {
-    const node = queries[at.kind] ?? ALL
+    const node = queries[at.kind] ?? ALL_NODE
     if (node.op === 'none' || batch.count === 0) return EMPTY_SET
     if (node.op === 'all') return run(0, at.elements ? at.elements.role.length : at.size)
     return at.elements ? elementMask(node, at, batch) : evaluationsOf(at.kind)(node).matches(at.segment)
@@ -71,7 +71,7 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
     filter: (queries: Queries, at: BatchView, batch: Batch): Batch => maskBatch(batch, mask(queries, at, batch), at),
     /** Whether arguments of a role can match. */
     mayMatch: (queries: Queries, kind: Kind, { signature, position }: Role): boolean =>
-      plansOf(kind)(queries[kind] ?? ALL).forRole(signature, position).op !== 'none',
+      plansOf(kind)(queries[kind] ?? ALL_NODE).forRole(signature, position).op !== 'none',
   }
 }
 
@@ -79,8 +79,6 @@ export type Matching = ReturnType<typeof createMatching>
 
 /** Makes something of each query once. */
 const byKind = <T extends object>(make: (kind: Kind, node: Node) => T) =>
-  remembered(Number.POSITIVE_INFINITY, (kind: Kind) =>
-    remembered(Number.POSITIVE_INFINITY, (node: Node) => make(kind, node)),
-  )
+  memoize(Number.POSITIVE_INFINITY, (kind: Kind) => memoize(Number.POSITIVE_INFINITY, (node: Node) => make(kind, node)))
 
 const hasHexRange = (node: Node): boolean => node.op === 'range' && node.field.field === 'args.value.hex'

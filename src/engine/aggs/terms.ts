@@ -1,10 +1,10 @@
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import { murmur3 } from '../../lib/hash.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
 import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets.ts'
 import { parseMetricPath } from '../../query/aggs/order.ts'
-import type { Value } from '../../query/ast.ts'
+import type { QueryValue } from '../../query/ast.ts'
 import type { AggregationContext, Aggregator, InnerAggregators } from './aggregator.ts'
 import type { Batch, BatchView } from './batch.ts'
 import { bucketEntries, createBuckets, type FirstBuckets, groupBy, type Keyed } from './buckets.ts'
@@ -129,7 +129,7 @@ const wantedBy = (
   keys: Keys,
 ): ((key: number) => number) | undefined => {
   if (!include && !exclude && !partition) return undefined
-  return remembered(MAX_TESTED_KEYS, key => {
+  return memoize(MAX_TESTED_KEYS, key => {
     const value = keys.value(key)
     const text = values.type === 'boolean' ? String(Boolean(value)) : String(value)
     const isWanted =
@@ -143,7 +143,7 @@ const wantedBy = (
 const MAX_TESTED_KEYS = 100_000
 
 /** Terms share a partition as they do in Elasticsearch. */
-const partitionOfValue = (value: Value, of: number, type: ValueType): number => {
+const partitionOfValue = (value: QueryValue, of: number, type: ValueType): number => {
   if (typeof value === 'string') {
     const part = murmur3(Buffer.from(value), SEED) % of
     return part < 0 ? part + of : part

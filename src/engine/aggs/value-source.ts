@@ -1,7 +1,7 @@
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { FieldValues } from '../../query/aggs/ast.ts'
-import type { Value } from '../../query/ast.ts'
+import type { QueryValue } from '../../query/ast.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { copyValues } from '../index/column-codec.ts'
 import { blockAt } from '../index/segment.ts'
@@ -44,7 +44,7 @@ export interface ValueStores {
  */
 export const createSource = (values: FieldValues, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   if (values.meta) return metaSource(values.meta, keys)
-  const sourceIn = remembered(Number.POSITIVE_INFINITY, (kind: Kind): ValueSource => {
+  const sourceIn = memoize(Number.POSITIVE_INFINITY, (kind: Kind): ValueSource => {
     const field = values.fields[kind]
     if (!field) return { read: () => NO_FOUND_VALUES }
     return field.list?.nested ? elementSource(field, keys, stores) : fieldSource(kind, field, keys, stores)
@@ -106,7 +106,7 @@ const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined)
 }
 
 /** Fields that follow from a log's or a call's signature. */
-const OF_SIGNATURE: Record<string, ((signature: StoredSignature) => Value | null | undefined) | undefined> = {
+const OF_SIGNATURE: Record<string, ((signature: StoredSignature) => QueryValue | null | undefined) | undefined> = {
   'log.signature': ({ topic }) => topic,
   'event.event.raw': ({ event }) => event?.name,
   'event.error': ({ error }) => error,
@@ -130,7 +130,7 @@ const ofSignature = (
     lookup(kind === 'call' ? 'call' : 'log', kind === 'call' ? 'selector' : 'signature')!,
     reader,
   )!
-  const keyOf = remembered(Number.POSITIVE_INFINITY, (id: number) => {
+  const keyOf = memoize(Number.POSITIVE_INFINITY, (id: number) => {
     const value = meaningOf(reader.signature(id))
     return value === null || value === undefined || tooLong(field, value) ? Number.NaN : keyOfValue(value, keys)
   })
@@ -200,7 +200,7 @@ const converter = (
 
 const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((stored: number) => number) => {
   const interpret = interpreterOf(field, reader)
-  return remembered(MAX_TEXT_KEYS, stored => {
+  return memoize(MAX_TEXT_KEYS, stored => {
     const value = interpret(stored)
     return value === undefined ? Number.NaN : keyOfValue(value, keys)
   })
@@ -257,7 +257,7 @@ const valuesReader = (
   kind: Kind,
   field: FieldPath,
   { reader, exact }: ValueStores,
-): ((position: number) => Value[]) => {
+): ((position: number) => QueryValue[]) => {
   const one = columnFieldOf(kind, field) && field.kind === 'hex' ? undefined : recordReader(kind, field, reader)
   if (one)
     return position => {

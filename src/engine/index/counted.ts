@@ -1,4 +1,4 @@
-import { signatureOf } from '../../decode/calls.ts'
+import { documentOfKey } from '../../decode/calls.ts'
 import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { POSTINGS_FIELDS, signatureOfField, UNDECODED } from './terms.ts'
@@ -31,7 +31,7 @@ export const callSignatures = (db: Db): CallSignatures => {
       has(signature) {
         let answer = answers.get(signature)
         if (answer === undefined) {
-          answer = signatureOf(select.get(signature) as string) === 'call'
+          answer = documentOfKey(select.get(signature) as string) === 'call'
           answers.set(signature, answer)
         }
         return answer

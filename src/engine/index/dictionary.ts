@@ -1,4 +1,4 @@
-import { keepLatest } from '../../lib/caches.ts'
+import { createSlotCache } from '../../lib/caches.ts'
 
 /**
  * Numbers texts on the side that decodes. New entries (`takeAdded`) are written with the first rows
@@ -50,7 +50,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
     return next++
   }
 
-  const entryOf = keepLatest((text): DictionaryEntry => {
+  const entryOf = createSlotCache((text): DictionaryEntry => {
     const known = young.get(text)
     if (known) return known
     const older = old.get(text)

@@ -1,4 +1,4 @@
-import { doubled, joinDoubles } from '../../lib/arrays.ts'
+import { doubled, joinDoubleArrays } from '../../lib/arrays.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import type { CountedKind } from '../../mapping/index.ts'
 import { formOfField } from '../forms/field-forms.ts'
@@ -71,6 +71,6 @@ export const encodeColumns = (
   full: boolean,
 ): BatchColumn[] =>
   columns.flatMap(({ field, parts }) => {
-    const encoded = encodeColumn(parts.length === 1 ? parts[0]! : joinDoubles(parts), { full })
+    const encoded = encodeColumn(parts.length === 1 ? parts[0]! : joinDoubleArrays(parts), { full })
     return encoded ? [{ field, ...encoded }] : []
   })

@@ -1,4 +1,4 @@
-import { bytesOf } from '../../lib/bytes.ts'
+import { rawBytesOf } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { callSignatures, kindOfField } from './counted.ts'
 import { columnsOfNumbers, mergeColumns, newValues, type PointColumn, readPointColumn } from './points.ts'
@@ -18,7 +18,7 @@ export const createPointStructure = (db: Db): IndexStructure => {
   const isCall = callSignatures(db)
 
   const write = (segment: number, { field, values, ordinals }: PointColumn, statement = insert) =>
-    statement.run(segment, field, ordinals.length, bytesOf(values), bytesOf(ordinals))
+    statement.run(segment, field, ordinals.length, rawBytesOf(values), rawBytesOf(ordinals))
 
   return {
     build({ numbers }) {

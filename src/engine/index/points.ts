@@ -1,4 +1,4 @@
-import { doubled, joinBytes, joinDoubles, joinMoved } from '../../lib/arrays.ts'
+import { doubled, joinByteArrays, joinDoubleArrays, joinMoved } from '../../lib/arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /** Numbers of documents, 8 bytes each: 64-bit integers in even fields, doubles in odd ones. */
@@ -43,8 +43,8 @@ export const createNumbersBuilder = () => {
 }
 
 export const joinNumbers = (parts: readonly { part: Numbers; by: number }[]): Numbers => ({
-  fields: joinDoubles(parts.map(({ part }) => part.fields)),
-  values: joinBytes(parts.map(({ part }) => part.values)),
+  fields: joinDoubleArrays(parts.map(({ part }) => part.fields)),
+  values: joinByteArrays(parts.map(({ part }) => part.values)),
   ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
 })
 

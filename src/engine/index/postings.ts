@@ -1,4 +1,4 @@
-import { doubled, joinDoubles, joinMoved, joinWords } from '../../lib/arrays.ts'
+import { doubled, joinDoubleArrays, joinMoved, joinWordArrays } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /** Terms of documents, in the order of the documents. Only hashed values have a fingerprint other than 0. */
@@ -34,8 +34,8 @@ export const createPairsBuilder = (capacity = 1 << 12) => {
 
 /** The ordinals of a term must ascend from part to part. */
 export const joinPairs = (parts: readonly { part: TermPairs; by: number }[]): TermPairs => ({
-  terms: joinDoubles(parts.map(({ part }) => part.terms)),
-  fingerprints: joinWords(parts.map(({ part }) => part.fingerprints)),
+  terms: joinDoubleArrays(parts.map(({ part }) => part.terms)),
+  fingerprints: joinWordArrays(parts.map(({ part }) => part.fingerprints)),
   ordinals: joinMoved(parts.map(({ part, by }) => ({ values: part.ordinals, by }))),
 })
 

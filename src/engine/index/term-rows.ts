@@ -1,4 +1,4 @@
-import { bytesOf } from '../../lib/bytes.ts'
+import { rawBytesOf } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { readOrdinals } from './ordinals.ts'
@@ -28,7 +28,7 @@ const ROOT_HEAD_BYTES = 16
 
 /** Number of the next row, bytes of an ordinal, number of blocks, keys in the filter; then of all blocks the first terms, their fingerprints, and the rows. */
 const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buffer =>
-  Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(bytesOf))
+  Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(rawBytesOf))
 
 const decodeRoot = (row: Buffer): Root => {
   const { buffer, byteLength } = new Uint8Array(rowContent(row))
@@ -110,7 +110,7 @@ export const createTermWriting = (db: Db) => {
     addSealed: (segment: number, number: number, row: Buffer) => void insert.run(rowId(segment, number), row),
     setRoot: (segment: number, root: Root) => void replace.run(rowId(segment, ROOT), sealRow(encodeRoot(root))),
     setFilter: (segment: number, words: Uint32Array) =>
-      void replace.run(rowId(segment, FILTER), sealRow(bytesOf(words))),
+      void replace.run(rowId(segment, FILTER), sealRow(rawBytesOf(words))),
     drop: (segment: number, number: number) => void drop.run(rowId(segment, number)),
     /** Removes so many rows of a segment; whether there are more. */
     dropSome(segment: number, count: number): boolean {

@@ -1,6 +1,6 @@
-import { signatureOf } from '../../decode/calls.ts'
+import { documentOfKey } from '../../decode/calls.ts'
 import type { EventAbi, Signature } from '../../decode/types.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import { present } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { hashKeys } from '../blocks.ts'
@@ -50,11 +50,11 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
       return id
     },
     /** 40 lower-case hex digits. */
-    addressDigits: remembered(30_000, (id: number) =>
+    addressDigits: memoize(30_000, (id: number) =>
       present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
     ),
     nameId: (name: string): number | undefined => selectNameId.get(name) as number | undefined,
-    name: remembered(10_000, (id: number) => present(selectName.get(id) as string | undefined, 'the number of a name')),
+    name: memoize(10_000, (id: number) => present(selectName.get(id) as string | undefined, 'the number of a name')),
     /** In the order of their ids. */
     names(): readonly string[] {
       if (allNames.version !== version()) {
@@ -82,7 +82,7 @@ interface SignatureRow {
 
 const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
   ...row,
-  of: signatureOf(row.key),
+  of: documentOfKey(row.key),
   topic: topic && `0x${topic.toString('hex')}`,
   event: abi === null ? null : (JSON.parse(abi) as EventAbi),
 })

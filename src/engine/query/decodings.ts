@@ -3,7 +3,7 @@ import type { EventAbi } from '../../decode/types.ts'
 import type { DocumentDecoding } from '../../documents/document.ts'
 import { scaled } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { integerIn } from '../../query/compare.ts'
+import { sourceInteger } from '../../query/compare.ts'
 import type { Reader } from '../reader.ts'
 
 /** How a document was decoded, told from what it shows and from the declarations that a store knows. */
@@ -61,7 +61,7 @@ const commonDecimals = (args: readonly ShownArgument[]): number | null => {
   const shown = args.filter(({ value }) => value.scaled !== null)
   if (shown.length === 0) return null
   for (let decimals = 0; decimals <= MAX_DECIMALS; decimals++)
-    if (shown.every(({ value }) => scaled(integerIn(value)!, decimals) === value.scaled)) return decimals
+    if (shown.every(({ value }) => scaled(sourceInteger(value)!, decimals) === value.scaled)) return decimals
   return null
 }
 

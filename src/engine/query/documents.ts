@@ -2,8 +2,8 @@ import type { Document } from '../../documents/document.ts'
 import type { BigIntegers } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { byKind, type FieldPath, isListField, KINDS, type Kind, MAPPING } from '../../mapping/index.ts'
-import type { Node, Value } from '../../query/ast.ts'
-import { valuesOf } from '../../query/predicate.ts'
+import type { Node, QueryValue } from '../../query/ast.ts'
+import { indexedValuesOf } from '../../query/predicate.ts'
 import { innerNodes } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 import { type Show, showsOf } from '../show/shows.ts'
@@ -77,11 +77,11 @@ const WRITERS = 200
 const NO_FIELD = ''
 
 /** Reads the values of one field of a document, and no other field; none where the document is gone. */
-export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((position: number) => Value[]) => {
+export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((position: number) => QueryValue[]) => {
   const names = [memberName(field)]
   return position => {
     const [document] = exact.load(kind, [position], names)
-    return document ? valuesOf(field, document._source) : []
+    return document ? indexedValuesOf(field, document._source) : []
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
-import type { SearchRequest, Sort } from '../../query/request.ts'
+import type { QueryValue } from '../../query/ast.ts'
+import type { SearchRequest, SortSpec } from '../../query/request.ts'
 import type { JoinedAggregating } from '../aggs/aggregations.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
@@ -59,7 +59,7 @@ export const loadInto =
 export interface Ranked {
   found: SearchMatch
   /** By what is sorted by; dates as hits show them. */
-  values: readonly (Value | null)[]
+  values: readonly (QueryValue | null)[]
   /** Of its block, in seconds. */
   time: number
 }
@@ -71,7 +71,7 @@ export interface Ranking {
   /** The first ones, in their order. */
   ranked: readonly Ranked[]
   /** What they are ordered by; nothing where that is the place in the chain. */
-  sort: readonly Sort[]
+  sort: readonly SortSpec[]
   /** Whether of those that are sorted by the same the newest comes first. */
   descending: boolean
   /** Appends hits. */

@@ -1,9 +1,9 @@
 import type { Document } from '../../documents/document.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { FieldPath } from '../../mapping/index.ts'
-import type { Node, Value } from '../../query/ast.ts'
+import type { Node, QueryValue } from '../../query/ast.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
-import { and, exists, ids, isIn, not, parent } from '../../query/simplify.ts'
+import { andNode, existsNode, idsNode, inNode, notNode, parentNode } from '../../query/simplify.ts'
 import type { Reader } from '../reader.ts'
 import { type Documents, fieldValues } from './documents.ts'
 import { numberedAs, segmentAt, viewOf } from './fields/ordinals.ts'
@@ -44,7 +44,7 @@ export const relatedBy = (
     inner ??= evaluation(kind, query)
     const link = evaluation(
       kind,
-      by === 'parent' ? ids(_parent === undefined ? [] : [_parent]) : parent(hit.kind, ids([_id])),
+      by === 'parent' ? idsNode(_parent === undefined ? [] : [_parent]) : parentNode(hit.kind, idsNode([_id])),
     )
     const { header, size } = viewOf(segment, numberedAs(kind), reader)
     const linked = link.matches(segment)
@@ -73,7 +73,7 @@ export const groupHitsOf = (
       kind,
       evaluation: evaluation(
         kind,
-        and([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
+        andNode([query, ...(postFilter ? [postFilter] : []), inGroup(fields[kind], value)]),
         among,
       ),
     }))
@@ -83,9 +83,9 @@ export const groupHitsOf = (
 }
 
 /** What the hits of a group have in common; undefined is the value of those that have none, and the field of kinds without it. */
-export const inGroup = (field: FieldPath | undefined, value: Value | undefined): Node => {
-  if (value === undefined) return field ? not(exists(field)) : and([])
-  return field ? isIn(field, [value]) : NO_MATCH
+export const inGroup = (field: FieldPath | undefined, value: QueryValue | undefined): Node => {
+  if (value === undefined) return field ? notNode(existsNode(field)) : andNode([])
+  return field ? inNode(field, [value]) : NO_MATCH
 }
 
 const NO_MATCH: Node = { op: 'none' }

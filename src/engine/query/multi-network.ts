@@ -1,7 +1,7 @@
 import { createByteWriter } from '../../lib/bytes.ts'
 import { refuse } from '../../lib/errors.ts'
 import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
-import type { SearchRequest, Sort } from '../../query/request.ts'
+import type { SearchRequest, SortSpec } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { renderJoined } from '../aggs/aggregations.ts'
 import type { PiecePages, Ranked, Ranking, WrittenHit } from './hits.ts'
@@ -178,7 +178,7 @@ const bestOf = (found: readonly { total: number; maxScore?: number }[]): { maxSc
 type CompareRanked = (a: Ranked, b: Ranked) => number
 
 const comparing =
-  (sort: readonly Sort[], descending: boolean): CompareRanked =>
+  (sort: readonly SortSpec[], descending: boolean): CompareRanked =>
   (a, b) => {
     for (const [i, one] of sort.entries()) {
       const isByPlace = one.by === '_doc' || one.by === '_shard_doc'
@@ -210,12 +210,12 @@ interface Chosen {
 }
 
 /** Without a sort the best come first, also where all of one network score the same. */
-const rankingOrder = ({ sort }: SearchRequest, rankings: readonly Ranking[]): readonly Sort[] =>
+const rankingOrder = ({ sort }: SearchRequest, rankings: readonly Ranking[]): readonly SortSpec[] =>
   sort.length === 0 && rankings.some(({ maxScore }) => maxScore !== undefined) ? BEST_FIRST : sort
 
 const mergedAll = (
   rankings: readonly Ranking[],
-  sort: readonly Sort[],
+  sort: readonly SortSpec[],
   { from, to }: { from: number; to: number },
 ): Chosen[] => {
   const filled = rankings.map(({ ranked, sort: own }) =>

@@ -1,7 +1,7 @@
 import type { Kind } from '../../mapping/index.ts'
 import { KINDS } from '../../mapping/index.ts'
-import type { Value } from '../../query/ast.ts'
-import type { Place, Sort } from '../../query/request.ts'
+import type { QueryValue } from '../../query/ast.ts'
+import type { ChainPlace, SortSpec } from '../../query/request.ts'
 import type { Explanation } from '../../query/score.ts'
 import type { ReadHeader } from '../reader.ts'
 import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
@@ -17,7 +17,7 @@ export interface SearchPart {
 }
 
 /** A match is sorted by it. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
-export type SortKey = Value
+export type SortKey = QueryValue
 
 /** A match on its way to become a hit. */
 export interface SearchMatch {
@@ -38,8 +38,8 @@ export const matchMaker = (kind: Kind, header: ReadHeader): ((ordinal: number) =
 }
 
 /** Whether a sort is by the place in the chain itself. */
-export const isByPlace = ({ by }: Pick<Sort, 'by'>): boolean => by === '_doc' || by === '_shard_doc'
+export const isByPlace = ({ by }: Pick<SortSpec, 'by'>): boolean => by === '_doc' || by === '_shard_doc'
 
 /** Several kinds may stand at one position. */
-export const comparePlaces = (a: Place, b: Place, descending: boolean): number =>
+export const comparePlaces = (a: ChainPlace, b: ChainPlace, descending: boolean): number =>
   (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))

@@ -1,7 +1,7 @@
 import { asBigint, asJson } from '../../documents/show.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { ResumePoint, SearchRequest } from '../../query/request.ts'
-import { and } from '../../query/simplify.ts'
+import { andNode } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
 import { type Reader, reading } from '../reader.ts'
 import { createHits } from '../show/hits.ts'
@@ -144,7 +144,7 @@ export const prepareParts = (context: SearchContext, asked: SearchRequest, snaps
   const request = snapshot ? inSnapshot(seen, snapshot, reader) : seen
   const parts = request.parts.map(({ kind, query, postFilter }) => ({
     kind,
-    evaluation: evaluation(kind, postFilter ? and([query, postFilter]) : query, request),
+    evaluation: evaluation(kind, postFilter ? andNode([query, postFilter]) : query, request),
   }))
   return withScores(request, parts, context)
 }

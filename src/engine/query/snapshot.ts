@@ -1,6 +1,6 @@
 import { type ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Mark, Place, ResumePoint, Run, SearchRequest, Seen } from '../../query/request.ts'
+import type { BlockMark, BlockRun, ChainPlace, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { type Alteration, readAltered, type Why } from '../alterations.ts'
 import type { Reader, Segment } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
@@ -12,7 +12,7 @@ import type { SearchMatch } from './search-match.ts'
  * still to be read are altered, the answer cannot go on.
  */
 export interface Snapshot {
-  runs: readonly Run[]
+  runs: readonly BlockRun[]
   /** Of the latest alteration. */
   serial: number
   /** How many hits there are; undefined where they were not counted. */
@@ -44,12 +44,12 @@ export const inSnapshot = (request: SearchRequest, { runs }: Snapshot, reader: R
   return { ...request, within: request.within ? overlap(request.within, runs) : runs }
 }
 
-const isSameRuns = (a: readonly Run[], b: readonly Run[]): boolean =>
+const isSameRuns = (a: readonly BlockRun[], b: readonly BlockRun[]): boolean =>
   a.length === b.length && a.every(([from, to], i) => from === b[i]![0] && to === b[i]![1])
 
 /** Both lists ascend. */
-const overlap = (a: readonly Run[], b: readonly Run[]): Run[] => {
-  const both: Run[] = []
+const overlap = (a: readonly BlockRun[], b: readonly BlockRun[]): BlockRun[] => {
+  const both: BlockRun[] = []
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     const [from, to] = [Math.max(a[i]![0], b[j]![0]), Math.min(a[i]![1], b[j]![1])]
     if (from <= to) both.push([from, to])
@@ -93,14 +93,14 @@ const MOST_RUNS = 100
 /** The blocks that are stored in the state that the reader sees. */
 export const seenNow = (reader: Reader): Seen => seenOf(runsOfSegments(reader.segments()), reader)
 /** Blocks, ascending, in the state that the reader sees. */
-export const seenOf = (blocks: readonly Run[], reader: Reader): Seen => {
+export const seenOf = (blocks: readonly BlockRun[], reader: Reader): Seen => {
   const runs = closeHoles(blocks)
   return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
 }
 /** Every one of the newest blocks, and of older ones ever fewer; what is not stored is left out. */
-export const marksOf = (newest: number, reader: Reader): Mark[] => {
+export const marksOf = (newest: number, reader: Reader): BlockMark[] => {
   const hashOf = hashReader(reader)
-  const marks: Mark[] = []
+  const marks: BlockMark[] = []
   for (let depth = 0; depth <= newest; depth = depth < DENSE_MARKS ? depth + 1 : depth * 2) {
     const hash = hashOf(newest - depth)
     if (hash !== undefined) marks.push([newest - depth, hash])
@@ -111,12 +111,12 @@ export const marksOf = (newest: number, reader: Reader): Mark[] => {
  * What is still stored of the blocks that were seen: all up to the newest that is the same. Below the last of the marks nothing is known, and
  * nothing is said to be the same where none of them is.
  */
-export const stillThere = ({ runs, marks }: Seen, reader: Reader): Run[] => {
+export const stillThere = ({ runs, marks }: Seen, reader: Reader): BlockRun[] => {
   const top = newestSame(marks, reader)
-  return runs.flatMap(([from, to]): Run[] => (from > top ? [] : [[from, Math.min(to, top)]]))
+  return runs.flatMap(([from, to]): BlockRun[] => (from > top ? [] : [[from, Math.min(to, top)]]))
 }
 /** The newest of some marked blocks that is stored as it was; -1 where none is. */
-export const newestSame = (marks: readonly Mark[], reader: Reader): number => {
+export const newestSame = (marks: readonly BlockMark[], reader: Reader): number => {
   const hashOf = hashReader(reader)
   // Below a block that is the same all are.
   return marks.find(([number, hash]) => hashOf(number) === hash)?.[0] ?? -1
@@ -130,7 +130,7 @@ const hashReader = (reader: Reader): ((number: number) => string | undefined) =>
   }
 }
 /** Neighbouring blocks of segments as runs. */
-export const runsOfSegments = (segments: readonly Segment[]): Run[] => {
+export const runsOfSegments = (segments: readonly Segment[]): BlockRun[] => {
   const runs: [number, number][] = []
   for (const { first, last } of segments) {
     const before = runs.at(-1)
@@ -139,7 +139,7 @@ export const runsOfSegments = (segments: readonly Segment[]): Run[] => {
   }
   return runs
 }
-const closeHoles = (runs: readonly Run[]): Run[] => {
+const closeHoles = (runs: readonly BlockRun[]): BlockRun[] => {
   if (runs.length <= MOST_RUNS) return [...runs]
   const holes = runs.slice(1).map(([from], i) => from - runs[i]![1])
   const least = holes.toSorted((a, b) => b - a)[MOST_RUNS - 2]!
@@ -166,7 +166,7 @@ export const resumeFrom = (
   newest = newestBlock(reader),
 ): Resumed => {
   const kind = asked.parts.at(-1)!.kind
-  const end = (block: number): Place => ({ kind, position: positionOf(block + 1, 0) - 1 })
+  const end = (block: number): ChainPlace => ({ kind, position: positionOf(block + 1, 0) - 1 })
   const at = point === 'now' ? { place: end(newest), top: newest } : { place: point.place, top: topOf(point, reader) }
   const isSame = blockOf(at.place.position) <= at.top
   const place = isSame ? at.place : end(at.top)
@@ -194,7 +194,7 @@ export const reached = (
 ): ResumePoint => {
   const last = found.length === size ? (found.at(-1) ?? after!.place!) : undefined
   const kind: Kind = parts.at(-1)!.kind
-  const place: Place = last
+  const place: ChainPlace = last
     ? { kind: last.kind, position: last.position }
     : { kind, position: positionOf(newest + 1, 0) - 1 }
   return { place, marks: marksOf(blockOf(place.position), reader) }

@@ -1,4 +1,4 @@
-import { gapsIn, merged, partsIn, type Range } from '../../lib/ranges.ts'
+import { gapsIn, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 /** Blocks of which a store holds what scopes want. It keeps their documents also where they lie in a cluster. */
 export type PartialBlocks = ReturnType<typeof createPartialBlocks>
@@ -11,7 +11,7 @@ export const createPartialBlocks = (db: Db) => {
   const count = db.prepare<[number, number], number>('SELECT count(*) FROM block WHERE number BETWEEN ? AND ?').pluck()
   return {
     /** Runs from the first one to the last one of a segment, ascending; between them blocks may hold nothing that is wanted. */
-    ranges: () => merged(segments.all()),
+    ranges: () => mergeRanges(segments.all()),
     /** The lowest stored block from this one on; infinite where there is none. */
     next: (number: number) => next.get(number) ?? Number.POSITIVE_INFINITY,
     /** How many blocks of a run are stored. */

@@ -1,4 +1,4 @@
-import { merged, type Range } from '../../lib/ranges.ts'
+import { mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { readCursorKey } from '../cursor-key.ts'
 
@@ -113,7 +113,7 @@ export const createShelfReader = (db: Db) => {
     return {
       ...{ ...shelf, committed: batches.get() ?? 0, blocks, cursorKey: readCursorKey(db) },
       ...(isPartial && { isPartial }),
-      ...((isPartial || looked.get() !== undefined) && { whole: merged(whole.all()) }),
+      ...((isPartial || looked.get() !== undefined) && { whole: mergeRanges(whole.all()) }),
     }
   })
   const following = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'following'").pluck()

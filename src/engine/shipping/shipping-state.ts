@@ -1,4 +1,4 @@
-import { gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { setCursorKey } from '../cursor-key.ts'
 import { type HiddenRow, hiddenOf, type SharedShelf } from './shipped-ranges.ts'
@@ -163,7 +163,7 @@ const createShippedRanges = (db: Db) => {
     add(range: Range) {
       const touching = near.all(range.to, range.from)
       for (const { from } of touching) remove.run(from)
-      for (const { from, to } of merged([...touching, range])) insert.run(from, to)
+      for (const { from, to } of mergeRanges([...touching, range])) insert.run(from, to)
     },
     remove(lost: Range) {
       for (const { from, to } of near.all(lost.to, lost.from)) {

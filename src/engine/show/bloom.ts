@@ -1,6 +1,6 @@
 import { bloomBitsOf } from '../../lib/bloom.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { cursor, takeVarint } from '../forms/form.ts'
@@ -31,7 +31,7 @@ export const createBloomShow = ({ reader, records, addresses }: ShowContext) => 
   }
 
   /** -1 if the signature has no first topic. */
-  const firstTopicBits = remembered(TOPICS, (signature: number) => {
+  const firstTopicBits = memoize(TOPICS, (signature: number) => {
     const { topic } = reader.signature(signature)
     return topic === null ? -1 : bloomBitsOf(Buffer.from(topic.slice(2), 'hex'))
   })

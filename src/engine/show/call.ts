@@ -1,6 +1,6 @@
 import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import type { callMapping as mapping } from '../../mapping/documents/call.ts'
 import { present } from '../../sqlite/damage.ts'
 import { columnIndex, RECORD_COLUMNS } from '../documents/columns.ts'
@@ -107,7 +107,7 @@ export const createCallShow = (context: ShowContext): Show => {
   /** Decoded on demand. */
   let decoded: DecodedArguments | undefined
 
-  const declarationOf = remembered(MAX_CACHED_DECLARATIONS, (id: number): CallDeclaration | null => {
+  const declarationOf = memoize(MAX_CACHED_DECLARATIONS, (id: number): CallDeclaration | null => {
     const { event, probability } = reader.signature(id)
     return event && { ...prepareDeclaration(event), probability: piece(JSON.stringify(probability)) }
   })

@@ -1,6 +1,6 @@
 import { formatDatetime } from '../../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import type { Records } from '../documents/record-reader.ts'
 import { hashStart, type StoredBlock } from '../documents/records/block.ts'
 import { type Addresses, createAddresses } from '../forms/addresses.ts'
@@ -37,7 +37,7 @@ const MAX_CACHED_NAMES = 10_000
 
 export const createContext = (reader: ShowSource): ShowContext => {
   const { records } = reader
-  const nameText = remembered(MAX_CACHED_NAMES, (id: number) => piece(JSON.stringify(reader.name(id))))
+  const nameText = memoize(MAX_CACHED_NAMES, (id: number) => piece(JSON.stringify(reader.name(id))))
   const blocks = new WeakMap<StoredBlock, ShownBlock>()
   let last: ShownBlock | undefined
   const scratch = createByteWriter(256)

@@ -1,5 +1,5 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import type { eventMapping as mapping } from '../../mapping/documents/event.ts'
 import { piece } from '../forms/json.ts'
 import { unpackAbi } from '../forms/words.ts'
@@ -33,7 +33,7 @@ export const createEventShow = (context: ShowContext): Show => {
   let decoded: DecodedArguments | undefined
 
   /** Null if logs of this signature are no events. */
-  const declarationOf = remembered(MAX_CACHED_DECLARATIONS, (id: number): EventDeclaration | null => {
+  const declarationOf = memoize(MAX_CACHED_DECLARATIONS, (id: number): EventDeclaration | null => {
     const signature = reader.signature(id)
     const { event, error, probability } = signature
     return (

@@ -2,7 +2,7 @@ import type { Document } from '../../documents/document.ts'
 import { asJson, formatLong } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { compareValues, type Value } from '../../query/ast.ts'
+import { compareValues, type QueryValue } from '../../query/ast.ts'
 import { compileFields, type FieldValues } from '../../query/hits/fields.ts'
 import { compileHighlight } from '../../query/hits/highlight.ts'
 import { compileDecorated, compileSourceFilter } from '../../query/hits/source-filter.ts'
@@ -96,7 +96,7 @@ export type ElementSource = Record<string, unknown>
 export interface ElementMatch {
   element: ElementSource
   offset: number
-  keys: readonly (Value | undefined)[]
+  keys: readonly (QueryValue | undefined)[]
   score: number | null
 }
 interface ElementOptions {
@@ -161,7 +161,7 @@ const elementShow = (
 /** Without a field, the sort key of an element is its place. */
 export const elementKeys =
   (sorts: readonly ElementSort[], list: string) =>
-  (element: ElementSource, offset: number): (Value | undefined)[] =>
+  (element: ElementSource, offset: number): (QueryValue | undefined)[] =>
     sorts.map(({ field }) => {
       if (!field) return offset
       const [raw] = rawValuesOf(field, element, list)
@@ -169,8 +169,8 @@ export const elementKeys =
     })
 export const compareElementKeys = (
   sorts: readonly ElementSort[],
-  a: readonly (Value | undefined)[],
-  b: readonly (Value | undefined)[],
+  a: readonly (QueryValue | undefined)[],
+  b: readonly (QueryValue | undefined)[],
 ): number => {
   for (const [i, { order, missing }] of sorts.entries()) {
     const [x, y] = [a[i], b[i]]
@@ -183,4 +183,5 @@ export const compareElementKeys = (
   }
   return 0
 }
-const formatElementKey = (key: Value | undefined): unknown => (typeof key === 'bigint' ? formatLong(key, asJson) : key)
+const formatElementKey = (key: QueryValue | undefined): unknown =>
+  typeof key === 'bigint' ? formatLong(key, asJson) : key

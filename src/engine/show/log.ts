@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
-import { remembered } from '../../lib/caches.ts'
+import { memoize } from '../../lib/caches.ts'
 import type { logMapping as mapping } from '../../mapping/documents/event.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
 import { writeAddress } from '../forms/ids.ts'
@@ -79,7 +79,7 @@ export const createLogShow = (context: ShowContext): Show => {
   const at = createLogAt(context)
   const fields = logFields(at, context)
   /** Null if the log holds all its topics. */
-  const firstTopicOf = remembered(MAX_CACHED_TOPICS, (signature: number) => {
+  const firstTopicOf = memoize(MAX_CACHED_TOPICS, (signature: number) => {
     const { topic } = reader.signature(signature)
     return topic === null ? null : Buffer.from(topic.slice(2), 'hex')
   })

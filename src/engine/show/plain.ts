@@ -1,6 +1,6 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { compile } from '../../query/predicate.ts'
+import { compilePredicate } from '../../query/predicate.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { CLOSE, piece } from '../forms/json.ts'
@@ -58,7 +58,7 @@ export const matchedNames = (
   documents: Documents,
 ): ((found: SearchMatch) => string) | undefined => {
   if (names === undefined) return undefined
-  const tests = names.map(({ name, kind, query }) => ({ name, kind, test: compile(kind, query) }))
+  const tests = names.map(({ name, kind, query }) => ({ name, kind, test: compilePredicate(kind, query) }))
   const fields = fieldsRead({ op: 'and', of: names.map(({ query }) => query) })
   return ({ kind, position }) => {
     const [document] = documents.load(kind, [position], fields)

@@ -1,11 +1,11 @@
 import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { type AddFields, compileFields, type FieldValues, pathsOf } from '../../query/hits/fields.ts'
+import { type AddFields, compileFields, type FieldValues, namedFields } from '../../query/hits/fields.ts'
 import { compileHighlight } from '../../query/hits/highlight.ts'
-import { NOTHING_SHOWN } from '../../query/hits/hit-options.ts'
+import { NO_HIT_OPTIONS } from '../../query/hits/hit-options.ts'
 import { compileDecorated } from '../../query/hits/source-filter.ts'
-import type { Collapse, InnerHits, RequestPart, SearchRequest, Shown, SourceFilter } from '../../query/request.ts'
+import type { Collapse, HitOptions, InnerHits, RequestPart, SearchRequest, SourceFilter } from '../../query/request.ts'
 import { explanation as scored } from '../../query/score.ts'
 import { CLOSE } from '../forms/json.ts'
 import { type Documents, memberName } from '../query/documents.ts'
@@ -92,7 +92,7 @@ interface KindWriter {
 }
 
 const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOptions): KindWriter => {
-  const { shown = NOTHING_SHOWN } = request
+  const { shown = NO_HIT_OPTIONS } = request
   const { kind } = part
   const meta = { version: shown.version, sequence: shown.sequence, explain: shown.explain }
   return {
@@ -108,18 +108,18 @@ const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOpti
   }
 }
 
-const fieldsRead = ({ kind, innerHits }: RequestPart, { collapse }: SearchRequest, shown: Shown) => {
+const fieldsRead = ({ kind, innerHits }: RequestPart, { collapse }: SearchRequest, shown: HitOptions) => {
   if (innerHits || shown.decimals || shown.argsByName) return undefined
   const { fields, docvalueFields, highlight } = shown
   const patterns = [...fields, ...docvalueFields, ...highlight].map(({ pattern }) => pattern)
   if (collapse) patterns.push(collapse.name)
-  return [...new Set(patterns.flatMap(pattern => pathsOf(kind, pattern).map(({ path }) => memberName(path))))]
+  return [...new Set(patterns.flatMap(pattern => namedFields(kind, pattern).map(({ path }) => memberName(path))))]
 }
 
 const envelopeWriter = (
   kind: Kind,
   source: SourceFilter,
-  shown: Shown,
+  shown: HitOptions,
   { index, hidesScores, shows, sourceOf }: RichOptions,
 ): KindWriter['envelope'] => {
   const scoreText = scoreWriter(hidesScores)
@@ -154,7 +154,7 @@ const appendSequence: Append = ({ position }, _document, out) => out.ascii(`,"_s
 const appendExplanation: Append = ({ score, explanation = scored(score ?? 1) }, _document, out) =>
   out.text(`,"_explanation":${JSON.stringify(explanation)}`)
 
-const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { index }: RichOptions): Append[] => {
+const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: HitOptions, { index }: RichOptions): Append[] => {
   const adds: AddFields[] = []
   const { fields, docvalueFields } = shown
   const collapsed = collapse?.fields[kind]
@@ -174,7 +174,7 @@ const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: Shown, { i
   ]
 }
 
-const appendHighlight = (kind: Kind, { marks = [] }: RequestPart, { highlight }: Shown): Append[] => {
+const appendHighlight = (kind: Kind, { marks = [] }: RequestPart, { highlight }: HitOptions): Append[] => {
   if (highlight.length === 0) return []
   const mark = compileHighlight(kind, marks, highlight)
   return [

@@ -1,5 +1,5 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
-import { createPauses, createYield, mapInTurns, PIECE_MS } from '../../lib/scheduling/event-loop.ts'
+import { createPauses, createYield, LOOP_PIECE_MS, mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
 import { missingExtracts } from '../../rules/extracts.ts'
 import { MAX_FAULTS, within } from '../../rules/place.ts'
@@ -300,7 +300,7 @@ async function* listText({ rules, service }: Alerting, account: number): AsyncGe
       if (rule === undefined) continue
       piece += separator + JSON.stringify(ruleWithCounts(service, rule, counts))
       separator = ','
-    } while (at < ids.length && performance.now() - started < PIECE_MS)
+    } while (at < ids.length && performance.now() - started < LOOP_PIECE_MS)
     yield piece
   }
   yield separator === '[' ? '[]' : ']'

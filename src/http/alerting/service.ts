@@ -2,7 +2,7 @@ import type { AlertState } from '../../alerts/alert.ts'
 import type { PageFilter } from '../../delivery/ledger/listing.ts'
 import type { FailingReceiver } from '../../delivery/thread-messages.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Parts } from '../../lib/time.ts'
+import type { TimeParts } from '../../lib/time.ts'
 import { type Limits, overNow } from '../../limits/index.ts'
 import type { OwnAbis } from '../../rules/declared.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
@@ -68,7 +68,7 @@ export interface AlertingService {
   destinations(account: number): Promise<DestinationsAnswer>
   redeliverAll(account: number, which: WideRedelivery): Promise<{ redelivered: number }>
   /** Counts of alerts by the time their blocks arrived. */
-  series(rules: readonly StoredRule[], parts: Parts): Promise<AlertSeries>
+  series(rules: readonly StoredRule[], parts: TimeParts): Promise<AlertSeries>
 }
 
 export interface AlertsPage {

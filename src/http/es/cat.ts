@@ -1,6 +1,6 @@
 import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { fitting, fittingAny } from '../../lib/wildcard.ts'
+import { compileGlob, compileGlobs } from '../../lib/wildcard.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { PRODUCT } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
@@ -65,7 +65,7 @@ const chosenColumns = <Row>(
   const wanted = names.listed(parameters.get('h') ?? '')
   if (wanted.length === 0) return [...all]
   return wanted.flatMap((name): NamedColumn<Row>[] => {
-    const fits = fitting(name)
+    const fits = compileGlob(name)
     if (name.includes('*')) return all.filter(([known]) => fits(known))
     const [, column] = columnNamed(name, all) ?? []
     // Elasticsearch shows the name that was asked for, and leaves out what it does not know.
@@ -278,7 +278,7 @@ const catAliases: EsEndpoint = {
   parameters: [...TABLE_PARAMETERS, 'expand_wildcards'],
   answers: { 200: TABLE },
   handle(call) {
-    const isWanted = fittingAny(call.names.listed(call.path.get('names') ?? '*'))
+    const isWanted = compileGlobs(call.names.listed(call.path.get('names') ?? '*'))
     const rows = callKinds(call).flatMap(kind =>
       aliasesOf(call, kind)
         .filter(isWanted)

@@ -3,9 +3,9 @@ import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSource } from '../../query/hits/source-filter.ts'
-import { type JsonNode, list, scalar, unexpected } from '../../query/json-node.ts'
-import { asText, given, itself, optional, orNull, readKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
-import { sourceOf } from '../../query/parameters.ts'
+import { type JsonNode, toList, toScalar, unexpected } from '../../query/json-node.ts'
+import { asText, itself, nodeKey, nullableKey, optionalKey, readBodyKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
+import { sourceOfParameters } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { DocumentRef, SearchAnswer } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
@@ -82,8 +82,8 @@ const noStoredFields = (names: string) =>
   )
 
 const OF_MGET = {
-  docs: { ...given, schema: listSchema({ type: 'object', required: ['_id'] }) },
-  ids: { ...given, schema: listSchema(SCHEMAS.text) },
+  docs: { ...nodeKey, schema: listSchema({ type: 'object', required: ['_id'] }) },
+  ids: { ...nodeKey, schema: listSchema(SCHEMAS.text) },
 }
 
 const mget: EsEndpoint = {
@@ -111,19 +111,19 @@ const mget: EsEndpoint = {
 const idsOfBody = (call: EndpointCall, place: JsonNode): DocumentRef[] => {
   const source = sourceFilter(call)
   return listOfNodes(call, place, 'a list of ids').map(at =>
-    wantedDocument(call, call.path.get('index'), scalar(at, 'an id'), source),
+    wantedDocument(call, call.path.get('index'), toScalar(at, 'an id'), source),
   )
 }
 
 const listOfNodes = ({ limits }: EndpointCall, place: JsonNode, expected: string): JsonNode[] => {
   if (Array.isArray(place.value) && place.value.length > limits.ids) throw overLimit('ids', limits)
-  return list(place, expected)
+  return toList(place, expected)
 }
 
 const docsOf = (call: EndpointCall, place: JsonNode): DocumentRef[] => {
   const source = sourceFilter(call)
   return listOfNodes(call, place, 'a list of documents').map(at => {
-    const { _id, _index, _source } = readKeys(
+    const { _id, _index, _source } = readBodyKeys(
       at,
       'an object such as {"_index": "tx", "_id": "0x…"}',
       OF_DOC,
@@ -136,10 +136,10 @@ const docsOf = (call: EndpointCall, place: JsonNode): DocumentRef[] => {
 }
 
 const OF_DOC = {
-  _id: optional(place => scalar(place, 'an id')),
-  _index: orNull(asText('the name of an index')),
-  _source: orNull(itself),
-  stored_fields: orNull((place): never => {
+  _id: optionalKey(place => toScalar(place, 'an id')),
+  _index: nullableKey(asText('the name of an index')),
+  _source: nullableKey(itself),
+  stored_fields: nullableKey((place): never => {
     throw unexpected(place, 'nothing: ask for [_source]')
   }),
 }
@@ -148,7 +148,7 @@ const OF_DOC = {
 const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
 const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter =>
-  parseSource(own ?? { path: '_source', value: sourceOf(pairs) }, limits)
+  parseSource(own ?? { path: '_source', value: sourceOfParameters(pairs) }, limits)
 
 /** A missing index is reported in the place of its document. */
 const wantedDocument = (

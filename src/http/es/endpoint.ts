@@ -1,11 +1,11 @@
-import { nearest } from '../../lib/edit-distance.ts'
+import { nearestName } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import { cut, parseJson } from '../../query/json.ts'
-import { bodyNode, elements, type JsonNode, string } from '../../query/json-node.ts'
-import { asText, type Keys, key, orNull, readKeys, SCHEMAS, type ValuesOf } from '../../query/keys.ts'
+import { parseExactJson, shortenText } from '../../query/json.ts'
+import { bodyNode, elements, type JsonNode, toText } from '../../query/json-node.ts'
+import { asText, type KeyTable, key, nullableKey, readBodyKeys, SCHEMAS, type ValuesOf } from '../../query/keys.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import {
   createNameCounter,
@@ -80,15 +80,15 @@ export const ONE_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
 export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }
 
 /** A small body by its keys, all of which must be known; without a body all are absent. */
-export const keysOf = async <K extends Keys>(
+export const keysOf = async <K extends KeyTable>(
   call: EndpointCall,
   keys: K,
   expected = 'a JSON object',
-): Promise<ValuesOf<K>> => readKeys(await jsonBodyOf(call), expected, keys, [])
+): Promise<ValuesOf<K>> => readBodyKeys(await jsonBodyOf(call), expected, keys, [])
 
-const textsAt = (place: JsonNode): string[] => elements(place).map(at => string(at, 'text, or a list of texts'))
+const textsAt = (place: JsonNode): string[] => elements(place).map(at => toText(at, 'text, or a list of texts'))
 /** Null counts as absent. */
-export const textKey = orNull(asText('text'), SCHEMAS.text)
+export const textKey = nullableKey(asText('text'), SCHEMAS.text)
 
 /** A text, or a list of texts. */
 export const textsKey = key(
@@ -120,7 +120,7 @@ const bodyText = async (call: EndpointCall): Promise<string | undefined> => {
 /** The body as JSON with the places of its values; an empty object where there is none. */
 export const jsonBodyOf = async (call: EndpointCall): Promise<JsonNode> => {
   const text = await bodyText(call)
-  return bodyNode(text === undefined || text.trim() === '' ? new Map() : parseJson(text, call.limits))
+  return bodyNode(text === undefined || text.trim() === '' ? new Map() : parseExactJson(text, call.limits))
 }
 
 /** The names that one request lists: they are counted together, and each list is looked up once. */
@@ -259,7 +259,7 @@ export const checkParameters = (c: RequestContext, pairs: Parameters, own: reado
   const unknown = [...new Set(pairs.map(([name]) => name))].filter(name => !known.includes(name))
   if (unknown.length === 0) return
   const named = unknown.slice(0, 10).map(name => {
-    const best = nearest(name, known)
+    const best = nearestName(name, known)
     return `[${name.slice(0, 80)}]${best === undefined ? '' : ` -> did you mean [${best}]?`}`
   })
   throw refuse(
@@ -286,7 +286,8 @@ export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Li
   if (patterns.reduce((sum, pattern) => sum + pattern.split('.').length, 0) > limits.filterPath)
     throw overLimit('filterPath', limits)
   const long = patterns.find(pattern => pattern.length > limits.nameLength)
-  if (long !== undefined) throw overLimit('nameLength', limits, `[${cut(long)}] in the URL parameter [filter_path]`)
+  if (long !== undefined)
+    throw overLimit('nameLength', limits, `[${shortenText(long)}] in the URL parameter [filter_path]`)
   return patterns
 }
 

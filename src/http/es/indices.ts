@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { refuse } from '../../lib/errors.ts'
-import { fittingAny } from '../../lib/wildcard.ts'
+import { compileGlobs } from '../../lib/wildcard.ts'
 import { overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind, lookup } from '../../mapping/index.ts'
 import { type Declare, declared, mappingProperties, pathsIn } from '../../mapping/properties.ts'
-import { elements, scalar } from '../../query/json-node.ts'
-import { asText, optional, SCHEMAS, schemaOf } from '../../query/keys.ts'
-import { analyze as words } from '../../query/text/analysis.ts'
+import { elements, toScalar } from '../../query/json-node.ts'
+import { asText, optionalKey, SCHEMAS, schemaOf } from '../../query/keys.ts'
+import { analyzeText as words } from '../../query/text/analysis.ts'
 import type { Holdings } from '../../search/service.ts'
 import { askedBy } from '../context.ts'
 import {
@@ -82,7 +82,7 @@ const settings: EsEndpoint = {
   answers: 'ByIndex',
   handle(call) {
     const names = call.names.listed(call.path.get('names') ?? '')
-    const isWanted = names.length === 0 || names.includes('_all') ? undefined : fittingAny(names)
+    const isWanted = names.length === 0 || names.includes('_all') ? undefined : compileGlobs(names)
     return jsonAnswer(byIndex(call, kind => ({ settings: shownSettings(call, kind, isWanted) })))
   },
 }
@@ -95,7 +95,7 @@ const alias: EsEndpoint = {
   answers: 'ByIndex',
   handle(call) {
     const patterns = call.names.listed(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
-    const isWanted = fittingAny(patterns)
+    const isWanted = compileGlobs(patterns)
     const found = callKinds(call).map(kind => ({ kind, names: aliasesOf(call, kind).filter(isWanted) }))
     const missing = patterns.filter(name => !name.includes('*') && !found.some(({ names }) => names.includes(name)))
     if (missing.length > 0)
@@ -242,7 +242,7 @@ const fieldMapping: EsEndpoint = {
   several: true,
   answers: 'ByIndex',
   handle(call) {
-    const isWanted = fittingAny(call.names.listed(call.path.get('names')!))
+    const isWanted = compileGlobs(call.names.listed(call.path.get('names')!))
     return jsonAnswer(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
@@ -260,7 +260,7 @@ const fieldMapping: EsEndpoint = {
 }
 
 const OF_FIELDS = {
-  fields: optional(place => elements(place).map(asText('the name of a field')), SCHEMAS.texts),
+  fields: optionalKey(place => elements(place).map(asText('the name of a field')), SCHEMAS.texts),
 }
 
 const fieldCaps: EsEndpoint = {
@@ -290,7 +290,7 @@ interface Capability {
 }
 
 const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: readonly string[]) => {
-  const isWanted = fittingAny(patterns)
+  const isWanted = compileGlobs(patterns)
   const found = new Map<string, Map<string, { capability: Capability; kinds: Kind[] }>>()
   for (const kind of kinds)
     for (const [path, capability] of [...METADATA, ...mappingFields(kind)]) {
@@ -342,9 +342,9 @@ const UNMAPPED_CAPABILITY: Capability = {
 }
 
 const OF_ANALYZE = {
-  analyzer: optional(asText('the name of an analyzer'), SCHEMAS.text),
-  field: optional(asText('the name of a field'), SCHEMAS.text),
-  text: optional(place => elements(place).map(at => scalar(at, 'a text')), SCHEMAS.texts),
+  analyzer: optionalKey(asText('the name of an analyzer'), SCHEMAS.text),
+  field: optionalKey(asText('the name of a field'), SCHEMAS.text),
+  text: optionalKey(place => elements(place).map(at => toScalar(at, 'a text')), SCHEMAS.texts),
 }
 
 const analyze: EsEndpoint = {

@@ -2,9 +2,9 @@ import { refuse, retry } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
 import { createPauses } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
-import { parseJson } from '../../query/json.ts'
-import { bodyNode, elements, isObject, string } from '../../query/json-node.ts'
-import { optional, readKeys, schemaOf } from '../../query/keys.ts'
+import { parseExactJson } from '../../query/json.ts'
+import { bodyNode, elements, isJsonMap, toText } from '../../query/json-node.ts'
+import { optionalKey, readBodyKeys, schemaOf } from '../../query/keys.ts'
 import type { Parameters } from '../../query/parameters.ts'
 import { TEMPLATE_KEYS } from '../../query/template/request.ts'
 import type { SearchTarget } from '../../search/index-names.ts'
@@ -147,17 +147,17 @@ const stopping = () =>
   retry('es_rejected_execution_exception', 'The server stops, and does not answer this search: send it again.')
 
 /** Names as a list or as text with commas; undefined where there are none. */
-const namesKey = optional((place): string | undefined => {
-  if (place.value === null || isObject(place.value)) return undefined
+const namesKey = optionalKey((place): string | undefined => {
+  if (place.value === null || isJsonMap(place.value)) return undefined
   return (
     elements(place)
-      .map(at => string(at, 'the name of an index'))
+      .map(at => toText(at, 'the name of an index'))
       .filter(name => name !== '')
       .join() || undefined
   )
 })
 
-const flagKey = optional(({ value }) => value === true || value === 'true')
+const flagKey = optionalKey(({ value }) => value === true || value === 'true')
 
 const HEADER_KEYS = {
   ...{ index: namesKey, indices: namesKey, ignore_unavailable: flagKey, allow_no_indices: flagKey },
@@ -170,8 +170,8 @@ const HARMLESS_HEADER_KEYS = [...OF_SHARDS, 'expand_wildcards', 'ignore_throttle
 const headerOf = (call: EndpointCall, line: Uint8Array): SearchTarget & { isNamed: boolean } => {
   if (line.length > call.limits.searchHeader) throw overLimit('searchHeader', call.limits)
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
-  const root = bodyNode(text.trim() === '' ? new Map() : parseJson(text, call.limits))
-  const keys = readKeys(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS_HEADER_KEYS)
+  const root = bodyNode(text.trim() === '' ? new Map() : parseExactJson(text, call.limits))
+  const keys = readBodyKeys(root, 'an object such as {"index": "tx"}', HEADER_KEYS, HARMLESS_HEADER_KEYS)
   const { network, service, path } = call
   const index = keys.index ?? keys.indices ?? path.get('index')
   const types = keys.type ?? keys.types ?? path.get('type') ?? call.parameters.get('type')

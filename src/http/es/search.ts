@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 import { parseSource } from '../../query/hits/source-filter.ts'
-import { SEARCH_PARAMETERS, sourceOf } from '../../query/parameters.ts'
+import { SEARCH_PARAMETERS, sourceOfParameters } from '../../query/parameters.ts'
 import type { Dialect } from '../../search/service.ts'
 import { acceptedFormat, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
@@ -153,7 +153,7 @@ const explainEndpoint: EsEndpoint = {
 /** The document is shown where the request says what of it. */
 const shownSource = ({ pairs, limits, parameters }: EndpointCall) =>
   SOURCE_PARAMETERS.some(name => parameters.has(name))
-    ? parseSource({ path: '_source', value: sourceOf(pairs) }, limits)
+    ? parseSource({ path: '_source', value: sourceOfParameters(pairs) }, limits)
     : undefined
 
 /** Searches of all forms. */

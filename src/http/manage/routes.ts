@@ -4,7 +4,7 @@ import { isRecord } from '../../lib/record.ts'
 import { version } from '../../lib/runtime.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import type { Limits } from '../../limits/index.ts'
-import { cut } from '../../query/json.ts'
+import { shortenText } from '../../query/json.ts'
 import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
 import type { Fault } from '../../rules/schema.ts'
 import { jsonResponse } from '../answer.ts'
@@ -92,7 +92,7 @@ const requireNetwork = (network: string, management: Pick<Management, 'networks'
   if (known.includes(network)) return
   throw refuse(
     'index_not_found_exception',
-    `There is no network ${cut(JSON.stringify(network))} here.${didYouMean(cut(network), known)} GET /account lists the networks.`,
+    `There is no network ${shortenText(JSON.stringify(network))} here.${didYouMean(shortenText(network), known)} GET /account lists the networks.`,
   )
 }
 

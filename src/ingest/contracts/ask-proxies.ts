@@ -4,7 +4,7 @@ import {
   type Delegation,
   IMPLEMENTATION_CALL,
   PROXY_QUESTIONS,
-  readAddress,
+  readAddressWord,
   readDelegation,
 } from '../../decode/proxies.ts'
 import type { LearntLink } from '../../engine/documents/additions.ts'
@@ -79,7 +79,7 @@ export const createLinkInquiry = ({ state, call, readCode }: LinkInquiryOptions)
       signal,
     )
     for (const [beacon, answer] of offers) {
-      const address = readAddress(answer)
+      const address = readAddressWord(answer)
       delegations.set(beacon, { kind: 'offer', targets: address === null ? [] : [{ address }] })
     }
     return new Map(

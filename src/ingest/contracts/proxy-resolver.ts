@@ -6,7 +6,7 @@ import { type CodeUpgrade, upgradesIn } from '../../documents/upgrades.ts'
 import type { LearntLink } from '../../engine/documents/additions.ts'
 import type { Lookups, StoredLink, StoredUpgrade } from '../../engine/port.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'
-import { createRecent } from '../../lib/caches.ts'
+import { createRecentCache } from '../../lib/caches.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
 import { createLinkInquiry, type LinkInquiryOptions } from './ask-proxies.ts'
@@ -35,8 +35,8 @@ const OUTDATED = -1
 const LINKS_PER_GENERATION = 100_000
 
 const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
-  const known = createRecent<StoredLink | null>(LINKS_PER_GENERATION)
-  const histories = createRecent<UpgradeHistory>(LINKS_PER_GENERATION)
+  const known = createRecentCache<StoredLink | null>(LINKS_PER_GENERATION)
+  const histories = createRecentCache<UpgradeHistory>(LINKS_PER_GENERATION)
   let learnt: LearntLink[] = []
 
   const find = (address: string): StoredLink | null => {

@@ -1,7 +1,7 @@
 import type { Code } from '../../decode/contract-code.ts'
 import { similarityOf } from '../../decode/features.ts'
 import type { Lookups } from '../../engine/port.ts'
-import { createRecent } from '../../lib/caches.ts'
+import { createRecentCache } from '../../lib/caches.ts'
 
 export type Similarity = ReturnType<typeof createSimilarity>
 
@@ -16,8 +16,8 @@ const VECTORS_PER_GENERATION = 5_000
 
 /** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
 export const createSimilarity = (stored: Lookups['features']) => {
-  const vectors = createRecent<Int8Array>(VECTORS_PER_GENERATION)
-  const answers = createRecent<{ like: Like | null }>(VECTORS_PER_GENERATION)
+  const vectors = createRecentCache<Int8Array>(VECTORS_PER_GENERATION)
+  const answers = createRecentCache<{ like: Like | null }>(VECTORS_PER_GENERATION)
   let holders: { codeHash: string; holder: string }[] = []
 
   const vectorOf = (codeHash: string): Int8Array | undefined => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { type Abi, readAbi } from '../../decode/abi-file.ts'
-import { nearest } from '../../lib/edit-distance.ts'
+import { nearestName } from '../../lib/edit-distance.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../../lib/errors.ts'
 import { type Log, silent } from '../../lib/log.ts'
 import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
@@ -156,7 +156,7 @@ export const removeAbisByName = (folder: string, names: readonly string[], where
         'unknown_abi',
         `no ABI ${name} is for that network, address or code: chainsieve abi list shows all ABIs`,
       )
-    const similar = nearest(name, known)
+    const similar = nearestName(name, known)
     throw refuse(
       'unknown_abi',
       `there is no ABI ${name}${similar === undefined ? '' : `, but ${similar}`}: chainsieve abi list shows all ABIs`,

@@ -16,7 +16,7 @@ import { createRevision } from '../../engine/index/revision.ts'
 import { createStoredDictionaries, type StoredDictionaries } from '../../engine/lookups/dictionary-reader.ts'
 import { positionOf } from '../../engine/schema.ts'
 import { logsBloomOf } from '../../lib/bloom.ts'
-import { keepLatest } from '../../lib/caches.ts'
+import { createSlotCache } from '../../lib/caches.ts'
 import { createHash } from '../../lib/hash.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
@@ -214,7 +214,7 @@ export const createPieceContext = (options: PieceContextOptions): EncodingContex
   const { addresses, names, signatures, hashKeys, decimals, bloomsChecked } = options
   const { listedSignatures = UNKNOWN_SIGNATURES } = options
   const withId = (digitsFrom: number) =>
-    keepLatest(text => ({ text, id: addresses.id(text.slice(digitsFrom).toLowerCase()) }))
+    createSlotCache(text => ({ text, id: addresses.id(text.slice(digitsFrom).toLowerCase()) }))
   const [ofAddress, ofTopic] = [withId(2), withId(26)]
   return {
     addresses,

@@ -3,7 +3,7 @@ import { type Question, readBodyOf } from '../../chain/blocks/read-blocks.ts'
 import type { RangeOptions } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
 import { ChainsieveError } from '../../lib/errors.ts'
-import { countIn, gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { countIntegers, gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { BuiltPiece } from '../decoding/builders/messages.ts'
 import type { Builders, ReadAnswer } from '../decoding/builders/pool.ts'
@@ -31,7 +31,7 @@ export const fill = async (
   const missing: Range[] = []
   let why = before?.why ?? ''
   for (const range of before?.ranges ?? []) if (!(await has(range.to)) && !(await has(range.from))) missing.push(range)
-  const left = () => gapsIn(merged([...pipeline.held(), ...missing]), from, to)
+  const left = () => gapsIn(mergeRanges([...pipeline.held(), ...missing]), from, to)
   const isNewest = order === 'newest'
   for (let gaps = left(), seen = 0; gaps.length > 0; ) {
     try {
@@ -66,12 +66,12 @@ export const fill = async (
       gaps = left()
     }
   }
-  return missing.length === 0 ? undefined : { ranges: merged(missing), why }
+  return missing.length === 0 ? undefined : { ranges: mergeRanges(missing), why }
 }
 
 const fillGaps = async (work: Work, gaps: readonly Range[], order: BackfillOrder) => {
   const { source, pipeline, storeBatch, sharing, state, signal } = work
-  const missing = countIn(gaps)
+  const missing = countIntegers(gaps)
   state.total += missing
   const lane = pipeline.lane('fill')
   const builders = source!.parts && missing >= (sharing.blocks ?? MIN_SHARED_BLOCKS) ? startBuilders(work) : undefined

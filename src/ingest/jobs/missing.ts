@@ -2,7 +2,7 @@ import { BLOCK_MISSING } from '../../chain/rpc/answers.ts'
 import type { ChainSource } from '../../chain/source.ts'
 import { ChainsieveError, stop } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { merged, type Range } from '../../lib/ranges.ts'
+import { mergeRanges, type Range } from '../../lib/ranges.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { Work } from '../job-context.ts'
 
@@ -102,7 +102,7 @@ export const cannotFill = ({ ranges, why }: Unavailable): ChainsieveError =>
 
 export const joinUnavailable = (all: readonly (Unavailable | undefined)[]): Unavailable | undefined => {
   const some = all.filter(it => it !== undefined)
-  return some[0] && { ranges: merged(some.flatMap(({ ranges }) => ranges)), why: some[0].why }
+  return some[0] && { ranges: mergeRanges(some.flatMap(({ ranges }) => ranges)), why: some[0].why }
 }
 
 const rangesText = (ranges: readonly Range[]): string => {

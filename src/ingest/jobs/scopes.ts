@@ -5,7 +5,7 @@ import type { WantedScope } from '../../config/scopes.ts'
 import type { Child } from '../../engine/coverage.ts'
 import type { Lookups } from '../../engine/port.ts'
 import { refuse } from '../../lib/errors.ts'
-import { countIn, gapsIn, merged, type Range } from '../../lib/ranges.ts'
+import { countIntegers, gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import { type ChainScope, childrenIn, type Factory, textOfFactory } from '../../scopes/factory.ts'
 import { filterText, findOpenQuestions, type OpenQuestion } from '../../scopes/filter.ts'
 import { planQuestions } from '../../scopes/plan.ts'
@@ -117,7 +117,7 @@ const fillParts = async (
   const lane = pipeline.lane('fill')
   const lacking: Unavailable = { ranges: [], why: '' }
   const coverTextOf = (filter: LogFilter) => (factory ? textOfFactory(factory) : filterText(filter))
-  state.total += countIn(parts)
+  state.total += countIntegers(parts)
   const isNewestFirst = 'order' in job && job.order === 'newest'
   for (const part of isNewestFirst ? parts.toReversed() : parts) {
     let blocks: RawBlock[] = []
@@ -172,7 +172,7 @@ const fillParts = async (
       }
     }
   }
-  return lacking.ranges.length === 0 ? undefined : { ...lacking, ranges: merged(lacking.ranges) }
+  return lacking.ranges.length === 0 ? undefined : { ...lacking, ranges: mergeRanges(lacking.ranges) }
 }
 
 export const createHeadScopes = (scopes: readonly ChainScope[], coverage: Lookups['coverage']) => {

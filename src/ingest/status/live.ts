@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemFault } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { PRIVATE_FILE } from '../../lib/private-files.ts'
-import { countIn, gapsIn, type Range } from '../../lib/ranges.ts'
+import { countIntegers, gapsIn, type Range } from '../../lib/ranges.ts'
 import { version } from '../../lib/runtime.ts'
 import { coalesceFor } from '../../lib/scheduling/coalesce.ts'
-import { every } from '../../lib/scheduling/interval.ts'
+import { repeatEvery } from '../../lib/scheduling/interval.ts'
 import type { ThreadsState } from '../../search/threads.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import { countDropped } from '../../sqlite/log-file.ts'
@@ -43,7 +43,7 @@ export const createStatus = (options: LiveStatusOptions) => {
       samples.set(indexing, list)
     }
   }
-  every(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
+  repeatEvery(1000, sample, { log: options.log, doing: 'measure the speed of indexing' })
   const live = { ...options, held: promptly(options.held) }
   const withCluster = (status: NetworkState): NetworkState => {
     const cluster = options.cluster?.(status.network)
@@ -120,7 +120,7 @@ export const publishStatus = (data: string, status: () => Promise<ServerStatus>,
       await promises.truncate(path, Buffer.byteLength(text))
     }
   }
-  const end = every(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"', atOnce: true })
+  const end = repeatEvery(PUBLISH_MS, publish, { log, doing: 'write the status for "chainsieve status"', atOnce: true })
   return async () => {
     end()
     await promises.rm(path, { force: true })
@@ -164,9 +164,9 @@ export const watchLog = (
   const before = lastPublished(data)?.networks.find(one => one.network === network)?.ranges
   return held => {
     const gaps = before?.flatMap(({ from, to }) => gapsIn(held, from, to))
-    if (transactions > 0) return { transactions, blocks: gaps ? countIn(gaps) : null }
+    if (transactions > 0) return { transactions, blocks: gaps ? countIntegers(gaps) : null }
     // Older blocks may have been removed on purpose since.
-    const blocks = countIn((gaps ?? []).filter(({ from }) => from > (held.at(-1)?.to ?? -1)))
+    const blocks = countIntegers((gaps ?? []).filter(({ from }) => from > (held.at(-1)?.to ?? -1)))
     return blocks > 0 ? { transactions, blocks } : undefined
   }
 }

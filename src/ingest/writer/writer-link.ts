@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts } from '../../alerts/alert-store.ts'
-import { fromFailure } from '../../lib/errors.ts'
+import { fromTransferredError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MetricSnapshot } from '../../lib/metrics.ts'
 import type { FromWriter, Revised, ToWriter, WaitReason, WriterRequest } from '../messages.ts'
@@ -52,7 +52,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
       alerts = message.alerts
       waiter?.resolve(message)
     } else {
-      failed ??= fromFailure(message.failure)
+      failed ??= fromTransferredError(message.failure)
       waiter?.reject(failed)
       onFailure(failed)
     }

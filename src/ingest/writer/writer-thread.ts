@@ -4,7 +4,7 @@ import type { SegmentBatch } from '../../engine/documents/batch.ts'
 import { openForWriting } from '../../engine/open.ts'
 import { createMoveWriter } from '../../engine/shipping/document-location.ts'
 import { createWriter, type Writer } from '../../engine/writer.ts'
-import { ChainsieveError, type Failure, toFailure } from '../../lib/errors.ts'
+import { ChainsieveError, type TransferredError, toTransferredError } from '../../lib/errors.ts'
 import { createThreadLog } from '../../lib/log.ts'
 import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
@@ -215,7 +215,7 @@ const watchFiles = (
 const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts'>) => {
   let isStuck = false
   const shipped: number[] = []
-  let broken: Failure | undefined
+  let broken: TransferredError | undefined
   const answer = (id: number, done: boolean, took: number) =>
     tell({ type: 'done', id, alerts: alerts.counts(), done, took })
   const tellShipped = () => {
@@ -230,7 +230,7 @@ const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<A
       isStuck = false
       answer(id, done, took)
     },
-    failed: (id: number, error: unknown) => tell({ type: 'failed', id, failure: toFailure(error) }),
+    failed: (id: number, error: unknown) => tell({ type: 'failed', id, failure: toTransferredError(error) }),
     stuck({ message: why, code }: ChainsieveError) {
       if (!isStuck) tell({ type: 'stuck', why, code })
       isStuck = true
@@ -241,7 +241,7 @@ const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<A
     },
     shipped: tellShipped,
     shippingFailed(error: unknown) {
-      broken = toFailure(error)
+      broken = toTransferredError(error)
       tell({ type: 'failed', id: -1, failure: broken })
       tellShipped()
     },

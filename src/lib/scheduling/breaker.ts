@@ -20,16 +20,16 @@ export interface Breaker {
 export type Turn = 'first' | 'again'
 export type Breakers = Readonly<Record<Turn, Breaker>>
 
-export const FAILURES = 5
+export const MAX_FIRST_FAILURES = 5
 const FAILURES_AGAIN = 20
 const FIRST_REST_MS = 5_000
-const LONGEST_REST_MS = 5 * 60_000
+const MAX_REST_MS = 5 * 60_000
 
-const CLOSED = { failures: 0, opened: 0, restUntil: 0, failingSince: undefined }
+const CLOSED_BREAKER = { failures: 0, opened: 0, restUntil: 0, failingSince: undefined }
 
 export const createBreakers = (): Breakers => ({
-  first: { most: FAILURES, ...CLOSED },
-  again: { most: FAILURES_AGAIN, ...CLOSED },
+  first: { most: MAX_FIRST_FAILURES, ...CLOSED_BREAKER },
+  again: { most: FAILURES_AGAIN, ...CLOSED_BREAKER },
 })
 
 /** How many may be under way at once. */
@@ -38,8 +38,8 @@ export const allowed = ({ opened, restUntil }: Breaker, now: number, most: numbe
 
 /** Something was taken, whatever it was. */
 export const succeeded = ({ first, again }: Breakers) => {
-  Object.assign(first, CLOSED)
-  Object.assign(again, CLOSED)
+  Object.assign(first, CLOSED_BREAKER)
+  Object.assign(again, CLOSED_BREAKER)
 }
 
 /** `probe`: the breaker that it was to try. Failures of what was sent before that one opened change nothing more. */
@@ -49,7 +49,7 @@ export const failed = ({ first, again }: Breakers, turn: Turn, now: number, prob
   breaker.failures++
   breaker.failingSince ??= now
   if (breaker.opened > 0 ? probe !== breaker : breaker.failures < breaker.most) return
-  breaker.restUntil = now + Math.min(FIRST_REST_MS * 2 ** breaker.opened, LONGEST_REST_MS)
+  breaker.restUntil = now + Math.min(FIRST_REST_MS * 2 ** breaker.opened, MAX_REST_MS)
   breaker.opened++
 }
 

@@ -11,19 +11,19 @@ export const createYield = (): (() => Promise<void>) => {
 }
 
 /** Time in milliseconds for which one piece of long work keeps the event loop. */
-export const PIECE_MS = 4
+export const LOOP_PIECE_MS = 4
 
 /** To be awaited between pieces of work: lets others have the event loop once such a time has passed. */
 export const createPauses = (): (() => Promise<void> | undefined) => {
-  let until = performance.now() + PIECE_MS
+  let until = performance.now() + LOOP_PIECE_MS
   const pause = async () => {
-    await turn()
-    until = performance.now() + PIECE_MS
+    await nextTurn()
+    until = performance.now() + LOOP_PIECE_MS
   }
   return () => (performance.now() < until ? undefined : pause())
 }
 
-const turn = createYield()
+const nextTurn = createYield()
 
 /** Makes something of each element, piece by piece. */
 export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {

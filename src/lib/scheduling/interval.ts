@@ -12,7 +12,11 @@ export interface EveryOptions {
  * Does something again and again, until the returned function is called. Work that fails ends nothing: it is logged when it begins to, and
  * done again next time. Work that takes longer than `ms` is not begun twice.
  */
-export const every = (ms: number, work: () => unknown, { log, doing, atOnce = false }: EveryOptions): (() => void) => {
+export const repeatEvery = (
+  ms: number,
+  work: () => unknown,
+  { log, doing, atOnce = false }: EveryOptions,
+): (() => void) => {
   let busy = false
   let failing = false
   const once = async () => {

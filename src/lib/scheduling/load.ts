@@ -1,7 +1,7 @@
-export type Load = ReturnType<typeof createLoad>
+export type Load = ReturnType<typeof createWorkLoad>
 
 /** What an endpoint has to do, and how soon it does it. */
-export const createLoad = (now: () => number) => {
+export const createWorkLoad = (now: () => number) => {
   const since = new Map<symbol, number>()
   let mean: Mean | undefined
   /** Of the last pieces. */
@@ -43,8 +43,8 @@ export const createLoad = (now: () => number) => {
         if (!done) return
         const ms = Math.max(0, endedAt - began)
         times.push(ms)
-        if (times.length > TIMES) times.shift()
-        mean = mean ? add(mean, ms, beside) : { ms, active: beside, spread: 0, together: 0, pieces: 1 }
+        if (times.length > MAX_TIMES) times.shift()
+        mean = mean ? addToMean(mean, ms, beside) : { ms, active: beside, spread: 0, together: 0, pieces: 1 }
       }
     },
     /** Forgets how soon it was. */
@@ -61,7 +61,7 @@ interface Mean {
   pieces: number
 }
 
-const add = (mean: Mean, ms: number, active: number): Mean => {
+const addToMean = (mean: Mean, ms: number, active: number): Mean => {
   const pieces = mean.pieces + 1
   const news = Math.max(NEWS, 1 / pieces)
   const [byMs, byActive] = [ms - mean.ms, active - mean.active]
@@ -76,7 +76,7 @@ const add = (mean: Mean, ms: number, active: number): Mean => {
 
 /** Milliseconds that each further piece under way adds, between none and all of the time. */
 const slopeOf = ({ ms, active, spread, together }: Mean): number =>
-  Math.min(ms / active, Math.max(0, together / (spread + DOUBT)))
+  Math.min(ms / active, Math.max(0, together / (spread + SPREAD_DOUBT)))
 
 /** What can be chosen from. */
 export interface Sharer {
@@ -99,9 +99,9 @@ export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefin
     const age = load.ageMs()
     const ms = load.msOf(load.active + 1)
     if (ms !== undefined)
-      return Math.max(ms, age > PATIENCE * load.msOf(load.active)! ? age : 0) * Math.max(1, strain?.() ?? 1)
+      return Math.max(ms, age > PATIENCE_FACTOR * load.msOf(load.active)! ? age : 0) * Math.max(1, strain?.() ?? 1)
     if (load.active >= UNKNOWN_PIECES) return Number.POSITIVE_INFINITY
-    return age > UNKNOWN_MS ? age : quickest * (load.active + 1)
+    return age > MAX_UNKNOWN_MS ? age : quickest * (load.active + 1)
   }
   const etas = sharers.map(etaOf)
   const best = Math.min(...etas)
@@ -113,16 +113,16 @@ export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefin
 }
 
 /** Pieces of which the quickest is remembered: none will be done sooner. */
-const TIMES = 16
+const MAX_TIMES = 16
 /** So many times the mean a node may be idle before what was seen of it is forgotten. */
 const STALE = 10
 /** Weight of the last piece in a mean. */
 const NEWS = 0.05
 /** So many times the mean a piece may take before it is not thought to come soon. */
-const PATIENCE = 3
+const PATIENCE_FACTOR = 3
 /** Spread of numbers under way of which half of what is seen is believed. */
-const DOUBT = 1
+const SPREAD_DOUBT = 1
 const UNKNOWN_PIECES = 2
-const UNKNOWN_MS = 1_000
+const MAX_UNKNOWN_MS = 1_000
 const FAR_SLOWER = 2
 const NEARLY_MS = 20

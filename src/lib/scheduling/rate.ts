@@ -1,5 +1,5 @@
 /** Has no more go in any second than there may. */
-export interface Pace {
+export interface RequestPace {
   /** Milliseconds until so much may go; 0 where it may now. */
   waitMs(cost: number): number
   /** Counts what goes now. */
@@ -7,7 +7,7 @@ export interface Pace {
 }
 
 /** The pace of a node whose limit nobody has named. */
-export interface LearntPace extends Pace {
+export interface LearntPace extends RequestPace {
   /** Most calls of a second; infinite until the node refused some. */
   readonly most: number
   /** How often that was lowered. */
@@ -20,7 +20,7 @@ export interface LearntPace extends Pace {
  * All that went within the last second is kept, so that no second has more than `most`, wherever one begins to count. What costs more than a
  * second has goes alone, and keeps the others waiting for as many seconds.
  */
-export const createPace = (most: number, elapsed: () => number): Pace & { used(): number } => {
+export const createRequestPace = (most: number, elapsed: () => number): RequestPace & { used(): number } => {
   /** Ascending by the time at which it counts no more. */
   const gone: { until: number; cost: number }[] = []
   let used = 0
@@ -71,15 +71,15 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
   let changedAt = elapsed()
   /** When the next one may go. */
   let dueAt = Number.NEGATIVE_INFINITY
-  const gone = createPace(Number.POSITIVE_INFINITY, elapsed)
-  const refusals = createPace(Number.POSITIVE_INFINITY, elapsed)
+  const gone = createRequestPace(Number.POSITIVE_INFINITY, elapsed)
+  const refusals = createRequestPace(Number.POSITIVE_INFINITY, elapsed)
 
   const grow = () => {
     if (elapsed() - changedAt < SECOND_MS) return
     changedAt = elapsed()
-    const near = refusedMost * (1 - NEAR)
+    const near = refusedMost * (1 - NEAR_REFUSED)
     if (most < near) most = Math.min(near, most + Math.max(1, most * FAST))
-    else most += most < refusedMost * (1 + NEAR) ? most * SLOWLY : Math.max(1, most * FAST)
+    else most += most < refusedMost * (1 + NEAR_REFUSED) ? most * SLOWLY : Math.max(1, most * FAST)
   }
 
   return {
@@ -105,7 +105,7 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
       if (before === 0 && cuts < 2) most = Math.max(1, Math.min(most, taken))
       else if (before === cuts) {
         refusedMost = Math.min(most, taken + calls)
-        most = Math.max(1, Math.min(most * CUT, Math.max(most * DEEPEST, taken)))
+        most = Math.max(1, Math.min(most * CUT, Math.max(most * DEEPEST_CUT, taken)))
       } else return
       if (before === cuts) cuts++
       changedAt = elapsed()
@@ -114,11 +114,11 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
 }
 
 /** Part of the rate that was refused within which it grows slowly: each refusal costs a rest. */
-const NEAR = 0.1
+const NEAR_REFUSED = 0.1
 const SLOWLY = 0.002
 const FAST = 0.25
 const CUT = 0.9
-const DEEPEST = 0.5
+const DEEPEST_CUT = 0.5
 /** Parts of the rate that one request may have: whoever counts in seconds has one of them more in some than in others. */
 export const LEARNT_PARTS = 8
 

@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../retry.ts'
-import type { Pace } from './rate.ts'
+import type { RequestPace } from './rate.ts'
 
 /** What the outcome of a request says about the load that the other side can bear. */
-export type Outcome = 'ok' | 'overload' | 'neutral'
+export type RequestOutcome = 'ok' | 'overload' | 'neutral'
 
 export interface WindowOptions {
   start: number
   max: number
-  pace?: Pace | undefined
+  pace?: RequestPace | undefined
   clock?: Clock
 }
 
@@ -18,7 +18,7 @@ interface Waiter {
   end(error: unknown): void
 }
 
-export type Window = ReturnType<typeof createWindow>
+export type RequestWindow = ReturnType<typeof createWindow>
 
 /**
  * Bounds the requests in flight, with one place more for urgent ones, which do not wait for others that take long; and adapts the bound by additive increase and multiplicative decrease: a whole window of good
@@ -57,7 +57,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
       next.go()
     }
   }
-  const leave = (ticket: number) => (outcome: Outcome) => {
+  const leave = (ticket: number) => (outcome: RequestOutcome) => {
     active--
     if (outcome === 'ok') size = Math.min(max, size + 1 / size)
     if (outcome === 'overload' && ticket > cutAt) {
@@ -77,7 +77,11 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
       return Math.floor(size)
     },
     /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
-    async enter(signal: AbortSignal, urgent: boolean = false, cost: number = 0): Promise<(outcome: Outcome) => void> {
+    async enter(
+      signal: AbortSignal,
+      urgent: boolean = false,
+      cost: number = 0,
+    ): Promise<(outcome: RequestOutcome) => void> {
       signal.throwIfAborted()
       let ticket = 0
       await new Promise<void>((resolve, reject) => {

@@ -1,9 +1,9 @@
 import type { FieldPath, Kind } from '../../mapping/index.ts'
-import type { Node, Value } from '../ast.ts'
+import type { Node, QueryValue } from '../ast.ts'
 import type { Rounding } from '../dates/rounding.ts'
 import type { Zone } from '../dates/time-zone.ts'
-import type { Json } from '../json.ts'
-import type { ElementSort, SearchRequest, Sort } from '../request.ts'
+import type { JsonValue } from '../json.ts'
+import type { ElementSort, SearchRequest, SortSpec } from '../request.ts'
 import type { PipelineAggregation } from './pipelines/pipeline.ts'
 
 /** A checked aggregation: what it computes, and what is computed in each of its buckets. */
@@ -15,7 +15,7 @@ export interface Aggregation {
   aggs: readonly Aggregation[]
   /** What is computed from those inside, or from the buckets, in the order in which it can be. */
   pipelines: readonly PipelineAggregation[]
-  meta?: Json
+  meta?: JsonValue
 }
 
 /** What an aggregation answers: others may lie in buckets, and paths lead to numbers. */
@@ -32,7 +32,7 @@ export interface FieldValues {
   meta?: Partial<Record<Kind, string>> | '_id'
   type: ValueType
   /** Stands for the value of documents without one. */
-  missing: Value | undefined
+  missing: QueryValue | undefined
 }
 
 /** How values are compared and shown. Dates are milliseconds since 1970. */
@@ -136,20 +136,20 @@ export type AggregationSpec =
   | {
       kind: 'top_metrics'
       metrics: readonly { name: string; values: FieldValues; format: Format }[]
-      sort: Sort
+      sort: SortSpec
       size: number
     }
   | {
       kind: 'composite'
       sources: readonly CompositeSource[]
       size: number
-      after: readonly (Value | null)[] | undefined
+      after: readonly (QueryValue | null)[] | undefined
     }
   | ({
       kind: 'top_hits'
       size: number
       from: number
-      sort: Sort[]
+      sort: SortSpec[]
       /** Of elements of a nested list; undefined where documents are shown. */
       elements: { path: string; sort: readonly ElementSort[] } | undefined
       /** Whether hits have the scores of the query. */

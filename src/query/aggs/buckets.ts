@@ -1,11 +1,11 @@
 import type { Kind } from '../../mapping/index.ts'
-import type { Value as Stored } from '../ast.ts'
+import type { QueryValue as Stored } from '../ast.ts'
 import { CALENDAR_UNITS } from '../dates/calendar.ts'
 import { createRounding, type Rounding } from '../dates/rounding.ts'
 import { isRawJson } from '../hits/source-filter.ts'
 import { javaDouble } from '../numbers.ts'
 import { rawValuesOf, readValue } from '../predicate.ts'
-import type { Sort } from '../request.ts'
+import type { SortSpec } from '../request.ts'
 import { tooLong } from '../simplify.ts'
 import type { CompositeSource, Edges, Format, OrderBy, RangeOf, SpecOf, ValueType } from './ast.ts'
 import type { Bucket, ResultMember, ResultValue } from './result.ts'
@@ -294,7 +294,7 @@ export const shownTopValue = (value: Stored | undefined, { format, values }: Top
 }
 
 /** What hits show as `sort`, as these show it. */
-export const shownTopSort = (value: unknown, { fields }: Sort): ResultValue => {
+export const shownTopSort = (value: unknown, { fields }: SortSpec): ResultValue => {
   const type = Object.values(fields)[0]?.es
   if (isRawJson(value)) return BigInt(value.rawJSON)
   if (typeof value !== 'number') return value as ResultValue

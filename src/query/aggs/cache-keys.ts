@@ -1,4 +1,4 @@
-import { type Json, Numeral } from '../json.ts'
+import { type JsonValue, Numeral } from '../json.ts'
 
 /** Aggregations as texts by which what they found is kept. */
 export interface AggregationCacheKeys {
@@ -9,7 +9,7 @@ export interface AggregationCacheKeys {
 }
 
 /** Undefined where they show hits or look at all segments at once. */
-export const aggregationCacheKeys = (aggregations: Json): AggregationCacheKeys | undefined => {
+export const aggregationCacheKeys = (aggregations: JsonValue): AggregationCacheKeys | undefined => {
   const whole = jsonText(aggregations)
   if (whole.length > MAX_KEY_LENGTH || /"top_hits"|"top_metrics"/.test(whole)) return undefined
   return { found: foundOf(aggregations), whole }
@@ -17,26 +17,26 @@ export const aggregationCacheKeys = (aggregations: Json): AggregationCacheKeys |
 
 const MAX_KEY_LENGTH = 20_000
 
-type JsonMembers = ReadonlyMap<string, Json>
+type JsonMembers = ReadonlyMap<string, JsonValue>
 
 /** By names of aggregations; bounds that only add empty buckets are left out, as a window that moves on has others. */
-const foundOf = (aggregations: Json): string => {
+const foundOf = (aggregations: JsonValue): string => {
   if (!(aggregations instanceof Map)) return jsonText(aggregations)
   return membersText(aggregations as JsonMembers, one =>
     one instanceof Map ? membersText(one as JsonMembers, ofMember) : jsonText(one),
   )
 }
 
-const ofMember = (value: Json, name: string): string => {
+const ofMember = (value: JsonValue, name: string): string => {
   if (name === 'aggs' || name === 'aggregations') return foundOf(value)
   if ((name !== 'date_histogram' && name !== 'histogram') || !(value instanceof Map)) return jsonText(value)
   return jsonText(new Map([...(value as JsonMembers)].filter(([option]) => option !== 'extended_bounds')))
 }
 
-const membersText = (members: JsonMembers, write: (value: Json, name: string) => string): string =>
+const membersText = (members: JsonMembers, write: (value: JsonValue, name: string) => string): string =>
   `{${Array.from(members, ([name, value]) => `${JSON.stringify(name)}:${write(value, name)}`).join()}}`
 
-const jsonText = (value: Json): string => {
+const jsonText = (value: JsonValue): string => {
   if (value instanceof Numeral) return value.text
   if (value instanceof Map) return membersText(value as JsonMembers, jsonText)
   return Array.isArray(value) ? `[${value.map(jsonText).join()}]` : JSON.stringify(value)

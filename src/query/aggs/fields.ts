@@ -1,13 +1,13 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import type { Value } from '../ast.ts'
+import type { QueryValue } from '../ast.ts'
 import { createDateReader } from '../dates/reader.ts'
 import { UTC, type Zone, zoneOf } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
-import { boolean, type JsonNode, scalar, string, unexpected, where } from '../json-node.ts'
+import { type JsonNode, toBoolean, toScalar, toText, unexpected, where } from '../json-node.ts'
 import { readDouble, readLong } from '../numbers.ts'
-import { checkKnown, isMeta, type META_FIELDS, onField } from '../scope.ts'
-import { EVERY } from '../score.ts'
+import { checkKnown, isMeta, type META_FIELD_NAMES, onField } from '../scope.ts'
+import { SCORED_ALL } from '../score.ts'
 import type { FieldValues, Format, ValueType } from './ast.ts'
 import type { AggregationBody, AggregationScope } from './kinds/kind.ts'
 import { numberWriterOf } from './number-format.ts'
@@ -23,7 +23,7 @@ export const readFieldValues = (
 ): FieldValues => {
   if (given.field === undefined) throw unexpected(place, 'an object with [field]')
   const at = given.field
-  const name = string(at, 'the name of a field')
+  const name = toText(at, 'the name of a field')
   if (isMeta(name)) return metaValues(name, at, given.missing, scope, wanted)
   const fields: Partial<Record<Kind, FieldPath>> = {}
   let declared: FieldPath | undefined
@@ -40,7 +40,7 @@ export const readFieldValues = (
       )
     declared ??= field
     if (field.es === 'text') throw fielddata(field, at)
-    if (onField(name, at, { ...scope, kind }, () => EVERY).node.op === 'all') fields[kind] = field
+    if (onField(name, at, { ...scope, kind }, () => SCORED_ALL).node.op === 'all') fields[kind] = field
   }
   // With a value in place of a missing one, a field that nothing has is no mistake.
   if (!known && (!given.missing || wanted === 'date')) checkKnown(name, at, scope)
@@ -60,7 +60,7 @@ export const readFieldValues = (
 }
 
 const metaValues = (
-  name: (typeof META_FIELDS)[number],
+  name: (typeof META_FIELD_NAMES)[number],
   at: JsonNode,
   missing: JsonNode | undefined,
   { kinds, index, nested }: AggregationScope,
@@ -120,16 +120,16 @@ const fielddata = ({ path }: FieldPath, at: JsonNode) =>
     `${where(at)}: Text fields are not optimised for operations that require per-document field data like aggregations and sorting, so these operations are disabled by default. Please use a keyword field instead: [${path}.raw].`,
   )
 
-const readMissing = (place: JsonNode, type: ValueType, scope: AggregationScope): Value => {
+const readMissing = (place: JsonNode, type: ValueType, scope: AggregationScope): QueryValue => {
   if (typeof place.value === 'string') scope.budget.name(place.value, place)
   switch (type) {
     case 'keyword':
-      return scalar(place, 'a text')
+      return toScalar(place, 'a text')
     case 'boolean':
       if (place.value === 1 || place.value === 0) return place.value === 1
-      return boolean(place)
+      return toBoolean(place)
     case 'date':
-      return createDateReader(scope).read(place, scalar(place, 'a date'), false)
+      return createDateReader(scope).read(place, toScalar(place, 'a date'), false)
     case 'double':
       return readDouble(place)
     case 'long':
@@ -147,7 +147,7 @@ export const formatOfValues = (
   if (format && typeof format.value === 'string') scope.budget.name(format.value, format)
   switch (values.type) {
     case 'date': {
-      const text = format ? string(format, 'a date format') : formatOfField(firstFieldOf(values.fields))
+      const text = format ? toText(format, 'a date format') : formatOfField(firstFieldOf(values.fields))
       const write = dateWriterOf(format ?? place, text, zoneIn(given.time_zone, scope))
       return value =>
         Math.abs(value) < FURTHEST ? write(value) : (BEYOND_DATES.get(text) ?? '+292278994-08-17T07:12:55.807Z')
@@ -157,12 +157,12 @@ export const formatOfValues = (
     case 'keyword':
       return undefined
     default:
-      return format && numberWriterOf(format, string(format, 'a format of numbers'))
+      return format && numberWriterOf(format, toText(format, 'a format of numbers'))
   }
 }
 
 export const zoneIn = (place: JsonNode | undefined, scope: AggregationScope): Zone =>
-  place === undefined ? UTC : zoneOf(place, string(place, 'a time zone'), scope.budget)
+  place === undefined ? UTC : zoneOf(place, toText(place, 'a time zone'), scope.budget)
 
 /** The furthest that dates reach here; Elasticsearch shows the greatest long for what lies beyond, such as squares of dates. */
 const FURTHEST = 8.64e15

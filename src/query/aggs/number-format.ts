@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { type JsonNode, show, where } from '../json-node.ts'
+import { type JsonNode, showJson, where } from '../json-node.ts'
 
 /** A number as text by a pattern such as `#,##0.00`, as Java's DecimalFormat writes it. */
 export const numberWriterOf = (place: JsonNode, pattern: string): ((value: number) => string) => {
@@ -9,7 +9,7 @@ export const numberWriterOf = (place: JsonNode, pattern: string): ((value: numbe
   if (integer === undefined || `${integer}${decimals}`.replace(/[,.]/g, '') === '' || /[,.]$/.test(integer)) {
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: invalid number format ${show(pattern)}. Numbers are written by patterns of # 0 , and . such as "#,##0.00", with text before and behind, as in "0.0%" or "'about '0 gas"; exponents and other forms of negative numbers are not supported.`,
+      `${where(place)}: invalid number format ${showJson(pattern)}. Numbers are written by patterns of # 0 , and . such as "#,##0.00", with text before and behind, as in "0.0%" or "'about '0 gas"; exponents and other forms of negative numbers are not supported.`,
     )
   }
   const grouping = integer.includes(',') ? integer.length - integer.lastIndexOf(',') - 1 : 0

@@ -1,8 +1,8 @@
 import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { type Json, textOfJson } from '../json.ts'
-import { isObject, type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import { type JsonValue, textOfJson } from '../json.ts'
+import { bracketName, isJsonMap, type JsonNode, members, unexpected, where } from '../json-node.ts'
 import { REFUSED_AGGREGATIONS } from '../refused.ts'
 import type { Aggregation, Aggregations } from './ast.ts'
 import { AGGREGATIONS } from './kinds/index.ts'
@@ -55,12 +55,12 @@ interface AggregationParts {
   type: string
   body: JsonNode
   inner: JsonNode | undefined
-  meta: { meta?: Json }
+  meta: { meta?: JsonValue }
 }
 
 const aggregationParts = (name: string, place: JsonNode): AggregationParts => {
   let inner: JsonNode | undefined
-  let meta: { meta?: Json } = {}
+  let meta: { meta?: JsonValue } = {}
   let typed: [type: string, body: JsonNode] | undefined
   for (const [key, at] of members(place, 'an aggregation, such as {"terms": {"field": "event.raw"}}')) {
     if (key === 'aggs' || key === 'aggregations') {
@@ -71,7 +71,7 @@ const aggregationParts = (name: string, place: JsonNode): AggregationParts => {
     else if (typed)
       throw refuse(
         'parsing_exception',
-        `${where(at)}: Found two aggregation type definitions in [${name}]: [${typed[0]}] and ${named(key)}`,
+        `${where(at)}: Found two aggregation type definitions in [${name}]: [${typed[0]}] and ${bracketName(key)}`,
       )
     else typed = [key, at]
   }
@@ -119,7 +119,7 @@ const aggregationKindOf = (type: string, place: JsonNode): AggregationKind => {
     )
   throw refuse(
     'parsing_exception',
-    `${where(place)}: Unknown aggregation type ${named(type)}.${didYouMean(type, names)} Supported are ${names.join(', ')}.`,
+    `${where(place)}: Unknown aggregation type ${bracketName(type)}.${didYouMean(type, names)} Supported are ${names.join(', ')}.`,
   )
 }
 
@@ -132,7 +132,7 @@ const checkAggregationName = (name: string, place: JsonNode) => {
   if (/[[\]>]/.test(name) || name === '')
     throw refuse(
       'parsing_exception',
-      `${where(place)}: Invalid aggregation name ${named(name)}. Aggregation names can contain any character except '[', ']', and '>'`,
+      `${where(place)}: Invalid aggregation name ${bracketName(name)}. Aggregation names can contain any character except '[', ']', and '>'`,
     )
 }
 
@@ -143,5 +143,5 @@ export const aggregationsIn = (
   if (keys.aggs && keys.aggregations) throw unexpected(keys.aggregations, 'either [aggs] or [aggregations]')
   const given = keys.aggs ?? keys.aggregations
   // None at all are not answered with an empty object.
-  return given && isObject(given.value) && given.value.size === 0 ? undefined : given
+  return given && isJsonMap(given.value) && given.value.size === 0 ? undefined : given
 }

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { cut, type Json, textOfJson } from '../json.ts'
+import { type JsonValue, shortenText, textOfJson } from '../json.ts'
 import { javaDouble } from '../numbers.ts'
 /** What aggregations found, before it is written as JSON: by the names of the request, in its order. */
 export type AggregationResults = Map<string, AggregationResult>
@@ -32,7 +32,7 @@ export interface Buckets {
   /** Whether the buckets are written as an object, by their names. */
   keyed: boolean
   buckets: Bucket[]
-  meta?: Json
+  meta?: JsonValue
 }
 
 export interface Bucket {
@@ -52,7 +52,7 @@ export interface SingleBucket {
   type: string
   docCount: number
   results: AggregationResults
-  meta?: Json
+  meta?: JsonValue
 }
 
 export interface Metric {
@@ -65,7 +65,7 @@ export interface Metric {
    * value. Null where there is none, undefined where the metric has no such number.
    */
   number(rest: string | undefined): number | null | undefined
-  meta?: Json
+  meta?: JsonValue
 }
 
 export interface TopHits {
@@ -73,7 +73,7 @@ export interface TopHits {
   type: 'top_hits'
   /** What stands under `hits`, as JSON text. */
   hits: string
-  meta?: Json
+  meta?: JsonValue
 }
 
 /** About the memory that a result takes until it is written, without the buckets inside of its own. */
@@ -121,8 +121,8 @@ export const renderResults = (
     return JSON.stringify(value)
   }
 
-  const metas = new Map<Json, string>()
-  const renderMeta = (meta: Json): string => {
+  const metas = new Map<JsonValue, string>()
+  const renderMeta = (meta: JsonValue): string => {
     const known = metas.get(meta) ?? textOfJson(meta)
     metas.set(meta, known)
     spend(known.length)
@@ -205,21 +205,21 @@ const tooMuchOf = (results: AggregationResults): string => {
   const add = (what: string, text: string) => {
     const one = found.get(`${what} ${text}`)
     if (one) one.times++
-    else found.set(`${what} ${text}`, { what: `${what} [${cut(text)}]`, length: text.length, times: 1 })
+    else found.set(`${what} ${text}`, { what: `${what} [${shortenText(text)}]`, length: text.length, times: 1 })
   }
   let left = MOST_LOOKED_AT
   const look = (results: AggregationResults) => {
     for (const [name, result] of results) {
       if (--left < 0) return
       add('the aggregation name', name)
-      if (result.meta !== undefined) add(`the meta of [${cut(name)}]`, textOfJson(result.meta))
+      if (result.meta !== undefined) add(`the meta of [${shortenText(name)}]`, textOfJson(result.meta))
       if (result.is === 'bucket') look(result.results)
       if (result.is !== 'buckets') continue
       for (const bucket of result.buckets) {
-        if (bucket.name !== undefined) add(`of [${cut(name)}] the key`, bucket.name)
+        if (bucket.name !== undefined) add(`of [${shortenText(name)}] the key`, bucket.name)
         for (const [member, value] of bucket.key) {
-          add(`of [${cut(name)}] the name`, member)
-          if (typeof value === 'string') add(`of [${cut(name)}] the key`, value)
+          add(`of [${shortenText(name)}] the name`, member)
+          if (typeof value === 'string') add(`of [${shortenText(name)}] the key`, value)
         }
         look(bucket.results)
       }

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
-import { type JsonNode, named, string, unexpected, where } from '../json-node.ts'
+import { bracketName, type JsonNode, toText, unexpected, where } from '../json-node.ts'
 import type { Interval } from './rounding.ts'
-import { TIME_UNITS, type TimeUnit } from './time-value.ts'
+import { TIME_UNIT_MS, type TimeUnit } from './time-value.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
 /** The three spellings of how long a bucket of a date histogram is. */
@@ -25,30 +25,30 @@ export const readInterval = (place: JsonNode, keys: IntervalKeys): Interval => {
     )
   }
   if (calendar) return readCalendar(calendar)
-  if (fixed) return readFixed(fixed, string(fixed, EXPECTED_LENGTH))
+  if (fixed) return readFixed(fixed, toText(fixed, EXPECTED_INTERVAL))
   if (typeof first.value === 'number') return positive(first, first.value)
-  const text = string(first, EXPECTED_LENGTH)
+  const text = toText(first, EXPECTED_INTERVAL)
   return CALENDAR_UNITS.get(text) ?? readFixed(first, text)
 }
 
-const EXPECTED_LENGTH = 'a length of time, such as "30m"'
+const EXPECTED_INTERVAL = 'a length of time, such as "30m"'
 
 const readCalendar = (place: JsonNode): Interval => {
-  const text = string(place, 'a unit of the calendar, such as "day"')
+  const text = toText(place, 'a unit of the calendar, such as "day"')
   const unit = CALENDAR_UNITS.get(text)
   if (unit) return unit
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: The supplied interval ${named(text)} could not be parsed as a calendar interval. Units are ${[...CALENDAR_UNITS.keys()].join(', ')}; a multiple of one is a [fixed_interval].`,
+    `${where(place)}: The supplied interval ${bracketName(text)} could not be parsed as a calendar interval. Units are ${[...CALENDAR_UNITS.keys()].join(', ')}; a multiple of one is a [fixed_interval].`,
   )
 }
 
 const readFixed = (place: JsonNode, text: string): number => {
-  const length = lengthOf(text)
+  const length = parseLength(text)
   if (length !== undefined) return positive(place, length)
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: Unable to parse interval ${named(text)}. A fixed length is a whole number with one of the units ms, s, m, h, d, such as "90m"; months, quarters and years are units of the calendar.`,
+    `${where(place)}: Unable to parse interval ${bracketName(text)}. A fixed length is a whole number with one of the units ms, s, m, h, d, such as "90m"; months, quarters and years are units of the calendar.`,
   )
 }
 
@@ -58,10 +58,10 @@ const positive = (place: JsonNode, length: number): number => {
 }
 
 /** Milliseconds of a text such as `90m`; units are taken in any letter case but for `M`, which would be months. */
-export const lengthOf = (text: string): number | undefined => {
+export const parseLength = (text: string): number | undefined => {
   const [, digits, unit] = /^\s*([+-]?\d{1,18})\s*(nanos|micros|ms|s|m|h|d)\s*$/i.exec(text) ?? []
   if (digits === undefined || unit === 'M') return undefined
-  const length = Number(digits) * TIME_UNITS[unit!.toLowerCase() as TimeUnit]
+  const length = Number(digits) * TIME_UNIT_MS[unit!.toLowerCase() as TimeUnit]
   return Math.max(-LONGEST_LENGTH, Math.min(LONGEST_LENGTH, length))
 }
 
@@ -71,12 +71,12 @@ const LONGEST_LENGTH = Number.MAX_SAFE_INTEGER
 export const readOffset = (place: JsonNode | undefined): number => {
   if (place === undefined) return 0
   if (typeof place.value === 'number') return place.value
-  const text = string(place, 'an offset, such as "+6h"')
-  const length = text === '0' ? 0 : lengthOf(text)
+  const text = toText(place, 'an offset, such as "+6h"')
+  const length = text === '0' ? 0 : parseLength(text)
   if (length !== undefined) return length
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: failed to parse ${named(text)} as an offset. Write a whole number with one of the units ms, s, m, h, d, such as "+6h" or "-1d".`,
+    `${where(place)}: failed to parse ${bracketName(text)} as an offset. Write a whole number with one of the units ms, s, m, h, d, such as "+6h" or "-1d".`,
   )
 }
 

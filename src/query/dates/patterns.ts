@@ -39,14 +39,14 @@ export const PATTERNS: ReadonlyMap<string, string> = new Map(
 )
 
 /** A piece of a pattern: text, which may be quoted, or one letter several times. */
-export type Piece = { text: string; isQuoted: boolean } | { letter: string; count: number }
+export type PatternPiece = { text: string; isQuoted: boolean } | { letter: string; count: number }
 
 const LONGEST_PATTERN = 100
 
 /** The pieces of a pattern of Java letters. */
-export const piecesOf = (pattern: string, bad: (why: string) => ChainsieveError): Piece[] => {
+export const splitPattern = (pattern: string, bad: (why: string) => ChainsieveError): PatternPiece[] => {
   if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
-  return pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!.map((piece): Piece => {
+  return pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!.map((piece): PatternPiece => {
     if (/^[A-Za-z]/.test(piece)) return { letter: piece[0]!, count: piece.length }
     if (piece === "''") return { text: "'", isQuoted: true }
     const isQuoted = piece.length > 1 && piece.startsWith("'")

@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
-import type { Budget } from '../budget.ts'
-import { type JsonNode, named, show, where } from '../json-node.ts'
+import type { QueryBudget } from '../budget.ts'
+import { bracketName, type JsonNode, showJson, where } from '../json-node.ts'
 import { CALENDAR_UNITS, monthOf, startOfMonth } from './calendar.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'
@@ -17,7 +17,7 @@ export interface DateReader {
 /** What dates are read against: the moment of the request, in milliseconds since 1970, and what the query may still ask for. */
 export interface DateScope {
   readonly now: () => number
-  readonly budget: Budget
+  readonly budget: QueryBudget
 }
 
 /** The moment of a request, and whether date math counted from it: then the request means something else at another moment. */
@@ -98,7 +98,7 @@ const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up:
     if (step === undefined || (operator === '/' && digits !== '' && digits !== '1')) {
       throw refuse(
         'parse_exception',
-        `${where(place)}: cannot calculate ${show(place.value)} from ${show(rest)} on. Date math is +1d, -2h or /d (rounding) in any order, without spaces, with the units y M w d h m s.`,
+        `${where(place)}: cannot calculate ${showJson(place.value)} from ${showJson(rest)} on. Date math is +1d, -2h or /d (rounding) in any order, without spaces, with the units y M w d h m s.`,
       )
     }
     rest = rest.slice(step.length)
@@ -110,7 +110,7 @@ const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up:
       instant = plusUnits(instant, operator === '-' ? -count : count, unit!, zone)
     }
     if (!(Math.abs(instant) <= FURTHEST_DATE)) {
-      throw refuse('parse_exception', `${where(place)}: ${show(place.value)} is out of the range of dates.`)
+      throw refuse('parse_exception', `${where(place)}: ${showJson(place.value)} is out of the range of dates.`)
     }
   }
   return instant
@@ -139,7 +139,7 @@ const startOfUnit = (instant: number, unit: string, zone: Zone): number => {
 const notADate = (place: JsonNode, format: string) =>
   refuse(
     'parse_exception',
-    `${where(place)}: failed to parse date ${show(place.value)} with format ${named(format)}. ${
+    `${where(place)}: failed to parse date ${showJson(place.value)} with format ${bracketName(format)}. ${
       format === DEFAULT_FORMAT
         ? 'Write epoch seconds (1583971200), ISO-8601 (2020-03-12T00:00:00Z) or date math (now-7d/d).'
         : 'Write the date in this format, or leave the format out.'

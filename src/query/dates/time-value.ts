@@ -1,13 +1,13 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
-import { cut, parseJson } from '../json.ts'
-import { bodyNode, isObject, member, string } from '../json-node.ts'
-import { asText, optional, readKeys, SCHEMAS } from '../keys.ts'
+import { parseExactJson, shortenText } from '../json.ts'
+import { bodyNode, isJsonMap, memberNode, toText } from '../json-node.ts'
+import { asText, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
 /** In milliseconds. */
-export const TIME_UNITS = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1, micros: 1e-3, nanos: 1e-6 } as const
-export type TimeUnit = keyof typeof TIME_UNITS
+export const TIME_UNIT_MS = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1, micros: 1e-3, nanos: 1e-6 } as const
+export type TimeUnit = keyof typeof TIME_UNIT_MS
 
 /**
  * Milliseconds of a time such as `30s`, as Elasticsearch reads it: without a unit only 0 and -1 are times. `name` is what it is given
@@ -18,10 +18,10 @@ const parseTimeValue = (name: string, text: string): number => {
   if (value === '-1' || value === '0') return Number(value)
   const [, digits, unit] = /^(\d{1,15})(nanos|micros|ms|[smhd])$/i.exec(value) ?? []
   // A capital M is none: months are no times.
-  if (digits !== undefined && unit !== 'M') return Number(digits) * TIME_UNITS[unit!.toLowerCase() as TimeUnit]
+  if (digits !== undefined && unit !== 'M') return Number(digits) * TIME_UNIT_MS[unit!.toLowerCase() as TimeUnit]
   throw refuse(
     'illegal_argument_exception',
-    `failed to parse setting [${name}] with value [${cut(text)}] as a time value: unit is missing or unrecognized. Write a number with one of ${Object.keys(TIME_UNITS).join(', ')}, such as 30s.`,
+    `failed to parse setting [${name}] with value [${shortenText(text)}] as a time value: unit is missing or unrecognized. Write a number with one of ${Object.keys(TIME_UNIT_MS).join(', ')}, such as 30s.`,
   )
 }
 
@@ -34,7 +34,7 @@ export const parseKeepAlive = (name: string, text: string): number => {
   if (time > MOST_KEEP_ALIVE_MS)
     throw refuse(
       'illegal_argument_exception',
-      `Keep alive for request (${cut(text)}) is too large. It must be less than (1d): [${name}] begins anew with each page.`,
+      `Keep alive for request (${shortenText(text)}) is too large. It must be less than (1d): [${name}] begins anew with each page.`,
     )
   // As in Elasticsearch, these stand for its default.
   return time <= 0 ? DEFAULT_KEEP_ALIVE_MS : time
@@ -50,17 +50,17 @@ interface PitKeys {
 }
 
 export const PIT_KEYS = {
-  id: optional(asText('the id of a point in time'), SCHEMAS.text),
-  keep_alive: optional(place => parseKeepAlive('keep_alive', string(place, 'a time such as "1m"')), SCHEMAS.text),
+  id: optionalKey(asText('the id of a point in time'), SCHEMAS.text),
+  keep_alive: optionalKey(place => parseKeepAlive('keep_alive', toText(place, 'a time such as "1m"')), SCHEMAS.text),
 }
 
 /** The member `pit` of a body, which says what the search is of: it is read before all else. */
 export const pitOf = (body: string | undefined, limits: Limits): PitKeys | undefined => {
   if (!body?.includes('"pit"')) return undefined
-  const root = parseJson(body, limits)
-  if (!isObject(root) || !root.has('pit')) return undefined
-  const { id, keep_alive } = readKeys(
-    member(bodyNode(root), 'pit'),
+  const root = parseExactJson(body, limits)
+  if (!isJsonMap(root) || !root.has('pit')) return undefined
+  const { id, keep_alive } = readBodyKeys(
+    memberNode(bodyNode(root), 'pit'),
     'an object such as {"id": "…", "keep_alive": "1m"}',
     PIT_KEYS,
     [],

@@ -1,7 +1,7 @@
-import { createRecent } from '../../lib/caches.ts'
+import { createRecentCache } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
-import type { Budget } from '../budget.ts'
-import { type JsonNode, show, where } from '../json-node.ts'
+import type { QueryBudget } from '../budget.ts'
+import { type JsonNode, showJson, where } from '../json-node.ts'
 
 /** Offset of local time from UTC at an instant, in milliseconds. */
 export type Zone = (instant: number) => number
@@ -9,17 +9,17 @@ export type Zone = (instant: number) => number
 export const UTC: Zone = () => 0
 
 /** How others name it: an offset such as `+02:00`, or a name of the tz database. */
-export const nameOfZone = (zone: Zone): string => names.get(zone) ?? 'UTC'
+export const nameOfZone = (zone: Zone): string => zoneNames.get(zone) ?? 'UTC'
 
-const names = new WeakMap<Zone, string>()
+const zoneNames = new WeakMap<Zone, string>()
 
 /** The zone of an offset such as `+02:00` or of a name such as `Europe/Berlin`, which counts against the budget. */
-export const zoneOf = (place: JsonNode, text: string, budget: Budget): Zone => {
+export const zoneOf = (place: JsonNode, text: string, budget: QueryBudget): Zone => {
   const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
   if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
     const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
     const zone = () => offset
-    names.set(zone, `${sign}${hours.padStart(2, '0')}:${minutes.padStart(2, '0')}`)
+    zoneNames.set(zone, `${sign}${hours.padStart(2, '0')}:${minutes.padStart(2, '0')}`)
     return zone
   }
   if (text === 'Z') return UTC
@@ -34,7 +34,7 @@ export const zoneOf = (place: JsonNode, text: string, budget: Budget): Zone => {
 }
 
 /** Making the formatter of a zone takes a thousand times as long as using it. */
-const zones = createRecent<Zone>(50)
+const zones = createRecentCache<Zone>(50)
 
 const namedZone = (place: JsonNode, text: string): Zone => {
   let format: Intl.DateTimeFormat
@@ -53,7 +53,7 @@ const namedZone = (place: JsonNode, text: string): Zone => {
   } catch (cause) {
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: ${show(text)} is not a time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
+      `${where(place)}: ${showJson(text)} is not a time zone. Write an offset such as "+02:00" or a name such as "Europe/Berlin".`,
       cause,
     )
   }
@@ -68,7 +68,7 @@ const namedZone = (place: JsonNode, text: string): Zone => {
       number('second') * SECOND
     return local - Math.floor(instant / SECOND) * SECOND
   }
-  names.set(zone, format.resolvedOptions().timeZone)
+  zoneNames.set(zone, format.resolvedOptions().timeZone)
   return zone
 }
 

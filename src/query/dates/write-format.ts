@@ -1,9 +1,9 @@
-import { createRecent } from '../../lib/caches.ts'
+import { createRecentCache } from '../../lib/caches.ts'
 import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { type JsonNode, show, where } from '../json-node.ts'
+import { type JsonNode, showJson, where } from '../json-node.ts'
 import { monthOf, startOfMonth } from './calendar.ts'
-import { DATE, FINEST, PATTERNS, piecesOf } from './patterns.ts'
+import { DATE, FINEST, PATTERNS, splitPattern } from './patterns.ts'
 import { periodsOf } from './rounding.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
@@ -17,12 +17,12 @@ export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateW
   if (first === 'epoch_second') return epochSecond
   const name = first.startsWith('strict_') ? first.slice(7) : first
   const pattern = PATTERNS.get(name) ?? first
-  const known = name === FINEST ? finest : recent.get(pattern)
-  const parts = known ?? partsOf(place, pattern)
-  if (!known) recent.set(pattern, parts)
+  const known = name === FINEST ? finest : recentWriters.get(pattern)
+  const parts = known ?? compileWriter(place, pattern)
+  if (!known) recentWriters.set(pattern, parts)
   const periods = periodsOf(zone)
   return (given, nanoseconds = 0) => {
-    const long = longOf(given)
+    const long = toJavaLong(given)
     const instant = Number(long)
     const { offset } = periods(instant)
     const time = Number.isSafeInteger(instant) ? localTimeOf(instant, offset) : farTimeOf(long, offset)
@@ -32,16 +32,16 @@ export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateW
 }
 
 /** As Java makes a long of a double. */
-export const longOf = (value: number): bigint =>
+export const toJavaLong = (value: number): bigint =>
   Number.isNaN(value) ? 0n : value >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(Math.max(value, -(2 ** 63))))
 
 const epochMillis: DateWriter = (instant, nanoseconds = 0) => {
   const millis = Math.trunc(instant)
-  return withFraction(Number.isSafeInteger(millis) ? millis : longOf(instant), nanoseconds, 6)
+  return withFraction(Number.isSafeInteger(millis) ? millis : toJavaLong(instant), nanoseconds, 6)
 }
 
 const epochSecond: DateWriter = (instant, nanoseconds = 0) => {
-  const millis = longOf(instant)
+  const millis = toJavaLong(instant)
   const rest = ((millis % 1000n) + 1000n) % 1000n
   return withFraction((millis - rest) / 1000n, Number(rest) * 1e6 + nanoseconds, 9)
 }
@@ -49,7 +49,7 @@ const epochSecond: DateWriter = (instant, nanoseconds = 0) => {
 const withFraction = (whole: number | bigint, fraction: number, digits: number): string =>
   fraction === 0 ? String(whole) : `${whole}.${String(fraction).padStart(digits, '0').replace(/0+$/, '')}`
 
-interface Time {
+interface WrittenTime {
   local: number
   offset: number
   year: number
@@ -61,7 +61,7 @@ interface Time {
   nanoseconds: number
 }
 
-const localTimeOf = (instant: number, offset: number): Time => {
+const localTimeOf = (instant: number, offset: number): WrittenTime => {
   const local = instant + offset
   const month = monthOf(local)
   const year = Math.floor(month / 12)
@@ -74,26 +74,26 @@ const CYCLE_YEARS = 400
 const CYCLE = 146_097n * BigInt(DAY)
 
 /** Of an instant that a double does not tell to the millisecond. */
-const farTimeOf = (instant: bigint, offset: number): Time => {
+const farTimeOf = (instant: bigint, offset: number): WrittenTime => {
   const within = ((instant % CYCLE) + CYCLE) % CYCLE
   const time = localTimeOf(Number(within), offset)
   const shift = Number((instant - within) / CYCLE) * CYCLE_YEARS
   return { ...time, year: time.year + shift, shift }
 }
 
-const recent = createRecent<Part[]>(100)
+const recentWriters = createRecentCache<DatePart[]>(100)
 
-type Part = string | ((time: Time) => string)
+type DatePart = string | ((time: WrittenTime) => string)
 
-const partsOf = (place: JsonNode, pattern: string): Part[] => {
+const compileWriter = (place: JsonNode, pattern: string): DatePart[] => {
   const bad = (why: string) =>
     refuse(
       'illegal_argument_exception',
-      `${where(place)}: invalid date format ${show(pattern)}: ${why}.${didYouMean(pattern, PATTERNS.keys())} Dates are written by patterns of ${[...LETTERS.keys()].join(' ')}, such as "yyyy-MM-dd HH:mm", and by the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
+      `${where(place)}: invalid date format ${showJson(pattern)}: ${why}.${didYouMean(pattern, PATTERNS.keys())} Dates are written by patterns of ${[...WRITE_LETTERS.keys()].join(' ')}, such as "yyyy-MM-dd HH:mm", and by the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
     )
-  return piecesOf(pattern, bad).flatMap((piece, i): Part[] => {
+  return splitPattern(pattern, bad).flatMap((piece, i): DatePart[] => {
     if ('letter' in piece) {
-      const part = LETTERS.get(piece.letter)?.(piece.count)
+      const part = WRITE_LETTERS.get(piece.letter)?.(piece.count)
       if (part === undefined) throw bad(`[${piece.letter.repeat(piece.count)}] is not supported`)
       return [part]
     }
@@ -106,41 +106,42 @@ const partsOf = (place: JsonNode, pattern: string): Part[] => {
   })
 }
 
-const padded = (value: number, width: number): string =>
+const padNumber = (value: number, width: number): string =>
   value < 0 ? `-${String(-value).padStart(width, '0')}` : String(value).padStart(width, '0')
 
 /** One letter writes as many digits as there are, two write two. */
-const number =
-  (most: number, of: (time: Time) => number) =>
-  (count: number): Part | undefined =>
-    count > most ? undefined : time => padded(of(time), count)
+const numberLetter =
+  (most: number, of: (time: WrittenTime) => number) =>
+  (count: number): DatePart | undefined =>
+    count > most ? undefined : time => padNumber(of(time), count)
 
-const year =
-  (of: (time: Time) => number) =>
-  (count: number): Part | undefined => {
-    if (count === 2) return time => padded(((of(time) % 100) + 100) % 100, 2)
+const yearLetter =
+  (of: (time: WrittenTime) => number) =>
+  (count: number): DatePart | undefined => {
+    if (count === 2) return time => padNumber(((of(time) % 100) + 100) % 100, 2)
     if (count > 4) return undefined
-    return time => (count === 4 && of(time) > 9999 ? `+${of(time)}` : padded(of(time), count))
+    return time => (count === 4 && of(time) > 9999 ? `+${of(time)}` : padNumber(of(time), count))
   }
 
 /** Names are those of Java without a language, short in any length. */
-const name =
-  (names: readonly string[], of: (time: Time) => number) =>
-  (count: number): Part | undefined =>
+const nameLetter =
+  (names: readonly string[], of: (time: WrittenTime) => number) =>
+  (count: number): DatePart | undefined =>
     count > 4 ? undefined : time => names[of(time)]!
 
-const month = (count: number): Part | undefined =>
-  count > 2 ? name(MONTHS, time => time.month - 1)(count) : number(2, time => time.month)(count)
+const month = (count: number): DatePart | undefined =>
+  count > 2 ? nameLetter(MONTHS, time => time.month - 1)(count) : numberLetter(2, time => time.month)(count)
 
-const quarterOf = ({ month }: Time) => Math.ceil(month / 3)
-const quarter = (count: number): Part | undefined =>
-  count === 3 ? time => `Q${quarterOf(time)}` : number(2, quarterOf)(count)
+const quarterOf = ({ month }: WrittenTime) => Math.ceil(month / 3)
+const quarter = (count: number): DatePart | undefined =>
+  count === 3 ? time => `Q${quarterOf(time)}` : numberLetter(2, quarterOf)(count)
 
-const inDay = ({ local }: Time) => local - Math.floor(local / DAY) * DAY
-const hourOf = (time: Time) => Math.floor(inDay(time) / HOUR)
-const dayOfYear = ({ local, year, shift }: Time) => Math.floor((local - startOfMonth((year - shift) * 12)) / DAY) + 1
+const inDay = ({ local }: WrittenTime) => local - Math.floor(local / DAY) * DAY
+const hourOf = (time: WrittenTime) => Math.floor(inDay(time) / HOUR)
+const dayOfYear = ({ local, year, shift }: WrittenTime) =>
+  Math.floor((local - startOfMonth((year - shift) * 12)) / DAY) + 1
 /** Days since Sunday. */
-const weekday = ({ local }: Time) => {
+const weekday = ({ local }: WrittenTime) => {
   const days = Math.floor(local / DAY) + THURSDAY
   return days - Math.floor(days / 7) * 7
 }
@@ -149,28 +150,30 @@ const weekday = ({ local }: Time) => {
 const THURSDAY = 4
 
 /** Weeks of Java without a language begin on Sundays, the first one of a year holds 1 January. */
-const weekOf = (time: Time): { year: number; week: number } => {
+const weekOf = (time: WrittenTime): { year: number; week: number } => {
   const saturday = localTimeOf(time.local + (6 - weekday(time)) * DAY, 0)
   return { year: saturday.year + time.shift, week: Math.ceil(dayOfYear(saturday) / 7) }
 }
 
-const fraction = (count: number): Part | undefined => (count > 9 ? undefined : time => fractionOf(time).slice(0, count))
+const fraction = (count: number): DatePart | undefined =>
+  count > 9 ? undefined : time => fractionOf(time).slice(0, count)
 
-const fractionOf = (time: Time): string => String((inDay(time) % SECOND) * 1e6 + time.nanoseconds).padStart(9, '0')
+const fractionOf = (time: WrittenTime): string =>
+  String((inDay(time) % SECOND) * 1e6 + time.nanoseconds).padStart(9, '0')
 
 const offsetText = (offset: number, colon: string, minutes: 'always' | 'needed', withSeconds = false): string => {
   const size = Math.abs(offset)
   const [rest, seconds] = [Math.floor((size % HOUR) / MINUTE), Math.floor((size % MINUTE) / SECOND)]
-  const parts = [padded(Math.floor(size / HOUR), 2)]
-  if (minutes === 'always' || rest > 0) parts.push(padded(rest, 2))
+  const parts = [padNumber(Math.floor(size / HOUR), 2)]
+  if (minutes === 'always' || rest > 0) parts.push(padNumber(rest, 2))
   // Before time zones, every town had its own noon.
-  if (withSeconds && seconds > 0) parts.push(padded(seconds, 2))
+  if (withSeconds && seconds > 0) parts.push(padNumber(seconds, 2))
   return `${offset < 0 ? '-' : '+'}${parts.join(colon)}`
 }
 
 const offset =
   (zero: string | undefined) =>
-  (count: number): Part | undefined => {
+  (count: number): DatePart | undefined => {
     if (count > 5) return undefined
     return ({ offset }) =>
       offset === 0 && zero !== undefined
@@ -178,31 +181,32 @@ const offset =
         : offsetText(offset, count === 3 || count === 5 ? ':' : '', count === 1 ? 'needed' : 'always', count > 3)
   }
 
-const zoneName = ({ offset }: Time): string => (offset === 0 ? 'GMT' : `GMT${offsetText(offset, ':', 'always', true)}`)
+const zoneName = ({ offset }: WrittenTime): string =>
+  offset === 0 ? 'GMT' : `GMT${offsetText(offset, ':', 'always', true)}`
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 
-const LETTERS = new Map<string, (count: number) => Part | undefined>([
-  ['y', year(({ year }) => (year > 0 ? year : 1 - year))],
-  ['u', year(({ year }) => year)],
-  ['Y', year(time => weekOf(time).year)],
+const WRITE_LETTERS = new Map<string, (count: number) => DatePart | undefined>([
+  ['y', yearLetter(({ year }) => (year > 0 ? year : 1 - year))],
+  ['u', yearLetter(({ year }) => year)],
+  ['Y', yearLetter(time => weekOf(time).year)],
   ['M', month],
   ['L', month],
-  ['w', number(2, time => weekOf(time).week)],
-  ['d', number(2, ({ day }) => day)],
-  ['D', number(3, dayOfYear)],
-  ['E', name(DAYS, weekday)],
-  ['e', count => (count > 2 ? name(DAYS, weekday)(count) : number(2, time => weekday(time) + 1)(count))],
+  ['w', numberLetter(2, time => weekOf(time).week)],
+  ['d', numberLetter(2, ({ day }) => day)],
+  ['D', numberLetter(3, dayOfYear)],
+  ['E', nameLetter(DAYS, weekday)],
+  ['e', count => (count > 2 ? nameLetter(DAYS, weekday)(count) : numberLetter(2, time => weekday(time) + 1)(count))],
   ['Q', quarter],
   ['q', quarter],
   ['a', count => (count > 1 ? undefined : time => (hourOf(time) < 12 ? 'AM' : 'PM'))],
-  ['H', number(2, hourOf)],
-  ['k', number(2, time => hourOf(time) || 24)],
-  ['K', number(2, time => hourOf(time) % 12)],
-  ['h', number(2, time => hourOf(time) % 12 || 12)],
-  ['m', number(2, time => Math.floor((inDay(time) % HOUR) / MINUTE))],
-  ['s', number(2, time => Math.floor((inDay(time) % MINUTE) / SECOND))],
+  ['H', numberLetter(2, hourOf)],
+  ['k', numberLetter(2, time => hourOf(time) || 24)],
+  ['K', numberLetter(2, time => hourOf(time) % 12)],
+  ['h', numberLetter(2, time => hourOf(time) % 12 || 12)],
+  ['m', numberLetter(2, time => Math.floor((inDay(time) % HOUR) / MINUTE))],
+  ['s', numberLetter(2, time => Math.floor((inDay(time) % MINUTE) / SECOND))],
   ['S', fraction],
   ['X', offset('Z')],
   ['x', offset(undefined)],
@@ -212,8 +216,8 @@ const LETTERS = new Map<string, (count: number) => Part | undefined>([
   ],
 ])
 
-const finest: Part[] = [
-  ...partsOf({ path: FINEST, value: FINEST }, `${DATE}'T'HH:mm:ss.`),
+const finest: DatePart[] = [
+  ...compileWriter({ path: FINEST, value: FINEST }, `${DATE}'T'HH:mm:ss.`),
   time => fractionOf(time).replace(/0{1,6}$/, ''),
-  ...partsOf({ path: FINEST, value: FINEST }, 'XXX'),
+  ...compileWriter({ path: FINEST, value: FINEST }, 'XXX'),
 ]

@@ -1,11 +1,20 @@
 import { refuse } from '../../lib/errors.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
-import { isObject, type JsonNode, KEYS_OF_CLAUSES, members, named, scalar, unexpected, where } from '../json-node.ts'
-import { type Keys, readKeys, type ValuesOf } from '../keys.ts'
+import {
+  bracketName,
+  isJsonMap,
+  type JsonNode,
+  KEYS_OF_CLAUSES,
+  members,
+  toScalar,
+  unexpected,
+  where,
+} from '../json-node.ts'
+import { type KeyTable, readBodyKeys, type ValuesOf } from '../keys.ts'
 import { readDouble } from '../numbers.ts'
-import { onField, onMetaField, type Scope } from '../scope.ts'
-import { constant, type Scored, times } from '../score.ts'
+import { onField, onMetaField, type QueryScope } from '../scope.ts'
+import { constantScored, type ScoredQuery, times } from '../score.ts'
 
 /** One kind of query clause. */
 export interface Clause {
@@ -20,47 +29,47 @@ export interface Clause {
   /** Whether it names one field, beside whose value its options stand: `boost` and `_name` among them. */
   fieldwise?: true
   /** What its body may hold; of one that names a field, what may stand beside the value. */
-  keys: Keys
+  keys: KeyTable
   /** The meaning of the clause's body, without `boost` and `_name`. `inner` reads a clause inside of it. */
-  lower(place: JsonNode, scope: Scope, inner: Inner): Scored
+  lower(place: JsonNode, scope: QueryScope, inner: LowerInner): ScoredQuery
 }
 
-export type Inner = (place: JsonNode, scope: Scope) => Scored
+export type LowerInner = (place: JsonNode, scope: QueryScope) => ScoredQuery
 
 /** Where a clause is read. */
-export interface Reading {
+export interface ClauseReading {
   place: JsonNode
-  scope: Scope
-  inner: Inner
+  scope: QueryScope
+  inner: LowerInner
 }
 
 type AboutClause = Pick<Clause, 'doc' | 'limit' | 'example' | 'on'>
 
 /** A clause whose body is an object with these keys. */
-export const clause = <const K extends Keys>({
+export const objectClause = <const K extends KeyTable>({
   expected = 'an object',
   lower,
   ...about
 }: AboutClause & {
   keys: K
   expected?: string
-  lower(given: ValuesOf<K>, reading: Reading): Scored
+  lower(given: ValuesOf<K>, reading: ClauseReading): ScoredQuery
 }): Clause => ({
   ...about,
-  lower: (place, scope, inner) => lower(readKeys(place, expected, about.keys), { place, scope, inner }),
+  lower: (place, scope, inner) => lower(readBodyKeys(place, expected, about.keys), { place, scope, inner }),
 })
 
 /** What a clause asks of a field: the value by itself, or in an object with options. */
-export interface Asked<K extends Keys> {
+export interface FieldRequest<K extends KeyTable> {
   name: string
   at: JsonNode
   value: JsonNode
   options: ValuesOf<K>
-  scope: Scope
+  scope: QueryScope
 }
 
 /** A clause that names one field, such as `{"term": {"from": …}}`. */
-export const fieldClause = <const K extends Keys>({
+export const fieldClause = <const K extends KeyTable>({
   name: clauseName,
   value: [main, ...aliases] = ['value'],
   meta = ({ name, value, scope }) => onMetaField(name, [value], scope),
@@ -72,16 +81,16 @@ export const fieldClause = <const K extends Keys>({
   /** The names that the value goes by where it stands in an object. */
   value?: readonly [string, ...string[]]
   /** What it means of a field that is no part of the mapping. */
-  meta?(asked: Asked<K>): Node | undefined
-  make(field: FieldPath, asked: Asked<K>): Scored
+  meta?(asked: FieldRequest<K>): Node | undefined
+  make(field: FieldPath, asked: FieldRequest<K>): ScoredQuery
 }): Clause => ({
   ...about,
   fieldwise: true,
   lower(place, scope) {
     const [name, at] = onlyField(clauseName, place)
     const values = Object.fromEntries([main, ...aliases].map(name => [name, VALUE_KEY]))
-    const isLong = isObject(at.value)
-    const given = readKeys(isLong ? at : NO_OPTIONS, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
+    const isLong = isJsonMap(at.value)
+    const given = readBodyKeys(isLong ? at : NO_OPTIONS, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
     const [value, second] = isLong
       ? [main, ...aliases].flatMap(name => (given[name] as JsonNode | undefined) ?? [])
       : [at]
@@ -94,7 +103,7 @@ export const fieldClause = <const K extends Keys>({
       throw unexpected(at, `a ${aliases.length > 0 ? 'text' : 'value'}, or an object with [${main}]`)
     const asked = { name, at, value, options: given, scope }
     const found = meta(asked)
-    return found ? constant(found) : onField(name, at, scope, field => make(field, asked))
+    return found ? constantScored(found) : onField(name, at, scope, field => make(field, asked))
   },
 })
 
@@ -108,7 +117,7 @@ export const onlyField = (clause: string, place: JsonNode): [name: string, place
   if (second === undefined) return first
   throw refuse(
     'parsing_exception',
-    `${where(place)}: [${clause}] query doesn't support multiple fields, found ${named(first[0])} and ${named(second[0])}. Write one [${clause}] for each field, all in one bool.`,
+    `${where(place)}: [${clause}] query doesn't support multiple fields, found ${bracketName(first[0])} and ${bracketName(second[0])}. Write one [${clause}] for each field, all in one bool.`,
   )
 }
 
@@ -123,15 +132,15 @@ export const withCommon = (
   name: string,
   { fieldwise }: Clause,
   body: JsonNode,
-  scope: Scope,
-  scored: Scored,
-): Scored => {
+  scope: QueryScope,
+  scored: ScoredQuery,
+): ScoredQuery => {
   const holder = fieldwise ? members(body, 'an object')[0]?.[1] : body
-  if (holder === undefined || !isObject(holder.value)) return scored
+  if (holder === undefined || !isJsonMap(holder.value)) return scored
   const [boost, title] = [holder.value.get('boost'), holder.value.get('_name')]
   if (title !== undefined && scope.nested === undefined) {
     const place = { path: `${holder.path}._name`, value: title }
-    const name = scope.budget.name(scalar(place, 'a name'), place)
+    const name = scope.budget.name(toScalar(place, 'a name'), place)
     scope.collected?.names.push({ name, kind: scope.kind, query: scored.node })
   }
   if (boost === undefined) return scored
@@ -144,6 +153,6 @@ const readBoost = (place: JsonNode, clause: string): number => {
   if (boost >= 0) return boost
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: negative [boost] are not allowed in ${named(clause)}, use a value between 0 and 1 to deboost.`,
+    `${where(place)}: negative [boost] are not allowed in ${bracketName(clause)}, use a value between 0 and 1 to deboost.`,
   )
 }

@@ -1,57 +1,71 @@
 import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Node } from '../ast.ts'
-import { type JsonNode, members, named, unexpected, where } from '../json-node.ts'
+import { bracketName, type JsonNode, members, unexpected, where } from '../json-node.ts'
 import { REFUSED_CLAUSES } from '../refused.ts'
-import type { Scope } from '../scope.ts'
-import type { Scored } from '../score.ts'
+import type { QueryScope } from '../scope.ts'
+import type { ScoredQuery } from '../score.ts'
 import { type Clause, withCommon } from './clause.ts'
-import { bool, boosting, constantScore, disMax, matchAll, matchNone, wrapper } from './compound.ts'
-import { fuzzy, prefix, regexp, wildcard } from './patterns.ts'
-import { queryString } from './query-string.ts'
-import { hasChild, hasParent, nested, parentId } from './relations.ts'
-import { simpleQueryString } from './simple-query-string.ts'
-import { match, matchBoolPrefix, matchPhrase, matchPhrasePrefix, multiMatch } from './texts.ts'
-import { exists, ids, range, spanTerm, term, terms, type } from './values.ts'
+import {
+  boolClause,
+  boostingClause,
+  constantScoreClause,
+  disMaxClause,
+  matchAllClause,
+  matchNoneClause,
+  wrapperClause,
+} from './compound.ts'
+import { fuzzyClause, prefixClause, regexpClause, wildcardClause } from './patterns.ts'
+import { queryStringClause } from './query-string.ts'
+import { hasChildClause, hasParentClause, nestedClause, parentIdClause } from './relations.ts'
+import { simpleQueryStringClause } from './simple-query-string.ts'
+import {
+  matchBoolPrefixClause,
+  matchClause,
+  matchPhraseClause,
+  matchPhrasePrefixClause,
+  multiMatchClause,
+} from './texts.ts'
+import { existsClause, idsClause, rangeClause, spanTermClause, termClause, termsClause, typeClause } from './values.ts'
 
 /** Every clause that a query may hold, by its name in the body. */
 export const CLAUSES = {
-  bool,
-  term,
-  terms,
-  range,
-  ids,
-  nested,
-  has_child: hasChild,
-  has_parent: hasParent,
-  parent_id: parentId,
-  exists,
-  match,
-  match_phrase: matchPhrase,
-  match_phrase_prefix: matchPhrasePrefix,
-  match_bool_prefix: matchBoolPrefix,
-  multi_match: multiMatch,
-  query_string: queryString,
-  simple_query_string: simpleQueryString,
-  prefix,
-  wildcard,
-  regexp,
-  fuzzy,
-  match_all: matchAll,
-  match_none: matchNone,
-  constant_score: constantScore,
-  dis_max: disMax,
-  boosting,
-  span_term: spanTerm,
-  wrapper,
-  type,
+  bool: boolClause,
+  term: termClause,
+  terms: termsClause,
+  range: rangeClause,
+  ids: idsClause,
+  nested: nestedClause,
+  has_child: hasChildClause,
+  has_parent: hasParentClause,
+  parent_id: parentIdClause,
+  exists: existsClause,
+  match: matchClause,
+  match_phrase: matchPhraseClause,
+  match_phrase_prefix: matchPhrasePrefixClause,
+  match_bool_prefix: matchBoolPrefixClause,
+  multi_match: multiMatchClause,
+  query_string: queryStringClause,
+  simple_query_string: simpleQueryStringClause,
+  prefix: prefixClause,
+  wildcard: wildcardClause,
+  regexp: regexpClause,
+  fuzzy: fuzzyClause,
+  match_all: matchAllClause,
+  match_none: matchNoneClause,
+  constant_score: constantScoreClause,
+  dis_max: disMaxClause,
+  boosting: boostingClause,
+  span_term: spanTermClause,
+  wrapper: wrapperClause,
+  type: typeClause,
 } satisfies Record<string, Clause>
 
 /** Which documents of the kind that the scope names match a clause such as `{"term": {…}}`. */
-export const lowerClause = (place: JsonNode, scope: Scope): Node => lowerScored(place, scope).node
+export const lowerClause = (place: JsonNode, scope: QueryScope): Node => lowerScored(place, scope).node
 
 /** The same, and how well they match. */
-export const lowerScored = (place: JsonNode, scope: Scope): Scored => {
+export const lowerScored = (place: JsonNode, scope: QueryScope): ScoredQuery => {
   scope.budget.clauses(1, place)
   const [first, second] = members(place, 'a query clause, such as {"term": {…}}')
   if (first === undefined) throw unexpected(place, 'a query clause, such as {"term": {…}}')
@@ -63,13 +77,13 @@ export const lowerScored = (place: JsonNode, scope: Scope): Scored => {
       throw refuse('parsing_exception', `${where(body)}: [${name}] is not supported: ${REFUSED_CLAUSES.get(name)}`)
     throw refuse(
       'parsing_exception',
-      `${where(body)}: unknown query ${named(name)}.${didYouMean(name, names)} Supported are ${names.join(', ')}.`,
+      `${where(body)}: unknown query ${bracketName(name)}.${didYouMean(name, names)} Supported are ${names.join(', ')}.`,
     )
   }
   if (second !== undefined) {
     throw refuse(
       'parsing_exception',
-      `${where(place)}: [${name}] malformed query, expected one clause but found ${named(second[0])} beside it. Put both into the filter list of a bool.`,
+      `${where(place)}: [${name}] malformed query, expected one clause but found ${bracketName(second[0])} beside it. Put both into the filter list of a bool.`,
     )
   }
   return withCommon(name, clause, body, scope, clause.lower(body, scope, lowerScored))

@@ -1,56 +1,56 @@
-import { boolean, elements, integer, type JsonNode, scalar, unexpected } from '../json-node.ts'
-import { flag, given, itself, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
+import { elements, type JsonNode, toBoolean, toScalar, toWhole, unexpected } from '../json-node.ts'
+import { booleanKey, itself, neededKey, nodeKey, nullableKey, optionalKey, SCHEMAS, type ValuesOf } from '../keys.ts'
 import { fuzzingOf, isText, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
-import type { Scope } from '../scope.ts'
-import { EVERY, NEVER, type Scored } from '../score.ts'
-import { not } from '../simplify.ts'
+import type { QueryScope } from '../scope.ts'
+import { SCORED_ALL, SCORED_NONE, type ScoredQuery } from '../score.ts'
+import { notNode } from '../simplify.ts'
 import {
   ALL_FIELDS,
-  bestOf,
+  bestOfFields,
+  boostBy,
   fieldsNamed,
   inFields,
   orAllFields,
   readFieldNames,
   type Weighted,
-  weighted,
 } from '../text/many-fields.ts'
-import { boolPrefixOn, joined, type TextOptions } from '../text/match.ts'
-import { clause } from './clause.ts'
+import { boolPrefixOn, combineWords, type TextOptions } from '../text/match.ts'
+import { objectClause } from './clause.ts'
 import { readFlagNames } from './patterns.ts'
 import { analyzer, expansions, minimum, operator } from './texts.ts'
 
 const SIMPLE_STRING_KEYS = {
-  query: needed(itself, SCHEMAS.text, ': query text missing'),
-  fields: optional(place => readFieldNames(elements(place))),
+  query: neededKey(itself, SCHEMAS.text, ': query text missing'),
+  fields: optionalKey(place => readFieldNames(elements(place))),
   default_operator: operator,
-  flags: given,
+  flags: nodeKey,
   analyzer,
-  lenient: orNull(boolean, SCHEMAS.flag),
+  lenient: nullableKey(toBoolean, SCHEMAS.flag),
   minimum_should_match: minimum,
-  quote_field_suffix: orNull((place): never => {
+  quote_field_suffix: nullableKey((place): never => {
     throw unexpected(place, 'no such option: [quote_field_suffix] is one of query_string alone')
   }),
-  analyze_wildcard: flag,
-  auto_generate_synonyms_phrase_query: flag,
-  fuzzy_prefix_length: given,
+  analyze_wildcard: booleanKey,
+  auto_generate_synonyms_phrase_query: booleanKey,
+  fuzzy_prefix_length: nodeKey,
   fuzzy_max_expansions: expansions,
-  fuzzy_transpositions: given,
+  fuzzy_transpositions: nodeKey,
 }
 
-export const simpleQueryString = clause({
+export const simpleQueryStringClause = objectClause({
   doc: 'A simple query syntax that never fails: + and, | or, - not, "a phrase"~2, prefix*, fuzzy~1, ( ). Without fields, it searches all fields.',
   example: { query: 'transfer | sync -approval', fields: ['event'] },
   expected: 'an object such as {"query": "transfer | sync", "fields": ["event"]}',
   keys: SIMPLE_STRING_KEYS,
   lower(keys, { scope }) {
-    const text = scope.budget.text(scalar(keys.query, 'a text'), keys.query)
+    const text = scope.budget.text(toScalar(keys.query, 'a text'), keys.query)
     const reading = simpleReadingOf(keys, scope)
-    if (text.trim() === '') return NEVER
-    if (text.trim() === '*') return EVERY
+    if (text.trim() === '') return SCORED_NONE
+    if (text.trim() === '*') return SCORED_ALL
     const operators = readSimpleFlags(keys.flags)
     const simple = parseSimple(text, { operators, joint: reading.texts.all ? 'and' : 'or' })
-    return simple === undefined ? NEVER : lowerSimple(simple, reading, keys.minimum_should_match)
+    return simple === undefined ? SCORED_NONE : lowerSimple(simple, reading, keys.minimum_should_match)
   },
 })
 
@@ -59,10 +59,10 @@ interface SimpleReading {
   fields: readonly Weighted[]
   texts: TextOptions & { all: boolean; lenient: boolean }
   near: ReturnType<typeof fuzzingOf>
-  scope: Scope
+  scope: QueryScope
 }
 
-const simpleReadingOf = (keys: ValuesOf<typeof SIMPLE_STRING_KEYS>, scope: Scope): SimpleReading => {
+const simpleReadingOf = (keys: ValuesOf<typeof SIMPLE_STRING_KEYS>, scope: QueryScope): SimpleReading => {
   const { query: place, fields = [], default_operator: all, lenient, analyzer } = keys
   const names = orAllFields(fields, place)
   return {
@@ -78,7 +78,7 @@ const simpleReadingOf = (keys: ValuesOf<typeof SIMPLE_STRING_KEYS>, scope: Scope
 const readSimpleFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperator> => {
   if (place === undefined || place.value === null) return new Set(SIMPLE_OPERATORS)
   if (typeof place.value === 'number') {
-    const bits = integer(place, EXPECTED_SIMPLE_FLAGS)
+    const bits = toWhole(place, EXPECTED_SIMPLE_FLAGS)
     return new Set(bits === -1 ? SIMPLE_OPERATORS : SIMPLE_OPERATORS.filter((_, i) => bits & (1 << i)))
   }
   const names = readFlagNames(place, [...SIMPLE_OPERATORS, 'SLOP'], EXPECTED_SIMPLE_FLAGS)
@@ -87,7 +87,7 @@ const readSimpleFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperato
 
 const EXPECTED_SIMPLE_FLAGS = `"ALL", "NONE", or some of ${SIMPLE_OPERATORS.join('|')}`
 
-const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode): Scored => {
+const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode): ScoredQuery => {
   const { place, fields, texts, scope } = reading
   scope.budget.clauses(1, place)
   const valueAt = (text: string): JsonNode => ({ path: place.path, value: text })
@@ -97,32 +97,32 @@ const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode)
     case 'phrase':
       return inFields('phrase', fields, valueAt(simple.text), { ...texts, slop: simple.slop }, 1, scope)
     case 'prefix':
-      return bestOf(
+      return bestOfFields(
         fields
           .filter(({ field }) => isText(field))
-          .map(({ field, boost }) => weighted(boolPrefixOn(field, valueAt(simple.text), texts, scope), boost)),
+          .map(({ field, boost }) => boostBy(boolPrefixOn(field, valueAt(simple.text), texts, scope), boost)),
         1,
       )
     case 'fuzzy': {
       const near = reading.near(String(simple.edits), place)
       const parts = fields.map(({ field, boost }) => {
         const word = field.compare === 'token' ? simple.text.toLowerCase() : simple.text
-        return weighted(
+        return boostBy(
           leniently(texts.lenient, () => nearOn(field, word, near)),
           boost,
         )
       })
-      return bestOf(parts, 1)
+      return bestOfFields(parts, 1)
     }
     case 'not': {
       const { node } = lowerSimple(simple.of, reading)
       // A negation stands beside everything, as which it counts.
-      return { node: not(node), score: EVERY.score }
+      return { node: notNode(node), score: SCORED_ALL.score }
     }
     case 'and':
     case 'or': {
       const parts = simple.of.map(inner => lowerSimple(inner, reading))
-      return joined(parts, simple.is === 'and', minimum)
+      return combineWords(parts, simple.is === 'and', minimum)
     }
   }
 }

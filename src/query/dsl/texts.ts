@@ -1,6 +1,17 @@
 import { refuse } from '../../lib/errors.ts'
-import { elements, type JsonNode, string, unexpected, where } from '../json-node.ts'
-import { double, flagOr, given, itself, key, needed, optional, orNull, SCHEMAS, type ValuesOf } from '../keys.ts'
+import { elements, type JsonNode, toText, unexpected, where } from '../json-node.ts'
+import {
+  booleanKeyOr,
+  doubleKey,
+  itself,
+  key,
+  neededKey,
+  nodeKey,
+  nullableKey,
+  optionalKey,
+  SCHEMAS,
+  type ValuesOf,
+} from '../keys.ts'
 import { checkExpansions, EXACT, notFuzzy, readNear } from '../leaves.ts'
 import { isMeta, onMetaField } from '../scope.ts'
 import {
@@ -23,7 +34,7 @@ import {
   readSlop,
   type TextOptions,
 } from '../text/match.ts'
-import { clause, fieldClause } from './clause.ts'
+import { fieldClause, objectClause } from './clause.ts'
 import { fuzzyRewrite } from './patterns.ts'
 
 /** Clauses on the words of texts. */
@@ -31,22 +42,22 @@ import { fuzzyRewrite } from './patterns.ts'
 export const analyzer = key(readAnalyzer, SCHEMAS.text)
 export const operator = key(readOperator, SCHEMAS.text)
 export const slop = key(readSlop, SCHEMAS.whole)
-export const minimum = orNull(itself)
+export const minimum = nullableKey(itself)
 export const expansions = key(checkExpansions, SCHEMAS.whole)
 
 const MATCH = {
   operator,
   minimum_should_match: minimum,
-  fuzziness: given,
-  prefix_length: given,
-  max_expansions: given,
-  fuzzy_transpositions: given,
+  fuzziness: nodeKey,
+  prefix_length: nodeKey,
+  max_expansions: nodeKey,
+  fuzzy_transpositions: nodeKey,
   fuzzy_rewrite: fuzzyRewrite,
-  lenient: flagOr(false),
-  zero_terms_query: given,
+  lenient: booleanKeyOr(false),
+  zero_terms_query: nodeKey,
   analyzer,
   // There are no synonyms, so that phrases need not be made of them.
-  auto_generate_synonyms_phrase_query: flagOr(true),
+  auto_generate_synonyms_phrase_query: booleanKeyOr(true),
 }
 
 const matchOptions = (keys: ValuesOf<typeof MATCH>): TextOptions => ({
@@ -54,7 +65,7 @@ const matchOptions = (keys: ValuesOf<typeof MATCH>): TextOptions => ({
   ...{ lenient: keys.lenient, zero: keys.zero_terms_query, analyzer: keys.analyzer },
 })
 
-export const match = fieldClause({
+export const matchClause = fieldClause({
   name: 'match',
   doc: 'A text field contains one of the words of the query, or all of them with the operator "and", in any letter case. Any other field is compared as by term. With fuzziness (0, 1, 2, "AUTO" or "AUTO:low,high") it also finds names that differ in so many letters.',
   example: { event: { query: 'Tranfser', fuzziness: 'AUTO' } },
@@ -67,7 +78,7 @@ export const match = fieldClause({
   make: (field, { value, options, scope }) => matchOn(field, value, matchOptions(options), scope),
 })
 
-export const matchBoolPrefix = fieldClause({
+export const matchBoolPrefixClause = fieldClause({
   name: 'match_bool_prefix',
   doc: 'As match; the last word is a prefix.',
   example: { event: 'tr' },
@@ -80,13 +91,13 @@ export const matchBoolPrefix = fieldClause({
   make: (field, { value, options, scope }) => boolPrefixOn(field, value, matchOptions(options), scope),
 })
 
-const PHRASE = { analyzer, slop, zero_terms_query: given }
+const PHRASE = { analyzer, slop, zero_terms_query: nodeKey }
 
 const phraseOptions = ({ analyzer, slop, zero_terms_query }: ValuesOf<typeof PHRASE>): TextOptions => ({
   ...{ analyzer, slop, zero: zero_terms_query },
 })
 
-export const matchPhrase = fieldClause({
+export const matchPhraseClause = fieldClause({
   name: 'match_phrase',
   doc: 'A text field has the words of the query in a row, in any letter case. With slop, the words may be moved by so many places in total. Any other field is compared as by term.',
   example: { event: { query: 'Transfer', slop: 1 } },
@@ -95,7 +106,7 @@ export const matchPhrase = fieldClause({
   make: (field, { value, options, scope }) => phraseOn(field, value, phraseOptions(options), scope),
 })
 
-export const matchPhrasePrefix = fieldClause({
+export const matchPhrasePrefixClause = fieldClause({
   name: 'match_phrase_prefix',
   doc: 'As match_phrase, on text fields; the last word is a prefix.',
   example: { event: 'trans' },
@@ -107,27 +118,27 @@ export const matchPhrasePrefix = fieldClause({
 const EXPECTED_MATCH_TYPE = `one of ${Object.keys(MATCH_TYPES).join(', ')}`
 export const matchType = key((place): MatchType => {
   if (place === undefined) return 'best_fields'
-  const name = string(place, EXPECTED_MATCH_TYPE).toLowerCase()
+  const name = toText(place, EXPECTED_MATCH_TYPE).toLowerCase()
   if (isMatchType(name)) return name
   throw unexpected(place, EXPECTED_MATCH_TYPE)
 }, SCHEMAS.text)
 
 const UNFUZZY: ReadonlySet<MatchType> = new Set<MatchType>(['cross_fields', 'phrase', 'phrase_prefix'])
 
-export const multiMatch = clause({
+export const multiMatchClause = objectClause({
   doc: 'As match, in several fields. Names may contain *, and end in ^2, which doubles their score; without fields, in all of them. The type says how scores are combined: best_fields, most_fields, cross_fields (as one field), phrase, phrase_prefix or bool_prefix.',
   example: { query: 'transfer', fields: ['event^2', 'event.*'] },
   expected: 'an object such as {"query": "transfer", "fields": ["event"]}',
   keys: {
-    query: needed(itself, {}, ': No text specified for multi_match query'),
-    fields: optional(place => readFieldNames(elements(place))),
+    query: neededKey(itself, {}, ': No text specified for multi_match query'),
+    fields: optionalKey(place => readFieldNames(elements(place))),
     type: matchType,
-    tie_breaker: double,
+    tie_breaker: doubleKey,
     slop,
-    cutoff_frequency: orNull((place: JsonNode): never => {
+    cutoff_frequency: nullableKey((place: JsonNode): never => {
       throw refuse('illegal_argument_exception', `${where(place)}: [cutoff_frequency] is not supported.`)
     }),
-    ...{ ...MATCH, lenient: orNull(place => flagOr(false).read(place), SCHEMAS.flag) },
+    ...{ ...MATCH, lenient: nullableKey(place => booleanKeyOr(false).read(place), SCHEMAS.flag) },
   },
   lower({ query, fields: given = [], type, tie_breaker: tie, slop, lenient, ...how }, { place, scope }) {
     const isAll = given.length === 0 || given.some(({ name }) => name === ALL_FIELDS)

@@ -1,28 +1,38 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
-import { NONE } from '../ast.ts'
+import { NONE_NODE } from '../ast.ts'
 import { createDateReader } from '../dates/reader.ts'
-import { boolean, elements, isObject, type JsonNode, list, scalar, string, unexpected, where } from '../json-node.ts'
-import { asText, given, itself, needed, optional, readKeys, SCHEMAS } from '../keys.ts'
-import { type BoundPlaces, equals, patternOn, termOn, within } from '../leaves.ts'
-import { canonicalId, checkIdsInSight, fieldsBelow, isMeta, onField, onMetaField, type Scope } from '../scope.ts'
-import { constant, EVERY, type Scored } from '../score.ts'
-import { exists as existsNode, ids as idsNode, or } from '../simplify.ts'
-import { type Clause, clause, fieldClause, onlyField, withoutCommon } from './clause.ts'
+import {
+  elements,
+  isJsonMap,
+  type JsonNode,
+  toBoolean,
+  toList,
+  toScalar,
+  toText,
+  unexpected,
+  where,
+} from '../json-node.ts'
+import { asText, itself, neededKey, nodeKey, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
+import { type BoundPlaces, equalNode, patternOn, termOn, withinNode } from '../leaves.ts'
+import { canonicalId, checkIdsInSight, fieldsBelow, isMeta, onField, onMetaField, type QueryScope } from '../scope.ts'
+import { constantScored, SCORED_ALL, type ScoredQuery } from '../score.ts'
+import { existsNode, idsNode, orNode } from '../simplify.ts'
+import { type Clause, fieldClause, objectClause, onlyField, withoutCommon } from './clause.ts'
 
 /** Clauses on values: one of them, several, bounds, any at all. */
 
-export const term = fieldClause({
+export const termClause = fieldClause({
   name: 'term',
   doc: 'The field has exactly this value. A text field is compared by its lower-case words, its .raw as it is; with case_insensitive in any letter case.',
   example: { event: 'transfer' },
-  keys: { case_insensitive: given },
+  keys: { case_insensitive: nodeKey },
   make: (field, { value, options, scope }) =>
     inAnyCase(options.case_insensitive, field, value, scope) ?? termOn(field, value, scope),
 })
 
-export const spanTerm: Clause = {
-  ...term,
+export const spanTermClause: Clause = {
+  ...termClause,
   doc: 'As term. Alone it finds the same: other clauses of spans are refused.',
 }
 
@@ -31,25 +41,25 @@ const inAnyCase = (
   option: JsonNode | undefined,
   field: FieldPath,
   value: JsonNode,
-  scope: Scope,
-): Scored | undefined => {
-  if (option === undefined || option.value === null || !boolean(option)) return undefined
-  if (field.compare === 'hex') return constant(equals(field, value, scope))
+  scope: QueryScope,
+): ScoredQuery | undefined => {
+  if (option === undefined || option.value === null || !toBoolean(option)) return undefined
+  if (field.compare === 'hex') return constantScored(equalNode(field, value, scope))
   if (field.compare !== 'token' && field.compare !== 'exact')
     throw refuse(
       'illegal_argument_exception',
       `${where(option)}: [${field.path}] does not support case insensitive queries.`,
     )
-  const text = scope.budget.text(string(value, 'a text'), value)
+  const text = scope.budget.text(toText(value, 'a text'), value)
   const lowerCase = { path: value.path, value: text.toLowerCase() }
-  if (field.compare === 'token') return constant(equals(field, lowerCase, scope))
+  if (field.compare === 'token') return constantScored(equalNode(field, lowerCase, scope))
   // An address is a single word, so its analysed form is the same text in lower case.
-  if (field.kind === 'address') return constant(equals(lookup(scope.kind, field.field)!, lowerCase, scope))
+  if (field.kind === 'address') return constantScored(equalNode(lookup(scope.kind, field.field)!, lowerCase, scope))
   const escaped = text.replace(/[\\*?]/g, '\\$&')
   return patternOn('case insensitive', field, value, { how: 'wildcard', text: escaped, ignoreCase: true })
 }
 
-export const terms: Clause = {
+export const termsClause: Clause = {
   doc: 'The field has one of these values, each compared as term does.',
   example: { event: ['transfer', 'approval'] },
   keys: {},
@@ -58,53 +68,58 @@ export const terms: Clause = {
       'terms',
       withoutCommon(place, 'an object that names a field, such as {"terms": {"event": […]}}'),
     )
-    if (isObject(at.value)) throw unexpected(at, 'a list of values (a lookup in another index is not supported)')
-    const values = list(at, 'a list of values')
+    if (isJsonMap(at.value)) throw unexpected(at, 'a list of values (a lookup in another index is not supported)')
+    const values = toList(at, 'a list of values')
     scope.budget.values(values.length, at)
     const meta = onMetaField(name, values, scope)
-    if (meta) return constant(meta)
+    if (meta) return constantScored(meta)
     return onField(name, at, scope, field => {
-      const node = or(values.map(value => equals(field, value, scope)))
+      const node = orNode(values.map(value => equalNode(field, value, scope)))
       // Each value of a date is a range, and so a condition of its own.
       if (node.op === 'or') scope.budget.clauses(node.of.length, at)
-      return constant(node)
+      return constantScored(node)
     })
   },
 }
 
-const bound = given
+const bound = nodeKey
 const RANGE = {
   ...{ gt: bound, gte: bound, lt: bound, lte: bound, from: bound, to: bound },
-  ...{ include_lower: optional(itself, SCHEMAS.flag), include_upper: optional(itself, SCHEMAS.flag) },
-  ...{ format: optional(itself, SCHEMAS.text), time_zone: optional(itself, SCHEMAS.text) },
+  ...{ include_lower: optionalKey(itself, SCHEMAS.flag), include_upper: optionalKey(itself, SCHEMAS.flag) },
+  ...{ format: optionalKey(itself, SCHEMAS.text), time_zone: optionalKey(itself, SCHEMAS.text) },
   /** Every field has points rather than ranges as its values: of these the three relations mean the same. */
-  relation: optional(place => {
-    const name = string(place, RELATIONS).toLowerCase()
+  relation: optionalKey(place => {
+    const name = toText(place, RELATIONS).toLowerCase()
     if (!['intersects', 'contains', 'within'].includes(name)) throw unexpected(place, RELATIONS)
   }, SCHEMAS.text),
 }
 
 const RELATIONS = '"intersects", "contains" or "within"'
 
-export const range: Clause = {
+export const rangeClause: Clause = {
   doc: 'The field lies within bounds: gte or gt, and lte or lt; or from and to, with include_lower and include_upper. For dates, format and time_zone say how the bounds are written.',
   example: { timestamp: { gte: 'now-7d/d', lt: 'now/d' } },
   fieldwise: true,
   keys: RANGE,
   lower(place, scope) {
     const [name, at] = onlyField('range', place)
-    const { format, time_zone, relation: _, ...given } = readKeys(at, 'an object such as {"gte": 1, "lt": 9}', RANGE)
+    const {
+      format,
+      time_zone,
+      relation: _,
+      ...given
+    } = readBodyKeys(at, 'an object such as {"gte": 1, "lt": 9}', RANGE)
     if (isMeta(name))
       throw refuse('illegal_argument_exception', `${where(at)}: [${name}] does not support range queries.`)
-    for (const flag of [given.include_lower, given.include_upper]) if (flag) boolean(flag)
-    const dateFormat = format && { place: format, text: string(format, 'a date format') }
-    const zone = time_zone && { place: time_zone, text: string(time_zone, 'a time zone') }
+    for (const flag of [given.include_lower, given.include_upper]) if (flag) toBoolean(flag)
+    const dateFormat = format && { place: format, text: toText(format, 'a date format') }
+    const zone = time_zone && { place: time_zone, text: toText(time_zone, 'a time zone') }
     const bounds = { ...lowerBoundOf(given), ...upperBoundOf(given) }
     return onField(name, at, scope, field => {
       const option = format ?? time_zone
       if (option !== undefined && field.compare !== 'instant')
         throw refuse('illegal_argument_exception', `${where(option)}: [${field.path}] is not a date.`)
-      return constant(within(field, bounds, createDateReader({ ...scope, format: dateFormat, zone })))
+      return constantScored(withinNode(field, bounds, createDateReader({ ...scope, format: dateFormat, zone })))
     })
   },
 }
@@ -129,7 +144,7 @@ const isIncluded = (
   place: JsonNode,
   [strict, loose]: readonly [JsonNode | undefined, JsonNode | undefined],
   option: JsonNode | undefined,
-): boolean => place === loose || (place !== strict && (option === undefined || boolean(option)))
+): boolean => place === loose || (place !== strict && (option === undefined || toBoolean(option)))
 
 /** The bound that is given; null means that there is none. The option goes with the older spelling. */
 const soleBound = (given: GivenBounds): JsonNode | undefined => {
@@ -150,37 +165,37 @@ const soleBound = (given: GivenBounds): JsonNode | undefined => {
   return first?.[1]
 }
 
-export const exists = clause({
+export const existsClause = objectClause({
   doc: 'The field has a value: it is not null, not an empty list, and not a keyword of more than 256 characters. An object exists if one of its fields does.',
   example: { field: 'error' },
   expected: 'an object such as {"field": "error"}',
-  keys: { field: needed(itself, SCHEMAS.text) },
+  keys: { field: neededKey(itself, SCHEMAS.text) },
   lower({ field }, { scope }) {
-    const name = string(field, 'the name of a field')
-    if (!isMeta(name)) return constant(or(fieldsBelow(name, field, scope).map(existsNode)))
+    const name = toText(field, 'the name of a field')
+    if (!isMeta(name)) return constantScored(orNode(fieldsBelow(name, field, scope).map(existsNode)))
     checkIdsInSight(field, scope)
-    return EVERY
+    return SCORED_ALL
   },
 })
 
-export const ids = clause({
+export const idsClause = objectClause({
   doc: 'The document has one of these ids. Their hashes match in any letter case. With type, only documents of that entity.',
   example: { values: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060_e_0'] },
   expected: 'an object such as {"values": ["0x…"]}',
-  keys: { values: needed(itself), type: optional(place => elements(place).map(asText('an entity'))) },
+  keys: { values: neededKey(itself), type: optionalKey(place => elements(place).map(asText('an entity'))) },
   lower({ values, type: types = [] }, { place, scope }) {
     checkIdsInSight(place, scope)
     const list = elements(values)
     scope.budget.values(list.length, values)
-    const node = idsNode(list.map(value => canonicalId(scalar(value, 'an id'))))
-    return constant(types.length === 0 || types.includes(scope.kind) ? node : NONE)
+    const node = idsNode(list.map(value => canonicalId(toScalar(value, 'an id'))))
+    return constantScored(types.length === 0 || types.includes(scope.kind) ? node : NONE_NODE)
   },
 })
 
-export const type = clause({
+export const typeClause = objectClause({
   doc: 'The document is of this entity; the same as a term on _type.',
   example: { value: 'event' },
   expected: 'an object such as {"value": "tx"}',
-  keys: { value: needed(itself, SCHEMAS.text) },
-  lower: ({ value }, { scope }) => constant(onMetaField('_type', [value], scope)!),
+  keys: { value: neededKey(itself, SCHEMAS.text) },
+  lower: ({ value }, { scope }) => constantScored(onMetaField('_type', [value], scope)!),
 })

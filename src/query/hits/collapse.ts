@@ -1,18 +1,18 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
-import { elements, type JsonNode, named, string, where } from '../json-node.ts'
-import { given, itself, needed, readKeys } from '../keys.ts'
+import { bracketName, elements, type JsonNode, toText, where } from '../json-node.ts'
+import { itself, neededKey, nodeKey, readBodyKeys } from '../keys.ts'
 import type { Collapse } from '../request.ts'
 import { checkKnown } from '../scope.ts'
-import type { ShownScope } from './hit-options.ts'
+import type { HitScope } from './hit-options.ts'
 import { parseGroupHits } from './inner-hits.ts'
 import type { SortScope } from './sort.ts'
 
 /** `{"field": "from.raw", "inner_hits": {"name": "newest", …}}`. */
-export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): Collapse => {
+export const parseCollapse = (place: JsonNode, scope: HitScope & SortScope): Collapse => {
   const { kinds } = scope
-  const keys = readKeys(place, 'an object such as {"field": "from.raw"}', COLLAPSE_KEYS, [])
-  const name = string(keys.field, 'the name of a field')
+  const keys = readBodyKeys(place, 'an object such as {"field": "from.raw"}', COLLAPSE_KEYS, [])
+  const name = toText(keys.field, 'the name of a field')
   const fields: Collapse['fields'] = {}
   for (const kind of kinds) {
     const field = lookup(kind, name)
@@ -32,10 +32,10 @@ export const parseCollapse = (place: JsonNode, scope: ShownScope & SortScope): C
 }
 
 const COLLAPSE_KEYS = {
-  field: needed(itself),
-  inner_hits: given,
+  field: neededKey(itself),
+  inner_hits: nodeKey,
   /** Groups are found one after another, whatever number of them may be searched for at once. */
-  max_concurrent_group_searches: given,
+  max_concurrent_group_searches: nodeKey,
 }
 
 const COLLAPSED_TYPES: readonly FieldPath['es'][] = ['keyword', 'long', 'double']
@@ -49,6 +49,6 @@ const checkSingle = ({ path, es, kind, list, field }: FieldPath, place: JsonNode
   if (why !== undefined)
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: collapse is not supported for the field ${named(path)} ${why}.`,
+      `${where(place)}: collapse is not supported for the field ${bracketName(path)} ${why}.`,
     )
 }

@@ -1,12 +1,12 @@
 import { refuse } from '../../lib/errors.ts'
-import { fitting } from '../../lib/wildcard.ts'
+import { compileGlob } from '../../lib/wildcard.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../../mapping/index.ts'
-import { compareValues, type Value } from '../ast.ts'
+import { compareValues, type QueryValue } from '../ast.ts'
 import { UTC } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
-import { boolean, elements, type JsonNode, unexpected, where } from '../json-node.ts'
-import { asText, optional, or, orNull, readKeys } from '../keys.ts'
+import { elements, type JsonNode, toBoolean, unexpected, where } from '../json-node.ts'
+import { asText, keyOr, nullableKey, optionalKey, readBodyKeys } from '../keys.ts'
 import { rawValuesOf, readValue } from '../predicate.ts'
 import type { FieldAsk } from '../request.ts'
 import { checkKnown } from '../scope.ts'
@@ -25,31 +25,31 @@ export const parseFieldAsks = (
   return places.map(at => {
     const { pattern, format, lenient } = readAsk(at)
     if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
-    if (!META.includes(pattern) && !lenient && !pattern.includes('*')) checkKnown(pattern, at, { kinds })
+    if (!META_NAMES.includes(pattern) && !lenient && !pattern.includes('*')) checkKnown(pattern, at, { kinds })
     for (const kind of kinds)
-      for (const { path } of pathsOf(kind, pattern)) checkAsk(path, { at, as, pattern, format, limits })
+      for (const { path } of namedFields(kind, pattern)) checkAsk(path, { at, as, pattern, format, limits })
     return { pattern, format }
   })
 }
 
 const readAsk = (at: JsonNode): FieldAsk & { lenient: boolean } => {
   if (typeof at.value === 'string') return { pattern: at.value, format: undefined, lenient: false }
-  const { field, format, include_unmapped } = readKeys(at, EXPECTED_FIELD_ASK, FIELD_ASK_KEYS, [])
+  const { field, format, include_unmapped } = readBodyKeys(at, EXPECTED_FIELD_ASK, FIELD_ASK_KEYS, [])
   if (field === undefined) throw unexpected(at, EXPECTED_FIELD_ASK)
   // How Elasticsearch 6 asks for the format of the mapping.
   return { pattern: field, format: format === 'use_field_mapping' ? undefined : format, lenient: include_unmapped }
 }
 
 const FIELD_ASK_KEYS = {
-  field: optional(asText('the name of a field')),
-  format: orNull(asText('a date format')),
+  field: optionalKey(asText('the name of a field')),
+  format: nullableKey(asText('a date format')),
   /** The mapping is closed: nothing unmapped can be shown, and that a name is unknown is no fault then. */
-  include_unmapped: or(false, boolean),
+  include_unmapped: keyOr(false, toBoolean),
 }
 
 const EXPECTED_FIELD_ASK = 'the name of a field, or an object such as {"field": "timestamp", "format": "epoch_millis"}'
 /** What hits tell of themselves and can be asked for as a field, too. */
-export const META: readonly string[] = ['_id', '_index']
+export const META_NAMES: readonly string[] = ['_id', '_index']
 
 interface CheckedAsk extends FieldAsk {
   at: JsonNode
@@ -74,12 +74,12 @@ const checkAsk = (field: FieldPath, { at, as, pattern, format, limits }: Checked
 }
 
 /** The fields of a kind that a name or a pattern means, by the name that they are shown under. */
-export const pathsOf = (kind: Kind, pattern: string): { name: string; path: FieldPath }[] => {
+export const namedFields = (kind: Kind, pattern: string): { name: string; path: FieldPath }[] => {
   if (!pattern.includes('*')) {
     const path = lookup(kind, pattern)
     return path ? [{ name: pattern, path }] : []
   }
-  const isNamed = fitting(pattern)
+  const isNamed = compileGlob(pattern)
   return [...queryPaths(kind).values()].flatMap(path => (isNamed(path.path) ? [{ name: path.path, path }] : []))
 }
 
@@ -98,9 +98,9 @@ export const compileFields = (
   /** The list of which one element is shown, so that its members are values of their own. */
   within?: string,
 ): AddFields => {
-  const metas = META.filter(name => asks.some(({ pattern }) => pattern === name)) as ('_id' | '_index')[]
+  const metas = META_NAMES.filter(name => asks.some(({ pattern }) => pattern === name)) as ('_id' | '_index')[]
   const fields = asks.flatMap(({ pattern, format }) =>
-    pathsOf(kind, pattern).map(({ name, path }) => ({ name, path, show: shownAs(path, format) })),
+    namedFields(kind, pattern).map(({ name, path }) => ({ name, path, show: shownAs(path, format) })),
   )
   const flat = fields.filter(({ path }) => !path.list?.nested || path.list.name === within)
   if (as === 'docvalue_fields') {
@@ -149,7 +149,7 @@ const indexedValues = (field: FieldPath, source: Source, list: string | undefine
 const docValues = (field: FieldPath, source: Source): unknown[] => {
   const raw = indexedValues(field, source, undefined)
   if (raw.length < 2) return raw
-  const keyed = raw.map((value): [Value, unknown] => [readValue(field, value)!, value])
+  const keyed = raw.map((value): [QueryValue, unknown] => [readValue(field, value)!, value])
   const sorted = keyed.sort(([a], [b]) => compareValues(a, b))
   return sorted
     .filter(([key], i) => field.es !== 'keyword' || i === 0 || compareValues(key, sorted[i - 1]![0]) !== 0)

@@ -2,16 +2,16 @@ import { refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { FieldPath, Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
-import { boolean, elements, isObject, type JsonNode, members, string, unexpected, where } from '../json-node.ts'
-import { given, natural, optional, or, readKeys, type ValuesOf } from '../keys.ts'
+import { elements, isJsonMap, type JsonNode, members, toBoolean, toText, unexpected, where } from '../json-node.ts'
+import { keyOr, natural, nodeKey, optionalKey, readBodyKeys, type ValuesOf } from '../keys.ts'
 import { rawValuesOf } from '../predicate.ts'
 import type { HighlightField } from '../request.ts'
 import { checkKnown } from '../scope.ts'
 import { innerNodes, isWithin } from '../simplify.ts'
-import { type Token, tokensOf } from '../text/analysis.ts'
+import { type TextToken, textTokens } from '../text/analysis.ts'
 import { nearTo } from '../text/fuzzy.ts'
-import { pathsOf } from './fields.ts'
-import type { ShownScope } from './hit-options.ts'
+import { namedFields } from './fields.ts'
+import type { HitScope } from './hit-options.ts'
 
 type Source = Record<string, unknown>
 type TextTest = (text: string) => boolean
@@ -34,7 +34,7 @@ export const compileHighlight = (
   const markers = new Map<string, (source: Source) => string[]>()
   for (const ask of asks) {
     const tests = testsOf(ask.queries?.[kind] ?? conditions)
-    for (const { name, path } of pathsOf(kind, ask.pattern)) {
+    for (const { name, path } of namedFields(kind, ask.pattern)) {
       if (path.es !== 'text' && path.es !== 'keyword') continue
       const own = ask.requireFieldMatch ? (tests.get(path.path) ?? []) : [...tests.values()].flat()
       if (own.length > 0 || ask.noMatchSize > 0) markers.set(name, markerOf(path, own, ask))
@@ -97,7 +97,7 @@ const markerOf = (
     for (const raw of rawValuesOf(field, source)) {
       const text = String(raw)
       if (text.length > ignoreAbove) continue
-      fragmentsOf(text, matchesIn(field, text, matches), ask, found)
+      fragmentsOf(text, matchingTokens(field, text, matches), ask, found)
     }
     const { marked, unmarked } = found
     if (marked.length === 0) return unmarked === undefined ? [] : [unmarked]
@@ -107,8 +107,8 @@ const markerOf = (
 }
 
 /** Where matches stand: words of a text field, and keywords whole. */
-const matchesIn = (field: FieldPath, text: string, matches: TextTest): Token[] => {
-  if (field.compare === 'token') return tokensOf(text).filter(({ word }) => matches(word))
+const matchingTokens = (field: FieldPath, text: string, matches: TextTest): TextToken[] => {
+  if (field.compare === 'token') return textTokens(text).filter(({ word }) => matches(word))
   const word = field.compare === 'hex' ? text.toLowerCase() : text
   return matches(word) ? [{ word, start: 0, end: text.length }] : []
 }
@@ -128,11 +128,11 @@ const DEFAULTS: HighlightOptions = {
 }
 
 /** `{"fields": {"event": {}, "*": {…}}, …}`; what is given beside `fields` holds for all of them. */
-export const parseHighlight = (place: JsonNode, scope: ShownScope): HighlightField[] => {
-  const isStyled = isObject(place.value) && place.value.get('tags_schema') === 'styled'
+export const parseHighlight = (place: JsonNode, scope: HitScope): HighlightField[] => {
+  const isStyled = isJsonMap(place.value) && place.value.get('tags_schema') === 'styled'
   const base = isStyled ? { ...DEFAULTS, before: '<em class="hlt1">' } : DEFAULTS
   const outer = { ...optionKeys(base, scope), ...OUTER_KEYS }
-  const { fields, encoder, ...given } = readKeys(place, 'an object such as {"fields": {"event": {}}}', outer, [])
+  const { fields, encoder, ...given } = readBodyKeys(place, 'an object such as {"fields": {"event": {}}}', outer, [])
   const common = { ...optionsIn(given), html: encoder === 'html' }
   if (fields === undefined) return []
   const named = (Array.isArray(fields.value) ? elements(fields) : [fields]).flatMap(at =>
@@ -143,31 +143,31 @@ export const parseHighlight = (place: JsonNode, scope: ShownScope): HighlightFie
   return named.map(([pattern, at]) => {
     if (pattern.length > scope.limits.text) throw overLimit('text', scope.limits, where(at))
     if (!pattern.includes('*')) checkKnown(pattern, at, scope)
-    const own = readKeys(at, 'an object with options, such as {}', ofField, [])
+    const own = readBodyKeys(at, 'an object with options, such as {}', ofField, [])
     return { pattern, ...optionsIn(own), html: common.html }
   })
 }
 
 /** Options of all fields and of one; what is not given is as in `common`. */
-const optionKeys = (common: HighlightOptions, scope: ShownScope) => ({
-  pre_tags: or(common.before, at => firstTag(at, scope)),
-  post_tags: or(common.after, at => firstTag(at, scope)),
-  number_of_fragments: or(common.fragments, natural),
-  fragment_size: or(common.fragmentSize, natural),
-  no_match_size: or(common.noMatchSize, natural),
-  order: or(common.byScore, at => choice('score', 'none')(at) === 'score'),
-  require_field_match: or(common.requireFieldMatch, boolean),
-  highlight_query: or(common.queries, scope.queries),
+const optionKeys = (common: HighlightOptions, scope: HitScope) => ({
+  pre_tags: keyOr(common.before, at => firstTag(at, scope)),
+  post_tags: keyOr(common.after, at => firstTag(at, scope)),
+  number_of_fragments: keyOr(common.fragments, natural),
+  fragment_size: keyOr(common.fragmentSize, natural),
+  no_match_size: keyOr(common.noMatchSize, natural),
+  order: keyOr(common.byScore, at => choice('score', 'none')(at) === 'score'),
+  require_field_match: keyOr(common.requireFieldMatch, toBoolean),
+  highlight_query: keyOr(common.queries, scope.queries),
   // These say what Elasticsearch marks with, where one marker does it all.
-  type: optional(choice('unified', 'plain', 'fvh')),
-  fragmenter: given,
-  boundary_scanner: optional(choice('sentence')),
-  boundary_scanner_locale: given,
-  boundary_chars: given,
-  boundary_max_scan: given,
-  phrase_limit: given,
-  force_source: given,
-  max_analyzed_offset: given,
+  type: optionalKey(choice('unified', 'plain', 'fvh')),
+  fragmenter: nodeKey,
+  boundary_scanner: optionalKey(choice('sentence')),
+  boundary_scanner_locale: nodeKey,
+  boundary_chars: nodeKey,
+  boundary_max_scan: nodeKey,
+  phrase_limit: nodeKey,
+  force_source: nodeKey,
+  max_analyzed_offset: nodeKey,
 })
 
 const optionsIn = (given: ValuesOf<ReturnType<typeof optionKeys>>): Omit<HighlightOptions, 'html'> => ({
@@ -185,35 +185,35 @@ const choice =
   <T extends string>(...texts: readonly T[]) =>
   (place: JsonNode): T => {
     const expected = texts.map(text => JSON.stringify(text)).join(' or ')
-    const text = string(place, expected)
+    const text = toText(place, expected)
     if (!texts.includes(text as T)) throw unexpected(place, expected)
     return text as T
   }
 
 const OUTER_KEYS = {
-  tags_schema: optional(choice('styled', 'default')),
-  encoder: optional(choice('html', 'default')),
-  use_explicit_field_order: given,
-  fields: given,
+  tags_schema: optionalKey(choice('styled', 'default')),
+  encoder: optionalKey(choice('html', 'default')),
+  use_explicit_field_order: nodeKey,
+  fields: nodeKey,
 }
 
 const FIELD_KEYS = {
-  matched_fields: optional((place): never => {
+  matched_fields: optionalKey((place): never => {
     throw refuse(
       'illegal_argument_exception',
       `${where(place)}: matched_fields is not supported. Name each field in [fields], or set "require_field_match": false.`,
     )
   }),
-  fragment_offset: optional(place => {
+  fragment_offset: optionalKey(place => {
     if (natural(place) > 0) throw unexpected(place, '0')
   }),
 }
 
 /** All marks are alike, so that the first tag is the one that counts, as for Elasticsearch's own highlighter. */
-const firstTag = (place: JsonNode, { limits }: ShownScope): string => {
+const firstTag = (place: JsonNode, { limits }: HitScope): string => {
   const [first] = elements(place)
   if (first === undefined) throw unexpected(place, 'a list of tags, such as ["<em>"]')
-  const tag = string(first, 'a text')
+  const tag = toText(first, 'a text')
   if (tag.length > limits.text) throw overLimit('text', limits, where(first))
   return tag
 }
@@ -228,15 +228,15 @@ interface Fragments {
 type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
 
 /** Adds the fragments of a text that have marks: whole sentences, or parts of them that end between two words. */
-const fragmentsOf = (text: string, marks: readonly Token[], options: FragmentOptions, found: Fragments): void => {
+const fragmentsOf = (text: string, marks: readonly TextToken[], options: FragmentOptions, found: Fragments): void => {
   const { fragments, fragmentSize, noMatchSize } = options
   if (marks.length === 0) {
-    if (noMatchSize > 0) found.unmarked ??= encode(text.slice(0, endOfWord(text, noMatchSize)), options)
+    if (noMatchSize > 0) found.unmarked ??= encodeText(text.slice(0, wordEndFrom(text, noMatchSize)), options)
     return
   }
   let next = 0
   for (const [start, end] of fragments === 0 ? [[0, text.length] as const] : partsOf(text, fragmentSize)) {
-    const own: Token[] = []
+    const own: TextToken[] = []
     while (next < marks.length && marks[next]!.start < end) own.push(marks[next++]!)
     if (own.length === 0) continue
     found.marked.push({
@@ -249,17 +249,20 @@ const fragmentsOf = (text: string, marks: readonly Token[], options: FragmentOpt
 const mark = (
   text: string,
   [start, end]: readonly [number, number],
-  marks: readonly Token[],
+  marks: readonly TextToken[],
   options: FragmentOptions,
 ): string => {
   let shown = ''
   let at = start
   for (const { start: from, end: to } of marks) {
     shown +=
-      encode(text.slice(at, from), options) + options.before + encode(text.slice(from, to), options) + options.after
+      encodeText(text.slice(at, from), options) +
+      options.before +
+      encodeText(text.slice(from, to), options) +
+      options.after
     at = to
   }
-  return shown + encode(text.slice(at, Math.max(at, end)), options)
+  return shown + encodeText(text.slice(at, Math.max(at, end)), options)
 }
 
 /** Sentences, those that are too long in parts, which end with the word that reaches that length. */
@@ -279,14 +282,14 @@ function* cut(text: string, start: number, end: number, most: number): Generator
   let at = start
   while (at < end) {
     while (text[at] === ' ' && at < end) at++
-    const to = Math.min(endOfWord(text, at + most), end)
+    const to = Math.min(wordEndFrom(text, at + most), end)
     yield [at, to]
     at = to
   }
 }
 
 /** Where the word ends that a place lies in. */
-const endOfWord = (text: string, at: number): number => {
+const wordEndFrom = (text: string, at: number): number => {
   const space = text.indexOf(' ', Math.max(0, at))
   return at >= text.length || space < 0 ? text.length : space
 }
@@ -297,7 +300,7 @@ const trimmed = (text: string, start: number, end: number): readonly [number, nu
   return [start, end]
 }
 
-const encode = (text: string, { html }: FragmentOptions): string =>
+const encodeText = (text: string, { html }: FragmentOptions): string =>
   html ? text.replace(/[&<>"'/]/g, it => HTML_ENTITIES.get(it)!) : text
 
 const HTML_ENTITIES: ReadonlyMap<string, string> = new Map([

@@ -2,15 +2,15 @@ import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
-import { elements, isObject, type JsonNode, string, where } from '../json-node.ts'
-import { flag, given, type Keys, optional, SCHEMAS, type ValuesOf } from '../keys.ts'
-import type { Shown, SourceFilter } from '../request.ts'
+import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.ts'
+import { booleanKey, type KeyTable, nodeKey, optionalKey, SCHEMAS, type ValuesOf } from '../keys.ts'
+import type { HitOptions, SourceFilter } from '../request.ts'
 import { parseFieldAsks } from './fields.ts'
 import { parseHighlight } from './highlight.ts'
 import { parseSource } from './source-filter.ts'
 
 const storedFields = (place: JsonNode): 'none' | string[] => {
-  const names = elements(place).map(at => string(at, 'the name of a field, a list of names, or "_none_"'))
+  const names = elements(place).map(at => toText(at, 'the name of a field, a list of names, or "_none_"'))
   if (!names.includes('_none_')) return names
   if (names.length === 1) return 'none'
   throw refuse('illegal_argument_exception', `${where(place)}: cannot combine _none_ with other fields.`)
@@ -18,7 +18,7 @@ const storedFields = (place: JsonNode): 'none' | string[] => {
 
 /** Clients send empty ones along. */
 const noScripts = (place: JsonNode): void => {
-  if (isObject(place.value) && place.value.size === 0) return
+  if (isJsonMap(place.value) && place.value.size === 0) return
   throw refuse(
     'illegal_argument_exception',
     `${where(place)}: scripts are not supported, so script_fields must be empty. Compute the value from _source or fields.`,
@@ -26,22 +26,24 @@ const noScripts = (place: JsonNode): void => {
 }
 
 /** Keys of a search, of `inner_hits` and of `top_hits` that say what a hit shows. */
-export const SHOWN = {
-  _source: given,
-  fields: given,
-  docvalue_fields: given,
-  stored_fields: optional(storedFields, SCHEMAS.texts),
-  highlight: given,
-  version: flag,
-  seq_no_primary_term: flag,
-  explain: flag,
-  track_scores: flag,
-  script_fields: optional(noScripts, { type: 'object' }),
-} satisfies Keys
+export const HIT_OPTION_KEYS = {
+  _source: nodeKey,
+  fields: nodeKey,
+  docvalue_fields: nodeKey,
+  stored_fields: optionalKey(storedFields, SCHEMAS.texts),
+  highlight: nodeKey,
+  version: booleanKey,
+  seq_no_primary_term: booleanKey,
+  explain: booleanKey,
+  track_scores: booleanKey,
+  script_fields: optionalKey(noScripts, { type: 'object' }),
+} satisfies KeyTable
 
-type ShownKeys = ValuesOf<typeof SHOWN> & { readonly [key in 'decimals' | 'args_by_name']?: boolean | undefined }
+type ShownKeys = ValuesOf<typeof HIT_OPTION_KEYS> & {
+  readonly [key in 'decimals' | 'args_by_name']?: boolean | undefined
+}
 
-export interface ShownScope {
+export interface HitScope {
   kinds: readonly Kind[]
   limits: Limits
   /** The conditions of a query on each of the kinds that may mark words. */
@@ -51,17 +53,17 @@ export interface ShownScope {
 interface ParsedShown {
   source: SourceFilter
   /** Absent where hits show nothing but `_source`. */
-  shown?: Shown
+  shown?: HitOptions
   trackScores?: true
 }
 
-export const parseShown = (keys: ShownKeys, scope: ShownScope): ParsedShown => {
+export const parseHitOptions = (keys: ShownKeys, scope: HitScope): ParsedShown => {
   const { stored_fields: stored } = keys
   if (stored === 'none') checkAlone(keys)
   const hidden =
     stored !== undefined && keys._source === undefined && (stored === 'none' || !stored.includes('_source'))
   const source = hidden ? false : keys._source ? parseSource(keys._source, scope.limits) : true
-  const shown: Shown = {
+  const shown: HitOptions = {
     id: stored !== 'none',
     version: keys.version ?? false,
     sequence: keys.seq_no_primary_term ?? false,
@@ -76,7 +78,7 @@ export const parseShown = (keys: ShownKeys, scope: ShownScope): ParsedShown => {
 }
 
 /** Of hits that are their envelope and `_source` alone. */
-export const NOTHING_SHOWN: Shown = {
+export const NO_HIT_OPTIONS: HitOptions = {
   id: true,
   version: false,
   sequence: false,
@@ -92,7 +94,7 @@ export const NOTHING_SHOWN: Shown = {
 const namesDecimals = (source: SourceFilter): boolean =>
   typeof source === 'object' && source.includes.some(pattern => pattern.endsWith('.dec'))
 
-const isAny = ({ id, fields, docvalueFields, highlight, ...flags }: Shown): boolean =>
+const isAny = ({ id, fields, docvalueFields, highlight, ...flags }: HitOptions): boolean =>
   !id || fields.length + docvalueFields.length + highlight.length > 0 || Object.values(flags).includes(true)
 
 const checkAlone = ({ _source, fields, version }: ShownKeys): void => {

@@ -1,13 +1,22 @@
 import { refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
-import { ALL, type Node } from '../ast.ts'
-import { elements, isObject, type JsonNode, member, members, named, unexpected, where } from '../json-node.ts'
-import { asText, direction, given, natural, optional, or, readKeys } from '../keys.ts'
+import { ALL_NODE, type Node } from '../ast.ts'
+import {
+  bracketName,
+  elements,
+  isJsonMap,
+  type JsonNode,
+  memberNode,
+  members,
+  unexpected,
+  where,
+} from '../json-node.ts'
+import { asText, direction, keyOr, natural, nodeKey, optionalKey, readBodyKeys } from '../keys.ts'
 import type { ElementSort, InnerHits, SearchRequest } from '../request.ts'
-import type { Scope } from '../scope.ts'
-import type { Scored } from '../score.ts'
-import { parseShown, SHOWN, type ShownScope } from './hit-options.ts'
+import type { QueryScope } from '../scope.ts'
+import type { ScoredQuery } from '../score.ts'
+import { HIT_OPTION_KEYS, type HitScope, parseHitOptions } from './hit-options.ts'
 import { parseSort, type SortScope } from './sort.ts'
 
 /** Hits that are shown of each clause, unless it says otherwise. */
@@ -16,12 +25,12 @@ const DEFAULT_SIZE = 3
 const MAX_INNER_WINDOW = 100
 
 const INNER_HITS_KEYS = {
-  name: optional(asText('a name')),
-  from: or(0, natural),
-  size: or(DEFAULT_SIZE, natural),
-  sort: given,
-  ignore_unmapped: given,
-  ...SHOWN,
+  name: optionalKey(asText('a name')),
+  from: keyOr(0, natural),
+  size: keyOr(DEFAULT_SIZE, natural),
+  sort: nodeKey,
+  ignore_unmapped: nodeKey,
+  ...HIT_OPTION_KEYS,
 }
 
 /**
@@ -34,9 +43,9 @@ export const takeInnerHits = (
   own: InnerHits[],
   how: Pick<InnerHits, 'by'> & {
     name: string
-    inner: Scope
-    outer: Scope
-    lower: (place: JsonNode, scope: Scope) => Scored
+    inner: QueryScope
+    outer: QueryScope
+    lower: (place: JsonNode, scope: QueryScope) => ScoredQuery
   },
 ): void => {
   if (place === undefined) return
@@ -45,7 +54,7 @@ export const takeInnerHits = (
   if (innerHits?.some(({ name }) => name === parsed.name))
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: [inner_hits] already contains an entry for key ${named(parsed.name)}. Give each its own [name].`,
+      `${where(place)}: [inner_hits] already contains an entry for key ${bracketName(parsed.name)}. Give each its own [name].`,
     )
   innerHits?.push(parsed)
 }
@@ -57,11 +66,11 @@ const parseInnerHits = (
   { by, name, inner: scope, lower }: Omit<Parameters<typeof takeInnerHits>[3], 'outer'>,
 ): InnerHits => {
   const { kind, kinds, budget, nested } = scope
-  const keys = readKeys(place, 'an object such as {"size": 3}', INNER_HITS_KEYS, [])
+  const keys = readBodyKeys(place, 'an object such as {"size": 3}', INNER_HITS_KEYS, [])
   if (by === 'nested' && keys.seq_no_primary_term)
     throw refuse(
       'illegal_argument_exception',
-      `${where(member(place, 'seq_no_primary_term'))}: elements of a list have no sequence numbers.`,
+      `${where(memberNode(place, 'seq_no_primary_term'))}: elements of a list have no sequence numbers.`,
     )
   const queries = (at: JsonNode) => ({ [kind]: [lower(at, { ...scope, innerHits: undefined, marks: undefined }).node] })
   const request: SearchRequest = {
@@ -69,10 +78,10 @@ const parseInnerHits = (
     sort: by === 'nested' ? [] : parseSort(keys.sort, { ...scope, lower: (at, own) => lower(at, own).node }),
     ...innerPageOf(place, keys),
     trackTotal: true,
-    ...parseShown(keys, { kinds, limits: budget.limits, queries }),
+    ...parseHitOptions(keys, { kinds, limits: budget.limits, queries }),
   }
   return {
-    name: keys.name === undefined ? name : budget.name(keys.name, member(place, 'name')),
+    name: keys.name === undefined ? name : budget.name(keys.name, memberNode(place, 'name')),
     by,
     path: nested,
     request,
@@ -84,18 +93,19 @@ const parseInnerHits = (
 export const parseGroupHits = (
   place: JsonNode,
   kinds: readonly Kind[],
-  scope: ShownScope & SortScope,
+  scope: HitScope & SortScope,
 ): { name: string; request: SearchRequest } => {
-  const { name, ...keys } = readKeys(place, 'an object such as {"name": "newest", "size": 3}', INNER_HITS_KEYS, [])
+  const { name, ...keys } = readBodyKeys(place, 'an object such as {"name": "newest", "size": 3}', INNER_HITS_KEYS, [])
   if (name === undefined) throw unexpected(place, 'an object with [name]: the answer shows the group under it')
   const request: SearchRequest = {
-    parts: kinds.map(kind => ({ kind, query: ALL })),
+    parts: kinds.map(kind => ({ kind, query: ALL_NODE })),
     sort: parseSort(keys.sort, scope),
     ...innerPageOf(place, keys),
     trackTotal: true,
-    ...parseShown(keys, scope),
+    ...parseHitOptions(keys, scope),
   }
-  if (name.length > scope.limits.nameLength) throw overLimit('nameLength', scope.limits, where(member(place, 'name')))
+  if (name.length > scope.limits.nameLength)
+    throw overLimit('nameLength', scope.limits, where(memberNode(place, 'name')))
   return { name, request }
 }
 
@@ -104,7 +114,7 @@ const innerPageOf = (
   { from, size }: Pick<SearchRequest, 'from' | 'size'>,
 ): Pick<SearchRequest, 'from' | 'size'> => {
   if (from + size <= MAX_INNER_WINDOW) return { from, size }
-  const at = member(place, isObject(place.value) && place.value.has('size') ? 'size' : 'from')
+  const at = memberNode(place, isJsonMap(place.value) && place.value.has('size') ? 'size' : 'from')
   throw refuse(
     'illegal_argument_exception',
     `${where(at)}: Inner result window is too large, from + size must be less than or equal to: [${MAX_INNER_WINDOW}] but was [${from + size}]. Search the documents themselves for more.`,
@@ -122,7 +132,7 @@ export const parseElementSort = (place: JsonNode, kind: Kind, path: string): Ele
   )
 
 const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind: Kind, path: string): ElementSort => {
-  const keys = how && isObject(how.value) ? readKeys(how, EXPECTED_ELEMENT_SORT, ELEMENT_KEYS, []) : undefined
+  const keys = how && isJsonMap(how.value) ? readBodyKeys(how, EXPECTED_ELEMENT_SORT, ELEMENT_KEYS, []) : undefined
   const order = keys?.order ?? (how && !keys ? direction(how, EXPECTED_ELEMENT_SORT) : 'asc')
   const missing = keys?.missing?.value === '_first' ? '_first' : '_last'
   if (name === '_doc') return { field: undefined, order, missing }
@@ -137,7 +147,7 @@ const elementSort = (name: string, at: JsonNode, how: JsonNode | undefined, kind
 
 const EXPECTED_ELEMENT_SORT = '"asc", "desc" or an object such as {"order": "desc"}'
 const ELEMENT_KEYS = {
-  order: optional(place => direction(place, EXPECTED_ELEMENT_SORT)),
-  missing: given,
-  unmapped_type: given,
+  order: optionalKey(place => direction(place, EXPECTED_ELEMENT_SORT)),
+  missing: nodeKey,
+  unmapped_type: nodeKey,
 }

@@ -1,10 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { Value } from '../ast.ts'
-import { integer, type JsonNode, list, scalar, string, unexpected, where } from '../json-node.ts'
-import { given, readKeys } from '../keys.ts'
+import type { QueryValue } from '../ast.ts'
+import { type JsonNode, toList, toScalar, toText, toWhole, unexpected, where } from '../json-node.ts'
+import { nodeKey, readBodyKeys } from '../keys.ts'
 import { readDouble } from '../numbers.ts'
-import type { After, Collapse, Place, SearchRequest, Slice, Sort } from '../request.ts'
+import type { After, BlockSlice, ChainPlace, Collapse, SearchRequest, SortSpec } from '../request.ts'
 import type { SortScope } from './sort.ts'
 import { readScore, readSortValue, sortDateWriter, standInOf, standsForMissing } from './sort-value.ts'
 
@@ -13,10 +13,10 @@ type PagingKeys = {
   readonly [key in 'search_after' | 'slice' | 'resume' | 'collapse' | 'aggs' | 'aggregations']?: JsonNode | undefined
 }
 
-type Paging = Pick<SearchRequest, 'after' | 'slice' | 'tiebreak' | 'resume'>
+type ParsedPaging = Pick<SearchRequest, 'after' | 'slice' | 'tiebreak' | 'resume'>
 
 interface PagingScope extends SortScope {
-  sort: readonly Sort[]
+  sort: readonly SortSpec[]
   from: number
   size: number
   collapse: Collapse | undefined
@@ -24,7 +24,7 @@ interface PagingScope extends SortScope {
   cursor?: SearchRequest['tiebreak']
 }
 
-export const parsePaging = (keys: PagingKeys, scope: PagingScope): Paging => {
+export const parsePaging = (keys: PagingKeys, scope: PagingScope): ParsedPaging => {
   const slice = keys.slice && parseSlice(keys.slice, scope)
   const after = keys.search_after && parseAfter(keys.search_after, scope)
   const resume = keys.resume && parseResume(keys, keys.resume, scope)
@@ -49,30 +49,30 @@ const parseResume = (keys: PagingKeys, place: JsonNode, { sort, from, size, curs
       'illegal_argument_exception',
       `${where(place)}: hits after a token come in chain order, page by page: leave out ${others.join(', ')}.`,
     )
-  return string(place, '"start", "now", or the token of the last answer')
+  return toText(place, '"start", "now", or the token of the last answer')
 }
 
 const MOST_SLICES = 1024
 
 /** Numbers are read together. */
-const ofNumber = { ...given, schema: { type: 'integer' } }
-export const SLICE_KEYS = { id: ofNumber, max: ofNumber, field: given }
+const ofNumber = { ...nodeKey, schema: { type: 'integer' } }
+export const SLICE_KEYS = { id: ofNumber, max: ofNumber, field: nodeKey }
 
-const parseSlice = (place: JsonNode, { cursor }: PagingScope): Slice => {
-  const keys = readKeys(place, 'an object such as {"id": 0, "max": 2}', SLICE_KEYS, [])
+const parseSlice = (place: JsonNode, { cursor }: PagingScope): BlockSlice => {
+  const keys = readBodyKeys(place, 'an object such as {"id": 0, "max": 2}', SLICE_KEYS, [])
   if (cursor === undefined)
     throw refuse(
       'search_exception',
       `${where(place)}: [slice] can only be used with [scroll] or [point-in-time] requests.`,
     )
-  if (keys.field !== undefined && scalar(keys.field, 'the name of a field') !== '_id')
+  if (keys.field !== undefined && toScalar(keys.field, 'the name of a field') !== '_id')
     throw refuse(
       'illegal_argument_exception',
       `${where(keys.field)}: slices are made of blocks, not of the values of a field: leave out [field].`,
     )
   if (keys.id === undefined || keys.max === undefined) throw unexpected(place, 'an object with [id] and [max]')
-  const id = integer(keys.id, 'the number of the slice, from 0 on')
-  const max = integer(keys.max, 'how many slices there are')
+  const id = toWhole(keys.id, 'the number of the slice, from 0 on')
+  const max = toWhole(keys.max, 'how many slices there are')
   const bad = (at: JsonNode, why: string) => refuse('illegal_argument_exception', `${where(at)}: ${why}.`)
   if (id < 0) throw bad(keys.id, 'id must be greater than or equal to 0')
   if (max <= 1) throw bad(keys.max, 'max must be greater than 1')
@@ -85,7 +85,7 @@ const parseSlice = (place: JsonNode, { cursor }: PagingScope): Slice => {
 const parseAfter = (place: JsonNode, scope: PagingScope): After => {
   const { sort, from, cursor, kinds, collapse } = scope
   const bad = (why: string) => refuse('illegal_argument_exception', `${where(place)}: ${why}`)
-  const values = list(place, 'a list: what the last hit has in its [sort]')
+  const values = toList(place, 'a list: what the last hit has in its [sort]')
   if (values.length === 0) throw bad('Values must contains at least one value.')
   if (sort.length === 0) throw bad('Sort must contain at least one field.')
   if (from > 0) throw bad('`from` parameter must be set to 0 when `search_after` is used.')
@@ -93,9 +93,9 @@ const parseAfter = (place: JsonNode, scope: PagingScope): After => {
   if (values.length !== sort.length && !(more && values.length === sort.length + 1))
     throw bad(`search_after has ${values.length} value(s) but sort has ${sort.length}.`)
   const last = values.length > sort.length ? values.at(-1) : undefined
-  const placeAt = (at: JsonNode) => placeOf(readPlace(at), kinds)
+  const placeAt = (at: JsonNode) => placeOfNumber(readPlace(at), kinds)
   const implicit = last && placeAt(last)
-  const found = sort.map((one, i) => valueIn(one, values[i]!, scope))
+  const found = sort.map((one, i) => readAfterValue(one, values[i]!, scope))
   const explicit = sort.findIndex(({ by }) => by === '_shard_doc')
   const named = explicit < 0 ? undefined : placeAt(values[explicit]!)
   if (kinds.length > 1 && explicit < 0 && !implicit && sort.some(({ by }) => by === '_doc'))
@@ -111,14 +111,14 @@ const parseAfter = (place: JsonNode, scope: PagingScope): After => {
   return { values: found, place: undefined }
 }
 
-const isSortedByGroup = ([first, ...others]: readonly Sort[], { fields }: Collapse): boolean =>
+const isSortedByGroup = ([first, ...others]: readonly SortSpec[], { fields }: Collapse): boolean =>
   others.length === 0 && KINDS.every(kind => first?.fields[kind]?.path === fields[kind]?.path)
 
 /** Whether hits show one sort value more than there are keys: that of a point in time, as Elasticsearch does it. */
-export const hasImplicitKey = (sort: readonly Sort[], tiebreak: SearchRequest['tiebreak']): boolean =>
+export const hasImplicitKey = (sort: readonly SortSpec[], tiebreak: SearchRequest['tiebreak']): boolean =>
   tiebreak === 'shown' && sort.length > 0 && !sort.some(({ by }) => by === '_shard_doc')
 
-const valueIn = (sort: Sort, place: JsonNode, scope: PagingScope): Value | null => {
+const readAfterValue = (sort: SortSpec, place: JsonNode, scope: PagingScope): QueryValue | null => {
   switch (sort.by) {
     case '_doc':
     case '_shard_doc':
@@ -126,7 +126,7 @@ const valueIn = (sort: Sort, place: JsonNode, scope: PagingScope): Value | null 
     case '_score':
       return readScore(place)
     case '_id':
-      return place.value === null ? null : scalar(place, 'an id')
+      return place.value === null ? null : toScalar(place, 'an id')
     case 'field': {
       const [field] = Object.values(sort.fields)
       if (!field || isShownForMissing(place.value, sort)) return null
@@ -137,24 +137,24 @@ const valueIn = (sort: Sort, place: JsonNode, scope: PagingScope): Value | null 
 }
 
 /** A format may write it so that it cannot be read. */
-const isShownForMissing = (value: unknown, sort: Sort): boolean => {
+const isShownForMissing = (value: unknown, sort: SortSpec): boolean => {
   const standIn = standInOf(sort)
   if (typeof value !== 'string' || sort.format === undefined || typeof standIn !== 'bigint') return false
   return value === sortDateWriter(sort.format, sort.as)(standIn)
 }
 
 const readPlace = (place: JsonNode): bigint => {
-  const text = scalar(place, 'a place in the order of the chain')
+  const text = toScalar(place, 'a place in the order of the chain')
   if (/^-?\d{1,20}$/.test(text)) return BigInt(text)
   throw unexpected(place, 'a place in the order of the chain, as the [sort] of the last hit has it')
 }
 
 /** The number that `_shard_doc` shows: with one kind its position in the chain. */
-export const numberOfPlace = ({ kind, position }: Place, kinds: readonly Kind[]): bigint =>
+export const numberOfPlace = ({ kind, position }: ChainPlace, kinds: readonly Kind[]): bigint =>
   BigInt(position) * BigInt(kinds.length) + BigInt(kinds.indexOf(kind))
 
 /** The place that such a number stands for. */
-export const placeOf = (number: bigint, kinds: readonly Kind[]): Place => {
+export const placeOfNumber = (number: bigint, kinds: readonly Kind[]): ChainPlace => {
   const count = BigInt(kinds.length)
   const kind = ((number % count) + count) % count
   const position = Number((number - kind) / count)
@@ -171,7 +171,7 @@ interface Beside {
 
 /** How many matches of each kind count; undefined where all do. As Elasticsearch does it, fractions are cut off. */
 export const parseTerminateAfter = (place: JsonNode, { size, cursor, collapse, given }: Beside): number | undefined => {
-  scalar(place, 'the number of matches after which the search ends')
+  toScalar(place, 'the number of matches after which the search ends')
   const most = Math.trunc(readDouble(place))
   if (most < 0) throw refuse('illegal_argument_exception', `${where(place)}: terminateAfter must be > 0.`)
   if (most === 0) return undefined

@@ -1,16 +1,16 @@
 import { refuse } from '../../lib/errors.ts'
 import type { FieldPath } from '../../mapping/index.ts'
-import type { Value } from '../ast.ts'
+import type { QueryValue } from '../ast.ts'
 import { createDateReader } from '../dates/reader.ts'
 import { UTC } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
 import { Numeral } from '../json.ts'
-import { isObject, type JsonNode, scalar, show, where } from '../json-node.ts'
-import type { Sort } from '../request.ts'
-import type { Scope } from '../scope.ts'
+import { isJsonMap, type JsonNode, showJson, toScalar, where } from '../json-node.ts'
+import type { SortSpec } from '../request.ts'
+import type { QueryScope } from '../scope.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../simplify.ts'
 
-interface SortValueOptions extends Pick<Sort, 'format' | 'as'> {
+interface SortValueOptions extends Pick<SortSpec, 'format' | 'as'> {
   field: FieldPath
   /** Whether it stands for documents without a value. */
   missing?: boolean
@@ -20,11 +20,11 @@ interface SortValueOptions extends Pick<Sort, 'format' | 'as'> {
 export const readSortValue = (
   place: JsonNode,
   { field, format, as, missing = false }: SortValueOptions,
-  scope: Pick<Scope, 'now' | 'budget'>,
-): Value | null => {
+  scope: Pick<QueryScope, 'now' | 'budget'>,
+): QueryValue | null => {
   const { value } = place
   if (value === null) return null
-  if (isObject(value) || Array.isArray(value)) throw unparsed(place, field)
+  if (isJsonMap(value) || Array.isArray(value)) throw unparsed(place, field)
   if (as === 'double') return readSortDouble(place, field)
   if (as === 'long' || (as === 'date_nanos' && (missing || typeof value !== 'string')))
     return readSortLong(place, field)
@@ -57,13 +57,13 @@ export const readSortValue = (
   }
 }
 
-const sortTextOf = (place: JsonNode): string => scalar(place, 'a value that hits are sorted by')
+const sortTextOf = (place: JsonNode): string => toScalar(place, 'a value that hits are sorted by')
 
 const sortDateOf = (
   place: JsonNode,
   text: string,
   format: string | undefined,
-  { now, budget }: Pick<Scope, 'now' | 'budget'>,
+  { now, budget }: Pick<QueryScope, 'now' | 'budget'>,
 ): number =>
   createDateReader({ now, budget, ...(format !== undefined && { format: { place, text: format } }) }).read(
     place,
@@ -77,7 +77,7 @@ const nanosecondsOf = (place: JsonNode, date: number): bigint => {
   if (nanoseconds >= 0n && nanoseconds <= GREATEST_LONG) return nanoseconds
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: date ${show(place.value)} is not between 1970 and 2262-04-11T23:47:16.854775807, and cannot be told in nanoseconds.`,
+    `${where(place)}: date ${showJson(place.value)} is not between 1970 and 2262-04-11T23:47:16.854775807, and cannot be told in nanoseconds.`,
   )
 }
 
@@ -125,10 +125,10 @@ const readSortDouble = (place: JsonNode, field: Pick<FieldPath, 'path'>): number
 const unparsed = (place: JsonNode, field: Pick<FieldPath, 'path'>) =>
   refuse(
     'illegal_argument_exception',
-    `${where(place)}: Failed to parse search_after value for field [${field.path}]: ${show(place.value)}. Send what the last hit has in its [sort].`,
+    `${where(place)}: Failed to parse search_after value for field [${field.path}]: ${showJson(place.value)}. Send what the last hit has in its [sort].`,
   )
 
-export type StandInSort = Pick<Sort, 'fields' | 'order' | 'missing' | 'as' | 'unmapped'>
+export type StandInSort = Pick<SortSpec, 'fields' | 'order' | 'missing' | 'as' | 'unmapped'>
 
 /**
  * The number that a missing value is sorted and shown as: the end of the range of numbers at which it comes. A document that has this very number
@@ -159,14 +159,14 @@ export const standInOf = ({
 }
 
 /** Whether a value is sorted like a missing one. Dates are milliseconds. */
-export const standsForMissing = (value: Value, sort: StandInSort): boolean => {
+export const standsForMissing = (value: QueryValue, sort: StandInSort): boolean => {
   const standIn = standInOf(sort)
   if (standIn === null || standIn === undefined) return false
   return typeof value === 'number' ? value === Number(standIn) : value === standIn
 }
 
 /** Writes dates among sort values in a format. */
-export const sortDateWriter = (format: string, as: Sort['as']): ((value: number | bigint) => string) => {
+export const sortDateWriter = (format: string, as: SortSpec['as']): ((value: number | bigint) => string) => {
   const write = dateWriterOf({ path: 'sort', value: null }, format, UTC)
   if (as !== 'date_nanos') return value => write(Number(value))
   return value => {

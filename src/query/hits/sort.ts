@@ -2,58 +2,68 @@ import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
 import { overLimit } from '../../limits/index.ts'
 import { type EsType, type FieldPath, type Kind, lookup, nestedPaths } from '../../mapping/index.ts'
-import { ALL, type Node } from '../ast.ts'
-import { createBudget } from '../budget.ts'
+import { ALL_NODE, type Node } from '../ast.ts'
+import { createQueryBudget } from '../budget.ts'
 import { UTC } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
-import { elements, integer, isObject, type JsonNode, members, named, string, unexpected, where } from '../json-node.ts'
-import { direction, given, optional, or, readKeys, type ValuesOf, valuesOf } from '../keys.ts'
-import type { NestedSort, Sort, SortMode } from '../request.ts'
-import { checkKnown, type Scope } from '../scope.ts'
+import {
+  bracketName,
+  elements,
+  isJsonMap,
+  type JsonNode,
+  members,
+  toText,
+  toWhole,
+  unexpected,
+  where,
+} from '../json-node.ts'
+import { direction, keyOr, nodeKey, optionalKey, readBodyKeys, readKeyValues, type ValuesOf } from '../keys.ts'
+import type { NestedSort, SortMode, SortSpec } from '../request.ts'
+import { checkKnown, type QueryScope } from '../scope.ts'
 import { readSortValue, standsForMissing } from './sort-value.ts'
 
 /** What sort keys are read against. */
-export interface SortScope extends Pick<Scope, 'kinds' | 'now' | 'budget'> {
+export interface SortScope extends Pick<QueryScope, 'kinds' | 'now' | 'budget'> {
   /** Reads a condition on elements of a nested list. */
-  lower(place: JsonNode, scope: Scope): Node
+  lower(place: JsonNode, scope: QueryScope): Node
 }
 
 /** `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, and lists of them; an object may hold several. */
-export const parseSort = (place: JsonNode | undefined, scope: SortScope): Sort[] => {
+export const parseSort = (place: JsonNode | undefined, scope: SortScope): SortSpec[] => {
   const { limits } = scope.budget
-  const sorts: Sort[] = []
+  const sorts: SortSpec[] = []
   const add = (name: string, at: JsonNode, given: SortOptions) => {
     if (sorts.length === limits.sorts) throw overLimit('sorts', limits)
-    sorts.push(sortBy(name, at, given, scope))
+    sorts.push(parseSortKey(name, at, given, scope))
   }
   for (const at of place === undefined ? [] : elements(place))
-    if (typeof at.value === 'string') add(at.value, at, NO_OPTIONS)
+    if (typeof at.value === 'string') add(at.value, at, NO_SORT_OPTIONS)
     else
       for (const [name, inner] of members(at, 'the name of a field, or an object such as {"timestamp": "desc"}'))
-        add(name, inner, optionsOf(inner))
+        add(name, inner, readSortOptions(inner))
   return sorts
 }
 
 type SortOptions = ValuesOf<typeof SORT_KEYS>
 
 const SORT_KEYS = {
-  order: optional(direction),
-  missing: given,
-  unmapped_type: given,
-  mode: given,
-  nested: given,
-  nested_path: given,
-  nested_filter: given,
-  format: given,
-  numeric_type: given,
+  order: optionalKey(direction),
+  missing: nodeKey,
+  unmapped_type: nodeKey,
+  mode: nodeKey,
+  nested: nodeKey,
+  nested_path: nodeKey,
+  nested_filter: nodeKey,
+  format: nodeKey,
+  numeric_type: nodeKey,
 }
 
-const NO_OPTIONS = valuesOf(SORT_KEYS, {})
+const NO_SORT_OPTIONS = readKeyValues(SORT_KEYS, {})
 
-const optionsOf = (place: JsonNode): SortOptions =>
-  isObject(place.value)
-    ? readKeys(place, 'an object such as {"order": "desc"}', SORT_KEYS, [])
-    : { ...NO_OPTIONS, order: direction(place) }
+const readSortOptions = (place: JsonNode): SortOptions =>
+  isJsonMap(place.value)
+    ? readBodyKeys(place, 'an object such as {"order": "desc"}', SORT_KEYS, [])
+    : { ...NO_SORT_OPTIONS, order: direction(place) }
 
 const META_SORTS: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([
   ['_score', '_score'],
@@ -61,7 +71,7 @@ const META_SORTS: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Ma
   ['_shard_doc', '_shard_doc'],
 ])
 
-const sortBy = (name: string, place: JsonNode, given: SortOptions, scope: SortScope): Sort => {
+const parseSortKey = (name: string, place: JsonNode, given: SortOptions, scope: SortScope): SortSpec => {
   const order = given.order ?? (name === '_score' ? 'desc' : 'asc')
   const meta = META_SORTS.get(name)
   if (meta !== undefined) return { by: meta, fields: {}, order, missing: plainMissing(given.missing) }
@@ -110,9 +120,9 @@ const plainMissing = (place: JsonNode | undefined): '_last' | '_first' => {
 /** A value counts as that of documents without one. */
 const sortMissingOf = (
   place: JsonNode | undefined,
-  { field, as, order }: { field: FieldPath | undefined; as: Sort['as']; order: Sort['order'] },
+  { field, as, order }: { field: FieldPath | undefined; as: SortSpec['as']; order: SortSpec['order'] },
   scope: SortScope,
-): Sort['missing'] => {
+): SortSpec['missing'] => {
   if (place === undefined || place.value === null || place.value === '_last') return '_last'
   if (place.value === '_first') return '_first'
   if (field === undefined) throw unexpected(place, '"_last" or "_first" for a field that no entity of the search has')
@@ -128,9 +138,9 @@ const SORT_MODES: readonly string[] = ['min', 'max', 'sum', 'avg', 'median'] sat
 /** The mode that is not meant anyway. */
 const modeOf = (
   place: JsonNode,
-  { field, order, nested }: { field: FieldPath | undefined; order: Sort['order']; nested: boolean },
+  { field, order, nested }: { field: FieldPath | undefined; order: SortSpec['order']; nested: boolean },
 ): SortMode | undefined => {
-  const mode = string(place, `one of ${SORT_MODES.join(', ')}`).toLowerCase() as SortMode
+  const mode = toText(place, `one of ${SORT_MODES.join(', ')}`).toLowerCase() as SortMode
   if (!SORT_MODES.includes(mode)) throw unexpected(place, `one of ${SORT_MODES.join(', ')}`)
   if (mode !== 'min' && mode !== 'max' && field && field.es === 'keyword') {
     throw refuse(
@@ -155,18 +165,18 @@ const UNMAPPED_TYPES: ReadonlyMap<string, EsType> = new Map([
 ])
 
 const unmappedType = (place: JsonNode): EsType => {
-  const type = UNMAPPED_TYPES.get(string(place, 'the name of a type, such as "long"'))
+  const type = UNMAPPED_TYPES.get(toText(place, 'the name of a type, such as "long"'))
   if (type === undefined) throw unexpected(place, `one of ${[...UNMAPPED_TYPES.keys()].join(', ')}`)
   return type
 }
 
 /** Undefined where the type is that of the field, or shown as it is. */
-const castOf = (place: JsonNode, field: FieldPath | undefined): Sort['as'] => {
-  const type = string(place, '"long", "double", "date" or "date_nanos"')
+const castOf = (place: JsonNode, field: FieldPath | undefined): SortSpec['as'] => {
+  const type = toText(place, '"long", "double", "date" or "date_nanos"')
   if (!['long', 'double', 'date', 'date_nanos'].includes(type))
     throw unexpected(place, '"long", "double", "date" or "date_nanos"')
   if (field === undefined) return undefined
-  const casts: Partial<Record<EsType, Partial<Record<string, Sort['as'] | 'same'>>>> = {
+  const casts: Partial<Record<EsType, Partial<Record<string, SortSpec['as'] | 'same'>>>> = {
     long: { long: 'same', date: 'same', double: 'double' },
     double: { double: 'same', long: 'long' },
     date: { long: 'same', date: 'same', date_nanos: 'date_nanos' },
@@ -182,7 +192,7 @@ const castOf = (place: JsonNode, field: FieldPath | undefined): Sort['as'] => {
 }
 
 const sortFormatOf = (place: JsonNode, field: FieldPath): string => {
-  const format = string(place, 'the format of a date')
+  const format = toText(place, 'the format of a date')
   if (field.es !== 'date') {
     throw refuse(
       'illegal_argument_exception',
@@ -211,12 +221,17 @@ const checkSortable = (field: FieldPath, nested: string | undefined, place: Json
 }
 
 const readMost = (place: JsonNode): number => {
-  const count = integer(place, 'an integer: how many elements are looked at')
+  const count = toWhole(place, 'an integer: how many elements are looked at')
   if (count < 0) throw unexpected(place, 'an integer from 0 on')
   return count === 2 ** 31 - 1 ? Number.POSITIVE_INFINITY : count
 }
 
-const NESTED_KEYS = { path: given, filter: given, max_children: or(Number.POSITIVE_INFINITY, readMost), nested: given }
+const NESTED_KEYS = {
+  path: nodeKey,
+  filter: nodeKey,
+  max_children: keyOr(Number.POSITIVE_INFINITY, readMost),
+  nested: nodeKey,
+}
 
 type NestedKeys = Pick<SortOptions, 'nested' | 'nested_path' | 'nested_filter'>
 
@@ -228,20 +243,20 @@ const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope
     max_children: most,
     nested,
   } = given.nested
-    ? readKeys(given.nested, 'an object such as {"path": "args"}', NESTED_KEYS, [])
-    : { ...valuesOf(NESTED_KEYS, {}), path: given.nested_path, filter: given.nested_filter }
+    ? readBodyKeys(given.nested, 'an object such as {"path": "args"}', NESTED_KEYS, [])
+    : { ...readKeyValues(NESTED_KEYS, {}), path: given.nested_path, filter: given.nested_filter }
   if (pathPlace === undefined) {
     if (given.nested === undefined && filter === undefined) return undefined
     throw unexpected(given.nested ?? filter!, 'an object with [path], such as {"path": "args"}')
   }
   if (given.nested !== undefined && (given.nested_path ?? given.nested_filter) !== undefined)
     throw refuse('parsing_exception', `${where(given.nested)}: write [nested] alone, without [nested_path].`)
-  const path = string(pathPlace, 'the name of a nested list')
+  const path = toText(pathPlace, 'the name of a nested list')
   const lists = [...new Set(kinds.flatMap(nestedPaths))]
   if (!lists.includes(path)) {
     throw refuse(
       'query_shard_exception',
-      `${where(pathPlace)}: [nested] failed to find nested object under path ${named(path)}.${didYouMean(path, lists)} Nested lists of ${kinds.join(', ')}: ${lists.join(', ') || 'none'}.`,
+      `${where(pathPlace)}: [nested] failed to find nested object under path ${bracketName(path)}.${didYouMean(path, lists)} Nested lists of ${kinds.join(', ')}: ${lists.join(', ') || 'none'}.`,
     )
   }
   if (!isUnset(nested))
@@ -253,8 +268,8 @@ const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope
   for (const kind of kinds) {
     if (!nestedPaths(kind).includes(path)) continue
     // Each kind reads the same clauses, which count once.
-    const own = kind === kinds[0] ? budget : createBudget({ limits: budget.limits })
-    conditions[kind] = isUnset(filter) ? ALL : lower(filter, { kind, kinds, now, nested: path, budget: own })
+    const own = kind === kinds[0] ? budget : createQueryBudget({ limits: budget.limits })
+    conditions[kind] = isUnset(filter) ? ALL_NODE : lower(filter, { kind, kinds, now, nested: path, budget: own })
   }
   return { path, filter: conditions, most }
 }
@@ -263,9 +278,9 @@ const isUnset = (place: JsonNode | undefined): place is (JsonNode & { value: nul
   place === undefined || place.value === null
 
 /** Every document has one id, so that what is said of missing values, of several values, and of lists changes nothing. */
-const idSort = (order: Sort['order'], given: SortOptions, scope: SortScope): Sort => {
+const idSort = (order: SortSpec['order'], given: SortOptions, scope: SortScope): SortSpec => {
   const { mode, format, numeric_type } = given
-  if (mode && !['min', 'max'].includes(string(mode, '"min" or "max"').toLowerCase()))
+  if (mode && !['min', 'max'].includes(toText(mode, '"min" or "max"').toLowerCase()))
     throw refuse(
       'query_shard_exception',
       `${where(mode)}: we only support AVG, MEDIAN and SUM on number based fields, and [_id] is not one. Its modes are min and max.`,

@@ -1,11 +1,11 @@
-import { remembered } from '../../lib/caches.ts'
-import { fittingAny } from '../../lib/wildcard.ts'
+import { memoize } from '../../lib/caches.ts'
+import { compileGlobs } from '../../lib/wildcard.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { isListField, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
-import { integerIn } from '../compare.ts'
-import { elements, isObject, type JsonNode, string, where } from '../json-node.ts'
-import { or, readKeys } from '../keys.ts'
-import type { Shown, SourceFilter } from '../request.ts'
+import { sourceInteger } from '../compare.ts'
+import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.ts'
+import { keyOr, readBodyKeys } from '../keys.ts'
+import type { HitOptions, SourceFilter } from '../request.ts'
 
 type Source = Record<string, unknown>
 
@@ -51,7 +51,7 @@ export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
 
 const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
   // The paths of a kind of document are few and the same in each, so each is decided once.
-  const isNamed = (patterns: readonly string[]) => remembered(Number.POSITIVE_INFINITY, naming(patterns))
+  const isNamed = (patterns: readonly string[]) => memoize(Number.POSITIVE_INFINITY, naming(patterns))
   const isIncluded = includes.length === 0 ? () => true : isNamed(includes)
   const isExcluded = isNamed(excludes)
   const isWhole = (path: string) => excludes.length === 0 && isIncluded(path)
@@ -75,7 +75,7 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
       const kept = value.map(element => filterValue(element, path)).filter(element => !isEmptyRecord(element))
       return included || kept.length > 0 ? kept : undefined
     }
-    if (isRecord(value)) {
+    if (isSourceObject(value)) {
       const kept = filterObject(value, `${path}.`)
       return included || Object.keys(kept).length > 0 ? kept : undefined
     }
@@ -89,14 +89,15 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
 export const isRawJson = (value: unknown): value is { rawJSON: string } =>
   (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 
-const isRecord = (value: unknown): value is Source =>
+const isSourceObject = (value: unknown): value is Source =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value)
 
-const isEmptyRecord = (value: unknown) => value === undefined || (isRecord(value) && Object.keys(value).length === 0)
+const isEmptyRecord = (value: unknown) =>
+  value === undefined || (isSourceObject(value) && Object.keys(value).length === 0)
 
 /** Whether one of the patterns names the path or something above it. */
 const naming = (patterns: readonly string[]): ((path: string) => boolean) => {
-  const fitsAny = fittingAny(patterns)
+  const fitsAny = compileGlobs(patterns)
   return path => {
     for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1))
       if (fitsAny(path.slice(0, end))) return true
@@ -108,16 +109,16 @@ const naming = (patterns: readonly string[]): ((path: string) => boolean) => {
 export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
-  if (!isObject(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const keys = readKeys(place, 'an object such as {"includes": ["event", "args"]}', SOURCE_KEYS, [])
+  if (!isJsonMap(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
+  const keys = readBodyKeys(place, 'an object such as {"includes": ["event", "args"]}', SOURCE_KEYS, [])
   return checkedPatterns(
     { includes: [...keys.includes, ...keys.include], excludes: [...keys.excludes, ...keys.exclude] },
     limits,
   )
 }
 
-const several = or([], elements)
-const SOURCE_KEYS = { includes: several, excludes: several, include: several, exclude: several }
+const patternNodes = keyOr([], elements)
+const SOURCE_KEYS = { includes: patternNodes, excludes: patternNodes, include: patternNodes, exclude: patternNodes }
 
 const checkedPatterns = (
   { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
@@ -125,7 +126,7 @@ const checkedPatterns = (
 ): SourceFilter => {
   if (includes.length + excludes.length > limits.sourcePatterns) throw overLimit('sourcePatterns', limits)
   const read = (at: JsonNode) => {
-    const pattern = string(at, 'the name of a field, or a list of names')
+    const pattern = toText(at, 'the name of a field, or a list of names')
     if (pattern.length > limits.text) throw overLimit('text', limits, where(at))
     return pattern
   }
@@ -145,7 +146,7 @@ interface NamedArgument {
 export const compileDecorated = (
   kind: Kind,
   filter: SourceFilter,
-  { decimals, argsByName }: Pick<Shown, 'decimals' | 'argsByName'>,
+  { decimals, argsByName }: Pick<HitOptions, 'decimals' | 'argsByName'>,
 ): ((source: Source) => Source | undefined) => {
   const show = compileSourceFilter(filter)
   const paths = decimals ? decimalPaths(kind, filter) : []
@@ -173,7 +174,7 @@ const decimalPaths = (kind: Kind, filter: SourceFilter): string[] => {
         ? [name]
         : [],
   )
-  const isNamed = fittingAny(named)
+  const isNamed = compileGlobs(named)
   return named.length === 0 ? all : all.filter(path => isNamed(`${path}.dec`))
 }
 
@@ -190,7 +191,7 @@ const addDecimals = (source: Source, [name = '', ...rest]: readonly string[]): v
   } else if (typeof value === 'object' && value !== null) {
     const copy = { ...(value as Source) }
     if (rest.length > 0) addDecimals(copy, rest)
-    else copy.dec = integerIn(copy)?.toString() ?? null
+    else copy.dec = sourceInteger(copy)?.toString() ?? null
     source[name] = copy
   }
 }

@@ -1,29 +1,29 @@
 import { refuse } from '../../lib/errors.ts'
-import { cut } from '../json.ts'
+import { shortenText } from '../json.ts'
 
 /** What a query string says, before it is known which fields there are. Without a field the default ones are meant. */
 export type Syntax =
   /** Several in a row, each with its sign. */
-  | { is: 'several'; of: Part[] }
+  | { is: 'several'; of: SyntaxPart[] }
   /** `words`: several bare words beside each other, which are one text. */
-  | { is: 'text'; field: Field; text: string; words: boolean }
-  | { is: 'phrase'; field: Field; text: string; slop: number | undefined }
-  | { is: 'fuzzy'; field: Field; text: string; edits: string | undefined }
+  | { is: 'text'; field: SyntaxField; text: string; words: boolean }
+  | { is: 'phrase'; field: SyntaxField; text: string; slop: number | undefined }
+  | { is: 'fuzzy'; field: SyntaxField; text: string; edits: string | undefined }
   /** With its backslashes. */
-  | { is: 'wildcard' | 'regexp'; field: Field; text: string }
-  | { is: 'prefix'; field: Field; text: string }
-  | { is: 'range'; field: Field; low: Bound; high: Bound }
+  | { is: 'wildcard' | 'regexp'; field: SyntaxField; text: string }
+  | { is: 'prefix'; field: SyntaxField; text: string }
+  | { is: 'range'; field: SyntaxField; low: RangeBound; high: RangeBound }
   | { is: 'boosted'; of: Syntax; boost: number }
 
-type Field = string | undefined
+type SyntaxField = string | undefined
 
 /** Without a text there is no bound. */
-export interface Bound {
+export interface RangeBound {
   text: string | undefined
   included: boolean
 }
 
-export interface Part {
+export interface SyntaxPart {
   /** `+`, `-`, or neither. */
   sign: 'must' | 'not' | undefined
   /** The operator before it. */
@@ -32,7 +32,7 @@ export interface Part {
 }
 
 /** The tokens of a query string, of which some may be looked at before they are taken. */
-const createTokens = (text: string) => {
+const createLuceneTokens = (text: string) => {
   let end = 0
   const ahead: LuceneToken[] = []
 
@@ -42,10 +42,10 @@ const createTokens = (text: string) => {
         ? JSON.stringify(text[end] ?? '')
         : token.is === 'end'
           ? 'end'
-          : JSON.stringify(cut(token.text))
+          : JSON.stringify(shortenText(token.text))
     return refuse(
       'query_shard_exception',
-      `Failed to parse query [${cut(text)}]: unexpected ${what} at character ${(token?.at ?? end) + 1}. A backslash escapes + - = && || > < ! ( ) { } [ ] ^ " ~ * ? : \\ /.`,
+      `Failed to parse query [${shortenText(text)}]: unexpected ${what} at character ${(token?.at ?? end) + 1}. A backslash escapes + - = && || > < ! ( ) { } [ ] ^ " ~ * ? : \\ /.`,
     )
   }
   const read = (mode: Mode): LuceneToken => {
@@ -85,12 +85,12 @@ const createTokens = (text: string) => {
 
 /** Reads Lucene's query syntax as its own parser does; `DEEPEST_GROUPS` groups may lie inside of each other. */
 export const parseLucene = (text: string): Syntax => {
-  const { read, peek, next, take, expect, plain, fault } = createTokens(text)
+  const { read, peek, next, take, expect, plain, fault } = createLuceneTokens(text)
   let depth = 0
 
-  const query = (field: Field): Syntax => {
+  const query = (field: SyntaxField): Syntax => {
     if (++depth > DEEPEST_GROUPS) throw fault(peek())
-    const of: Part[] = []
+    const of: SyntaxPart[] = []
     do {
       if (isMany()) {
         of.push({ sign: undefined, joint: undefined, syntax: many(field) })
@@ -110,14 +110,14 @@ export const parseLucene = (text: string): Syntax => {
   /** Two bare words beside each other, the second of which belongs to nothing else. */
   const isMany = (): boolean => peek().is === 'term' && peek(1).is === 'term' && !BINDS.has(peek(2).is)
 
-  const many = (field: Field): Syntax => {
+  const many = (field: SyntaxField): Syntax => {
     const first = expect('term')
     const words = [first.text]
     while (peek().is === 'term' && !BINDS.has(peek(1).is)) words.push(expect('term').text)
     return { is: 'text', field, text: plain(first, words.join(' ')), words: true }
   }
 
-  const clause = (field: Field): Syntax => {
+  const clause = (field: SyntaxField): Syntax => {
     let own = field
     if ((peek().is === 'term' || peek().is === 'star') && peek(1).is === 'colon') {
       own = plain(next())
@@ -139,7 +139,7 @@ export const parseLucene = (text: string): Syntax => {
     return Number(number.text)
   }
 
-  const term = (field: Field): Syntax => {
+  const term = (field: SyntaxField): Syntax => {
     const token = peek()
     switch (token.is) {
       case 'term':
@@ -170,7 +170,7 @@ export const parseLucene = (text: string): Syntax => {
     }
   }
 
-  const bare = (field: Field, token: LuceneToken, fuzzy: LuceneToken | undefined): Syntax => {
+  const bare = (field: SyntaxField, token: LuceneToken, fuzzy: LuceneToken | undefined): Syntax => {
     switch (token.is) {
       case 'star':
       case 'wildcard':
@@ -187,7 +187,7 @@ export const parseLucene = (text: string): Syntax => {
     }
   }
 
-  const range = (field: Field, included: boolean): Syntax => {
+  const range = (field: SyntaxField, included: boolean): Syntax => {
     const low = bound(read('range'))
     const second = read('range')
     const high = bound(second.is === 'to' ? read('range') : second)
@@ -234,41 +234,41 @@ const ESCAPED = r`\\[^]`
 const WORD_START = r`(?:[^ \t\n\r\u3000+\-!():^[\]"{}~*?\\/]|${ESCAPED})`
 const WORD_INNER = r`(?:${WORD_START}|[-+])`
 
-const rule = (source: string) => new RegExp(source, 'uy')
+const tokenPattern = (source: string) => new RegExp(source, 'uy')
 
 /** Each takes time in proportion to what it reads: no two parts of one can read the same. */
 const PLAIN_TOKENS = {
-  and: rule(r`AND|&&`),
-  or: rule(r`OR|\|\|`),
-  not: rule('NOT|!'),
-  bareOperator: rule(r`[-+!]${BLANK_CHARACTER}`),
-  plus: rule(r`\+`),
-  minus: rule('-'),
-  open: rule(r`\(`),
-  close: rule(r`\)`),
-  colon: rule(':'),
-  star: rule(r`\*`),
-  caret: rule(r`\^`),
-  quoted: rule(r`"(?:[^"\\]|${ESCAPED})*"`),
-  term: rule(`${WORD_START}${WORD_INNER}*`),
-  fuzzy: rule(`~${WORD_INNER}*`),
-  prefix: rule(r`${WORD_START}${WORD_INNER}*\*`),
-  wildcard: rule(`(?:${WORD_START}|[*?])(?:${WORD_INNER}|[*?])*`),
-  regexp: rule(r`\/(?:[^/\\]|\\[^])*\/`),
-  rangeIn: rule(r`\[`),
-  rangeOut: rule(r`\{`),
+  and: tokenPattern(r`AND|&&`),
+  or: tokenPattern(r`OR|\|\|`),
+  not: tokenPattern('NOT|!'),
+  bareOperator: tokenPattern(r`[-+!]${BLANK_CHARACTER}`),
+  plus: tokenPattern(r`\+`),
+  minus: tokenPattern('-'),
+  open: tokenPattern(r`\(`),
+  close: tokenPattern(r`\)`),
+  colon: tokenPattern(':'),
+  star: tokenPattern(r`\*`),
+  caret: tokenPattern(r`\^`),
+  quoted: tokenPattern(r`"(?:[^"\\]|${ESCAPED})*"`),
+  term: tokenPattern(`${WORD_START}${WORD_INNER}*`),
+  fuzzy: tokenPattern(`~${WORD_INNER}*`),
+  prefix: tokenPattern(r`${WORD_START}${WORD_INNER}*\*`),
+  wildcard: tokenPattern(`(?:${WORD_START}|[*?])(?:${WORD_INNER}|[*?])*`),
+  regexp: tokenPattern(r`\/(?:[^/\\]|\\[^])*\/`),
+  rangeIn: tokenPattern(r`\[`),
+  rangeOut: tokenPattern(r`\{`),
 } as const
 
 const RANGE_TOKENS = {
-  to: rule('TO'),
-  rangeEndIn: rule(r`\]`),
-  rangeEndOut: rule(r`\}`),
-  rangeQuoted: rule(r`"(?:[^"\\]|\\[^])+"`),
-  goop: rule(r`[^ \]}]+`),
+  to: tokenPattern('TO'),
+  rangeEndIn: tokenPattern(r`\]`),
+  rangeEndOut: tokenPattern(r`\}`),
+  rangeQuoted: tokenPattern(r`"(?:[^"\\]|\\[^])+"`),
+  goop: tokenPattern(r`[^ \]}]+`),
 } as const
 
-const BOOST_NUMBER = rule(r`[0-9]+(?:\.[0-9]+)?`)
-const BLANK = rule(`${BLANK_CHARACTER}*`)
+const BOOST_NUMBER = tokenPattern(r`[0-9]+(?:\.[0-9]+)?`)
+const BLANK = tokenPattern(`${BLANK_CHARACTER}*`)
 
 type Mode = 'plain' | 'range' | 'boost'
 

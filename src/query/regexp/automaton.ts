@@ -1,14 +1,14 @@
 import { upperBound } from '../../lib/arrays.ts'
 import {
-  ANY,
+  ANY_CHARACTER,
+  ANY_TEXT,
   chain,
-  derive,
-  EVERYTHING,
+  deriveExpression,
   type Expression,
   effort,
-  LAST,
-  literal,
-  NOTHING,
+  LAST_CODE_POINT,
+  literalCharacter,
+  NO_TEXT,
   tooComplex,
 } from './expression.ts'
 
@@ -16,7 +16,7 @@ import {
  * Whether texts match an expression as a whole. States of the automaton are made as texts come to them: a text takes one step for each of its
  * code points, however the expression is written, since nothing is ever tried twice.
  */
-export const automatonOf = (expression: Expression, mostStates = STATES): ((text: string) => boolean) => {
+export const automatonOf = (expression: Expression, mostStates = MAX_STATES): ((text: string) => boolean) => {
   const starts = boundaries(expression)
   const ascii = Uint32Array.from({ length: 128 }, (_, code) => upperBound(starts, code) - 1)
   const states = new Map<number, AutomatonState>()
@@ -34,7 +34,7 @@ export const automatonOf = (expression: Expression, mostStates = STATES): ((text
     const memo = new Map<number, Expression>()
     effort.left = left
     try {
-      return stateOf(derive(at, starts[group]!, memo))
+      return stateOf(deriveExpression(at, starts[group]!, memo))
     } finally {
       left = effort.left - memo.size
       effort.left = Number.POSITIVE_INFINITY
@@ -53,8 +53,8 @@ export const automatonOf = (expression: Expression, mostStates = STATES): ((text
         state.next.set(group, next)
       }
       state = next
-      if (state.at === NOTHING) return false
-      if (state.at === EVERYTHING) return true
+      if (state.at === NO_TEXT) return false
+      if (state.at === ANY_TEXT) return true
     }
     return state.at.nullable
   }
@@ -67,7 +67,7 @@ interface AutomatonState {
 }
 
 /** As many as Elasticsearch lets an automaton have. */
-export const STATES = 10_000
+export const MAX_STATES = 10_000
 /** Sub-expressions that are followed, and parts that are put together, for all states: less than a second. */
 const MOST_WORK = 500_000
 
@@ -83,7 +83,7 @@ const boundaries = (expression: Expression): number[] => {
       case 'one':
         for (const { from, to } of part.ranges) {
           starts.add(from)
-          if (to < LAST) starts.add(to + 1)
+          if (to < LAST_CODE_POINT) starts.add(to + 1)
         }
         break
       case 'then':
@@ -107,10 +107,10 @@ export const parseWildcard = (text: string, ignoreCase: boolean): Expression => 
   const characters = Array.from(text)
   for (let i = 0; i < characters.length; i++) {
     const character = characters[i]!
-    if (character === '*') parts.push(EVERYTHING)
-    else if (character === '?') parts.push(ANY)
-    else if (character === '\\' && i + 1 < characters.length) parts.push(literal(characters[++i]!, ignoreCase))
-    else parts.push(literal(character, ignoreCase))
+    if (character === '*') parts.push(ANY_TEXT)
+    else if (character === '?') parts.push(ANY_CHARACTER)
+    else if (character === '\\' && i + 1 < characters.length) parts.push(literalCharacter(characters[++i]!, ignoreCase))
+    else parts.push(literalCharacter(character, ignoreCase))
   }
   return chain(parts)
 }

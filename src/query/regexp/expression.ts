@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { gapsIn, holds, merged, type Range } from '../../lib/ranges.ts'
+import { gapsIn, holds, mergeRanges, type Range } from '../../lib/ranges.ts'
 
 /**
  * A regular expression as a tree. Equal ones are the same object (see `interned`), so that the states of an automaton can be told apart;
@@ -17,7 +17,7 @@ type ExpressionShape =
   | { readonly op: 'not'; readonly of: Expression }
   | { readonly op: 'repeat'; readonly of: Expression; readonly least: number; readonly most: number }
 
-export const LAST = 0x10ffff
+export const LAST_CODE_POINT = 0x10ffff
 
 let known = new Map<string, Expression>()
 let next = 0
@@ -37,84 +37,89 @@ const MOST_INTERNED = 50_000
 const lasting = (nullable: boolean, shape: ExpressionShape): Expression =>
   Object.freeze({ id: next++, nullable, ...shape })
 
-export const NOTHING = lasting(false, { op: 'nothing' })
-export const EMPTY = lasting(true, { op: 'empty' })
+export const NO_TEXT = lasting(false, { op: 'nothing' })
+export const EMPTY_TEXT = lasting(true, { op: 'empty' })
 
-export const one = (ranges: readonly Range[]): Expression => oneOf(merged(ranges))
+export const characterIn = (ranges: readonly Range[]): Expression => characterInMerged(mergeRanges(ranges))
 
-const oneOf = (ranges: readonly Range[]): Expression =>
+const characterInMerged = (ranges: readonly Range[]): Expression =>
   ranges.length === 0
-    ? NOTHING
-    : ranges.length === 1 && ranges[0]!.from === 0 && ranges[0]!.to === LAST
-      ? ANY
+    ? NO_TEXT
+    : ranges.length === 1 && ranges[0]!.from === 0 && ranges[0]!.to === LAST_CODE_POINT
+      ? ANY_CHARACTER
       : interned(`one ${ranges.map(({ from, to }) => `${from}-${to}`)}`, false, { op: 'one', ranges })
 
-export const ANY = lasting(false, { op: 'one', ranges: [{ from: 0, to: LAST }] })
+export const ANY_CHARACTER = lasting(false, { op: 'one', ranges: [{ from: 0, to: LAST_CODE_POINT }] })
 
 /** One character; without regard to letter case, as Lucene has it, of the letters of ASCII alone. */
-export const literal = (character: string, ignoreCase = false): Expression => {
+export const literalCharacter = (character: string, ignoreCase = false): Expression => {
   const code = character.codePointAt(0)!
   const other = ignoreCase && /[a-zA-Z]/.test(character) && code < 128 ? code ^ 32 : code
-  return one([point(code), point(other)])
+  return characterIn([pointRange(code), pointRange(other)])
 }
 
-const point = (code: number): Range => ({ from: code, to: code })
+const pointRange = (code: number): Range => ({ from: code, to: code })
 
 /** A number as text, from one up to another. With `digits` it has as many, else it may begin with any number of zeros. */
-export const interval = (least: number, most: number, digits: number): Expression => {
-  if (least > most) return NOTHING
-  if (digits > 0) return between(String(least).padStart(digits, '0'), String(most).padStart(digits, '0'))
+export const numberBetween = (least: number, most: number, digits: number): Expression => {
+  if (least > most) return NO_TEXT
+  if (digits > 0) return digitsBetween(String(least).padStart(digits, '0'), String(most).padStart(digits, '0'))
   const parts: Expression[] = []
   for (let length = String(least).length; length <= String(most).length; length++) {
     const from = Math.max(least, length === 1 ? 0 : 10 ** (length - 1))
     const to = Math.min(most, 10 ** length - 1)
-    parts.push(between(String(from), String(to)))
+    parts.push(digitsBetween(String(from), String(to)))
   }
-  return before(repeat(literal('0'), 0, Number.POSITIVE_INFINITY), either(parts))
+  return concatenate(repeatExpression(literalCharacter('0'), 0, Number.POSITIVE_INFINITY), either(parts))
 }
 
 const DIGIT_RANGE: Range = { from: 48, to: 57 }
 
 /** Digits that lie between two others of their number. */
-const between = (low: string, high: string): Expression => {
-  if (low === '') return EMPTY
+const digitsBetween = (low: string, high: string): Expression => {
+  if (low === '') return EMPTY_TEXT
   const [first, last] = [low.charCodeAt(0), high.charCodeAt(0)]
   const [lowRest, highRest] = [low.slice(1), high.slice(1)]
-  if (first === last) return before(one([point(first)]), between(lowRest, highRest))
+  if (first === last) return concatenate(characterIn([pointRange(first)]), digitsBetween(lowRest, highRest))
   const parts = [
-    before(one([point(first)]), between(lowRest, '9'.repeat(lowRest.length))),
-    before(one([point(last)]), between('0'.repeat(highRest.length), highRest)),
+    concatenate(characterIn([pointRange(first)]), digitsBetween(lowRest, '9'.repeat(lowRest.length))),
+    concatenate(characterIn([pointRange(last)]), digitsBetween('0'.repeat(highRest.length), highRest)),
   ]
   if (last - first > 1)
     parts.push(
-      before(one([{ from: first + 1, to: last - 1 }]), repeat(one([DIGIT_RANGE]), lowRest.length, lowRest.length)),
+      concatenate(
+        characterIn([{ from: first + 1, to: last - 1 }]),
+        repeatExpression(characterIn([DIGIT_RANGE]), lowRest.length, lowRest.length),
+      ),
     )
   return either(parts)
 }
 
 /** All but these. */
-export const except = (ranges: readonly Range[]): Expression => one(gapsIn(merged(ranges), 0, LAST))
+export const except = (ranges: readonly Range[]): Expression =>
+  characterIn(gapsIn(mergeRanges(ranges), 0, LAST_CODE_POINT))
 
-export const before = (first: Expression, rest: Expression): Expression => {
-  if (first === NOTHING || rest === NOTHING) return NOTHING
-  if (first === EMPTY) return rest
-  if (rest === EMPTY) return first
-  if (first === EVERYTHING && (rest === EVERYTHING || (rest.op === 'then' && rest.first === EVERYTHING))) return rest
-  if (first.op === 'then') return before(first.first, before(first.rest, rest))
+export const concatenate = (first: Expression, rest: Expression): Expression => {
+  if (first === NO_TEXT || rest === NO_TEXT) return NO_TEXT
+  if (first === EMPTY_TEXT) return rest
+  if (rest === EMPTY_TEXT) return first
+  if (first === ANY_TEXT && (rest === ANY_TEXT || (rest.op === 'then' && rest.first === ANY_TEXT))) return rest
+  if (first.op === 'then') return concatenate(first.first, concatenate(first.rest, rest))
   return interned(`then ${first.id} ${rest.id}`, first.nullable && rest.nullable, { op: 'then', first, rest })
 }
 
 export const chain = (parts: readonly Expression[]): Expression =>
-  parts.reduceRight((rest, part) => before(part, rest), EMPTY)
+  parts.reduceRight((rest, part) => concatenate(part, rest), EMPTY_TEXT)
 
 export const either = (parts: readonly Expression[]): Expression => {
-  const of = distinct('either', parts).filter(part => part !== NOTHING)
+  const of = distinctParts('either', parts).filter(part => part !== NO_TEXT)
   const sets = of.filter(part => part.op === 'one')
   // One of several characters is one of all of theirs.
-  if (sets.length > 1) return either([...of.filter(part => part.op !== 'one'), one(sets.flatMap(part => part.ranges))])
-  if (of.some(part => part === EVERYTHING)) return EVERYTHING
+  if (sets.length > 1)
+    return either([...of.filter(part => part.op !== 'one'), characterIn(sets.flatMap(part => part.ranges))])
+  if (of.some(part => part === ANY_TEXT)) return ANY_TEXT
   return of.length === 0
-    ? NOTHING
+    ? NO_TEXT
     : of.length === 1
       ? of[0]!
       : interned(
@@ -131,10 +136,10 @@ export const tooComplex = () =>
   )
 
 export const both = (parts: readonly Expression[]): Expression => {
-  const of = distinct('both', parts).filter(part => part !== EVERYTHING)
-  if (of.some(part => part === NOTHING)) return NOTHING
+  const of = distinctParts('both', parts).filter(part => part !== ANY_TEXT)
+  if (of.some(part => part === NO_TEXT)) return NO_TEXT
   return of.length === 0
-    ? EVERYTHING
+    ? ANY_TEXT
     : of.length === 1
       ? of[0]!
       : interned(
@@ -147,36 +152,36 @@ export const both = (parts: readonly Expression[]): Expression => {
 /** What may still be spent on the derivation under way, in parts that are put together. */
 export const effort = { left: Number.POSITIVE_INFINITY }
 
-const distinct = (op: 'either' | 'both', parts: readonly Expression[]): Expression[] => {
+const distinctParts = (op: 'either' | 'both', parts: readonly Expression[]): Expression[] => {
   const flat = parts.flatMap(part => (part.op === op ? part.of : [part]))
   effort.left -= flat.length
   if (effort.left < 0) throw tooComplex()
   return [...new Map(flat.map(part => [part.id, part])).values()].sort((a, b) => a.id - b.id)
 }
 
-export const not = (of: Expression): Expression =>
+export const complementOf = (of: Expression): Expression =>
   of.op === 'not'
     ? of.of
-    : of === NOTHING
-      ? EVERYTHING
-      : of === EVERYTHING
-        ? NOTHING
+    : of === NO_TEXT
+      ? ANY_TEXT
+      : of === ANY_TEXT
+        ? NO_TEXT
         : interned(`not ${of.id}`, !of.nullable, { op: 'not', of })
 
-export const repeat = (of: Expression, least: number, most: number): Expression => {
-  if (most === 0) return EMPTY
-  if (of === EMPTY) return EMPTY
-  if (of === NOTHING) return least === 0 ? EMPTY : NOTHING
+export const repeatExpression = (of: Expression, least: number, most: number): Expression => {
+  if (most === 0) return EMPTY_TEXT
+  if (of === EMPTY_TEXT) return EMPTY_TEXT
+  if (of === NO_TEXT) return least === 0 ? EMPTY_TEXT : NO_TEXT
   if (least === 1 && most === 1) return of
   if (of.op === 'repeat' && of.least === 0 && of.most === Number.POSITIVE_INFINITY) return of
-  if (of === ANY && least === 0 && most === Number.POSITIVE_INFINITY) return EVERYTHING
+  if (of === ANY_CHARACTER && least === 0 && most === Number.POSITIVE_INFINITY) return ANY_TEXT
   return interned(`repeat ${of.id} ${least} ${most}`, least === 0 || of.nullable, { op: 'repeat', of, least, most })
 }
 
-export const EVERYTHING = lasting(true, { op: 'repeat', of: ANY, least: 0, most: Number.POSITIVE_INFINITY })
+export const ANY_TEXT = lasting(true, { op: 'repeat', of: ANY_CHARACTER, least: 0, most: Number.POSITIVE_INFINITY })
 
 /** What has to follow a code point. Sub-expressions that occur in several places are derived once: `memo` is of this one code point. */
-export const derive = (whole: Expression, code: number, memo: Map<number, Expression>): Expression => {
+export const deriveExpression = (whole: Expression, code: number, memo: Map<number, Expression>): Expression => {
   const found = memo.get(whole.id)
   if (found) return found
   const derived = deriveShape(whole, code, memo)
@@ -188,24 +193,24 @@ const deriveShape = (whole: Expression, code: number, memo: Map<number, Expressi
   switch (whole.op) {
     case 'nothing':
     case 'empty':
-      return NOTHING
+      return NO_TEXT
     case 'one':
-      return holds(whole.ranges, code) ? EMPTY : NOTHING
+      return holds(whole.ranges, code) ? EMPTY_TEXT : NO_TEXT
     case 'then': {
-      const taken = before(derive(whole.first, code, memo), whole.rest)
-      return whole.first.nullable ? either([taken, derive(whole.rest, code, memo)]) : taken
+      const taken = concatenate(deriveExpression(whole.first, code, memo), whole.rest)
+      return whole.first.nullable ? either([taken, deriveExpression(whole.rest, code, memo)]) : taken
     }
     case 'either':
-      return either(whole.of.map(part => derive(part, code, memo)))
+      return either(whole.of.map(part => deriveExpression(part, code, memo)))
     case 'both':
-      return both(whole.of.map(part => derive(part, code, memo)))
+      return both(whole.of.map(part => deriveExpression(part, code, memo)))
     case 'not':
-      return not(derive(whole.of, code, memo))
+      return complementOf(deriveExpression(whole.of, code, memo))
     case 'repeat': {
       const { of, least, most } = whole
       // What may be empty may be left out, so that no more of it is needed.
-      const left = repeat(of, of.nullable ? 0 : Math.max(0, least - 1), most - 1)
-      return before(derive(of, code, memo), left)
+      const left = repeatExpression(of, of.nullable ? 0 : Math.max(0, least - 1), most - 1)
+      return concatenate(deriveExpression(of, code, memo), left)
     }
   }
 }

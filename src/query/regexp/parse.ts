@@ -1,37 +1,37 @@
 import { refuse } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
-import { cut } from '../json.ts'
+import { shortenText } from '../json.ts'
 import {
-  ANY,
+  ANY_CHARACTER,
+  ANY_TEXT,
   both,
   chain,
-  EMPTY,
-  EVERYTHING,
+  characterIn,
+  complementOf,
+  EMPTY_TEXT,
   type Expression,
   either,
   except,
-  interval,
-  literal,
-  NOTHING,
-  not,
-  one,
-  repeat,
+  literalCharacter,
+  NO_TEXT,
+  numberBetween,
+  repeatExpression,
 } from './expression.ts'
 
 /** Operators beside the plain ones: `&`, `~`, `<1-9>`, `@` and `#`. */
-export const OPERATORS = ['INTERSECTION', 'COMPLEMENT', 'INTERVAL', 'ANYSTRING', 'EMPTY'] as const
-export type Operator = (typeof OPERATORS)[number]
+export const REGEXP_OPERATORS = ['INTERSECTION', 'COMPLEMENT', 'INTERVAL', 'ANYSTRING', 'EMPTY'] as const
+export type RegexpOperator = (typeof REGEXP_OPERATORS)[number]
 
 /** Reads Lucene's regular expressions. They always match as a whole, so that `^` and `$` are plain characters. */
-export const parseRegexp = (text: string, operators: readonly Operator[], ignoreCase = false): Expression => {
+export const parseRegexp = (text: string, operators: readonly RegexpOperator[], ignoreCase = false): Expression => {
   const characters = Array.from(text)
   let at = 0
   let depth = 0
-  const has = (operator: Operator) => operators.includes(operator)
+  const has = (operator: RegexpOperator) => operators.includes(operator)
   const peek = (some: string) => at < characters.length && some.includes(characters[at]!)
   const take = (character: string) => peek(character) && ++at > 0
   const fault = (why: string) =>
-    refuse('illegal_argument_exception', `the regular expression ${JSON.stringify(cut(text))} ${why}`)
+    refuse('illegal_argument_exception', `the regular expression ${JSON.stringify(shortenText(text))} ${why}`)
   const next = (): string => {
     const character = characters[at++]
     if (character === undefined) throw fault('ends where something is missing.')
@@ -64,15 +64,15 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
   const repeated = (): Expression => {
     let expression = complement()
     while (peek('?*+{')) {
-      if (take('?')) expression = repeat(expression, 0, 1)
-      else if (take('*')) expression = repeat(expression, 0, Number.POSITIVE_INFINITY)
-      else if (take('+')) expression = repeat(expression, 1, Number.POSITIVE_INFINITY)
+      if (take('?')) expression = repeatExpression(expression, 0, 1)
+      else if (take('*')) expression = repeatExpression(expression, 0, Number.POSITIVE_INFINITY)
+      else if (take('+')) expression = repeatExpression(expression, 1, Number.POSITIVE_INFINITY)
       else {
         at++
         const least = integer()
         const most = take(',') ? (peek('0123456789') ? integer() : Number.POSITIVE_INFINITY) : least
         if (!take('}')) throw fault('lacks a } behind a number of repetitions.')
-        expression = most < least ? NOTHING : repeat(expression, least, most)
+        expression = most < least ? NO_TEXT : repeatExpression(expression, least, most)
       }
     }
     return expression
@@ -89,28 +89,28 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
     let times = 0
     while (has('COMPLEMENT') && take('~')) times++
     const expression = simple()
-    return times % 2 === 1 ? not(expression) : expression
+    return times % 2 === 1 ? complementOf(expression) : expression
   }
   const simple = (): Expression => {
     if (take('[')) return set()
-    if (take('.')) return ANY
-    if (has('EMPTY') && take('#')) return NOTHING
-    if (has('ANYSTRING') && take('@')) return EVERYTHING
+    if (take('.')) return ANY_CHARACTER
+    if (has('EMPTY') && take('#')) return NO_TEXT
+    if (has('ANYSTRING') && take('@')) return ANY_TEXT
     if (take('"')) return quoted()
     if (take('(')) {
-      if (take(')')) return EMPTY
+      if (take(')')) return EMPTY_TEXT
       const inner = union()
       if (!take(')')) throw fault('lacks a ).')
       return inner
     }
     if (has('INTERVAL') && take('<')) return numbers()
-    return literal(escaped(), ignoreCase)
+    return literalCharacter(escaped(), ignoreCase)
   }
   const quoted = (): Expression => {
     const start = at
     while (at < characters.length && !peek('"')) at++
     if (!take('"')) throw fault('lacks a closing quote.')
-    return chain(characters.slice(start, at - 1).map(character => literal(character, ignoreCase)))
+    return chain(characters.slice(start, at - 1).map(character => literalCharacter(character, ignoreCase)))
   }
   const set = (): Expression => {
     const isNegated = take('^')
@@ -123,7 +123,7 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
       else ranges.push({ from, to })
     } while (at < characters.length && !peek(']'))
     if (!take(']')) throw fault('lacks a ].')
-    return isNegated ? except(ranges) : one(ranges)
+    return isNegated ? except(ranges) : characterIn(ranges)
   }
   const numbers = (): Expression => {
     const start = at
@@ -131,12 +131,13 @@ export const parseRegexp = (text: string, operators: readonly Operator[], ignore
     const inside = characters.slice(start, at).join('')
     if (!take('>')) throw fault('lacks a >.')
     const [, low, high] = /^(\d{1,15})-(\d{1,15})$/.exec(inside) ?? []
-    if (low === undefined || high === undefined) throw fault(`has <${cut(inside)}>, and needs numbers such as <1-99>.`)
+    if (low === undefined || high === undefined)
+      throw fault(`has <${shortenText(inside)}>, and needs numbers such as <1-99>.`)
     const [least, most] = [Math.min(Number(low), Number(high)), Math.max(Number(low), Number(high))]
-    return interval(least, most, low.length === high.length ? low.length : 0)
+    return numberBetween(least, most, low.length === high.length ? low.length : 0)
   }
 
-  if (characters.length === 0) return EMPTY
+  if (characters.length === 0) return EMPTY_TEXT
   const whole = union()
   if (at < characters.length) throw fault(`has one ${characters[at]} too many.`)
   return whole

@@ -1,8 +1,18 @@
 import { refuse } from '../../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { cut, type Json, Numeral, textOfJson } from '../json.ts'
-import { boolean, isObject, type JsonNode, named, object, scalar, string, unexpected, where } from '../json-node.ts'
-import { key, optional, or, orNull, readKeys, SCHEMAS } from '../keys.ts'
+import { type JsonValue, Numeral, shortenText, textOfJson } from '../json.ts'
+import {
+  bracketName,
+  isJsonMap,
+  type JsonNode,
+  toBoolean,
+  toObject,
+  toScalar,
+  toText,
+  unexpected,
+  where,
+} from '../json-node.ts'
+import { key, keyOr, nullableKey, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
 import { javaDouble } from '../numbers.ts'
 
 /** What a template makes of its parameters, and what is to be told of what it finds. */
@@ -13,7 +23,7 @@ interface Rendered {
 
 /** `{"source": …, "params": {…}}`. Templates are sent along: none are stored. */
 export const readTemplate = (place: JsonNode, limits: Limits, check?: () => void): Rendered => {
-  const { source, params, explain } = readKeys(
+  const { source, params, explain } = readBodyKeys(
     place,
     'an object such as {"source": {"query": {"match_all": {}}}, "params": {}}',
     TEMPLATE_KEYS,
@@ -24,30 +34,31 @@ export const readTemplate = (place: JsonNode, limits: Limits, check?: () => void
       'action_request_validation_exception',
       'Validation Failed: 1: template is missing: send it as [source];',
     )
-  return { body: renderTemplate(source, params, limits, check), explain }
+  return { body: fillTemplate(source, params, limits, check), explain }
 }
 
 const readTemplateSource = (place: JsonNode): string | undefined =>
-  isObject(place.value) ? textOfJson(place.value) : string(place, 'a template, as text or as an object') || undefined
+  isJsonMap(place.value) ? textOfJson(place.value) : toText(place, 'a template, as text or as an object') || undefined
 
 export const TEMPLATE_KEYS = {
-  source: orNull(readTemplateSource, { anyOf: [SCHEMAS.text, { type: 'object' }] }),
+  source: nullableKey(readTemplateSource, { anyOf: [SCHEMAS.text, { type: 'object' }] }),
   params: key(
-    place => (place === undefined || place.value === null ? new Map() : object(place, 'an object with values by name')),
+    place =>
+      place === undefined || place.value === null ? new Map() : toObject(place, 'an object with values by name'),
     { type: 'object' },
   ),
-  id: optional((place): never => {
+  id: optionalKey((place): never => {
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: unable to find script ${named(scalar(place, 'a name'))}: templates are not stored here. Send it as [source].`,
+      `${where(place)}: unable to find script ${bracketName(toScalar(place, 'a name'))}: templates are not stored here. Send it as [source].`,
     )
   }),
-  lang: optional(place => {
-    if (string(place, '"mustache"') !== 'mustache') throw unexpected(place, '"mustache"')
+  lang: optionalKey(place => {
+    if (toText(place, '"mustache"') !== 'mustache') throw unexpected(place, '"mustache"')
   }),
-  explain: or(false, boolean),
-  profile: optional(place => {
-    if (boolean(place)) throw unexpected(place, 'no [profile], which is not supported')
+  explain: keyOr(false, toBoolean),
+  profile: optionalKey(place => {
+    if (toBoolean(place)) throw unexpected(place, 'no [profile], which is not supported')
   }),
 }
 
@@ -56,9 +67,9 @@ export const TEMPLATE_KEYS = {
  * its own. What it reads counts against the limit as what it makes does: a loop may read much and make nothing. `check` throws where it is to be
  * given up.
  */
-export const renderTemplate = (
+export const fillTemplate = (
   template: string,
-  params: Json,
+  params: JsonValue,
   limits: Pick<Limits, 'template'> = DEFAULT_LIMITS,
   check: () => void = () => {},
 ): string => {
@@ -72,12 +83,12 @@ export const renderTemplate = (
     unchecked = 0
     check()
   }
-  const read = (name: string, scopes: readonly Json[]): Json | undefined => {
+  const read = (name: string, scopes: readonly JsonValue[]): JsonValue | undefined => {
     spend(name.length + scopes.length)
-    return lookup(name, scopes)
+    return lookUpValue(name, scopes)
   }
 
-  const render = (pieces: readonly Piece[], scopes: readonly Json[]): string => {
+  const render = (pieces: readonly TemplatePiece[], scopes: readonly JsonValue[]): string => {
     let out = ''
     for (const piece of pieces) {
       spend(STEP_COST)
@@ -88,10 +99,10 @@ export const renderTemplate = (
     return out
   }
 
-  const renderPiece = (piece: Piece, scopes: readonly Json[]): string => {
+  const renderPiece = (piece: TemplatePiece, scopes: readonly JsonValue[]): string => {
     if (piece.is === 'text') return piece.text
     if (piece.is === 'variable') {
-      const text = plain(read(piece.name, scopes))
+      const text = plainText(read(piece.name, scopes))
       return piece.escaped ? JSON.stringify(text).slice(1, -1) : text
     }
     const own = piece.is === 'section' ? functionNamed(piece.name) : undefined
@@ -100,7 +111,7 @@ export const renderTemplate = (
     const isOff = isFalse(value)
     if (piece.is === 'inverted') return isOff ? render(piece.of, scopes) : ''
     if (isOff) return ''
-    const each: readonly Json[] = Array.isArray(value) ? value : [value!]
+    const each: readonly JsonValue[] = Array.isArray(value) ? value : [value!]
     let out = ''
     for (const one of each) {
       spend(STEP_COST)
@@ -109,8 +120,8 @@ export const renderTemplate = (
     return out
   }
 
-  type Section = Extract<Piece, { is: 'section' | 'inverted' }>
-  const functionNamed = (name: string): ((section: Section, scopes: readonly Json[]) => string) | undefined => {
+  type Section = Extract<TemplatePiece, { is: 'section' | 'inverted' }>
+  const functionNamed = (name: string): ((section: Section, scopes: readonly JsonValue[]) => string) | undefined => {
     if (name === 'toJson')
       return (section, scopes) => {
         const value = read(onlyText(section), scopes)
@@ -120,14 +131,14 @@ export const renderTemplate = (
       return ({ of }, scopes) =>
         encodeURIComponent(render(of, scopes).toWellFormed())
           .replace(/%20/g, '+')
-          .replace(/[!'()~]/g, hex)
+          .replace(/[!'()~]/g, percentHex)
     const [, delimiter = ','] = JOIN.exec(name) ?? []
     if (!JOIN.test(name)) return undefined
     return (section, scopes) => {
       const value = read(onlyText(section), scopes)
-      if (!Array.isArray(value)) return plain(value)
+      if (!Array.isArray(value)) return plainText(value)
       spend(STEP_COST * value.length)
-      return value.map(one => plain(one)).join(delimiter)
+      return value.map(one => plainText(one)).join(delimiter)
     }
   }
 
@@ -148,9 +159,9 @@ const STEP_COST = 8
 const CHECK_TEMPLATE_EVERY = 16_384
 const JOIN = /^join(?:\s+delimiter='(.*)')?$/s
 
-const hex = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+const percentHex = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-const isFalse = (value: Json | undefined): boolean =>
+const isFalse = (value: JsonValue | undefined): boolean =>
   value === undefined ||
   value === null ||
   value === false ||
@@ -158,35 +169,36 @@ const isFalse = (value: Json | undefined): boolean =>
   (Array.isArray(value) && value.length === 0)
 
 /** The innermost scope that has the first of the names leads on. */
-const lookup = (path: string, scopes: readonly Json[]): Json | undefined => {
+const lookUpValue = (path: string, scopes: readonly JsonValue[]): JsonValue | undefined => {
   if (path === '.') return scopes.at(-1)
   const [first = '', ...rest] = path.split('.')
   for (let i = scopes.length - 1; i >= 0; i--) {
     const found = memberNamed(scopes[i]!, first)
-    if (found !== undefined) return rest.reduce<Json | undefined>(memberNamed, found)
+    if (found !== undefined) return rest.reduce<JsonValue | undefined>(memberNamed, found)
   }
   return undefined
 }
 
-const memberNamed = (value: Json | undefined, name: string): Json | undefined => {
+const memberNamed = (value: JsonValue | undefined, name: string): JsonValue | undefined => {
   if (value === undefined) return undefined
-  if (isObject(value)) return value.get(name)
+  if (isJsonMap(value)) return value.get(name)
   if (!Array.isArray(value)) return undefined
   if (name === 'size') return value.length
-  return /^\d{1,9}$/.test(name) ? (value as readonly Json[])[Number(name)] : undefined
+  return /^\d{1,9}$/.test(name) ? (value as readonly JsonValue[])[Number(name)] : undefined
 }
 
 /** As Java writes it. A list stands as the map of its places, as Elasticsearch hands it to templates. */
-const plain = (value: Json | undefined): string => {
+const plainText = (value: JsonValue | undefined): string => {
   if (value === undefined || value === null) return ''
-  if (Array.isArray(value)) return inner(new Map(value.map((one: Json, i): [string, Json] => [String(i), one])))
+  if (Array.isArray(value))
+    return inner(new Map(value.map((one: JsonValue, i): [string, JsonValue] => [String(i), one])))
   return inner(value)
 }
 
-const inner = (value: Json): string => {
+const inner = (value: JsonValue): string => {
   if (value === null) return 'null'
   if (value instanceof Numeral) return numberText(value.text)
-  if (isObject(value)) return `{${Array.from(value, ([name, one]) => `${name}=${inner(one)}`).join(', ')}}`
+  if (isJsonMap(value)) return `{${Array.from(value, ([name, one]) => `${name}=${inner(one)}`).join(', ')}}`
   if (Array.isArray(value)) return `[${value.map(inner).join(', ')}]`
   return String(value)
 }
@@ -194,16 +206,16 @@ const inner = (value: Json): string => {
 const numberText = (text: string): string => (/^-?\d+$/.test(text) ? text : javaDouble(Number(text)))
 
 /** A piece of a mustache template. */
-type Piece =
+type TemplatePiece =
   | { is: 'text'; text: string }
   | { is: 'variable'; name: string; escaped: boolean }
-  | { is: 'section' | 'inverted'; name: string; of: Piece[] }
+  | { is: 'section' | 'inverted'; name: string; of: TemplatePiece[] }
 
 /** Reads a template; one that is none is refused. */
-const parseTemplate = (template: string): Piece[] => {
+const parseTemplate = (template: string): TemplatePiece[] => {
   let [open, close] = ['{{', '}}']
-  const top: Piece[] = []
-  const around: { name: string; pieces: Piece[] }[] = []
+  const top: TemplatePiece[] = []
+  const around: { name: string; pieces: TemplatePiece[] }[] = []
   let pieces = top
   let at = 0
   while (at < template.length) {
@@ -224,23 +236,26 @@ const parseTemplate = (template: string): Piece[] => {
       ;[open, close] = delimiters(name, template)
       continue
     }
-    if (sign === '>') throw faulty(`Template ${cut(name)} not found: partials are not supported`, template)
+    if (sign === '>') throw faulty(`Template ${shortenText(name)} not found: partials are not supported`, template)
     if (sign === '/') {
       const last = around.pop()
       if (last?.name !== name)
-        throw faulty(`Mismatched start/end tags: ${cut(last?.name ?? 'none')} != ${cut(name)}`, template)
+        throw faulty(
+          `Mismatched start/end tags: ${shortenText(last?.name ?? 'none')} != ${shortenText(name)}`,
+          template,
+        )
       pieces = last.pieces
     } else if (sign === '#' || sign === '^') {
       if (around.length === DEEPEST_SECTIONS)
         throw faulty(`More than ${DEEPEST_SECTIONS} sections lie in one another`, template)
-      const of: Piece[] = []
+      const of: TemplatePiece[] = []
       pieces.push({ is: sign === '#' ? 'section' : 'inverted', name, of })
       around.push({ name, pieces })
       pieces = of
     } else pieces.push({ is: 'variable', name, escaped: !isTriple && sign !== '&' })
   }
   const left = around.at(-1)
-  if (left) throw faulty(`Failed to close '${cut(left.name)}' tag`, template)
+  if (left) throw faulty(`Failed to close '${shortenText(left.name)}' tag`, template)
   return top
 }
 
@@ -254,4 +269,4 @@ const delimiters = (text: string, template: string): [string, string] => {
 }
 
 const faulty = (why: string, template: string) =>
-  refuse('script_exception', `${why}, in the template ${cut(JSON.stringify(template))}.`)
+  refuse('script_exception', `${why}, in the template ${shortenText(JSON.stringify(template))}.`)

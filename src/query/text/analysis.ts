@@ -4,27 +4,29 @@ import { lazy } from '../../lib/caches.ts'
  * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. A text without capitals that
  * is a single word comes out as it is.
  */
-export const analyze = (text: string): string[] => {
+export const analyzeText = (text: string): string[] => {
   if (ONE_WORD.test(text)) return cutLongWord(text.toLowerCase())
-  return (text.match(words()) ?? []).filter(word => !noWord().test(word)).flatMap(word => cutLongWord(lowerCase(word)))
+  return (text.match(wordPattern()) ?? [])
+    .filter(word => !noWord().test(word))
+    .flatMap(word => cutLongWord(lowerCaseLetters(word)))
 }
 
 /** A word of a text, and where it stands in it, in UTF-16 units. */
-export interface Token {
+export interface TextToken {
   word: string
   start: number
   end: number
 }
 
 /** As `analyze`, with the places of the words. */
-export const tokensOf = (text: string): Token[] =>
-  Array.from(text.matchAll(words())).flatMap(({ 0: written, index }) => {
+export const textTokens = (text: string): TextToken[] =>
+  Array.from(text.matchAll(wordPattern())).flatMap(({ 0: written, index }) => {
     if (noWord().test(written)) return []
     if (written.length <= LONGEST_TOKEN)
-      return [{ word: lowerCase(written), start: index, end: index + written.length }]
+      return [{ word: lowerCaseLetters(written), start: index, end: index + written.length }]
     return cutLongWord(written).map((piece, i) => {
       const start = index + i * LONGEST_TOKEN
-      return { word: lowerCase(piece), start, end: start + piece.length }
+      return { word: lowerCaseLetters(piece), start, end: start + piece.length }
     })
   })
 
@@ -42,35 +44,35 @@ const cutLongWord = (word: string): string[] => {
 }
 
 /** Character by character, whatever stands around them; the one whose small letter is two characters keeps the first. */
-const lowerCase = (word: string): string =>
+const lowerCaseLetters = (word: string): string =>
   Array.from(word, it => String.fromCodePoint(it.toLowerCase().codePointAt(0)!)).join('')
 
-const r = String.raw
+const raw = String.raw
 /** Marks and format characters belong to the character before them. */
-const JOINING = r`[\p{M}\p{Cf}]*`
-const HAN = r`\p{Script=Han}`
-const HIRAGANA = r`\p{Script=Hiragana}`
-const KATAKANA = r`[\p{Script=Katakana}\u30fc\uff70\u3031-\u3035\u309b\u309c]`
-const SOUTHEAST_ASIAN = r`[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
+const JOINING = raw`[\p{M}\p{Cf}]*`
+const HAN = raw`\p{Script=Han}`
+const HIRAGANA = raw`\p{Script=Hiragana}`
+const KATAKANA = raw`[\p{Script=Katakana}\u30fc\uff70\u3031-\u3035\u309b\u309c]`
+const SOUTHEAST_ASIAN = raw`[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]`
 /** Letters that make up words with their neighbours: all but those of the scripts above. */
-const LETTER = r`(?!\p{Ideographic}|${HIRAGANA}|${KATAKANA}|${SOUTHEAST_ASIAN}|\p{M})\p{Alphabetic}`
-const DECIMAL_DIGIT = r`\p{Nd}`
+const LETTER = raw`(?!\p{Ideographic}|${HIRAGANA}|${KATAKANA}|${SOUTHEAST_ASIAN}|\p{M})\p{Alphabetic}`
+const DECIMAL_DIGIT = raw`\p{Nd}`
 /** Join two letters, or two digits. */
-const BETWEEN_LETTERS = r`[.':\u00b7\u0387\u2018\u2019\u2024\u2027\ufe52\uff07\uff0e\uff1a]`
-const BETWEEN_DIGITS = r`[.',;\u037e\u2018\u2019\u2024\u2044\ufe52\uff07\uff0c\uff0e\uff1b]`
+const BETWEEN_LETTERS = raw`[.':\u00b7\u0387\u2018\u2019\u2024\u2027\ufe52\uff07\uff0e\uff1a]`
+const BETWEEN_DIGITS = raw`[.',;\u037e\u2018\u2019\u2024\u2044\ufe52\uff07\uff0c\uff0e\uff1b]`
 /** Underscores join anything, also themselves. */
-const UNDERSCORE = r`[\p{Pc}\u202f]`
+const UNDERSCORE = raw`[\p{Pc}\u202f]`
 
-const WORD_RUN = r`(?:${KATAKANA}${JOINING})+|(?:${LETTER}${JOINING}|${DECIMAL_DIGIT}${JOINING}|(?<=${LETTER}${JOINING})${BETWEEN_LETTERS}${JOINING}(?=${LETTER})|(?<=${DECIMAL_DIGIT}${JOINING})${BETWEEN_DIGITS}${JOINING}(?=${DECIMAL_DIGIT}))+`
-const JOINED = r`(?:${UNDERSCORE}${JOINING})*(?:${WORD_RUN})(?:(?:${UNDERSCORE}${JOINING})+(?:${WORD_RUN}))*(?:${UNDERSCORE}${JOINING})*`
-const EMOJI = r`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${JOINING}`
+const WORD_RUN = raw`(?:${KATAKANA}${JOINING})+|(?:${LETTER}${JOINING}|${DECIMAL_DIGIT}${JOINING}|(?<=${LETTER}${JOINING})${BETWEEN_LETTERS}${JOINING}(?=${LETTER})|(?<=${DECIMAL_DIGIT}${JOINING})${BETWEEN_DIGITS}${JOINING}(?=${DECIMAL_DIGIT}))+`
+const JOINED = raw`(?:${UNDERSCORE}${JOINING})*(?:${WORD_RUN})(?:(?:${UNDERSCORE}${JOINING})+(?:${WORD_RUN}))*(?:${UNDERSCORE}${JOINING})*`
+const EMOJI = raw`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${JOINING}`
 /** Underscores alone are no word, but are taken in one piece, so that a long row of them costs no more than its length. */
-const words = lazy(
+const wordPattern = lazy(
   () =>
     new RegExp(
-      r`${HAN}${JOINING}|${HIRAGANA}${JOINING}|(?:${SOUTHEAST_ASIAN}${JOINING})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${JOINING})+`,
+      raw`${HAN}${JOINING}|${HIRAGANA}${JOINING}|(?:${SOUTHEAST_ASIAN}${JOINING})+|${JOINED}|${EMOJI}|(?:${UNDERSCORE}${JOINING})+`,
       'gu',
     ),
 )
 
-const noWord = lazy(() => new RegExp(r`^(?:${UNDERSCORE}${JOINING})+$`, 'u'))
+const noWord = lazy(() => new RegExp(raw`^(?:${UNDERSCORE}${JOINING})+$`, 'u'))

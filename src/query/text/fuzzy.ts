@@ -1,5 +1,5 @@
-import { distance } from '../../lib/edit-distance.ts'
-import { type JsonNode, scalar, unexpected } from '../json-node.ts'
+import { editDistance } from '../../lib/edit-distance.ts'
+import { type JsonNode, toScalar, unexpected } from '../json-node.ts'
 
 /** Which texts are near to a text: what the `fuzzy` node of the tree and its two back ends share. */
 export interface Nearness {
@@ -24,7 +24,7 @@ export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((val
     // Twice as many units as characters are the most that there can be.
     if (value.length > 2 * (asked.length + edits)) return false
     const characters = Array.from(value)
-    return distance(rest, characters.slice(Math.min(prefix, asked.length)), options) <= edits
+    return editDistance(rest, characters.slice(Math.min(prefix, asked.length)), options) <= edits
   }
 }
 
@@ -33,7 +33,7 @@ export type Fuzziness = (text: string) => number
 
 /** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
 export const readFuzziness = (place: JsonNode): Fuzziness => {
-  const text = scalar(place, EXPECTED_FUZZINESS).toUpperCase()
+  const text = toScalar(place, EXPECTED_FUZZINESS).toUpperCase()
   const edits = FUZZY_EDITS.get(text)
   if (edits !== undefined) return () => edits
   const [, low, high] = /^AUTO:(\d{1,9}),(\d{1,9})$/.exec(text === 'AUTO' ? 'AUTO:3,6' : text) ?? []

@@ -1,12 +1,12 @@
 import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup, queryPaths } from '../../mapping/index.ts'
-import { type JsonNode, named, scalar, string, unexpected, where } from '../json-node.ts'
+import { bracketName, type JsonNode, toScalar, toText, unexpected, where } from '../json-node.ts'
 import { automatonOf, parseWildcard } from '../regexp/automaton.ts'
-import { checkKnown, isInSight, isMeta, type Scope } from '../scope.ts'
-import { best, NEVER, type Scored, times } from '../score.ts'
-import { or } from '../simplify.ts'
-import { analyze } from './analysis.ts'
-import { boolPrefixOn, joined, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './match.ts'
+import { checkKnown, isInSight, isMeta, type QueryScope } from '../scope.ts'
+import { best, SCORED_NONE, type ScoredQuery, times } from '../score.ts'
+import { orNode } from '../simplify.ts'
+import { analyzeText } from './analysis.ts'
+import { boolPrefixOn, combineWords, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './match.ts'
 
 /** A text in several fields. */
 
@@ -35,24 +35,27 @@ export const inFields = (
   text: JsonNode,
   options: ManyOptions,
   tie: number | undefined,
-  scope: Scope,
-): Scored => {
+  scope: QueryScope,
+): ScoredQuery => {
   const how = MATCH_TYPES[type]
   if (type === 'cross_fields') return acrossFields(fields, text, options, tie ?? how.tie, scope)
   const asked = options.near && options.skipsFuzzy ? fields.filter(({ field }) => HAS_NAMES.has(field.kind)) : fields
-  const parts = asked.map(({ field, boost }) => weighted(how.on(field, text, options, scope), boost))
-  return bestOf(parts, tie ?? how.tie)
+  const parts = asked.map(({ field, boost }) => boostBy(how.on(field, text, options, scope), boost))
+  return bestOfFields(parts, tie ?? how.tie)
 }
 
 const HAS_NAMES: ReadonlySet<string> = new Set(['text', 'keyword'])
 
-export const weighted = ({ node, score }: Scored, boost: number): Scored => ({ node, score: times(score, boost) })
+export const boostBy = ({ node, score }: ScoredQuery, boost: number): ScoredQuery => ({
+  node,
+  score: times(score, boost),
+})
 
 /** What one of these matches; of several the best score counts. */
-export const bestOf = (parts: readonly Scored[], tie: number): Scored => {
+export const bestOfFields = (parts: readonly ScoredQuery[], tie: number): ScoredQuery => {
   const some = parts.filter(({ node }) => node.op !== 'none')
-  if (some.length === 0) return NEVER
-  return { node: or(some.map(({ node }) => node)), score: best(some, tie) }
+  if (some.length === 0) return SCORED_NONE
+  return { node: orNode(some.map(({ node }) => node)), score: best(some, tie) }
 }
 
 /** Each word may stand in any of the fields that make words in the same way, which count as one. */
@@ -61,24 +64,24 @@ const acrossFields = (
   text: JsonNode,
   options: TextOptions,
   tie: number,
-  scope: Scope,
-): Scored => {
+  scope: QueryScope,
+): ScoredQuery => {
   const isText = ({ field }: Weighted) => field.compare === 'token' || options.analyzer === 'standard'
   const texts = fields.filter(isText)
-  const words = texts.length === 0 ? [] : analyze(scope.budget.text(scalar(text, 'a text'), text))
+  const words = texts.length === 0 ? [] : analyzeText(scope.budget.text(toScalar(text, 'a text'), text))
   scope.budget.clauses(words.length * texts.length, text)
   const blended = words.map(word =>
-    bestOf(
+    bestOfFields(
       texts.map(({ field, boost }) =>
-        weighted(matchOn(field, { path: text.path, value: word }, { lenient: options.lenient === true }, scope), boost),
+        boostBy(matchOn(field, { path: text.path, value: word }, { lenient: options.lenient === true }, scope), boost),
       ),
       tie,
     ),
   )
-  const together = words.length === 0 ? [] : [joined(blended, options.all === true, options.minimum)]
+  const together = words.length === 0 ? [] : [combineWords(blended, options.all === true, options.minimum)]
   const others = fields.filter(one => !isText(one))
-  return bestOf(
-    [...together, ...others.map(({ field, boost }) => weighted(matchOn(field, text, options, scope), boost))],
+  return bestOfFields(
+    [...together, ...others.map(({ field, boost }) => boostBy(matchOn(field, text, options, scope), boost))],
     tie,
   )
 }
@@ -97,7 +100,7 @@ export interface FieldName {
 }
 
 export const readFieldName = (place: JsonNode): FieldName => {
-  const text = string(place, 'the name of a field, such as "event^2"')
+  const text = toText(place, 'the name of a field, such as "event^2"')
   const [, name = text, boost = '1'] = /^(.*)\^([^^]*)$/s.exec(text) ?? []
   const factor = /^\d{1,9}(\.\d{1,9})?$/.test(boost) ? Number(boost) : Number.NaN
   if (Number.isNaN(factor)) throw unexpected(place, 'the name of a field with a number behind ^, such as "event^2"')
@@ -111,7 +114,7 @@ export const orAllFields = (listed: readonly FieldName[], place: JsonNode): read
   listed.length > 0 ? listed : [{ name: ALL_FIELDS, boost: 1, place }]
 
 /** The fields of the kind that these names mean, so far as they are in sight. Names that nothing has are refused. */
-export const fieldsNamed = (names: readonly FieldName[], scope: Scope): Weighted[] => {
+export const fieldsNamed = (names: readonly FieldName[], scope: QueryScope): Weighted[] => {
   const found = new Map<string, Weighted>()
   for (const { name, boost, place } of names) {
     const fields = name.includes('*') ? fieldsLike(name, place, scope) : oneField(name, place, scope)
@@ -123,27 +126,30 @@ export const fieldsNamed = (names: readonly FieldName[], scope: Scope): Weighted
   return [...found.values()]
 }
 
-const oneField = (name: string, place: JsonNode, scope: Scope): FieldPath[] => {
+const oneField = (name: string, place: JsonNode, scope: QueryScope): FieldPath[] => {
   const field = lookup(scope.kind, name)
   if (field) return [field]
   if (isMeta(name))
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: ${named(name)} is not a field that text is searched in. Put it into a clause of its own.`,
+      `${where(place)}: ${bracketName(name)} is not a field that text is searched in. Put it into a clause of its own.`,
     )
   checkKnown(name, place, scope)
   return []
 }
 
-const fieldsLike = (name: string, place: JsonNode, { kind, kinds, budget }: Scope): FieldPath[] => {
+const fieldsLike = (name: string, place: JsonNode, { kind, kinds, budget }: QueryScope): FieldPath[] => {
   budget.text(name, place)
   const matches = automatonOf(parseWildcard(name, false))
-  const of = (kind: Scope['kind']) => [...queryPaths(kind).values()].filter(({ path }) => matches(path))
+  const of = (kind: QueryScope['kind']) => [...queryPaths(kind).values()].filter(({ path }) => matches(path))
   const found = of(kind)
   if (found.length > 0 || kinds.some(other => of(other).length > 0)) return found
-  throw refuse('query_shard_exception', `${where(place)}: no field of ${kinds.join(', ')} is like ${named(name)}.`)
+  throw refuse(
+    'query_shard_exception',
+    `${where(place)}: no field of ${kinds.join(', ')} is like ${bracketName(name)}.`,
+  )
 }
 
 /** Names as a clause gives them: one, or a list. */
 export const readFieldNames = (places: readonly JsonNode[]): FieldName[] =>
-  places.map(place => readFieldName({ path: place.path, value: scalar(place, 'the name of a field') }))
+  places.map(place => readFieldName({ path: place.path, value: toScalar(place, 'the name of a field') }))

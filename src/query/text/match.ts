@@ -1,11 +1,11 @@
 import { refuse } from '../../lib/errors.ts'
 import type { FieldPath } from '../../mapping/index.ts'
-import { integer, type JsonNode, scalar, show, string, unexpected, where } from '../json-node.ts'
+import { type JsonNode, showJson, toScalar, toText, toWhole, unexpected, where } from '../json-node.ts'
 import { isText, leniently, type Near, nearOn, patternOn, prefixOn, scoredTerm, termOn, zeroTerms } from '../leaves.ts'
-import type { Scope } from '../scope.ts'
-import { type Scored, sum, sumOfSome } from '../score.ts'
-import { and, atLeast, isIn, phrase } from '../simplify.ts'
-import { analyze } from './analysis.ts'
+import type { QueryScope } from '../scope.ts'
+import { type ScoredQuery, sumOfScores, sumOfSome } from '../score.ts'
+import { andNode, atLeastNode, inNode, phraseNode } from '../simplify.ts'
+import { analyzeText } from './analysis.ts'
 
 /** How a text is looked for in a field: the options of match and of all that is made of it. */
 export interface TextOptions {
@@ -26,7 +26,7 @@ export type Analyzer = 'standard' | 'keyword'
 
 export const readAnalyzer = (place: JsonNode | undefined): Analyzer | undefined => {
   if (place === undefined || place.value === null) return undefined
-  const name = string(place, EXPECTED_ANALYZER)
+  const name = toText(place, EXPECTED_ANALYZER)
   if (name === 'default') return 'standard'
   if (name === 'standard' || name === 'keyword') return name
   throw unexpected(place, EXPECTED_ANALYZER)
@@ -36,14 +36,14 @@ const EXPECTED_ANALYZER = '"standard" or "keyword", the analyzers that there are
 
 export const readOperator = (place: JsonNode | undefined): boolean => {
   if (place === undefined) return false
-  const operator = string(place, '"and" or "or"').toLowerCase()
+  const operator = toText(place, '"and" or "or"').toLowerCase()
   if (operator !== 'and' && operator !== 'or') throw unexpected(place, '"and" or "or"')
   return operator === 'and'
 }
 
 export const readSlop = (place: JsonNode | undefined): number => {
   if (place === undefined) return 0
-  const slop = integer(place, 'how many places words may be moved, 0 or more')
+  const slop = toWhole(place, 'how many places words may be moved, 0 or more')
   if (slop >= 0) return slop
   throw refuse('illegal_argument_exception', `${where(place)}: No negative slop allowed.`)
 }
@@ -52,16 +52,16 @@ export const readSlop = (place: JsonNode | undefined): number => {
 const fieldWordsOf = (field: FieldPath, text: string, analyzer: Analyzer | undefined): string[] | undefined => {
   if (analyzer === 'keyword') return field.compare === 'token' ? [text] : undefined
   const hasWords = field.compare === 'token' || (analyzer === 'standard' && isText(field))
-  return hasWords ? analyze(text) : undefined
+  return hasWords ? analyzeText(text) : undefined
 }
 
-const textIn = (value: JsonNode, scope: Scope): string => scope.budget.text(scalar(value, 'a text'), value)
+const textIn = (value: JsonNode, scope: QueryScope): string => scope.budget.text(toScalar(value, 'a text'), value)
 
-const wordOn = (field: FieldPath, word: string, near: Near | undefined): Scored =>
-  near ? nearOn(field, word, near) : scoredTerm(field, isIn(field, [word]))
+const wordOn = (field: FieldPath, word: string, near: Near | undefined): ScoredQuery =>
+  near ? nearOn(field, word, near) : scoredTerm(field, inNode(field, [word]))
 
 /** The field has one of the words of a text, or as many as the options say. A field without words equals it. */
-export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
     if (near && !isText(field)) return nearOn(field, '', near)
@@ -72,7 +72,7 @@ export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions,
     scope.budget.clauses(words.length, value)
     if (near && words.length > MAX_FUZZY) throw unexpected(value, `at most ${MAX_FUZZY} words where fuzziness is given`)
     if (words.length === 0) return zeroTerms(zero)
-    return joined(
+    return combineWords(
       words.map(word => wordOn(field, word, near)),
       all,
       minimum,
@@ -83,19 +83,23 @@ export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions,
 const MAX_FUZZY = 100
 
 /** All of several conditions, or as many as a minimum says. */
-export const joined = (parts: readonly Scored[], all: boolean, minimum: JsonNode | undefined): Scored => {
+export const combineWords = (
+  parts: readonly ScoredQuery[],
+  all: boolean,
+  minimum: JsonNode | undefined,
+): ScoredQuery => {
   const nodes = parts.map(({ node }) => node)
   const [only] = parts
   if (only && parts.length === 1) return only
   if (all) {
-    return { node: and(nodes), score: sum(parts.map(({ score }) => score)) }
+    return { node: andNode(nodes), score: sumOfScores(parts.map(({ score }) => score)) }
   }
   const least = minimum === undefined ? 1 : Math.max(1, minimumOf(minimum, parts.length))
-  return { node: atLeast(least, nodes), score: sumOfSome([], least, parts) }
+  return { node: atLeastNode(least, nodes), score: sumOfSome([], least, parts) }
 }
 
 /** The field has the words of a text in a row. A field without words equals it. */
-export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { analyzer, slop = 0, zero } = options
     const text = textIn(value, scope)
@@ -107,13 +111,18 @@ export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions
     if (field.compare !== 'token') throw withoutPlaces(field, value)
     checkPhrase(words, value)
     return {
-      node: phrase(field, words, slop, false),
+      node: phraseNode(field, words, slop, false),
       score: Object.freeze({ by: 'phrase', field, words, slop, prefix: false, boost: 1 }),
     }
   })
 
 /** The same, with the last word only begun. */
-export const phrasePrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+export const phrasePrefixOn = (
+  field: FieldPath,
+  value: JsonNode,
+  options: TextOptions,
+  scope: QueryScope,
+): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { analyzer, slop = 0, zero } = options
     if (field.es !== 'text')
@@ -125,12 +134,12 @@ export const phrasePrefixOn = (field: FieldPath, value: JsonNode, options: TextO
     scope.budget.clauses(words.length, value)
     if (words.length === 0) return zeroTerms(zero)
     checkPhrase(words, value)
-    const node = words.length === 1 ? prefixOn(field, words[0]!).node : phrase(field, words, slop, true)
+    const node = words.length === 1 ? prefixOn(field, words[0]!).node : phraseNode(field, words, slop, true)
     return { node, score: Object.freeze({ by: 'phrase', field, words, slop, prefix: true, boost: 1 }) }
   })
 
 /** The field has the words of a text, the last one as a beginning. */
-export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: Scope): Scored =>
+export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
     if (!isText(field)) return termOn(field, value, scope)
@@ -139,7 +148,7 @@ export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOpt
     scope.budget.clauses(words.length, value)
     const last = words.pop()
     if (last === undefined) return zeroTerms(zero)
-    return joined([...words.map(word => wordOn(field, word, near)), prefixOn(field, last)], all, minimum)
+    return combineWords([...words.map(word => wordOn(field, word, near)), prefixOn(field, last)], all, minimum)
   })
 
 /** The field, or one of its words, has this shape; the words' letters are small. */
@@ -152,7 +161,7 @@ export const shapeOn = (
     Parameters<typeof patternOn>[3],
     'operators' | 'states'
   >,
-): Scored => {
+): ScoredQuery => {
   const { ignoreCase = false, normalized = false, ...rest } = options
   const shape = normalized && field.compare === 'token' ? text.toLowerCase() : text
   return patternOn(clause, field, value, { how: clause, text: shape, ignoreCase, ...rest })
@@ -176,9 +185,9 @@ const withoutPlaces = (field: FieldPath, value: JsonNode) =>
  * applies where there are more than two clauses. Several conditions are divided by spaces. Percentages are rounded down.
  */
 export const minimumOf = (place: JsonNode, count: number): number => {
-  const text = scalar(place, 'a number, or a text such as "75%" or "2<75%"')
+  const text = toScalar(place, 'a number, or a text such as "75%" or "2<75%"')
   if (text.length > LONGEST_MINIMUM) throw malformedMinimum(place)
-  if (!text.includes('<')) return simple(place, text.trim(), count)
+  if (!text.includes('<')) return simpleMinimum(place, text.trim(), count)
   let minimum = count
   for (const condition of text
     .trim()
@@ -187,12 +196,12 @@ export const minimumOf = (place: JsonNode, count: number): number => {
     const [bound = '', spec = '', ...more] = condition.split('<')
     if (!/^-?\d{1,9}$/.test(bound) || more.length > 0) throw malformedMinimum(place)
     if (count <= Number(bound)) break
-    minimum = simple(place, spec, count)
+    minimum = simpleMinimum(place, spec, count)
   }
   return minimum
 }
 
-const simple = (place: JsonNode, spec: string, count: number): number => {
+const simpleMinimum = (place: JsonNode, spec: string, count: number): number => {
   const [, digits, percent] = /^([+-]?\d{1,9})(%?)$/.exec(spec) ?? []
   if (digits === undefined) throw malformedMinimum(place)
   const number = Number(digits)
@@ -207,5 +216,5 @@ const LONGEST_MINIMUM = 1000
 const malformedMinimum = (place: JsonNode) =>
   refuse(
     'number_format_exception',
-    `${where(place)}: expected a number, or a text such as "-1", "75%" or "2<75%", received ${show(place.value)}.`,
+    `${where(place)}: expected a number, or a text such as "-1", "75%" or "2<75%", received ${showJson(place.value)}.`,
   )

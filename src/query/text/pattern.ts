@@ -1,35 +1,35 @@
-import { automatonOf, parseWildcard, STATES } from '../regexp/automaton.ts'
-import { before, chain, EVERYTHING, type Expression, literal } from '../regexp/expression.ts'
-import { type Operator, parseRegexp } from '../regexp/parse.ts'
+import { automatonOf, MAX_STATES, parseWildcard } from '../regexp/automaton.ts'
+import { ANY_TEXT, chain, concatenate, type Expression, literalCharacter } from '../regexp/expression.ts'
+import { parseRegexp, type RegexpOperator } from '../regexp/parse.ts'
 
 /** Texts that a query describes by their shape: what the `pattern` node of the tree and its two back ends share. */
-export interface Pattern {
+export interface TextPattern {
   readonly how: 'prefix' | 'wildcard' | 'regexp'
   readonly text: string
   /** Of the letters of ASCII. */
   readonly ignoreCase: boolean
   /** Of a regular expression: the operators that it may use beside the plain ones. */
-  readonly operators?: readonly Operator[]
+  readonly operators?: readonly RegexpOperator[]
   /** The most states that its automaton may have. */
   readonly states?: number
 }
 
 /** Whether a text matches a pattern as a whole. Each text takes time in proportion to its length alone. */
-export const matcherOf = (pattern: Pattern): ((text: string) => boolean) => {
+export const matcherOf = (pattern: TextPattern): ((text: string) => boolean) => {
   let matcher = MATCHERS.get(pattern)
   if (!matcher) {
-    matcher = automatonOf(expressionOf(pattern), Math.min(pattern.states ?? STATES, STATES))
+    matcher = automatonOf(expressionOf(pattern), Math.min(pattern.states ?? MAX_STATES, MAX_STATES))
     MATCHERS.set(pattern, matcher)
   }
   return matcher
 }
-const MATCHERS = new WeakMap<Pattern, (text: string) => boolean>()
+const MATCHERS = new WeakMap<TextPattern, (text: string) => boolean>()
 
 /** Refuses a text that is no such pattern. */
-export const expressionOf = ({ how, text, ignoreCase, operators = [] }: Pattern): Expression => {
+export const expressionOf = ({ how, text, ignoreCase, operators = [] }: TextPattern): Expression => {
   switch (how) {
     case 'prefix':
-      return before(chain(Array.from(text, character => literal(character, ignoreCase))), EVERYTHING)
+      return concatenate(chain(Array.from(text, character => literalCharacter(character, ignoreCase))), ANY_TEXT)
     case 'wildcard':
       return parseWildcard(text, ignoreCase)
     case 'regexp':
@@ -38,7 +38,7 @@ export const expressionOf = ({ how, text, ignoreCase, operators = [] }: Pattern)
 }
 
 /** A text that all that match begin with. */
-export const startOf = ({ how, text, ignoreCase }: Pattern): string => {
+export const patternStart = ({ how, text, ignoreCase }: TextPattern): string => {
   if (ignoreCase) return ''
   if (how === 'prefix') return text
   if (how === 'wildcard') return /^[^*?\\]*/.exec(text)![0]

@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { pitOf } from '../../query/dates/time-value.ts'
-import type { After, ResumePoint, SearchRequest, Sort } from '../../query/request.ts'
+import type { After, ResumePoint, SearchRequest, SortSpec } from '../../query/request.ts'
 import type { HeadWriter, Reply } from '../answer.ts'
 import {
   type CursorHead,
@@ -148,7 +148,7 @@ export const resumePoint = (token: string, index: string): ResumePoint | 'now' =
   )
 }
 /** The order of the chain. */
-const CHAIN: Sort = { by: '_doc', fields: {}, order: 'asc', missing: '_last' }
+const CHAIN: SortSpec = { by: '_doc', fields: {}, order: 'asc', missing: '_last' }
 /** The request with the point that its token stands for. */
 export const resuming = (request: SearchRequest, index: string): SearchRequest => {
   const { resume, parts } = request

@@ -4,7 +4,7 @@ import { refuse } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/record.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { After, Mark, Place, ResumePoint, Seen } from '../../query/request.ts'
+import type { After, BlockMark, ChainPlace, ResumePoint, Seen } from '../../query/request.ts'
 import type { SearchParams } from '../service.ts'
 
 /**
@@ -179,7 +179,7 @@ const isResume = (value: unknown): value is ResumeState =>
   value.marks.every(isMark)
 
 const isWholeNumber = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value)
-const isMark = (value: unknown): value is Mark =>
+const isMark = (value: unknown): value is BlockMark =>
   Array.isArray(value) && value.length === 2 && isWholeNumber(value[0]) && typeof value[1] === 'string'
-const isChainPlace = (value: unknown): value is Place =>
+const isChainPlace = (value: unknown): value is ChainPlace =>
   isRecord(value) && KINDS.includes(value.kind as Kind) && isWholeNumber(value.position) && value.position >= -1

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { behindValue } from '../../../src/cluster/query/collapse.ts'
 import { lookup } from '../../../src/mapping/index.ts'
-import { compile } from '../../../src/query/predicate.ts'
+import { compilePredicate } from '../../../src/query/predicate.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../../../src/query/simplify.ts'
 
 const nonce = lookup('tx', 'nonce.num')!
@@ -18,7 +18,7 @@ const toLong = (number: number): bigint => {
 
 test('integers behind a double', () => {
   const holds = (order: 'asc' | 'desc', value: number, long: bigint) =>
-    compile(
+    compilePredicate(
       'tx',
       behindValue({ by: 'field', fields: { tx: nonce }, order, missing: '_first', as: 'double' }, 'tx', value),
     )({ _id: '', _source: { nonce: { num: long } } })
@@ -35,7 +35,7 @@ test('integers behind a double', () => {
 
 test('doubles behind an integer', () => {
   const holds = (order: 'asc' | 'desc', value: bigint, number: number) =>
-    compile(
+    compilePredicate(
       'tx',
       behindValue({ by: 'field', fields: { tx: coin }, order, missing: '_first', as: 'long' }, 'tx', value),
     )({ _id: '', _source: { value: { coin: number } } })

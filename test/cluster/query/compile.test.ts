@@ -8,10 +8,10 @@ import { regexpOf } from '../../../src/cluster/query/leaf.ts'
 import { compileNode, NO_JOINS } from '../../../src/cluster/query/node.ts'
 import { prepareSearch } from '../../../src/cluster/query/search.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
-import { ALL, type Compare } from '../../../src/query/ast.ts'
+import { ALL_NODE, type CompareNode } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import * as make from '../../../src/query/simplify.ts'
-import { expressionOf, type Pattern } from '../../../src/query/text/pattern.ts'
+import { expressionOf, type TextPattern } from '../../../src/query/text/pattern.ts'
 
 const compile = (body: object, kinds: Kind[] = ['tx']) =>
   prepareSearch(parseSearch(JSON.stringify(body), kinds, 0), {
@@ -111,7 +111,7 @@ it('a regular expression means the same when it is read again', () => {
   fc.assert(
     fc.property(part, fc.boolean(), (text, ignoreCase) => {
       const read = (text: string, ignoreCase: boolean) =>
-        expressionOf({ how: 'regexp', text, ignoreCase, operators: [] } satisfies Pattern)
+        expressionOf({ how: 'regexp', text, ignoreCase, operators: [] } satisfies TextPattern)
       const expression = read(text, ignoreCase)
       const written = regexpOf(expression)
       assert.equal(read(written!, false), expression, `${text} as ${written}`)
@@ -127,7 +127,7 @@ it('a contract that was created twice is two documents with one id', () => {
 })
 
 it('conditions of rules that no index answers find everything, negated or not', () => {
-  const compare: Compare = {
+  const compare: CompareNode = {
     op: 'compare',
     kind: 'tx',
     steps: ['from'],
@@ -136,10 +136,10 @@ it('conditions of rules that no index answers find everything, negated or not', 
     ignoreCase: false,
     scaled: false,
   }
-  const ids = make.ids(['0x00'])
-  assert.deepEqual(supersetOf(make.and([compare, ids])), { node: ids, exact: false })
-  assert.deepEqual(supersetOf(make.not(compare)), { node: ALL, exact: false })
-  assert.deepEqual(supersetOf(make.not(make.or([compare, ids]))), { node: make.not(ids), exact: false })
-  assert.deepEqual(supersetOf(make.not(ids)), { node: make.not(ids), exact: true })
+  const ids = make.idsNode(['0x00'])
+  assert.deepEqual(supersetOf(make.andNode([compare, ids])), { node: ids, exact: false })
+  assert.deepEqual(supersetOf(make.notNode(compare)), { node: ALL_NODE, exact: false })
+  assert.deepEqual(supersetOf(make.notNode(make.orNode([compare, ids]))), { node: make.notNode(ids), exact: false })
+  assert.deepEqual(supersetOf(make.notNode(ids)), { node: make.notNode(ids), exact: true })
   assert.throws(() => compileNode(compare, 'tx', NO_JOINS), /compare from/)
 })

@@ -7,7 +7,7 @@ import { MOST_RELATED, resolveJoins } from '../../../src/cluster/query/joins.ts'
 import { prepareSearch } from '../../../src/cluster/query/search.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
-import { compile } from '../../../src/query/predicate.ts'
+import { compilePredicate } from '../../../src/query/predicate.ts'
 import type { SearchRequest } from '../../../src/query/request.ts'
 import * as make from '../../../src/query/simplify.ts'
 import { lower, toQuery } from '../../../src/rules/lower.ts'
@@ -184,7 +184,7 @@ describe('searches of a chain', { skip: withoutCluster }, () => {
     for (const condition of conditions) {
       const [compare] = lower({ targetType: 'Event', targetMap: [condition], alerts: [] })
       const own = toQuery('event', [compare!])
-      for (const node of [own, make.not(own), make.not(compare!), make.or([own, make.ids(['0x00'])])]) {
+      for (const node of [own, make.notNode(own), make.notNode(compare!), make.orNode([own, make.idsNode(['0x00'])])]) {
         const { node: superset, exact } = supersetOf(node)
         const request = {
           ...readRequest('event', '{"size":10000}')!,
@@ -192,7 +192,7 @@ describe('searches of a chain', { skip: withoutCluster }, () => {
         }
         const found = new Set((await at.fromCluster(request)).hits.map(({ id }) => id))
         const documents = at.store.all('event')
-        const expected = documents.filter(compile('event', node)).map(({ _id }) => _id)
+        const expected = documents.filter(compilePredicate('event', node)).map(({ _id }) => _id)
         if (!exact) asked++
         assert.ok(
           expected.every(id => found.has(id)),

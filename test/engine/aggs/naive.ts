@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
-import { type Document, rawValuesOf, valuesOf } from '../../../src/query/predicate.ts'
+import { indexedValuesOf, rawValuesOf, type TestedDocument } from '../../../src/query/predicate.ts'
 
 /** A random aggregation of the kinds that the model knows. */
 export interface Question {
@@ -56,7 +56,7 @@ const shownValues = (field: FieldPath, source: Source) =>
     ? rawValuesOf(field, source).flatMap(raw =>
         typeof raw === 'string' && raw.length <= (field.ignoreAbove ?? Number.POSITIVE_INFINITY) ? [raw] : [],
       )
-    : valuesOf(field, source)
+    : indexedValuesOf(field, source)
 
 const one = ({ type, field: name, inside }: Question, kind: Kind, sources: readonly Source[]): object => {
   const field = lookup(kind, name)!
@@ -124,7 +124,8 @@ const one = ({ type, field: name, inside }: Question, kind: Kind, sources: reado
   }
 }
 
-export const sourcesOf = (documents: readonly Document[]): Source[] => documents.map(({ _source }) => _source as Source)
+export const sourcesOf = (documents: readonly TestedDocument[]): Source[] =>
+  documents.map(({ _source }) => _source as Source)
 
 /** Random ones that the model knows. */
 export const arbitraryQuestions = (kind: Kind): fc.Arbitrary<Question[]> => {

@@ -5,7 +5,7 @@ import { createSearcher, type Searcher } from '../../../src/engine/query/searche
 import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { compile, type Document } from '../../../src/query/predicate.ts'
+import { compilePredicate, type TestedDocument } from '../../../src/query/predicate.ts'
 import { chainOf, mixedStore } from '../../support/chain.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
 import { stringifyLossless } from '../../support/scenarios.ts'
@@ -22,7 +22,7 @@ const NOW = Date.UTC(2025, 0, 1, 1)
 describe('random aggregations over many small segments are those of a plain model', () => {
   let store: TestStore
   let searcher: Searcher
-  let documents: Record<Kind, Document[]>
+  let documents: Record<Kind, TestedDocument[]>
   before(() => {
     store = mixedStore({ run: [1, 1, 2, 1, 3, 1, 1, 5] }, { demo: 40, odd: 12, parts: 4 })
     documents = chainOf(store).documents
@@ -37,7 +37,7 @@ describe('random aggregations over many small segments are those of a plain mode
         fc.property(arbitraryQuestions(kind), queries, (questions, query) => {
           const text = stringifyLossless({ size: 0, query, aggs: requestOf(questions) })
           const request = parseSearch(text, [kind], NOW)
-          const holds = compile(kind, request.parts[0]!.query)
+          const holds = compilePredicate(kind, request.parts[0]!.query)
           const expected = answerOf(questions, kind, sourcesOf(all.filter(holds)))
           // Another text for the same: what was found in segments is kept, but not the answer.
           const another = request.aggregated && { ...request.aggregated, whole: `${request.aggregated.whole} ` }

@@ -8,10 +8,10 @@ import { eachOrdinal, listed, type OrdinalSet, run, toArray } from '../../../src
 import { DOUBT, NO, YES } from '../../../src/engine/query/plan/column-conditions.ts'
 import { createSearcher } from '../../../src/engine/query/searcher.ts'
 import { lookup } from '../../../src/mapping/index.ts'
-import { compareValues, type Node, type Value } from '../../../src/query/ast.ts'
+import { compareValues, type Node, type QueryValue } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { compile, type Document, valuesOf } from '../../../src/query/predicate.ts'
-import { isIn, range } from '../../../src/query/simplify.ts'
+import { compilePredicate, indexedValuesOf, type TestedDocument } from '../../../src/query/predicate.ts'
+import { inNode, rangeNode } from '../../../src/query/simplify.ts'
 import { createTestStore, generatedBlocks, type TestStore } from '../../support/store.ts'
 
 const check = () => {}
@@ -115,7 +115,7 @@ const blocks = (): RawBlock[] =>
 
 describe('transactions with integers that doubles do not tell apart', () => {
   let store: TestStore
-  let documents: Document[]
+  let documents: TestedDocument[]
   let positions: number[]
   before(() => {
     store = createTestStore(blocks(), { run: [1, 2, 1] })
@@ -140,20 +140,20 @@ describe('transactions with integers that doubles do not tell apart', () => {
   for (const path of FIELDS)
     it(`are found by ${path}`, () => {
       const field = lookup('tx', path)!
-      const all = [...new Set(documents.flatMap(({ _source }) => valuesOf(field, _source)))].sort(compareValues)
+      const all = [...new Set(documents.flatMap(({ _source }) => indexedValuesOf(field, _source)))].sort(compareValues)
       const nodes: Node[] = all.flatMap((value, i) => [
-        isIn(field, [value]),
-        isIn(
+        inNode(field, [value]),
+        inNode(
           field,
           all.filter((_, j) => j % (i + 2) === 0),
         ),
-        range(field, { gte: value }),
-        range(field, { gt: value }),
-        range(field, { lt: value }),
-        range(field, { gte: all[i >> 1]!, lte: value }),
+        rangeNode(field, { gte: value }),
+        rangeNode(field, { gt: value }),
+        rangeNode(field, { lt: value }),
+        rangeNode(field, { gte: all[i >> 1]!, lte: value }),
       ])
       for (const node of nodes) {
-        const holds = compile('tx', node)
+        const holds = compilePredicate('tx', node)
         const expected = positions.filter((_, i) => holds(documents[i]!))
         assert.deepEqual(store.evaluate('tx', node).positions, expected)
       }
@@ -174,8 +174,8 @@ describe('transactions with integers that doubles do not tell apart', () => {
     const rows = documents.map(({ _id, _source }, i) => ({
       _id,
       position: positions[i]!,
-      values: keys.map((field, i): Value | undefined => {
-        const [value] = valuesOf(field, _source)
+      values: keys.map((field, i): QueryValue | undefined => {
+        const [value] = indexedValuesOf(field, _source)
         const [, order, missing] = sort[i]!
         // A missing value comes where the greatest one does.
         const isSame = value === 2n ** 63n - 1n && field.es === 'long' && (order === 'asc') === (missing === '_last')

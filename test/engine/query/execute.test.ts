@@ -6,7 +6,7 @@ import type { Hit } from '../../../src/engine/query/hits.ts'
 import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { KINDS, type Kind, queryPaths } from '../../../src/mapping/index.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { type Document, valuesOf } from '../../../src/query/predicate.ts'
+import { indexedValuesOf, type TestedDocument } from '../../../src/query/predicate.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { makeChain } from '../../support/pack.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
@@ -24,8 +24,8 @@ const options = { deadline: Number.POSITIVE_INFINITY }
 describe('a search', () => {
   let store: TestStore
   let searcher: Searcher
-  const documents = {} as Record<Kind, Document[]>
-  let samples: Record<Kind, Document[]>
+  const documents = {} as Record<Kind, TestedDocument[]>
+  let samples: Record<Kind, TestedDocument[]>
 
   before(() => {
     const blocks = oddBlocks(30)
@@ -34,7 +34,10 @@ describe('a search', () => {
     store = createTestStore([...blocks.slice(0, 14), ...blocks.slice(16)], { events: oddEvents, run: [1, 3, 2] })
     searcher = createSearcher(store.reader)
     for (const kind of KINDS) documents[kind] = store.all(kind)
-    samples = Object.fromEntries(KINDS.map(kind => [kind, documents[kind].slice(0, 40)])) as Record<Kind, Document[]>
+    samples = Object.fromEntries(KINDS.map(kind => [kind, documents[kind].slice(0, 40)])) as Record<
+      Kind,
+      TestedDocument[]
+    >
   })
   after(() => store.close())
 
@@ -134,7 +137,7 @@ describe('a search', () => {
       const keysOf = (hits: readonly Pick<Hit, 'kind' | 'document'>[]) =>
         hits.map(({ kind, document }) => {
           const field = queryPaths(kind).get(by)
-          return field === undefined ? null : String(valuesOf(field, document._source)[0] ?? null)
+          return field === undefined ? null : String(indexedValuesOf(field, document._source)[0] ?? null)
         })
       const request = (size: number) =>
         parseSearch(JSON.stringify({ sort: [...sort, { _doc: 'asc' }], size }), kinds, NOW)
@@ -170,7 +173,7 @@ describe('a search', () => {
   it('finds each document by its id, and none by what is no id of its kind', () => {
     for (const kind of KINDS) {
       for (const { _id } of documents[kind]) assert.equal(searcher.get(kind, _id)?._id, _id)
-      const [{ _id }] = documents[kind] as [Document]
+      const [{ _id }] = documents[kind] as [TestedDocument]
       const wrong = [
         `${_id}0`,
         `${_id}_`,
@@ -204,7 +207,7 @@ describe('a stream of hits', () => {
       const store = createTestStore(blocks.slice(0, 64), { run: 1 })
       try {
         const request = parseSearch(JSON.stringify({ size: -1, ...(sort ? { sort } : {}) }), ['log'], NOW)
-        const due = (documents: readonly Document[]) =>
+        const due = (documents: readonly TestedDocument[]) =>
           sort ? search(request, { log: [...documents] }).hits.map(({ document }) => document) : documents.toReversed()
         const old = store.all('log')
         const { total, pages } = createSearcher(store.reader).pages(request, options)

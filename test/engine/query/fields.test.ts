@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { type Field, type FieldPath, isListField, KINDS, MAPPING, queryPaths } from '../../../src/mapping/index.ts'
-import { type Bounds, compareValues, type Node, type Value } from '../../../src/query/ast.ts'
-import { type Document, valuesOf } from '../../../src/query/predicate.ts'
-import { exists, fuzzy, isIn, nested, not, range } from '../../../src/query/simplify.ts'
+import { type Bounds, compareValues, type Node, type QueryValue } from '../../../src/query/ast.ts'
+import { indexedValuesOf, type TestedDocument } from '../../../src/query/predicate.ts'
+import { existsNode, fuzzyNode, inNode, nestedNode, notNode, rangeNode } from '../../../src/query/simplify.ts'
 import { type Chain, chainOf, checkFound } from '../../support/chain.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { createTestStore, demoBlocks, demoEvents, excerptOf, generatedBlocks } from '../../support/store.ts'
@@ -38,13 +38,13 @@ const ASKED = [
 const RARE = new Set(['logsBloom', 'root', 'revertTrace'])
 
 /** Some of the values that a field has, from the least to the greatest. */
-const someValues = (field: FieldPath, documents: readonly Document[]): Value[] => {
-  const all = [...new Set(documents.flatMap(({ _source }) => valuesOf(field, _source)))].sort(compareValues)
+const someValues = (field: FieldPath, documents: readonly TestedDocument[]): QueryValue[] => {
+  const all = [...new Set(documents.flatMap(({ _source }) => indexedValuesOf(field, _source)))].sort(compareValues)
   const places = [0, 0.3, 0.7, 1].map(share => Math.round(share * (all.length - 1)))
   return [...new Set(places)].flatMap(place => all[place] ?? [])
 }
 
-const conditionsOn = (field: FieldPath, values: readonly Value[]): Node[] => {
+const conditionsOn = (field: FieldPath, values: readonly QueryValue[]): Node[] => {
   const ranges: Bounds[] = values.flatMap((value, i) => [
     { gte: value },
     { gt: value },
@@ -53,10 +53,10 @@ const conditionsOn = (field: FieldPath, values: readonly Value[]): Node[] => {
     ...(i > 0 ? [{ gte: values[i - 1]!, lt: value }] : []),
   ])
   return [
-    exists(field),
-    isIn(field, values),
-    ...values.map(value => isIn(field, [value])),
-    ...ranges.map(bounds => range(field, bounds)),
+    existsNode(field),
+    inNode(field, values),
+    ...values.map(value => inNode(field, [value])),
+    ...ranges.map(bounds => rangeNode(field, bounds)),
     ...(field.kind === 'keyword' || field.kind === 'text' ? values.flatMap(value => near(field, String(value))) : []),
   ]
 }
@@ -65,8 +65,8 @@ const conditionsOn = (field: FieldPath, values: readonly Value[]): Node[] => {
 const near = (field: FieldPath, value: string): Node[] => {
   const text = value.replace(/^(.)(.)/su, '$2$1')
   return [true, false].flatMap(transpositions => [
-    fuzzy(field, { text, edits: 1, prefix: 0, transpositions }),
-    fuzzy(field, { text, edits: 2, prefix: 1, transpositions }),
+    fuzzyNode(field, { text, edits: 1, prefix: 0, transpositions }),
+    fuzzyNode(field, { text, edits: 2, prefix: 1, transpositions }),
   ])
 }
 
@@ -124,7 +124,7 @@ describe('every field that a query may name', () => {
           values += some.length
           for (const condition of conditionsOn(field, some)) {
             const list = field.list?.nested ? field.list.name : undefined
-            const nodes = [condition, not(condition)].map(node => (list ? nested(list, node) : node))
+            const nodes = [condition, notNode(condition)].map(node => (list ? nestedNode(list, node) : node))
             for (const node of nodes) {
               const what = `${field.path} ${JSON.stringify(condition, (key, value) =>
                 key === 'field' ? undefined : typeof value === 'bigint' ? String(value) : value,

@@ -5,7 +5,7 @@ import type { Document } from '../../../src/documents/document.ts'
 import { childKindsOf, KINDS, type Kind, parentKindsOf } from '../../../src/mapping/index.ts'
 import type { Node } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { compile, type Relatives } from '../../../src/query/predicate.ts'
+import { compilePredicate, type Relatives } from '../../../src/query/predicate.ts'
 import { type Chain, chainOf, checkFound, mixedStore } from '../../support/chain.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
@@ -89,7 +89,7 @@ const check = (chain: Related, kind: Kind) => {
   fc.assert(
     fc.property(arbitraryJoin(kind, samples), query => {
       const [part] = parseSearch(stringifyLossless({ query }), [kind], NOW).parts
-      const { count } = checkFound(chain, kind, part!.query, { holds: compile(kind, part!.query, relatives) })
+      const { count } = checkFound(chain, kind, part!.query, { holds: compilePredicate(kind, part!.query, relatives) })
       if (count > 0 && count < documents[kind].length) telling++
     }),
     { numRuns: CASES, seed: SEED },
@@ -143,7 +143,7 @@ describe('relatives', () => {
       ) as [Node, Node]
       const cold = createTestStore([], { path: store.path, events: [...oddEvents, ...demoEvents()] })
       try {
-        const holds = compile(kind, node, chain.relatives)
+        const holds = compilePredicate(kind, node, chain.relatives)
         const expected = chain.positions[kind].filter((_, i) => holds(documents[kind][i]!))
         assert.ok(expected.length > 0)
         assert.deepEqual(cold.evaluate(kind, node).positions, expected)

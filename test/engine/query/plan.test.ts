@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Kind, queryPaths } from '../../../src/mapping/index.ts'
-import type { Node, Value } from '../../../src/query/ast.ts'
+import type { Node, QueryValue } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { valuesOf } from '../../../src/query/predicate.ts'
-import { and, ids, isIn, nested } from '../../../src/query/simplify.ts'
+import { indexedValuesOf } from '../../../src/query/predicate.ts'
+import { andNode, idsNode, inNode, nestedNode } from '../../../src/query/simplify.ts'
 import { type Chain, chainOf, checkFound } from '../../support/chain.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../../support/store.ts'
@@ -62,13 +62,13 @@ describe('a plan', () => {
 
   it('takes as many values as a query may have, on whatever they are stored as', () => {
     // More than SQLite takes in one statement, or in one expression without brackets.
-    const many = <T extends Value>(make: (i: number) => T, found: Value[]): Value[] => [
+    const many = <T extends QueryValue>(make: (i: number) => T, found: QueryValue[]): QueryValue[] => [
       ...Array.from({ length: 40_000 }, (_, i) => make(i)),
       ...found,
     ]
     const hash = (i: number) => `0x${(i + 1).toString(16).padStart(64, 'e')}`
-    const some = (kind: Kind, path: string): Value[] =>
-      [...new Set(store.all(kind).flatMap(({ _source }) => valuesOf(field(kind, path), _source)))].slice(0, 5)
+    const some = (kind: Kind, path: string): QueryValue[] =>
+      [...new Set(store.all(kind).flatMap(({ _source }) => indexedValuesOf(field(kind, path), _source)))].slice(0, 5)
     for (const [kind, path, make] of [
       ['tx', 'value.coin', (i: number) => i + 0.5],
       ['tx', 'value.coin', (i: number) => i * 1e-7],
@@ -84,18 +84,18 @@ describe('a plan', () => {
       ['block', 'number.raw', (i: number) => `0x${(i + 5000).toString(16)}`],
       ['block', 'stateRoot', hash],
     ] as const) {
-      const values = many<Value>(make, some(kind, path))
-      assert.ok(check(kind, isIn(field(kind, path), values)) > 0, path)
+      const values = many<QueryValue>(make, some(kind, path))
+      assert.ok(check(kind, inNode(field(kind, path), values)) > 0, path)
     }
     assert.ok(
       check(
         'event',
-        nested('args', isIn(field('event', 'args.value.hex'), many(hash, some('event', 'args.value.hex')))),
+        nestedNode('args', inNode(field('event', 'args.value.hex'), many(hash, some('event', 'args.value.hex')))),
       ) > 0,
     )
     const _id = store.all('event').map(({ _id }) => _id)
     assert.equal(
-      check('event', ids([...Array.from({ length: 40_000 }, (_, i) => `${hash(i)}_e_0`), ..._id.slice(0, 5)])),
+      check('event', idsNode([...Array.from({ length: 40_000 }, (_, i) => `${hash(i)}_e_0`), ..._id.slice(0, 5)])),
       5,
     )
   })
@@ -106,12 +106,12 @@ describe('a plan', () => {
     const from = query('event', { term: { address: emitter } })
     const argument = query('event', { nested: { path: 'args', query: { term: { 'args.name': 'value' } } } })
     for (const condition of [from, argument]) {
-      assert.ok(check('event', and([transfer!, condition])) > 0)
+      assert.ok(check('event', andNode([transfer!, condition])) > 0)
       // What is never found leaves the other branch alone, whose own name must still hold.
-      const branch: Node = { op: 'or', of: [ids(['0x00']), and([approval!, condition])] }
+      const branch: Node = { op: 'or', of: [idsNode(['0x00']), andNode([approval!, condition])] }
       const never: Node = {
         op: 'or',
-        of: [isIn(field('event', 'address'), ['0xdeadbeef']), and([approval!, condition])],
+        of: [inNode(field('event', 'address'), ['0xdeadbeef']), andNode([approval!, condition])],
       }
       for (const other of [branch, never]) assert.equal(check('event', { op: 'and', of: [transfer!, other] }), 0)
     }

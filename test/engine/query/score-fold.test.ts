@@ -5,9 +5,9 @@ import { and, collected, count, type OrdinalSet, run, toArray } from '../../../s
 import { foldScore, spread, uniformScorer } from '../../../src/engine/query/scores/fold.ts'
 import type { Segment } from '../../../src/engine/reader.ts'
 import { lookup } from '../../../src/mapping/index.ts'
-import { ALL, type Node } from '../../../src/query/ast.ts'
-import type { Score, Scored } from '../../../src/query/score.ts'
-import { ids, isIn } from '../../../src/query/simplify.ts'
+import { ALL_NODE, type Node } from '../../../src/query/ast.ts'
+import type { Score, ScoredQuery } from '../../../src/query/score.ts'
+import { idsNode, inNode } from '../../../src/query/simplify.ts'
 
 const SIZE = 200
 const SEGMENT = { id: 1 } as Segment
@@ -31,14 +31,14 @@ const world = fc.record<World>({
 })
 
 const node: fc.Arbitrary<Node> = fc.oneof(
-  fc.constant(ALL),
-  fc.nat(3).map(i => ids([`${i}`])),
-  fc.nat(3).map(i => isIn(FROM, [`${i}`])),
+  fc.constant(ALL_NODE),
+  fc.nat(3).map(i => idsNode([`${i}`])),
+  fc.nat(3).map(i => inNode(FROM, [`${i}`])),
 )
 const same = fc.constantFrom(0, 0.1, 0.2, 0.3, 1, 1.7).map((value): Score => ({ by: 'same', value }))
 const score = (depth: number): fc.Arbitrary<Score> => {
   if (depth === 0) return same
-  const of = fc.array(fc.record<Scored>({ node, score: score(depth - 1) }), { minLength: 1, maxLength: 4 })
+  const of = fc.array(fc.record<ScoredQuery>({ node, score: score(depth - 1) }), { minLength: 1, maxLength: 4 })
   return fc.oneof(
     same,
     of.map((of): Score => ({ by: 'sum', of })),

@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { createStatistics } from '../../../src/engine/query/scores/statistics.ts'
 import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { type FieldPath, KINDS, type Kind } from '../../../src/mapping/index.ts'
-import type { Value } from '../../../src/query/ast.ts'
+import type { QueryValue } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { compile, type Document } from '../../../src/query/predicate.ts'
-import { compileScore } from '../../../src/query/score-predicate.ts'
+import { compilePredicate, type TestedDocument } from '../../../src/query/predicate.ts'
+import { compileDocumentScore } from '../../../src/query/score-predicate.ts'
 import { asFloat } from '../../../src/query/statistics.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
 import { stringifyLossless } from '../../support/scenarios.ts'
@@ -22,7 +22,7 @@ const OPTIONS = { deadline: Number.POSITIVE_INFINITY }
 describe('scores', () => {
   let store: TestStore
   let searcher: Searcher
-  const documents = {} as Record<Kind, Document[]>
+  const documents = {} as Record<Kind, TestedDocument[]>
   before(() => {
     store = createTestStore(demoBlocks().slice(0, 60), { run: [3, 5, 1, 20], events: demoEvents() })
     searcher = createSearcher(store.reader)
@@ -45,7 +45,7 @@ describe('scores', () => {
       // Where neither index nor column tells how frequent a value is, it counts 1.
       const known = {
         ...inMemory,
-        frequency: (field: FieldPath, value: Value) =>
+        frequency: (field: FieldPath, value: QueryValue) =>
           store.read(() => own.frequency(field, value)) === undefined ? undefined : inMemory.frequency(field, value),
         averageLength: (field: FieldPath) =>
           store.read(() => own.averageLength(field)) === 1 ? 1 : inMemory.averageLength(field),
@@ -59,8 +59,8 @@ describe('scores', () => {
         fc.property(arbitraryQuery(kind, sample), query => {
           const { request, hits } = answer(kind, { query, size: 30 })
           const [part] = request.parts
-          const holds = compile(kind, part!.query)
-          const scoreOf = compileScore(part!.score ?? { by: 'same', value: 1 }, known)
+          const holds = compilePredicate(kind, part!.query)
+          const scoreOf = compileDocumentScore(part!.score ?? { by: 'same', value: 1 }, known)
           const due = documents[kind]
             .filter(holds)
             .map(document => ({ _id: document._id, score: scoreOf(document._source, document) }))

@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { KINDS, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
-import { compareValues, type Value } from '../../../src/query/ast.ts'
+import { compareValues, type QueryValue } from '../../../src/query/ast.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
-import { compile, valuesOf } from '../../../src/query/predicate.ts'
+import { compilePredicate, indexedValuesOf } from '../../../src/query/predicate.ts'
 import { answerSearch } from '../../../src/search/answer.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { arbitraryQuery } from '../../support/queries.ts'
@@ -241,7 +241,8 @@ describe('hits show', () => {
             const found = ask(kind, { ...body, collapse: { field, inner_hits: inner } })
             const all = ask(kind, { ...body, from: 0, size: 10_000 })
             const path = lookup(kind, field)!
-            const keyOf = (id: string): Value | undefined => valuesOf(path, documents[places.get(id)!]!._source)[0]
+            const keyOf = (id: string): QueryValue | undefined =>
+              indexedValuesOf(path, documents[places.get(id)!]!._source)[0]
             const groups = Map.groupBy(all.hits, ({ _id }) => keyOf(_id))
             const due = [...groups.values()].map(([first]) => first!._id).slice(page.from, page.from + page.size)
             assert.deepEqual(
@@ -288,7 +289,7 @@ describe('hits show', () => {
           nested: { path: 'args', query: own, inner_hits: { from, size, ...(sort !== undefined && { sort }) } },
         }
         const { hits } = ask('event', { query: { bool: { filter: [outer, nested] } }, size: 10 })
-        const test = compile(
+        const test = compilePredicate(
           'event',
           parseSearch(stringifyLossless({ query: { nested: { path: 'args', query: own } } }), ['event'], 0).parts[0]!
             .query,
@@ -305,7 +306,7 @@ describe('hits show', () => {
               matching.slice(from, from + size),
             )
           else {
-            const keys = elements.map(({ sort }) => sort![0] as Value)
+            const keys = elements.map(({ sort }) => sort![0] as QueryValue)
             const sign = JSON.stringify(sort).includes('desc') ? -1 : 1
             for (let i = 1; i < keys.length; i++)
               if (typeof keys[i] === typeof keys[i - 1]) assert.ok(sign * compareValues(keys[i - 1]!, keys[i]!) <= 0)

@@ -11,7 +11,7 @@ import { scopesAt } from '../../../src/ingest/jobs/scopes.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { askToNarrow, isPruneAsked } from '../../../src/ingest/requests/prune-requests.ts'
 import { openStoredBlocks } from '../../../src/ingest/scoped/partial-blocks.ts'
-import { merged, type Range } from '../../../src/lib/ranges.ts'
+import { mergeRanges, type Range } from '../../../src/lib/ranges.ts'
 import { filterOf } from '../../../src/scopes/filter.ts'
 import { using } from '../../support/contents.ts'
 import { folderToIndex, indexIn, indexJob, readStore, serveContracts } from '../../support/indexing.ts'
@@ -66,7 +66,7 @@ const coverageIn = (store: string) =>
 
 /** Blocks that were looked at for an address and a topic: the same may be covered by one filter or by several. */
 const lookedIn = (store: string, address: string, topic: string): Range[] =>
-  merged(
+  mergeRanges(
     [...coverageIn(store).covered].flatMap(([text, ranges]) =>
       fits({ address, topics: [topic] } as RpcLog, filterOf(text)) ? [...ranges] : [],
     ),

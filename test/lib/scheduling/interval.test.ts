@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { createLog } from '../../../src/lib/log.ts'
 import { createRestarts } from '../../../src/lib/restarts.ts'
-import { every } from '../../../src/lib/scheduling/interval.ts'
+import { repeatEvery } from '../../../src/lib/scheduling/interval.ts'
 import { surviveFaults } from '../../../src/lib/shutdown.ts'
 
 const logTo = (lines: string[]) =>
@@ -19,7 +19,7 @@ test('work that fails is told once, and done again until it succeeds', async t =
     if (times < 8) return Promise.reject(new TypeError('broken otherwise'))
     return undefined
   }
-  t.after(every(2, work, { log: logTo(lines), doing: 'look at it' }))
+  t.after(repeatEvery(2, work, { log: logTo(lines), doing: 'look at it' }))
   while (times < 10) await pause(2)
   assert.equal(lines.length, 2)
   assert.match(lines[0]!, /^error Failed to look at it, will retry error="TypeError: broken/)
@@ -36,7 +36,7 @@ test('work that takes longer than its time is not begun twice', async t => {
     await pause(10)
     under--
   }
-  t.after(every(1, work, { log: logTo([]), doing: 'wait' }))
+  t.after(repeatEvery(1, work, { log: logTo([]), doing: 'wait' }))
   while (times < 3) await pause(5)
   assert.equal(most, 1)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom } from '../../../scripts/lib/random.ts'
-import { createLoad, type Load, pickSharer } from '../../../src/lib/scheduling/load.ts'
+import { createWorkLoad, type Load, pickSharer } from '../../../src/lib/scheduling/load.ts'
 
 /** A node as it takes its time: one piece after the other, or so many at a time. */
 interface Node {
@@ -24,7 +24,7 @@ const simulate = (
   let now = 0
   const all = nodes.map(node => ({
     ...node,
-    load: createLoad(() => now),
+    load: createWorkLoad(() => now),
     free: Array.from({ length: node.atOnce }, () => 0),
     pieces: 0,
   }))
@@ -130,7 +130,7 @@ test('one that hangs gets nothing more as soon as that shows', () => {
   // Some 200 before it hangs, and what it was given until then.
   assert.ok(pieces[0]! < 300, `${pieces}`)
   const now = { ms: 0 }
-  const loads = [createLoad(() => now.ms), createLoad(() => now.ms)]
+  const loads = [createWorkLoad(() => now.ms), createWorkLoad(() => now.ms)]
   for (const load of loads) {
     const done = load.begin()
     now.ms += 10
@@ -148,7 +148,7 @@ test('one that hangs gets nothing more as soon as that shows', () => {
 test('with little to do the first does it, unless it is far slower or its budget is spent too fast', () => {
   const now = { ms: 0 }
   const loadOf = (ms: number) => {
-    const load = createLoad(() => now.ms)
+    const load = createWorkLoad(() => now.ms)
     const done = load.begin()
     now.ms += ms
     done(true)
@@ -165,7 +165,7 @@ test('with little to do the first does it, unless it is far slower or its budget
   busy.begin()
   assert.equal(pick([busy, loadOf(150)]), 1)
   // Nobody knows them.
-  const unknown = [createLoad(() => now.ms), createLoad(() => now.ms)]
+  const unknown = [createWorkLoad(() => now.ms), createWorkLoad(() => now.ms)]
   const given = Array.from({ length: 6 }, () => {
     const i = pick(unknown)
     unknown[i]?.begin()

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aggregationCacheKeys } from '../../../src/query/aggs/cache-keys.ts'
-import { type Json, parseJson } from '../../../src/query/json.ts'
+import { type JsonValue, parseExactJson } from '../../../src/query/json.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 
-const textsOf = (aggregations: object) => aggregationCacheKeys(parseJson(JSON.stringify(aggregations)) as Json)
+const textsOf = (aggregations: object) =>
+  aggregationCacheKeys(parseExactJson(JSON.stringify(aggregations)) as JsonValue)
 const overTime = (name: string, bounds: object, more: object = {}) => ({
   [name]: { date_histogram: { field: 'timestamp', fixed_interval: '1h', ...bounds }, ...more },
 })

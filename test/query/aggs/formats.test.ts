@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { numberWriterOf } from '../../../src/query/aggs/number-format.ts'
-import { createBudget } from '../../../src/query/budget.ts'
+import { createQueryBudget } from '../../../src/query/budget.ts'
 import { zoneOf } from '../../../src/query/dates/time-zone.ts'
 import { dateWriterOf } from '../../../src/query/dates/write-format.ts'
 
 const place = { path: 'aggs.h.format', value: '' }
 const date = (format: string, instant: number, zone = 'UTC') =>
-  dateWriterOf(place, format, zoneOf(place, zone, createBudget()))(instant)
+  dateWriterOf(place, format, zoneOf(place, zone, createQueryBudget()))(instant)
 
 /** As Elasticsearch 7.17.29 writes them. */
 test('dates by names and by patterns of Java', () => {

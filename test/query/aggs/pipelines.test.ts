@@ -7,7 +7,7 @@ import { PIPELINES, parsePipeline } from '../../../src/query/aggs/pipelines/inde
 import type { PipelineAggregation } from '../../../src/query/aggs/pipelines/pipeline.ts'
 import { type AggregationShape, orderPipelines, runPipelines } from '../../../src/query/aggs/pipelines/tree.ts'
 import { type AggregationResults, renderResults } from '../../../src/query/aggs/result.ts'
-import { parseJson } from '../../../src/query/json.ts'
+import { parseExactJson } from '../../../src/query/json.ts'
 import { resultsOf } from '../../support/aggregations.ts'
 
 type Members = Record<string, unknown>
@@ -25,10 +25,10 @@ const read = (
   const pipelines: PipelineAggregation[] = []
   for (const [name, { aggs: inner = {}, meta, ...typed }] of Object.entries(aggs)) {
     const [type, body] = Object.entries(typed)[0]!
-    const place = { path: `${at}.${name}.${type}`, value: parseJson(JSON.stringify(body)) }
+    const place = { path: `${at}.${name}.${type}`, value: parseExactJson(JSON.stringify(body)) }
     const pipeline = parsePipeline(name, type, place)
     if (pipeline) {
-      pipelines.push(meta === undefined ? pipeline : { ...pipeline, meta: parseJson(JSON.stringify(meta)) })
+      pipelines.push(meta === undefined ? pipeline : { ...pipeline, meta: parseExactJson(JSON.stringify(meta)) })
       continue
     }
     const { min_doc_count: minDocCount } = body as { min_doc_count?: number }
@@ -378,7 +378,7 @@ test('names that every object answers to are none of ours', () => {
 
 test('every example in the docs is read', () => {
   for (const [type, { example }] of Object.entries(PIPELINES)) {
-    const place = { path: type, value: parseJson(JSON.stringify(example)) }
+    const place = { path: type, value: parseExactJson(JSON.stringify(example)) }
     assert.equal(parsePipeline('x', type, place)?.type, type)
   }
 })

@@ -7,7 +7,7 @@ import {
   type Metric,
   renderResults,
 } from '../../../src/query/aggs/result.ts'
-import { parseJson } from '../../../src/query/json.ts'
+import { parseExactJson } from '../../../src/query/json.ts'
 import { javaDouble } from '../../../src/query/numbers.ts'
 
 const metric = (type: string, ...body: Metric['body']): Metric => ({ is: 'metric', type, body, number: () => null })
@@ -51,7 +51,7 @@ test('buckets of every shape, typed and not', () => {
           ['sum_other_doc_count', 0n],
         ],
         keyed: false,
-        meta: parseJson('{"z":1,"a":1.5,"q":[1,{"r":null}]}'),
+        meta: parseExactJson('{"z":1,"a":1.5,"q":[1,{"r":null}]}'),
         buckets: [
           bucket(
             [['key', 'a']],

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createBudget } from '../../../src/query/budget.ts'
-import { CALENDAR_UNITS, lengthOf, readInterval, readOffset } from '../../../src/query/dates/calendar.ts'
+import { createQueryBudget } from '../../../src/query/budget.ts'
+import { CALENDAR_UNITS, parseLength, readInterval, readOffset } from '../../../src/query/dates/calendar.ts'
 import { createRounding, type Interval, type Rounding } from '../../../src/query/dates/rounding.ts'
 import { UTC, zoneOf } from '../../../src/query/dates/time-zone.ts'
-import { parseJson } from '../../../src/query/json.ts'
+import { parseExactJson } from '../../../src/query/json.ts'
 import { bodyNode, type JsonNode, members } from '../../../src/query/json-node.ts'
 import { findElasticsearch } from '../../support/elasticsearch.ts'
 
 const place = { path: 'p', value: '' }
 const HOUR = 3_600_000
-const zoned = (zone: string) => zoneOf(place, zone, createBudget())
-const intervalOf = (text: string): Interval => CALENDAR_UNITS.get(text) ?? lengthOf(text)!
+const zoned = (zone: string) => zoneOf(place, zone, createQueryBudget())
+const intervalOf = (text: string): Interval => CALENDAR_UNITS.get(text) ?? parseLength(text)!
 const rounding = (interval: string, zone = 'Z', offset = 0): Rounding =>
   createRounding(intervalOf(interval), zoned(zone), offset)
 
@@ -132,8 +132,8 @@ test('the longest intervals begin far before', () => {
 })
 
 const keysOf = (text: string): Record<string, JsonNode> =>
-  Object.fromEntries(members(bodyNode(parseJson(text)), 'keys'))
-const read = (text: string) => readInterval(bodyNode(parseJson(text)), keysOf(text))
+  Object.fromEntries(members(bodyNode(parseExactJson(text)), 'keys'))
+const read = (text: string) => readInterval(bodyNode(parseExactJson(text)), keysOf(text))
 
 test('intervals in three spellings', () => {
   const cases: [string, string | number][] = [
@@ -176,7 +176,7 @@ test('intervals that are none are refused by name', () => {
 })
 
 test('offsets', () => {
-  const offset = (text: string) => readOffset({ path: 'offset', value: parseJson(text) })
+  const offset = (text: string) => readOffset({ path: 'offset', value: parseExactJson(text) })
   assert.deepEqual(['"6h"', '"+6h"', '"-6H"', '3600000', '"0"'].map(offset), [6 * HOUR, 6 * HOUR, -6 * HOUR, HOUR, 0])
   assert.equal(readOffset(undefined), 0)
   for (const text of ['"x"', '"1M"', '""', 'true']) assert.throws(() => offset(text), /offset/)
@@ -221,7 +221,8 @@ test('the buckets of Elasticsearch around changes of clocks', async t => {
     const answer: { body: unknown } = await elasticsearch.ask('POST', '/pipelines-rounding/_search', { size: 0, aggs })
     const found: Answer['aggregations'] = (answer.body as Answer).aggregations
     for (const [i, shape] of shapes.entries()) {
-      const interval = 'fixed_interval' in shape ? lengthOf(shape.fixed_interval)! : intervalOf(shape.calendar_interval)
+      const interval =
+        'fixed_interval' in shape ? parseLength(shape.fixed_interval)! : intervalOf(shape.calendar_interval)
       const of = createRounding(interval, zoned(zone), -90 * 60_000)
       const counts = new Map<number, number>()
       for (const at of instants.toSorted((a, b) => a - b)) counts.set(of.round(at), (counts.get(of.round(at)) ?? 0) + 1)

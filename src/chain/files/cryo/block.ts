@@ -1,5 +1,5 @@
 import { ChainsieveError, refuse } from '../../../lib/errors.ts'
-import { countIn } from '../../../lib/ranges.ts'
+import { countIntegers } from '../../../lib/ranges.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../../limits/index.ts'
 import { checkBlock } from '../../check/check-block.ts'
 import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../../wire.ts'
@@ -171,7 +171,7 @@ export async function* readCryo({ files, size }: CryoFolder, options: PackOption
     transactions: createCursor(files.transactions, WANTED.transactions),
     logs: createCursor(files.logs, WANTED.logs),
   }
-  const all = countIn(files.blocks)
+  const all = countIntegers(files.blocks)
   let done = 0
   try {
     for (const { path, from, to } of files.blocks)

@@ -1,6 +1,6 @@
 import type { RawBlock, RpcBlock } from '../../../chain/wire.ts'
 import type { BlockPlaces } from '../../../documents/logs.ts'
-import { joinBytes, joinDoubles, joinWords, lowerBound } from '../../../lib/arrays.ts'
+import { joinByteArrays, joinDoubleArrays, joinWordArrays, lowerBound } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import { writeHexBytes } from '../../forms/bytes.ts'
 import { cursor, type Ids, NO_BYTES, takeLength, takeVarint } from '../../forms/form.ts'
@@ -63,10 +63,10 @@ export const createBlockRows = (ids: Ids) => {
 }
 
 export const joinBlockRows = (parts: readonly BlockRows[]): BlockRows => ({
-  numbers: joinDoubles(parts.map(({ numbers }) => numbers)),
-  times: joinDoubles(parts.map(({ times }) => times)),
-  lengths: joinWords(parts.map(({ lengths }) => lengths)),
-  bytes: joinBytes(parts.map(({ bytes }) => bytes)),
+  numbers: joinDoubleArrays(parts.map(({ numbers }) => numbers)),
+  times: joinDoubleArrays(parts.map(({ times }) => times)),
+  lengths: joinWordArrays(parts.map(({ lengths }) => lengths)),
+  bytes: joinByteArrays(parts.map(({ bytes }) => bytes)),
 })
 
 export const createBlockWriter = (ids: Ids) => {

@@ -1,7 +1,7 @@
 // By default import: with an older Node, a missing name would end the program before it asks for a
 // newer one.
 import zlib from 'node:zlib'
-import { joinBytes, joinDoubles, joinWords } from '../../../lib/arrays.ts'
+import { joinByteArrays, joinDoubleArrays, joinWordArrays } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import type { RecordKind } from '../../../mapping/index.ts'
 import { impossible } from '../../../sqlite/damage.ts'
@@ -66,9 +66,9 @@ export const joinRecordRows = (parts: readonly RecordRows[]): RecordRows => {
   const [first, ...others] = parts
   if (first && others.length === 0) return first
   return {
-    positions: joinDoubles(parts.map(part => part.positions)),
-    lengths: joinWords(parts.map(part => part.lengths)),
-    bytes: joinBytes(parts.map(part => part.bytes)),
+    positions: joinDoubleArrays(parts.map(part => part.positions)),
+    lengths: joinWordArrays(parts.map(part => part.lengths)),
+    bytes: joinByteArrays(parts.map(part => part.bytes)),
   }
 }
 

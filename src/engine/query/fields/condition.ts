@@ -1,7 +1,7 @@
 import { checksumAddress } from '../../../lib/keccak.ts'
-import type { Bounds, Node, Value } from '../../../query/ast.ts'
+import type { Bounds, Node, QueryValue } from '../../../query/ast.ts'
 import { isWithin, tooLong } from '../../../query/simplify.ts'
-import { matcherOf, startOf } from '../../../query/text/pattern.ts'
+import { matcherOf, patternStart } from '../../../query/text/pattern.ts'
 import type { Reader } from '../../reader.ts'
 
 /** A condition on one field. */
@@ -11,7 +11,7 @@ export const isLeaf = (node: Node): node is FieldCondition =>
   node.op === 'in' || node.op === 'range' || node.op === 'exists' || node.op === 'pattern'
 
 /** Whether a value that is there fulfils a condition. */
-export const testOf = (leaf: FieldCondition): ((value: Value) => boolean) => {
+export const testOf = (leaf: FieldCondition): ((value: QueryValue) => boolean) => {
   const { field } = leaf
   if (leaf.op === 'in') {
     const values = new Set(leaf.values)
@@ -28,7 +28,7 @@ export const testOf = (leaf: FieldCondition): ((value: Value) => boolean) => {
 
 /** What all texts that fulfil a condition begin with. */
 export const commonStart = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): string =>
-  leaf.op === 'pattern' ? startOf(leaf.pattern) : sharedStart(leaf.bounds)
+  leaf.op === 'pattern' ? patternStart(leaf.pattern) : sharedStart(leaf.bounds)
 
 /** What all texts between two bounds begin with. */
 const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {

@@ -1,7 +1,7 @@
 import { coinAmount, paddedHex, rawHex } from '../../../documents/show.ts'
 import { checksumAddress } from '../../../lib/keccak.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
+import type { QueryValue } from '../../../query/ast.ts'
 import { GREATEST_LONG, tooLong } from '../../../query/simplify.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { ColumnBounds } from '../../index/column-cache.ts'
@@ -16,7 +16,7 @@ export type StoredValue = number | bigint | string | boolean
  * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
  * signature it is the first topic, or the selector.
  */
-export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: StoredValue) => Value | undefined) => {
+export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: StoredValue) => QueryValue | undefined) => {
   const { encoding } = field
   const ofText = (text: string) =>
     tooLong(field, text) ? undefined : field.compare === 'hex' ? text.toLowerCase() : text
@@ -58,7 +58,7 @@ const integerReader = (
   encoding: string,
   { compare }: FieldPath,
   ofText: (text: string) => string | undefined,
-): ((stored: StoredValue) => Value | undefined) => {
+): ((stored: StoredValue) => QueryValue | undefined) => {
   switch (encoding) {
     case 'coin':
       return stored => coinAmount(stored as number | bigint)
@@ -80,7 +80,7 @@ export const recordReader = (
   kind: Kind,
   field: FieldPath,
   reader: Reader,
-): ((position: number) => Value | undefined) | undefined => {
+): ((position: number) => QueryValue | undefined) | undefined => {
   // Of text there are several values: its words.
   if (field.kind === 'text' && field.encoding === '') return undefined
   const read = field.list === undefined ? valueReader(kind, field.field, reader.records) : undefined

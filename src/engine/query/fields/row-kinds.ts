@@ -1,5 +1,5 @@
 import type { FieldPath, RowKind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
+import type { QueryValue } from '../../../query/ast.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
@@ -116,7 +116,11 @@ const originPositions = (leaf: FieldCondition, reader: Reader): number[] => {
 type CellContent = number | Buffer
 
 /** The values of a cell as a query compares them. */
-const cellReader = (form: RowCell['form'], field: FieldPath, reader: Reader): ((content: CellContent) => Value[]) => {
+const cellReader = (
+  form: RowCell['form'],
+  field: FieldPath,
+  reader: Reader,
+): ((content: CellContent) => QueryValue[]) => {
   const interpret = interpreterOf(field, reader)
   const storedIn = (content: CellContent): StoredValue[] => {
     if (typeof content === 'number') return [content]
@@ -134,7 +138,7 @@ export const sparseReader = (
   kind: RowKind,
   field: FieldPath,
   reader: Reader,
-): ((position: number) => Value[]) | undefined => {
+): ((position: number) => QueryValue[]) | undefined => {
   if (isOrigin(kind, field) && field.compare !== 'token') {
     const senderOf = valueReader('tx', 'from', reader.records)!
     const txOf = reader.prepare('SELECT tx FROM contract WHERE pos = ?').pluck()

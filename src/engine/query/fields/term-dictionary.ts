@@ -2,8 +2,8 @@ import { fullType } from '../../../decode/signature.ts'
 import { rememberedBy } from '../../../lib/caches.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
-import { isIn, mapChildren, tooLong } from '../../../query/simplify.ts'
-import { analyze } from '../../../query/text/analysis.ts'
+import { inNode, mapChildren, tooLong } from '../../../query/simplify.ts'
+import { analyzeText } from '../../../query/text/analysis.ts'
 import { nearTo } from '../../../query/text/fuzzy.ts'
 import type { Reader } from '../../reader.ts'
 
@@ -22,7 +22,7 @@ export const dictionaryValues = (kind: Kind, field: FieldPath, reader: Reader): 
           ? reader.names()
           : undefined
   if (!values) return undefined
-  const known = field.compare === 'token' ? [...values].flatMap(analyze) : [...values]
+  const known = field.compare === 'token' ? [...values].flatMap(analyzeText) : [...values]
   return [...new Set(known)].filter(value => !tooLong(field, value))
 }
 
@@ -63,7 +63,7 @@ const idsOfWords = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
   }[]
   for (const { id, name } of rows) {
     words.last = id
-    for (const word of new Set(analyze(name))) {
+    for (const word of new Set(analyzeText(name))) {
       const ids = words.ids.get(word)
       if (ids) ids.push(id)
       else words.ids.set(word, [id])
@@ -82,7 +82,7 @@ export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, re
     reader.check()
     return isNear(value)
   })
-  return isIn(node.field, near)
+  return inNode(node.field, near)
 }
 
 /** The same within a condition on the elements of a list. */

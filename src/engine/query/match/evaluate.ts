@@ -1,6 +1,6 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
-import { compile } from '../../../query/predicate.ts'
+import { compilePredicate } from '../../../query/predicate.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
 import { type Documents, fieldsRead } from '../documents.ts'
@@ -305,9 +305,9 @@ export const createEvaluator =
     evaluatePlan({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
 
 export const asking = (documents: Documents): AskDocuments => {
-  const tests = new WeakMap<Node, { test: ReturnType<typeof compile>; fields: string[] | undefined }>()
+  const tests = new WeakMap<Node, { test: ReturnType<typeof compilePredicate>; fields: string[] | undefined }>()
   return (kind, node, positions) => {
-    const known = tests.get(node) ?? { test: compile(kind, node), fields: fieldsRead(node) }
+    const known = tests.get(node) ?? { test: compilePredicate(kind, node), fields: fieldsRead(node) }
     tests.set(node, known)
     const { test, fields } = known
     return documents.load(kind, positions, fields).map(document => document !== undefined && test(document))

@@ -1,8 +1,8 @@
 import { coinAmount } from '../../../documents/show.ts'
 import { lowerBound } from '../../../lib/arrays.ts'
-import type { Bounds, Value } from '../../../query/ast.ts'
+import type { Bounds, QueryValue } from '../../../query/ast.ts'
 import { GREATEST_LONG } from '../../../query/simplify.ts'
-import { analyze } from '../../../query/text/analysis.ts'
+import { analyzeText } from '../../../query/text/analysis.ts'
 import { UNLISTED, UNLISTED_CALL } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
@@ -64,7 +64,7 @@ const judged = (leaf: FieldCondition, reader: Reader): ColumnCondition => {
   const verdictOf = (value: number): ColumnVerdict => {
     if (isInexactNumber(field, value)) return field.encoding === 'num' && value > LONGS_END ? NO : DOUBT
     if (field.kind === 'hex' && isShared(value, reader)) return DOUBT
-    if (isWords) return analyze(reader.name(value)).some(test) ? YES : NO
+    if (isWords) return analyzeText(reader.name(value)).some(test) ? YES : NO
     const seen = interpret(value)
     return seen !== undefined && test(seen) ? YES : NO
   }
@@ -214,7 +214,7 @@ const ofCoins = (leaf: FieldCondition): ColumnCondition | 'never' => {
 /** From so many on it takes less time to work out the coins of values than the integers of coins. */
 const FEW_COINS = 100
 
-const fewCoins = (values: readonly Value[]): ColumnCondition | 'never' => {
+const fewCoins = (values: readonly QueryValue[]): ColumnCondition | 'never' => {
   const runs = values.flatMap(value => {
     const [low, high] = [leastOfCoin(Number(value), false), leastOfCoin(Number(value), true) - 1n]
     return low > high ? [] : [{ low, high, from: Number(low), to: Number(high) }]
@@ -228,7 +228,7 @@ const fewCoins = (values: readonly Value[]): ColumnCondition | 'never' => {
   return { low: Math.min(...runs.map(({ from }) => from)), high: Math.max(...runs.map(({ to }) => to)), judge }
 }
 
-const manyCoins = (values: readonly Value[]): ColumnCondition => {
+const manyCoins = (values: readonly QueryValue[]): ColumnCondition => {
   const coins = new Set(values)
   const sorted = Float64Array.from(values as number[]).sort()
   const judge = (value: number): ColumnVerdict => {
@@ -272,6 +272,6 @@ const ofAddresses = (leaf: FieldCondition, reader: Reader): ColumnCondition | 'n
 
 const TELLING_DIGITS = 3
 
-const toBigint = (value: Value): bigint => (typeof value === 'bigint' ? value : BigInt(Math.floor(Number(value))))
+const toBigint = (value: QueryValue): bigint => (typeof value === 'bigint' ? value : BigInt(Math.floor(Number(value))))
 const maxBigint = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const minBigint = (a: bigint, b: bigint): bigint => (a < b ? a : b)

@@ -1,9 +1,9 @@
 import type { EventAbi } from '../../../decode/types.ts'
 import { rememberedBy } from '../../../lib/caches.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
+import type { QueryValue } from '../../../query/ast.ts'
 import { tooLong } from '../../../query/simplify.ts'
-import { analyze } from '../../../query/text/analysis.ts'
+import { analyzeText } from '../../../query/text/analysis.ts'
 import { blockAt } from '../../index/segment.ts'
 import {
   argumentField,
@@ -24,7 +24,7 @@ import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
 
 /** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
 export const bySignature =
-  (valuesOf: (signature: StoredSignature) => readonly (Value | null)[], of: 'log' | 'call' = 'log'): Planner =>
+  (valuesOf: (signature: StoredSignature) => readonly (QueryValue | null)[], of: 'log' | 'call' = 'log'): Planner =>
   (leaf, reader) => {
     const test = testOf(leaf)
     return ofSignatures(
@@ -59,7 +59,7 @@ const signaturesByName = rememberedBy((signatures: readonly StoredSignature[]) =
 )
 
 /** Declarations are read once, and asked for each name. */
-const nameWords = rememberedBy((event: EventAbi): readonly string[] => analyze(event.name))
+const nameWords = rememberedBy((event: EventAbi): readonly string[] => analyzeText(event.name))
 
 export const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NO_DOCUMENTS : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }

@@ -1,8 +1,8 @@
 import { fullType } from '../../../decode/signature.ts'
 import type { AbiParam } from '../../../decode/types.ts'
 import { lookup } from '../../../mapping/index.ts'
-import { ALL, NONE, type Node } from '../../../query/ast.ts'
-import { GREATEST_LONG, innerNodes, isIn, LEAST_LONG, mapChildren, or } from '../../../query/simplify.ts'
+import { ALL_NODE, NONE_NODE, type Node } from '../../../query/ast.ts'
+import { GREATEST_LONG, inNode, innerNodes, LEAST_LONG, mapChildren, orNode } from '../../../query/simplify.ts'
 import {
   argumentSlot,
   argumentTerms,
@@ -71,7 +71,7 @@ export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nest
         const one = reader.signature(signature)
         const isMeant = one.of === of && one.error === null
         const input = isMeant ? one.event?.inputs[position] : undefined
-        left = input ? specialise(node, input, position) : NONE
+        left = input ? specialise(node, input, position) : NONE_NODE
         roles.set(role, left)
       }
       return left
@@ -131,7 +131,7 @@ const specialise = (node: Node, input: AbiParam, position: number): Node => {
 }
 
 const specialiseLeaf = (leaf: FieldCondition, input: AbiParam, position: number): Node => {
-  const decided = (value: boolean): Node => (value ? ALL : NONE)
+  const decided = (value: boolean): Node => (value ? ALL_NODE : NONE_NODE)
   switch (leaf.field.field) {
     case 'args.name':
       return decided(testOf(leaf)(input.name))
@@ -140,19 +140,19 @@ const specialiseLeaf = (leaf: FieldCondition, input: AbiParam, position: number)
     case 'args.value.type':
       return decided(testOf(leaf)(fullType(input)))
     case 'args.value.num':
-      return isIntegerType(input) ? leaf : NONE
+      return isIntegerType(input) ? leaf : NONE_NODE
     case 'args.value.dec':
-      return isIntegerType(input) ? digitsCondition(leaf, input.type) : NONE
+      return isIntegerType(input) ? digitsCondition(leaf, input.type) : NONE_NODE
     case 'args.value.scaled':
-      return isScalable(input) ? leaf : NONE
+      return isScalable(input) ? leaf : NONE_NODE
     default:
-      return leaf.op === 'exists' && isStatic(input) ? ALL : leaf
+      return leaf.op === 'exists' && isStatic(input) ? ALL_NODE : leaf
   }
 }
 
 /** Integers that fit 64 bits are indexed as such, and others by their hex: of single ones the index tells. */
 const digitsCondition = (leaf: FieldCondition, type: string): Node => {
-  if (leaf.op === 'exists') return ALL
+  if (leaf.op === 'exists') return ALL_NODE
   if (leaf.op !== 'in') return leaf
   const width = Number(/\d+$/.exec(type)?.[0] ?? 256)
   const [num, hex] = [lookup('event', 'args.value.num')!, lookup('event', 'args.value.hex')!]
@@ -163,7 +163,7 @@ const digitsCondition = (leaf: FieldCondition, type: string): Node => {
   const digits = values.flatMap(value =>
     isLong(value) || !fits(value) ? [] : [`0x${BigInt.asUintN(width, value).toString(16)}`],
   )
-  return or([isIn(num, values.filter(isLong)), isIn(hex, digits)])
+  return orNode([inNode(num, values.filter(isLong)), inNode(hex, digits)])
 }
 
 /** Whether the index tells all that a role's conditions ask; else the documents are asked. */

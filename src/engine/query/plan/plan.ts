@@ -1,6 +1,6 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
-import type { SearchRequest, Slice } from '../../../query/request.ts'
+import type { BlockSlice, SearchRequest } from '../../../query/request.ts'
 import type { SegmentHeader } from '../../index/segment.ts'
 import type { Reader } from '../../reader.ts'
 import type { FieldCondition } from '../fields/condition.ts'
@@ -70,7 +70,7 @@ export const among = ({ within, slice }: Among, plan: Plan): Plan => {
 }
 /** Neighbouring blocks are in slices that have nothing to do with each other. */
 const sliceTest =
-  ({ id, max }: Slice) =>
+  ({ id, max }: BlockSlice) =>
   ({ first }: SegmentHeader, index: number): boolean => {
     const mixed = Math.imul(first + index, 0x9e3779b1)
     return ((mixed ^ (mixed >>> 15)) >>> 0) % max === id

@@ -1,6 +1,6 @@
 import { type Kind, lookup, type RowKind } from '../../../mapping/index.ts'
-import type { Node, Value } from '../../../query/ast.ts'
-import { isIn } from '../../../query/simplify.ts'
+import type { Node, QueryValue } from '../../../query/ast.ts'
+import { inNode } from '../../../query/simplify.ts'
 import { findFieldId } from '../../index/terms.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
@@ -65,7 +65,7 @@ export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
       return { by: 'documents', node }
     case 'phrase': {
       const words = node.prefix ? node.words.slice(0, -1) : node.words
-      const of = words.map(word => planQuery(kind, isIn(node.field, [word]), reader))
+      const of = words.map(word => planQuery(kind, inNode(node.field, [word]), reader))
       return of.some(plan => plan.by === 'none')
         ? NO_DOCUMENTS
         : { by: 'and', of: [...withSignatures(of), { by: 'documents', node }] }
@@ -143,7 +143,7 @@ const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event']
 /** What of a plan on children has parents of this kind: rewards alone are traces of the block itself. */
 export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
   if (child !== 'trace' || parent !== 'block') return plan
-  const rewards = planQuery('trace', isIn(lookup('trace', 'type')!, ['reward']), reader)
+  const rewards = planQuery('trace', inNode(lookup('trace', 'type')!, ['reward']), reader)
   return rewards.by === 'none' || plan.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [plan, rewards] }
 }
 
@@ -172,7 +172,7 @@ const planLeaf = (kind: Kind, leaf: FieldCondition, reader: Reader): Plan => {
   return condition === 'never' ? NO_DOCUMENTS : { by: 'columns', source, condition, node: leaf }
 }
 
-const isAddressValue = (value: Value): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
+const isAddressValue = (value: QueryValue): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
 
 /**
  * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
@@ -181,7 +181,7 @@ const fewNames = (kind: Kind, leaf: FieldCondition, reader: Reader): Node | unde
   const { field } = leaf
   if (findFieldId(kind, field.field) === undefined) return undefined
   const values = dictionaryValues(kind, field, reader)?.filter(testOf(leaf))
-  return values && values.length <= MAX_NAMES ? isIn(field, values) : undefined
+  return values && values.length <= MAX_NAMES ? inNode(field, values) : undefined
 }
 
 const MAX_NAMES = 1000
@@ -269,7 +269,7 @@ const emitter: Planner = (leaf, reader) => {
 }
 
 const planConstant =
-  (value: Value): Planner =>
+  (value: QueryValue): Planner =>
   leaf =>
     testOf(leaf)(value) ? EVERYTHING : NO_DOCUMENTS
 

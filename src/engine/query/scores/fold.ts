@@ -1,7 +1,7 @@
 import { lazy } from '../../../lib/caches.ts'
 import type { FieldPath } from '../../../mapping/index.ts'
-import type { Node, Value } from '../../../query/ast.ts'
-import type { Score, Scored } from '../../../query/score.ts'
+import type { Node, QueryValue } from '../../../query/ast.ts'
+import type { Score, ScoredQuery } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
 import { and, count, EMPTY_SET, isEmptySet, listed, minus, type OrdinalSet, or, toArray } from '../match/ordinal-set.ts'
 
@@ -66,7 +66,7 @@ interface ScorePart {
   matches: Matches
 }
 
-const scoreParts = (of: readonly Scored[], options: FoldOptions): ScorePart[] =>
+const scoreParts = (of: readonly ScoredQuery[], options: FoldOptions): ScorePart[] =>
   of.map(({ node, score }) => {
     const find = lazy(() => options.matchesOf(node))
     return {
@@ -99,7 +99,7 @@ const greatestOf = (parts: readonly ScorePart[]): number => Math.max(...parts.ma
 
 const plus = (sum: number, one: number): number => sum + one
 
-const sumScorer = (of: readonly Scored[], options: FoldOptions): Scorer => {
+const sumScorer = (of: readonly ScoredQuery[], options: FoldOptions): Scorer => {
   const parts = scoreParts(of, options)
   if (parts.every(({ isEverywhere, scorer }) => isEverywhere && scorer().uniform !== undefined))
     return uniformScorer(parts.reduce((sum, { scorer }) => sum + scorer().uniform!, 0))
@@ -112,11 +112,11 @@ const sumScorer = (of: readonly Scored[], options: FoldOptions): Scorer => {
 }
 
 /** Whether no document matches two of the parts, since each wants another value of the same field. */
-const areExclusive = (of: readonly Scored[], { isSingle }: FoldOptions): boolean => {
+const areExclusive = (of: readonly ScoredQuery[], { isSingle }: FoldOptions): boolean => {
   const [first] = of
   if (first?.node.op !== 'in' || !isSingle(first.node.field)) return false
   const { path } = first.node.field
-  const values: Value[] = []
+  const values: QueryValue[] = []
   for (const { node } of of) {
     if (node.op !== 'in' || node.field.path !== path) return false
     values.push(...node.values)

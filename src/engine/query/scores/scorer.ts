@@ -2,8 +2,8 @@ import { lazy } from '../../../lib/caches.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import type { SearchRequest } from '../../../query/request.ts'
-import { type Explanation, explanation, mapParts, type Score, type Scored } from '../../../query/score.ts'
-import { compileScore, together } from '../../../query/score-predicate.ts'
+import { type Explanation, explanation, mapParts, type Score, type ScoredQuery } from '../../../query/score.ts'
+import { compileDocumentScore, together } from '../../../query/score-predicate.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { type Documents, memberName } from '../documents.ts'
@@ -95,7 +95,7 @@ const oneByOne = (scores: Scorer['scores']): Scorer => ({
 
 /** The documents themselves tell. */
 const scoreByDocuments = (score: LeafScore, { kind, reader, exact, known }: LeafOptions): Scorer => {
-  const compiled = lazy(() => compileScore(score, known))
+  const compiled = lazy(() => compileDocumentScore(score, known))
   const fields = 'field' in score ? [memberName(score.field)] : score.by === 'nested' ? [score.path] : undefined
   return oneByOne((segment, ordinals) => {
     const count = compiled()
@@ -155,7 +155,7 @@ const scoreByParent = (
 
 /** Explains the score of a document that matches: which clauses match, and what each of them adds. */
 export type Explain = (segment: Segment, ordinal: number) => Explanation
-export const createExplainer = ({ node, score }: Scored, options: ScorerOptions): Explain => {
+export const createExplainer = ({ node, score }: ScoredQuery, options: ScorerOptions): Explain => {
   const scoreOf = score && createScorer(score, options).scores
   const clauses = (score?.by === 'sum' || score?.by === 'best' ? score.of : []).map(one => explainClause(one, options))
   const text = score ? describeScore(score, node) : 'a filter'
@@ -164,13 +164,16 @@ export const createExplainer = ({ node, score }: Scored, options: ScorerOptions)
     return explanation(scoreOf?.(segment, Uint32Array.of(ordinal))[0] ?? 0, text, details)
   }
 }
-const explainClause = (scored: Scored, options: ScorerOptions): ((...at: Parameters<Explain>) => Explanation[]) => {
+const explainClause = (
+  scored: ScoredQuery,
+  options: ScorerOptions,
+): ((...at: Parameters<Explain>) => Explanation[]) => {
   const matches = matchesOf(scored.node, options)
   const explain = createExplainer(scored, options)
   return (segment, ordinal) =>
     count(matches(segment, listed(Uint32Array.of(ordinal)))) > 0 ? [explain(segment, ordinal)] : []
 }
-const describeScore = (score: Score, node: Scored['node']): string => {
+const describeScore = (score: Score, node: ScoredQuery['node']): string => {
   switch (score.by) {
     case 'same':
       return 'field' in node ? `${node.field.path}: the same score for each match` : 'the same score for each match'

@@ -1,5 +1,5 @@
 import type { Kind } from '../../../mapping/index.ts'
-import type { RequestPart, SearchRequest, Shown, Sort } from '../../../query/request.ts'
+import type { HitOptions, RequestPart, SearchRequest, SortSpec } from '../../../query/request.ts'
 import { asFloat } from '../../../query/statistics.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { numberedAs, ordinalCount, ordinalOfPosition, segmentAt, viewOf } from '../fields/ordinals.ts'
@@ -91,7 +91,7 @@ const createScoring = (
       return scores
     },
     /** Tells hits what they have; where it is asked for, with how that comes about. */
-    mark(found: readonly SearchMatch[], shown?: Pick<Shown, 'explain'>): void {
+    mark(found: readonly SearchMatch[], shown?: Pick<HitOptions, 'explain'>): void {
       const isExplained = shown?.explain === true
       if (uniform !== undefined) {
         for (const one of found) one.score = uniform
@@ -163,7 +163,7 @@ export const bestFirst = (request: SearchRequest, parts: readonly SearchPart[]):
   return isOrdered || isBegun ? request : { ...request, sort: BEST_FIRST }
 }
 
-export const BEST_FIRST: Sort[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
+export const BEST_FIRST: SortSpec[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
 
 /** The greatest score of all matches, where scores are shown and not all 1. `found` are the first hits, where they are known. */
 export const maxScore = (

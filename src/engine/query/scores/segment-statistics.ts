@@ -1,8 +1,8 @@
 import { fullType } from '../../../decode/signature.ts'
 import { rememberedBy } from '../../../lib/caches.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
-import type { Run, SearchRequest } from '../../../query/request.ts'
+import type { QueryValue } from '../../../query/ast.ts'
+import type { BlockRun, SearchRequest } from '../../../query/request.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
 import type { Posting, Reader, Segment } from '../../reader.ts'
@@ -82,7 +82,7 @@ export const elementStatistics = (
       if (field.field !== 'args.value.hex') return countWhere(() => true)
       return countWhere(() => true) - countPostings(...argumentTerms(TOO_LONG), undefined)
     },
-    frequency(field: FieldPath, value: Value) {
+    frequency(field: FieldPath, value: QueryValue) {
       switch (field.field) {
         case 'args.name':
           return countWhere(({ name }) => name === value)
@@ -106,9 +106,9 @@ export interface Coverage {
   text: string
   of(segment: Segment): 'all' | 'none' | 'some'
   /** Where it is some of a segment: ordinals, each from one up to and without another. */
-  ordinals(segment: Segment, numbered: NumberedKind): Run[]
+  ordinals(segment: Segment, numbered: NumberedKind): BlockRun[]
   /** Numbers of blocks; undefined: all. */
-  blocks: readonly Run[] | undefined
+  blocks: readonly BlockRun[] | undefined
 }
 export const coverageOf = (within: SearchRequest['within'], reader: Reader): Coverage => {
   if (within === undefined) return EVERY_BLOCK
@@ -123,13 +123,13 @@ export const coverageOf = (within: SearchRequest['within'], reader: Reader): Cov
     },
     ordinals(segment, numbered) {
       const header = reader.header(segment)
-      return runsIn(segment).map((one): Run => [...ordinalsWithin(header, numbered, one)])
+      return runsIn(segment).map((one): BlockRun => [...ordinalsWithin(header, numbered, one)])
     },
   }
 }
 const EVERY_BLOCK: Coverage = { text: '', blocks: undefined, of: () => 'all', ordinals: () => [] }
 /** How many of some ordinals lie in runs of them. */
-export const countWithin = (ordinals: Uint32Array, runs: readonly Run[]): number => {
+export const countWithin = (ordinals: Uint32Array, runs: readonly BlockRun[]): number => {
   let count = 0
   for (const ordinal of ordinals) for (const [from, to] of runs) if (ordinal >= from && ordinal < to) count++
   return count

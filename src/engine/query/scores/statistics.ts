@@ -1,9 +1,9 @@
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
-import type { Run, SearchRequest } from '../../../query/request.ts'
-import { exists, isIn } from '../../../query/simplify.ts'
+import type { QueryValue } from '../../../query/ast.ts'
+import type { BlockRun, SearchRequest } from '../../../query/request.ts'
+import { existsNode, inNode } from '../../../query/simplify.ts'
 import type { Statistics } from '../../../query/statistics.ts'
-import { analyze } from '../../../query/text/analysis.ts'
+import { analyzeText } from '../../../query/text/analysis.ts'
 import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
 import { blockAt } from '../../index/segment.ts'
 import { columnFieldOf } from '../../index/terms.ts'
@@ -78,16 +78,16 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
         if (signatures(reader.signature(id))) sum += count
       return sum
     }
-    return countOf(planQuery(kind, exists(field), reader), field.path)
+    return countOf(planQuery(kind, existsNode(field), reader), field.path)
   }
 
-  const frequency = (field: FieldPath, value: Value): number | undefined =>
+  const frequency = (field: FieldPath, value: QueryValue): number | undefined =>
     rememberedOfState(reader, `frequency ${kind} ${field.path} ${coverage.text} ${value}`, () =>
       findFrequency(field, value),
     )
-  const findFrequency = (field: FieldPath, value: Value): number | undefined => {
+  const findFrequency = (field: FieldPath, value: QueryValue): number | undefined => {
     if (field.list?.nested) return elements.frequency(field, value)
-    const plan = planQuery(kind, isIn(field, [value]), reader)
+    const plan = planQuery(kind, inNode(field, [value]), reader)
     if (!isIndexed(plan)) return undefined
     // What a document asked of itself would tell is left out.
     return isCounted(plan) ? countOf(plan, `${field.path} ${value}`) : sumOf(plan)
@@ -187,7 +187,9 @@ const transactionsOf = (reader: Reader, { blocks }: Coverage): [number, number][
 
 const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number, number][] => {
   const of = kind === 'call' ? 'call' : 'log'
-  const lengths = reader.signatures(of).map(({ id, event }) => [id, event ? analyze(event.name).length : 0] as const)
+  const lengths = reader
+    .signatures(of)
+    .map(({ id, event }) => [id, event ? analyzeText(event.name).length : 0] as const)
   if (lengths.every(([, length]) => length <= 1)) return []
   const counts = countsBySignature(kind, reader, coverage)
   return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
@@ -196,9 +198,9 @@ const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number
 /** Of texts that the documents themselves have. What a segment holds is read once. */
 const averageInColumn = (kind: Kind, column: number, reader: Reader, coverage: Coverage): number => {
   const known = perSegment<[words: number, documents: number]>(reader, `words ${column}`)
-  const countIn = (segment: Segment, runs?: readonly Run[]): [words: number, documents: number] => {
+  const countIn = (segment: Segment, runs?: readonly BlockRun[]): [words: number, documents: number] => {
     const ids = presentIn(reader.columns.data(segment, column), runs)
-    return [ids.reduce((total, id) => total + analyze(reader.name(id)).length, 0), ids.length]
+    return [ids.reduce((total, id) => total + analyzeText(reader.name(id)).length, 0), ids.length]
   }
   let [words, documents] = [0, 0]
   for (const segment of reader.segments()) {
@@ -214,7 +216,7 @@ const averageInColumn = (kind: Kind, column: number, reader: Reader, coverage: C
   return documents === 0 ? 1 : Math.fround(words / documents)
 }
 
-const presentIn = (data: ColumnData | undefined, runs: readonly Run[] = [[0, data?.count ?? 0]]): number[] =>
+const presentIn = (data: ColumnData | undefined, runs: readonly BlockRun[] = [[0, data?.count ?? 0]]): number[] =>
   runs.flatMap(([from, to]) =>
     Array.from({ length: Math.max(0, Math.min(to, data?.count ?? 0) - from) }, (_, i) =>
       valueAt(data!, from + i),
@@ -235,7 +237,7 @@ const lengthsOfRows = (
   const rows = blocks.flatMap(
     ([from, to]) => select.all(positionOf(from, 0), positionOf(to + 1, 0) - 1) as [number, number][],
   )
-  return rows.map(([id, count]) => [analyze(reader.name(id)).length, count])
+  return rows.map(([id, count]) => [analyzeText(reader.name(id)).length, count])
 }
 
 const ALL_BLOCKS = [[0, 2 ** 30]] as const
@@ -249,6 +251,6 @@ export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean
   if (isRowKind(kind) || columnFieldOf(kind, field)) return false
   const of = kind === 'call' ? 'call' : 'log'
   return rememberedOfState(reader, `one word ${of}`, () =>
-    reader.signatures(of).every(({ event }) => !event || analyze(event.name).length <= 1),
+    reader.signatures(of).every(({ event }) => !event || analyzeText(event.name).length <= 1),
   )
 }

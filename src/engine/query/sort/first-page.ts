@@ -1,5 +1,5 @@
 import type { Limits } from '../../../limits/index.ts'
-import type { Run, SearchRequest } from '../../../query/request.ts'
+import type { BlockRun, SearchRequest } from '../../../query/request.ts'
 import { blockAt, indexFrom, type SegmentHeader } from '../../index/segment.ts'
 import type { Reader, ReadHeader, Segment } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
@@ -50,7 +50,11 @@ const findBehind = (
 }
 
 /** All matches in some neighbouring blocks. */
-export const matchesIn = (blocks: Run, parts: SearchPart[], { reader }: Pick<FindContext, 'reader'>): SearchMatch[] =>
+export const matchesIn = (
+  blocks: BlockRun,
+  parts: SearchPart[],
+  { reader }: Pick<FindContext, 'reader'>,
+): SearchMatch[] =>
   segmentsOf(parts, reader).flatMap(segment => {
     if (segment.last < blocks[0] || segment.first > blocks[1]) return []
     const header = reader.header(segment)
@@ -67,7 +71,7 @@ const matchesWithin = (
   evaluation: Evaluation,
   at: { segment: Segment; header: ReadHeader },
   numbered: NumberedKind,
-  [from, to]: Run,
+  [from, to]: BlockRun,
 ): OrdinalSet => {
   const { segment, header } = at
   if (from <= segment.first && to >= segment.last) return evaluation.matches(segment)
@@ -75,7 +79,7 @@ const matchesWithin = (
   return and(evaluation.matches(segment, within), within, ordinalCount(at, numbered))
 }
 
-const EVERYWHERE: Run = [0, Number.POSITIVE_INFINITY]
+const EVERYWHERE: BlockRun = [0, Number.POSITIVE_INFINITY]
 
 export interface FindContext {
   exact: Documents
@@ -88,7 +92,7 @@ const findInChainOrder = (
   keys: SortKeys,
   parts: SearchPart[],
   { reader, limits }: FindContext,
-  blocks: Run = EVERYWHERE,
+  blocks: BlockRun = EVERYWHERE,
 ): SearchMatch[] => {
   const { descending, compare } = keys
   const segments = descending ? segmentsOf(parts, reader).toReversed() : segmentsOf(parts, reader)

@@ -1,8 +1,8 @@
 import { firstHolding } from '../../../lib/arrays.ts'
 import type { Kind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
-import { placeOf } from '../../../query/hits/paging.ts'
-import type { After, Run, Sort } from '../../../query/request.ts'
+import type { QueryValue } from '../../../query/ast.ts'
+import { placeOfNumber } from '../../../query/hits/paging.ts'
+import type { After, BlockRun, SortSpec } from '../../../query/request.ts'
 import { blockAt } from '../../index/segment.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf, PLACES } from '../../schema.ts'
@@ -23,11 +23,11 @@ export interface Behind {
 
 /** Which blocks may hold the first hits of a page, and which come behind them. */
 interface BlockRuns {
-  here: Run
-  beyond: Run
+  here: BlockRun
+  beyond: BlockRun
 }
 
-const NO_BLOCKS: Run = [0, -1]
+const NO_BLOCKS: BlockRun = [0, -1]
 
 /** Nothing comes behind. */
 export const NOTHING_BEHIND: Behind = {
@@ -38,11 +38,11 @@ export const NOTHING_BEHIND: Behind = {
 
 interface ByKeys {
   after: After
-  sorts: readonly Sort[]
+  sorts: readonly SortSpec[]
   order: SortOrder
   readers: ReadonlyMap<Kind, readonly KeyReader[]>
   reader: Reader
-  compareKeys(a: SortKey | null, b: SortKey | null, sort: Sort): number
+  compareKeys(a: SortKey | null, b: SortKey | null, sort: SortSpec): number
   descending: boolean
   isChain: boolean
 }
@@ -84,7 +84,7 @@ export const createBehindKeys = ({
 
 interface ByPlace {
   after: After
-  first: Sort | undefined
+  first: SortSpec | undefined
   order: SortOrder
   reader: Reader
 }
@@ -95,7 +95,7 @@ export const createBehindPlace = ({ after, first, order, reader }: ByPlace): Beh
   const value = after.values[0]
   const isShardDoc = first?.by === '_shard_doc' && value !== null && value !== undefined
   const place = isShardDoc
-    ? placeOf(
+    ? placeOfNumber(
         BigInt(value),
         order.parts.map(({ kind }) => kind),
       )
@@ -120,7 +120,7 @@ export const createBehindPlace = ({ after, first, order, reader }: ByPlace): Beh
   }
 }
 
-const isInRun = (block: number, [from, to]: Run): boolean => block >= from && block <= to
+const isInRun = (block: number, [from, to]: BlockRun): boolean => block >= from && block <= to
 
 const around = (block: number, descending: boolean): BlockRuns => ({
   here: [block, block],
@@ -129,8 +129,8 @@ const around = (block: number, descending: boolean): BlockRuns => ({
 
 /** By the value of a first key that follows the chain: what has none comes behind all of them, or before. */
 const blocksAt = (
-  value: Value | null,
-  { by, fields, order, missing, as }: Sort,
+  value: QueryValue | null,
+  { by, fields, order, missing, as }: SortSpec,
   { parts }: SortOrder,
   reader: Reader,
 ): BlockRuns => {

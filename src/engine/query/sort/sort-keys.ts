@@ -1,9 +1,9 @@
 import { coinAmount, rawHex } from '../../../documents/show.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
-import { compareValues, type Value } from '../../../query/ast.ts'
+import { compareValues, type QueryValue } from '../../../query/ast.ts'
 import { numberOfPlace } from '../../../query/hits/paging.ts'
 import { standInOf } from '../../../query/hits/sort-value.ts'
-import type { Sort } from '../../../query/request.ts'
+import type { SortSpec } from '../../../query/request.ts'
 import { GREATEST_LONG } from '../../../query/simplify.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { ColumnBounds } from '../../index/column-cache.ts'
@@ -36,7 +36,7 @@ export interface KeyReader {
   /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
   column?: KeyColumn
   /** The key of a value as a hit's `sort` shows it. Integers that a double does not tell stay as they are. */
-  keyOf(value: Value): SortKey
+  keyOf(value: QueryValue): SortKey
 }
 
 export interface KeyColumn {
@@ -70,7 +70,7 @@ interface ColumnOptions extends Omit<KeyOptions, 'kinds'> {
 /** Fields that follow the chain. */
 export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockNumber.num', 'firstSeen.num'])
 
-export const keyReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
+export const keyReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyReader => {
   const { missing } = sort
   if (typeof missing === 'string') return plainReader(kind, sort, options)
   // What stands for missing values is compared with what the field holds, as a query reads it.
@@ -85,9 +85,9 @@ export const keyReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReade
   }
 }
 
-const asItIs = (value: Value): SortKey => value
+const asItIs = (value: QueryValue): SortKey => value
 
-const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => {
+const plainReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyReader => {
   const { by, fields, order } = sort
   const { reader, documents, last } = options
   const field = fields[kind]
@@ -105,7 +105,8 @@ const plainReader = (kind: Kind, sort: Sort, options: KeyOptions): KeyReader => 
     return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
   if (!field) return { in: () => () => null, keyOf: asItIs }
   const standIn = options.apart ? undefined : standInOf(sort)
-  const known = (value: Value | undefined): SortKey | null => (value === undefined || value === standIn ? null : value)
+  const known = (value: QueryValue | undefined): SortKey | null =>
+    value === undefined || value === standIn ? null : value
   const chosen = chosenReader(kind, sort, documents)
   if (chosen) return { in: () => (_, position) => known(chosen(position)), keyOf: asItIs }
   if (BLOCK_NUMBERS.has(field.path)) return { in: () => (_, position) => blockOf(position), keyOf: asItIs }
@@ -145,8 +146,8 @@ const scoreKeys = (kind: Kind, scoring: SearchScoring): KeyReader => ({
 })
 
 /** Of several values the least counts in ascending order, the greatest in descending order. */
-export const extreme = (values: readonly Value[], order: Sort['order']): Value | undefined =>
-  values.reduce<Value | undefined>((best, value) => {
+export const extreme = (values: readonly QueryValue[], order: SortSpec['order']): QueryValue | undefined =>
+  values.reduce<QueryValue | undefined>((best, value) => {
     if (best === undefined) return value
     return compareValues(value, best) < 0 === (order === 'asc') ? value : best
   }, undefined)
@@ -193,7 +194,7 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   // Amounts that a double does not tell apart are the same in coins, so that another key decides.
   (encoding === 'coin' && last)
 
-const numericKey = (value: Value): SortKey => {
+const numericKey = (value: QueryValue): SortKey => {
   if (typeof value === 'boolean') return Number(value)
   const integer = BigInt(value)
   return integer < INEXACT && integer > -INEXACT ? Number(integer) : integer
@@ -245,7 +246,7 @@ export const shownReader = (
   kind: Kind,
   field: FieldPath,
   reader: Reader,
-): ((segment: Segment, ordinal: number, position: number) => Value | undefined | 'unknown') | undefined => {
+): ((segment: Segment, ordinal: number, position: number) => QueryValue | undefined | 'unknown') | undefined => {
   if (field.field === 'timestamp')
     return (segment, _, position) => {
       const header = reader.header(segment)

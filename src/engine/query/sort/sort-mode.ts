@@ -1,7 +1,7 @@
 import type { Kind } from '../../../mapping/index.ts'
-import { compareValues, type Value } from '../../../query/ast.ts'
-import { nestedValues, valuesOf } from '../../../query/predicate.ts'
-import type { Sort, SortMode } from '../../../query/request.ts'
+import { compareValues, type QueryValue } from '../../../query/ast.ts'
+import { indexedValuesOf, nestedValues } from '../../../query/predicate.ts'
+import type { SortMode, SortSpec } from '../../../query/request.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../../../query/simplify.ts'
 import { type Documents, memberName } from '../documents.ts'
 
@@ -11,16 +11,16 @@ import { type Documents, memberName } from '../documents.ts'
  */
 export const chosenReader = (
   kind: Kind,
-  { fields, order, mode, nested, as }: Pick<Sort, 'fields' | 'order' | 'mode' | 'nested' | 'as'>,
+  { fields, order, mode, nested, as }: Pick<SortSpec, 'fields' | 'order' | 'mode' | 'nested' | 'as'>,
   documents: Documents,
-): ((position: number) => Value | undefined) | undefined => {
+): ((position: number) => QueryValue | undefined) | undefined => {
   const field = fields[kind]
   if (!field) return undefined
   const isPlain = !nested && !as && (mode === undefined || !isMany(field))
   if (isPlain) return undefined
   const read = nested
     ? nestedValues(field, { path: nested.path, node: nested.filter[kind]!, most: nested.most })
-    : ({ _source }: Parameters<ReturnType<typeof nestedValues>>[0]) => valuesOf(field, _source)
+    : ({ _source }: Parameters<ReturnType<typeof nestedValues>>[0]) => indexedValuesOf(field, _source)
   const names = nested ? [nested.path] : [memberName(field)]
   const choose = MODE_VALUES[mode ?? (order === 'asc' ? 'min' : 'max')]
   return position => {
@@ -31,11 +31,11 @@ export const chosenReader = (
   }
 }
 
-const isMany = ({ kind, list }: NonNullable<Sort['fields'][Kind]>): boolean =>
+const isMany = ({ kind, list }: NonNullable<SortSpec['fields'][Kind]>): boolean =>
   list !== undefined || kind === 'hexList' || kind === 'integers'
 
 /** Of one value or more. Integers are those of Java: sums that are too large begin anew at the other end, means are rounded. */
-const MODE_VALUES: Record<SortMode, (values: readonly Value[]) => Value> = {
+const MODE_VALUES: Record<SortMode, (values: readonly QueryValue[]) => QueryValue> = {
   min: values => values.reduce((best, value) => (compareValues(value, best) < 0 ? value : best)),
   max: values => values.reduce((best, value) => (compareValues(value, best) > 0 ? value : best)),
   sum: values => sumValues(values),
@@ -54,7 +54,7 @@ const MODE_VALUES: Record<SortMode, (values: readonly Value[]) => Value> = {
   },
 }
 
-const sumValues = (values: readonly Value[]): bigint | number => {
+const sumValues = (values: readonly QueryValue[]): bigint | number => {
   if (typeof values[0] === 'bigint')
     return BigInt.asIntN(
       64,
@@ -69,7 +69,7 @@ const toLong = (value: number): bigint => {
   return value <= -(2 ** 63) ? LEAST_LONG : BigInt(Math.trunc(value))
 }
 
-const cast = (value: Value, as: Sort['as']): Value => {
+const cast = (value: QueryValue, as: SortSpec['as']): QueryValue => {
   switch (as) {
     case 'double':
       return Number(value)

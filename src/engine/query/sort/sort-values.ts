@@ -1,9 +1,9 @@
 import { asJson, formatLong } from '../../../documents/show.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
-import type { Value } from '../../../query/ast.ts'
+import type { QueryValue } from '../../../query/ast.ts'
 import { hasImplicitKey, numberOfPlace } from '../../../query/hits/paging.ts'
 import { type StandInSort, sortDateWriter, standInOf, standsForMissing } from '../../../query/hits/sort-value.ts'
-import type { After, Place, SearchRequest, Sort } from '../../../query/request.ts'
+import type { After, ChainPlace, SearchRequest, SortSpec } from '../../../query/request.ts'
 import { asFloat } from '../../../query/statistics.ts'
 import type { Reader } from '../../reader.ts'
 import { blockOf } from '../../schema.ts'
@@ -49,20 +49,20 @@ export const cursorAfter = (request: SortedRequest, last: Scored, from: ValuesFr
 })
 
 /** What a hit is sorted by, key by key; null where it has nothing. */
-export const comparedValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => (Value | null)[]) => {
+export const comparedValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => (QueryValue | null)[]) => {
   const valuesAt = rawValues(request, from)
   return one =>
     valuesAt(one).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value))
 }
 
 /** Beyond 2^53 JavaScript would round it: then it is text, which is taken as well. */
-export const shardDoc = (place: Place, kinds: readonly Kind[]): number | string => {
+export const shardDoc = (place: ChainPlace, kinds: readonly Kind[]): number | string => {
   const number = numberOfPlace(place, kinds)
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number)
 }
 
 /** What a hit's `sort` shows of a value; undefined: of none. */
-export const sortShowing = (sort: Sort): ((value: Value | undefined) => unknown) => {
+export const sortShowing = (sort: SortSpec): ((value: QueryValue | undefined) => unknown) => {
   const { format, fields, as } = sort
   const print = format === undefined ? undefined : sortDateWriter(format, as)
   const isWide = Object.values(fields)[0]?.compare === 'integer'
@@ -76,10 +76,10 @@ export const sortShowing = (sort: Sort): ((value: Value | undefined) => unknown)
   }
 }
 
-const rawValues = ({ sort, parts }: SortedRequest, from: ValuesFrom): ((one: Scored) => (Value | undefined)[]) => {
+const rawValues = ({ sort, parts }: SortedRequest, from: ValuesFrom): ((one: Scored) => (QueryValue | undefined)[]) => {
   const kinds = parts.map(({ kind }) => kind)
   const readers = sort.map(one => {
-    const byKind = new Map<Kind, (position: number) => Value | undefined>()
+    const byKind = new Map<Kind, (position: number) => QueryValue | undefined>()
     return (kind: Kind, position: number) => {
       const read = byKind.get(kind) ?? sortValueReader(kind, one, from)
       byKind.set(kind, read)
@@ -95,7 +95,11 @@ const rawValues = ({ sort, parts }: SortedRequest, from: ValuesFrom): ((one: Sco
     })
 }
 
-const sortValueReader = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: number) => Value | undefined) => {
+const sortValueReader = (
+  kind: Kind,
+  sort: SortSpec,
+  from: ValuesFrom,
+): ((position: number) => QueryValue | undefined) => {
   if (sort.by === '_id') return idReader(kind, from)
   const { fields, order, missing } = sort
   const field = fields[kind]
@@ -111,9 +115,9 @@ const sortValueReader = (kind: Kind, sort: Sort, from: ValuesFrom): ((position: 
 const fieldValueReader = (
   kind: Kind,
   field: FieldPath,
-  order: Sort['order'],
+  order: SortSpec['order'],
   { documents, reader }: ValuesFrom,
-): ((position: number) => Value | undefined) => {
+): ((position: number) => QueryValue | undefined) => {
   const values = fieldValues(kind, field, documents)
   const inDocument = (position: number) => extreme(values(position), order)
   if (!reader) return inDocument
@@ -131,7 +135,7 @@ const fieldValueReader = (
 }
 
 /** What is shown for a missing value: numbers show the end of their range that comes last, or first. */
-export const missingValue = (sort: StandInSort & Pick<Sort, 'format'>): unknown => {
+export const missingValue = (sort: StandInSort & Pick<SortSpec, 'format'>): unknown => {
   const standIn = standInOf(sort)
   if (typeof standIn === 'number') return String(standIn)
   if (typeof standIn !== 'bigint') return null

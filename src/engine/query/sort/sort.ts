@@ -1,6 +1,6 @@
 import { KINDS, type Kind } from '../../../mapping/index.ts'
 import { compareValues } from '../../../query/ast.ts'
-import type { After, SearchRequest, Sort } from '../../../query/request.ts'
+import type { After, SearchRequest, SortSpec } from '../../../query/request.ts'
 import type { Reader, Segment } from '../../reader.ts'
 import { blockOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
@@ -24,7 +24,7 @@ export interface SortKeys {
   /** The column of the first key, where it is a number that one holds. */
   column(kind: Kind): KeyColumn | undefined
   /** The first sort, by which columns order. */
-  first: Sort | undefined
+  first: SortSpec | undefined
   /** Whether there is no other: of equal keys positions decide. */
   single: boolean
   /** Where the page begins. */
@@ -34,7 +34,7 @@ export interface SortKeys {
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
 /** Where one of the kinds does not have the field, all of its documents come first or last. */
-const followsChain = ({ by, fields, nested }: Sort, parts: SortOrder['parts']): boolean =>
+const followsChain = ({ by, fields, nested }: SortSpec, parts: SortOrder['parts']): boolean =>
   isByPlace({ by }) ||
   (by === 'field' && !nested && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
@@ -42,7 +42,7 @@ const followsChain = ({ by, fields, nested }: Sort, parts: SortOrder['parts']): 
  * Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. Nor does sorting once more by
  * what was sorted by before.
  */
-const effective = (sort: readonly Sort[], isScored: boolean): Sort[] => {
+const effective = (sort: readonly SortSpec[], isScored: boolean): SortSpec[] => {
   const seen = new Set<string>()
   return sort.filter(one => {
     const { by, fields, mode, nested, as, missing } = one
@@ -57,7 +57,7 @@ export type SortOrder = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebre
 
 /** Sort keys beside the values that a page begins behind. */
 interface EffectiveKeys {
-  sorts: Sort[]
+  sorts: SortSpec[]
   after: After | undefined
 }
 
@@ -75,7 +75,7 @@ const effectiveKeys = ({ sort, after }: SortOrder, isScored: boolean): Effective
 }
 
 /** What orders the hits before they are found: all that asks for scores may have them. */
-const expected = ({ sort, parts }: SortOrder): Sort[] =>
+const expected = ({ sort, parts }: SortOrder): SortSpec[] =>
   effective(
     sort,
     parts.some(({ score }) => score !== undefined),
@@ -92,7 +92,7 @@ export const isChainOrder = (order: SortOrder): boolean => {
 export const isNewestFirst = (order: SortOrder): boolean => isDescending(expected(order))
 
 /** Without a sort, the newest comes first. */
-const isDescending = ([first]: readonly Sort[]): boolean => first === undefined || first.order === 'desc'
+const isDescending = ([first]: readonly SortSpec[]): boolean => first === undefined || first.order === 'desc'
 
 export const sortKeysOf = (
   request: SortOrder,
@@ -193,7 +193,7 @@ export const bySortKeys =
   (a: SearchMatch, b: SearchMatch): number =>
     compare?.(a, b) || comparePlaces(a, b, descending)
 
-export const compareKeys = (a: SortKey | null, b: SortKey | null, { order, missing }: Sort): number => {
+export const compareKeys = (a: SortKey | null, b: SortKey | null, { order, missing }: SortSpec): number => {
   if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
   const difference = compareValues(a, b)
   return order === 'desc' ? -difference : difference

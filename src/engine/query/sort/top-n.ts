@@ -1,5 +1,5 @@
 import type { Kind } from '../../../mapping/index.ts'
-import type { SearchRequest, Sort } from '../../../query/request.ts'
+import type { SearchRequest, SortSpec } from '../../../query/request.ts'
 import type { Segment } from '../../reader.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../fields/ordinals.ts'
@@ -68,7 +68,7 @@ interface KeyRange {
 /** The keys that may still be among the best; undefined where all may. Behind a missing key come only missing ones. */
 const stillGood = (
   worst: SearchMatch | undefined,
-  { order }: Sort,
+  { order }: SortSpec,
   { greatest, fractions }: KeyColumn,
   isOrdered: boolean,
 ): KeyRange | undefined => {

@@ -1,11 +1,21 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { FieldPath } from '../../../mapping/index.ts'
-import type { Value } from '../../ast.ts'
+import type { QueryValue } from '../../ast.ts'
 import { readInterval, readOffset } from '../../dates/calendar.ts'
 import { createDateReader } from '../../dates/reader.ts'
 import { createRounding } from '../../dates/rounding.ts'
-import { type JsonNode, known, list, members, scalar, unexpected, where } from '../../json-node.ts'
-import { direction, flag, given, itself, key, needed, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { expectKeys, type JsonNode, members, toList, toScalar, unexpected, where } from '../../json-node.ts'
+import {
+  booleanKey,
+  direction,
+  itself,
+  key,
+  neededKey,
+  nodeKey,
+  readBodyKeys,
+  SCHEMAS,
+  type ValuesOf,
+} from '../../keys.ts'
 import { readDouble, readLong } from '../../numbers.ts'
 import type { CompositeSource } from '../ast.ts'
 import { formatOfValues, readFieldValues, readTermValues, zoneIn } from '../fields.ts'
@@ -26,7 +36,7 @@ export const compositeKind = aggregation({
   doc: 'A bucket for each combination of values of several sources, page by page: `after` takes the `after_key` of the previous page.',
   example: { size: 2, sources: [{ name: { terms: { field: 'event.raw' } } }] },
   ...{ gives: 'buckets', expected: 'an object with [sources]' },
-  keys: { sources: needed(itself), size: wholeKey(1, 10), after: given },
+  keys: { sources: neededKey(itself), size: wholeKey(1, 10), after: nodeKey },
   spec({ sources: given, size, after }, body) {
     const { place, at, scope } = body
     if (at.around.some(type => !COMPOSITE_PARENTS.has(type)))
@@ -34,7 +44,7 @@ export const compositeKind = aggregation({
         place,
         `[composite] aggregation cannot be used with a parentAggregation of type: [${at.around.at(-1)}]`,
       )
-    const sources = list(given, 'a list of sources').map(at => readCompositeSource(at, body))
+    const sources = toList(given, 'a list of sources').map(at => readCompositeSource(at, body))
     if (sources.length === 0) throw unexpected(given, 'a list of sources, one at least')
     const names = new Set(sources.map(({ name }) => name))
     if (names.size < sources.length) throw illegal(given, 'Composite source names must be unique')
@@ -44,16 +54,16 @@ export const compositeKind = aggregation({
 
 const SOURCE_KEYS = {
   ...{ field: nameKey, order: key(at => at !== undefined && direction(at) === 'desc') },
-  ...{ missing_bucket: flag, script: scriptKey },
+  ...{ missing_bucket: booleanKey, script: scriptKey },
 }
-const interval = needed(at => {
+const interval = neededKey(at => {
   const length = readDouble(at)
   if (length <= 0) throw unexpected(at, 'a number greater than 0')
   return length
 }, SCHEMAS.number)
 const DATES = {
-  ...{ ...SOURCE_KEYS, interval: given, calendar_interval: given, fixed_interval: given },
-  ...{ offset: given, time_zone: given, format: nameKey },
+  ...{ ...SOURCE_KEYS, interval: nodeKey, calendar_interval: nodeKey, fixed_interval: nodeKey },
+  ...{ offset: nodeKey, time_zone: nodeKey, format: nameKey },
 }
 
 const readCompositeSource = (place: JsonNode, around: AggregationBody): CompositeSource => {
@@ -70,16 +80,16 @@ const readCompositeSource = (place: JsonNode, around: AggregationBody): Composit
   })
   switch (type) {
     case 'terms': {
-      const keys = readKeys(body, 'an object with [field]', SOURCE_KEYS, [])
+      const keys = readBodyKeys(body, 'an object with [field]', SOURCE_KEYS, [])
       return { ...shared(keys), by: 'terms', values: readTermValues(keys, inner) }
     }
     case 'histogram': {
-      const keys = readKeys(body, 'an object with [field] and [interval]', { ...SOURCE_KEYS, interval }, [])
+      const keys = readBodyKeys(body, 'an object with [field] and [interval]', { ...SOURCE_KEYS, interval }, [])
       const values = readFieldValues('numeric', keys, inner)
       return { ...shared(keys), by: 'histogram', values, interval: keys.interval }
     }
     case 'date_histogram': {
-      const keys = readKeys(body, 'an object with [field] and an interval', DATES, [])
+      const keys = readBodyKeys(body, 'an object with [field] and an interval', DATES, [])
       const values = readFieldValues('date', keys, inner)
       const { scope } = around
       const dateOf = datesIn(keys, scope, 'text')
@@ -101,8 +111,12 @@ const readCompositeSource = (place: JsonNode, around: AggregationBody): Composit
   )
 }
 
-const afterOf = (place: JsonNode, sources: readonly CompositeSource[], scope: AggregationScope): (Value | null)[] => {
-  const given = known(
+const afterOf = (
+  place: JsonNode,
+  sources: readonly CompositeSource[],
+  scope: AggregationScope,
+): (QueryValue | null)[] => {
+  const given = expectKeys(
     place,
     'the after_key of the page before',
     sources.map(({ name }) => name),
@@ -117,13 +131,13 @@ const afterOf = (place: JsonNode, sources: readonly CompositeSource[], scope: Ag
   })
 }
 
-const afterValue = (place: JsonNode, source: CompositeSource, scope: AggregationScope): Value => {
+const afterValue = (place: JsonNode, source: CompositeSource, scope: AggregationScope): QueryValue => {
   if (source.by === 'date_histogram')
-    return typeof place.value === 'number' ? place.value : source.parse(scalar(place, 'a date'))
+    return typeof place.value === 'number' ? place.value : source.parse(toScalar(place, 'a date'))
   if (source.by === 'histogram') return readDouble(place)
   switch (source.values.type) {
     case 'keyword':
-      return scalar(place, 'a text')
+      return toScalar(place, 'a text')
     case 'boolean':
       return place.value === true || place.value === 'true' || place.value === 1
     case 'double':
@@ -131,7 +145,7 @@ const afterValue = (place: JsonNode, source: CompositeSource, scope: Aggregation
     case 'date':
       return typeof place.value === 'number'
         ? place.value
-        : createDateReader(scope).read(place, scalar(place, 'a date'), false)
+        : createDateReader(scope).read(place, toScalar(place, 'a date'), false)
     case 'long':
       return readLong({ path: source.name } as FieldPath, place).floor
   }

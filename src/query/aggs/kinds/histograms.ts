@@ -1,8 +1,8 @@
 import { overLimit } from '../../../limits/index.ts'
 import { readInterval, readOffset } from '../../dates/calendar.ts'
 import { createRounding, type Rounding } from '../../dates/rounding.ts'
-import { elements, type JsonNode, known, string, unexpected, where } from '../../json-node.ts'
-import { double, flag, given, key, needed, optional, SCHEMAS } from '../../keys.ts'
+import { elements, expectKeys, type JsonNode, toText, unexpected, where } from '../../json-node.ts'
+import { booleanKey, doubleKey, key, neededKey, nodeKey, optionalKey, SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { AggregationSpec, Edges, HistogramOptions, RangeOf } from '../ast.ts'
 import { formatOfValues, readFieldValues, zoneIn } from '../fields.ts'
@@ -13,7 +13,7 @@ const orderKey = key(at => readOrder(at, [{ by: '_key', ascending: true }]))
 const checkOrderOf = (place: JsonNode, spec: AggregationSpec, aggs: Parameters<typeof checkBucketOrder>[2]) =>
   checkBucketOrder(place, (spec as HistogramOptions & AggregationSpec).order, aggs)
 
-const histogramInterval = needed(at => {
+const histogramInterval = neededKey(at => {
   const length = readDouble(at)
   if (length <= 0) throw illegal(at, '[interval] must be >0 for histogram aggregation')
   return length
@@ -27,12 +27,12 @@ export const histogramKind = aggregation({
     ...{
       field: nameKey,
       interval: histogramInterval,
-      offset: double,
+      offset: doubleKey,
       min_doc_count: wholeKey(0, 0),
       order: orderKey,
-      keyed: flag,
+      keyed: booleanKey,
     },
-    ...{ format: nameKey, missing: given, extended_bounds: given, hard_bounds: given, script: scriptKey },
+    ...{ format: nameKey, missing: nodeKey, extended_bounds: nodeKey, hard_bounds: nodeKey, script: scriptKey },
   },
   spec({ interval, offset = 0, order, keyed = false, ...keys }, body) {
     const values = readFieldValues('numeric', keys, body)
@@ -47,16 +47,16 @@ export const dateHistogramKind = aggregation({
   example: { field: 'timestamp', calendar_interval: 'day', format: 'yyyy-MM-dd' },
   ...{ gives: 'buckets', expected: 'an object such as {"field": "timestamp", "fixed_interval": "1h"}' },
   keys: {
-    ...{ field: nameKey, interval: given, calendar_interval: given, fixed_interval: given, offset: given },
+    ...{ field: nameKey, interval: nodeKey, calendar_interval: nodeKey, fixed_interval: nodeKey, offset: nodeKey },
     ...{
-      time_zone: given,
+      time_zone: nodeKey,
       format: nameKey,
       min_doc_count: wholeKey(0, 0),
       order: orderKey,
-      keyed: flag,
-      missing: given,
+      keyed: booleanKey,
+      missing: nodeKey,
     },
-    ...{ extended_bounds: given, hard_bounds: given, script: scriptKey },
+    ...{ extended_bounds: nodeKey, hard_bounds: nodeKey, script: scriptKey },
   },
   spec({ order, keyed = false, ...keys }, body) {
     const { place, scope } = body
@@ -102,15 +102,15 @@ const orNothing = (at: JsonNode | undefined, read: (place: JsonNode) => number):
 /** The least and the greatest value; either may be left out. */
 const edgesOf = (place: JsonNode | undefined, read: (place: JsonNode) => number): Edges | undefined => {
   if (place === undefined || place.value === null) return undefined
-  const given = known(place, 'an object with [min] and [max]', ['min', 'max'], [])
+  const given = expectKeys(place, 'an object with [min] and [max]', ['min', 'max'], [])
   const [min, max] = [orNothing(given.min, read), orNothing(given.max, read)]
   if (min !== undefined && max !== undefined && min > max) throw illegal(place, '[min] must not be greater than [max]')
   return { min, max }
 }
 
 const MINIMUM_INTERVALS = ['year', 'month', 'day', 'hour', 'minute', 'second']
-const unit = optional(at => {
-  const text = string(at, 'a unit of time')
+const unit = optionalKey(at => {
+  const text = toText(at, 'a unit of time')
   if (!MINIMUM_INTERVALS.includes(text)) throw unexpected(at, `one of ${MINIMUM_INTERVALS.join(', ')}`)
   return text
 })
@@ -120,8 +120,8 @@ export const autoDateHistogramKind = aggregation({
   example: { field: 'timestamp', buckets: 10 },
   gives: 'buckets',
   keys: {
-    ...{ field: nameKey, buckets: wholeKey(1, 10), time_zone: given, format: nameKey, minimum_interval: unit },
-    missing: given,
+    ...{ field: nameKey, buckets: wholeKey(1, 10), time_zone: nodeKey, format: nameKey, minimum_interval: unit },
+    missing: nodeKey,
   },
   spec({ buckets, minimum_interval: least, ...keys }, body) {
     const values = readFieldValues('date', keys, body)
@@ -134,7 +134,7 @@ export const rangeKind = aggregation({
   doc: 'A bucket for each range of a number. `from` is included, `to` is not.',
   example: { field: 'gasUsed.num', ranges: [{ to: 50_000 }, { from: 50_000 }] },
   ...{ on: 'tx', gives: 'buckets', expected: 'an object such as {"field": "gasUsed.num", "ranges": [{"to": 1000}]}' },
-  keys: { field: nameKey, ranges: given, keyed: flag, format: nameKey, missing: given, script: scriptKey },
+  keys: { field: nameKey, ranges: nodeKey, keyed: booleanKey, format: nameKey, missing: nodeKey, script: scriptKey },
   spec({ ranges, keyed = false, ...keys }, body) {
     const values = readFieldValues('numeric', keys, body)
     return {
@@ -150,11 +150,11 @@ export const dateRangeKind = aggregation({
   ...{ gives: 'buckets', expected: 'an object such as {"field": "timestamp", "ranges": [{"from": "now-1d"}]}' },
   keys: {
     field: nameKey,
-    ranges: given,
-    keyed: flag,
+    ranges: nodeKey,
+    keyed: booleanKey,
     format: nameKey,
-    time_zone: given,
-    missing: given,
+    time_zone: nodeKey,
+    missing: nodeKey,
     script: scriptKey,
   },
   spec({ ranges, keyed = false, ...keys }, body) {
@@ -177,14 +177,14 @@ const readRanges = (
   const { limits } = scope.budget
   if (list.length > limits.ranges) throw overLimit('ranges', limits, where(given!))
   const ranges = list.map(at => {
-    const { key, from, to } = known(
+    const { key, from, to } = expectKeys(
       at,
       'an object with [from], [to] and [key]',
       ['key', 'from', 'to'],
       ['from_as_string', 'to_as_string'],
     )
     return {
-      key: key && scope.budget.name(string(key, 'a name'), key),
+      key: key && scope.budget.name(toText(key, 'a name'), key),
       from: orNothing(from, read),
       to: orNothing(to, read),
     }

@@ -1,12 +1,21 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { createDateReader } from '../../dates/reader.ts'
-import { integer, type JsonNode, scalar, string, where } from '../../json-node.ts'
-import { itself, type Key, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
-import type { Scope } from '../../scope.ts'
+import { type JsonNode, toScalar, toText, toWhole, where } from '../../json-node.ts'
+import {
+  type BodyKey,
+  itself,
+  type KeyTable,
+  key,
+  optionalKey,
+  readBodyKeys,
+  SCHEMAS,
+  type ValuesOf,
+} from '../../keys.ts'
+import type { QueryScope } from '../../scope.ts'
 import type { Aggregation, AggregationSpec, Gives } from '../ast.ts'
 /** What an aggregation is read against. `kind` of the scope is not looked at: it is of all kinds. */
-export type AggregationScope = Omit<Scope, 'kind'>
+export type AggregationScope = Omit<QueryScope, 'kind'>
 
 /** One kind of aggregation. */
 export interface AggregationKind {
@@ -20,7 +29,7 @@ export interface AggregationKind {
   on?: Kind
   gives: Gives
   /** What its body may hold; undefined of one whose body is a query. */
-  keys?: Readonly<Record<string, Pick<Key, 'schema'>>>
+  keys?: Readonly<Record<string, Pick<BodyKey, 'schema'>>>
   /** The meaning of the aggregation's body. */
   read(place: JsonNode, scope: AggregationScope, at: AggregationPlace): AggregationSpec
   /** What aggregations inside of it are read against, where that is not the same. */
@@ -43,7 +52,7 @@ export interface AggregationBody {
   at: AggregationPlace
 }
 
-interface AggregationDeclaration<K extends Keys> extends Omit<AggregationKind, 'read' | 'keys'> {
+interface AggregationDeclaration<K extends KeyTable> extends Omit<AggregationKind, 'read' | 'keys'> {
   keys: K
   /** Keys that are accepted and mean nothing. */
   ignored?: readonly string[]
@@ -53,13 +62,13 @@ interface AggregationDeclaration<K extends Keys> extends Omit<AggregationKind, '
 }
 
 /** A kind of aggregation by the keys of its body. */
-export const aggregation = <K extends Keys>(declaration: AggregationDeclaration<K>): AggregationKind => {
+export const aggregation = <K extends KeyTable>(declaration: AggregationDeclaration<K>): AggregationKind => {
   const { keys, ignored = [], expected, spec, ...kind } = declaration
   return {
     ...kind,
     keys,
     read: (place, scope, at) =>
-      spec(readKeys(place, expected ?? like(kind.example), keys, ignored), { place, scope, at }),
+      spec(readBodyKeys(place, expected ?? like(kind.example), keys, ignored), { place, scope, at }),
   }
 }
 
@@ -70,10 +79,10 @@ export const like = (example: unknown): string =>
 export const illegal = (place: JsonNode, why: string) => refuse('illegal_argument_exception', `${where(place)}: ${why}`)
 
 /** A name or a format, which is read together with other keys. */
-export const nameKey: Key<JsonNode | undefined> = optional(itself, SCHEMAS.text)
-export const wholeKey = (least: number, fallback: number): Key<number> =>
+export const nameKey: BodyKey<JsonNode | undefined> = optionalKey(itself, SCHEMAS.text)
+export const wholeKey = (least: number, fallback: number): BodyKey<number> =>
   key(place => readCount(place, least, fallback), SCHEMAS.whole)
-export const scriptKey = optional((place): undefined => {
+export const scriptKey = optionalKey((place): undefined => {
   throw illegal(place, 'scripts are not supported. Name a [field].')
 })
 
@@ -90,17 +99,19 @@ export const datesIn = (
 ): ((at: JsonNode) => number) => {
   const reader = createDateReader({
     ...scope,
-    ...(format && { format: { place: format, text: string(format, 'a date format') } }),
-    ...(time_zone && { zone: { place: time_zone, text: string(time_zone, 'a time zone') } }),
+    ...(format && { format: { place: format, text: toText(format, 'a date format') } }),
+    ...(time_zone && { zone: { place: time_zone, text: toText(time_zone, 'a time zone') } }),
   })
   return at =>
-    typeof at.value === 'number' && numbers === 'milliseconds' ? at.value : reader.read(at, scalar(at, 'a date'), false)
+    typeof at.value === 'number' && numbers === 'milliseconds'
+      ? at.value
+      : reader.read(at, toScalar(at, 'a date'), false)
 }
 
 /** An integer from a least one on. */
 export const readCount = (place: JsonNode | undefined, least: number, fallback: number): number => {
   if (place === undefined) return fallback
-  const value = integer(place, `an integer from ${least} on`)
+  const value = toWhole(place, `an integer from ${least} on`)
   if (value >= least) return value
   throw refuse(
     'illegal_argument_exception',

@@ -1,5 +1,5 @@
-import { elements, type JsonNode, known, unexpected } from '../../json-node.ts'
-import { double, flag, given, key, optional, readKeys, SCHEMAS } from '../../keys.ts'
+import { elements, expectKeys, type JsonNode, unexpected } from '../../json-node.ts'
+import { booleanKey, doubleKey, key, nodeKey, optionalKey, readBodyKeys, SCHEMAS } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { FieldValues } from '../ast.ts'
 import { formatOfValues, readFieldValues } from '../fields.ts'
@@ -14,7 +14,7 @@ import {
   wholeKey,
 } from './kind.ts'
 
-const VALUE_KEYS = { field: nameKey, missing: given, format: nameKey }
+const VALUE_KEYS = { field: nameKey, missing: nodeKey, format: nameKey }
 const OF_GAS = { example: { field: 'gasUsed.num' }, on: 'tx' } as const
 const IGNORED = ['value_type']
 
@@ -47,11 +47,11 @@ export const sumKind = aggregation({
   doc: 'The sum of a number. With `"exact": true` also in decimal digits, with integers beyond 64 bits.',
   ...{
     gives: 'number',
-    keys: { ...VALUE_KEYS, script: scriptKey, exact: optional(at => at, SCHEMAS.flag) },
+    keys: { ...VALUE_KEYS, script: scriptKey, exact: optionalKey(at => at, SCHEMAS.flag) },
     ignored: IGNORED,
   },
   spec({ exact: at, ...keys }, body) {
-    const exact = at !== undefined && flag.read(at) === true
+    const exact = at !== undefined && booleanKey.read(at) === true
     const { values, format } = readNumbers(keys, body)
     if (exact && values.type !== 'long') throw unexpected(at, 'no [exact] for a field that holds no integers')
     return { kind: 'sum', values, format, exact }
@@ -59,7 +59,7 @@ export const sumKind = aggregation({
 })
 
 const sigma = key(at => {
-  const value = double.read(at) ?? 2
+  const value = doubleKey.read(at) ?? 2
   if (value < 0) throw illegal(at!, '[sigma] must be greater than or equal to 0.')
   return value
 }, SCHEMAS.number)
@@ -87,7 +87,7 @@ export const cardinalityKind = aggregation({
   doc: 'The number of distinct values. It is exact up to about a million of them, and beyond within 1 %.',
   example: { field: 'address.raw' },
   gives: 'number',
-  keys: { field: nameKey, missing: given, precision_threshold: wholeKey(0, 3000), script: scriptKey },
+  keys: { field: nameKey, missing: nodeKey, precision_threshold: wholeKey(0, 3000), script: scriptKey },
   ignored: ['rehash', 'execution_hint', 'value_type'],
   spec({ precision_threshold: precision, ...keys }, body) {
     const values = readFieldValues('any', keys, body)
@@ -98,14 +98,15 @@ export const cardinalityKind = aggregation({
 })
 
 const tdigest = key(at => {
-  const compression = at && double.read(known(at, 'an object with [compression]', ['compression'], []).compression)
+  const compression =
+    at && doubleKey.read(expectKeys(at, 'an object with [compression]', ['compression'], []).compression)
   if (compression !== undefined && compression < 0) throw unexpected(at!, 'a [compression] from 0 on')
   return compression ?? 100
 })
 
 const HDR_DIGITS = 'number_of_significant_value_digits'
-const hdr = optional(at => {
-  const digits = known(at, `an object with [${HDR_DIGITS}]`, [HDR_DIGITS], [])[HDR_DIGITS]
+const hdr = optionalKey(at => {
+  const digits = expectKeys(at, `an object with [${HDR_DIGITS}]`, [HDR_DIGITS], [])[HDR_DIGITS]
   const value = readCount(digits, 0, 3)
   if (value > 5) throw unexpected(digits!, 'a number from 0 to 5')
   return value
@@ -115,7 +116,7 @@ const quantiles = (kind: 'percentiles' | 'percentile_ranks', doc: string, exampl
   aggregation({
     ...OF_GAS,
     ...{ doc, example, gives: 'numbers', expected: 'an object such as {"field": "gasUsed.num"}' },
-    keys: { ...VALUE_KEYS, keyed: flag, percents: given, values: given, tdigest, hdr, script: scriptKey },
+    keys: { ...VALUE_KEYS, keyed: booleanKey, percents: nodeKey, values: nodeKey, tdigest, hdr, script: scriptKey },
     spec({ keyed = true, tdigest: compression, hdr: hdrDigits, percents, values, ...keys }, body) {
       const [own, other, list, unused] =
         kind === 'percentiles'
@@ -141,7 +142,7 @@ export const percentileRanksKind = quantiles('percentile_ranks', 'The percentage
 })
 
 const compression = key(at => {
-  const value = double.read(at) ?? 1000
+  const value = doubleKey.read(at) ?? 1000
   if (!(value > 0)) throw unexpected(at!, 'a number greater than 0')
   return value
 }, SCHEMAS.number)
@@ -180,7 +181,7 @@ export const boxplotKind = spreadMetric(
 const valuesAt = (place: JsonNode, { scope }: AggregationBody): FieldValues =>
   readFieldValues(
     'numeric',
-    readKeys(place, 'an object with [field]', { field: nameKey, missing: given, script: scriptKey }, []),
+    readBodyKeys(place, 'an object with [field]', { field: nameKey, missing: nodeKey, script: scriptKey }, []),
     {
       ...{ place, scope },
     },
@@ -190,7 +191,7 @@ export const weightedAvgKind = aggregation({
   doc: 'The mean of a number, weighted by another one.',
   example: { value: { field: 'gasPrice.num' }, weight: { field: 'gasUsed.num' } },
   ...{ on: 'tx', gives: 'number', expected: 'an object with [value] and [weight]' },
-  ...{ keys: { value: given, weight: given, format: nameKey }, ignored: IGNORED },
+  ...{ keys: { value: nodeKey, weight: nodeKey, format: nameKey }, ignored: IGNORED },
   spec({ value: of, weight: by, ...keys }, body) {
     if (!of || !by) throw unexpected(body.place, 'an object with [value] and [weight]')
     const [value, weight] = [valuesAt(of, body), valuesAt(by, body)]

@@ -1,11 +1,11 @@
 import { didYouMean } from '../../../lib/edit-distance.ts'
 import { overLimit } from '../../../limits/index.ts'
 import { childKindsOf, type Kind, nestedPaths, parentKindsOf } from '../../../mapping/index.ts'
-import { ALL } from '../../ast.ts'
+import { ALL_NODE } from '../../ast.ts'
 import { lowerClause } from '../../dsl/index.ts'
 import { kindNamed, noRelation } from '../../dsl/relations.ts'
-import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
-import { flag, given, itself, needed } from '../../keys.ts'
+import { bracketName, elements, isJsonMap, type JsonNode, members, toText, unexpected, where } from '../../json-node.ts'
+import { booleanKey, itself, neededKey, nodeKey } from '../../keys.ts'
 import type { Queries, SpecOf } from '../ast.ts'
 import { readFieldValues } from '../fields.ts'
 import { type AggregationKind, type AggregationScope, aggregation, illegal, nameKey } from './kind.ts'
@@ -19,23 +19,23 @@ export const filterKind: AggregationKind = {
 
 /** A query as it reads on each kind of the search. */
 const queriesOf = (place: JsonNode, scope: AggregationScope): Queries => {
-  const isAll = isObject(place.value) && place.value.size === 0
-  return Object.fromEntries(scope.kinds.map(kind => [kind, isAll ? ALL : lowerClause(place, { ...scope, kind })]))
+  const isAll = isJsonMap(place.value) && place.value.size === 0
+  return Object.fromEntries(scope.kinds.map(kind => [kind, isAll ? ALL_NODE : lowerClause(place, { ...scope, kind })]))
 }
 
 export const filtersKind = aggregation({
   doc: 'A bucket for each of several queries, by name or in a list; with `other_bucket` one more for documents that match none.',
   example: { filters: { transfers: { term: { 'event.raw': 'Transfer' } } }, other_bucket_key: 'others' },
   ...{ gives: 'buckets', expected: 'an object with [filters]' },
-  keys: { filters: needed(itself), other_bucket: flag, other_bucket_key: given },
+  keys: { filters: neededKey(itself), other_bucket: booleanKey, other_bucket_key: nodeKey },
   spec({ filters: given, other_bucket, other_bucket_key: key }, { scope }) {
     const { budget } = scope
-    const isNamed = isObject(given.value)
+    const isNamed = isJsonMap(given.value)
     const list = isNamed ? members(given, 'queries by name') : elements(given).map(at => [undefined, at] as const)
     if (list.length === 0) throw unexpected(given, 'queries by name or in a list, one at least')
     if (list.length > budget.limits.ranges) throw overLimit('ranges', budget.limits, where(given))
     const wantsOther = other_bucket ?? key !== undefined
-    const other = key ? budget.name(string(key, 'a name'), key) : '_other_'
+    const other = key ? budget.name(toText(key, 'a name'), key) : '_other_'
     // Named ones are answered in the order of their names.
     const ordered = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
     const filters = ordered.map(([name, at]) => ({
@@ -50,7 +50,7 @@ export const missingKind = aggregation({
   doc: 'One bucket: the documents without a value in a field.',
   example: { field: 'error' },
   gives: 'bucket',
-  keys: { field: nameKey, missing: given },
+  keys: { field: nameKey, missing: nodeKey },
   spec: (keys, body) => ({ kind: 'missing', values: readFieldValues('any', keys, body) }),
 })
 
@@ -71,14 +71,14 @@ export const nestedKind = aggregation({
   doc: 'The elements of a nested list, such as the arguments of events: sub-aggregations see these instead of the documents.',
   example: { path: 'args' },
   gives: 'bucket',
-  keys: { path: needed(itself) },
+  keys: { path: neededKey(itself) },
   spec({ path: at }, { scope }) {
-    const path = string(at, 'the name of a nested list')
+    const path = toText(at, 'the name of a nested list')
     const lists = scope.kinds.flatMap(nestedPaths)
     if (scope.nested === undefined && lists.includes(path)) return { kind: 'nested', path }
     throw illegal(
       at,
-      `[nested] failed to find nested object under path ${named(path)} of ${scope.nested ?? scope.kinds.join(', ')}.${didYouMean(path, lists)}`,
+      `[nested] failed to find nested object under path ${bracketName(path)} of ${scope.nested ?? scope.kinds.join(', ')}.${didYouMean(path, lists)}`,
     )
   },
   inside: (spec, scope) => ({ ...scope, nested: (spec as SpecOf<'nested'>).path }),
@@ -88,7 +88,7 @@ export const reverseNestedKind = aggregation({
   doc: 'Back from the elements of a nested list to their documents, each of which counts once.',
   example: {},
   ...{ gives: 'bucket', expected: 'an empty object' },
-  keys: { path: given },
+  keys: { path: nodeKey },
   spec({ path }, { place, scope, at: { name } }) {
     if (path) throw illegal(path, 'no nested list lies in another: leave [path] out, which leads to the documents.')
     if (scope.nested !== undefined) return { kind: 'reverse_nested' }
@@ -108,17 +108,17 @@ const related = (
     ...docs,
     example: { type: 'event' },
     gives: 'bucket',
-    keys: { type: needed(itself, {}, `, the child: Missing [child_type] field for ${kind} aggregation`) },
+    keys: { type: neededKey(itself, {}, `, the child: Missing [child_type] field for ${kind} aggregation`) },
     spec({ type }, { place, scope: { kinds, nested } }) {
       if (nested !== undefined)
         throw illegal(
           place,
-          `[${kind}] is of documents, not of the elements of ${named(nested)}. Put it into a reverse_nested.`,
+          `[${kind}] is of documents, not of the elements of ${bracketName(nested)}. Put it into a reverse_nested.`,
         )
       const { name, kind: child } = kindNamed(type)
       const of = child && leads(child)
       if (child !== undefined && of !== undefined && possible(kinds).includes(child)) return { kind, child, of }
-      throw noRelation(type, `${kinds.join(', ')} has no children of type ${named(name)}.`, name, possible(kinds))
+      throw noRelation(type, `${kinds.join(', ')} has no children of type ${bracketName(name)}.`, name, possible(kinds))
     },
     inside: (spec, scope) => ({ ...scope, kinds: [(spec as SpecOf<'children' | 'parent'>).of] }),
   })

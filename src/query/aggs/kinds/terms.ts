@@ -2,20 +2,20 @@ import { refuse } from '../../../lib/errors.ts'
 import { createDateReader } from '../../dates/reader.ts'
 import { checkLength } from '../../dsl/patterns.ts'
 import {
-  boolean,
   elements,
-  isObject,
+  expectKeys,
+  isJsonMap,
   type JsonNode,
-  known,
-  scalar,
-  show,
-  string,
+  showJson,
+  toBoolean,
+  toScalar,
+  toText,
   unexpected,
   where,
 } from '../../json-node.ts'
-import { flag, given, key, optional } from '../../keys.ts'
+import { booleanKey, key, nodeKey, optionalKey } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
-import { OPERATORS } from '../../regexp/parse.ts'
+import { REGEXP_OPERATORS } from '../../regexp/parse.ts'
 import { matcherOf } from '../../text/pattern.ts'
 import type { GivenTerms, SpecOf, Terms, ValueType } from '../ast.ts'
 import { formatOfValues, readTermValues } from '../fields.ts'
@@ -30,17 +30,17 @@ export const termsKind = aggregation({
     ...{
       field: nameKey,
       size: wholeKey(1, 10),
-      shard_size: given,
+      shard_size: nodeKey,
       min_doc_count: wholeKey(0, 1),
-      shard_min_doc_count: given,
+      shard_min_doc_count: nodeKey,
     },
     order: key(at => readOrder(at, [{ by: '_count', ascending: false }])),
     ...{
-      include: given,
-      exclude: given,
-      missing: given,
+      include: nodeKey,
+      exclude: nodeKey,
+      missing: nodeKey,
       format: nameKey,
-      show_term_doc_count_error: flag,
+      show_term_doc_count_error: booleanKey,
       script: scriptKey,
     },
   },
@@ -74,11 +74,11 @@ export const rareTermsKind = aggregation({
       throw illegal(at!, `[max_doc_count] must be from 1 to ${MOST_RARE}.`)
     }),
     // Counts are exact whatever it says.
-    precision: optional(at => {
+    precision: optionalKey(at => {
       if (!(readDouble(at) >= LEAST_PRECISION))
         throw illegal(at, `[precision] must be greater than ${LEAST_PRECISION.toFixed(5)}.`)
     }),
-    ...{ include: given, exclude: given, missing: given, format: nameKey, script: scriptKey },
+    ...{ include: nodeKey, exclude: nodeKey, missing: nodeKey, format: nameKey, script: scriptKey },
   },
   ignored: ['value_type'],
   spec({ max_doc_count: maxDocCount, ...keys }, body) {
@@ -108,8 +108,8 @@ const readTermFilters = (type: ValueType, { include, exclude, format }: TermKeys
 }
 
 const partitionOf = (include: JsonNode | undefined): Pick<Terms, 'partition'> => {
-  if (include === undefined || !isObject(include.value)) return { partition: undefined }
-  const { partition, num_partitions } = known(include, 'an object with [partition] and [num_partitions]', [
+  if (include === undefined || !isJsonMap(include.value)) return { partition: undefined }
+  const { partition, num_partitions } = expectKeys(include, 'an object with [partition] and [num_partitions]', [
     'partition',
     'num_partitions',
   ])
@@ -124,7 +124,7 @@ type TermTests = Pick<Terms, 'include' | 'exclude' | 'given'>
 
 const readTermTests = (include: JsonNode | undefined, exclude: JsonNode | undefined, read: TermReader): TermTests => {
   const given = {
-    include: include === undefined || isObject(include.value) ? undefined : givenTerms(include, read),
+    include: include === undefined || isJsonMap(include.value) ? undefined : givenTerms(include, read),
     exclude: exclude === undefined ? undefined : givenTerms(exclude, read),
   }
   return { given, include: given.include && termTest(given.include), exclude: given.exclude && termTest(given.exclude) }
@@ -138,27 +138,27 @@ const termReader = (type: ValueType, format: JsonNode | undefined, scope: Aggreg
     case 'keyword':
       return undefined
     case 'boolean':
-      return place => String(boolean(place))
+      return place => String(toBoolean(place))
     case 'date': {
-      const text = format && string(format, 'a date format')
+      const text = format && toText(format, 'a date format')
       const reader = createDateReader({ ...scope, ...(format && text && { format: { place: format, text } }) })
-      return place => String(reader.read(place, scalar(place, 'a date'), false))
+      return place => String(reader.read(place, toScalar(place, 'a date'), false))
     }
     default:
       return place => {
-        const text = scalar(place, 'a number')
+        const text = toScalar(place, 'a number')
         return /^-?\d+$/.test(text) ? String(BigInt(text)) : String(readDouble(place))
       }
   }
 }
 
 const givenTerms = (place: JsonNode, read: TermReader): NonNullable<GivenTerms> => {
-  if (Array.isArray(place.value)) return elements(place).map(at => (read ? read(at) : scalar(at, 'a value')))
-  const pattern = scalar(place, 'a list of values, or a regular expression')
+  if (Array.isArray(place.value)) return elements(place).map(at => (read ? read(at) : toScalar(at, 'a value')))
+  const pattern = toScalar(place, 'a list of values, or a regular expression')
   if (read)
     throw refuse(
       'illegal_argument_exception',
-      `${where(place)}: cannot support regular expression style include/exclude settings as they can only be applied to string fields. Use an array of values, received ${show(place.value)}.`,
+      `${where(place)}: cannot support regular expression style include/exclude settings as they can only be applied to string fields. Use an array of values, received ${showJson(place.value)}.`,
     )
   checkLength(pattern, place)
   return { regexp: pattern }
@@ -166,7 +166,7 @@ const givenTerms = (place: JsonNode, read: TermReader): NonNullable<GivenTerms> 
 
 const termTest = (given: NonNullable<GivenTerms>): ((text: string) => boolean) => {
   if ('regexp' in given)
-    return matcherOf({ how: 'regexp', text: given.regexp, ignoreCase: false, operators: OPERATORS })
+    return matcherOf({ how: 'regexp', text: given.regexp, ignoreCase: false, operators: REGEXP_OPERATORS })
   const values = new Set(given)
   return text => values.has(text)
 }

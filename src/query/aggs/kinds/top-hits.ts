@@ -1,12 +1,12 @@
 import { nestedPaths } from '../../../mapping/index.ts'
 import type { Node } from '../../ast.ts'
 import { lowerClause, lowerScored } from '../../dsl/index.ts'
-import { parseShown, SHOWN } from '../../hits/hit-options.ts'
+import { HIT_OPTION_KEYS, parseHitOptions } from '../../hits/hit-options.ts'
 import { parseElementSort } from '../../hits/inner-hits.ts'
 import { parseSort } from '../../hits/sort.ts'
-import { elements, inside, type JsonNode, string, unexpected } from '../../json-node.ts'
-import { given, itself, key, needed, readKeys, SCHEMAS } from '../../keys.ts'
-import type { Sort } from '../../request.ts'
+import { elements, type JsonNode, placeMember, toText, unexpected } from '../../json-node.ts'
+import { itself, key, neededKey, nodeKey, readBodyKeys, SCHEMAS } from '../../keys.ts'
+import type { SortSpec } from '../../request.ts'
 import type { SpecOf } from '../ast.ts'
 import { formatOfValues, hasSeveral, readFieldValues } from '../fields.ts'
 import {
@@ -27,7 +27,7 @@ export const topHitsKind = aggregation({
   example: { size: 1, sort: [{ timestamp: 'desc' }], _source: ['event'] },
   ...{ gives: 'hits', expected: 'an object with [size], [from], [sort] and [_source]' },
   keys: {
-    ...{ size: wholeKey(0, 3), from: wholeKey(0, 0), sort: given, ...SHOWN },
+    ...{ size: wholeKey(0, 3), from: wholeKey(0, 0), sort: nodeKey, ...HIT_OPTION_KEYS },
   },
   spec({ size, from, sort, ...shown }, { place, scope, at: { around } }) {
     if (size + from > MAX_TOP_HITS)
@@ -37,7 +37,7 @@ export const topHitsKind = aggregation({
       )
     const { kinds, budget } = scope
     if (scope.nested !== undefined && shown.seq_no_primary_term)
-      throw illegal(inside(place, 'seq_no_primary_term', true), 'elements of a list have no sequence numbers.')
+      throw illegal(placeMember(place, 'seq_no_primary_term', true), 'elements of a list have no sequence numbers.')
     const queries = (at: JsonNode) =>
       Object.fromEntries(
         kinds.map(kind => {
@@ -49,7 +49,7 @@ export const topHitsKind = aggregation({
     return {
       ...{ kind: 'top_hits', size, from, scored: !around.includes('global') },
       ...topHitsOrder(sort, scope),
-      ...parseShown(shown, { kinds, limits: budget.limits, queries }),
+      ...parseHitOptions(shown, { kinds, limits: budget.limits, queries }),
     }
   },
 })
@@ -83,8 +83,8 @@ export const topMetricsKind = aggregation({
   example: { metrics: { field: 'gasPrice.num' }, sort: { timestamp: 'desc' } },
   ...{ on: 'tx', gives: 'numbers', expected: 'an object with [metrics] and [sort]' },
   keys: {
-    metrics: needed(itself, {}, ', such as {"field": "gasPrice.num"}'),
-    sort: needed(itself, {}, ', such as {"timestamp": "desc"}'),
+    metrics: neededKey(itself, {}, ', such as {"field": "gasPrice.num"}'),
+    sort: neededKey(itself, {}, ', such as {"timestamp": "desc"}'),
     size: topMetricsSize,
   },
   spec({ metrics: given, sort, size }, body) {
@@ -99,21 +99,21 @@ export const topMetricsKind = aggregation({
 
 const metricOf = (place: JsonNode, around: AggregationBody): SpecOf<'top_metrics'>['metrics'][number] => {
   const body = { ...around, place }
-  const keys = readKeys(
+  const keys = readBodyKeys(
     place,
     'an object such as {"field": "gasPrice.num"}',
-    { field: nameKey, missing: given, script: scriptKey },
+    { field: nameKey, missing: nodeKey, script: scriptKey },
     [],
   )
   const values = readFieldValues('any', keys, body)
   const bad = values.meta ? 'is no field with values' : hasSeveral(values) ? 'is a list' : undefined
-  const name = string(keys.field!, 'the name of a field')
+  const name = toText(keys.field!, 'the name of a field')
   if (bad !== undefined)
     throw illegal(keys.field!, `[${name}] ${bad}: top_metrics shows fields of one value. Use top_hits.`)
   return { name, values, format: values.type === 'date' ? formatOfValues(values, {}, body) : undefined }
 }
 
-const topMetricsSort = (place: JsonNode, scope: AggregationScope): Sort => {
+const topMetricsSort = (place: JsonNode, scope: AggregationScope): SortSpec => {
   const [sort, other] = parseSort(place, { ...scope, lower: lowerClause })
   if (!sort || other) throw unexpected(place, 'one sort key: [top_metrics] sorts by one')
   const [field] = Object.values(sort.fields)

@@ -1,16 +1,16 @@
 import { refuse } from '../../../lib/errors.ts'
 import {
   elements,
-  integer,
-  isObject,
+  expectKeys,
+  isJsonMap,
   type JsonNode,
-  known,
   members,
-  string,
+  toText,
+  toWhole,
   unexpected,
   where,
 } from '../../json-node.ts'
-import { direction, given, natural, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { direction, natural, nodeKey, optionalKey, readBodyKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Bucket, ResultValue } from '../result.ts'
 import {
   type BucketsPath,
@@ -29,7 +29,7 @@ import { compileScript, readScript, type ScriptValue, type Variables } from './s
 /** Pipeline aggregations inside of one with several buckets. */
 
 const { buckets_path, gap_policy, format } = COMMON
-const SCRIPTED = { buckets_path, script: given, gap_policy }
+const SCRIPTED = { buckets_path, script: nodeKey, gap_policy }
 
 export const bucketScript: PipelineKind = {
   doc: 'Arithmetic with the numbers of each bucket.',
@@ -37,7 +37,7 @@ export const bucketScript: PipelineKind = {
   example: { buckets_path: { gas: 'gas', n: '_count' }, script: 'params.gas / params.n' },
   stands: 'in buckets',
   read(place) {
-    const body = readKeys(place, EXPECTED, { ...SCRIPTED, format }, [])
+    const body = readBodyKeys(place, EXPECTED, { ...SCRIPTED, format }, [])
     const { paths, gaps, run } = scripted(place, body, 'number')
     return {
       paths: [...paths.values()],
@@ -60,7 +60,7 @@ export const bucketSelector: PipelineKind = {
   example: { buckets_path: { gas: 'gas' }, script: 'params.gas > 1000000' },
   stands: 'in buckets',
   read(place) {
-    const { paths, gaps, run } = scripted(place, readKeys(place, EXPECTED, SCRIPTED, []), 'boolean')
+    const { paths, gaps, run } = scripted(place, readBodyKeys(place, EXPECTED, SCRIPTED, []), 'boolean')
     return {
       paths: [...paths.values()],
       inside(parent) {
@@ -94,7 +94,7 @@ export const bucketSort: PipelineKind = {
   example: { sort: [{ gas: 'desc' }], size: 3 },
   stands: 'in buckets',
   read(place) {
-    const body = readKeys(place, 'an object such as {"sort": [{"the_sum": "desc"}], "size": 3}', SORT_KEYS, [])
+    const body = readBodyKeys(place, 'an object such as {"sort": [{"the_sum": "desc"}], "size": 3}', SORT_KEYS, [])
     const { sort: orders = [], from = 0, size = Number.POSITIVE_INFINITY, gap_policy: gaps } = body
     if (orders.length === 0 && body.from === undefined && body.size === undefined) {
       throw refuse(
@@ -118,9 +118,9 @@ interface PathOrder {
 }
 
 const ordersOf = (place: JsonNode): PathOrder[] => {
-  if (!isObject(place.value)) return [{ path: parsePath(place, string(place, EXPECTED_ORDER)), descending: false }]
+  if (!isJsonMap(place.value)) return [{ path: parsePath(place, toText(place, EXPECTED_ORDER)), descending: false }]
   return members(place, EXPECTED_ORDER).map(([name, at]) => {
-    const order = isObject(at.value) ? known(at, EXPECTED_ORDER, ['order'], []).order : at
+    const order = isJsonMap(at.value) ? expectKeys(at, EXPECTED_ORDER, ['order'], []).order : at
     return { path: parsePath(at, name), descending: order !== undefined && direction(order) === 'desc' }
   })
 }
@@ -168,14 +168,14 @@ const compareSortValues = (a: SortValue, b: SortValue, descending: boolean): num
 const isNoNumber = (value: SortValue): boolean => typeof value === 'number' && Number.isNaN(value)
 
 const sortSize = (place: JsonNode): number => {
-  const size = integer(place, 'a positive integer')
+  const size = toWhole(place, 'a positive integer')
   if (size < 1) throw unexpected(place, 'a positive integer')
   return size
 }
 
 const SORT_KEYS = {
-  sort: optional(place => elements(place).flatMap(ordersOf)),
-  from: optional(natural, SCHEMAS.whole),
-  size: optional(sortSize, SCHEMAS.whole),
+  sort: optionalKey(place => elements(place).flatMap(ordersOf)),
+  from: optionalKey(natural, SCHEMAS.whole),
+  size: optionalKey(sortSize, SCHEMAS.whole),
   gap_policy,
 }

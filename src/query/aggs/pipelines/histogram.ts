@@ -1,8 +1,17 @@
 import { refuse } from '../../../lib/errors.ts'
-import { CALENDAR_UNITS, type CalendarUnit, lengthOf } from '../../dates/calendar.ts'
+import { CALENDAR_UNITS, type CalendarUnit, parseLength } from '../../dates/calendar.ts'
 import { DAY, SECOND } from '../../dates/time-zone.ts'
-import { boolean, integer, type JsonNode, known, named, string, unexpected, where } from '../../json-node.ts'
-import { given, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import {
+  bracketName,
+  expectKeys,
+  type JsonNode,
+  toBoolean,
+  toText,
+  toWhole,
+  unexpected,
+  where,
+} from '../../json-node.ts'
+import { type KeyTable, key, nodeKey, optionalKey, readBodyKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Format } from '../ast.ts'
 import type { Bucket, Metric, ResultMember } from '../result.ts'
 import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue, valueAtPath } from './pipeline.ts'
@@ -13,7 +22,7 @@ import { readScript } from './script.ts'
 /** Told the number of each bucket, it finds something or nothing. */
 type Along = (value: number | undefined, bucket: Bucket) => Metric | undefined
 
-const alongHistogram = <const K extends Keys>(
+const alongHistogram = <const K extends KeyTable>(
   doc: string,
   keys: K,
   read: (options: ValuesOf<K>, format: Format, place: JsonNode) => (values: () => (number | undefined)[]) => Along,
@@ -27,7 +36,7 @@ const alongHistogram = <const K extends Keys>(
     // What takes no policy takes nothing for gaps.
     const takesGaps = Object.keys(keys).length > 0
     const all = { ...common, ...keys, ...(takesGaps && { gap_policy }) }
-    const body = readKeys(place, EXPECTED, all, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
+    const body = readBodyKeys(place, EXPECTED, all, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
     const gaps = takesGaps ? body.gap_policy : 'insert_zeros'
     const path = onePath(place, body.buckets_path)
     const start = read(body, body.format, place)
@@ -53,13 +62,13 @@ export const cumulativeSum = alongHistogram('The running total, including the bu
 })
 
 const derivativeUnit = (place: JsonNode): number => {
-  const text = string(place, 'a unit, such as "1h"')
+  const text = toText(place, 'a unit, such as "1h"')
   const calendar = CALENDAR_UNITS.get(text)
-  const length = calendar ? (MEAN[calendar.name] ?? calendar.least) : lengthOf(text)
+  const length = calendar ? (MEAN[calendar.name] ?? calendar.least) : parseLength(text)
   if (length !== undefined && length > 0) return length
   throw refuse(
     'illegal_argument_exception',
-    `${where(place)}: failed to parse ${named(text)} as a time value. Write a length such as "90m" or a unit of the calendar such as "day".`,
+    `${where(place)}: failed to parse ${bracketName(text)} as a time value. Write a length such as "90m" or a unit of the calendar such as "day".`,
   )
 }
 
@@ -74,7 +83,7 @@ const MEAN: Partial<Record<CalendarUnit['name'], number>> = {
 
 export const derivative = alongHistogram(
   'The difference to the previous bucket; with `unit`, also per unit of time.',
-  { unit: optional(derivativeUnit, SCHEMAS.text) },
+  { unit: optionalKey(derivativeUnit, SCHEMAS.text) },
   ({ unit }, format) =>
     () => {
       let [last, lastKey]: [number | undefined, number] = [undefined, 0]
@@ -97,7 +106,7 @@ const normalized = (found: Metric, perUnit: Metric): Metric => ({
 })
 
 const lag = key(place => {
-  const lag = place === undefined ? 1 : integer(place, LAG)
+  const lag = place === undefined ? 1 : toWhole(place, LAG)
   if (lag < 1) throw unexpected(place!, LAG)
   return lag
 }, SCHEMAS.whole)
@@ -121,7 +130,7 @@ export const serialDiff = alongHistogram(
 
 export const movingFn = alongHistogram(
   'A function over the numbers of the previous `window` buckets, one of `MovingFunctions`: max, min, sum, stdDev, unweightedAvg and linearWeightedAvg.',
-  { script: given, window: given, shift: optional(place => integer(place, 'an integer'), SCHEMAS.whole) },
+  { script: nodeKey, window: nodeKey, shift: optionalKey(place => toWhole(place, 'an integer'), SCHEMAS.whole) },
   ({ script, window, shift: by = 0 }, format, place) => {
     const size = windowOf(window, place)
     const moving = functionOf(script, place)
@@ -142,7 +151,7 @@ export const movingFn = alongHistogram(
 
 const windowOf = (given: JsonNode | undefined, place: JsonNode): number => {
   if (given === undefined) throw refuse('illegal_argument_exception', `${where(place)}: Required [window].`)
-  const size = integer(given, EXPECTED_WINDOW)
+  const size = toWhole(given, EXPECTED_WINDOW)
   if (size < 1 || size > WIDEST) throw unexpected(given, EXPECTED_WINDOW)
   return size
 }
@@ -188,29 +197,29 @@ const movingExtreme =
 const MODELS = { simple: unweightedAvg, linear: linearWeightedAvg } satisfies Record<string, MovingFunction>
 
 const model = key((place): keyof typeof MODELS => {
-  const name = place === undefined ? 'simple' : string(place, 'a model')
+  const name = place === undefined ? 'simple' : toText(place, 'a model')
   if (Object.hasOwn(MODELS, name)) return name as keyof typeof MODELS
   throw refuse(
     'parsing_exception',
-    `${where(place!)}: the model ${named(name)} is not supported. Models are ${Object.keys(MODELS).join(', ')}.`,
+    `${where(place!)}: the model ${bracketName(name)} is not supported. Models are ${Object.keys(MODELS).join(', ')}.`,
   )
 }, SCHEMAS.text)
 
 /** Only the models that are not supported have settings. */
-const noSettings = optional(place => known(place, 'settings', [], []), { type: 'object' })
-const notMinimized = optional(place => {
-  if (boolean(place))
+const noSettings = optionalKey(place => expectKeys(place, 'settings', [], []), { type: 'object' })
+const notMinimized = optionalKey(place => {
+  if (toBoolean(place))
     throw refuse('illegal_argument_exception', `${where(place)}: this model has no settings to minimize. Leave it out.`)
 }, SCHEMAS.flag)
 
-const noPredictions = optional(place => {
-  if (integer(place, 'an integer') > 0)
+const noPredictions = optionalKey(place => {
+  if (toWhole(place, 'an integer') > 0)
     throw refuse('illegal_argument_exception', `${where(place)}: predictions are not supported. Leave them out.`)
 }, SCHEMAS.whole)
 
 export const movingAvg = alongHistogram(
   'The mean of the previous `window` buckets, by the model simple or linear. Deprecated in Elasticsearch 7: use moving_fn.',
-  { model, window: given, predict: noPredictions, minimize: notMinimized, settings: noSettings },
+  { model, window: nodeKey, predict: noPredictions, minimize: notMinimized, settings: noSettings },
   ({ model, window }, format, place) => {
     const size = window === undefined ? 5 : windowOf(window, place)
     return () => {

@@ -1,7 +1,7 @@
 import { refuse } from '../../../lib/errors.ts'
-import type { Json } from '../../json.ts'
-import { elements, isObject, type JsonNode, members, named, string, unexpected, where } from '../../json-node.ts'
-import { given, key, SCHEMAS } from '../../keys.ts'
+import type { JsonValue } from '../../json.ts'
+import { bracketName, elements, isJsonMap, type JsonNode, members, toText, unexpected, where } from '../../json-node.ts'
+import { key, nodeKey, SCHEMAS } from '../../keys.ts'
 import { javaDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
 import { singleMetric } from '../metric-results.ts'
@@ -35,7 +35,7 @@ export interface PipelineAggregation extends PipelineWork {
   type: string
   place: JsonNode
   stands: PipelineKind['stands']
-  meta?: Json
+  meta?: JsonValue
 }
 
 /** What stands under a pipeline's name. */
@@ -51,34 +51,34 @@ const listOfPaths = (place: JsonNode, at: JsonNode | undefined): BucketsPath[] =
   if (at === undefined) {
     throw refuse('parsing_exception', `${where(place)}: Missing required field [buckets_path].`)
   }
-  return elements(at).map(at => parsePath(at, string(at, 'a path, such as "the_sum"')))
+  return elements(at).map(at => parsePath(at, toText(at, 'a path, such as "the_sum"')))
 }
 
 /** Paths by the names under which a script knows them; a single one is `_value`, those of a list are `_value0`, `_value1` and so on. */
 export const namedPaths = (place: JsonNode, at: JsonNode | undefined): Map<string, BucketsPath> => {
-  if (at === undefined || !isObject(at.value)) {
+  if (at === undefined || !isJsonMap(at.value)) {
     if (typeof at?.value === 'string') return new Map([['_value', onePath(place, at)]])
     return new Map(listOfPaths(place, at).map((path, i) => [`_value${i}`, path]))
   }
-  return new Map(members(at, 'paths').map(([name, at]) => [name, parsePath(at, string(at, 'a path'))]))
+  return new Map(members(at, 'paths').map(([name, at]) => [name, parsePath(at, toText(at, 'a path'))]))
 }
 
 const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
   if (place === undefined) return 'skip'
-  const text = string(place, 'a gap policy')
+  const text = toText(place, 'a gap policy')
   if (text === 'skip' || text === 'insert_zeros' || text === 'keep_values') return text
   throw refuse(
     'parsing_exception',
-    `${where(place)}: Invalid gap policy: ${named(text)}, accepted values: [insert_zeros, skip, keep_values].`,
+    `${where(place)}: Invalid gap policy: ${bracketName(text)}, accepted values: [insert_zeros, skip, keep_values].`,
   )
 }
 
 const readNumberFormat = (place: JsonNode | undefined): Format =>
-  place && numberWriterOf(place, string(place, 'a format of numbers, such as "#,##0.00"'))
+  place && numberWriterOf(place, toText(place, 'a format of numbers, such as "#,##0.00"'))
 
 /** What most of them take. */
 export const COMMON = {
-  buckets_path: given,
+  buckets_path: nodeKey,
   gap_policy: key(gapPolicyOf, SCHEMAS.text),
   format: key(readNumberFormat, SCHEMAS.text),
 }
@@ -121,7 +121,7 @@ export interface PathStep {
 export type GapPolicy = 'skip' | 'insert_zeros' | 'keep_values'
 export const parsePath = (place: JsonNode, text: string): BucketsPath => {
   const parts = text.split('>').filter(part => part !== '')
-  const bad = () => refuse('action_request_validation_exception', `${where(place)}: Invalid path ${named(text)}.`)
+  const bad = () => refuse('action_request_validation_exception', `${where(place)}: Invalid path ${bracketName(text)}.`)
   if (parts.length === 0 || parts.length > MAX_PATH_STEPS) throw bad()
   const steps = parts.map((part, i): PathStep => {
     const bracket = part.lastIndexOf('[')
@@ -207,15 +207,15 @@ const keyValueText = (value: ResultValue): string => {
 const noNumber = (path: BucketsPath, found: string) =>
   refuse(
     'aggregation_execution_exception',
-    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, got ${found} at ${named(path.text)}.`,
+    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, got ${found} at ${bracketName(path.text)}.`,
   )
 export const severalNumbers = (path: BucketsPath) =>
   refuse(
     'aggregation_execution_exception',
-    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but ${named(path.text)} contains multiple values. Please specify which to use, as in [stats.avg] or [percentiles[95.0]].`,
+    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but ${bracketName(path.text)} contains multiple values. Please specify which to use, as in [stats.avg] or [percentiles[95.0]].`,
   )
 const noSuchNumber = (path: BucketsPath, name: string) =>
   refuse(
     'illegal_argument_exception',
-    `${where(path.place)}: path not supported for ${named(path.text)}: the aggregation has no number ${named(name)}.`,
+    `${where(path.place)}: path not supported for ${bracketName(path.text)}: the aggregation has no number ${bracketName(name)}.`,
   )

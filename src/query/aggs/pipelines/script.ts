@@ -1,7 +1,16 @@
 import { refuse } from '../../../lib/errors.ts'
-import { longOf } from '../../dates/write-format.ts'
-import { cut, Numeral } from '../../json.ts'
-import { isObject, type JsonNode, known, members, named, string, unexpected, where } from '../../json-node.ts'
+import { toJavaLong } from '../../dates/write-format.ts'
+import { Numeral, shortenText } from '../../json.ts'
+import {
+  bracketName,
+  expectKeys,
+  isJsonMap,
+  type JsonNode,
+  members,
+  toText,
+  unexpected,
+  where,
+} from '../../json-node.ts'
 
 /** What an expression gives: a double, an integer (a bigint, since Java divides those without rest), a truth, or null. */
 export type ScriptValue = number | bigint | boolean | null
@@ -43,7 +52,7 @@ const tokenize = (text: string, refused: RefuseScript): string[] => {
   SCRIPT_TOKEN.lastIndex = 0
   for (let at = 0; at < text.length; at = SCRIPT_TOKEN.lastIndex) {
     const found = SCRIPT_TOKEN.exec(text)
-    if (!found) throw refused(`at [${cut(text.slice(at).trim())}]`)
+    if (!found) throw refused(`at [${shortenText(text.slice(at).trim())}]`)
     tokens.push((found[1] ?? found[2] ?? found[3] ?? found[4])!)
   }
   return tokens
@@ -74,7 +83,7 @@ const parseScript = (
     return true
   }
   const expect = (token: string) => {
-    if (!take(token)) throw refused(`expected [${token}] at [${cut(tokens.slice(at).join(' '))}]`)
+    if (!take(token)) throw refused(`expected [${token}] at [${shortenText(tokens.slice(at).join(' '))}]`)
   }
   const { number, truth, combine } = createParts(source, refused)
 
@@ -153,13 +162,13 @@ const parseScript = (
       }
     }
     if (source.isExpression && /^[A-Za-z_]/.test(token)) return tokens[at] === '(' ? call(token) : variable(token)
-    throw refused(`[${cut(token)}]`)
+    throw refused(`[${shortenText(token)}]`)
   }
 
   const variable = (name: string): ScriptPart => {
     if (names.has(name)) return { kind: 'number', of: v => v.get(name) ?? null }
     const value = source.params.get(name)
-    if (value === undefined) throw refused(`there is no [${cut(name)}] among buckets_path and params`)
+    if (value === undefined) throw refused(`there is no [${shortenText(name)}] among buckets_path and params`)
     if (typeof value === 'boolean') return { kind: 'boolean', of: () => value }
     const given = source.integers.has(name) && !source.isExpression ? BigInt(value) : value
     return { kind: 'number', of: () => given }
@@ -167,7 +176,7 @@ const parseScript = (
 
   const call = (name: string): ScriptPart => {
     const make = MATH_FUNCTIONS.get(name)
-    if (!make) throw refused(`[Math.${cut(name)}]`)
+    if (!make) throw refused(`[Math.${shortenText(name)}]`)
     expect('(')
     const parts: ((variables: Variables) => ScriptNumber)[] = []
     do parts.push(number(ternary(), name))
@@ -180,7 +189,7 @@ const parseScript = (
   take('return')
   const found = ternary()
   take(';')
-  if (at < tokens.length) throw refused(`at [${cut(tokens.slice(at).join(' '))}]`)
+  if (at < tokens.length) throw refused(`at [${shortenText(tokens.slice(at).join(' '))}]`)
   return found
 }
 
@@ -232,7 +241,7 @@ const literal = (token: string, { isExpression }: ScriptSource, refused: RefuseS
     const isLong = /[lL]$/.test(token)
     const value = BigInt(token.replace(/[lL]$/, ''))
     if (value >= 2n ** (isLong ? 63n : 31n))
-      throw refused(`[${cut(token)}] is not an integer of its size: write it as ${cut(token)}.0`)
+      throw refused(`[${shortenText(token)}] is not an integer of its size: write it as ${shortenText(token)}.0`)
     return value
   }
   return Number.parseFloat(token)
@@ -288,7 +297,7 @@ const MATH_FUNCTIONS = new Map<string, { takes: number; of: (numbers: ScriptNumb
   ['abs', ofDoubles(1, Math.abs)],
   ['max', ofDoubles(2, Math.max)],
   ['min', ofDoubles(2, Math.min)],
-  ['round', ofDoubles(1, value => longOf(Math.floor(value + 0.5)))],
+  ['round', ofDoubles(1, value => toJavaLong(Math.floor(value + 0.5)))],
   ['floor', ofDoubles(1, Math.floor)],
   ['ceil', ofDoubles(1, Math.ceil)],
   ['sqrt', ofDoubles(1, Math.sqrt)],
@@ -312,15 +321,20 @@ export interface ScriptSource {
 
 /** A text, or an object with it as `source` or `inline`. */
 export const readScript = (place: JsonNode): ScriptSource => {
-  if (!isObject(place.value)) return { ...NO_PARAMS, ...scriptText(place) }
-  const { source, inline, lang, params } = known(place, 'a script', ['source', 'inline', 'lang', 'params', 'id'], [])
+  if (!isJsonMap(place.value)) return { ...NO_PARAMS, ...scriptText(place) }
+  const { source, inline, lang, params } = expectKeys(
+    place,
+    'a script',
+    ['source', 'inline', 'lang', 'params', 'id'],
+    [],
+  )
   const at = source ?? inline
   if (at === undefined || (source && inline)) throw unexpected(place, 'a script with [source]')
-  const language = lang === undefined ? 'painless' : string(lang, 'a language')
+  const language = lang === undefined ? 'painless' : toText(lang, 'a language')
   if (language !== 'painless' && language !== 'expression') {
     throw refuse(
       'illegal_argument_exception',
-      `${where(lang!)}: script_lang not supported ${named(language)}. Write arithmetic in painless or as an expression.`,
+      `${where(lang!)}: script_lang not supported ${bracketName(language)}. Write arithmetic in painless or as an expression.`,
     )
   }
   return { ...scriptText(at), ...paramsOf(params), isExpression: language === 'expression' }
@@ -329,7 +343,7 @@ export const readScript = (place: JsonNode): ScriptSource => {
 const NO_PARAMS = { params: new Map(), integers: new Set<string>(), isExpression: false }
 
 const scriptText = (at: JsonNode): { text: string; at: JsonNode } => {
-  const text = string(at, 'a script').trim()
+  const text = toText(at, 'a script').trim()
   if (text.length <= MAX_SCRIPT_LENGTH) return { text, at }
   throw refuse('illegal_argument_exception', `${where(at)}: a script has at most ${MAX_SCRIPT_LENGTH} characters here.`)
 }

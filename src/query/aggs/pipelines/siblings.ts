@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/errors.ts'
-import { elements, type JsonNode, list, unexpected, where } from '../../json-node.ts'
-import { flag, type Keys, key, optional, readKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
+import { elements, type JsonNode, toList, unexpected, where } from '../../json-node.ts'
+import { booleanKey, type KeyTable, key, optionalKey, readBodyKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
 import { extendedStatsOf, type MetricTotals, percentilesOf, statsOf } from '../metric-results.ts'
@@ -11,7 +11,7 @@ import { COMMON, EXPECTED, keyText, numbersOfBuckets, onePath, type PipelineKind
 
 type FoundNumbers = readonly { bucket: Bucket; value: number }[]
 
-const besideBuckets = <const K extends Keys>(
+const besideBuckets = <const K extends KeyTable>(
   doc: string,
   keys: K,
   read: (options: ValuesOf<K>, format: Format) => (found: FoundNumbers) => Metric,
@@ -21,7 +21,7 @@ const besideBuckets = <const K extends Keys>(
   example: { buckets_path: 'days>gas', ...example },
   stands: 'beside',
   read(place) {
-    const body = readKeys(place, EXPECTED, { ...COMMON, ...keys }, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
+    const body = readBodyKeys(place, EXPECTED, { ...COMMON, ...keys }, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
     const path = onePath(place, body.buckets_path)
     const find = read(body, body.format)
     return { paths: [path], beside: results => find(numbersOfBuckets(results, path, body.gap_policy)) }
@@ -95,7 +95,7 @@ const totalsOf = (found: FoundNumbers): MetricTotals => ({
 })
 
 const percents = (place: JsonNode): number[] => {
-  const percents = list(place, 'a list of percents').map(readDouble)
+  const percents = toList(place, 'a list of percents').map(readDouble)
   for (const [i, percent] of percents.entries()) {
     if (percent >= 0 && percent <= 100) continue
     throw refuse(
@@ -108,7 +108,7 @@ const percents = (place: JsonNode): number[] => {
 
 export const percentilesBucket = besideBuckets(
   'Percentiles of a number of the buckets: each is the number of a bucket.',
-  { percents: optional(percents), keyed: flag },
+  { percents: optionalKey(percents), keyed: booleanKey },
   ({ percents = [1, 5, 25, 50, 75, 95, 99], keyed = true }, format) =>
     found => {
       const sorted = found.map(({ value }) => value).sort((a, b) => a - b)

@@ -1,5 +1,5 @@
 import { refuse } from '../../../lib/errors.ts'
-import { named, where } from '../../json-node.ts'
+import { bracketName, where } from '../../json-node.ts'
 import type { Gives } from '../ast.ts'
 import type { AggregationResults, Metric } from '../result.ts'
 import { type BucketsPath, type PathStep, type PipelineAggregation, severalNumbers } from './pipeline.ts'
@@ -28,7 +28,10 @@ export const orderPipelines = (
   const visit = (pipeline: PipelineAggregation) => {
     if (ordered.includes(pipeline)) return
     if (open.has(pipeline)) {
-      throw invalidPipeline(pipeline, `Cyclical dependency found with pipeline aggregator ${named(pipeline.name)}`)
+      throw invalidPipeline(
+        pipeline,
+        `Cyclical dependency found with pipeline aggregator ${bracketName(pipeline.name)}`,
+      )
     }
     open.add(pipeline)
     for (const path of pipeline.paths) {
@@ -38,7 +41,7 @@ export const orderPipelines = (
       const other = pipelines.find(pipeline => pipeline.name === name)
       if (agg) checkPath(path, agg, pipeline)
       else if (other && path.steps.length === 1) visit(other)
-      else throw invalidPipeline(pipeline, `No aggregation found for path ${named(path.text)}`)
+      else throw invalidPipeline(pipeline, `No aggregation found for path ${bracketName(path.text)}`)
     }
     ordered.push(pipeline)
   }
@@ -64,7 +67,7 @@ const checkPath = (path: BucketsPath, first: AggregationShape, { stands }: Pipel
         if (isLast && agg.pipelines.some(pipeline => pipeline.name === name)) return
         throw refuse(
           'action_request_validation_exception',
-          `${where(path.place)}: Validation Failed: No aggregation ${named(name)} found for path ${named(path.text)}.`,
+          `${where(path.place)}: Validation Failed: No aggregation ${bracketName(name)} found for path ${bracketName(path.text)}.`,
         )
       }
       agg = inner
@@ -79,7 +82,7 @@ const checkPath = (path: BucketsPath, first: AggregationShape, { stands }: Pipel
 const severalBuckets = (path: BucketsPath, { name }: AggregationShape) =>
   refuse(
     'aggregation_execution_exception',
-    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but [${name}] in ${named(path.text)} has several buckets. Name one, as in [${name}['its key']>the_sum].`,
+    `${where(path.place)}: buckets_path must reference either a number value or a single value numeric metric aggregation, but [${name}] in ${bracketName(path.text)} has several buckets. Name one, as in [${name}['its key']>the_sum].`,
   )
 
 const checkStand = (
@@ -94,13 +97,13 @@ const checkStand = (
     if (first === '_count' || first === '_key') {
       throw invalidPipeline(
         pipeline,
-        `buckets_path aggregation does not exist for aggregation ${named(name)}: ${named(first)}`,
+        `buckets_path aggregation does not exist for aggregation ${bracketName(name)}: ${bracketName(first)}`,
       )
     }
     if (agg && (agg.gives !== 'buckets' || agg.spec.kind === 'composite')) {
       throw invalidPipeline(
         pipeline,
-        `The first aggregation in buckets_path must be a multi-bucket aggregation for aggregation ${named(name)}, found [${agg.spec.kind}] for buckets path ${named(paths[0]!.text)}`,
+        `The first aggregation in buckets_path must be a multi-bucket aggregation for aggregation ${bracketName(name)}, found [${agg.spec.kind}] for buckets path ${bracketName(paths[0]!.text)}`,
       )
     }
     return
@@ -109,23 +112,26 @@ const checkStand = (
     if (!parent || !HISTOGRAMS.has(parent.spec.kind)) {
       throw invalidPipeline(
         pipeline,
-        `${type} aggregation ${named(name)} must have a histogram, date_histogram or auto_date_histogram as parent`,
+        `${type} aggregation ${bracketName(name)} must have a histogram, date_histogram or auto_date_histogram as parent`,
       )
     }
     if (parent.spec.minDocCount !== undefined && parent.spec.minDocCount !== 0) {
       throw invalidPipeline(
         pipeline,
-        `parent histogram of ${type} aggregation ${named(name)} must have min_doc_count of 0`,
+        `parent histogram of ${type} aggregation ${bracketName(name)} must have min_doc_count of 0`,
       )
     }
     return
   }
   if (!parent)
-    throw invalidPipeline(pipeline, `${type} aggregation ${named(name)} must be declared inside of another aggregation`)
+    throw invalidPipeline(
+      pipeline,
+      `${type} aggregation ${bracketName(name)} must be declared inside of another aggregation`,
+    )
   if (parent.gives !== 'buckets') {
     throw invalidPipeline(
       pipeline,
-      `${type} aggregation ${named(name)} must be inside of an aggregation with several buckets`,
+      `${type} aggregation ${bracketName(name)} must be inside of an aggregation with several buckets`,
     )
   }
 }
