@@ -1,10 +1,26 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openSpent } from '../../src/chain/budget/spent-file.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { newestBlock } from '../../src/engine/blocks.ts'
+import { spentStem } from '../../src/engine/files.ts'
+import { openForReading } from '../../src/engine/open.ts'
 import type { WorkSharing } from '../../src/ingest/messages.ts'
+import { offlineStatus } from '../../src/ingest/status/live.ts'
 import { numberOf } from '../support/contents.ts'
-import { contentsIn, folderToIndex, followJob, indexIn, readStore, reported, serveTokens } from '../support/indexing.ts'
+import {
+  contentsIn,
+  folderToIndex,
+  followJob,
+  indexIn,
+  logLines,
+  NETWORK,
+  readStore,
+  reported,
+  serveTokens,
+  until,
+} from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { demoBlocks } from '../support/store.ts'
@@ -113,4 +129,77 @@ describe('a server that follows the head while it fills what is below', () => {
       chain.map(numberOf),
     )
   })
+})
+
+const BLOCK_MS = 200
+const BEFORE = 20
+/** Five blocks have one timestamp. */
+const inSeconds = ({ block, ...rest }: RawBlock): RawBlock => ({
+  ...rest,
+  block: { ...block, timestamp: `0x${(1_700_000_000 + Math.floor(Number(block.number) / 5)).toString(16)}` },
+})
+test('blocks every 200 ms are followed with a lag of mostly two at most, though no pace was set', async t => {
+  const chain = makeChain({ blocks: BEFORE + 11 }).map(inSeconds)
+  const node = await startNode(t, chain.slice(0, BEFORE))
+  const { data, store } = await folderToIndex(t)
+  const job = followJob(node, { from: { block: 0 }, order: 'oldest', finality: 64 })
+  const { pollMs: _, ...reach } = job.node
+  const indexing = indexIn(t, data, { ...job, node: reach })
+  const db = openForReading(store)
+  t.after(() => void db.close())
+  const newest = newestBlock(db)
+  while (newest() < BEFORE - 1) await sleep(10)
+
+  const lags: number[] = []
+  for (let number = BEFORE, last = performance.now(); number < chain.length; ) {
+    // Where the machine holds up this loop, those after it are as late.
+    if (performance.now() - last >= BLOCK_MS) {
+      node.extend([chain[number++]!])
+      last = performance.now()
+    }
+    await sleep(10)
+    // The pace is found out in the first blocks.
+    if (number >= BEFORE + 5) lags.push(node.head - newest())
+  }
+  lags.sort((a, b) => a - b)
+  // A machine that is busy with other tests holds up blocks now and then; test/chain/heads tells when each is asked for.
+  assert.ok(lags[Math.floor(lags.length / 2)]! <= 2, `lags: ${lags.join(' ')}`)
+  assert.equal(indexing.error(), null)
+})
+
+const DAILY = 400
+const chain = makeChain({ blocks: 400, txs: 0 })
+test('a back-fill waits for the next day and says so, the head goes on, and a restart does not ask again', async t => {
+  const { data } = await folderToIndex(t)
+  const node = await startNode(t, chain)
+  const { lines, log } = logLines()
+  const job = followJob(node, { node: { pollMs: 250, timeoutMs: 2_000, allowances: [{ daily: DAILY }] }, staleMs: 0 })
+  const start = () => indexIn(t, data, job, { log })
+
+  const first = start()
+  await until(() => first.report().waiting?.kind === 'fill')
+  const { waiting } = first.report()
+  const midnight = new Date()
+  midnight.setUTCHours(24, 0, 0, 0)
+  assert.equal(waiting!.until, midnight.toISOString())
+  node.extend(makeChain({ blocks: 5, txs: 0, parent: chain.at(-1)! }))
+  await until(() => first.report().newest?.number === 404)
+  await until(() => first.report().waiting?.kind === 'fill')
+  const held = async () => ({ ranges: first.report().added, newest: null })
+  const { networks } = await offlineStatus({ networks: () => [NETWORK], indexings: [first], held })
+  assert.deepEqual(networks[0]!.waiting, waiting)
+  const { day } = networks[0]!.endpoints[0]!.budget!
+  assert.ok(day!.left > 0 && day!.left < DAILY / 10 + 20, `${day!.left}`)
+  assert.equal(lines.filter(line => line.includes('A back-fill waits')).length, 1)
+  await first.stop()
+  assert.equal(node.calls.length, first.report().endpoints[0]!.budget!.spent)
+  const kept = openSpent(spentStem(data, NETWORK), log).at(node.url, '')
+  assert.equal(kept.since(new Date().toISOString().slice(0, 10)), node.calls.length)
+
+  node.calls.length = 0
+  const second = start()
+  await until(() => second.report().waiting?.kind === 'fill')
+  node.extend(makeChain({ blocks: 1, txs: 0, parent: node.blocks.get(404)! }))
+  await until(() => second.report().newest?.number === 405)
+  assert.ok(node.calls.length < 30, `${node.calls.length}`)
 })

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { formatPackLine } from '../../src/chain/files/pack.ts'
+import fc from 'fast-check'
+import { formatPackLine, readPackLines } from '../../src/chain/files/pack.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { createGroupReader } from '../../src/ingest/decoding/builders/pool.ts'
 import type { WorkSharing } from '../../src/ingest/messages.ts'
 import { numberOf } from '../support/contents.ts'
 import { dataFolder } from '../support/delivery.ts'
@@ -124,3 +126,49 @@ const withOtherHash = (raw: RawBlock): RawBlock =>
   JSON.parse(JSON.stringify(raw).replaceAll(raw.block.hash, `0x${'ab'.repeat(32)}`)) as RawBlock
 
 const unlinked = (raw: RawBlock): RawBlock => ({ ...raw, block: { ...raw.block, parentHash: `0x${'cd'.repeat(32)}` } })
+
+test('groups hold all lines of a pack that are not blank, in their order, in memory that is used again', async t => {
+  const path = join(await dataFolder(t), 'pack')
+  const line = fc.oneof(
+    fc.constantFrom('', ' ', '\t \r'),
+    fc.string({ minLength: 1, maxLength: 90, unit: 'binary-ascii' }),
+  )
+  const lines = fc.array(
+    line.map(text => text.replaceAll('\n', '.')),
+    { maxLength: 60 },
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      lines,
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 200 }),
+      async (lines, most, bytes) => {
+        writeFileSync(path, lines.join('\n'))
+        const due: [number, string][] = []
+        try {
+          for await (const { line, bytes } of readPackLines(path)) due.push([line, Buffer.from(bytes).toString()])
+        } catch {
+          assert.equal(due.length, 0)
+          return
+        }
+        const found: [number, string][] = []
+        const read = createGroupReader(most, bytes)
+        // Each group is looked at when the next ones are read already.
+        const held: (() => void)[] = []
+        for await (const group of read({ form: 'pack', path, size: 0 }, {})) {
+          assert.ok(group.lines.length > 0 && group.lines.length <= most)
+          const size = group.lines.reduce((sum, { bytes }) => sum + bytes.length, 0)
+          assert.ok(size <= bytes || group.lines.length === 1, `${size}`)
+          held.push(() => {
+            for (const { line, bytes } of group.lines) found.push([line, Buffer.from(bytes).toString()])
+            group.release()
+          })
+          if (held.length > 3) held.shift()!()
+        }
+        for (const take of held) take()
+        assert.deepEqual(found, due)
+      },
+    ),
+    { numRuns: 150, seed: 4 },
+  )
+})

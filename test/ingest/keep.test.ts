@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { storeFile } from '../../src/engine/files.ts'
 import type { IndexJob } from '../../src/ingest/messages.ts'
-import { keepIndexing } from '../../src/ingest/network.ts'
+import { keepIndexing, memoryOf } from '../../src/ingest/network.ts'
 import { createStatus } from '../../src/ingest/status/live.ts'
 import { until } from '../e2e/program.ts'
 import { dataFolder } from '../support/delivery.ts'
@@ -124,4 +124,17 @@ test('a node that never answered is waited for', async t => {
   const { status } = await keep(t, await dataFolder(t), following(node))
   const { waiting } = await until(status, ({ state }) => state === 'waiting')
   assert.match(waiting!.for, /^(the first answer of a node|a node that answers)/)
+})
+
+test('few networks have as much memory as one alone, and many share it', () => {
+  const one = memoryOf('follow', 1, false)
+  assert.deepEqual(one, { youngMb: 24, writerCacheMb: 128, readerCacheMb: 64 })
+  assert.deepEqual(memoryOf('follow', 2, false), one)
+  for (const networks of [5, 10, 16]) {
+    const { youngMb, writerCacheMb, readerCacheMb } = memoryOf('follow', networks, false)
+    assert.ok(youngMb * networks <= 96 && writerCacheMb * networks <= 256 && readerCacheMb * networks <= 128)
+  }
+  assert.deepEqual(memoryOf('follow', 1_000, false), { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 })
+  assert.equal(memoryOf('import', 10, false).youngMb, 96)
+  assert.equal(memoryOf('import', 10, true).youngMb, 6)
 })

@@ -9,7 +9,11 @@ import type { BlockContract } from '../../src/documents/contracts.ts'
 import { createLinkLookups } from '../../src/engine/lookups/index.ts'
 import type { StoredLink, StoredUpgrade } from '../../src/engine/port.ts'
 import { positionOf } from '../../src/engine/schema.ts'
-import { createProxyResolver, type ProxyResolverOptions } from '../../src/ingest/contracts/proxy-resolver.ts'
+import {
+  createProxyResolver,
+  type ProxyResolver,
+  type ProxyResolverOptions,
+} from '../../src/ingest/contracts/proxy-resolver.ts'
 import { createSimilarity } from '../../src/ingest/contracts/similarity.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -79,6 +83,10 @@ const block = (number: number, { logs = [], calls = [] }: Step): RawBlock =>
     receipts: [...calls.map(() => ({ logs: [] })), { logs: logs.map(([address, ...topics]) => ({ address, topics })) }],
   }) as unknown as RawBlock
 
+/** Prefetches for a block with these logs, which is the head. */
+const emit = (links: ProxyResolver, number: number, ...logs: NonNullable<Step['logs']>) =>
+  links.prefetch([block(number, { logs })], number, never)
+
 const setUp = (contracts: Record<string, Contract>, rest: Partial<ProxyResolverOptions> = {}) => {
   const asked: string[] = []
   const links = createProxyResolver({
@@ -133,7 +141,7 @@ test('a proxy is known by what it passes calls on to, whichever way it tells', a
   for (const [kind, [contract, questions]] of Object.entries(proxies)) {
     const world = { [A]: contract, [B]: beaconOf(C), [C]: { code: CODE } }
     const { links, takeAsked } = setUp(world)
-    await links.prefetch([block(1, { logs: [[A, TOPIC]] })], 1, never)
+    await emit(links, 1, [A, TOPIC])
     assert.deepEqual(
       links.of(A.toUpperCase().replace('0X', '0x'), 0),
       [
@@ -239,18 +247,7 @@ test('a log tells what a proxy runs from then on; before, it is what it tells no
   )
   assert.deepEqual(links.of(A, at(5, 2))[1], { address: E, codeHash: hashOf(OTHER_CODE) })
   takeAsked()
-  await links.prefetch(
-    [
-      block(101, {
-        logs: [
-          [A, UPGRADED, word(E)],
-          [A, TOPIC],
-        ],
-      }),
-    ],
-    101,
-    never,
-  )
+  await emit(links, 101, [A, UPGRADED, word(E)], [A, TOPIC])
   assert.deepEqual([ofAt(A, at(101, 0)), ofAt(A, at(101, 1)), takeAsked()], [[A, D], [A, E], []])
 
   // What it ran only for a while is asked as well.
@@ -360,7 +357,7 @@ test('proxies of proxies are followed for three steps, and round in no circle', 
   const chain = [A, B, C, D, E]
   const contracts = Object.fromEntries(chain.map((address, i) => [address, { code: cloneOf(chain[i + 1] ?? A) }]))
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.prefetch([block(1, { logs: [[A, TOPIC]] })], 1, never)
+  await emit(links, 1, [A, TOPIC])
   assert.deepEqual(
     [ofAt(A), takeAsked()],
     [
@@ -369,18 +366,7 @@ test('proxies of proxies are followed for three steps, and round in no circle', 
     ],
   )
   const round = setUp({ [A]: { code: cloneOf(B) }, [B]: { code: cloneOf(A) }, [C]: { code: cloneOf(C) } })
-  await round.links.prefetch(
-    [
-      block(1, {
-        logs: [
-          [A, TOPIC],
-          [C, TOPIC],
-        ],
-      }),
-    ],
-    1,
-    never,
-  )
+  await emit(round.links, 1, [A, TOPIC], [C, TOPIC])
   assert.deepEqual([round.ofAt(A), round.ofAt(C)], [[A, B], [C]])
 })
 
@@ -429,7 +415,7 @@ test('a beacon that is asked anew, or was lost, goes on to offer', async () => {
     [D]: { code: CODE },
   }
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.prefetch([block(5, { logs: [[B, TOPIC]] })], 5, never)
+  await emit(links, 5, [B, TOPIC])
   links.forget(positionOf(5, 0))
   takeAsked()
   await links.prefetch([block(5, { calls: [[C, SELECTOR]] })], 5, never)
@@ -452,7 +438,7 @@ test('a beacon that is asked anew, or was lost, goes on to offer', async () => {
   const lost = setUp(contracts, {
     stored: { link: address => (address === B ? stored : undefined), upgrades: () => [] },
   })
-  await lost.links.prefetch([block(5, { logs: [[B, TOPIC]] })], 5, never)
+  await emit(lost.links, 5, [B, TOPIC])
   assert.deepEqual(lost.ofAt(B), [B, D])
 })
 
@@ -500,19 +486,8 @@ test('with blocks that are gone goes what was known as of then, on another chain
     [E]: { code: CODE },
   }
   const { links, ofAt, takeAsked } = setUp(contracts)
-  await links.prefetch([block(5, { logs: [[A, TOPIC]] })], 5, never)
-  await links.prefetch(
-    [
-      block(8, {
-        logs: [
-          [B, TOPIC],
-          [A, UPGRADED, word(E)],
-        ],
-      }),
-    ],
-    8,
-    never,
-  )
+  await emit(links, 5, [A, TOPIC])
+  await emit(links, 8, [B, TOPIC], [A, UPGRADED, word(E)])
   assert.deepEqual(
     [ofAt(A), ofAt(B)],
     [
@@ -535,18 +510,7 @@ test('with blocks that are gone goes what was known as of then, on another chain
     'blocks on their way still know it',
   )
   contracts[B] = { code: cloneOf(E) }
-  await links.prefetch(
-    [
-      block(8, {
-        logs: [
-          [A, TOPIC],
-          [B, TOPIC],
-        ],
-      }),
-    ],
-    8,
-    never,
-  )
+  await emit(links, 8, [A, TOPIC], [B, TOPIC])
   assert.deepEqual(
     [takeAsked(), ofAt(A), ofAt(B)],
     [
@@ -573,7 +537,7 @@ test('with blocks that are gone goes what was known as of then, on another chain
   let forgot = 0
   const { forget } = left.links
   left.links.forget = from => void (forgot++ === 0 && forget(from))
-  await left.links.prefetch([block(8, { logs: [[B, TOPIC]] })], 8, never)
+  await emit(left.links, 8, [B, TOPIC])
   assert.deepEqual(left.ofAt(B), [B, D])
 })
 
