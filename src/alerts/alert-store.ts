@@ -16,7 +16,7 @@ export interface AlertUpdate {
   /** Rules that are matched from here on, and the history that is still to be searched for them. */
   scans?: readonly Scan[]
   /**
-   * Finality as nodes tell it, where it has changed. Until then no alert that waits for a mark
+   * Finality as nodes report it, where it has changed. Until then no alert that waits for a mark
    * fires.
    */
   marks?: FinalityMarks
@@ -24,7 +24,7 @@ export interface AlertUpdate {
 
 export interface Scan {
   rule: number
-  /** `startBlock` of the rule: tells a scan that was requested again from one that is done. */
+  /** `startBlock` of the rule: a scan that was requested again has another one. */
   start: number
   /** First block that is still to be looked at; above `last`: none is. */
   next: number

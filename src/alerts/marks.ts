@@ -11,9 +11,9 @@ export interface MarkedBlock {
   hash: string
 }
 
-/** The newest blocks that nodes tell to be safe and finalized; null where no node has such a tag. */
+/** The newest safe and finalized blocks of nodes; null where no node has such a tag. */
 export interface FinalityMarks extends Readonly<Record<FinalityTag, MarkedBlock | null>> {
-  /** Blocks above one that stand in for a mark which no node tells. */
+  /** Blocks above one that stand in for a mark which no node reports. */
   depth: number
 }
 
@@ -46,7 +46,7 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
       raise('safe')
       raise('finalized')
       const deep = newest() - told.depth
-      // A finalized block is safe, and none that is not safe is finalized, whichever of both is told.
+      // A finalized block is safe, and none that is not safe is finalized, whichever of both is reported.
       const finalized = told.finalized ? heights.finalized : told.safe ? Math.min(deep, heights.safe) : deep
       const safe = told.safe ? Math.max(heights.safe, finalized) : Math.max(deep, finalized)
       const all: [FinalityTag, number][] = [
@@ -61,7 +61,7 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
 interface AlertLimits {
   /** Alerts whose state has changed last before this time, in epoch milliseconds. */
   before: number
-  /** Last outbox entry that was taken over; later ones are still to be told. */
+  /** Last outbox entry that was taken over; later ones are still to be sent. */
   taken: number
 }
 

@@ -55,7 +55,7 @@ export interface RpcSourceOptions {
 
 const HEAD_BUSY_MS = 100
 
-/** A chain as its nodes tell it by JSON-RPC. Methods retry until they have an answer or abort. */
+/** A chain as its nodes report it by JSON-RPC. Methods retry until they have an answer or abort. */
 export const createRpcSource = (options: RpcSourceOptions): ChainSource & { close(): Promise<void> } => {
   const { urls, wsUrl, timeoutMs = 20_000, batch = 20, concurrency = 16, log = silent } = options
   const { limits = DEFAULT_LIMITS } = options

@@ -12,7 +12,7 @@ export interface BlockRef {
 /** `rollback` names the last block that stays. Blocks have passed `checkBlock`. */
 export type ChainEvent = { type: 'block'; block: RawBlock } | { type: 'rollback'; to: number }
 
-/** The newest blocks that nodes tell to be safe and finalized; null where none of them has such a tag. */
+/** The newest safe and finalized blocks of nodes; null where none of them has such a tag. */
 export interface FinalityBlocks {
   safe: BlockRef | null
   finalized: BlockRef | null
@@ -84,7 +84,7 @@ export type StateQuestion = { codeOf: string } | { storageOf: string; slot: stri
 export interface ChainSource {
   chainId(signal: AbortSignal): Promise<number>
   head(signal: AbortSignal): Promise<number>
-  /** Gives up with `retry` where nodes cannot tell now. Absent where a source has no such tags. */
+  /** Gives up with `retry` where nodes do not answer now. Absent where a source has no such tags. */
   finality?(signal: AbortSignal): Promise<FinalityBlocks>
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
   parts?<T extends Taken>(options: RangeOptions, taker: Taker<T>): AsyncIterable<Part<T>[]>

@@ -63,7 +63,7 @@ export interface RawBlock {
   partial?: true
 }
 
-/** A step as `trace_block` tells it, or a reward; the outer before the inner, siblings in order. */
+/** A step as in `trace_block`, or a reward; the outer before the inner, siblings in order. */
 export type RpcTrace = CallTrace | CreateTrace | SuicideTrace | RewardTrace
 
 interface TraceBase {
@@ -99,7 +99,7 @@ export interface CallTrace extends TransactionTraceBase {
 export interface CreateTrace extends TransactionTraceBase {
   type: 'create'
   action: {
-    /** `create` or `create2`. Some nodes do not tell. */
+    /** `create` or `create2`. Some nodes leave it out. */
     creationMethod?: string
     from: Hex
     gas: Hex

@@ -5,7 +5,7 @@ import { systemClock } from '../lib/retry.ts'
 export interface NodeState {
   chainId: number
   head: number
-  /** Block at which it forked off another chain; null where it did not, or does not tell. */
+  /** Block at which it forked off another chain; null where it did not, or that is unknown. */
   fork: number | null
   announces: boolean
 }

@@ -7,7 +7,7 @@ import { FINALITY_TAGS } from '../rules/rule.ts'
 import type { Work } from './job-context.ts'
 import type { IndexJob } from './messages.ts'
 
-/** Null: nodes do not tell such a block, and `depth` stands in for it. */
+/** Null: nodes report no such block, and `depth` stands in for it. */
 export interface FinalityReport extends Readonly<Record<FinalityTag, number | null>> {
   depth: number
 }
@@ -55,7 +55,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
 
   const look = async (signal: AbortSignal) => {
     const found = source?.finality ? await source.finality(signal) : undefined
-    // Before another block takes the place of the one that was told.
+    // Before another block replaces the reported one.
     finalized()
     for (const tag of FINALITY_TAGS) {
       if (found) note(tag, found[tag])
@@ -117,7 +117,7 @@ export const watchFinality = async (work: Work) => {
 export const finalityTrouble = (confirmations: Confirmations, report: FinalityReport | null): string | undefined => {
   if (typeof confirmations === 'number' || report === null || report[confirmations] !== null) return undefined
   return (
-    `The nodes of this network do not tell which blocks are ${confirmations}: ` +
+    `The nodes of this network do not report which blocks are ${confirmations}: ` +
     `alerts of the rule wait for ${report.depth} blocks instead (--finality).`
   )
 }

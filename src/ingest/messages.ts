@@ -195,7 +195,7 @@ export interface Report {
   filling: FillingReport | null
   missing: MissingBlocks | null
   finality: FinalityReport | null
-  /** Null where documents lie in the store itself, and while it is not known. */
+  /** Null where documents stay in the store, and while it is not known. */
   shipping: ShippingReport | null
   metrics: MetricSnapshot[]
   troubles: ReadonlyMap<number, string>

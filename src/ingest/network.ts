@@ -176,7 +176,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
       if (code !== 0) void fail(new Error(`the writing thread ended with code ${code}`))
     })
   })
-  // `error()` tells it as well: the process must not die where nobody waits for the end.
+  // `error()` has it as well: the process must not die where nobody waits for the end.
   ended.catch(() => {})
 
   return {

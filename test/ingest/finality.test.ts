@@ -74,7 +74,7 @@ test('where a node has no tags, rules wait for the depth of finality, and that i
   assert.deepEqual(finality, { safe: null, finalized: null, depth: 5 })
   assert.equal(
     finalityTrouble('finalized', finality),
-    'The nodes of this network do not tell which blocks are finalized: alerts of the rule wait for 5 blocks instead (--finality).',
+    'The nodes of this network do not report which blocks are finalized: alerts of the rule wait for 5 blocks instead (--finality).',
   )
   assert.equal(finalityTrouble(3, finality), undefined)
   assert.equal(finalityTrouble('safe', { safe: 3, finalized: null, depth: 5 }), undefined)

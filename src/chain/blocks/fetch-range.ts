@@ -166,7 +166,7 @@ const RELINK_TRIES = 8
 export interface Taker<T extends Taken> {
   threads: number
   wants(numbers: readonly number[]): boolean
-  /** Reads and checks an answer, or gives the bytes back: whoever asked then tells what is wrong. */
+  /** Reads and checks an answer, or gives the bytes back: the caller then finds what is wrong. */
   take(body: Uint8Array, question: Question): Promise<T | Uint8Array>
 }
 

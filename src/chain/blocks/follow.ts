@@ -15,7 +15,7 @@ export interface FollowSettings extends FetchOptions {
   clock: Clock
   random: () => number
   /**
-   * Whether the node is one for development, whose chain may be cut back or begun anew. Default
+   * Whether the node is one for development, whose chain may be cut back or restarted. Default
    * false.
    */
   shrinks?: boolean
@@ -65,7 +65,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       // The nodes' statuses have the reason; here it only means that what was announced is not to be had yet.
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
       const next = tip === undefined ? first : tip.number + 1
-      // Nodes have pruned what is wanted: whoever follows begins further up.
+      // Nodes have pruned what is wanted: following begins further up.
       if (error.code === BLOCK_MISSING && failures >= GONE_TIMES && head.number - next > RECENT) throw error
       // A node that is a little behind soon is not: the next block must not come late.
       const capMs = error.code === BEHIND && !rpc.isSparing ? 1_000 : 5_000
@@ -225,8 +225,8 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
 const belowFinalized = ({ number, hash }: BlockRef, final: number) =>
   stop(
     'reorg_below_finalized',
-    `the node's chain leaves the stored one, which leads up to block ${number} (${hash}), below block ${final}, although a node had told that block to be finalized. ` +
-      'One of the nodes is wrong: remove it. If the chain really did this, start again: until a node tells what is finalized, reorganisations are followed as deep as finality allows',
+    `the node's chain leaves the stored one, which leads up to block ${number} (${hash}), below block ${final}, although a node had reported that block as finalized. ` +
+      'One of the nodes is wrong: remove it. If the chain really did this, start again: until a node reports what is finalized, reorganisations are followed as deep as finality allows',
   )
 
 const notItsParent = (block: Head, parent: Head) =>

@@ -23,7 +23,7 @@ interface HeadsOptions {
   clock: Clock
 }
 
-/** Tells when the head of the chain may have moved, by announcements and by polls. */
+/** Waits for the head of the chain to move, by announcements and by polls. */
 export const createHeads = (options: HeadsOptions) => {
   const { rpc, budget, pollMs, safetyPollMs = SAFETY_POLL_MS, announcing, clock } = options
   let pushed: Head | undefined

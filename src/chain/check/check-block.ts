@@ -65,7 +65,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     receiptBloom.clear()
     for (const log of logs) {
       const next = excerpt ? parseIndex(log.logIndex) : lastLog + 1
-      // BNB chain's nodes wrote none into logs of the chain's own transactions; the receipt that holds the log tells the block.
+      // BNB chain's nodes wrote none into logs of the chain's own transactions; the receipt that holds the log has the block.
       if (log.blockHash === NO_HASH) log.blockHash = hash
       const fault =
         log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)

@@ -43,7 +43,7 @@ export const fromCallTracer = (
       throw inconsistent(`${at} failed: ${showValue(item.error ?? item)}`)
     }
     const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
-    // Only what the transaction itself says tells a tree without a hash from another block's.
+    // Without a hash, only the transaction's content shows that a tree is of this block.
     if (named === undefined && !isOf(top, tx)) throw inconsistent(`${at} is not that of transaction ${tx.hash}`)
     flatten(traces, top, { block, tx, position: i, limits, receipt: receipts[i] }, at)
     i++
@@ -202,7 +202,7 @@ const isOf = (top: Frame, tx: RpcTransaction): boolean =>
 
 const isSame = (a: unknown, b: Hex) => typeof a === 'string' && (a === b || a.toLowerCase() === b.toLowerCase())
 
-/** The traces without idle calls of precompiles: geth and anvil tell them, other nodes do not. */
+/** The traces without idle calls of precompiles: geth and anvil report them, other nodes do not. */
 const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
   if (!traces.some(isIdleCall)) return traces
   const kept: RpcTrace[] = []

@@ -92,7 +92,7 @@ const LOG = is.object({
   data: is.data('callData'),
 })
 
-/** What `eth_getLogs` gives: nothing around them tells where they belong. */
+/** What `eth_getLogs` gives: nothing around them says where they belong. */
 export const LOGS = is.list(
   is.object({
     address: is.address,

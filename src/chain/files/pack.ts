@@ -27,9 +27,9 @@ export interface PackOptions extends CheckOptions {
   signal?: AbortSignal
   /** The chain that the blocks must be of; a line that states none passes. */
   chainId?: number
-  /** Told how many bytes of the file were read so far, packed ones where it is gzip, as often as it has changed. */
+  /** Called with the bytes of the file that were read so far, packed ones of gzip. */
   onRead?: (bytes: number) => void
-  /** The stored block of a number. Files that tell which blocks they have leave out those that are stored. */
+  /** The stored block of a number. Files with an index leave out blocks that are stored. */
   stored?: (number: number) => BlockRef | undefined
   allocate?: (bytes: number) => Uint8Array
 }

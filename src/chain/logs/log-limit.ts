@@ -2,9 +2,9 @@ import type { Range } from '../../lib/ranges.ts'
 import type { RpcError } from '../rpc/answers.ts'
 
 export type LogLimit =
-  /** Blocks of one call. `most` is undefined where it did not tell how many. */
+  /** Blocks of one call. `most` is undefined where it is not stated. */
   | { of: 'blocks'; most: number | undefined }
-  /** Logs of one answer. `fits` is the number of blocks that would do, where it told. */
+  /** Logs of one answer. `fits` is the number of blocks that would do, where stated. */
   | { of: 'results'; most: number | undefined; fits: number | undefined }
   /** Bytes of an answer, or time: fewer blocks may do. */
   | { of: 'work' }
@@ -139,7 +139,7 @@ const numberIn = (pattern: RegExp, text: string): number | undefined => {
   return Number.isSafeInteger(value) && value >= 1 ? value : undefined
 }
 
-/** Limits of those that do not tell them: they are the same for all. */
+/** Limits that are not stated, but are the same for all. */
 const knownMost = (text: string, { from, to }: AskedRange): number | undefined => {
   const blocks = to - from + 1
   const fit = (...known: number[]) => known.find(it => it < blocks)

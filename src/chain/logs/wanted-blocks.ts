@@ -186,7 +186,7 @@ const cutDown = (raw: RawBlock, fits: Fits): RawBlock =>
 
 const WANTED_TRIES = 4
 
-/** The header with some transactions; `keep` tells which logs stay, undefined drops a transaction. */
+/** The header with some transactions; `keep` returns which logs stay, undefined drops a transaction. */
 export const cutBlock = (
   raw: RawBlock,
   keep: (tx: RpcTransaction, receipt: RpcReceipt) => RpcLog[] | undefined,

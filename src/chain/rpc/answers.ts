@@ -64,7 +64,7 @@ const MISSING_BLOCK: readonly RegExp[] = [
 ]
 
 /**
- * 3 is geth's code, -32015 Parity's; others tell by words. A revert that is missed is retried for
+ * 3 is geth's code, -32015 Parity's; others use words. A revert that is missed is retried for
  * ever.
  */
 export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>

@@ -191,7 +191,7 @@ type Reader = ReturnType<typeof createReader>
 const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)) => {
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let rest = head
-  // It is told to whoever reads next; without a listener it would end the process.
+  // The next read throws it; without a listener it would end the process.
   socket.on('error', () => {})
 
   const some = async (most: number): Promise<Buffer> => {

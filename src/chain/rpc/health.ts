@@ -13,7 +13,7 @@ export const createHealth = (options: {
   log: Log
   clock: Clock
   random: () => number
-  /** Told that the node could not be reached: another one may be there when it can. */
+  /** Called when the node is unreachable: another one may be there when it returns. */
   onUnreachable(): void
 }) => {
   const { name, log, clock, random, onUnreachable } = options
@@ -62,7 +62,7 @@ export const createHealth = (options: {
     failed(mark: number, error: ChainsieveError) {
       note(error.message)
       const now = clock.elapsed()
-      // That of another chain needs the operator, who has been told.
+      // That of another chain needs the operator, for whom it is logged.
       if (now - loggedAt >= LOG_EVERY_MS && !(error.code === OTHER_CHAIN && logged === OTHER_CHAIN)) {
         logged = error.code
         log.warn('The node gives no usable answer, will retry', { endpoint: name, error: error.message })

@@ -202,7 +202,7 @@ const answersIn = (
 
 export const BUDGET_USED = 'node_budget_used'
 
-/** Neither is a failure of the node, and it tells when to ask again. */
+/** Neither is a failure of the node, and it says when to ask again. */
 export const LEFT_ALONE = 'node_left_alone'
 
 const leftAlone = () => retry(LEFT_ALONE, 'is left alone for a while')
@@ -216,7 +216,7 @@ export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
 export interface PostOptions<T> {
   most?: number
   take?: Take<T> | undefined
-  /** Whether it is asked beside blocks of the head, rather than for them. */
+  /** Whether it is not for blocks of the head themselves. */
   beside?: boolean
   heard?: OnceOptions['heard']
 }

@@ -228,7 +228,7 @@ const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOp
       }
       const rested = funded.filter(it => it.health.restUntil <= elapsed)
       const best = pick(rested, failed, urgent)
-      // At once, so that whoever chooses next knows of it.
+      // At once, so that the next choice knows of it.
       if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
       if (rested.length > 0) await done.changed(signal)
       else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - elapsed), signal)

@@ -10,7 +10,7 @@ export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 export type Tracer = ReturnType<typeof createTracer>
 
 /**
- * Traces are waited for; blocks come without only if all nodes that tell within `GRACE_MS` lack
+ * Traces are waited for; blocks come without only if all nodes that answer within `GRACE_MS` lack
  * them.
  */
 export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }) => {

@@ -8,7 +8,7 @@ import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
 import type { SearchMethod } from '../source.ts'
 import { toQuantity } from '../wire.ts'
 
-/** A block in which a node says that there are transactions. Without hashes, the block has to tell. */
+/** A block with transactions by what a node says; without hashes, the block itself is read. */
 export interface FoundBlock {
   number: number
   hashes: readonly string[]

@@ -57,7 +57,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     return history
   }
 
-  /** A log tells from when on; before the first known one, today's answer has to do. */
+  /** A log shows from when on; before the first known one, today's answer has to do. */
   const currentOf = (address: string, { delegation, position }: StoredLink, at: number): readonly Target[] => {
     const upgrade = historyOf(address).named(at)
     if (!upgrade || (position <= at && position > upgrade.position)) return delegation!.targets

@@ -9,7 +9,7 @@ import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
 import { readAtMost } from '../../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 
-/** ABIs of the user, each in a JSON file named by its content, so that names tell what changed. */
+/** ABIs of the user, each in a JSON file named by its content, so that names show what changed. */
 export interface StoredAbi extends Abi {
   name: string
   /** Lower-case address of the contract that it is for, or null. */

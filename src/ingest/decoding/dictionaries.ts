@@ -99,7 +99,7 @@ const unlisted: Signature = {
 
 const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
 
-/** Tells of most addresses that are not stored. Addresses are 40 lower-case digits. */
+/** Knows most addresses that are not stored. Addresses are 40 lower-case digits. */
 type AddressFilter = ReturnType<typeof openAddressFilter>
 
 /** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
@@ -135,7 +135,7 @@ export const openAddressFilter = (memory: FilterMemory | undefined) => {
   const counted = new Uint32Array(memory.count)
   const size = bits.length * 32
   const hash = createHash([0, 0])
-  /** Fuller than planned, it tells less; it never errs on the other side. */
+  /** Fuller than planned, it knows fewer; it never errs on the other side. */
   const isFull = () => counted[0]! * BITS_PER_ADDRESS > size * 4
   const has = (place: number): boolean => (bits[place >>> 5]! & (1 << (place & 31))) !== 0
   const set = (place: number) => {

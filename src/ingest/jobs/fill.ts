@@ -13,7 +13,7 @@ import { type BlockLane, UNLINKED } from '../lane.ts'
 import type { BackfillOrder } from '../messages.ts'
 import { extentOf, hasBlock, isMissing, missingBlockOf, type Unavailable } from './missing.ts'
 
-/** Blocks of a back-fill in memory: beside a larger heap, garbage collection takes most time. */
+/** Blocks of a back-fill in memory: with a larger heap, garbage collection takes most time. */
 const RUN_BLOCKS = 50
 
 const MIN_SHARED_BLOCKS = 30
@@ -131,7 +131,7 @@ const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range:
   }
 }
 
-/** Blocks about which anything is special are taken one by one, which tells what is wrong with them. */
+/** Special blocks are taken one by one, which shows what is wrong with them. */
 const takePart = async (work: Work, lane: BlockLane, part: BegunPart) => {
   const { state, signal } = work
   signal.throwIfAborted()

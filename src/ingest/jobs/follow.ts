@@ -193,7 +193,9 @@ const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: 
   if (depth.toFinalized !== true) return byDepth
   const final = await finality.known(signal)
   if (final !== null) return Math.min(final, top)
-  log.warn('No node tells finalized blocks: follows reorganisations up to a depth instead', { blocks: depth.finality })
+  log.warn('No node reports finalized blocks: follows reorganisations up to a depth instead', {
+    blocks: depth.finality,
+  })
   return byDepth
 }
 

@@ -47,5 +47,5 @@ export const BLOCKS_FORGOTTEN = 'blocks_forgotten'
 export const untilForgotten = async ({ state, signal }: Pick<Work, 'state' | 'signal'>): Promise<never> => {
   const before = state.forgotten
   while (state.forgotten === before) await systemClock.sleep(FORGET_LOOK_MS, signal)
-  throw retry(BLOCKS_FORGOTTEN, 'blocks were forgotten, so what is missing is looked for anew')
+  throw retry(BLOCKS_FORGOTTEN, 'blocks were forgotten, so what is missing is looked for again')
 }

@@ -32,7 +32,7 @@ export const watchRules = async (work: Work) => {
     tell: pipeline.tell,
     settled: pipeline.flush,
   })
-  // Also what changed before a crash, and was not told any more.
+  // Also what changed before a crash and was not sent any more.
   let told = 0
   await repeat(work, RULES_MS, async () => {
     refresh()

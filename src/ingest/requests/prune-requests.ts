@@ -4,7 +4,7 @@ import { PRIVATE_FILE } from '../../lib/private-files.ts'
 import type { ChainScope } from '../../scopes/factory.ts'
 
 /**
- * A request to prune, in a file beside the store: its writer does it in steps, and removes the
+ * A request to prune, in a file next to the store: its writer does it in steps, and removes the
  * file.
  */
 export interface PruneRequest extends PruneLimits {

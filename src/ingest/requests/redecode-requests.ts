@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
 import { abiFile, jsonFileNames, type StoredAbi } from '../decoding/abis.ts'
 
-/** A request to decode a network anew, with its progress; a step done twice changes nothing. */
+/** A request to decode a network again, with its progress; a step done twice changes nothing. */
 export interface RedecodeRequest {
   path: string
   network: string
@@ -36,7 +36,7 @@ export const openRedecodings = (folder: string, network?: string): RedecodeReque
       const redecoding = { ...(JSON.parse(readFileSync(path, 'utf8')) as Omit<RedecodeRequest, 'path'>), path }
       return network === undefined || redecoding.network === network ? [redecoding] : []
     } catch {
-      // It ended in the meantime. What is broken cannot tell what it is about.
+      // It ended in the meantime, or is broken and does not name its network.
       return []
     }
   })
@@ -65,7 +65,7 @@ export const endRedecoding = ({ path }: RedecodeRequest) => {
 export const redecodeId = ({ path }: RedecodeRequest): string => basename(path, '.json')
 export const askedAt = (redecoding: RedecodeRequest): number => Number(redecodeId(redecoding).split('-')[0])
 
-/** Beside the file, since whoever decodes writes that one anew with each step. */
+/** A file of its own, since each step of decoding writes the other one. */
 const stopFile = (path: string): string => path.replace(/\.json$/, '.stop')
 
 /** Decoding ends before the next step, and keeps what is done. What has not begun ends at once. */

@@ -82,7 +82,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   }
 
   return {
-    /** Waits until all is known that rules may need and only the chain tells. */
+    /** Waits until all is known that rules may need and only the chain knows. */
     async complete(raw: RawBlock, signal: AbortSignal) {
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return

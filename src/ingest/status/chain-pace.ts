@@ -2,7 +2,7 @@ import type { EndpointStatus } from '../../chain/source.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import type { WaitReason } from '../messages.ts'
 
-/** A block by what its age and the chain's pace are told from. Times are epoch seconds as the chain has them. */
+/** Times are epoch seconds as the chain has them. */
 export interface TimedBlock {
   number: number
   time: number
@@ -37,7 +37,7 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
       .filter(step => step >= 0)
       .sort((a, b) => a - b)
     if (steps.length < FEWEST) return null
-    // Times are whole seconds: where several blocks have the same, only the mean tells how fast they come.
+    // Times are whole seconds: where several blocks share one, only the mean shows their pace.
     const mean = (blocks.at(-1)!.time - blocks[0]!.time) / (blocks.at(-1)!.number - blocks[0]!.number)
     return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * PACE_QUANTILE) - 1]!
   }
@@ -65,7 +65,7 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
     },
     /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
     blockTime,
-    /** The reason to report if no block came for too long; `head` is what followed nodes tell. */
+    /** The reason to report if no block came for too long; `head` is that of followed nodes. */
     stale(head?: number | null): WaitReason | undefined {
       const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
       const last = blocks.at(-1)

@@ -69,7 +69,7 @@ const STATUS_CACHE_MS = 100
 
 const CONTENT_PATIENCE_MS = 200
 
-/** Where readers are busy, the blocks of the last time are told: they need not be asked more than once at a time either. */
+/** Where readers are busy, the last content is reported; they are asked once at a time. */
 const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
   const told = new Map<string, StoreContent>()
   const asked = new Map<string, Promise<StoreContent>>()
@@ -148,7 +148,7 @@ const lastPublished = (data: string): ServerStatus | undefined => {
 export interface LogLoss {
   /** Transactions behind the damage; 0 where the log is gone. */
   transactions: number
-  /** Null where nothing tells how many blocks these were. */
+  /** Null where the number of blocks is unknown. */
   blocks: number | null
 }
 

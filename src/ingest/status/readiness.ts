@@ -4,7 +4,7 @@ import type { WaitReason } from '../messages.ts'
 import type { RemoteHealth } from '../remote.ts'
 import type { DeliveryHealth, NetworkState, ServerStatus } from './status.ts'
 
-/** Why a server does not do all that it is there for. It is told to everybody, so it names no node, receiver or file. */
+/** Why a server is not ready. Everybody sees it, so it names no node, receiver or file. */
 export interface Reason {
   type: ReasonType
   network?: string

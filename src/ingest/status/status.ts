@@ -17,7 +17,7 @@ import type { Reason } from './readiness.ts'
 export interface ServerStatus {
   version: string
   networks: NetworkState[]
-  /** Set where a server keeps the data folder, but does not tell its status: it has just started, or is too busy. */
+  /** Set where a running server publishes no status: it has just started, or is too busy. */
   silent?: true
   /** Absent where no server runs, and so are the next two. */
   deliveries?: DeliveryHealth
@@ -37,7 +37,7 @@ export interface FailingState {
   account: number
   rule: number
   channel: string
-  /** What tells it from others of its channel, which may have the same `target`. */
+  /** Distinguishes it from others of its channel, which may have the same `target`. */
   receiver: string
   /** Without its secrets. */
   target: string
@@ -59,7 +59,7 @@ export interface NetworkState {
   coverage?: ScopeCoverage[]
   filling?: FillingReport
   missing?: MissingBlocks
-  /** The highest block that any of its nodes told last; null where none did. */
+  /** The highest block that any of its nodes reported last; null where none did. */
   head: number | null
   lag: number | null
   /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
@@ -212,7 +212,7 @@ const lastBlockOf = (
   }
 }
 
-/** What goes on beside the job. */
+/** What goes on in parallel to the job. */
 const workOf = (indexing: Indexing | undefined): Pick<NetworkState, 'shipping' | 'moving' | 'redecoding'> => {
   const { shipping: report, redecoding } = indexing?.report() ?? NO_REPORT
   const { moving, ...shipping } = report ?? {}

@@ -205,7 +205,7 @@ const watchFiles = (
       try {
         db.close()
       } catch (error) {
-        // It was told already.
+        // It was reported already.
         if (!areLost) throw error
       }
     },

@@ -125,7 +125,7 @@ async function* goThrough(
     next = to
     noteProgress(redecoding, next)
     onReport({ abi: name, blocksLeft })
-    // Half of the time is left to whoever takes several turns to bring a block.
+    // Half of the time is left to jobs that take several turns for a block.
     await systemClock.sleep(performance.now() - started, signal)
   }
 }
@@ -155,7 +155,7 @@ async function* goThroughOthers(
   counts: RedecodeCounts,
 ): JobChanges {
   const { elsewhere, decoding, signal } = options
-  // What is under way is there then, or is shipped anew.
+  // Documents under way have arrived then, or are shipped again.
   yield { type: 'patch', lines: [] }
   if (!redecoding.inCluster) noteStoreDone(redecoding)
   const redecoder = elsewhere!(abi, owners)
