@@ -1,6 +1,6 @@
 import { isMainThread, type MessagePort, workerData } from 'node:worker_threads'
 import type { DeliveryData } from './delivery/thread-messages.ts'
-import type { BuilderData } from './ingest/decoding/builders/messages.ts'
+import type { BuilderData } from './ingest/decoding/builders/thread.ts'
 import type { IndexerData, WriterData } from './ingest/messages.ts'
 import type { RemoteStore } from './ingest/remote.ts'
 import type { ReaderData } from './search/reader-thread.ts'

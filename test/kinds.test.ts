@@ -13,7 +13,7 @@ const NAMES_KINDS = [
   /^src\/engine\/show\//,
   // What ABIs decode anew, of documents of each kind in its own way.
   /^src\/engine\/(redecode\/|index\/revision\.ts$)/,
-  /^src\/ingest\/jobs\/redecode\//,
+  /^src\/ingest\/jobs\/redecode\.ts$/,
   /^src\/cluster\/redecoding\//,
   // What blocks are made of again from their documents.
   /^src\/cluster\/returning\//,

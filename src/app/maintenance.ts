@@ -22,7 +22,7 @@ import {
   isPruneAsked,
   type PruneRequestKind,
   withdraw,
-} from '../ingest/requests/prune-requests.ts'
+} from '../ingest/requests.ts'
 import { openStoredBlocks } from '../ingest/scoped/partial-blocks.ts'
 import { readStatus } from '../ingest/status/live.ts'
 import { pruneAsAsked } from '../ingest/writer/work-queue.ts'

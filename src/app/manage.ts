@@ -14,7 +14,7 @@ import {
   redecodeFolder,
   redecodeId,
   stopRedecode,
-} from '../ingest/requests/redecode-requests.ts'
+} from '../ingest/requests.ts'
 import type { NetworkState, ServerStatus } from '../ingest/status/status.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'

@@ -10,7 +10,7 @@ import { isMemorySmall } from '../lib/system-limits.ts'
 import { parseTime } from '../lib/time.ts'
 import { type Allowance, BY_CALLS, BY_HOST, isCosts, PROVIDERS, type Rate } from '../limits/credits.ts'
 import { isLimit, LIMITS, type LimitName, parseAmount, TAKES } from '../limits/index.ts'
-import { eventTopic } from '../scopes/event.ts'
+import { eventTopic } from '../scopes/factory.ts'
 import { fullName } from './chains.ts'
 import type { NetworkConfig } from './index.ts'
 

@@ -4,8 +4,7 @@ import { didYouMean } from '../lib/edit-distance.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
-import { eventTopic, parameterPlace } from '../scopes/event.ts'
-import type { ChainScope, Factory } from '../scopes/factory.ts'
+import { type ChainScope, eventTopic, type Factory, parameterPlace } from '../scopes/factory.ts'
 import { addressKind, type BlockPoint, blockPoint, type SettingKind, transactions } from './kinds.ts'
 
 /** The wanted parts of a chain. */

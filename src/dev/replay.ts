@@ -1,7 +1,7 @@
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { allowancesOf } from '../config/kinds.ts'
 import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/decoding/abis.ts'
-import { replayTransaction } from '../ingest/replay/index.ts'
+import { replayTransaction } from '../ingest/replay.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { type Creation, newsOfBlocks, type ReplayOptions } from './chain-news.ts'

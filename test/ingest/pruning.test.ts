@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createBlocks } from '../../src/engine/blocks.ts'
 import type { IndexJob, Keep } from '../../src/ingest/messages.ts'
-import { askToPrune, isPruneAsked } from '../../src/ingest/requests/prune-requests.ts'
+import { askToPrune, isPruneAsked } from '../../src/ingest/requests.ts'
 import {
   folderToIndex,
   followJob,

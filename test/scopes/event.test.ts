@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { topicOf as topicOfAbi } from '../../src/decode/signature.ts'
-import { eventTopic, parameterPlace, parseEvent } from '../../src/scopes/event.ts'
+import { eventTopic, parameterPlace, parseEvent } from '../../src/scopes/factory.ts'
 
 test('an event is told by its declaration, however it is written', () => {
   const transfer = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LogFilter } from '../../src/chain/source.ts'
 import { mergeRanges, type Range } from '../../src/lib/ranges.ts'
-import { filterFor, filterText, findOpenQuestions } from '../../src/scopes/filter.ts'
-import { planQuestions, type RangeQuestion } from '../../src/scopes/plan.ts'
+import { filterFor, filterText, findOpenQuestions, planQuestions, type RangeQuestion } from '../../src/scopes/filter.ts'
 
 const [ADDRESSES, TOPICS] = [
   ['0xa', '0xb', '0xc'],

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createIpcServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Head } from '../../src/chain/rpc/headers.ts'
+import type { Head } from '../../src/chain/rpc/answers.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
 import { logsOf } from './logs.ts'

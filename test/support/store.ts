@@ -40,7 +40,7 @@ import { positionOf } from '../../src/engine/schema.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
 import { createChainContracts } from '../../src/ingest/contracts/contracts.ts'
 import { createChainTokens } from '../../src/ingest/contracts/tokens.ts'
-import { blockFactsOf } from '../../src/ingest/decoding/builders/messages.ts'
+import { blockFactsOf } from '../../src/ingest/decoding/builders/thread.ts'
 import {
   type BatchRun,
   createDocumentDecoder,

@@ -8,7 +8,7 @@ import { createReturnReader } from '../../../src/engine/shipping/restore-evicted
 import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
-import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests/redecode-requests.ts'
+import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { byDefault, readFlags, TEXT } from '../../lib/flags.ts'
 import { withFolder } from '../../lib/program.ts'

@@ -10,13 +10,13 @@ import {
   type Answer,
   blockMissing,
   type Call,
+  GET_BLOCK,
   isMissingMethod,
   parseBody,
   resultOf,
   toAnswers,
 } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
-import { GET_BLOCK } from '../rpc/headers.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { type TraceMethod, traceCall, traceResultOf } from '../rpc/trace-methods.ts'
 import { type RawBlock, type RpcBlock, type RpcReceipt, toQuantity } from '../wire.ts'

@@ -1,7 +1,6 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
-import { type Answer, BLOCK_MISSING, type Call, type RpcError, resultOf } from '../rpc/answers.ts'
+import { type Answer, BLOCK_MISSING, type Call, type RpcError, resultOf, toHead } from '../rpc/answers.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
-import { toHead } from '../rpc/headers.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { LogFilter } from '../source.ts'
 import { toQuantity } from '../wire.ts'

@@ -4,9 +4,18 @@ import { backoff, type Clock } from '../../lib/retry.ts'
 import { createCondition } from '../../lib/scheduling/condition.ts'
 import { pickSharer } from '../../lib/scheduling/load.ts'
 import { createBudgetWaits } from '../budget/head-budget.ts'
-import { BLOCK_MISSING, type Call, OTHER_CHAIN, resultOf } from './answers.ts'
+import {
+  BLOCK_MISSING,
+  type Call,
+  CHAIN_ID,
+  type Head,
+  OTHER_CHAIN,
+  readHead,
+  readHeads,
+  resultOf,
+  toChainId,
+} from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
-import { CHAIN_ID, type Head, readHead, readHeads, toChainId } from './headers.ts'
 import { BUDGET_USED, LEFT_ALONE } from './post.ts'
 import { createTracer, type Tracer } from './trace-methods.ts'
 export type Rpc = ReturnType<typeof createRpc>

@@ -1,10 +1,8 @@
 import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { Tracing } from '../source.ts'
-import { type Call, isMissingBlock, isMissingMethod, type RpcError, resultOf } from './answers.ts'
+import { type Call, isMissingBlock, isMissingMethod, probeMethod, type RpcError, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
-import { probeMethod } from './headers.ts'
-
 export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
 export type Tracer = ReturnType<typeof createTracer>

@@ -22,7 +22,7 @@ import type { Db } from '../../sqlite/database.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
 import type { ChainTokens } from '../contracts/tokens.ts'
-import type { BuiltPiece } from './builders/messages.ts'
+import type { BuiltPiece } from './builders/thread.ts'
 import { createDictionaries, createSignatureNumbering, type Dictionaries, UNKNOWN_SIGNATURES } from './dictionaries.ts'
 import type { JoinedDictionaries } from './shared/dictionaries.ts'
 export type Preparer = ReturnType<typeof createPreparer>

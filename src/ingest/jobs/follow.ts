@@ -10,9 +10,9 @@ import { prefetch, type Work } from '../job-context.ts'
 import type { BlockLane } from '../lane.ts'
 import type { IndexJob, Keep } from '../messages.ts'
 import { fill } from './fill.ts'
-import { BLOCKS_FORGOTTEN, untilForgotten } from './forget.ts'
 import { cannotFill, extentOf, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 import { createHeadScopes, fillScopes, resolveBlock, scopesAt, scopesFrom } from './scopes.ts'
+import { BLOCKS_FORGOTTEN, untilForgotten } from './watch.ts'
 
 type FollowJob = Extract<IndexJob, { type: 'follow' }>
 

@@ -6,9 +6,9 @@ import type { Range } from '../../lib/ranges.ts'
 import { type ChainScope, textOfFactory } from '../../scopes/factory.ts'
 import { isOfLogs, remainingCoverage, type ScopeQuestion } from '../../scopes/questions.ts'
 import type { Work } from '../job-context.ts'
-import { openNarrowRequest } from '../requests/prune-requests.ts'
+import type { JobChanges } from '../pipeline.ts'
+import { openNarrowRequest } from '../requests.ts'
 import type { Cut, StoredBlocks } from '../scoped/partial-blocks.ts'
-import type { JobChanges } from '../stored-changes.ts'
 import { questionsIn, scopesAt } from './scopes.ts'
 
 const NO_BLOCKS = { from: 0, to: -1 }

@@ -7,8 +7,7 @@ import type { Lookups } from '../../engine/port.ts'
 import { refuse } from '../../lib/errors.ts'
 import { countIntegers, gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import { type ChainScope, childrenIn, type Factory, textOfFactory } from '../../scopes/factory.ts'
-import { filterText, findOpenQuestions, type OpenQuestion } from '../../scopes/filter.ts'
-import { planQuestions } from '../../scopes/plan.ts'
+import { filterText, findOpenQuestions, type OpenQuestion, planQuestions } from '../../scopes/filter.ts'
 import {
   findOpenTransactions,
   isOfLogs,

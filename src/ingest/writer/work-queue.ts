@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { createLaneShares } from '../../lib/scheduling/lane-turns.ts'
 import { LANE_PARTS, type LaneName, type WriterChange } from '../messages.ts'
-import { type OpenRequest, openPruneRequest, type PruneRequest } from '../requests/prune-requests.ts'
+import { type OpenRequest, openPruneRequest, type PruneRequest } from '../requests.ts'
 
 export type QueuedChange = WriterChange & { id: number }
 

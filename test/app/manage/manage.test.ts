@@ -10,7 +10,7 @@ import type { Stats } from '../../../src/engine/stats.ts'
 import type { NewAbi } from '../../../src/http/manage/service.ts'
 import { readAbis, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import { NO_REPORT, type RedecodingReport } from '../../../src/ingest/messages.ts'
-import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/requests/redecode-requests.ts'
+import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/requests.ts'
 import type { NetworkState } from '../../../src/ingest/status/status.ts'
 import { silent } from '../../../src/lib/log.ts'
 

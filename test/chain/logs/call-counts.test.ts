@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock, RpcReceipt } from '../../../src/chain/wire.ts'
-import { planQuestions } from '../../../src/scopes/plan.ts'
+import { planQuestions } from '../../../src/scopes/filter.ts'
 import { never, sourceOf } from '../../support/chain-source.ts'
 import { fewestCalls, limitLogs, PROVIDERS, type Provider } from '../../support/log-providers.ts'
 import { makeEvents, seeded } from '../../support/logs.ts'

@@ -8,7 +8,7 @@ import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.t
 import { scopesAt } from '../../../src/ingest/jobs/scopes.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
-import { askToNarrow } from '../../../src/ingest/requests/prune-requests.ts'
+import { askToNarrow } from '../../../src/ingest/requests.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { folderToIndex, NETWORK, serveContracts } from '../../support/indexing.ts'
 import { memoryCluster, serveCluster } from '../../support/memory-cluster.ts'

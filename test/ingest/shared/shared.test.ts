@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { createFilterMemory } from '../../../src/ingest/decoding/dictionaries.ts'
 import { createAddressesMemory, joinAddresses, ownAddresses } from '../../../src/ingest/decoding/shared/addresses.ts'
-import { createTextsMemory, joinTexts, ownTexts } from '../../../src/ingest/decoding/shared/texts.ts'
+import { createTextsMemory, joinTexts, ownTexts } from '../../../src/ingest/decoding/shared/dictionaries.ts'
 
 const digits = (n: number) => n.toString(16).padStart(40, 'ab0c')
 const filter = () => createFilterMemory(0, bytes => new SharedArrayBuffer(bytes))

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type AddressesMemory, joinAddresses } from '../../../src/ingest/decoding/shared/addresses.ts'
-import { joinTexts, type TextsMemory } from '../../../src/ingest/decoding/shared/texts.ts'
+import { joinTexts, type TextsMemory } from '../../../src/ingest/decoding/shared/dictionaries.ts'
 
 /** Asks for the ids of addresses and texts, in the order given, and tells them. */
 const { addresses, texts, asked } = workerData as {

@@ -5,7 +5,7 @@ import { type BlockFile, readBlockLines } from '../../../chain/files/block-files
 import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
 import type { EncodedBlocks } from '../../../engine/documents/piece.ts'
 import { startWorker } from '../../../lib/runtime.ts'
-import type { BuilderData, Built, FromBuilder, ReadBlocks, ToBuilder } from './messages.ts'
+import type { BuilderData, Built, FromBuilder, ReadBlocks, ToBuilder } from './thread.ts'
 
 export type Builders = ReturnType<typeof createBuilders>
 

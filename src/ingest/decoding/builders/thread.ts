@@ -5,9 +5,11 @@ import { parseBlockLine, parserReady } from '../../../chain/files/block-files.ts
 import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
 import type { RawBlock } from '../../../chain/wire.ts'
 import { createDecoding } from '../../../decode/decoding.ts'
-import { creationsIn } from '../../../documents/contracts.ts'
+import { type ContractCreation, creationsIn } from '../../../documents/contracts.ts'
 import type { DecodedDocuments } from '../../../documents/document.ts'
 import { hasInteger } from '../../../documents/logs.ts'
+import { emittersIn, type TokenStandard } from '../../../documents/tokens.ts'
+import { type CodeUpgrade, upgradesIn } from '../../../documents/upgrades.ts'
 import { addressDigits } from '../../../engine/documents/additions.ts'
 import {
   type BlockEncoder,
@@ -22,21 +24,12 @@ import { openForReading } from '../../../engine/open.ts'
 import { keccakReady } from '../../../lib/keccak.ts'
 import { silent } from '../../../lib/log.ts'
 import { nativeBinding } from '../../../lib/runtime.ts'
+import type { Limits } from '../../../limits/index.ts'
 import { createChainTokens } from '../../contracts/tokens.ts'
 import { abiVersion, createAbiWatch } from '../abis.ts'
 import { openSignatures } from '../open-decoding.ts'
 import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
-import { joinDictionaries } from '../shared/dictionaries.ts'
-import {
-  type BlockFacts,
-  type BuilderData,
-  type BuiltPiece,
-  blockFactsOf,
-  type FromBuilder,
-  type ReadBlocks,
-  type ToBuilder,
-} from './messages.ts'
-
+import { type DictionariesMemory, joinDictionaries } from '../shared/dictionaries.ts'
 /** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
 export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
@@ -190,3 +183,60 @@ const scaledAddresses = ({ raw, logs, calls }: DecodedDocuments): string[] => {
   for (const { to, args } of calls) if (args && hasInteger(args)) found.push(addressDigits(to))
   return found
 }
+
+export interface BuilderData {
+  network: string
+  store: string
+  abis: string
+  chainId: number | undefined
+  limits: Limits
+  memory: DictionariesMemory
+  bloom: boolean
+  traces: 'calls' | 'all'
+  youngMb: number
+}
+/** Each message is answered, in their order. */
+export type ToBuilder =
+  /** Lines of a pack, in memory that all threads share. Answered by `Built`. */
+  | { type: 'lines'; lines: readonly PackLine[] }
+  /** An answer of a node. The reply is `Read`, or the bytes. */
+  | { type: 'read'; id: number; body: Uint8Array; question: Question }
+  /** Builds what was read, with the decimals that were asked for. Answered by a piece. */
+  | { type: 'build'; id: number; decimals: ReadonlyMap<string, number> }
+  /** Gives up what was read. Answered by the bytes. */
+  | { type: 'giveBack'; id: number }
+  | { type: 'drop'; id: number }
+/** Undefined if it could not be built: then the blocks must be taken one by one. */
+export type FromBuilder = Built | ReadBlocks | EncodedBlocks | Uint8Array | undefined
+export interface ReadBlocks {
+  blocks: BlockFacts[]
+  /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */
+  decimals: string[]
+  abis: string
+}
+export interface Built {
+  pieces: BuiltPiece[]
+  abis: string
+}
+/** Neighbouring blocks that were built apart from those before them. */
+export interface BuiltPiece {
+  piece: EncodedBlocks
+  blocks: BlockFacts[]
+}
+export interface BlockFacts {
+  number: number
+  hash: string
+  parentHash: string
+  creations: readonly ContractCreation[]
+  /** By their addresses in lower case. */
+  emitters: ReadonlyMap<string, TokenStandard>
+  upgrades: readonly CodeUpgrade[]
+}
+export const blockFactsOf = (raw: RawBlock, creations: readonly ContractCreation[]): BlockFacts => ({
+  number: Number(raw.block.number),
+  hash: raw.block.hash,
+  parentHash: raw.block.parentHash,
+  creations,
+  emitters: emittersIn(raw),
+  upgrades: upgradesIn(raw),
+})

@@ -1,7 +1,6 @@
 import type { Added } from '../../../engine/index/dictionary.ts'
 import { createHash } from '../../../lib/hash.ts'
 import { type FilterMemory, openAddressFilter } from '../dictionaries.ts'
-import { locked, NoRoom } from './texts.ts'
 
 /** Addresses of several threads: a hash table in shared memory, and a filter of those stored. */
 export interface AddressesMemory {
@@ -145,5 +144,33 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
       alone.clear()
       taken = 0
     },
+  }
+}
+
+const [LOCK_FREE, LOCK_HELD, LOCK_AWAITED] = [0, 1, 2] as const
+
+/** Longest sleep: who holds the lock may have ended, and the sleeper may have to end, too. */
+const NAP_MS = 1000
+
+/** Nobody holds it for more than milliseconds: after as many naps, who did has ended. */
+const MAX_NAPS = 10
+
+/** Runs under the lock in the first word of `state`. Not to be nested; throws if never released. */
+export const locked = <T>(state: Int32Array<SharedArrayBuffer>, run: () => T): T => {
+  if (Atomics.compareExchange(state, 0, LOCK_FREE, LOCK_HELD) !== LOCK_FREE)
+    for (let naps = 0; Atomics.exchange(state, 0, LOCK_AWAITED) !== LOCK_FREE; ) {
+      if (naps === MAX_NAPS) throw new Error('a thread ended while it held a lock')
+      if (Atomics.wait(state, 0, LOCK_AWAITED, NAP_MS) === 'timed-out') naps++
+    }
+  try {
+    return run()
+  } finally {
+    if (Atomics.exchange(state, 0, LOCK_FREE) === LOCK_AWAITED) Atomics.notify(state, 0, 1)
+  }
+}
+
+export class NoRoom extends Error {
+  constructor() {
+    super('the shared dictionaries have no room left')
   }
 }

@@ -1,14 +1,15 @@
-import type { OwnAbi } from '../../../decode/declarations.ts'
-import type { Decoding } from '../../../decode/decoding.ts'
-import type { Redecoder } from '../../../engine/port.ts'
-import { openRedecoder } from '../../../engine/redecode/redecoder.ts'
-import type { Log } from '../../../lib/log.ts'
-import { systemClock } from '../../../lib/retry.ts'
-import type { Kind } from '../../../mapping/index.ts'
-import { findAbi, readOwnAbis } from '../../decoding/abis.ts'
-import type { Preparer } from '../../decoding/prepare.ts'
-import type { RedecodingReport } from '../../messages.ts'
-import type { RemoteStore } from '../../remote.ts'
+import type { OwnAbi } from '../../decode/declarations.ts'
+import type { Decoding } from '../../decode/decoding.ts'
+import type { Redecoder } from '../../engine/port.ts'
+import { openRedecoder } from '../../engine/redecode/redecoder.ts'
+import type { Log } from '../../lib/log.ts'
+import { systemClock } from '../../lib/retry.ts'
+import type { Kind } from '../../mapping/index.ts'
+import { findAbi, readOwnAbis } from '../decoding/abis.ts'
+import type { Preparer } from '../decoding/prepare.ts'
+import type { RedecodingReport } from '../messages.ts'
+import type { JobChanges } from '../pipeline.ts'
+import type { RemoteStore } from '../remote.ts'
 import {
   endRedecoding,
   isStopped,
@@ -17,8 +18,7 @@ import {
   noteStoreDone,
   openRedecodings,
   type RedecodeRequest,
-} from '../../requests/redecode-requests.ts'
-import type { JobChanges } from '../../stored-changes.ts'
+} from '../requests.ts'
 
 interface RedecodeOptions {
   network: string

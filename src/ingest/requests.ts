@@ -1,0 +1,160 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { PruneLimits } from '../engine/prune.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../lib/private-files.ts'
+import type { ChainScope } from '../scopes/factory.ts'
+import { abiFile, jsonFileNames, type StoredAbi } from './decoding/abis.ts'
+
+/**
+ * A request to prune, in a file next to the store: its writer does it in steps, and removes the
+ * file.
+ */
+export interface PruneRequest extends PruneLimits {
+  /**
+   * Alerts that ended before, in epoch milliseconds; `taken`: up to where the outbox was taken
+   * over.
+   */
+  alerts?: { before: number; taken: number } | undefined
+}
+
+type AskedBy = 'hand' | 'settings'
+
+const BOTH: readonly AskedBy[] = ['hand', 'settings']
+
+/** The thread that decodes does it, since blocks are written again. */
+interface NarrowRequest {
+  scopes: readonly ChainScope[]
+}
+
+/** The thread that decodes does it, since it knows which blocks are held. */
+interface ForgetRequest {
+  lost: true
+}
+
+export type PruneRequestKind = AskedBy | 'scopes' | 'lost'
+
+const requestFile = (store: string, by: PruneRequestKind): string => `${store}-prune-${by}`
+
+export const askToPrune = (store: string, by: AskedBy, request: PruneRequest) =>
+  writeRequest(requestFile(store, by), request)
+
+export const askToNarrow = (store: string, request: NarrowRequest) =>
+  writeRequest(requestFile(store, 'scopes'), request)
+
+export const askToForget = (store: string) => writeRequest(requestFile(store, 'lost'), { lost: true })
+
+const writeRequest = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) => {
+  writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
+  renameSync(`${path}.new`, path)
+}
+
+export const isPruneAsked = (store: string, by?: PruneRequestKind): boolean =>
+  (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(requestFile(store, one)))
+
+export const withdraw = (store: string, by: PruneRequestKind) => rmSync(requestFile(store, by), { force: true })
+
+export interface OpenRequest<R = PruneRequest> {
+  request: R
+  /** It was done. Another one that came meanwhile stays. */
+  end(): void
+}
+
+export const openPruneRequest = (store: string): OpenRequest | undefined => {
+  for (const by of BOTH) {
+    const open = openFile<PruneRequest>(requestFile(store, by))
+    if (open) return open
+  }
+  return undefined
+}
+
+export const openNarrowRequest = (store: string): OpenRequest<NarrowRequest> | undefined =>
+  openFile(requestFile(store, 'scopes'))
+
+export const openForgetRequest = (store: string): OpenRequest<ForgetRequest> | undefined =>
+  openFile(requestFile(store, 'lost'))
+
+const openFile = <R>(path: string): OpenRequest<R> | undefined => {
+  const text = readRequest(path)
+  if (text === undefined) return undefined
+  try {
+    return { request: JSON.parse(text) as R, end: () => readRequest(path) === text && rmSync(path, { force: true }) }
+  } catch {
+    // Nobody knows what it asked for.
+    rmSync(path, { force: true })
+    return undefined
+  }
+}
+
+const readRequest = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** A request to decode a network again, with its progress; a step done twice changes nothing. */
+export interface RedecodeRequest {
+  path: string
+  network: string
+  abi: string
+  /** The newest block that is still to be looked at; null before the first step. */
+  next: number | null
+  inCluster?: true
+}
+export const redecodeFolder = (data: string): string => join(data, 'redecode')
+/** Each time it is asked for counts, also of an ABI for which it was: others may have changed meanwhile. */
+export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]): RedecodeRequest[] =>
+  askToRedecodeBy(folder, abiFile(abi), networks)
+export const askToRedecodeBy = (folder: string, file: string, networks: readonly string[]): RedecodeRequest[] => {
+  makePrivateFolder(folder)
+  return networks.map(network => {
+    const name = [Date.now(), network.replaceAll('/', '~'), file].join('-')
+    const redecoding = { path: join(folder, name), network, abi: file, next: null }
+    writeRedecode(redecoding)
+    return redecoding
+  })
+}
+export const openRedecodings = (folder: string, network?: string): RedecodeRequest[] =>
+  jsonFileNames(folder).flatMap(name => {
+    const path = join(folder, name)
+    try {
+      const redecoding = { ...(JSON.parse(readFileSync(path, 'utf8')) as Omit<RedecodeRequest, 'path'>), path }
+      return network === undefined || redecoding.network === network ? [redecoding] : []
+    } catch {
+      // It ended in the meantime, or is broken and does not name its network.
+      return []
+    }
+  })
+export const noteProgress = (redecoding: RedecodeRequest, next: number) => {
+  redecoding.next = next
+  writeRedecode(redecoding)
+}
+export const noteStoreDone = (redecoding: RedecodeRequest) => {
+  redecoding.inCluster = true
+  noteProgress(redecoding, Number.MAX_SAFE_INTEGER)
+}
+export const noteBack = (redecoding: RedecodeRequest) => {
+  delete redecoding.inCluster
+  redecoding.next = null
+  writeRedecode(redecoding)
+}
+export const endRedecoding = ({ path }: RedecodeRequest) => {
+  rmSync(path, { force: true })
+  rmSync(stopFile(path), { force: true })
+}
+export const redecodeId = ({ path }: RedecodeRequest): string => basename(path, '.json')
+export const askedAt = (redecoding: RedecodeRequest): number => Number(redecodeId(redecoding).split('-')[0])
+/** A file of its own, since each step of decoding writes the other one. */
+const stopFile = (path: string): string => path.replace(/\.json$/, '.stop')
+/** Decoding ends before the next step, and keeps what is done. What has not begun ends at once. */
+export const stopRedecode = ({ path }: RedecodeRequest, hasBegun: boolean) => {
+  writeFileSync(stopFile(path), '', { mode: PRIVATE_FILE })
+  if (!hasBegun) rmSync(path, { force: true })
+}
+export const isStopped = ({ path }: RedecodeRequest): boolean => existsSync(stopFile(path))
+const writeRedecode = ({ path, ...redecoding }: RedecodeRequest) => {
+  writeFileSync(`${path}.new`, JSON.stringify(redecoding), { mode: PRIVATE_FILE })
+  renameSync(`${path}.new`, path)
+}
