@@ -28,31 +28,27 @@ interface AggregatingOptions extends ValueStores {
 
 interface AggregateRequest {
   request: SearchRequest
-  /** Of its parts, as far as what they find is what is aggregated. */
+  /** Evaluations of the request's parts, if they match the aggregated documents. */
   evaluations: readonly (Evaluation | undefined)[]
   aggregations: Aggregations
-  /** The network's name as it stands in `_index`. */
+  /** The network's name in `_index`. */
   index: string
-  /** How a number of hits is written. */
+  /** Writes a number of hits. */
   total(count: number): string
-  /** Whether names of aggregations stand behind their types. */
   typedKeys: boolean
 }
 
-/** `shared`: what all stores give numbers by. */
 export type JoinedAggregating = (shared: AggregationContext['shared']) => Begun
 
-/** Aggregations that are to be collected. */
 interface Begun {
   inner: InnerAggregators
-  /** Adds what is found here to what these aggregators have, by default those of its own. */
+  /** Merges into other aggregators, by default into its own. */
   collect(into?: InnerAggregators): void
   results(): AggregationResults
-  /** The same as JSON. */
   text(typedKeys: boolean): string
 }
 
-/** Computes aggregations as JSON text, within a reader's transaction. */
+/** Computes aggregations as JSON text, in a reader's transaction. */
 export const createAggregating = (options: AggregatingOptions) => {
   const { reader, exact, ask, limits, hits } = options
   const partOf = (
@@ -93,12 +89,11 @@ export const createAggregating = (options: AggregatingOptions) => {
       if (held > limits.aggregationMemory) throw overLimit('aggregationMemory', limits)
     }
     const refuseOver = (buckets: number) => {
-      // Of steps that are too small for their numbers nobody knows how many there are.
+      // NaN, if steps are below the precision of the numbers, is refused too.
       if (!(buckets <= left)) throw overLimit('buckets', limits)
     }
     const context: AggregationContext = {
       ...{ reader, exact, limits, hits, matching, index, total, isJoined },
-      // Hits inside of buckets are of the same kinds.
       request,
       kept,
       shared: kept.shared,
@@ -157,7 +152,7 @@ export const createAggregating = (options: AggregatingOptions) => {
         request.aggregated && `${typedKeys} ${stateKeyOf(request)} ${queries()} ${request.aggregated.whole}`
       return answers.of(question, () => compute(asked))
     },
-    /** Their part of what is computed over several stores. */
+    /** For a search over several stores. */
     joined:
       (asked: AggregateRequest): JoinedAggregating =>
       shared =>
@@ -165,17 +160,17 @@ export const createAggregating = (options: AggregatingOptions) => {
   }
 }
 
-/** What of the request the results in a segment follow from, beside its query and its aggregations. */
+/** What segment states depend on besides query and aggregations. */
 const stateKeyOf = ({ parts, within, slice }: SearchRequest): string => {
   const blocks = isEverywhere({ within, slice }) ? '' : JSON.stringify([within, slice])
   return `${parts.map(({ kind }) => kind)} ${blocks}`
 }
 
-/** Aggregations over several stores as JSON text: what is found in each is added to what the first one's aggregators have. */
+/** Aggregates over several stores: all states are merged into the first one's aggregators. */
 export const renderJoined = (each: readonly JoinedAggregating[], typedKeys: boolean): string => {
   const made: unknown[] = []
   const [first, ...others] = each.map(begin => {
-    // All ask for the same, in the same order.
+    // All stores ask in the same order.
     let asked = 0
     return begin(<T>(make: () => T): T => {
       const place = asked++

@@ -12,30 +12,28 @@ import type { AggregatedPart } from './collect.ts'
 import type { Matching } from './masks.ts'
 import type { ValueStores } from './value-source.ts'
 
-/** What one aggregation finds in a part of the store: frozen data that does not depend on what is in other parts. */
+/** The immutable result of one aggregation in a segment, independent of other segments. */
 export interface AggregationState {
-  /** Bytes that it takes, with what is inside. */
+  /** Bytes, including inner states. */
   readonly bytes: number
 }
 
-/** Computes one aggregation, in all buckets of the level above at once. A bucket above is named by its number; -1 is one without documents. */
+/** Computes one aggregation in all buckets above at once; bucket -1 has no documents. */
 export interface Aggregator {
-  /** What some documents of a segment give. */
   collect(at: BatchView, batch: Batch): AggregationState
-  /** Adds that to what there is. `owners`: the numbers that its buckets above have here. */
+  /** Adds a state; `owners` are the global numbers of its buckets above. */
   merge(state: AggregationState, owners: Uint32Array): void
-  /** The same in fewer bytes, for states that are kept. */
+  /** A smaller state with the same content, for caching. */
   shrink?(state: AggregationState): AggregationState
-  /** Whether all arrays in its states have a place for each bucket above: then some buckets can be picked, and packed. */
+  /** Whether state arrays are indexed by bucket above, so that buckets can be picked. */
   isColumnar?: true
-  /** By bucket above, what `number` is the sum of over all states; undefined where these are not whole numbers from 0 on. */
+  /** By bucket: what adds up to `number` over all states, if these are whole and not negative. */
   summands?(state: AggregationState, rest: string | undefined): Float64Array | undefined
-  /** Once all is there; so many are the buckets above. */
+  /** Called after all merges, with the number of buckets above. */
   finish(owners: number): void
   result(owner: number): AggregationResult
-  /** What a path names in a bucket above: see result.ts. */
+  /** The number at a path: see `Metric.number`. */
   number(owner: number, steps: readonly string[], rest: string | undefined): number | null
-  /** Bytes that all that was merged takes. */
   bytes(): number
 }
 
@@ -46,32 +44,28 @@ export interface AggregationContext extends ValueStores {
   request: SearchRequest
   index: string
   kept: StateCache
-  /** Whether what is collected here is added to what other stores give: then numbers that only this one knows stand for nothing. */
+  /** Whether states of several stores are joined, so that ids of one store mean nothing. */
   isJoined: boolean
-  /** See `Kept`. */
   shared<T>(make: () => T): T
-  /** Counts buckets of the answer, and refuses too many. */
+  /** Spends the bucket limit. */
   count(buckets: number): void
-  /** Refuses too many before they are made. */
+  /** Refuses too many buckets before they are created. */
   room(buckets: number): void
-  /** Counts bytes that what is answered takes until it is written, and refuses too many. */
+  /** Spends the memory limit. */
   hold(bytes: number): void
-  /** Scores of what is found; undefined where all are 1. */
+  /** Undefined if all scores are 1. */
   scoring(): SearchScoring | undefined
-  /** How a number of hits is written. */
+  /** Writes a number of hits. */
   total(count: number): string
-  /** The documents that aggregations look at. */
   found: readonly AggregatedPart[]
   ask: AskDocuments
-  /** The same for aggregations of documents of another kind, whose scores nobody knows. */
+  /** The context of related documents of another kind, which have no scores. */
   of(kind: Kind): AggregationContext
-  /** All documents of the searched kinds. */
   everywhere(): Iterable<{ at: BatchView; batch: Batch }>
 }
 
 export type InnerAggregators = readonly Computed[]
 
-/** An aggregation, what computes it, and those inside of it. */
 export interface Computed {
   aggregation: Aggregation
   aggregator: Aggregator
@@ -103,7 +97,6 @@ export const resultsOf = (inner: InnerAggregators, owner: number): AggregationRe
     }),
   )
 
-/** What a path names inside of a bucket. */
 export const numberAtPath = (
   inner: InnerAggregators,
   owner: number,
@@ -118,21 +111,19 @@ export const numberAtPath = (
 export const bytesOfAll = (inner: InnerAggregators): number =>
   inner.reduce((sum, { aggregator }) => sum + aggregator.bytes(), 0)
 
-/** Bytes of states and of arrays. */
 export const bytesOfStates = (
   states: readonly AggregationState[],
   ...arrays: readonly { byteLength: number }[]
 ): number =>
   states.reduce((sum, { bytes }) => sum + bytes, 0) + arrays.reduce((sum, { byteLength }) => sum + byteLength, 100)
 
-/** An array that grows as places in it are used. */
+/** A growing array. */
 export const createNumbers = (fill = 0) => {
   let values = new Float64Array(16).fill(fill)
   return {
     get values() {
       return values
     },
-    /** Room for so many. */
     reserve(size: number) {
       if (size <= values.length) return
       const larger = new Float64Array(Math.max(size, values.length * 2))
@@ -144,7 +135,7 @@ export const createNumbers = (fill = 0) => {
   }
 }
 
-/** The greatest of some numbers, and 1. */
+/** The greatest number plus 1. */
 export const lengthFor = (owners: Uint32Array): number => {
   let most = 0
   for (let i = 0; i < owners.length; i++) if (owners[i]! >= most) most = owners[i]! + 1

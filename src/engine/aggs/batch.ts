@@ -13,36 +13,33 @@ import {
 } from '../query/match/ordinal-set.ts'
 import type { Elements } from './elements.ts'
 
-/** Documents of one kind in one segment, or elements of a nested list of theirs. */
+/** The documents of one kind in a segment, or elements of their nested lists. */
 export interface BatchView extends SegmentView {
   kind: Kind
-  /** Undefined: the documents themselves. Else ordinals are places among the elements. */
+  /** If set, ordinals are places among these elements. */
   elements: Elements | undefined
 }
 
-/** Some of them, in buckets of the level above, which are numbered from 0. */
+/** Some documents or elements, in buckets numbered from 0. */
 export interface Batch {
   count: number
-  /** Ordinals; undefined where they are the `count` ones from `from` on. One may occur several times. */
+  /** Ordinals, possibly repeated; undefined for `count` consecutive ones from `from` on. */
   readonly list: Uint32Array | undefined
   from: number
-  /** The few ordinals, ascending, that are left out of those from `from` on; `list` is then made when it is asked for. */
+  /** Ascending ordinals excluded from a consecutive run; `list` is then computed lazily. */
   except?: Uint32Array
-  /** The bucket of eachOrdinal; undefined where there is but one. */
+  /** The bucket of each; undefined if there is only one. */
   owners: Uint32Array | undefined
-  /** Buckets. */
   buckets: number
-  /** Where all of a bucket stand side by side, bucket after bucket: the place behind the last of eachOrdinal. */
+  /** If sorted by bucket: the end of each bucket. */
   runs?: Uint32Array
 }
 
-/** None of the documents of a batch. */
 export const emptyBatch = ({ buckets }: Batch): Batch => ({
   ...{ count: 0, list: undefined, from: 0, buckets },
   owners: new Uint32Array(0),
 })
 
-/** The first `size` ordinals but a few, which ascend. */
 export const allBut = (except: Uint32Array, size: number): Batch => {
   let list: Uint32Array | undefined
   return {
@@ -66,7 +63,7 @@ const without = (except: Uint32Array, size: number): Uint32Array => {
   return list
 }
 
-/** A batch without buckets, cut into them; `owners` is made when it is asked for. */
+/** Splits a batch into consecutive buckets; `owners` is computed lazily. */
 export const cutIntoRuns = (batch: Batch, runs: Uint32Array): Batch => {
   if (runs.length === 1) return batch
   const { count, from, except } = batch
@@ -95,7 +92,6 @@ const ownersOf = (runs: Uint32Array, count: number): Uint32Array => {
 
 export const ordinalAt = ({ list, from }: Batch, i: number): number => (list ? list[i]! : from + i)
 
-/** Those of a batch for which `keep` holds. `keep` is asked by place in the batch. */
 export const filterBatch = (batch: Batch, keep: (ordinal: number, i: number) => boolean): Batch => {
   const { count, owners, buckets } = batch
   const list = new Uint32Array(count)
@@ -112,7 +108,6 @@ export const filterBatch = (batch: Batch, keep: (ordinal: number, i: number) => 
   return { count: size, list: list.subarray(0, size), from: 0, owners: kept?.subarray(0, size), buckets }
 }
 
-/** The documents of a set. */
 export const batchOf = (set: OrdinalSet): Batch => {
   const shared = { count: count(set), owners: undefined, buckets: 1 }
   return set.form === 'run'
@@ -120,7 +115,7 @@ export const batchOf = (set: OrdinalSet): Batch => {
     : { ...shared, list: toArray(set), from: 0 }
 }
 
-/** Those of a batch that lie in a mask, which is a set of ordinals. */
+/** The documents of a batch that are in the mask. */
 export const maskBatch = (
   batch: Batch,
   mask: OrdinalSet,
@@ -148,7 +143,6 @@ const maskBits = (set: OrdinalSet, size: number): Uint32Array => {
   return bits
 }
 
-/** How many of a batch lie in eachOrdinal bucket. */
 export const countsByBucket = (batch: Batch): Float64Array => {
   const { count, buckets, runs } = batch
   if (runs) return Float64Array.from(runs, (end, bucket) => end - (bucket === 0 ? 0 : runs[bucket - 1]!))

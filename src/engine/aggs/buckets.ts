@@ -27,21 +27,18 @@ import {
 } from './top-terms-pruning.ts'
 import type { FoundValues } from './values.ts'
 
-/** A kind of aggregation with several buckets: how documents are grouped, and which buckets are shown. */
+/** How a multi-bucket aggregation groups documents and shows buckets. */
 export interface Bucketing {
   type: string
-  /** Whether the answer has buckets by their names. */
   isNamed?: boolean
   group(at: BatchView, batch: Batch, wantsInner: boolean): Groups
-  /** Where the first few buckets by a number are shown. */
+  /** Set if only the first buckets by a number are shown. */
   wanted?: FirstBuckets | undefined
-  /** Called with all that was found: adds buckets without documents. */
+  /** Adds buckets without documents, after all segments. */
   complete?(keyed: Keyed, owners: number): void
-  /** What is shown of one bucket above: keys with the numbers of their buckets, -1 for one without documents. */
+  /** The shown buckets below one bucket; bucket number -1 has no documents. */
   show(owner: number, keyed: Keyed): BucketPage
-  /** What is shown of a key. */
   describe(key: number): Pick<Bucket, 'name' | 'key' | 'number'>
-  /** Bytes that are taken beside the buckets. */
   bytes?(): number
 }
 
@@ -79,7 +76,6 @@ export const createBuckets = (kind: Bucketing, inner: InnerAggregators, context:
   }
 }
 
-/** Groups documents by their values. */
 export const groupBy =
   (read: (at: BatchView, batch: Batch) => FoundValues): Bucketing['group'] =>
   (at, batch, wantsInner) =>
@@ -88,21 +84,21 @@ export const groupBy =
 export const bucketEntries = ({ keys }: Keyed, buckets: readonly number[]): BucketEntry[] =>
   buckets.map(bucket => [keys[bucket]!, bucket])
 
-/** Of an order that begins with the greatest numbers, and of which the first few are wanted. */
+/** The first buckets by descending numbers. */
 export interface FirstBuckets {
   size: number
-  /** By bucket of a segment, where these add up from segment to segment; undefined where they do not. */
+  /** Numbers by bucket of a segment, if they add up over segments. */
   numbers(state: KeyedState): Float64Array | undefined
 }
 interface WaitingState {
   state: KeyedState | NarrowState
   owners: Uint32Array
 }
-/** Bytes of states that wait until all are there, so that they are joined bucket by bucket. */
+/** States up to this size are joined together, bucket by bucket. */
 const MAX_WAITING_BYTES = 64 * 2 ** 20
-/** Rows from which on it pays to leave out buckets. */
+/** Fewer rows are not pruned. */
 const MIN_ROWS = 4000
-/** Collects buckets by keys, of all buckets of the level above. */
+/** Collects buckets by owner and key over all segments. */
 export const createKeyed = (
   groupOf: (at: BatchView, batch: Batch, wantsInner: boolean) => Groups,
   inner: InnerAggregators,
@@ -112,10 +108,10 @@ export const createKeyed = (
   let waiting: WaitingState[] = []
   let waitingBytes = 0
   let merged: ValuesByBucket = NO_BUCKETS
-  /** The number of each merged bucket, which it keeps when others come. */
+  /** The stable number of each merged bucket. */
   let numberOf: Uint32Array = NO_NUMBERS
   let isJoined = false
-  /** Where buckets were left out: there is one above. */
+  /** All documents, if buckets were pruned. */
   let documents: number | undefined
 
   const isPicking = inner.every(({ aggregator }) => aggregator.isColumnar)
@@ -125,7 +121,7 @@ export const createKeyed = (
     return numbers && leadsOf(state, numbers, wanted!.size)
   }
 
-  /** The keys of the buckets that come first, where one bucket lies above; undefined where leaving out the others does not pay. */
+  /** The keys of the first buckets below a single owner; undefined if pruning does not pay. */
   const findLeading = () => {
     if (!wanted || isJoined) return undefined
     if (waiting.some(({ owners }) => owners.length !== 1 || owners[0] !== 0)) return undefined
@@ -141,7 +137,6 @@ export const createKeyed = (
     return keys && { keys, documents: parts.reduce((sum, { documents }) => sum + documents, 0) }
   }
 
-  /** Joins states with the buckets that were joined before. */
   const join = (states: readonly WaitingState[], keys: ReadonlySet<number> | undefined) => {
     const parts = states.map(({ state, owners }) => {
       check()
@@ -165,7 +160,7 @@ export const createKeyed = (
     if (states.length > 0) mergeAll(inner, states, numbers)
   }
 
-  /** Joins all that waits. Narrow states of all buckets take so much room that they are not looked at together. */
+  /** Joins in chunks, since narrow states expand. */
   const joinWaiting = (keys?: ReadonlySet<number>) => {
     for (let from = 0, to = 0; from < waiting.length; from = to) {
       for (let bytes = 0; to < waiting.length && (keys || bytes <= MAX_WAITING_BYTES); to++)
@@ -188,7 +183,6 @@ export const createKeyed = (
       const bytes = bytesOfStates(states, rows.owners, rows.keys, rows.counts)
       return { ...rows, inner: states, above: batch.buckets, bytes }
     },
-    /** The same in fewer bytes, where only the first few buckets are wanted. */
     shrink(given: AggregationState): AggregationState {
       const state = given as KeyedState | NarrowState
       const leads = isNarrow(state) ? undefined : leadsIn(state)
@@ -200,7 +194,7 @@ export const createKeyed = (
       waitingBytes += state.bytes
       if (waitingBytes > MAX_WAITING_BYTES) joinWaiting()
     },
-    /** Adds buckets without documents to all buckets above, where there are none. */
+    /** Adds empty buckets to all owners. */
     add(keys: Float64Array, above: number) {
       const size = keys.length * above
       const rows = {
@@ -220,7 +214,7 @@ export const createKeyed = (
       merged = byNumber(merged, numberOf)
       finishAll(inner, merged.keys.length)
     },
-    /** Numbers of the buckets that lie in one above, once all is finished. Those that nobody wants are left out. */
+    /** The bucket numbers of an owner, after `finish`, without pruned ones. */
     in: inOne,
     get keys() {
       return merged.keys
@@ -228,7 +222,7 @@ export const createKeyed = (
     get counts() {
       return merged.counts
     },
-    /** Documents in all buckets that lie in one above, also in those that are left out. */
+    /** The documents of an owner, including those in pruned buckets. */
     documents(owner: number): number {
       if (documents !== undefined) return owner === 0 ? documents : 0
       const buckets = inOne(owner)
@@ -242,7 +236,7 @@ export const createKeyed = (
 export type Keyed = ReturnType<typeof createKeyed>
 const NO_NUMBERS = new Uint32Array(0)
 const NO_BUCKETS = { keys: new Float64Array(0), counts: new Float64Array(0), starts: new Uint32Array(1) }
-/** The numbers of buckets after more have come: `places` are those of the known ones now. */
+/** Bucket numbers after a join; `places` are the new places of the known buckets. */
 const renumbered = (known: Uint32Array, places: Uint32Array, size: number): Uint32Array => {
   const numberOf = new Uint32Array(size)
   const isKnown = new Uint8Array(size)
@@ -258,7 +252,6 @@ const pickWords = (all: Uint32Array, places: Uint32Array): Uint32Array => {
   for (let i = 0; i < places.length; i++) picked[i] = all[places[i]!]!
   return picked
 }
-/** Keys and counts by the numbers of their buckets. */
 const byNumber = ({ keys, counts, starts }: ValuesByBucket, numberOf: Uint32Array): ValuesByBucket => {
   const all = { keys: new Float64Array(keys.length), counts: new Float64Array(keys.length), starts }
   for (let i = 0; i < keys.length; i++) {

@@ -4,23 +4,20 @@ import type { Reader, Segment } from '../reader.ts'
 import type { AggregationState } from './aggregator.ts'
 
 export interface StateCache {
-  /**
-   * Of what a part of the request finds in a segment; `query` is the text of what it asks there. What is asked for once again
-   * is shrunk.
-   */
+  /** The states of a part of the request in a segment; states that are asked for again are shrunk. */
   states(
     part: CachePart,
     collect: () => AggregationState[],
     shrink: (states: AggregationState[]) => AggregationState[],
   ): AggregationState[]
-  /** What gives the numbers that stand in states, which lives as long as they do. */
+  /** Keys of states, which live as long as these. */
   shared<T>(make: () => T): T
 }
 
 interface CachePart {
   segment: Segment
   kind: Kind
-  /** Undefined where nothing may be kept. */
+  /** Undefined if nothing may be cached. */
   query: () => string | undefined
 }
 
@@ -33,21 +30,20 @@ interface CachedStates {
 }
 
 interface CacheEntry {
-  /** In the order in which they are asked for. */
   shared: { bytes?(): number }[]
   states: Map<string, CachedStates>
   bytes: number
 }
 
-/** What aggregations found in each segment, which stays as it is or is replaced: a dashboard computes new blocks alone. */
+/** Caches states of immutable segments, so that dashboards compute new blocks only. */
 export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | 'kept'>) => {
   const capacity = reader.kept.states
-  /** The one that was used last at the end. */
+  /** Least recently used first. */
   const entries = new Map<string, CacheEntry>()
   let held = 0
   let seen: number | undefined
 
-  /** Forgets what is no more. */
+  /** Evicts states of removed or revised segments. */
   const follow = () => {
     const version = reader.version()
     if (version === seen) return
@@ -83,19 +79,19 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
   }
 
   return {
-    /** Of the aggregations that a text stands for; undefined where nothing is to be kept. */
+    /** `text` identifies the aggregations; undefined disables caching. */
     of(text: string | undefined): StateCache {
       if (text === undefined) return NO_CACHE
       follow()
       const isAgain = entries.has(text)
       const entry = entryOf(text)
-      // What gives numbers may have grown without bound.
+      // Shared keys may have grown too large.
       if (sizeOf(entry) > capacity()) {
         held -= entry.bytes
         entries.set(text, Object.assign(entry, { shared: [], states: new Map(), bytes: 0 }))
       }
       let asked = 0
-      /** Then nothing more is shrunk: that takes as long as what it spares. */
+      /** Then shrinking takes longer than it saves. */
       let isFull = false
       return {
         shared<T>(make: () => T): T {
@@ -104,7 +100,7 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
           return entry.shared[place] as T
         },
         states({ segment, kind, query }, collect, shrink) {
-          // Contracts and tokens change while the segment stays.
+          // Row kinds change while their segment stays the same.
           const asks = isRowKind(kind) ? undefined : query()
           if (asks === undefined) return collect()
           const key = `${segment.id} ${segment.revised} ${kind} ${asks}`
@@ -131,11 +127,11 @@ export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | '
 
 export const NO_CACHE: StateCache = { shared: make => make(), states: (_, collect) => collect() }
 
-/** Characters that one reader keeps. */
+/** Characters per reader. */
 const CAPACITY = 2 * 2 ** 20
 const MAX_ANSWER_LENGTH = CAPACITY / 8
 
-/** What was answered since the store changed last. */
+/** Caches answers until the store changes. */
 export const createAnswers = (reader: Pick<Reader, 'version'>) => {
   const known = new Map<string, string>()
   let held = 0
@@ -145,7 +141,7 @@ export const createAnswers = (reader: Pick<Reader, 'version'>) => {
     held = 0
   }
   return {
-    /** `question` means the same at any moment; where it is undefined, nothing is kept. */
+    /** `question` identifies the answer; undefined disables caching. */
     of(question: string | undefined, make: () => string): string {
       if (question === undefined) return make()
       const version = reader.version()

@@ -27,15 +27,12 @@ export const createCardinality = (
 }
 
 const NO_COUNTS = new Float64Array(0)
-/** The part of the memory of a search that one aggregation takes before it sketches. */
+/** The divisor of the memory limit above which an aggregation estimates. */
 export const MEMORY_SHARE = 8
 
-/**
- * Counts different keys in each bucket above: exactly, unless these take more than `most` bytes. Sketches of few keys are exact
- * up to `precision`.
- */
+/** Counts distinct keys by bucket: exactly up to `most` bytes, and by sketches beyond. */
 export const createDistinctKeys = (precision: number, most: number, check: () => void) => {
-  /** Empty as long as all keys are kept. */
+  /** Empty while counts are exact. */
   const sketches: Distinct[] = []
   let target: Distinct
   const addHash = createNumberHash((high, low) => target.add(high, low))
@@ -67,13 +64,13 @@ export const createDistinctKeys = (precision: number, most: number, check: () =>
 /** As in Elasticsearch. */
 const MAX_EXACT_KEYS = 40_000
 
-/** Counts distinct values by their hashes of 64 bits: exactly up to so many, beyond with an error of about 0.4%. */
+/** Counts distinct 64-bit hashes: exactly up to a limit, then with an error of about 0.4 %. */
 export const createDistinct = (exactUpTo: number) => {
   let set: ReturnType<typeof createHashSet> | undefined = createHashSet()
-  /** For each register the longest row of zeros seen, and one more. */
+  /** HyperLogLog registers. */
   let registers: Uint8Array | undefined
   return {
-    /** The two halves of a value's hash, whose bits must be as good as random. */
+    /** Halves of a hash with uniformly distributed bits. */
     add(high: number, low: number) {
       if (registers) return addToRegisters(registers, high, low)
       if (set!.add(high >>> 0, low >>> 0) <= exactUpTo) return
@@ -87,7 +84,7 @@ export const createDistinct = (exactUpTo: number) => {
   }
 }
 export type Distinct = ReturnType<typeof createDistinct>
-/** Distinct pairs, by open addressing: half of the places at most are taken. */
+/** A set of pairs by open addressing, at most half full. */
 const createHashSet = () => {
   let mask = 7
   let table = new Uint32Array(16)
@@ -111,7 +108,7 @@ const createHashSet = () => {
     }
   }
   return {
-    /** How many there are now. */
+    /** Returns the new size. */
     add(high: number, low: number): number {
       if (high === 0 && low === 0) {
         if (!hasZero) size++
@@ -131,7 +128,7 @@ const createHashSet = () => {
 }
 const PRECISION = 16
 const REGISTERS = 1 << PRECISION
-/** Bits of a hash behind those that name the register. */
+/** Hash bits after the register number. */
 const REST_BITS = 64 - PRECISION
 const addToRegisters = (registers: Uint8Array, high: number, low: number): void => {
   const register = high >>> (32 - PRECISION)
@@ -171,7 +168,7 @@ const ertlTau = (x: number): number => {
   }
   return z / 3
 }
-/** Hashes numbers for `Distinct`: distinct doubles have distinct hashes. */
+/** Distinct doubles have distinct hashes. */
 export const createNumberHash = (add: (high: number, low: number) => void): ((value: number) => void) => {
   const double = new Float64Array(1)
   const halves = new Uint32Array(double.buffer)

@@ -28,14 +28,14 @@ interface SlotState extends AggregationState {
   inner: AggregationState[]
 }
 
-/** Documents in slots: as many in each bucket above, side by side. `counts`: where these are complement those of the batch. */
+/** Documents in slots; `counts` replaces those of the batch. */
 interface Slotted {
   at: BatchView
   batch: Batch
   counts?: Float64Array
 }
 
-/** Collects what lies in a fixed number of slots in each bucket above, which are there whatever lies in them. */
+/** Collects documents in a fixed number of slots for each bucket above. */
 const createSlots = (size: number, inner: InnerAggregators, slot: (at: BatchView, batch: Batch) => Slotted) => {
   const counts = createNumbers()
   const slotsOf = (owners: Uint32Array): Uint32Array =>
@@ -62,7 +62,7 @@ const createSlots = (size: number, inner: InnerAggregators, slot: (at: BatchView
       mergeAll(inner, states, slots)
     },
     finish: (owners: number) => finishAll(inner, owners * size),
-    /** What lies in a slot of a bucket above, of which -1 is one without documents. */
+    /** `owner` -1 is a bucket without documents. */
     contents(owner: number, place: number): Pick<Bucket, 'docCount' | 'results'> {
       const slot = owner < 0 ? -1 : owner * size + place
       return { docCount: counts.values[slot] ?? 0, results: resultsOf(inner, slot) }
@@ -72,7 +72,7 @@ const createSlots = (size: number, inner: InnerAggregators, slot: (at: BatchView
   }
 }
 
-/** An aggregation of one bucket in each bucket above: of some of the documents, or of others that these lead to. */
+/** An aggregation of one bucket: some of the documents, or related ones. */
 export const createSingle = (
   type: string,
   inner: InnerAggregators,
@@ -95,14 +95,13 @@ export const createSingle = (
 
 interface Choosing<T> {
   type: string
-  /** Whether the answer has buckets by their names. */
   isNamed: boolean
-  /** What each choice lets through of a batch, one after the other. */
+  /** Selects the documents of one choice after the other. */
   choose(at: BatchView, batch: Batch): (one: T) => Batch
   describe(one: T): Pick<Bucket, 'name' | 'key' | 'number'>
 }
 
-/** Buckets of choices, which are shown in their order whatever they let through. */
+/** Buckets of fixed choices, shown in their order even if empty. */
 const createChoices = <T>(
   all: readonly T[],
   { type, isNamed, choose, describe }: Choosing<T>,
@@ -137,7 +136,7 @@ const createChoices = <T>(
 /** Bytes of a slot, and of a document in one. */
 const [SLOT_BYTES, DOCUMENT_BYTES] = [12, 16]
 
-/** The documents of all choices together; a document may lie in several. */
+/** The documents of all choices; a document may occur in several. */
 const slotted = (
   chosen: readonly Batch[],
   above: number,

@@ -19,22 +19,20 @@ import {
 } from './aggregator.ts'
 import { allBut, type Batch, batchOf } from './batch.ts'
 
-/** The documents of one kind that aggregations look at, segment by segment. */
 export interface AggregatedPart {
   kind: Kind
   query: Node
-  /** Whether all documents that the query finds are looked at, of whatever blocks. */
+  /** Whether no block range limits the matches. */
   isEverywhere: boolean
   evaluation: Evaluation
 }
 
-/** What aggregates, and the same aggregations that what it gives is added to: those of another store, perhaps. */
+/** Aggregators that collect, and those that merge: perhaps of another store. */
 interface Collecting {
   inner: InnerAggregators
   into: InnerAggregators
 }
 
-/** Collects aggregations over what some queries find. */
 export const collectParts = (
   { inner, into }: Collecting,
   { parts, everything }: { parts: readonly AggregatedPart[]; everything: readonly AggregatedPart[] },
@@ -74,7 +72,7 @@ const statesOf = (
 ): AggregationState[] => {
   const { kind, query } = part
   const view = viewOf(segment, numberedAs(kind), context.reader)
-  // Not all that are kept as rows have the fields.
+  // Some row kinds lack the fields.
   const asked = isRowKind(kind) ? query : withoutWideRanges(query, segment, view.header)
   const asks = () => {
     const text = conditionText(asked)
@@ -100,13 +98,10 @@ const batchIn = (
   return others ? allBut(others, size) : { count: size, list: undefined, from: 0, owners: undefined, buckets: 1 }
 }
 
-/** Characters of a query for which results are kept. */
+/** Results of longer conditions are not cached. */
 const MAX_CONDITION_LENGTH = 10_000
 
-/**
- * What a query asks of the documents of a segment that lies as a whole within a range of time or of blocks: a window that moves
- * on asks the same of most segments.
- */
+/** Drops ranges that contain the whole segment, so that states of a moving time window stay cached. */
 const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
   const ofOne = (one: Node): Node => {
     if (one.op === 'and') return andNode(one.of.map(ofOne))
@@ -118,20 +113,20 @@ const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader):
           ? [BigInt(segment.first), BigInt(segment.last)]
           : [undefined, undefined]
     if (first === undefined) return one
-    // A range without a gap holds for all where it holds for both ends.
+    // A range contains all values if it contains both ends.
     return isWithin(first, one.bounds) && isWithin(last!, one.bounds) ? { op: 'all' } : one
   }
   return ofOne(node)
 }
 
-/** The same text for the same condition. */
+/** Equal conditions have equal texts. */
 export const conditionText = (node: Node): string =>
   JSON.stringify(node, (name, value: unknown) => {
     if (name === 'field') return (value as { path: string }).path
     return typeof value === 'bigint' ? `${value}n` : value
   })
 
-/** The logs of a segment that are no events, ascending; undefined where all are. */
+/** Ascending ordinals of logs without an event; undefined if there are none. */
 const othersIn = (segment: Segment, reader: Reader): Uint32Array | undefined => {
   if (segment.events === segment.log) return undefined
   let known = undecoded.get(reader)
@@ -151,7 +146,6 @@ const othersIn = (segment: Segment, reader: Reader): Uint32Array | undefined => 
   return found.others
 }
 
-/** Few logs are no events. */
 const undecoded = new WeakMap<
   Reader,
   { version: number; lists: Map<number, { revised: number; others: Uint32Array }> }

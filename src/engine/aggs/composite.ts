@@ -13,18 +13,16 @@ import type { BucketRows } from './rows.ts'
 import { createSource, type ValueSource } from './value-source.ts'
 import { mapped, withMissing } from './values.ts'
 
-/** One value of each combination. */
 interface CompositePart {
   spec: CompositeSource
   source: ValueSource
   keys: Keys
-  /** From a value to the key of the bucket. */
   round: ((value: number) => number) | undefined
-  /** Numbers the combinations up to this part by the one before and the key. */
+  /** Numbers the combinations up to this source by the previous one and the key. */
   chain: Pairs
 }
 
-/** In place of a value that is missing: below all others. */
+/** The key of a missing value, below all others. */
 const NO_VALUE = -(2 ** 100)
 
 export const createComposite = (
@@ -102,13 +100,9 @@ const rounderOf = (source: CompositeSource): CompositePart['round'] => {
   return source.by === 'date_histogram' ? source.rounding.round : undefined
 }
 
-/** What a combination of a document takes while it is looked at. */
 const COMBINATION_BYTES = 32
 
-/**
- * Each document once for each combination of its values: part after part, within the buckets of the part before. Those of a time come
- * first, as their documents stand side by side.
- */
+/** Repeats each document for each combination of its values. Times come first: their documents are consecutive. */
 const combine = (
   { parts, context: { limits, reader } }: { parts: readonly CompositePart[]; context: AggregationContext },
   at: BatchView,
@@ -135,7 +129,6 @@ const combine = (
 
 const isOfTime = ({ spec }: CompositePart): boolean => spec.by === 'date_histogram'
 
-/** In place of keys, numbers of combinations. */
 const numbered = (
   parts: readonly CompositePart[],
   steps: readonly CompositePart[],
@@ -143,7 +136,6 @@ const numbered = (
 ): BucketRows => {
   const last = levels.get(steps.at(-1)!)!
   const size = last.keys.length
-  /** Of each row its bucket of the level above, on the way up. */
   let owners: Uint32Array = last.owners
   const keys = new Map([[steps.at(-1)!, last.keys]])
   for (const part of steps.slice(0, -1).reverse()) {
@@ -170,12 +162,12 @@ const keyOfAfter = (value: QueryValue | null, { spec, keys }: CompositePart): nu
 const shownKey = (key: number, { spec, keys }: CompositePart): Shown =>
   compositePart(key === NO_VALUE ? null : spec.by === 'terms' ? keys.value(key) : key, spec)
 
-/** Numbers pairs of a number and a key from 0 on, in the order in which they come. */
+/** Numbers pairs of an owner and a key in order of arrival. */
 const createPairs = () => {
   let capacity = 1024
   let owners = new Uint32Array(capacity)
   let keys = new Float64Array(capacity)
-  /** Numbers of pairs, and 1, by open addressing; at most half of the places are taken. */
+  /** Pair numbers plus 1, by open addressing; at most half full. */
   let table = new Uint32Array(capacity * 2)
   let size = 0
   const bits = new Float64Array(1)
@@ -206,7 +198,6 @@ const createPairs = () => {
   return {
     ownerOf: (pair: number) => owners[pair]!,
     keyOf: (pair: number) => keys[pair]!,
-    /** The pair's number, a new one where it is not known yet. */
     numberOf(owner: number, key: number): number {
       const place = placeOf(owner, key)
       if (table[place] !== 0) return table[place]! - 1

@@ -16,23 +16,23 @@ import { type Keys, keyOfValue } from './keys.ts'
 import type { ValueSource, ValueStores } from './value-source.ts'
 import { type FoundValues, foundIn, gathered, readSeveral } from './values.ts'
 
-/** Arguments of events or calls of one segment. */
+/** Arguments of the events or calls of a segment. */
 export interface Elements {
-  /** Ordinals of the documents that they are of. */
+  /** The document of each element. */
   documents: Uint32Array
-  /** Of each its place in `roles`. */
+  /** The place of each element in `roles`. */
   role: Uint32Array
   roles: readonly Role[]
 }
 
-/** What arguments of one signature at one position have in common. */
+/** An argument position of a signature. */
 export interface Role {
   signature: number
   position: number
   input: AbiParam
 }
 
-/** The arguments of the documents of a batch, in their order, of those roles that are looked at; `counts` are of all. */
+/** The arguments of a batch's documents, only of accepted roles; `counts` includes all. */
 export const toElements = (
   at: BatchView,
   batch: Batch,
@@ -42,7 +42,7 @@ export const toElements = (
   const { reader } = stores
   const signatures = signaturesOf(at, batch, reader)
   const roles: Role[] = []
-  /** Places in `roles` of the arguments of a signature that are looked at. */
+  /** Places in `roles` by signature. */
   const seen: (number[] | undefined)[] = []
   const lengths: number[] = []
   const counts = new Float64Array(batch.buckets)
@@ -105,7 +105,7 @@ const signaturesOf = (at: BatchView, batch: Batch, reader: Reader): Float64Array
   return gathered(foundIn(data, source.bounds(at)!.greatest), batch)
 }
 
-/** Whether the data of calls could be decoded, which their signature does not tell. */
+/** Whether call data was decoded: signatures cannot say. */
 const areDecoded = (at: BatchView, batch: Batch, { reader, exact }: ValueStores): boolean[] =>
   Array.from({ length: batch.count }, (_, i) => {
     reader.check()
@@ -113,9 +113,8 @@ const areDecoded = (at: BatchView, batch: Batch, { reader, exact }: ValueStores)
     return Array.isArray(document?._source.args)
   })
 
-/** The documents of elements, each once in each bucket. */
+/** From elements to their documents, each once in each bucket. */
 export const toDocuments = (at: BatchView, batch: Batch): { at: BatchView; batch: Batch } => {
-  // Of a kind without such a list there are no elements.
   if (!at.elements) return { at, batch }
   const { documents } = at.elements
   const { count, owners, buckets } = batch
@@ -139,7 +138,6 @@ export const toDocuments = (at: BatchView, batch: Batch): { at: BatchView; batch
   }
 }
 
-/** Values of a member of arguments. */
 export const elementSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   const ofRole = OF_ROLE.get(field.field)
   if (ofRole)
@@ -169,7 +167,7 @@ const OF_ROLE: ReadonlyMap<string, (role: Role) => QueryValue> = new Map([
   ['args.value.type', ({ input }: Role): QueryValue => fullType(input)],
 ])
 
-/** Numbers of arguments are in the index, by signature and position. */
+/** Numbers of arguments, from the index. */
 const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   const { reader } = stores
   const isInteger = field.field === 'args.value.num'
@@ -205,7 +203,7 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
   }
 }
 
-/** Positions that share a slot of the index. */
+/** Adds arguments whose positions share an index slot. */
 const addFar = (all: Float64Array, found: FoundValues, { elements }: BatchView, batch: Batch) => {
   if (found.form !== 'several') return
   for (let i = 0; i < batch.count; i++) {
@@ -226,7 +224,7 @@ const scatterIntegers = (
   target: Float64Array,
   keys: Keys | undefined,
 ) => {
-  // Read by halves: a bigint for each would take most of the time.
+  // By halves, since bigints are slow.
   const low = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)
   const high = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
   for (let i = 0; i < values.length; i++) {
@@ -235,9 +233,8 @@ const scatterIntegers = (
   }
 }
 
-/** From the documents themselves. */
 const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exact }: ValueStores): ValueSource => {
-  // Addresses are shown with their checksums, but found in any letter case.
+  // Addresses are shown with checksums, but match in any letter case.
   const read = (source: Record<string, unknown>): QueryValue[] =>
     field.compare === 'hex'
       ? rawValuesOf(field, source).flatMap(raw => (typeof raw === 'string' && !tooLong(field, raw) ? [raw] : []))
@@ -265,14 +262,14 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
   }
 }
 
-/** Among which topic an address stands; undefined where it is no topic. */
+/** The topic that holds an indexed address. */
 const topicPlace = ({ signature, position, input }: Role, reader: Reader): number | undefined => {
   const { topic, event } = reader.signature(signature)
   if (topic === null || !event || !input.indexed || input.type !== 'address') return undefined
   return 1 + event.inputs.slice(0, position).filter(({ indexed }) => indexed).length
 }
 
-/** Reads addresses that are topics, which takes much less than the document; undefined where a topic is none. */
+/** Reads addresses from topics, which is faster than from documents. */
 const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
   const stored = createStored(reader)
   const keyOf = memoize(MAX_TOPICS, (topic: string) => keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`)))
@@ -284,6 +281,6 @@ const topicReader = (keys: Keys, reader: Reader): ((position: number, place: num
   }
 }
 
-/** What stands before an address in a word. */
+/** The zeros before an address in a word. */
 const EMPTY_HALF = `0x${'0'.repeat(24)}`
 const MAX_TOPICS = 50_000

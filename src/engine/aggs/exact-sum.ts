@@ -15,7 +15,7 @@ interface ExactState extends AggregationState {
 
 type Add = (i: number, value: number | bigint) => void
 
-/** A sum of integers of any size, without loss: also of those beyond 64 bits, which the field itself does not show. */
+/** An exact sum of integers, even of those beyond 64 bits that the field does not show. */
 export const createExactTotal = ({ values, format }: SpecOf<'sum'>, context: AggregationContext): Aggregator => {
   const source = createSource({ ...values, missing: undefined }, undefined, context)
   const missing = values.missing === undefined ? undefined : (values.missing as bigint)
@@ -76,7 +76,7 @@ const addFromDocuments = (at: BatchView, batch: Batch, { field, source, context 
 
 const DOCUMENT_CHECK_MASK = 0x1f
 
-/** The index holds integers of 64 bits; of what is not there, or not told exactly by a double, the document is asked. */
+/** The index holds 64 bits; documents are loaded for larger or inexact integers. */
 const addFromElements = (at: BatchView, batch: Batch, { source, context }: ExactReading, add: Add) => {
   const { documents, role, roles } = at.elements!
   const numbers = gathered(source.read(at, batch), batch)
@@ -107,12 +107,12 @@ const argumentInteger = (
   const hex = args?.[position]?.value.hex
   if (hex === undefined || hex.length > 66) return undefined
   const value = BigInt(hex)
-  // Negative ones are shown in their own width.
+  // Hex of negative integers has the width of their type.
   const width = Number(/^int(\d+)$/.exec(type)?.[1] ?? (type === 'int' ? 256 : 0))
   return width > 0 ? BigInt.asIntN(width, value) : value
 }
 
-/** Adds integers of any size without loss: small ones as doubles, as long as their sum is exact. */
+/** Sums integers exactly, small ones as doubles while that is exact. */
 export const createExactSum = () => {
   let big = 0n
   let small = 0

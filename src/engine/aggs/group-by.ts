@@ -6,11 +6,11 @@ import { type Codes, codesIn, eachValue, type FoundValues, gathered, type RawNum
 
 export interface Groups {
   rows: BucketRows
-  /** The documents in these buckets; undefined where nobody asks. */
+  /** The documents in these buckets, if sub-aggregations need them. */
   inner: Batch | undefined
 }
 
-/** Puts each document of a batch into a bucket for each of its values: it is numbered by its value, and then by its bucket. */
+/** Puts each document of a batch into a bucket for each of its values. */
 export const groupByValue = (found: FoundValues, batch: Batch, wantsInner: boolean): Groups => {
   if (batch.count === 0) return NO_GROUPS
   if (found.form === 'several') {
@@ -37,7 +37,6 @@ interface Coded {
 const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Batch): Coded => {
   if (found.form === 'each') return found.raw ? hashedWords(found.raw, batch) : hashedNumbers(gathered(found, batch))
   const { names, keys } = distinctOf(found)
-  // Keys that no document has are not worth a table.
   if (keys.length > 2 * batch.count + FEW_SLOTS) return hashedNumbers(gathered(found, batch))
   if (found.at && !names && !batch.except && batch.list) return { codes: found.at, list: batch.list, keys }
   return { codes: codesIn(found.at, batch, names), keys }
@@ -45,7 +44,6 @@ const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Ba
 
 const FEW_SLOTS = 1 << 12
 
-/** The different keys, and which of them each place stands for. */
 const distinctOf = ({
   keys,
   distinct,
@@ -55,7 +53,7 @@ const distinctOf = ({
   return { names: codes, keys: all }
 }
 
-/** Numbers whole numbers such as ids by open addressing. */
+/** Codes of whole numbers such as ids, by open addressing. */
 const hashedWords = ({ values, base }: RawNumbers, batch: Batch): Coded => {
   const { count } = batch
   const words = codesIn(values, batch)
@@ -86,7 +84,7 @@ const hashedWords = ({ values, base }: RawNumbers, batch: Batch): Coded => {
   return { codes, keys }
 }
 
-/** The same of numbers of which nothing is known. */
+/** Codes of any doubles. */
 const hashedNumbers = (values: Float64Array): Coded & { codes: Uint32Array } => {
   const count = values.length
   const words = new Uint32Array(values.buffer, values.byteOffset, 2 * count)
@@ -127,7 +125,7 @@ const hashedNumbers = (values: Float64Array): Coded & { codes: Uint32Array } => 
   return { codes, keys: keys.slice(0, size) }
 }
 
-/** Documents that share a key stand side by side: no one of them is looked at. */
+/** Documents with one key are consecutive, so none of them is read. */
 const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner: boolean): Groups => {
   const { count } = batch
   const placeOf = placesIn(batch)
@@ -152,7 +150,7 @@ const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner:
   return { rows, inner: wantsInner ? cutIntoRuns(batch, Uint32Array.from(runs)) : undefined }
 }
 
-/** How many of a batch lie below an ordinal; these are asked for in ascending order. */
+/** The number of batch documents below an ordinal; ordinals ascend from call to call. */
 const placesIn = ({ count, from, except, ...rest }: Batch): ((ordinal: number) => number) => {
   if (except) {
     let left = 0
@@ -165,13 +163,12 @@ const placesIn = ({ count, from, except, ...rest }: Batch): ((ordinal: number) =
   return list ? ordinal => lowerBound(list, ordinal) : ordinal => Math.min(count, Math.max(0, ordinal - from))
 }
 
-/** A row for each bucket above and each key that its documents have. */
 const byCodes = (coded: Coded, batch: Batch, wantsInner: boolean): Groups =>
   coded.keys.length * batch.buckets <= 2 * batch.count + FEW_SLOTS
     ? bySlots(coded, batch, wantsInner)
     : byBuckets(coded, batch, wantsInner)
 
-/** Counts in an array with a place for each bucket above and each key. */
+/** Counts in one table of buckets and keys. */
 const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
   const { count, buckets, runs } = batch
   const stride = keys.length
@@ -190,7 +187,7 @@ const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean
   let most = 0
   for (let slot = 0; slot < slots.length; slot++) if (slots[slot] !== 0) most++
   const all = createRows(most)
-  /** The number of the row, and 1, takes the place of the count. */
+  /** Row numbers plus 1 replace the counts. */
   let size = 0
   for (let owner = 0, slot = 0; owner < buckets; owner++)
     for (let code = 0; code < stride; code++, slot++) {
@@ -213,7 +210,7 @@ const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean
   return { rows, inner: documentsInRows(numbers, size, batch) }
 }
 
-/** Counts bucket after bucket in one array with a place for each key: where keys are many, and so are buckets. */
+/** Counts bucket after bucket in one table of keys, where a table of both were too large. */
 const byBuckets = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
   const { count, buckets } = batch
   const { places, ends } = placesByBucket(batch)
@@ -245,7 +242,7 @@ const byBuckets = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boole
   return { rows: firstRows(rows, size), inner: wantsInner ? documentsInRows(numbers, size, batch) : undefined }
 }
 
-/** Places of a batch in the order of their buckets, and where each bucket ends there. */
+/** The places of a batch sorted by bucket, and the end of each bucket. */
 const placesByBucket = (batch: Batch): { places: Uint32Array | undefined; ends: Uint32Array } => {
   const { count, buckets, runs } = batch
   if (runs) return { places: undefined, ends: runs }
@@ -259,7 +256,7 @@ const placesByBucket = (batch: Batch): { places: Uint32Array | undefined; ends: 
   return { places, ends: ends.subarray(0, buckets) }
 }
 
-/** The documents in `size` rows: `numbers` holds the row of each and 1, or 0 where it is in none. It is written over. */
+/** `numbers` holds the row of each document plus 1, or 0 for none; it is overwritten. */
 const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batch => {
   const { count, list, from } = batch
   const ordinals = new Uint32Array(count)
@@ -280,7 +277,7 @@ const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batc
   }
 }
 
-/** Each document once for each of its values. */
+/** Repeats each document for each of its values. */
 const withRepeats = (found: Extract<FoundValues, { form: 'several' }>, batch: Batch) => {
   const { owners, list, from } = batch
   const size = found.keys.length

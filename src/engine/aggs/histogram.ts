@@ -61,7 +61,7 @@ export const createHistogram = (spec: Spec, inner: InnerAggregators, context: Ag
   )
 }
 
-/** The length of buckets is known once all times are: until then each time is a bucket of its own. */
+/** The interval depends on all times, so each time is a bucket of its own until `finish`. */
 export const createAutoDateHistogram = (
   spec: SpecOf<'auto_date_histogram'>,
   inner: InnerAggregators,
@@ -129,7 +129,7 @@ const startOf = ({ starts }: TimeScale, time: number): number => {
   return starts[low]!
 }
 
-/** Numbers as places among the steps that they lie on; undefined where there are more of these than pays. */
+/** Codes of histogram steps; undefined if there are more steps than values. */
 const inEvenSteps = (
   { values, base }: RawNumbers,
   { interval, offset }: Pick<SpecOf<'histogram'>, 'interval' | 'offset'>,
@@ -150,7 +150,7 @@ const inEvenSteps = (
   const keys = new Float64Array(steps + 1)
   for (let i = 0; i < steps; i++) {
     keys[i] = (first + i) * interval + offset
-    // Steps may be too small for their numbers.
+    // The interval is below the precision of the numbers.
     if (i > 0 && !(keys[i]! > keys[i - 1]!)) return undefined
   }
   keys[steps] = Number.NaN

@@ -8,24 +8,20 @@ import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
 import type { Reader } from '../reader.ts'
 import { blockOf, PLACES, placeOf } from '../schema.ts'
 
-/** What the numbers of a source stand for: themselves, ids of addresses, positions of transactions, numbers of blocks, or places among texts. */
+/** What keys encode: numbers, address ids, transaction positions, block numbers or interned texts. */
 export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 
-/** Turns values into numbers that stand for them, and back. */
+/** Encodes values as numbers. */
 export interface Keys {
   space: Space
   of(value: QueryValue): number
   value(key: number): QueryValue
-  /** The order of the values. */
   compare(a: number, b: number): number
-  /** Bytes of the texts that are kept. */
   bytes(): number
 }
 
-/** What a value is to an aggregation: the number that stands for it, or without keys itself. */
 export const keyOfValue = (value: QueryValue, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
-/** The space that all kinds of a search share. */
 export const keySpaceOf = ({ fields, type }: Pick<FieldValues, 'fields' | 'type'>): Space => {
   if (type !== 'keyword') return 'number'
   const spaces = new Set(KINDS.flatMap(kind => (fields[kind] ? [ownSpace(fields[kind])] : [])))
@@ -40,7 +36,7 @@ const ownSpace = ({ kind, encoding, field, list }: FieldPath): Space => {
   return field === 'blockHash' ? 'block' : 'text'
 }
 
-/** What gives the numbers of an aggregation. Several stores share texts alone. */
+/** Keys that segments share. Several stores can only share texts. */
 export const sharedKeys = (
   values: Pick<FieldValues, 'fields' | 'type'>,
   { shared, isJoined, reader }: { shared<T>(make: () => T): T; isJoined: boolean; reader: Reader },
@@ -50,7 +46,7 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
   const places = new Map<QueryValue, number>()
   const values: QueryValue[] = []
   let bytes = 0
-  /** Numbers that no id and no long is. */
+  /** A number that is neither an id nor a long. */
   const interned = (value: QueryValue): number => {
     let place = places.get(value)
     if (place === undefined) {
@@ -92,7 +88,7 @@ export const createKeys = (space: Space, reader: Reader): Keys => {
   }
 }
 
-/** The order of two addresses; undefined where it depends on the letter case, which their checksums decide. */
+/** Undefined where the order depends on letter case, which checksums decide. */
 const compareDigits = (a: string, b: string): number | undefined => {
   for (let i = 0; i < a.length; i++) {
     const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]
@@ -104,7 +100,7 @@ const compareDigits = (a: string, b: string): number | undefined => {
 
 const NINE = 0x39
 
-/** Below all longs; doubles of this size lie so far apart. */
+/** Below all longs; doubles of this size are exact multiples of the step. */
 const FIRST_TEXT_KEY = -(2 ** 80)
 const STEP = 2 ** 30
 const TEXTS = 20_000

@@ -16,13 +16,13 @@ import { type Batch, type BatchView, maskBatch, ordinalAt } from './batch.ts'
 import type { Role } from './elements.ts'
 import type { ValueStores } from './value-source.ts'
 
-/** Masks of the documents, or of the elements of lists, that match a query inside of an aggregation. */
+/** Masks of the documents or nested elements that match a query. */
 export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskDocuments }) => {
   const evaluationsOf = byKind((kind, node) => evaluatePlan({ kind, plan: planQuery(kind, node, reader), reader, ask }))
   const plansOf = byKind((kind, node) => planNested(node, reader, kind === 'call' ? 'call' : 'log'))
   const predicatesOf = byKind((kind, node) => compilePredicate(kind, nestedNode('args', node)))
 
-  /** Most conditions on arguments follow from their roles, or from the index; in doubt the documents of the batch are asked. */
+  /** Arguments are tested by role or index; only inexact conditions load documents. */
   const elementMask = (node: Node, at: BatchView, batch: Batch): OrdinalSet => {
     const { roles, role, documents } = at.elements!
     const plan = plansOf(at.kind)(node)
@@ -58,7 +58,7 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
     return countedBits(bits)
   }
 
-  /** Of all documents of a segment, or of the elements of a batch. */
+  /** Covers all documents of a segment, or the elements of a batch. */
   const mask = (queries: Queries, at: BatchView, batch: Batch): OrdinalSet => {
     const node = queries[at.kind] ?? ALL_NODE
     if (node.op === 'none' || batch.count === 0) return EMPTY_SET
@@ -69,7 +69,6 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
   return {
     mask,
     filter: (queries: Queries, at: BatchView, batch: Batch): Batch => maskBatch(batch, mask(queries, at, batch), at),
-    /** Whether arguments of a role can match. */
     mayMatch: (queries: Queries, kind: Kind, { signature, position }: Role): boolean =>
       plansOf(kind)(queries[kind] ?? ALL_NODE).forRole(signature, position).op !== 'none',
   }
@@ -77,7 +76,6 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
 
 export type Matching = ReturnType<typeof createMatching>
 
-/** Makes something of each query once. */
 const byKind = <T extends object>(make: (kind: Kind, node: Node) => T) =>
   memoize(Number.POSITIVE_INFINITY, (kind: Kind) => memoize(Number.POSITIVE_INFINITY, (node: Node) => make(kind, node)))
 

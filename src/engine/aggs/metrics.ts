@@ -23,7 +23,7 @@ import { sharedKeys } from './keys.ts'
 import { createSource } from './value-source.ts'
 import { codesIn, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
 
-/** What metrics are computed from, and how numbers of the same bucket become one. Sums are compensated (Kahan), as Elasticsearch's are. */
+/** Columns and their reducers. Sums are compensated (Kahan), as in Elasticsearch. */
 const REDUCERS = {
   counts: 'count',
   sums: 'sum',
@@ -36,12 +36,11 @@ type MetricColumn = keyof typeof REDUCERS
 type MetricColumns = Partial<Record<MetricColumn, Float64Array>>
 const START_VALUES = { count: 0, sum: 0, least: Number.POSITIVE_INFINITY, greatest: Number.NEGATIVE_INFINITY }
 
-/** What documents give, by bucket. */
 interface Collected {
   columns: MetricColumns
-  /** What was lost by rounding. */
+  /** Rounding errors of the sums. */
   lost: MetricColumns
-  /** At least the sum of all sums, where they are of whole numbers and none is below 0; else infinite. */
+  /** An upper bound of all sums of whole numbers from 0 on; else infinite. */
   total: number
 }
 type MetricState = Collected & AggregationState
@@ -50,9 +49,9 @@ interface MetricKind {
   columns: readonly MetricColumn[]
   collect(at: BatchView, batch: Batch): Collected
   result(of: (column: MetricColumn) => number): Metric
-  /** The column of the metric's own number, where numbers of segments add up to it. */
+  /** The column whose numbers add up to the metric's own number. */
   adds?: MetricColumn
-  /** Its own number, which a result need not be made for. */
+  /** The metric's own number, without creating a result. */
   number?(of: (column: MetricColumn) => number): number
 }
 
@@ -60,7 +59,6 @@ const createMetric = (kind: MetricKind): Aggregator => {
   const { columns, adds } = kind
   const values = Object.fromEntries(columns.map(name => [name, createNumbers(START_VALUES[REDUCERS[name]])]))
   const lost = Object.fromEntries(columns.map(name => [name, createNumbers()]))
-  /** Bound of all sums so far. */
   let bound = 0
   const columnsOf =
     (owner: number) =>
@@ -93,7 +91,7 @@ const createMetric = (kind: MetricKind): Aggregator => {
         }
       }
     },
-    // The total of all bounds that of some.
+    // `total` of all buckets also bounds that of some.
     isColumnar: true,
     summands(state, rest) {
       const part = state as MetricState
@@ -125,7 +123,7 @@ const mergeGreatest = (into: Float64Array, owners: Uint32Array, more: Float64Arr
   for (let i = 0; i < owners.length; i++) if (more[i]! > into[owners[i]!]!) into[owners[i]!] = more[i]!
 }
 
-/** What a sum loses by rounding is added with the next summand. */
+/** Adds the previous rounding error with the next summand. */
 export const addCompensated = (sums: Float64Array, lost: Float64Array, at: number, value: number) => {
   if (!Number.isFinite(value)) {
     sums[at]! += value
@@ -149,7 +147,6 @@ const COLUMNS_OF_KIND: Record<NumbersSpec['kind'], readonly MetricColumn[]> = {
   extended_stats: ['counts', 'sums', 'least', 'greatest', 'squares'],
 }
 
-/** What follows from count, sum, least, greatest and sum of squares. */
 export const createNumbersOf = (spec: NumbersSpec, context: AggregationContext): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   const columns = COLUMNS_OF_KIND[spec.kind]
@@ -182,7 +179,6 @@ export const createValueCount = (
   { values, format }: SpecOf<'value_count'>,
   context: AggregationContext,
 ): Aggregator => {
-  // Texts are counted without telling them apart.
   const keys = values.type === 'keyword' ? sharedKeys(values, context) : undefined
   const source = createSource(values, keys, context)
   const hasText = format && values.type !== 'date' && values.type !== 'boolean'
@@ -242,14 +238,13 @@ const sumIn = (numbers: Float64Array): number => {
   return sum
 }
 
-/** Whether their sum is exact, in any order. */
 const areWhole = (found: FoundValues, count: number): boolean =>
   found.form === 'few' &&
   found.keys.every(
     key => Number.isNaN(key) || (key >= 0 && key * count < Number.MAX_SAFE_INTEGER && Math.floor(key) === key),
   )
 
-/** Of whole numbers whose sums a double holds: only the numbers are looked at and, where they are mixed, the buckets. */
+/** Whole numbers whose sums a double holds exactly. */
 const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: readonly MetricColumn[]): Collected => {
   const { buckets, count, runs } = batch
   const codes = codesIn(values, batch)
@@ -286,7 +281,6 @@ const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: reado
   return { columns: found, lost: {}, total: sumIn(sums) }
 }
 
-/** The least and the greatest of whole numbers, by bucket. */
 const extremesOf = (codes: ReturnType<typeof codesIn>, base: number, { count, owners, buckets }: Batch) => {
   const none = base === MISSING ? 0 : -1
   const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
@@ -316,7 +310,7 @@ const collectAny = (found: FoundValues, batch: Batch, wantsSquares: boolean) => 
     if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * times)
   }
   if (found.form === 'few' && !owners && found.keys.length < count) {
-    // Each different value once.
+    // Each different value is added once.
     const times = new Uint32Array(found.keys.length)
     const codes = codesIn(found.at, batch)
     for (let i = 0; i < count; i++) times[codes[i]!]!++

@@ -5,11 +5,11 @@ import type { Keyed } from './buckets.ts'
 
 export interface BucketOrder {
   compare: Compare
-  /** Numbers of buckets by which the first part of the order goes; undefined where that is their keys. */
+  /** Numbers by which the first part of the order compares; undefined for keys. */
   first: { of(bucket: number): number; ascending: boolean } | undefined
 }
 
-/** Compares buckets by their numbers; what is equal goes by its key. */
+/** Compares bucket numbers, and equal ones by key. */
 export const bucketOrder = (
   orders: readonly OrderBy[],
   keyed: Keyed,
@@ -44,7 +44,7 @@ export const bucketOrder = (
   }
 }
 
-/** Numbers of buckets that a path names, each asked for once; NaN for none. */
+/** The numbers at a path, computed once per bucket; NaN for none. */
 const numbersIn = (path: string, inner: InnerAggregators, size: number): ((bucket: number) => number) => {
   const { steps, rest } = parseMetricPath(path)
   const [step, ...more] = steps
@@ -62,18 +62,18 @@ const numbersIn = (path: string, inner: InnerAggregators, size: number): ((bucke
 
 type Compare = (a: number, b: number) => number
 
-/** What has no number comes last in either order. */
+/** NaN comes last in either direction. */
 const compareNumbers = (a: number, b: number, ascending: boolean): number => {
   const [left, right] = [Number.isNaN(a), Number.isNaN(b)]
   if (left || right) return left && right ? 0 : left ? 1 : -1
   return ascending ? a - b : b - a
 }
 
-/** The first few buckets of an order, in that order: most are left out by one number alone. */
+/** The first buckets in order; one number alone excludes most of the others. */
 export const firstBuckets = (buckets: Uint32Array, wanted: number, { compare, first }: BucketOrder): number[] => {
   if (!first || wanted <= 0 || buckets.length <= 4 * wanted || buckets.length < FEW)
     return firstOf(buckets, wanted, compare)
-  // What has no number comes last, with what is infinite.
+  // NaN comes last, with infinity.
   const last = first.ascending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
   const numbers = new Float64Array(buckets.length)
   for (let i = 0; i < buckets.length; i++) {
@@ -93,11 +93,11 @@ export const firstBuckets = (buckets: Uint32Array, wanted: number, { compare, fi
 
 const FEW = 64
 
-/** The first few in an order, in that order. */
+/** The first few in order. */
 export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Compare): number[] => {
   if (wanted <= 0) return []
   if (buckets.length <= wanted * 4 || buckets.length < FEW) return Array.from(buckets).sort(compare).slice(0, wanted)
-  // A heap of the best so far, the worst of them at its top.
+  // A heap of the best so far, with the worst on top.
   const heap: number[] = []
   for (let i = 0; i < buckets.length; i++) {
     const bucket = buckets[i]!
@@ -112,7 +112,7 @@ export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Com
   return heap.sort(compare)
 }
 
-/** The last of the first few numbers. */
+/** The number at place `wanted` of the sorted numbers. */
 export const edgeOf = (numbers: Float64Array, wanted: number, ascending: boolean): number => {
   const heap: number[] = []
   const compare = ascending ? (a: number, b: number) => a - b : (a: number, b: number) => b - a

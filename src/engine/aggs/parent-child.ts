@@ -11,7 +11,7 @@ import { type Batch, type BatchView, emptyBatch, ordinalAt } from './batch.ts'
 
 type Lead = (at: BatchView, batch: Batch) => { at: BatchView; batch: Batch }
 
-/** From documents to those of their children that are of one kind, each in the buckets of its parent. */
+/** From documents to their children of one kind, in the buckets of the parents. */
 export const toChildren = ({ child }: SpecOf<'children'>, context: AggregationContext): Lead =>
   toRelatives(child, context, (at, batch, there) => {
     if (!parentKindsOf(child).includes(at.kind)) return undefined
@@ -30,7 +30,7 @@ export const toParents = ({ child, of }: SpecOf<'parent'>, context: AggregationC
     return { found: link.up(at, children), from: toArray(children) }
   })
 
-/** Documents that are led to, and of each one of the batch that leads there; either may be no document. */
+/** Pairs of a related document and a batch document; either may be `NO_PARENT`. */
 interface Links {
   found: ArrayLike<number>
   from: ArrayLike<number>
@@ -48,7 +48,7 @@ const toRelatives =
     if (!links) return { at: there, batch: emptyBatch(batch) }
     const { buckets, owners } = batch
     const bucketsIn = bucketsByDocument(batch, at.size)
-    /** Places in a table of documents and buckets. */
+    /** Related document × buckets + bucket. */
     const all: number[] = []
     for (let i = 0; i < links.found.length; i++) {
       if ((i & LINK_CHECK_MASK) === 0) context.reader.check()
@@ -69,7 +69,7 @@ const toRelatives =
     }
   }
 
-/** Documents between two looks at whether to go on, less one. */
+/** How many links pass between two calls of `check`, minus 1. */
 const LINK_CHECK_MASK = 0xfff
 
 const distinct = (batch: Batch, size: number): OrdinalSet =>
@@ -77,7 +77,6 @@ const distinct = (batch: Batch, size: number): OrdinalSet =>
     ? collected(Uint32Array.from(batch.list.subarray(0, batch.count)), size)
     : run(batch.from, batch.from + batch.count)
 
-/** Those that have parents of this kind. */
 const childrenOfParent = (
   child: BatchView['kind'],
   parent: BatchView['kind'],
@@ -90,7 +89,6 @@ const childrenOfParent = (
 
 const FIRST_BUCKET: readonly number[] = [0]
 
-/** The buckets that a document of a batch lies in. */
 const bucketsByDocument = (batch: Batch, size: number): ((ordinal: number) => readonly number[]) => {
   const { owners, count } = batch
   if (!owners) return () => FIRST_BUCKET

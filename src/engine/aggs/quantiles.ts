@@ -31,7 +31,7 @@ import { type FoundValues, gathered } from './values.ts'
 
 type QuantileSpec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>
 
-/** What follows from where values lie: exact, unless there are too many different ones. */
+/** Percentiles, ranks, deviations and boxplots: exact, unless there are too many different values. */
 export const createPercentiles = (spec: QuantileSpec, context: AggregationContext): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   const { of, ...store } = createQuantiles(source.read, {
@@ -65,7 +65,6 @@ const quantileMetric = (spec: QuantileSpec, quantiles: Quantiles): Metric => {
   }
 }
 
-/** What percentiles are told from. */
 interface Quantiles {
   sorted: Sorted
   /** The value below which a part (0 to 1) of the values lies; NaN where there are none. */
@@ -76,20 +75,20 @@ interface Quantiles {
 
 interface QuantileOptions {
   compression: number
-  /** Bytes up to which all values are kept. */
+  /** Memory limit for exact values, in bytes. */
   most: number
-  /** Parts of all values from 0 to 1: the quantiles that are asked for, and mostly nothing else. */
+  /** Quantiles from 0 to 1 that are known to be needed. */
   parts?: readonly number[] | undefined
   check(): void
 }
 
-/** What a segment gives: all values as they come, whose rows are made when they are asked for, or different ones. */
+/** All values as they come, or rows of different ones. */
 type ValueState = AggregationState & (Words | BucketRows)
 interface ValuePart extends RowsPart {
   words?: Words
 }
 
-/** The values of each bucket above; of too many different ones, neighbours become their mean. `foundIn`: the values of documents. */
+/** Keeps the values of each bucket; of too many different ones, neighbours become their mean. */
 export const createQuantiles = (
   foundIn: (at: BatchView, batch: Batch) => FoundValues,
   { compression, most, parts: wanted, check }: QuantileOptions,
@@ -134,7 +133,6 @@ const NO_VALUES: ValuesByBucket = {
   ...{ starts: new Uint32Array(1), keys: new Float64Array(0), counts: new Float64Array(0) },
 }
 
-/** Some `most` values at most in each bucket. */
 const shortened = (all: ValuesByBucket, most: number): ValuesByBucket => {
   const each = Array.from({ length: all.starts.length - 1 }, (_, owner) => shorter(sortedIn(all, owner), most))
   const starts = new Uint32Array(all.starts.length)
@@ -170,7 +168,6 @@ const valuePartOf = (state: ValueState, owners: Uint32Array): ValuePart => {
   }
 }
 
-/** All values of a batch without buckets, in their order. */
 const valuesOf = (found: FoundValues, batch: Batch): BucketRows => {
   const given = gathered(found, batch)
   let size = 0
@@ -183,7 +180,7 @@ const sortedRows = (values: Float64Array<ArrayBuffer>): BucketRows => {
   return { owners: new Uint32Array(keys.length), keys, counts: countsFrom(ends) }
 }
 
-/** Of all values together, where nothing lies above and all are small whole numbers. */
+/** Quantiles of small whole numbers in a single bucket, by counting. */
 const selectedIn = (
   parts: readonly ValuePart[],
   wanted: readonly number[],

@@ -1,8 +1,7 @@
-/** Buckets that a segment gives: each of one bucket above and one key. */
+/** Buckets of a segment by owner (the bucket above) and key. */
 export interface BucketRows {
   owners: Uint32Array
   keys: Float64Array
-  /** Documents. */
   counts: Float64Array
 }
 
@@ -18,27 +17,26 @@ export const firstRows = ({ owners, keys, counts }: BucketRows, size: number): B
   counts: counts.slice(0, size),
 })
 
-/** Buckets of one segment, and the numbers that its buckets above have in all. */
+/** Rows of one segment, and the global numbers of its owners. */
 export interface RowsPart {
   rows: BucketRows
   owners: Uint32Array
 }
 
-/** Different keys with their counts: those of one bucket above stand side by side. */
+/** Distinct keys with counts, sorted by owner. */
 export interface ValuesByBucket {
   keys: Float64Array
   counts: Float64Array
-  /** Where those of each bucket above begin, and behind the last one the end. */
+  /** The first row of each owner, and the end of the last. */
   starts: Uint32Array
 }
 
-/** The buckets of some segments together. */
 interface Merged extends ValuesByBucket {
-  /** Of each part the numbers that its buckets have here. */
+  /** For each part, the merged number of each row. */
   numbers: Uint32Array[]
 }
 
-/** Joins buckets of the same key, one bucket above after the other: what is looked at together lies together. */
+/** Joins rows of equal keys, owner after owner, for locality. */
 export const mergeRows = (parts: readonly RowsPart[], check: () => void): Merged => {
   const all = rowsByOwner(parts, check)
   const { starts, keys, counts } = all
@@ -69,13 +67,12 @@ export interface OrderedRows {
   starts: Uint32Array
   keys: Float64Array<ArrayBuffer>
   counts: Float64Array<ArrayBuffer>
-  /** Where the rows of each part begin among all. */
   bases: Uint32Array
-  /** Where each row stands; undefined where that is as they come. */
+  /** The place of each row; undefined for a single owner. */
   places: Uint32Array | undefined
 }
 
-/** The rows of all parts in the order of their buckets above. Where rows have no counts, these are zeros. */
+/** The rows of all parts sorted by owner. Missing counts are zeros. */
 export const rowsByOwner = (parts: readonly RowsPart[], check: () => void): OrderedRows => {
   const bases = new Uint32Array(parts.length)
   let total = 0
@@ -114,7 +111,7 @@ export const rowsByOwner = (parts: readonly RowsPart[], check: () => void): Orde
   return { starts, keys, counts, bases, places }
 }
 
-/** Rows that are joined, and the number of the next bucket. Buckets are written over rows that were read. */
+/** A range of rows, and the next bucket number. Buckets overwrite rows that were read. */
 interface Stretch {
   from: number
   to: number
@@ -122,7 +119,7 @@ interface Stretch {
 }
 type Join = (all: Pick<OrderedRows, 'keys' | 'counts'>, numberOf: Uint32Array, stretch: Stretch) => number
 
-/** Of one segment, mostly: then no key occurs twice. */
+/** Ascending keys, as of a single segment, have no duplicates. */
 const isAscending = (keys: Float64Array, from: number, to: number): boolean => {
   for (let i = from + 1; i < to; i++) if (!(keys[i]! > keys[i - 1]!)) return false
   return true
@@ -137,7 +134,7 @@ const joinAscending: Join = ({ keys, counts }, numberOf, { from, to, size }) => 
   return size + to - from
 }
 
-/** Whether keys are whole numbers such as ids, which a table with a place for each has room for. */
+/** Whether keys are whole numbers small enough for a table. */
 const isDense = (keys: Float64Array, from: number, to: number): boolean => {
   const most = Math.min(MOST_PLACES, SPARSE * (to - from))
   for (let i = from; i < to; i++) {
@@ -149,7 +146,7 @@ const isDense = (keys: Float64Array, from: number, to: number): boolean => {
 const SPARSE = 16
 const MOST_PLACES = 2 ** 24
 
-/** Kept for the next time: it holds zeros between two uses. */
+/** Reused; zeros between two uses. */
 let scratch = new Uint32Array(0)
 const zeros = (length: number): Uint32Array => {
   if (scratch.length < length) {
@@ -163,7 +160,7 @@ const MAX_SCRATCH_LENGTH = 2 ** 20
 const joinByTable: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
   let greatest = 0
   for (let i = from; i < to; i++) if (keys[i]! > greatest) greatest = keys[i]!
-  /** Numbers of buckets, and 1. */
+  /** Bucket numbers plus 1. */
   const table = zeros(greatest + 1)
   let size = first
   for (let i = from; i < to; i++) {
@@ -186,7 +183,7 @@ const joinByTable: Join = ({ keys, counts }, numberOf, { from, to, size: first }
 const joinByHash: Join = ({ keys, counts }, numberOf, { from, to, size: first }) => {
   const words = new Uint32Array(keys.buffer, keys.byteOffset, 2 * keys.length)
   const mask = 2 ** Math.ceil(Math.log2(2 * (to - from) + 2)) - 1
-  /** Numbers of buckets, and 1. */
+  /** Bucket numbers plus 1. */
   const table = zeros(mask + 1)
   let size = first
   for (let i = from; i < to; i++) {
@@ -213,14 +210,12 @@ const joinByHash: Join = ({ keys, counts }, numberOf, { from, to, size: first })
   return size
 }
 
-/** Numbers from 0 on. */
 export const upTo = (size: number): Uint32Array<ArrayBuffer> => {
   const all = new Uint32Array(size)
   for (let i = 0; i < size; i++) all[i] = i
   return all
 }
 
-/** The same as rows, each with the number of its bucket above. */
 export const rowsOf = ({ starts, keys, counts }: ValuesByBucket): BucketRows => ({
   ...{ owners: ownersFromStarts(starts), keys: keys.slice(), counts: counts.slice() },
 })
@@ -232,18 +227,15 @@ const ownersFromStarts = (starts: Uint32Array): Uint32Array => {
 }
 
 interface ValueStoreLimits {
-  /** Bytes up to which all values are kept. */
+  /** Memory limit for exact values, in bytes. */
   most: number
-  /** ValuesByBucket of a bucket, in the mean, from which on it pays to keep them in another way. */
+  /** Mean number of values per bucket from which on `shorten` pays. */
   least: number
   check(): void
 }
-/** Bytes of a value with its count and its bucket above. */
+/** Bytes of a value, its count and its owner. */
 export const ROW_BYTES = 20
-/**
- * Keeps values of buckets as they come. Equal ones become one when all take more than `most` bytes; where that is not enough,
- * `shorten` gives fewer values in place of all, or keeps them itself.
- */
+/** Keeps values by bucket; beyond `most` bytes, equal ones are joined and then `shorten` reduces them. */
 export const createValueStore = <P extends RowsPart>(
   shorten: (all: ValuesByBucket) => ValuesByBucket | undefined,
   { most, least, check }: ValueStoreLimits,
@@ -266,7 +258,6 @@ export const createValueStore = <P extends RowsPart>(
       bytes += size
       if (bytes > room) join()
     },
-    /** All that is left. */
     all: (): readonly (P | RowsPart)[] => waiting,
     clear() {
       waiting = []

@@ -3,15 +3,15 @@ import type { Batch } from './batch.ts'
 import { upTo } from './rows.ts'
 import type { RawNumbers } from './values.ts'
 
-/** Different values in their order. */
+/** Distinct ascending values. */
 export interface Sorted {
   values: Float64Array<ArrayBuffer>
-  /** How many lie up to and with each value. */
+  /** Cumulative counts. */
   ends: Float64Array
   total: number
 }
 
-/** `counts` become the ends. */
+/** Turns `counts` into the ends, in place. */
 const sortedFrom = (values: Float64Array<ArrayBuffer>, counts: Float64Array): Sorted => {
   const ends = counts
   let total = 0
@@ -28,7 +28,7 @@ export const countsFrom = (ends: Float64Array): Float64Array => {
   return counts
 }
 
-/** `values` ascend, and equal ones become one. */
+/** Joins equal neighbours of ascending values, in place. */
 const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<ArrayBuffer>): Sorted => {
   let kept = 0
   for (let i = 0; i < values.length; i++) {
@@ -42,7 +42,7 @@ const withoutTwins = (values: Float64Array<ArrayBuffer>, counts: Float64Array<Ar
   return sortedFrom(values.slice(0, kept), counts.slice(0, kept))
 }
 
-/** Of values in any order. Without counts each is one. */
+/** Sorts values; without `counts` each counts once. */
 export const sortedOf = (values: Float64Array, counts?: Float64Array): Sorted => {
   const places = sortedPlaces(values)
   const ordered = [new Float64Array(values.length), new Float64Array(values.length)] as const
@@ -58,12 +58,12 @@ export const areWords = (values: Float64Array): boolean => {
   return true
 }
 
-/** Values from which on a table of counts pays. */
+/** Fewer values are sorted by comparison. */
 const MIN_BY_DIGITS = 512
 const DIGIT_BITS = 11
 const DIGITS = 2 ** DIGIT_BITS
 
-/** The places of values in their order. Many are sorted by their digits, the last ones first. */
+/** The places of values in ascending order, by a radix sort. */
 const sortedPlaces = (values: Float64Array): Uint32Array => {
   const size = values.length
   let places = upTo(size)
@@ -94,7 +94,7 @@ const sortedPlaces = (values: Float64Array): Uint32Array => {
   return places
 }
 
-/** The lower and the upper halves of doubles, changed so that they ascend with these. */
+/** Halves of doubles whose bits compare as the numbers do. */
 const orderedBits = (values: Float64Array): [low: Uint32Array, high: Uint32Array] => {
   const words = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length)
   const [low, high] = [new Uint32Array(values.length), new Uint32Array(values.length)]
@@ -106,10 +106,7 @@ const orderedBits = (values: Float64Array): [low: Uint32Array, high: Uint32Array
   return [low, high]
 }
 
-/**
- * The same in no more than some `most` values: neighbours become their mean, the fewer the nearer they are to an end, as in a
- * t-digest. The least and the greatest one stay.
- */
+/** Joins neighbours into at most `most` means, fewer near the ends, as a t-digest does; both ends stay. */
 export const shorter = (sorted: Sorted, most: number): Sorted => {
   const { ends, total } = sorted
   const last = ends.length - 1
@@ -137,7 +134,6 @@ export const shorter = (sorted: Sorted, most: number): Sorted => {
   return sortedFrom(means.slice(0, to + 1), counts.slice(0, to + 1))
 }
 
-/** The value at a zero-based place of the sorted list. */
 const valueAtPlace = ({ values, ends }: Sorted, place: number): number => {
   let low = 0
   let high = values.length - 1
@@ -149,7 +145,7 @@ const valueAtPlace = ({ values, ends }: Sorted, place: number): number => {
   return values[low]!
 }
 
-/** By Hazen's rule, which a t-digest follows too where it holds each value by itself. `at`: the value at a zero-based place. */
+/** Hazen's rule, as of a t-digest whose centroids are single values. */
 const hazen = (total: number, part: number, at: (place: number) => number): number => {
   const place = part * total - 0.5
   const below = Math.floor(place)
@@ -158,18 +154,17 @@ const hazen = (total: number, part: number, at: (place: number) => number): numb
   return low === high ? low : low + (high - low) * share
 }
 
-/** NaN of nothing. */
 export const quantileOf = (sorted: Sorted, part: number): number =>
   sorted.total === 0 ? Number.NaN : hazen(sorted.total, part, place => valueAtPlace(sorted, place))
 
-/** The part that lies below a value, as a t-digest tells it that holds each value by itself. NaN of nothing. */
+/** The share of values below one, as a t-digest of single values computes it. */
 export const rankOfValue = ({ values, ends, total }: Sorted, value: number): number => {
   if (total === 0) return Number.NaN
   if (total === 1 || values.length === 1) return value < values[0]! ? 0 : 1
   if (value < values[0]!) return 0
   let low = 0
   let high = values.length - 1
-  // The first value that lies above the middle between the one before and it.
+  // The first value above the middle between the previous one and it.
   while (low < high) {
     const middle = (low + high) >>> 1
     if (value < (values[middle]! + values[middle + 1]!) / 2) high = middle
@@ -179,7 +174,7 @@ export const rankOfValue = ({ values, ends, total }: Sorted, value: number): num
   const before = low === 0 ? 0 : ends[low - 1]!
   const count = ends[low]! - before
   const isLast = low === values.length - 1
-  // Above the middle of the two greatest values is nothing for Elasticsearch.
+  // As in Elasticsearch, everything is below the middle of the two greatest values.
   if (isLast && (count === 1 || value >= own)) return 1
   const right = isLast ? 0 : (values[low + 1]! - own) / 2
   const left = low === 0 ? (count === 1 ? right : 0) : (own - values[low - 1]!) / 2
@@ -191,21 +186,20 @@ export const rankOfValue = ({ values, ends, total }: Sorted, value: number): num
   return Math.max(0, below) / total
 }
 
-/** The median of how far values lie from their median. */
 export const medianDeviationOf = ({ values, ends, ...rest }: Sorted): number => {
   const median = quantileOf({ values, ends, ...rest }, 0.5)
   const distances = values.map(value => Math.abs(value - median))
   return quantileOf(sortedOf(distances, countsFrom(ends)), 0.5)
 }
 
-/** Whole numbers below 2^32 in any order, each as often as its count says; without counts each once. */
+/** Unsorted whole numbers below 2^32; without `counts` each counts once. */
 export interface Words {
   words: Uint32Array
   greatest: number
   counts?: Float64Array | undefined
 }
 
-/** The values of a batch as they come; undefined where one is too large. */
+/** Undefined if a value is too large. */
 export const wordsInBatch = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
   const words = new Uint32Array(count)
   let size = 0
@@ -229,15 +223,15 @@ export const wordsInBatch = ({ values, base }: RawNumbers, { count, list, from }
 
 const MAX_WORD = 2 ** 32 - 1
 
-/** Values by the part of all values below them. Undefined where that is not known without sorting all. */
+/** The value at a quantile; undefined if only sorting gives it. */
 type Selected = (part: number) => number | undefined
 
-/** Values are counted by so many of their first bits. */
+/** The first pass counts values by these leading bits. */
 const BITS = 16
-/** Numbers in the tables that count the last bits of the values looked for. */
+/** The most counters of the second pass. */
 const MAX_FINE_COUNTS = 2 ** 20
 
-/** Looks up some quantiles in two passes that count, without sorting; undefined where the tables would be too large. */
+/** Finds quantiles by counting in two passes; undefined if the tables were too large. */
 export const selectQuantiles = (
   all: readonly Words[],
   parts: readonly number[],
@@ -266,7 +260,7 @@ export const selectQuantiles = (
   }
 }
 
-/** How many values lie up to and with each stretch of values that share their first bits. */
+/** Cumulative counts of values by their leading bits. */
 const countFirst = (all: readonly Words[], shift: number, stretches: number, check: () => void): Uint32Array => {
   const ends = new Uint32Array(stretches)
   for (const { words, counts } of all) {
@@ -278,7 +272,7 @@ const countFirst = (all: readonly Words[], shift: number, stretches: number, che
   return ends
 }
 
-/** The stretches in which the quantiles lie, numbered from 0. */
+/** Numbers the leading bits of the quantiles. */
 const slotsOf = (stretchOf: (place: number) => number, parts: readonly number[], total: number) => {
   const slots = new Map<number, number>()
   for (const part of parts)
@@ -290,7 +284,7 @@ const slotsOf = (stretchOf: (place: number) => number, parts: readonly number[],
   return slots
 }
 
-/** How many values of these stretches lie up to and with each value, stretch by stretch. */
+/** Cumulative counts by trailing bits, for these leading bits. */
 const countLast = (
   all: readonly Words[],
   shift: number,
@@ -299,7 +293,7 @@ const countLast = (
 ): Uint32Array => {
   const mask = 2 ** shift - 1
   const fine = new Uint32Array(slots.size * 2 ** shift)
-  /** Where the slot of each stretch begins, and 1. */
+  /** The first counter of each slot, plus 1. */
   const startOf = new Uint32Array(2 ** BITS)
   for (const [stretch, slot] of slots) startOf[stretch] = (slot << shift) + 1
   for (const { words, counts } of all) {
@@ -314,7 +308,7 @@ const countLast = (
   return fine
 }
 
-/** The first from `low` on, below `high`, that reaches beyond a place. */
+/** The first place from `low` to `high` whose cumulative count is above `place`. */
 const firstBeyond = (ends: Uint32Array, low: number, high: number, place: number): number => {
   let [from, to] = [low, high - 1]
   while (from < to) {

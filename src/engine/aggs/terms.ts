@@ -66,7 +66,7 @@ export const createTerms = (
   )
 }
 
-/** Terms that few documents have, the rarest first, and of equal ones by their keys. */
+/** The rarest terms first, and equal ones by key. */
 export const createRareTerms = (
   spec: SpecOf<'rare_terms'>,
   inner: InnerAggregators,
@@ -89,7 +89,6 @@ export const createRareTerms = (
   )
 }
 
-/** A bucket for each term that is wanted. */
 const termBuckets = (spec: SpecOf<'terms' | 'rare_terms'>, context: AggregationContext) => {
   const { values } = spec
   const keys = sharedKeys(values, context)
@@ -108,7 +107,7 @@ const termBuckets = (spec: SpecOf<'terms' | 'rare_terms'>, context: AggregationC
   }
 }
 
-/** Undefined of an order that does not begin with the greatest numbers. */
+/** Undefined if the order does not begin with the greatest numbers. */
 const firstTermsOf = ({ order, shardSize }: SpecOf<'terms'>, inner: InnerAggregators): FirstBuckets | undefined => {
   const { by, ascending } = order[0]!
   if (ascending || by === '_key') return undefined
@@ -123,7 +122,7 @@ const firstTermsOf = ({ order, shardSize }: SpecOf<'terms'>, inner: InnerAggrega
   }
 }
 
-/** Keeps the keys that are asked for; undefined where all are. */
+/** Maps excluded keys to NaN; undefined if none are. */
 const wantedBy = (
   { terms: { include, exclude, partition }, values }: SpecOf<'terms' | 'rare_terms'>,
   keys: Keys,
@@ -142,7 +141,7 @@ const wantedBy = (
 
 const MAX_TESTED_KEYS = 100_000
 
-/** Terms share a partition as they do in Elasticsearch. */
+/** The same partitions as in Elasticsearch. */
 const partitionOfValue = (value: QueryValue, of: number, type: ValueType): number => {
   if (typeof value === 'string') {
     const part = murmur3(Buffer.from(value), SEED) % of

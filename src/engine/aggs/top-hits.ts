@@ -22,7 +22,7 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: AggregationCont
   const scoring = spec.scored ? context.scoring() : undefined
   const isScored = scoring !== undefined && scoring.uniform === undefined
   const ordered = sort.length === 0 && isScored ? { ...request, sort: BEST_FIRST } : request
-  // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.
+  // Elasticsearch computes no maximum if the score is one of several sort keys.
   const showsGreatest = !hidesScores(request) && (sort.length < 2 || request.trackScores === true)
   const wantsGreatest = isScored && showsGreatest
   const top = createTop(ordered, from + size, { scoring, greatest: wantsGreatest }, context)
@@ -47,7 +47,7 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: AggregationCont
   }
 }
 
-/** What the search itself shows of its hits is nothing to these. */
+/** Top hits ignore what the search itself shows. */
 export const topHitsRequest = (
   { size, sort, source, shown, trackScores, scored }: SpecOf<'top_hits'>,
   { parts, names }: SearchRequest,
@@ -108,7 +108,7 @@ interface Element {
   score: number
 }
 
-/** The first elements of a nested list in each bucket: those that score best, and of equal ones those of the newest documents. */
+/** The best elements of a nested list; of equal ones those of the newest documents. */
 export const createTopElements = (spec: SpecOf<'top_hits'>, context: AggregationContext): Aggregator => {
   const { size, from } = spec
   const { path, sort } = spec.elements!
@@ -117,7 +117,7 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Aggregation
   const scoring = spec.scored ? context.scoring() : undefined
   const scored = sort.length === 0 || request.trackScores === true
   const keysOf = elementKeys(sort, path)
-  /** The order of the chain goes by documents, and then by places in their lists. */
+  /** Chain order: by document, then by place in the list. */
   const keysAt = (element: ElementSource, position: number, offset: number) =>
     keysOf(element, offset).map((key, i) => (sort[i]!.field ? key : BigInt(position) * PLACES + BigInt(offset)))
   const compare = (a: Element, b: Element): number =>
@@ -173,6 +173,5 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Aggregation
   }
 }
 
-/** More than a list has elements. */
 const PLACES = 2n ** 16n
 const NO_ELEMENTS = { documents: new Uint32Array(0), role: new Uint32Array(0), roles: [] }

@@ -2,25 +2,22 @@ import type { AggregationState } from './aggregator.ts'
 import { edgeOf } from './order.ts'
 import { type BucketRows, mergeRows } from './rows.ts'
 
-/** What of a segment's buckets is needed to tell which ones come first in all segments together. */
+/** A segment's greatest buckets, which may decide the first buckets of all segments. */
 interface Leads {
-  /** Of the buckets with the greatest numbers. */
   keys: Float64Array
   numbers: Float64Array
-  /** No other bucket has more. */
+  /** The upper bound of all other buckets. */
   rest: number
-  /** Of all buckets. */
   total: number
   documents: number
 }
 
-/** Buckets of a segment that are looked at, for each one that is shown, and at least. */
 const LEADS_PER_BUCKET = 8
 const MIN_LEADS = 256
-/** More shown buckets than these are not told apart in this way. */
+/** Pruning does not pay for more shown buckets. */
 const MAX_SHOWN_BUCKETS = 1000
 
-/** `numbers` are whole and not below 0, and those of a key in all segments add up. */
+/** `numbers` are whole, not negative and additive over segments. */
 export const leadsOf = (
   { keys, counts }: Pick<BucketRows, 'keys' | 'counts'>,
   numbers: Float64Array,
@@ -43,10 +40,7 @@ export const leadsOf = (
   return { keys: pickNumbers(keys, leading), numbers: pickNumbers(numbers, leading), rest, total, documents }
 }
 
-/**
- * The keys of the first buckets, and perhaps of some more: those with the greatest numbers, and all that are equal to the last of
- * these. Undefined where a key that leads in no segment may come first.
- */
+/** The keys of the first buckets and of possible ties; undefined if a key that leads in no segment may come first. */
 export const leadingKeys = (parts: readonly Leads[], wanted: number, check: () => void): Set<number> | undefined => {
   const sum = (of: (leads: Leads) => number) => parts.reduce((sum, leads) => sum + of(leads), 0)
   if (sum(({ total }) => total) > Number.MAX_SAFE_INTEGER) return undefined
@@ -57,7 +51,7 @@ export const leadingKeys = (parts: readonly Leads[], wanted: number, check: () =
     })),
     check,
   )
-  // A key has at least its numbers where it leads, and at most the rest of every other segment besides.
+  // Lower bound: the key's leading numbers. Upper bound: plus the rest of every other segment.
   const { keys, counts: least } = merged
   const most = new Float64Array(least.length).fill(sum(({ rest }) => rest))
   for (const [part, { rest }] of parts.entries()) for (const number of merged.numbers[part]!) most[number]! -= rest
@@ -69,29 +63,26 @@ export const leadingKeys = (parts: readonly Leads[], wanted: number, check: () =
 
 const ONLY = Uint32Array.of(0)
 
-/** Buckets by keys in a segment. */
 export interface KeyedState extends AggregationState, BucketRows {
-  /** Buckets above. */
+  /** Number of owners. */
   above: number
   inner: AggregationState[]
 }
 
-/** The same of one bucket above in arrays of fewer bytes, where the first few buckets in an order are wanted. */
+/** Buckets of a single owner in narrow arrays, of which mostly the first few are needed. */
 export interface NarrowState extends AggregationState {
   leads: Leads
   data: NarrowData
-  /** Bytes of the same in full. */
   fullBytes: number
 }
 
-/** Arrays with a place for each bucket, also those of columnar states inside. */
+/** Arrays indexed by bucket, also those of columnar inner states. */
 type StateData = Pick<KeyedState, 'keys' | 'counts' | 'inner'>
 type Narrow = Float64Array | Uint32Array | Uint16Array | Uint8Array
 type NarrowData = { keys: Narrow; counts: Narrow; inner: unknown }
 
 export const isNarrow = (state: KeyedState | NarrowState): state is NarrowState => 'leads' in state
 
-/** States of aggregations inside of these are columnar. */
 export const narrowed = ({ keys, counts, inner, bytes: fullBytes }: KeyedState, leads: Leads): NarrowState => {
   let bytes = 200 + leads.keys.byteLength + leads.numbers.byteLength
   const data = mapArrays({ keys, counts, inner }, numbers => {
@@ -102,12 +93,12 @@ export const narrowed = ({ keys, counts, inner, bytes: fullBytes }: KeyedState, 
   return { leads, data, fullBytes, bytes }
 }
 
-/** In the smallest array that holds all of them. */
+/** The same numbers in the smallest possible array. */
 const narrowNumbers = (numbers: Narrow): Narrow => {
   let most = 0
   for (let i = 0; i < numbers.length; i++) {
     const number = numbers[i]!
-    // Neither does minus zero fit.
+    // Minus zero does not fit either.
     if (number >>> 0 !== number || Object.is(number, -0)) return numbers
     if (number > most) most = number
   }
@@ -120,7 +111,6 @@ const narrowNumbers = (numbers: Narrow): Narrow => {
 
 const dataOf = (state: KeyedState | NarrowState): NarrowData => (isNarrow(state) ? state.data : state)
 
-/** All buckets, or those of some keys. */
 export const rowsIn = (state: KeyedState | NarrowState, wanted?: ReadonlySet<number>): KeyedState => {
   if (!isNarrow(state) && !wanted) return state
   const { keys, counts, inner } = dataOf(state)
@@ -135,7 +125,6 @@ export const fullBytesOf = (state: KeyedState | NarrowState): number =>
   isNarrow(state) ? state.fullBytes : state.bytes
 export const rowCountOf = (state: KeyedState | NarrowState): number => dataOf(state).keys.length
 
-/** The places of the wanted keys that are there. */
 const placesOfKeys = (wanted: ReadonlySet<number>, all: Narrow): Uint32Array => {
   for (const key of wanted) marks[key & MASK] = 1
   const places: number[] = []
@@ -144,7 +133,7 @@ const placesOfKeys = (wanted: ReadonlySet<number>, all: Narrow): Uint32Array => 
   return Uint32Array.from(places)
 }
 
-/** By the last bits of a key; zeros between two uses. */
+/** A filter by the last bits of keys; zeros between two uses. */
 const marks = new Uint8Array(2 ** 16)
 const MASK = marks.length - 1
 
@@ -154,7 +143,7 @@ const pickNumbers = (all: Narrow, places: Uint32Array): Float64Array<ArrayBuffer
   return picked
 }
 
-/** The same data with other arrays in place of its arrays of numbers. */
+/** Maps all arrays of numbers in a state. */
 const mapArrays = (data: unknown, map: (numbers: Narrow) => Narrow): unknown => {
   if (typeof data !== 'object' || data === null) return data
   if (ArrayBuffer.isView(data)) return map(data as Narrow)

@@ -8,21 +8,18 @@ import { type AggregationContext, type AggregationState, createNumbers, lengthFo
 import { type Batch, type BatchView, countsByBucket, emptyBatch, filterBatch, ordinalAt } from './batch.ts'
 import { blockIndexes } from './values.ts'
 
-/** The best of each bucket above. */
 interface BestState<T> extends AggregationState {
   counts: Float64Array
   best: T[][]
-  /** The greatest score in each, where one is wanted. */
   scores: Float64Array
 }
 
-/** Collects the first `wanted` of each bucket above in an order. `cost`: bytes of one. */
+/** Collects the first `wanted` items of each bucket; `cost` is the bytes of one. */
 export const createBest = <T>(wanted: number, compare: (a: T, b: T) => number, cost: number) => {
   const [counts, scores] = [createNumbers(), createNumbers()]
   const best: T[][] = []
   const trim = (all: T[]): T[] => all.sort(compare).slice(0, wanted)
   return {
-    /** Of a batch in a segment. */
     open(batch: Batch, withScores: boolean) {
       const here: T[][] = Array.from({ length: batch.buckets }, () => [])
       const greatest = new Float64Array(withScores ? batch.buckets : 0)
@@ -61,10 +58,9 @@ export const createBest = <T>(wanted: number, compare: (a: T, b: T) => number, c
   }
 }
 
-/** Documents whose keys are read in one go. */
 const CHUNK = 500
 
-/** The first documents of each bucket above in the order of a request. `greatest`: whether the greatest scores are wanted. */
+/** The first documents of each bucket in the request's sort order. */
 export const createTop = (
   request: SearchRequest,
   wanted: number,
@@ -103,7 +99,7 @@ export const createTop = (
   }
 }
 
-/** Documents that may be among the first few of their buckets: by a number that is told without a look at them. */
+/** Documents that can be among the first of their buckets, by a number that needs no record. */
 const bestCandidates = (at: BatchView, batch: Batch, wanted: number, keys: SortKeys): Batch => {
   const { buckets, count, owners } = batch
   if (count <= buckets * wanted || buckets * wanted > MAX_BEST) return batch
@@ -112,7 +108,6 @@ const bestCandidates = (at: BatchView, batch: Batch, wanted: number, keys: SortK
   if (!rank) return batch
   /** The best numbers of each bucket, descending. */
   const best = new Float64Array(buckets * wanted).fill(Number.NEGATIVE_INFINITY)
-  // The newest documents come last.
   const backwards = keys.chain && keys.descending
   for (let j = 0; j < count; j++) {
     const i = backwards ? count - 1 - j : j
@@ -123,13 +118,12 @@ const bestCandidates = (at: BatchView, batch: Batch, wanted: number, keys: SortK
     for (; place > start && number > best[place - 1]!; place--) best[place] = best[place - 1]!
     best[place] = number
   }
-  // Of equal ones another key decides.
+  // Another key decides between equal ones.
   return filterBatch(batch, (ordinal, i) => rank(ordinal) >= best[((owners ? owners[i]! : 0) + 1) * wanted - 1]!)
 }
 
 const MAX_BEST = 2 ** 20
 
-/** The first few documents of each bucket, or the last few. */
 const atEnds = (batch: Batch, wanted: number, fromLast: boolean): Batch => {
   const { count, list, from, owners, buckets } = batch
   const left = new Uint32Array(buckets).fill(wanted)
@@ -148,7 +142,7 @@ const atEnds = (batch: Batch, wanted: number, fromLast: boolean): Batch => {
   }
 }
 
-/** Greater ones come first. Undefined where no number tells. */
+/** Greater ranks come first. Undefined if no column gives a rank. */
 const rankIn = (at: BatchView, keys: SortKeys): ((ordinal: number) => number) | undefined => {
   const sign = keys.descending ? 1 : -1
   if (keys.chain) {
@@ -159,7 +153,7 @@ const rankIn = (at: BatchView, keys: SortKeys): ((ordinal: number) => number) | 
   const column = keys.first?.missing === '_last' ? keys.column(at.kind) : undefined
   const bounds = column?.bounds(at.segment)
   const data = column?.data(at.segment)
-  // What is as great as that may be no key.
+  // Values at the column's maximum are not exact.
   if (!bounds || !data || (Number.isFinite(column!.greatest) && bounds.greatest >= column!.greatest)) return undefined
   return ordinal => {
     const number = valueAt(data, ordinal)

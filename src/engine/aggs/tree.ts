@@ -19,7 +19,7 @@ import { createTopElements, createTopHits, createTopMetrics } from './top-hits.t
 import { createSource } from './value-source.ts'
 import { presence } from './values.ts'
 
-/** What computes some aggregations and those inside of them. */
+/** Creates the aggregators of a tree of aggregations. */
 export const createInner = (aggregations: readonly Aggregation[], context: AggregationContext): InnerAggregators =>
   aggregations.map(aggregation => {
     const create = CREATE[aggregation.spec.kind] as Create<AggregationType>
@@ -29,7 +29,7 @@ export const createInner = (aggregations: readonly Aggregation[], context: Aggre
     return { aggregation, aggregator: bounded(create(spec, inner, context), context), inner }
   })
 
-/** Documents may multiply from level to level, where each has several values. */
+/** Checks time and memory: documents with several values multiply from level to level. */
 const bounded = (aggregator: Aggregator, { reader, limits, hold }: AggregationContext): Aggregator => ({
   ...aggregator,
   collect(at, batch) {
@@ -49,7 +49,6 @@ const bounded = (aggregator: Aggregator, { reader, limits, hold }: AggregationCo
   },
 })
 
-/** What a document in a bucket takes while it is looked at. */
 const BATCH_DOCUMENT_BYTES = 32
 
 type Create<K extends AggregationType> = (
@@ -88,10 +87,10 @@ const CREATE = {
       return { at, batch: filterBatch(batch, (_, i) => has[i] === 0) }
     })
   },
-  // The walk hands over all documents to it.
+  // `collectParts` passes all documents.
   global: (_, inner, context) => createSingle('global', inner, context, (at, batch) => ({ at, batch })),
   nested: (_, inner, context) => {
-    // Where all that is inside are filters, arguments that none of them lets through are not looked at.
+    // Arguments that no inner filter can match are skipped.
     const filters = inner.map(({ aggregation: { spec } }) => (spec.kind === 'filter' ? spec.query : undefined))
     const onlyFilters = filters.length > 0 && !filters.includes(undefined)
     const looksAt = (role: Role, kind: Kind) => filters.some(query => context.matching.mayMatch(query!, kind, role))

@@ -28,14 +28,13 @@ import {
   withMissing,
 } from './values.ts'
 
-/** The values that an aggregation looks at, as numbers. */
 export interface ValueSource {
   read(at: BatchView, batch: Batch): FoundValues
 }
 
 export interface ValueStores {
   reader: Reader
-  /** Documents whose integers can be computed with. */
+  /** Documents with exact integers. */
   exact: Documents
 }
 
@@ -53,7 +52,7 @@ export const createSource = (values: FieldValues, keys: Keys | undefined, stores
   return { read: (at, batch) => withMissing(sourceIn(at.kind).read(at, batch), missing) }
 }
 
-/** What documents have without a field: ids are their places in the chain. */
+/** Metadata fields; ids are chain positions. */
 const metaSource = (meta: NonNullable<FieldValues['meta']>, keys: Keys | undefined): ValueSource => ({
   read({ kind, header, size }, batch) {
     if (meta !== '_id') {
@@ -78,7 +77,7 @@ const fieldSource = (kind: Kind, field: FieldPath, keys: Keys | undefined, store
   ofColumn(kind, field, keys, stores) ??
   ofRecords(kind, field, keys, stores)
 
-/** What follows from where a document stands. */
+/** Fields that follow from the document's block. */
 const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined): ValueSource | undefined => {
   const numbered = numberedAs(kind)
   if (field === 'timestamp')
@@ -105,7 +104,7 @@ const ofPlace = (kind: Kind, { field, path }: FieldPath, keys: Keys | undefined)
   return undefined
 }
 
-/** Fields that follow from a log's or a call's signature. */
+/** Fields that follow from the signature. */
 const OF_SIGNATURE: Record<string, ((signature: StoredSignature) => QueryValue | null | undefined) | undefined> = {
   'log.signature': ({ topic }) => topic,
   'event.event.raw': ({ event }) => event?.name,
@@ -141,7 +140,7 @@ const ofSignature = (
       const data = column.data(at)
       if (!bounds || !data) return NO_FOUND_VALUES
       const found = foundOnlyIn(data, bounds.greatest)
-      // What all share for whom there was no room tells nothing of one.
+      // The overflow signature is shared by several.
       if (found.keys.some(id => !Number.isNaN(id) && isShared(id, reader))) return records.read(at, batch)
       return mapped(found, keyOf)
     },
@@ -167,7 +166,7 @@ const ofColumn = (
       const data = bounds && source.data(at)
       if (!data) return NO_FOUND_VALUES
       if (bounds.greatest >= limit && Number.isFinite(bounds.greatest)) return records.read(at, batch)
-      // It stands for integers of both sorts.
+      // This value encodes both long and larger integers.
       if (
         field.encoding === 'num' &&
         bounds.greatest >= LONGS_END &&
@@ -180,11 +179,11 @@ const ofColumn = (
   }
 }
 
-/** Integers beyond 2^53 are the nearest doubles in a column: good enough to compute with, but not to tell them apart. */
+/** Columns round integers beyond 2^53: fine for metrics, wrong for distinct keys. */
 const mayBeInexact = ({ kind }: FieldPath, keys: Keys | undefined): boolean =>
   keys !== undefined && (kind === 'quantity' || kind === 'amount' || kind === 'wide')
 
-/** From a column's number to what an aggregation looks at; undefined where that is the same. */
+/** Maps a column's numbers; undefined for identity. */
 const converter = (
   field: FieldPath,
   keys: Keys | undefined,
@@ -208,7 +207,7 @@ const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((st
 
 const MAX_TEXT_KEYS = 50_000
 
-/** Transactions stand for their hashes. */
+/** Transaction positions encode their hashes. */
 const transactionSource = (kind: Kind, { reader }: ValueStores): ValueSource | undefined => {
   if (isRowKind(kind)) return undefined
   const place = lookup(kind, 'transactionIndex.num') ?? lookup(kind, 'transactionPosition.num')
@@ -229,7 +228,7 @@ const transactionSource = (kind: Kind, { reader }: ValueStores): ValueSource | u
   }
 }
 
-/** What neither a column nor the place tells: from the record of each document that is asked for, or from the document. */
+/** Values from records or documents. */
 const ofRecords = (
   kind: Kind,
   field: FieldPath,

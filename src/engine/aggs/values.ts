@@ -4,24 +4,23 @@ import { endOrdinal, isRowKind, type NumberedKind, type SegmentView } from '../q
 import { blockOf } from '../schema.ts'
 import { type Batch, ordinalAt } from './batch.ts'
 
-/** Values of a segment's documents as numbers: ids, numbers, or places among texts. NaN stands for none. */
+/** Values of documents as numbers: ids, numbers or codes of texts. NaN means none. */
 export type FoundValues =
-  /** By ordinal, of few different ones: `keys[at[ordinal]]`. Without `at` all are the first. */
+  /** Few different ones by ordinal: `keys[at[ordinal]]`, or `keys[0]` without `at`. */
   | {
       form: 'few'
       at: Codes | undefined
       keys: Float64Array
-      /** Whether no key occurs twice. */
       distinct: boolean
-      /** Where `at` ascends: the ordinal behind the last one of each place. `at` is then made when it is asked for. */
+      /** If `at` ascends: the end of each place. `at` is then computed lazily. */
       ends?: Uint32Array
     }
-  /** By ordinal. `keys` may be made when they are asked for. */
+  /** By ordinal; `keys` may be computed lazily. */
   | { form: 'each'; readonly keys: Float64Array; raw?: RawNumbers }
-  /** By place in the batch that was asked for: the values of the i-th stand from `ends[i - 1]` to `ends[i]`, ascending and distinct. */
+  /** By place in the batch: `keys` from `ends[i - 1]` to `ends[i]`, ascending and distinct. */
   | { form: 'several'; keys: Float64Array; ends: Uint32Array }
 
-/** Whole numbers by ordinal: `base + values[ordinal]`. None where that is -1. */
+/** Whole numbers by ordinal: `base + values[ordinal]`; -1 means none. */
 export interface RawNumbers {
   values: Codes
   base: number
@@ -36,7 +35,6 @@ export const NO_FOUND_VALUES: Extract<FoundValues, { form: 'few' }> = {
 
 type Few = Extract<FoundValues, { form: 'few' }>
 
-/** The same documents with other keys in the same places. */
 const withKeys = (found: Few, keys: Float64Array): Few => {
   const { ends } = found
   if (!ends) return { ...found, keys, distinct: false }
@@ -48,7 +46,7 @@ const withKeys = (found: Few, keys: Float64Array): Few => {
   }
 }
 
-/** All values by way of a function, which gives NaN for none. */
+/** Maps all values; NaN removes one. */
 export const mapped = (found: FoundValues, map: (key: number) => number): FoundValues => {
   const keys = new Float64Array(found.keys.length)
   let before = Number.NaN
@@ -65,7 +63,6 @@ export const mapped = (found: FoundValues, map: (key: number) => number): FoundV
   return found.form === 'each' ? { form: 'each', keys } : withoutRepeats({ ...found, keys })
 }
 
-/** Of one document two values may have become one. */
 const withoutRepeats = ({ keys, ends }: Extract<FoundValues, { form: 'several' }>): FoundValues => {
   const kept = new Float64Array(keys.length)
   const newEnds = new Uint32Array(ends.length)
@@ -82,7 +79,6 @@ const withoutRepeats = ({ keys, ends }: Extract<FoundValues, { form: 'several' }
   return { form: 'several', keys: kept.subarray(0, size), ends: newEnds }
 }
 
-/** One value in place of none. */
 export const withMissing = (found: FoundValues, key: number | undefined): FoundValues => {
   if (key === undefined) return found
   if (found.form !== 'several') {
@@ -103,7 +99,7 @@ export const withMissing = (found: FoundValues, key: number | undefined): FoundV
   return { form: 'several', keys, ends: newEnds }
 }
 
-/** Values that are read document by document, or element by element. */
+/** Reads values document by document. */
 export const readSeveral = (
   batch: Batch,
   check: () => void,
@@ -119,10 +115,10 @@ export const readSeveral = (
   return { form: 'several', keys: Float64Array.from(keys), ends }
 }
 
-/** Documents that are read between two looks at whether to go on, less one. */
+/** How many documents are read between two calls of `check`, minus 1. */
 const CHECK_MASK = 0x1f
 
-/** Calls for each value with its place in the batch; those without one are passed over. */
+/** Visits each value with its place in the batch. */
 export const eachValue = (found: FoundValues, batch: Batch, visit: (i: number, key: number) => void) => {
   const { count, list, from } = batch
   const { keys } = found
@@ -139,13 +135,9 @@ export const eachValue = (found: FoundValues, batch: Batch, visit: (i: number, k
   }
 }
 
-/** Whole numbers by ordinal. */
 export type Codes = Uint8Array | Uint16Array | Uint32Array
 
-/**
- * The numbers of a batch in its order, or the names that they stand for: a part of the column where its documents stand side by side.
- * Without a column all are 0.
- */
+/** The codes of a batch, or their names; a part of the column if possible. Without a column all are 0. */
 export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32Array): Codes => {
   const { count, from, except } = batch
   if (!column) return names && names[0] !== 0 ? new Uint32Array(count).fill(names[0]!) : new Uint8Array(count)
@@ -163,7 +155,7 @@ export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32A
   return named
 }
 
-/** Those of a column from a place on, but for some ordinals that ascend. */
+/** A column from a place on, without excluded ordinals. */
 const withoutSome = (column: Codes, from: number, count: number, except: Uint32Array): Codes => {
   const codes = new (column.constructor as new (count: number) => Codes)(count)
   let next = from
@@ -177,7 +169,7 @@ const withoutSome = (column: Codes, from: number, count: number, except: Uint32A
   return codes
 }
 
-/** One value for each of a batch, NaN where there is none; of several the first. */
+/** One value per document: the first, or NaN. */
 export const gathered = (found: FoundValues, batch: Batch): Float64Array => {
   const all = new Float64Array(batch.count)
   const { count, list, from } = batch
@@ -205,7 +197,6 @@ export const gathered = (found: FoundValues, batch: Batch): Float64Array => {
   return all
 }
 
-/** Whether each of a batch has a value. */
 export const presence = (found: FoundValues, batch: Batch): Uint8Array => {
   const has = new Uint8Array(batch.count)
   eachValue(found, batch, i => {
@@ -214,7 +205,7 @@ export const presence = (found: FoundValues, batch: Batch): Uint8Array => {
   return has
 }
 
-/** The numbers of a column, and perhaps others beside them that no document has. `greatest` is the greatest of them. */
+/** The numbers of a column; `keys` may include some that no document has. */
 export const foundIn = (data: ColumnData, greatest: number): FoundValues => {
   const { values, base, dictionary, count } = data
   if (!values) return { ...NO_FOUND_VALUES, keys: Float64Array.of(present(dictionary ? dictionary[0]! : base)) }
@@ -238,7 +229,7 @@ export const foundIn = (data: ColumnData, greatest: number): FoundValues => {
   }
 }
 
-/** So many whole numbers from one on; not to be written to. */
+/** Consecutive whole numbers; read-only. */
 const ascending = (first: number, count: number): Float64Array => {
   const end = first + 1 + count
   if (end <= SHARED && first >= -1) {
@@ -248,24 +239,22 @@ const ascending = (first: number, count: number): Float64Array => {
   return Float64Array.from({ length: count }, (_, i) => first + i)
 }
 
-/** Those that ids in a segment mostly are, from -1 on. */
+/** Whole numbers from -1 on, shared by all columns of ids. */
 let shared = new Float64Array(0)
 const SHARED = 2 ** 18
 
 const present = (value: number): number => (value === MISSING ? Number.NaN : value)
 
-/** The same array where none of them is. */
 const withoutMissing = (numbers: Float64Array): Float64Array =>
   numbers.includes(MISSING) ? numbers.map(present) : numbers
 
-/** The same of numbers that ascend. */
 const startPresent = (numbers: Float64Array): Float64Array => (numbers[0] === MISSING ? numbers.map(present) : numbers)
 
-/** Places for each document that an array may have which most places of are empty. */
+/** The most table places per document. */
 const MAX_PLACES_PER_DOCUMENT = 2
 const MIN_TABLE_PLACES = 256
 
-/** The numbers of a column alone, for what cannot be asked about others. */
+/** Only numbers that documents have, for mappings that fail on others. */
 export const foundOnlyIn = (data: ColumnData, greatest: number): FoundValues => {
   const known = onlyIn.get(data)
   if (known) return known
@@ -278,11 +267,11 @@ export const foundOnlyIn = (data: ColumnData, greatest: number): FoundValues => 
   return only
 }
 
-/** Of columns of so few numbers that they take less than the columns themselves. */
+/** For columns with so few numbers that the cache is smaller than the column. */
 const onlyIn = new WeakMap<ColumnData, FoundValues>()
 const MAX_KNOWN_KEYS = 1024
 
-/** What all documents of a block share, by the block's index in the segment. */
+/** A value of each block, for all of its documents. */
 export const foundByBlock = (
   { header, size }: SegmentView,
   numbered: NumberedKind,
@@ -300,7 +289,6 @@ export const foundByBlock = (
   }
 }
 
-/** The index of each document's block in the segment. */
 export const blockIndexes = (
   { header, size }: Pick<SegmentView, 'header' | 'size'>,
   numbered: NumberedKind,

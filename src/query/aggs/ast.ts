@@ -6,66 +6,60 @@ import type { JsonValue } from '../json.ts'
 import type { ElementSort, SearchRequest, SortSpec } from '../request.ts'
 import type { PipelineAggregation } from './pipelines/pipeline.ts'
 
-/** A checked aggregation: what it computes, and what is computed in each of its buckets. */
+/** A checked aggregation. */
 export interface Aggregation {
   name: string
   spec: AggregationSpec
   gives: Gives
-  /** In the order of the request. */
   aggs: readonly Aggregation[]
-  /** What is computed from those inside, or from the buckets, in the order in which it can be. */
+  /** In the order of computation. */
   pipelines: readonly PipelineAggregation[]
   meta?: JsonValue
 }
 
-/** What an aggregation answers: others may lie in buckets, and paths lead to numbers. */
 export type Gives = 'bucket' | 'buckets' | 'number' | 'numbers' | 'hits'
 
-/** The aggregations of a request. */
 export type Aggregations = Pick<Aggregation, 'aggs' | 'pipelines'>
 
-/** The values that an aggregation looks at. */
 export interface FieldValues {
-  /** The field as each kind has it; a kind without it has no values. */
+  /** Kinds without the field have no values. */
   fields: Partial<Record<Kind, FieldPath>>
-  /** What all documents of a kind have in place of a field, such as the name of their index; `_id`: each has one of its own. */
+  /** A constant by kind, such as the index name; `_id` is distinct for each document. */
   meta?: Partial<Record<Kind, string>> | '_id'
   type: ValueType
-  /** Stands for the value of documents without one. */
+  /** The value of documents without one. */
   missing: QueryValue | undefined
 }
 
-/** How values are compared and shown. Dates are milliseconds since 1970. */
+/** Dates are milliseconds since 1970. */
 export type ValueType = 'keyword' | 'long' | 'double' | 'boolean' | 'date'
 
 export interface OrderBy {
-  /** `_count`, `_key`, or the way to a number of an aggregation inside. */
+  /** `_count`, `_key`, or a path to a number of an inner aggregation. */
   by: string
   ascending: boolean
 }
 
-/** Which terms become buckets. */
 export interface Terms {
-  /** Undefined: all. */
   include: ((text: string) => boolean) | undefined
   exclude: ((text: string) => boolean) | undefined
   partition: { partition: number; of: number } | undefined
-  /** The same as data. */
+  /** Include and exclude as the client sent them, for forwarding. */
   given: { include: GivenTerms; exclude: GivenTerms }
 }
 
-/** Terms as text by which they are known, or a regular expression; undefined: nothing was said of them. */
+/** Canonical texts, or a regular expression. */
 export type GivenTerms = readonly string[] | { readonly regexp: string } | undefined
 
-/** Numbers are those of the histogram: milliseconds where it is one of dates. */
+/** Numbers are milliseconds in histograms of dates. */
 export interface HistogramOptions {
   minDocCount: number
   order: readonly OrderBy[]
   keyed: boolean
   format: Format
-  /** Buckets are made up to these; of dates they are keys. */
+  /** Empty buckets are added up to these; of dates they are keys. */
   extended: Edges | undefined
-  /** Buckets beyond are left out: of numbers by their keys without the offset, of dates from one key up to and without the other. */
+  /** Numbers: bounds of keys without the offset. Dates: from one key up to but without the other. */
   hard: Edges | undefined
 }
 
@@ -74,7 +68,7 @@ export interface Edges {
   max: number | undefined
 }
 
-/** Writes a number beside itself; undefined where neither the field nor the request names a format. */
+/** Undefined if neither the field nor the request has a format. */
 export type Format = ((value: number) => string) | undefined
 
 export interface RangeOf {
@@ -123,7 +117,6 @@ export type AggregationSpec =
   | { kind: 'filter'; query: Queries }
   | {
       kind: 'filters'
-      /** Without names they are answered as a list. */
       filters: readonly { name: string | undefined; query: Queries }[]
       other: string | undefined
     }
@@ -131,7 +124,7 @@ export type AggregationSpec =
   | { kind: 'global' }
   | { kind: 'nested'; path: string }
   | { kind: 'reverse_nested' }
-  /** `of` is the kind that it leads to. */
+  /** `of` is the kind of the bucket's documents. */
   | { kind: 'children' | 'parent'; child: Kind; of: Kind }
   | {
       kind: 'top_metrics'
@@ -150,9 +143,8 @@ export type AggregationSpec =
       size: number
       from: number
       sort: SortSpec[]
-      /** Of elements of a nested list; undefined where documents are shown. */
+      /** Set for hits that are elements of a nested list. */
       elements: { path: string; sort: readonly ElementSort[] } | undefined
-      /** Whether hits have the scores of the query. */
       scored: boolean
     } & Pick<SearchRequest, 'source' | 'shown' | 'trackScores'>)
   | { kind: 'avg' | 'sum' | 'min' | 'max' | 'stats'; values: FieldValues; format: Format; exact: boolean }
@@ -162,7 +154,7 @@ export type AggregationSpec =
   | {
       kind: 'percentiles' | 'percentile_ranks'
       values: FieldValues
-      /** Percents, or values whose ranks are wanted. */
+      /** Percents, or values to rank. */
       of: readonly number[]
       keyed: boolean
       compression: number
@@ -172,7 +164,7 @@ export type AggregationSpec =
   | {
       kind: 'median_absolute_deviation' | 'boxplot'
       values: FieldValues
-      /** Counts where there are too many values for all to be kept. */
+      /** Used only if values do not fit in memory. */
       compression: number
       format: Format
     }

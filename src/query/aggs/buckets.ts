@@ -10,7 +10,7 @@ import { tooLong } from '../simplify.ts'
 import type { CompositeSource, Edges, Format, OrderBy, RangeOf, SpecOf, ValueType } from './ast.ts'
 import type { Bucket, ResultMember, ResultValue } from './result.ts'
 
-/** What `typed_keys` puts before the name. */
+/** Type prefixes of `typed_keys`. */
 export const TERMS_TYPES: Readonly<Record<ValueType, string>> = {
   keyword: 'sterms',
   long: 'lterms',
@@ -21,7 +21,6 @@ export const TERMS_TYPES: Readonly<Record<ValueType, string>> = {
 
 export const rareTermsType = (type: ValueType): string => (type === 'keyword' ? 'srareterms' : 'lrareterms')
 
-/** A key as Elasticsearch shows one of its type. */
 export const termKey = (
   value: Stored,
   { values: { type }, format }: Pick<SpecOf<'terms'>, 'values' | 'format'>,
@@ -41,15 +40,13 @@ export const termKey = (
   }
 }
 
-/** The steps of a histogram, from bucket to bucket. */
 export interface HistogramSteps {
   round(value: number): number
   next(key: number): number
-  /** At least as many as lie between two keys. */
+  /** An upper bound of the keys from `first` to `last`. */
   count(first: number, last: number): number
 }
 
-/** Steps of a number. */
 const evenSteps = (interval: number, offset: number): HistogramSteps => {
   const keyOf = (index: number) => index * interval + offset
   const indexOf = (value: number) => Math.floor((value - offset) / interval)
@@ -66,16 +63,16 @@ export const histogramSteps = (spec: SpecOf<'histogram'> | SpecOf<'date_histogra
 interface EmptyBucketFilling {
   steps: HistogramSteps
   extended: Edges | undefined
-  /** Buckets that an answer may have. */
+  /** The bucket limit. */
   most: number
-  /** Refuses too many before they are made. */
+  /** Refuses too many buckets before they are created. */
   room(buckets: number): void
 }
 
-/** A bucket by its key, and its place among those that were found; -1 without documents. */
+/** A key and its bucket number, -1 without documents. */
 export type PlacedKey = readonly [key: number, place: number]
 
-/** Adds buckets without documents, from the first key to the last, or as far as the bounds go. Keys ascend. */
+/** Adds empty buckets between ascending keys and up to the bounds. */
 export const withEmptyBuckets = (
   found: readonly PlacedKey[],
   { steps, extended, most, room }: EmptyBucketFilling,
@@ -85,7 +82,6 @@ export const withEmptyBuckets = (
   const bounded = (edge: number | undefined) => (edge === undefined ? undefined : steps.round(edge))
   const ends = [bounded(extended?.min), bounded(extended?.max), found[0]?.[0], found[size - 1]?.[0]]
   const known = ends.filter(end => end !== undefined)
-  // Without documents, both bounds are needed.
   if (known.length === 0 || (size === 0 && (extended?.min === undefined || extended.max === undefined))) return []
   const [first, last] = [Math.min(...known), Math.max(...known)]
   room(stepCount(steps, [first, last], most))
@@ -100,7 +96,7 @@ export const withEmptyBuckets = (
   return all
 }
 
-/** Orders the buckets of a histogram, whose keys ascend. `compare` takes places: nothing is known of buckets without documents. */
+/** Orders ascending buckets of a histogram; `compare` only gets buckets with documents. */
 export const orderHistogram = (
   all: readonly PlacedKey[],
   { by, ascending }: OrderBy,
@@ -112,7 +108,7 @@ export const orderHistogram = (
   return by === '_count' && ascending ? [...empty, ...found] : [...found, ...empty]
 }
 
-/** Where the estimate alone cannot tell whether they are too many, they are counted. */
+/** Counts exactly if the estimate is near the limit. */
 const stepCount = (steps: HistogramSteps, [first, last]: [number, number], most: number): number => {
   const estimate = steps.count(first, last)
   if (estimate <= most || estimate > 2 * most) return estimate
@@ -121,7 +117,7 @@ const stepCount = (steps: HistogramSteps, [first, last]: [number, number], most:
   return size
 }
 
-/** Of numbers so large that a step changes nothing there is no next one. */
+/** Ends early if a step is below the precision of the numbers. */
 function* walkOf(steps: HistogramSteps, first: number, last: number): Generator<number> {
   for (let key = first; key <= last; ) {
     yield key
@@ -131,7 +127,6 @@ function* walkOf(steps: HistogramSteps, first: number, last: number): Generator<
   }
 }
 
-/** What tells the bucket of a key. */
 export const histogramKey = (
   key: number,
   { isDate, format }: { isDate: boolean; format: Format },
@@ -147,7 +142,7 @@ export const histogramKey = (
   }
 }
 
-/** Units with about their length in milliseconds, and how many of each a bucket may have: those of Elasticsearch. */
+/** Elasticsearch's units, approximate lengths in milliseconds and counts per bucket. */
 const TIME_SCALE_UNITS = [
   { name: 'second', unit: '1s', letter: 's', length: 1_000, counts: [1, 5, 10, 30] },
   { name: 'minute', unit: '1m', letter: 'm', length: 60_000, counts: [1, 5, 10, 30] },
@@ -157,16 +152,14 @@ const TIME_SCALE_UNITS = [
   { name: 'year', unit: '1y', letter: 'y', length: 31_536_000_000, counts: [1, 5, 10, 20, 50, 100] },
 ] as const
 
-/** Beginnings of buckets, from the first to the last. */
+/** Ascending starts of buckets. */
 export interface TimeScale {
   starts: number[]
   name: string
 }
 
 interface Scales {
-  /** That of buckets between the first and the last time. */
   of(least: number, greatest: number): TimeScale
-  /** The name of the shortest. */
   shortest: string
 }
 
@@ -184,7 +177,6 @@ export const scalesOf = ({ buckets, zone, least }: SpecOf<'auto_date_histogram'>
   }
 }
 
-/** What tells the bucket that begins then. */
 export const timeKey = (
   start: number,
   { format }: Pick<SpecOf<'auto_date_histogram'>, 'format'>,
@@ -193,7 +185,7 @@ export const timeKey = (
   return { key, number }
 }
 
-/** The shortest unit of which there are few enough, and how many of it make a bucket. */
+/** The shortest unit with few enough buckets, and its count per bucket. */
 const scaleOf = (
   least: number,
   greatest: number,
@@ -207,7 +199,7 @@ const scaleOf = (
     const isLast = i === roundings.length - 1
     if (!isLast && (greatest - least) / length > most * 2 + 10) continue
     const all = bucketStarts(rounding, least, greatest)
-    // The last one is not counted, as Elasticsearch does not.
+    // Elasticsearch does not count the last bucket.
     if (!isLast && all.length - 1 > most) continue
     const count =
       counts.find(one => Math.ceil(all.length / one) <= wanted) ?? (all.length <= wanted ? 1 : counts.at(-1)!)
@@ -223,7 +215,6 @@ const bucketStarts = (rounding: Rounding, least: number, greatest: number): numb
   return all
 }
 
-/** What tells the bucket of a range. */
 export const rangeKey = (
   range: RangeOf,
   { kind, keyed, format }: Pick<SpecOf<'range' | 'date_range'>, 'kind' | 'keyed' | 'format'>,
@@ -253,7 +244,7 @@ const edgeMembers = (name: string, value: number | undefined, format: Format): R
     : [[name, value]]
 }
 
-/** A part of a key as it is shown; null where it is missing. */
+/** A source's value in a composite key. */
 export const compositePart = (value: Stored | null, source: CompositeSource): ResultValue => {
   if (value === null) return null
   if (source.by === 'histogram') return Number(value)
@@ -272,7 +263,6 @@ export const compositePart = (value: Stored | null, source: CompositeSource): Re
 
 type TopMetric = SpecOf<'top_metrics'>['metrics'][number]
 
-/** The value that a metric shows of a document; undefined of none. */
 export const topValue = (
   { values }: TopMetric,
   kind: Kind,
@@ -282,7 +272,6 @@ export const topValue = (
   const document = field && load()
   const [raw] = field && document ? rawValuesOf(field, document._source) : []
   if (!field || raw === undefined || raw === null) return values.missing
-  // Texts are shown as documents show them.
   const value = field.es === 'keyword' ? String(raw) : readValue(field, raw)
   return value === undefined || tooLong(field, value) ? values.missing : value
 }
@@ -293,7 +282,7 @@ export const shownTopValue = (value: Stored | undefined, { format, values }: Top
   return values.type === 'long' && typeof value === 'number' ? BigInt(value) : value
 }
 
-/** What hits show as `sort`, as these show it. */
+/** A hit's `sort` value as top_metrics shows it. */
 export const shownTopSort = (value: unknown, { fields }: SortSpec): ResultValue => {
   const type = Object.values(fields)[0]?.es
   if (isRawJson(value)) return BigInt(value.rawJSON)

@@ -1,14 +1,13 @@
 import { type JsonValue, Numeral } from '../json.ts'
 
-/** Aggregations as texts by which what they found is kept. */
 export interface AggregationCacheKeys {
-  /** The same where they find the same in a segment, whatever of it is shown. */
+  /** Identifies states of segments, whatever is shown of them. */
   found: string
-  /** The same where they are the same. */
+  /** Identifies answers. */
   whole: string
 }
 
-/** Undefined where they show hits or look at all segments at once. */
+/** Undefined if they show hits. */
 export const aggregationCacheKeys = (aggregations: JsonValue): AggregationCacheKeys | undefined => {
   const whole = jsonText(aggregations)
   if (whole.length > MAX_KEY_LENGTH || /"top_hits"|"top_metrics"/.test(whole)) return undefined
@@ -19,7 +18,7 @@ const MAX_KEY_LENGTH = 20_000
 
 type JsonMembers = ReadonlyMap<string, JsonValue>
 
-/** By names of aggregations; bounds that only add empty buckets are left out, as a window that moves on has others. */
+/** Without bounds that only add empty buckets, since those of a moving window change. */
 const foundOf = (aggregations: JsonValue): string => {
   if (!(aggregations instanceof Map)) return jsonText(aggregations)
   return membersText(aggregations as JsonMembers, one =>

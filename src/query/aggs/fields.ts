@@ -12,10 +12,9 @@ import type { FieldValues, Format, ValueType } from './ast.ts'
 import type { AggregationBody, AggregationScope } from './kinds/kind.ts'
 import { numberWriterOf } from './number-format.ts'
 
-/** Which values an aggregation works on. */
 type WantedValues = 'any' | 'numeric' | 'date'
 
-/** The field that an aggregation names, as each kind of the search has it, with what stands in for a missing value. */
+/** The field of an aggregation, by searched kind. */
 export const readFieldValues = (
   wanted: WantedValues,
   given: { field?: JsonNode | undefined; missing?: JsonNode | undefined },
@@ -29,7 +28,7 @@ export const readFieldValues = (
   let declared: FieldPath | undefined
   let known = false
   for (const kind of scope.kinds) {
-    // Tells fields that nothing has, and looks away from what is out of sight.
+    // Refuses unknown fields.
     const field = lookup(kind, name)
     if (!field) continue
     known = true
@@ -42,7 +41,7 @@ export const readFieldValues = (
     if (field.es === 'text') throw fielddata(field, at)
     if (onField(name, at, { ...scope, kind }, () => SCORED_ALL).node.op === 'all') fields[kind] = field
   }
-  // With a value in place of a missing one, a field that nothing has is no mistake.
+  // With `missing`, an unknown field is no mistake.
   if (!known && (!given.missing || wanted === 'date')) checkKnown(name, at, scope)
   const type: ValueType = known ? valueTypeOf(Object.values(fields), declared) : wanted === 'any' ? 'keyword' : 'double'
   if (wanted !== 'any' && declared?.es === 'keyword')
@@ -90,7 +89,7 @@ const metaValues = (
 export const hasSeveral = ({ fields }: Pick<FieldValues, 'fields'>): boolean =>
   Object.values(fields).some(({ list, kind }) => list !== undefined || kind === 'hexList' || kind === 'integers')
 
-/** The same, to make buckets of. Ids are counted, but nobody wants a bucket for each document. */
+/** Values for buckets: a bucket for each id is refused. */
 export const readTermValues = (
   given: Parameters<typeof readFieldValues>[1],
   body: Pick<AggregationBody, 'place' | 'scope'>,
@@ -137,7 +136,7 @@ const readMissing = (place: JsonNode, type: ValueType, scope: AggregationScope):
   }
 }
 
-/** How values of a field are written beside their number; undefined where they are not. */
+/** The format of `…_as_string` members; undefined for none. */
 export const formatOfValues = (
   values: Pick<FieldValues, 'fields' | 'type'>,
   given: { format?: JsonNode | undefined; time_zone?: JsonNode | undefined },
@@ -164,17 +163,16 @@ export const formatOfValues = (
 export const zoneIn = (place: JsonNode | undefined, scope: AggregationScope): Zone =>
   place === undefined ? UTC : zoneOf(place, toText(place, 'a time zone'), scope.budget)
 
-/** The furthest that dates reach here; Elasticsearch shows the greatest long for what lies beyond, such as squares of dates. */
+/** Beyond the last date, as of squares, Elasticsearch shows the greatest long. */
 const FURTHEST = 8.64e15
 const BEYOND_DATES: ReadonlyMap<string, string> = new Map([
   ['epoch_second', '9223372036854775.807'],
   ['epoch_millis', '9223372036854775807'],
 ])
 
-/** Where kinds write their dates in several ways, that of the first name counts, as Elasticsearch joins what indexes answer. */
+/** If kinds have several date formats, the first kind by name decides, as in Elasticsearch. */
 const firstFieldOf = (fields: FieldValues['fields']): FieldPath | undefined =>
   Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1))[0]?.[1]
 
-/** As the field is mapped. */
 const formatOfField = (field: FieldPath | undefined): string =>
   field?.kind === 'seconds' ? 'epoch_second' : 'strict_date_optional_time'

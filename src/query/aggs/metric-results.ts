@@ -1,14 +1,12 @@
 import { javaDouble } from '../numbers.ts'
 import type { Format } from './ast.ts'
 import type { Metric, ResultMember, ResultValue } from './result.ts'
-/** A metric of one number, null where nothing was counted. */
 export const singleMetric = (type: string, value: number | null, format: Format): Metric => {
   const body: ResultMember[] = [['value', value]]
   if (format && value !== null) body.push(['value_as_string', format(value)])
   return { is: 'metric', type, body, number: rest => (rest === undefined || rest === 'value' ? value : undefined) }
 }
 
-/** A metric that counts. */
 export const counting = (type: string, value: number): Metric => ({
   is: 'metric',
   type,
@@ -16,13 +14,12 @@ export const counting = (type: string, value: number): Metric => ({
   number: rest => (rest === undefined || rest === 'value' ? value : undefined),
 })
 
-/** A number that a path names, of those that have names. */
 export const namedNumbers =
   (numbers: ReadonlyMap<string, number | null>): Metric['number'] =>
   rest =>
     rest === undefined ? undefined : numbers.get(rest)
 
-/** What simple metrics follow from. Of nothing, `min` is infinite and `max` minus infinite. */
+/** Of no values, `min` is infinite and `max` minus infinite. */
 export interface MetricTotals {
   count: number
   sum: number
@@ -41,7 +38,7 @@ const SIMPLE = {
 export const simpleOf = (kind: keyof typeof SIMPLE, totals: MetricTotals, format: Format): Metric =>
   singleMetric(kind, SIMPLE[kind](totals), format)
 
-/** `type`: the pipeline aggregation of the same shape is of another one. */
+/** `type` differs for the pipeline of the same shape. */
 export const statsOf = (totals: Omit<MetricTotals, 'sumOfSquares'>, format: Format, type = 'stats'): Metric => {
   const numbers = statNumbers(totals)
   return { is: 'metric', type, body: statMembers(numbers, format), number: namedNumbers(numbers) }
@@ -65,7 +62,7 @@ const statMembers = (numbers: ReadonlyMap<string, number | null>, format: Format
   return members
 }
 
-/** Elasticsearch writes booleans in these, and in these alone, as such. */
+/** Elasticsearch writes booleans as such in stats only. */
 export const withBooleans = (metric: Metric): Metric => ({
   ...metric,
   body: metric.body.map(([name, value]) => [
@@ -74,7 +71,7 @@ export const withBooleans = (metric: Metric): Metric => ({
   ]),
 })
 
-/** `sigma`: how many standard deviations the bounds lie from the mean. */
+/** Bounds are `sigma` standard deviations from the mean. */
 export const extendedStatsOf = (
   totals: MetricTotals,
   sigma: number,
@@ -117,14 +114,12 @@ export const extendedStatsOf = (
   return { is: 'metric', type, body, number: namedNumbers(numbers) }
 }
 
-/** `keyed`: as an object by percent, else as a list. */
 interface PercentileOptions {
   keyed: boolean
   format: Format
-  /** Whether texts in a list are named after the percent, as those of percentiles_bucket are. */
+  /** Whether `…_as_string` in a list has the percent as prefix, as in percentiles_bucket. */
   namesTexts?: boolean
 }
-/** Percents, from 0 to 100. */
 export const percentilesOf = (
   { quantile }: { quantile(part: number): number },
   percents: readonly number[],
@@ -133,7 +128,6 @@ export const percentilesOf = (
   const at = (percent: number) => quantile(percent / 100)
   return ofMany('tdigest_percentiles', percents, at, options)
 }
-/** The percents of the values that lie below some values. */
 export const percentileRanksOf = (
   { rank }: { rank(value: number): number },
   values: readonly number[],
@@ -183,12 +177,11 @@ const asList = (numbers: readonly [number, number | null][], format: Format, nam
           : []),
       ]),
   )
-/** Values in their order, and what percentiles tell of them. */
 interface Quartiles {
   values: ArrayLike<number>
   quantile(part: number): number
 }
-/** The whiskers reach to the furthest values within one and a half of the box's height. */
+/** Whiskers end at the last values within 1.5 interquartile ranges. */
 export const boxplotOf = ({ values, quantile }: Quartiles, format: Format): Metric => {
   const isEmpty = values.length === 0
   const [q1, q2, q3] = [quantile(0.25), quantile(0.5), quantile(0.75)] as const

@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
 import { type JsonNode, showJson, where } from '../json-node.ts'
 
-/** A number as text by a pattern such as `#,##0.00`, as Java's DecimalFormat writes it. */
+/** Formats numbers by a pattern such as `#,##0.00`, as Java's DecimalFormat does. */
 export const numberWriterOf = (place: JsonNode, pattern: string): ((value: number) => string) => {
   if (pattern === '') return allDigits
   const [, prefix, integer, decimals = '', suffix] =
@@ -15,7 +15,7 @@ export const numberWriterOf = (place: JsonNode, pattern: string): ((value: numbe
   const grouping = integer.includes(',') ? integer.length - integer.lastIndexOf(',') - 1 : 0
   const places = { least: decimals.replaceAll('#', '').length, most: decimals.length }
   let leastWhole = integer.replace(/[#,]/g, '').length
-  // Of nothing but optional digits around a point, one is written in any case.
+  // A pattern of optional digits around a point shows at least one digit.
   if (decimals !== '' && leastWhole + places.least === 0) {
     if (integer === '') places.least = 1
     else leastWhole = 1
@@ -35,7 +35,7 @@ export const numberWriterOf = (place: JsonNode, pattern: string): ((value: numbe
   }
 }
 
-/** What Java makes of an empty pattern, which Grafana sends: all digits in groups, without the zero before a point. */
+/** Java's format of an empty pattern, which Grafana sends. */
 const allDigits = (value: number): string => {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞'
   const [whole, rest] = decimal(Math.abs(value)).split('.') as [string, string?]
@@ -56,23 +56,23 @@ const groupDigits = (digits: string, size: number): string => {
   return parts.join()
 }
 
-/** Decimal digits of a number from 0 up, rounded to the even neighbour where it lies in the middle of two. */
+/** Decimal digits of a number from 0 on, rounded half to even. */
 const halfEven = (value: number, places: number): string => {
   if (value > Number.MAX_SAFE_INTEGER) return decimal(value)
   const shortest = String(value)
-  // Digits that do not tell the number from its neighbours are zeros.
+  // Digits beyond the shortest representation are zeros.
   if (!shortest.includes('e') && (shortest.split('.')[1] ?? '').length <= places) return shortest
   const text = value.toFixed(places)
   if (!value.toFixed(places + 1).endsWith('5')) return text
   const digits = value.toFixed(MAX_DECIMALS)
   const end = digits.indexOf('.') + 1 + places
   if (!/^50*$/.test(digits.slice(end))) return text
-  // In the middle: without the rest it is the lower neighbour.
+  // A tie.
   const lower = digits.slice(0, places === 0 ? end - 1 : end)
   return Number(lower.at(-1)) % 2 === 0 ? lower : text
 }
 
-/** The digits that tell a number from 0 up from its neighbours, and zeros, without an exponent. */
+/** The shortest digits of a number from 0 on, without an exponent. */
 const decimal = (value: number): string => {
   const [digits, power] = String(value).split('e') as [string, string?]
   if (power === undefined) return digits

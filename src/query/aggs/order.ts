@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { elements, type JsonNode, members, unexpected, where } from '../json-node.ts'
 import { direction } from '../keys.ts'
 import type { Aggregation, OrderBy } from './ast.ts'
-/** `{"_count": "desc"}`, or a list of such: what is equal is ordered by what follows, and at last by the key. */
+/** `{"_count": "desc"}` or a list of such; the key decides at last. */
 export const readOrder = (place: JsonNode | undefined, fallback: readonly OrderBy[]): readonly OrderBy[] => {
   if (place === undefined) return fallback
   const orders = elements(place).flatMap(at => {
@@ -15,13 +15,12 @@ export const readOrder = (place: JsonNode | undefined, fallback: readonly OrderB
   return orders.length === 0 ? fallback : orders
 }
 
-/** Names of before. */
 const OLD_ORDER_NAMES: ReadonlyMap<string, string> = new Map([
   ['_term', '_key'],
   ['_time', '_key'],
 ])
 
-/** The steps of a way to a number, such as `a>b[95.0]` or `a.avg`: the last one may name one number of several. */
+/** The steps of a path such as `a>b[95.0]` or `a.avg`; `rest` names one number of several. */
 export const parseMetricPath = (path: string): { steps: string[]; rest: string | undefined } => {
   const steps = path.split('>').map(step => step.trim())
   const last = steps.pop()!
@@ -33,7 +32,7 @@ export const parseMetricPath = (path: string): { steps: string[]; rest: string |
     : { steps: [...steps, last.slice(0, dot)], rest: last.slice(dot + 1) }
 }
 
-/** Refuses an order that goes by what is not inside, or by what has no number. */
+/** Refuses order paths that lead to no number. */
 export const checkBucketOrder = (place: JsonNode, order: readonly OrderBy[], aggs: readonly Aggregation[]): void => {
   for (const { by } of order) {
     if (by === '_count' || by === '_key') continue

@@ -11,7 +11,6 @@ import { PIPELINES, parsePipeline } from './pipelines/index.ts'
 import type { PipelineAggregation } from './pipelines/pipeline.ts'
 import { orderPipelines } from './pipelines/tree.ts'
 
-/** Reads the aggregations of a request. */
 export const parseAggregations = (place: JsonNode, scope: AggregationScope): Aggregations => {
   const counter = { left: scope.budget.limits.aggregations }
   return readAggregations(place, scope, [], counter)
@@ -50,7 +49,6 @@ const readAggregations = (
   return { aggs, pipelines: orderPipelines(pipelines, aggs, around.at(-1)) }
 }
 
-/** An aggregation's type, what stands under it, and what stands beside. */
 interface AggregationParts {
   type: string
   body: JsonNode
@@ -136,12 +134,11 @@ const checkAggregationName = (name: string, place: JsonNode) => {
     )
 }
 
-/** The member that holds them; both names are taken, one of them at a time. */
+/** Either name is accepted, but not both. */
 export const aggregationsIn = (
   keys: { readonly [key in 'aggs' | 'aggregations']?: JsonNode | undefined },
 ): JsonNode | undefined => {
   if (keys.aggs && keys.aggregations) throw unexpected(keys.aggregations, 'either [aggs] or [aggregations]')
   const given = keys.aggs ?? keys.aggregations
-  // None at all are not answered with an empty object.
   return given && isJsonMap(given.value) && given.value.size === 0 ? undefined : given
 }

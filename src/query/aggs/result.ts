@@ -1,15 +1,12 @@
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { type JsonValue, shortenText, textOfJson } from '../json.ts'
 import { javaDouble } from '../numbers.ts'
-/** What aggregations found, before it is written as JSON: by the names of the request, in its order. */
+/** Results by name, in the order of the request. */
 export type AggregationResults = Map<string, AggregationResult>
 
 export type AggregationResult = Buckets | SingleBucket | Metric | TopHits
 
-/**
- * What members hold (`[name, value]`): a number is a double, written as Java does (`1.0`, `1.0E10`); a bigint is an integer of any
- * size; a `Map` is an object. Lists, texts, booleans and null are themselves.
- */
+/** JSON: numbers are doubles in Java's format (`1.0E10`), bigints are integers, maps are objects. */
 export type ResultValue =
   | null
   | boolean
@@ -20,33 +17,31 @@ export type ResultValue =
   | ReadonlyMap<string, ResultValue>
 export type ResultMember = [name: string, value: ResultValue]
 
-/** Of aggregations with several buckets: terms, histograms, ranges, filters, composite. */
 export interface Buckets {
   is: 'buckets'
-  /** What `typed_keys` puts before the name: `sterms`. */
+  /** The prefix of `typed_keys`, such as `sterms`. */
   type: string
-  /** Members beside `buckets`, in the order in which Elasticsearch writes them. */
+  /** Members before `buckets`, in Elasticsearch's order. */
   members: ResultMember[]
-  /** Members behind them. */
+  /** Members after `buckets`. */
   after?: ResultMember[]
-  /** Whether the buckets are written as an object, by their names. */
+  /** Whether buckets are an object by name. */
   keyed: boolean
   buckets: Bucket[]
   meta?: JsonValue
 }
 
 export interface Bucket {
-  /** Only of keyed ones. */
+  /** For keyed buckets only. */
   name?: string
-  /** Members that say which bucket it is, in Elasticsearch's order: `key_as_string`, `key`, `from`, `to`. */
+  /** Key members in Elasticsearch's order: `key_as_string`, `key`, `from`, `to`. */
   key: ResultMember[]
-  /** The key as a number, where it is one: the width of a bucket follows from two neighbours. */
+  /** The numeric key, which gives the width of histogram buckets. */
   number?: number
   docCount: number
   results: AggregationResults
 }
 
-/** Of filter, missing, global, nested, reverse_nested. */
 export interface SingleBucket {
   is: 'bucket'
   type: string
@@ -60,10 +55,7 @@ export interface Metric {
   type: string
   /** All members, in Elasticsearch's order. */
   body: ResultMember[]
-  /**
-   * The number that a path such as `1`, `1.avg` or `1[95.0]` names; `undefined` as the path's rest stands for the aggregation's own
-   * value. Null where there is none, undefined where the metric has no such number.
-   */
+  /** The number at the rest of a path, as in `1.avg`; undefined rest means the own value. Null: no value; undefined: no such number. */
   number(rest: string | undefined): number | null | undefined
   meta?: JsonValue
 }
@@ -71,12 +63,12 @@ export interface Metric {
 export interface TopHits {
   is: 'hits'
   type: 'top_hits'
-  /** What stands under `hits`, as JSON text. */
+  /** The value of `hits`, as JSON text. */
   hits: string
   meta?: JsonValue
 }
 
-/** About the memory that a result takes until it is written, without the buckets inside of its own. */
+/** Approximate memory of a result, without results of its buckets. */
 export const bytesOfResult = (result: AggregationResult): number => {
   switch (result.is) {
     case 'buckets':
@@ -97,13 +89,13 @@ const valueSize = (value: ResultValue): number =>
   value instanceof Map ? value.size : Array.isArray(value) ? 4 * value.length : 1
 
 interface RenderOptions {
-  /** Each name stands behind its type, as in `sterms#name`. */
+  /** Whether names have type prefixes, as in `sterms#name`. */
   typedKeys: boolean
   limits?: Pick<Limits, 'answer'> | undefined
-  /** Called now and then: throws where it is to be given up. */
+  /** Throws if the search is cancelled. */
   check?: (() => void) | undefined
 }
-/** What `aggregations` holds, as JSON text. Each text counts before it is written: what would be too long is refused by the name that makes it so. */
+/** Renders JSON; each text is counted first, so that errors can name what is too long. */
 export const renderResults = (
   results: AggregationResults,
   { typedKeys, limits = DEFAULT_LIMITS, check = () => {} }: RenderOptions,
@@ -176,7 +168,7 @@ export const renderResults = (
 
   const renderMember = ([name, value]: ResultMember): string => `${text(name)}:${renderValue(value)}`
 
-  /** A number is a double and a bigint an integer, since JSON written by Java tells them apart; a map is an object. */
+  /** Doubles are numbers and integers are bigints, since Java writes them differently. */
   const renderValue = (value: ResultValue): string => {
     if (typeof value === 'string') return text(value)
     if (typeof value === 'object' && value !== null) return renderTree(value)
@@ -193,13 +185,12 @@ export const renderResults = (
 
   return renderAll(results)
 }
-/** Texts that take little time together. */
 const TEXTS_PER_CHECK = 256
-/** Characters around a text: quotes, and a colon or comma. */
+/** Quotes, and a colon or comma. */
 const QUOTES = 3
-/** About those of the braces and the count of a bucket. */
+/** Approximate braces and count of a bucket. */
 const COUNT_LENGTH = 18
-/** What takes most of an answer that is too long, with its place in the request. */
+/** The largest part of an answer that is too long. */
 const tooMuchOf = (results: AggregationResults): string => {
   const found = new Map<string, { what: string; length: number; times: number }>()
   const add = (what: string, text: string) => {
@@ -232,5 +223,4 @@ const tooMuchOf = (results: AggregationResults): string => {
     ? 'The answer'
     : `The answer, in which ${worst.what} of ${worst.length} characters stands ${worst.times} times${isWhole ? '' : ' and more'},`
 }
-/** Results that are looked at for an error. */
 const MOST_LOOKED_AT = 50_000

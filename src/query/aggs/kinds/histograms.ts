@@ -76,7 +76,7 @@ export const dateHistogramKind = aggregation({
   check: checkOrderOf,
 })
 
-/** As in Elasticsearch, an offset moves the buckets of bounds, and not the bounds. */
+/** As in Elasticsearch, an offset moves buckets of bounds, not the bounds. */
 const edgeBuckets = (edges: Edges | undefined, { round }: Rounding, offset: number): Edges | undefined => {
   const bucketOf = (edge: number | undefined) => (edge === undefined ? undefined : round(edge) + offset)
   return edges && { min: bucketOf(edges.min), max: bucketOf(edges.max) }
@@ -99,7 +99,6 @@ const histogramBounds = (
 const orNothing = (at: JsonNode | undefined, read: (place: JsonNode) => number): number | undefined =>
   at === undefined || at.value === null ? undefined : read(at)
 
-/** The least and the greatest value; either may be left out. */
 const edgesOf = (place: JsonNode | undefined, read: (place: JsonNode) => number): Edges | undefined => {
   if (place === undefined || place.value === null) return undefined
   const given = expectKeys(place, 'an object with [min] and [max]', ['min', 'max'], [])
@@ -166,7 +165,7 @@ export const dateRangeKind = aggregation({
   },
 })
 
-/** In the order of their beginnings, as they are answered. */
+/** Sorted by their beginnings. */
 const readRanges = (
   given: JsonNode | undefined,
   read: (place: JsonNode) => number,

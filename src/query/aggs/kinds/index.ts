@@ -30,7 +30,6 @@ import {
 import { rareTermsKind, termsKind } from './terms.ts'
 import { topHitsKind, topMetricsKind } from './top-hits.ts'
 
-/** Every aggregation by its name in the body. */
 export const AGGREGATIONS = {
   terms: termsKind,
   rare_terms: rareTermsKind,

@@ -14,38 +14,34 @@ import {
 } from '../../keys.ts'
 import type { QueryScope } from '../../scope.ts'
 import type { Aggregation, AggregationSpec, Gives } from '../ast.ts'
-/** What an aggregation is read against. `kind` of the scope is not looked at: it is of all kinds. */
+/** The scope of all searched kinds. */
 export type AggregationScope = Omit<QueryScope, 'kind'>
 
-/** One kind of aggregation. */
 export interface AggregationKind {
-  /** What it means, for the reference docs. */
+  /** The meaning, for the reference docs. */
   doc: string
-  /** What is not as in Elasticsearch, for the reference docs. */
+  /** Differences from Elasticsearch, for the reference docs. */
   limit?: string
-  /** The body of a working one, for the reference docs. */
+  /** A valid body, for the reference docs. */
   example: unknown
-  /** What the example searches. Default: events. */
+  /** The kind that the example searches. Default: events. */
   on?: Kind
   gives: Gives
-  /** What its body may hold; undefined of one whose body is a query. */
+  /** Undefined if the body is a query. */
   keys?: Readonly<Record<string, Pick<BodyKey, 'schema'>>>
-  /** The meaning of the aggregation's body. */
   read(place: JsonNode, scope: AggregationScope, at: AggregationPlace): AggregationSpec
-  /** What aggregations inside of it are read against, where that is not the same. */
+  /** The scope of inner aggregations, if it differs. */
   inside?(spec: AggregationSpec, scope: AggregationScope): AggregationScope
-  /** Looks at the aggregations inside, once they are known. */
+  /** Checks the inner aggregations. */
   check?(place: JsonNode, spec: AggregationSpec, aggs: readonly Aggregation[]): void
 }
 
-/** Where in the tree an aggregation stands. */
 interface AggregationPlace {
   name: string
-  /** The types of those around it, the outermost first. */
+  /** Types of the enclosing aggregations, outermost first. */
   around: readonly string[]
 }
 
-/** Where a body stands, and what it is read against. */
 export interface AggregationBody {
   place: JsonNode
   scope: AggregationScope
@@ -54,14 +50,13 @@ export interface AggregationBody {
 
 interface AggregationDeclaration<K extends KeyTable> extends Omit<AggregationKind, 'read' | 'keys'> {
   keys: K
-  /** Keys that are accepted and mean nothing. */
+  /** Accepted keys without effect. */
   ignored?: readonly string[]
-  /** What the body should be. Default: an object such as the example. */
+  /** The expected body in error messages. Default: the example. */
   expected?: string
   spec(keys: ValuesOf<K>, body: AggregationBody): AggregationSpec
 }
 
-/** A kind of aggregation by the keys of its body. */
 export const aggregation = <K extends KeyTable>(declaration: AggregationDeclaration<K>): AggregationKind => {
   const { keys, ignored = [], expected, spec, ...kind } = declaration
   return {
@@ -75,10 +70,9 @@ export const aggregation = <K extends KeyTable>(declaration: AggregationDeclarat
 export const like = (example: unknown): string =>
   `an object such as ${JSON.stringify(example).replaceAll('":', '": ').replaceAll(',"', ', "')}`
 
-/** Refuses a value, with the type that Elasticsearch gives such an error. */
 export const illegal = (place: JsonNode, why: string) => refuse('illegal_argument_exception', `${where(place)}: ${why}`)
 
-/** A name or a format, which is read together with other keys. */
+/** Read later, together with other keys. */
 export const nameKey: BodyKey<JsonNode | undefined> = optionalKey(itself, SCHEMAS.text)
 export const wholeKey = (least: number, fallback: number): BodyKey<number> =>
   key(place => readCount(place, least, fallback), SCHEMAS.whole)
@@ -91,7 +85,7 @@ interface DateKeys {
   time_zone?: JsonNode | undefined
 }
 
-/** Reads dates in the format and the zone that a body names. Numbers are milliseconds, unless they are read as texts. */
+/** Reads dates in the body's format and time zone. */
 export const datesIn = (
   { format, time_zone }: DateKeys,
   scope: AggregationScope,
@@ -108,7 +102,6 @@ export const datesIn = (
       : reader.read(at, toScalar(at, 'a date'), false)
 }
 
-/** An integer from a least one on. */
 export const readCount = (place: JsonNode | undefined, least: number, fallback: number): number => {
   if (place === undefined) return fallback
   const value = toWhole(place, `an integer from ${least} on`)

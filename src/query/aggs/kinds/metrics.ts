@@ -24,7 +24,6 @@ const readNumbers = (keys: GivenValueKeys, body: AggregationBody) => {
   return { values, format: formatOfValues(values, keys, body) }
 }
 
-/** Aggregations of one number, or of some simple ones. */
 const simpleMetric = (kind: 'avg' | 'min' | 'max' | 'stats', doc: string): AggregationKind =>
   aggregation({
     ...OF_GAS,
@@ -147,7 +146,6 @@ const compression = key(at => {
   return value
 }, SCHEMAS.number)
 
-/** Aggregations that tell how far values lie apart. */
 const spreadMetric = (
   kind: 'median_absolute_deviation' | 'boxplot',
   gives: AggregationKind['gives'],

@@ -17,7 +17,6 @@ export const filterKind: AggregationKind = {
   read: (place, scope) => ({ kind: 'filter', query: queriesOf(place, scope) }),
 }
 
-/** A query as it reads on each kind of the search. */
 const queriesOf = (place: JsonNode, scope: AggregationScope): Queries => {
   const isAll = isJsonMap(place.value) && place.value.size === 0
   return Object.fromEntries(scope.kinds.map(kind => [kind, isAll ? ALL_NODE : lowerClause(place, { ...scope, kind })]))
@@ -36,7 +35,7 @@ export const filtersKind = aggregation({
     if (list.length > budget.limits.ranges) throw overLimit('ranges', budget.limits, where(given))
     const wantsOther = other_bucket ?? key !== undefined
     const other = key ? budget.name(toText(key, 'a name'), key) : '_other_'
-    // Named ones are answered in the order of their names.
+    // Elasticsearch sorts named filters.
     const ordered = isNamed ? list.toSorted(([a], [b]) => (a! < b! ? -1 : 1)) : list
     const filters = ordered.map(([name, at]) => ({
       name: name === undefined ? undefined : budget.name(name, at),
@@ -97,7 +96,7 @@ export const reverseNestedKind = aggregation({
   inside: (_, scope) => ({ ...scope, nested: undefined }),
 })
 
-/** Aggregations that lead from documents to others. `leads`: from the child that is named to the kind that is shown. */
+/** `leads` maps the named child kind to the kind of the bucket's documents. */
 const related = (
   kind: 'children' | 'parent',
   docs: Pick<AggregationKind, 'doc' | 'limit' | 'on'>,

@@ -44,7 +44,7 @@ export const termsKind = aggregation({
       script: scriptKey,
     },
   },
-  // Counts are exact whatever they say.
+  // Without effect, since counts are exact.
   ignored: ['execution_hint', 'collect_mode', 'value_type'],
   spec({ size, order, ...keys }, body) {
     const values = readTermValues(keys, body)
@@ -73,7 +73,7 @@ export const rareTermsKind = aggregation({
       if (most >= 1 && most <= MOST_RARE) return most
       throw illegal(at!, `[max_doc_count] must be from 1 to ${MOST_RARE}.`)
     }),
-    // Counts are exact whatever it says.
+    // Without effect, since counts are exact.
     precision: optionalKey(at => {
       if (!(readDouble(at) >= LEAST_PRECISION))
         throw illegal(at, `[precision] must be greater than ${LEAST_PRECISION.toFixed(5)}.`)
@@ -96,7 +96,6 @@ interface TermKeys {
   format?: JsonNode | undefined
 }
 
-/** Which terms become buckets. */
 const readTermFilters = (type: ValueType, { include, exclude, format }: TermKeys, scope: AggregationScope): Terms => {
   const partition = partitionOf(include)
   if (partition.partition && exclude)
@@ -130,7 +129,7 @@ const readTermTests = (include: JsonNode | undefined, exclude: JsonNode | undefi
   return { given, include: given.include && termTest(given.include), exclude: given.exclude && termTest(given.exclude) }
 }
 
-/** A term as text by which it is known; undefined of texts, for which a regular expression may stand. */
+/** Reads a term as canonical text; undefined for keywords, which may be regular expressions. */
 type TermReader = ((place: JsonNode) => string) | undefined
 
 const termReader = (type: ValueType, format: JsonNode | undefined, scope: AggregationScope): TermReader => {

@@ -54,7 +54,6 @@ export const topHitsKind = aggregation({
   },
 })
 
-/** Elements of nested lists are sorted by their own members. */
 const topHitsOrder = (
   sort: JsonNode | undefined,
   scope: AggregationScope,
@@ -119,7 +118,6 @@ const topMetricsSort = (place: JsonNode, scope: AggregationScope): SortSpec => {
   const [field] = Object.values(sort.fields)
   if (sort.by === '_doc' || sort.by === '_shard_doc' || sort.by === '_id' || field?.es === 'keyword')
     throw illegal(place, `top_metrics sorts by a number, a date or [_score]. Use top_hits for other orders.`)
-  // As the values of the field are written.
   const isPlain = field?.es === 'date' && sort.format === undefined && sort.as === undefined
   return isPlain ? { ...sort, format: field.kind === 'seconds' ? 'epoch_second' : 'strict_date_optional_time' } : sort
 }

@@ -127,7 +127,7 @@ const ordersOf = (place: JsonNode): PathOrder[] => {
 
 const EXPECTED_ORDER = 'a path, or an object such as {"the_sum": "desc"}'
 
-/** What has none of the numbers is left out, what lacks one comes last. */
+/** Buckets without any number are dropped; those that lack one come last. */
 const sortBuckets = (buckets: readonly Bucket[], orders: readonly PathOrder[], gaps: GapPolicy): Bucket[] => {
   const sortable = buckets.map(bucket => ({
     bucket,

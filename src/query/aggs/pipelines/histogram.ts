@@ -19,7 +19,7 @@ import { readScript } from './script.ts'
 
 /** Pipeline aggregations inside of a histogram, which go along its buckets. */
 
-/** Told the number of each bucket, it finds something or nothing. */
+/** Called for each bucket in order. */
 type Along = (value: number | undefined, bucket: Bucket) => Metric | undefined
 
 const alongHistogram = <const K extends KeyTable>(
@@ -33,7 +33,7 @@ const alongHistogram = <const K extends KeyTable>(
   stands: 'in histogram',
   read(place) {
     const { gap_policy, ...common } = COMMON
-    // What takes no policy takes nothing for gaps.
+    // Pipelines without a gap policy count gaps as 0.
     const takesGaps = Object.keys(keys).length > 0
     const all = { ...common, ...keys, ...(takesGaps && { gap_policy }) }
     const body = readBodyKeys(place, EXPECTED, all, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
@@ -156,7 +156,6 @@ const windowOf = (given: JsonNode | undefined, place: JsonNode): number => {
   return size
 }
 
-/** As many buckets as a search answers. */
 const WIDEST = 65_536
 const EXPECTED_WINDOW = `an integer from 1 to ${WIDEST}`
 
@@ -179,7 +178,7 @@ const total: MovingFunction = values => values.reduce((sum, value) => sum + valu
 const unweightedAvg: MovingFunction = values => (values.length === 0 ? Number.NaN : total(values) / values.length)
 
 const linearWeightedAvg: MovingFunction = values => {
-  // Elasticsearch counts one more than the weights add up to.
+  // Elasticsearch adds 1 to the sum of weights.
   const weights = 1 + (values.length * (values.length + 1)) / 2
   return values.length === 0 ? Number.NaN : total(values.map((value, i) => value * (i + 1))) / weights
 }
@@ -205,7 +204,6 @@ const model = key((place): keyof typeof MODELS => {
   )
 }, SCHEMAS.text)
 
-/** Only the models that are not supported have settings. */
 const noSettings = optionalKey(place => expectKeys(place, 'settings', [], []), { type: 'object' })
 const notMinimized = optionalKey(place => {
   if (toBoolean(place))

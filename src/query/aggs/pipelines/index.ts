@@ -13,7 +13,6 @@ import {
   sumBucket,
 } from './siblings.ts'
 
-/** Every pipeline aggregation by its name in the body. */
 export const PIPELINES = {
   avg_bucket: avgBucket,
   max_bucket: maxBucket,
@@ -32,7 +31,7 @@ export const PIPELINES = {
   bucket_sort: bucketSort,
 } satisfies Record<string, PipelineKind>
 
-/** Pipeline aggregations of Elasticsearch that are refused, and what does instead. */
+/** Refused pipeline aggregations of Elasticsearch, with a remedy. */
 export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
   bucket_correlation: 'Compute it from the buckets.',
   bucket_count_ks_test: 'Compute it from the buckets.',
@@ -42,7 +41,7 @@ export const REFUSED_PIPELINES: Readonly<Record<string, string>> = {
   normalize: 'Use sum_bucket or max_bucket, and divide by its value.',
 }
 
-/** Reads the body of a pipeline aggregation; undefined where the type is none. */
+/** Undefined if the type is no pipeline. */
 export const parsePipeline = (name: string, type: string, place: JsonNode): PipelineAggregation | undefined => {
   if (Object.hasOwn(REFUSED_PIPELINES, type)) {
     throw refuse(

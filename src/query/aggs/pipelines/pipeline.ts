@@ -8,25 +8,23 @@ import { singleMetric } from '../metric-results.ts'
 import { numberWriterOf } from '../number-format.ts'
 import type { AggregationResult, AggregationResults, Bucket, Buckets, Metric, ResultValue } from '../result.ts'
 
-/** One kind of pipeline aggregation: it computes with what other aggregations found. */
+/** A pipeline aggregation computes with results of other aggregations. */
 export interface PipelineKind {
-  /** What it means, for the reference docs. */
+  /** The meaning, for the reference docs. */
   doc: string
-  /** What is not as in Elasticsearch, for the reference docs. */
+  /** Differences from Elasticsearch, for the reference docs. */
   limit?: string
-  /** The body of a working one, for the reference docs. */
+  /** A valid body, for the reference docs. */
   example: unknown
-  /** Where it stands: beside an aggregation with buckets, inside of any such, or inside of a histogram. */
   stands: 'beside' | 'in buckets' | 'in histogram'
   read(place: JsonNode): PipelineWork
 }
 
-/** What a pipeline aggregation does, once all that its paths lead to is there. */
 export interface PipelineWork {
   paths: readonly BucketsPath[]
-  /** Of one that stands beside others: what it finds in what they found. */
+  /** For siblings: computes a result. */
   beside?(results: AggregationResults): Metric
-  /** Of one inside of others: changes the buckets, or puts a result into them. */
+  /** For inner ones: changes the buckets, or adds results to them. */
   inside?(parent: Buckets, put: (bucket: Bucket, found: Metric) => void): void
 }
 
@@ -38,7 +36,6 @@ export interface PipelineAggregation extends PipelineWork {
   meta?: JsonValue
 }
 
-/** What stands under a pipeline's name. */
 export const EXPECTED = 'an object such as {"buckets_path": "the_sum"}'
 
 export const onePath = (place: JsonNode, at: JsonNode | undefined): BucketsPath => {
@@ -76,18 +73,16 @@ const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
 const readNumberFormat = (place: JsonNode | undefined): Format =>
   place && numberWriterOf(place, toText(place, 'a format of numbers, such as "#,##0.00"'))
 
-/** What most of them take. */
 export const COMMON = {
   buckets_path: nodeKey,
   gap_policy: key(gapPolicyOf, SCHEMAS.text),
   format: key(readNumberFormat, SCHEMAS.text),
 }
 
-/** What most of them find: one number, null where it is none. */
 export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric =>
   singleMetric(type, Number.isFinite(value) ? value : null, format)
 
-/** The numbers of the buckets of an aggregation beside, without gaps. */
+/** The numbers of a sibling's buckets, without gaps. */
 export const numbersOfBuckets = (
   results: AggregationResults,
   path: BucketsPath,
@@ -104,20 +99,19 @@ export const numbersOfBuckets = (
   return found
 }
 
-/** A way to a number, such as `a>b[95.0]`, `a.avg`, `names['Transfer']>sum` or `_count`. */
+/** A path such as `a>b[95.0]`, `a.avg`, `names['Transfer']>sum` or `_count`. */
 export interface BucketsPath {
   readonly place: JsonNode
   readonly text: string
   readonly steps: readonly PathStep[]
-  /** Names and keys of the steps, one after the other. */
+  /** Names and keys of all steps, flat. */
   readonly names: readonly string[]
 }
 export interface PathStep {
   readonly name: string
-  /** What stands in brackets, or behind the last point of the last step. */
+  /** From brackets, or from behind the last point. */
   readonly key: string | undefined
 }
-/** What counts where a bucket has no documents or no such number. */
 export type GapPolicy = 'skip' | 'insert_zeros' | 'keep_values'
 export const parsePath = (place: JsonNode, text: string): BucketsPath => {
   const parts = text.split('>').filter(part => part !== '')
@@ -136,14 +130,13 @@ export const parsePath = (place: JsonNode, text: string): BucketsPath => {
   })
   return { place, text, steps, names: namesOfSteps(steps) }
 }
-/** More steps than aggregations may lie in one another. */
 const MAX_PATH_STEPS = 50
-/** The way in each bucket, once the first step led to an aggregation with buckets: `h._count` is the count of each, too. */
+/** The rest of a path inside each bucket; `h._count` is the count of each. */
 export const pathInBuckets = (path: BucketsPath): BucketsPath => {
   const names = path.names.slice(1)
   return { ...path, names, text: names.length === 1 && names[0] === '_count' ? '_count' : path.text }
 }
-/** The number at the end of a path, NaN where a gap is skipped. Undefined where a bucket or an aggregation on the way is not there. */
+/** NaN for a skipped gap; undefined if a bucket or aggregation on the path does not exist. */
 export const valueAtPath = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): number | undefined => {
   const value = numberAt(bucket, path.names, 0, path)
   if (value === undefined || path.text === '_count') return value
@@ -153,7 +146,6 @@ export const valueAtPath = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy):
 const namesOfSteps = (steps: readonly PathStep[]): string[] =>
   steps.flatMap(({ name, key }) => (key === undefined ? [name] : [name, key]))
 type PathTarget = Pick<Bucket, 'docCount' | 'results' | 'number'>
-/** `at`: which of the names comes next. */
 const numberAt = (bucket: PathTarget, names: readonly string[], at: number, path: BucketsPath): number | undefined => {
   const name = names[at]
   const isLast = at === names.length - 1
@@ -193,7 +185,7 @@ const followResult = (
       throw noNumber(path, 'hits')
   }
 }
-/** The key of a bucket as text, as `keys` shows it and `['key']` names it. */
+/** The key as text, as in `keys` and in paths. */
 export const keyText = (bucket: Bucket): string => {
   const members = new Map<string, ResultValue>(bucket.key)
   const key = members.get('key_as_string') ?? members.get('key') ?? bucket.name ?? ''

@@ -12,9 +12,9 @@ import {
   where,
 } from '../../json-node.ts'
 
-/** What an expression gives: a double, an integer (a bigint, since Java divides those without rest), a truth, or null. */
+/** Integers are bigints, since Java's division truncates. */
 export type ScriptValue = number | bigint | boolean | null
-/** Numbers of a bucket by the names of their paths; null where there is none. */
+/** Numbers by name; null for none. */
 export type Variables = ReadonlyMap<string, number | null>
 
 type ScriptType = 'number' | 'boolean' | 'null'
@@ -23,10 +23,7 @@ interface ScriptPart {
   of: (variables: Variables) => ScriptValue
 }
 
-/**
- * Arithmetic of a script over `params.name`: + - * / %, comparisons, && || !, ?:, null, and functions of Math. Anything else of
- * Painless is refused by name. `names`: the variables that there are.
- */
+/** Compiles arithmetic over `params.name`; other Painless is refused by name. `names`: the variables. */
 export const compileScript = (source: ScriptSource, names: ReadonlySet<string>, wanted: 'number' | 'boolean') => {
   const { text, at } = source
   const refused = (why: string) =>
@@ -58,7 +55,7 @@ const tokenize = (text: string, refused: RefuseScript): string[] => {
   return tokens
 }
 
-/** Operators from those that bind least on. */
+/** Operators by ascending precedence. */
 const OPERATOR_LEVELS: readonly (readonly string[])[] = [
   ['||'],
   ['&&'],
@@ -193,7 +190,7 @@ const parseScript = (
   return found
 }
 
-/** Parts of a script by their types: both sides of an operator need the same. */
+/** Type-checked parts of a script. */
 const createParts = (source: ScriptSource, refused: RefuseScript) => {
   const number = ({ kind, of }: ScriptPart, what: string) => {
     if (kind !== 'number') throw refused(`[${what}] needs numbers`)
@@ -214,7 +211,7 @@ const createParts = (source: ScriptSource, refused: RefuseScript) => {
       case '!=': {
         const isNull = left.kind === 'null' || right.kind === 'null'
         if (!isNull && left.kind !== right.kind) throw refused(`[${operator}] compares things of one kind`)
-        // An integer equals a double of its value.
+        // Integers equal doubles of the same value.
         // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1
         return { kind: 'boolean', of: v => (left.of(v) == right.of(v)) === (operator === '==') }
       }
@@ -247,7 +244,6 @@ const literal = (token: string, { isExpression }: ScriptSource, refused: RefuseS
   return Number.parseFloat(token)
 }
 
-/** A double, or an integer of Java. */
 type ScriptNumber = number | bigint
 
 const ARITHMETIC = new Map([
@@ -307,19 +303,16 @@ const MATH_FUNCTIONS = new Map<string, { takes: number; of: (numbers: ScriptNumb
   ['pow', ofDoubles(2, (a, b) => a ** b)],
 ])
 
-/** A script of the request, of which only a small part of the language is understood. */
 export interface ScriptSource {
   text: string
-  /** Numbers and truths that stand beside it; integers and doubles are told apart. */
   params: ReadonlyMap<string, number | boolean>
-  /** Names of params that are written as integers. */
+  /** Names of params written as integers. */
   integers: ReadonlySet<string>
-  /** Whether variables stand in it without `params.` before. */
+  /** Whether variables have no `params.` prefix. */
   isExpression: boolean
   at: JsonNode
 }
 
-/** A text, or an object with it as `source` or `inline`. */
 export const readScript = (place: JsonNode): ScriptSource => {
   if (!isJsonMap(place.value)) return { ...NO_PARAMS, ...scriptText(place) }
   const { source, inline, lang, params } = expectKeys(

@@ -54,7 +54,7 @@ export const minBucket = besideBuckets(
   (_, format) => found => withBucketKeys(found, extremeNumber(found, Math.min), format),
 )
 
-/** Of none an infinite one, which is shown as null. */
+/** Infinite for no numbers, which is shown as null. */
 const extremeNumber = (found: FoundNumbers, pick: (...numbers: number[]) => number): number =>
   found.reduce((best, { value }) => pick(best, value), pick())
 
@@ -85,7 +85,7 @@ export const extendedStatsBucket = besideBuckets(
   { sigma: 3 },
 )
 
-/** Added up without compensation, as Elasticsearch does here. */
+/** Sums are not compensated here, as in Elasticsearch. */
 const totalsOf = (found: FoundNumbers): MetricTotals => ({
   count: found.length,
   sum: sumOfNumbers(found),

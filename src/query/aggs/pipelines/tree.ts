@@ -4,20 +4,15 @@ import type { Gives } from '../ast.ts'
 import type { AggregationResults, Metric } from '../result.ts'
 import { type BucketsPath, type PathStep, type PipelineAggregation, severalNumbers } from './pipeline.ts'
 
-/** What pipelines need to know of an aggregation. */
 export interface AggregationShape {
   readonly name: string
   readonly spec: { readonly kind: string; readonly minDocCount?: number }
   readonly gives: Gives
   readonly aggs: readonly AggregationShape[]
-  /** Those inside of it. */
   readonly pipelines: readonly PipelineAggregation[]
 }
 
-/**
- * The pipelines of one level in the order in which they are computed: each after those that its paths lead to. Refuses paths that
- * lead nowhere, and pipelines that stand in the wrong place. `parent`: the aggregation around, undefined at the root.
- */
+/** Orders pipelines by their dependencies, and refuses wrong paths and places. `parent` is undefined at the root. */
 export const orderPipelines = (
   pipelines: readonly PipelineAggregation[],
   aggs: readonly AggregationShape[],
@@ -55,7 +50,7 @@ export const orderPipelines = (
 const invalidPipeline = ({ place }: PipelineAggregation, why: string) =>
   refuse('action_request_validation_exception', `${where(place)}: Validation Failed: ${why}.`)
 
-/** The aggregations behind the first step are there, and at the end is a number. */
+/** Checks that each step exists and that the last is a number. */
 const checkPath = (path: BucketsPath, first: AggregationShape, { stands }: PipelineAggregation): void => {
   let agg = first
   for (const [i, { name, key }] of path.steps.entries()) {
@@ -72,7 +67,7 @@ const checkPath = (path: BucketsPath, first: AggregationShape, { stands }: Pipel
       }
       agg = inner
     }
-    // Of the aggregation beside, all buckets are looked at.
+    // Siblings read all buckets of the first step.
     const isBeside = i === 0 && stands === 'beside'
     if (agg.gives === 'numbers' && key === undefined && isLast) throw severalNumbers(path)
     if (agg.gives === 'buckets' && !isBeside && key === undefined) throw severalBuckets(path, agg)
@@ -139,16 +134,13 @@ const checkStand = (
 const HISTOGRAMS: ReadonlySet<string> = new Set(['histogram', 'date_histogram', 'auto_date_histogram'])
 
 interface RunOptions {
-  /** Called now and then: throws where the search is to be given up. */
+  /** Throws if the search is cancelled. */
   check?: () => void
-  /** Told what was found: throws where that is too much. */
+  /** Throws if results take too much memory. */
   hold?: (found: Metric) => void
 }
 
-/**
- * Computes the pipelines of a level and of all below it, and puts what they find into the results: from the innermost level
- * outwards, and in the order of `orderPipelines`. Results and their lists of buckets are changed in place.
- */
+/** Computes pipelines from the innermost level outwards; results and lists of buckets change in place. */
 export const runPipelines = (
   results: AggregationResults,
   aggs: readonly AggregationShape[],
@@ -195,6 +187,5 @@ const putMetric = (
 const withMeta = (found: Metric, { meta }: PipelineAggregation): Metric =>
   meta === undefined ? found : { ...found, meta }
 
-/** Without any, nothing below need be looked at. */
 const hasPipelines = ({ aggs, pipelines }: Pick<AggregationShape, 'aggs' | 'pipelines'>): boolean =>
   pipelines.length > 0 || aggs.some(hasPipelines)
