@@ -263,7 +263,7 @@ const COMPATIBILITY_PARTS: Parts = {
 export const README = new URL('../README.md', import.meta.url)
 
 /** Where a pipeline aggregation stands, in Elasticsearch's words. */
-const STANDS = { beside: 'sibling', 'in buckets': 'parent', 'in histogram': 'parent, in a histogram' } as const
+const STANDS = { sibling: 'sibling', 'in buckets': 'parent', 'in histogram': 'parent, in a histogram' } as const
 
 const pipelines = () =>
   table(

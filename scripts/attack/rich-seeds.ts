@@ -34,7 +34,7 @@ export const richSeeds = (network: string, documents: Record<Kind, readonly Show
   const pipelines = Object.entries<PipelineKind>(PIPELINES).map(([name, { example, stands }]) =>
     of('tx', {
       size: 0,
-      aggs: stands === 'beside' ? beside(name, example as object) : inside(name, example as object),
+      aggs: stands === 'sibling' ? beside(name, example as object) : inside(name, example as object),
     }),
   )
   const cases = CASES.map(([, kinds, body]) => of(kinds, { size: 0, ...body }))

@@ -101,7 +101,7 @@ const readTermFilters = (type: ValueType, { include, exclude, format }: TermKeys
   if (partition.partition && exclude)
     throw unexpected(
       exclude,
-      'no [exclude] beside a partition: Cannot specify any excludes when using a partition-based include',
+      'no [exclude] with a partition: Cannot specify any excludes when using a partition-based include',
     )
   return { ...partition, ...readTermTests(include, exclude, termReader(type, format, scope)) }
 }

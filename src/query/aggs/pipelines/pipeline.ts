@@ -16,14 +16,14 @@ export interface PipelineKind {
   limit?: string
   /** A valid body, for the reference docs. */
   example: unknown
-  stands: 'beside' | 'in buckets' | 'in histogram'
+  stands: 'sibling' | 'in buckets' | 'in histogram'
   read(place: JsonNode): PipelineWork
 }
 
 export interface PipelineWork {
   paths: readonly BucketsPath[]
   /** For siblings: computes a result. */
-  beside?(results: AggregationResults): Metric
+  sibling?(results: AggregationResults): Metric
   /** For inner ones: changes the buckets, or adds results to them. */
   inside?(parent: Buckets, put: (bucket: Bucket, found: Metric) => void): void
 }

@@ -7,11 +7,11 @@ import { extendedStatsOf, type MetricTotals, percentilesOf, statsOf } from '../m
 import type { Bucket, Metric } from '../result.ts'
 import { COMMON, EXPECTED, keyText, numbersOfBuckets, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
 
-/** Pipeline aggregations that stand beside an aggregation with buckets, and look at a number of each. */
+/** Pipeline aggregations whose path leads to buckets of a sibling. */
 
 type FoundNumbers = readonly { bucket: Bucket; value: number }[]
 
-const besideBuckets = <const K extends KeyTable>(
+const siblingPipeline = <const K extends KeyTable>(
   doc: string,
   keys: K,
   read: (options: ValuesOf<K>, format: Format) => (found: FoundNumbers) => Metric,
@@ -19,36 +19,36 @@ const besideBuckets = <const K extends KeyTable>(
 ): PipelineKind => ({
   doc,
   example: { buckets_path: 'days>gas', ...example },
-  stands: 'beside',
+  stands: 'sibling',
   read(place) {
     const body = readBodyKeys(place, EXPECTED, { ...COMMON, ...keys }, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
     const path = onePath(place, body.buckets_path)
     const find = read(body, body.format)
-    return { paths: [path], beside: results => find(numbersOfBuckets(results, path, body.gap_policy)) }
+    return { paths: [path], sibling: results => find(numbersOfBuckets(results, path, body.gap_policy)) }
   },
 })
 
 const sumOfNumbers = (found: FoundNumbers): number => found.reduce((sum, { value }) => sum + value, 0)
 
-export const avgBucket = besideBuckets(
+export const avgBucket = siblingPipeline(
   'The mean of a number over the buckets.',
   {},
   (_, format) => found => simpleValue(sumOfNumbers(found) / found.length, format),
 )
 
-export const sumBucket = besideBuckets(
+export const sumBucket = siblingPipeline(
   'The sum of a number of the buckets.',
   {},
   (_, format) => found => simpleValue(sumOfNumbers(found), format),
 )
 
-export const maxBucket = besideBuckets(
+export const maxBucket = siblingPipeline(
   'The largest number of the buckets, and the keys of the buckets that have it.',
   {},
   (_, format) => found => withBucketKeys(found, extremeNumber(found, Math.max), format),
 )
 
-export const minBucket = besideBuckets(
+export const minBucket = siblingPipeline(
   'The smallest number of the buckets, and the keys of the buckets that have it.',
   {},
   (_, format) => found => withBucketKeys(found, extremeNumber(found, Math.min), format),
@@ -64,13 +64,13 @@ const withBucketKeys = (found: FoundNumbers, value: number, format: Format): Met
   return { ...metric, body: [...metric.body, ['keys', keys]] }
 }
 
-export const statsBucket = besideBuckets(
+export const statsBucket = siblingPipeline(
   'Count, minimum, maximum, mean and sum of a number over the buckets.',
   {},
   (_, format) => found => statsOf(totalsOf(found), format, 'stats_bucket'),
 )
 
-export const extendedStatsBucket = besideBuckets(
+export const extendedStatsBucket = siblingPipeline(
   'As stats_bucket, with squares, variances and standard deviations.',
   {
     sigma: key(place => {
@@ -106,7 +106,7 @@ const percents = (place: JsonNode): number[] => {
   return percents
 }
 
-export const percentilesBucket = besideBuckets(
+export const percentilesBucket = siblingPipeline(
   'Percentiles of a number of the buckets: each is the number of a bucket.',
   { percents: optionalKey(percents), keyed: booleanKey },
   ({ percents = [1, 5, 25, 50, 75, 95, 99], keyed = true }, format) =>

@@ -68,9 +68,9 @@ const checkPath = (path: BucketsPath, first: AggregationShape, { stands }: Pipel
       agg = inner
     }
     // Siblings read all buckets of the first step.
-    const isBeside = i === 0 && stands === 'beside'
+    const isSibling = i === 0 && stands === 'sibling'
     if (agg.gives === 'numbers' && key === undefined && isLast) throw severalNumbers(path)
-    if (agg.gives === 'buckets' && !isBeside && key === undefined) throw severalBuckets(path, agg)
+    if (agg.gives === 'buckets' && !isSibling && key === undefined) throw severalBuckets(path, agg)
   }
 }
 
@@ -86,7 +86,7 @@ const checkStand = (
   parent: Pick<AggregationShape, 'spec' | 'gives'> | undefined,
 ): void => {
   const { name, type, stands, paths } = pipeline
-  if (stands === 'beside') {
+  if (stands === 'sibling') {
     const first = paths[0]!.steps[0]!.name
     const agg = aggs.find(agg => agg.name === first)
     if (first === '_count' || first === '_key') {
@@ -157,10 +157,10 @@ export const runPipelines = (
     }
     for (const pipeline of agg.pipelines) {
       options.check?.()
-      if (pipeline.beside) {
+      if (pipeline.sibling) {
         for (const { results } of result.buckets) {
           options.check?.()
-          putMetric(results, pipeline.beside(results), pipeline, options)
+          putMetric(results, pipeline.sibling(results), pipeline, options)
         }
       }
       pipeline.inside?.(result, ({ results }, found) => {
@@ -170,7 +170,7 @@ export const runPipelines = (
     }
   }
   for (const pipeline of pipelines) {
-    if (pipeline.beside) putMetric(results, pipeline.beside(results), pipeline, options)
+    if (pipeline.sibling) putMetric(results, pipeline.sibling(results), pipeline, options)
   }
 }
 
