@@ -16,7 +16,7 @@ const NAMES_KINDS = [
   /^src\/ingest\/jobs\/redecode\.ts$/,
   /^src\/cluster\/redecoding\//,
   // What blocks are made of again from their documents.
-  /^src\/cluster\/returning\//,
+  /^src\/cluster\/restore\//,
   // Which documents must be found by their ids.
   /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(fields\/find-by-id|plan\/planner)\.ts$/,

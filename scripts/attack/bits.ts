@@ -2,11 +2,11 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { openForWriting } from '../../src/engine/open.ts'
 import { createSearcher } from '../../src/engine/query/searcher.ts'
-import { openReader, type Reader } from '../../src/engine/reader.ts'
+import { openReader, type StoreReader } from '../../src/engine/reader.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { answerSearch } from '../../src/search/answer.ts'
-import { damaged } from '../../src/sqlite/damage.ts'
+import { damagedStore } from '../../src/sqlite/damage.ts'
 import { checkPages } from '../../src/sqlite/pages.ts'
 import { createTestStore, demoBlocks } from '../../test/support/store.ts'
 import type { Random } from '../lib/random.ts'
@@ -62,7 +62,7 @@ const judge = (path: string, { honest }: Image): string => {
 const openAsServer = (path: string) => {
   openForWriting(path).close()
   const found = lastOf(checkPages(path))
-  if (found && found.damaged.length > 0) throw damaged(path, found.damaged)
+  if (found && found.damaged.length > 0) throw damagedStore(path, found.damaged)
 }
 
 export const lastOf = <T>(steps: Generator<unknown, T>): T => {
@@ -179,7 +179,7 @@ export const askEverything = (path: string): string => {
   }
 }
 
-export const askReader = (reader: Reader): string => {
+export const askReader = (reader: StoreReader): string => {
   const searcher = createSearcher(reader)
   const ask = (entities: string, body: object) => {
     const { body: answer } = answerSearch(searcher, 'a', entities, JSON.stringify(body), {

@@ -29,7 +29,7 @@ import { silent } from '../../src/lib/log.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { compactStore } from '../../src/sqlite/compact.ts'
-import { damaged, readDamage } from '../../src/sqlite/damage.ts'
+import { damagedStore, readDamage } from '../../src/sqlite/damage.ts'
 import { checkPages, sealPages } from '../../src/sqlite/pages.ts'
 import { ruleBody } from '../../test/support/rules.ts'
 import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../../test/support/store.ts'
@@ -262,7 +262,7 @@ const judgeFolder = (data: string, files: readonly string[], honest: Honest, bro
     const answer = attempt(network, hurt.has(network), () => {
       const { store } = prepareStore(data, network, silent)
       const found = lastOf(checkPages(store))
-      if (found && found.damaged.length > 0) throw damaged(store, found.damaged)
+      if (found && found.damaged.length > 0) throw damagedStore(store, found.damaged)
       try {
         return digestOf(askEverything(store))
       } catch (error) {

@@ -8,7 +8,7 @@ import { type BackupOptions, type BackupStep, takeBackup } from '../backup/take.
 import type { Config } from '../config/index.ts'
 import { checkHoldsDeliveries, DELIVERIES_FILE } from '../delivery/ledger/file.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import { checkStore, isStoreOlder } from '../engine/open.ts'
+import { checkNetworkFile, isStoreOlder } from '../engine/open.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Bars } from '../lib/progress.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
@@ -67,7 +67,7 @@ export const backupContents = (data: string): Pick<BackupOptions, 'data' | 'data
   data,
   databases: databasesIn(data),
   files: filesIn(data),
-  check: db => (CHECKS[basename(db.name)] ?? checkStore)(db),
+  check: db => (CHECKS[basename(db.name)] ?? checkNetworkFile)(db),
 })
 
 const CHECKS: Record<string, BackupOptions['check']> = {

@@ -3,14 +3,14 @@ import { connect } from '../cluster/connection/cluster.ts'
 import type { IdentityOf } from '../cluster/indices/lost-indices.ts'
 import { baseOf } from '../cluster/indices/names.ts'
 import type { ClusterPlace } from '../cluster/stores.ts'
-import { createTold } from '../cluster/visibility.ts'
+import { createPublishedVisibility } from '../cluster/visibility.ts'
 import { clusterOptions } from '../config/cluster.ts'
 import type { Config } from '../config/index.ts'
 import { storeFile } from '../engine/files.ts'
 import { openForReading } from '../engine/open.ts'
-import { createMoved } from '../engine/shipping/document-location.ts'
-import { createKnownIndices } from '../engine/shipping/index-identities.ts'
-import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
+import { createDocumentLocation } from '../engine/shipping/document-location.ts'
+import { createIndexIdentities } from '../engine/shipping/index-identities.ts'
+import { createShippedReader } from '../engine/shipping/shipped-ranges.ts'
 import { perVersion } from '../engine/store-version.ts'
 import type { IndexingOptions } from '../ingest/network.ts'
 import type { ClusterStatus } from '../ingest/status/status.ts'
@@ -35,11 +35,16 @@ export const openClusters = (
     const cluster = connect(naming)
     shutdown.add(`cluster of ${network}`, cluster.close)
     places.set(network, {
-      ...{ cluster, naming, shelf: db => createShelfReader(db).visible },
+      ...{ cluster, naming, shelf: db => createShippedReader(db).visible },
       told: db =>
-        createTold({ cluster, naming, network, isFollowing: perVersion(db, createShelfReader(db).isFollowing) }),
+        createPublishedVisibility({
+          cluster,
+          naming,
+          network,
+          isFollowing: perVersion(db, createShippedReader(db).isFollowing),
+        }),
       moved: db => {
-        const { since } = createMoved(db)
+        const { since } = createDocumentLocation(db)
         return () => since() !== undefined
       },
     })
@@ -66,11 +71,11 @@ export const watchClusters = async (
   const last = new Map<string, ClusterStatus>()
   for (const { network, cluster } of config.networks) {
     if (!cluster) continue
-    const { createHealth } = await import('../cluster/indices/health.ts')
+    const { createClusterHealth } = await import('../cluster/indices/health.ts')
     const options = clusterOptions(cluster)
     const connection = connect(options)
     const { signal } = shutdown
-    const ask = createHealth(
+    const ask = createClusterHealth(
       { ask: request => connection.ask({ ...request, signal }) },
       options,
       network,
@@ -107,10 +112,10 @@ const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdo
   const openStore = () => {
     const db = openForReading(file, nativeBinding())
     shutdown.add(`blocks of ${network} in its cluster`, async () => void db.close())
-    const { since } = createMoved(db)
-    const { visible } = createShelfReader(db)
+    const { since } = createDocumentLocation(db)
+    const { visible } = createShippedReader(db)
     const ranges = () => (since() === undefined ? [] : visible().ranges)
-    return { ranges, identityOf: createKnownIndices(db).of }
+    return { ranges, identityOf: createIndexIdentities(db).of }
   }
   const ranges = (): readonly Range[] => {
     if (!open && !existsSync(file)) return []

@@ -9,8 +9,8 @@ import { compactDeliveries } from '../delivery/ledger/file.ts'
 import { createStoreLookups } from '../engine/lookups/index.ts'
 import { openForWriting, readStore } from '../engine/open.ts'
 import type { Lookups } from '../engine/port.ts'
-import { removeStore, salvageStore } from '../engine/salvage.ts'
-import { createMoveWriter } from '../engine/shipping/document-location.ts'
+import { removeStoreFiles, salvageStore } from '../engine/salvage.ts'
+import { createLocationWriter } from '../engine/shipping/document-location.ts'
 import { readStats } from '../engine/stats.ts'
 import { createWriter } from '../engine/writer.ts'
 import { countOutside, type Outside, scopesIn } from '../ingest/jobs/narrow.ts'
@@ -34,7 +34,7 @@ import type { Run } from '../lib/shutdown.ts'
 import { compactStore, replaceStore } from '../sqlite/compact.ts'
 import { readDamage } from '../sqlite/damage.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
-import { findDamaged, refuseDamaged, sizeOf } from '../sqlite/pages.ts'
+import { fileSize, findDamaged, refuseDamaged } from '../sqlite/pages.ts'
 import { shippingOf } from './clusters.ts'
 import { requestOf } from './retention.ts'
 import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
@@ -237,7 +237,7 @@ const waitForServer = async (
 const answerAgain = (network: string, store: string) => {
   const db = openForWriting(store, nativeBinding())
   try {
-    const { back } = createMoveWriter(db)
+    const { back } = createLocationWriter(db)
     if (!db.transaction(back).immediate())
       throw stop(
         'move_back',
@@ -256,11 +256,11 @@ export const compactStores = async ({ data }: Config, network: string | undefine
   const done: { file: string; before: number; after: number }[] = []
   for (const [, file] of stores) {
     shutdown.signal.throwIfAborted()
-    const before = sizeOf(file)
+    const before = fileSize(file)
     // Opening and closing the file copies its log into it.
     openForWriting(file, native).close()
     compactStore(file, native)
-    done.push({ file, before, after: sizeOf(file) })
+    done.push({ file, before, after: fileSize(file) })
   }
   if (network !== undefined) return done
   for (const compactFile of [compactAccounts, compactDeliveries]) done.push(...compactFile(data, native))
@@ -287,7 +287,7 @@ export const salvageNetwork = async ({ data }: Config, network: string, { shutdo
     replaceStore(store, made)
     return { network, held: rangesOf(store), lost, lostAlerts, aside }
   } finally {
-    removeStore(made)
+    removeStoreFiles(made)
   }
 }
 

@@ -4,7 +4,7 @@ import { clusterOptions } from '../config/cluster.ts'
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { makeStoreFolder, storedNetworks, storeFile } from '../engine/files.ts'
 import { openForWriting } from '../engine/open.ts'
-import { createShelfMirror } from '../engine/shipping/replica.ts'
+import { createReplica } from '../engine/shipping/replica.ts'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
@@ -39,7 +39,7 @@ const checkSearchNetworks = ({ data, networks }: Config) => {
 /** Keeps in a small store what of the network may be shown. */
 const mirror = async (config: Config, { network, cluster: settings }: NetworkConfig, { log, shutdown }: Run) => {
   const db = openForWriting(storeFile(config.data, network), nativeBinding())
-  const { take, serial } = createShelfMirror(db)
+  const { take, serial } = createReplica(db)
   const options = clusterOptions(settings!)
   const cluster = connect(options)
   const index = stateIndexOf(options, network)

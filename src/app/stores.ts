@@ -4,7 +4,7 @@ import { createBlocks } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { readStore } from '../engine/open.ts'
 import type { NamedContract } from '../engine/query/suggest.ts'
-import { createMoved } from '../engine/shipping/document-location.ts'
+import { createDocumentLocation } from '../engine/shipping/document-location.ts'
 import { abiFolder, findAbi, jsonFileNames, type StoredAbi } from '../ingest/decoding/abis.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
@@ -41,7 +41,8 @@ export const storesOf = (data: string, network: string | undefined): [network: s
   (network === undefined ? storedNetworks(data) : [network]).map(name => [name, storeOf(data, name)])
 
 /** Whether the documents of a store are searched in a cluster. */
-export const isInCluster = (store: string): boolean => readStore(store, db => createMoved(db).since() !== undefined)
+export const isInCluster = (store: string): boolean =>
+  readStore(store, db => createDocumentLocation(db).since() !== undefined)
 
 /** The blocks that a store holds. */
 export const rangesOf = (store: string): Range[] => readStore(store, db => createBlocks(db).ranges())

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
 import { makePrivateFolder } from '../lib/private-files.ts'
 import type { Db } from '../sqlite/database.ts'
-import { PAGE } from '../sqlite/log-file.ts'
-import { openSnapshot, SNAPSHOT_RUN, type Snapshot } from '../sqlite/snapshot.ts'
-import { sumOf } from '../sqlite/sums.ts'
+import { PAGE_BYTES } from '../sqlite/log-file.ts'
+import { type FileSnapshot, openSnapshot, SNAPSHOT_RUN } from '../sqlite/snapshot.ts'
+import { pageSum } from '../sqlite/sums.ts'
 import { applyChanges, comparePages, writeChanges, writeCopy } from './changes.ts'
 import {
   type BackedUp,
@@ -66,7 +66,7 @@ export function* takeBackup(options: BackupOptions): Generator<BackupStep, Backu
       'backup_would_lose',
       `${join(data, lost.name)} is missing, but the backup in ${folder} has it: restore that, or back up to another folder.`,
     )
-  const snapshots: Snapshot[] = []
+  const snapshots: FileSnapshot[] = []
   try {
     for (const name of databases) snapshots.push(openSnapshot(join(data, name), native, check))
     return yield* copyAll(options, before, snapshots)
@@ -109,12 +109,12 @@ const settle = (folder: string, manifest: Manifest) => {
 function* copyAll(
   { data, folder, databases, files, program, full }: BackupOptions,
   before: Manifest | undefined,
-  snapshots: readonly Snapshot[],
+  snapshots: readonly FileSnapshot[],
 ): Generator<BackupStep, BackupSummary> {
   const manifest = newManifest(program, (before?.generation ?? 0) + 1)
   const pages = snapshots.reduce((sum, snapshot) => sum + snapshot.pages, 0)
   // Each page is read to be copied, and again to be checked.
-  const total = 2 * pages * PAGE
+  const total = 2 * pages * PAGE_BYTES
   let done = 0
   const written: number[] = []
   for (const [i, snapshot] of snapshots.entries()) {
@@ -128,9 +128,9 @@ function* copyAll(
         written.push(step.value.written)
         break
       }
-      yield { done: done + step.value * PAGE, total }
+      yield { done: done + step.value * PAGE_BYTES, total }
     }
-    done += snapshot.pages * PAGE
+    done += snapshot.pages * PAGE_BYTES
   }
   let fileBytes = 0
   for (const name of files) {
@@ -143,14 +143,14 @@ function* copyAll(
   writeManifest(folder, manifest)
   settle(folder, manifest)
   for (const entry of manifest.databases) {
-    for (const checked of checkCopy(folder, entry)) yield { done: done + checked * PAGE, total }
-    done += entry.pages * PAGE
+    for (const checked of checkCopy(folder, entry)) yield { done: done + checked * PAGE_BYTES, total }
+    done += entry.pages * PAGE_BYTES
   }
   return {
     databases: manifest.databases.map(({ name, pages }, i) => ({ name, pages, written: written[i]! })),
     files: files.length,
-    bytes: pages * PAGE + fileBytes,
-    written: written.reduce((sum, count) => sum + count, 0) * PAGE + fileBytes,
+    bytes: pages * PAGE_BYTES + fileBytes,
+    written: written.reduce((sum, count) => sum + count, 0) * PAGE_BYTES + fileBytes,
   }
 }
 
@@ -164,7 +164,7 @@ interface CopyOptions {
 
 /** Yields up to which page it is. */
 function* copyPages(
-  snapshot: Snapshot,
+  snapshot: FileSnapshot,
   { folder, name, base, generation }: CopyOptions,
 ): Generator<number, { entry: BackedUp; written: number }> {
   mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 })
@@ -181,8 +181,8 @@ function* copyPages(
     else {
       const content = snapshot.read(first, count)
       for (let page = first; page < first + count; page++) {
-        const bytes = content.subarray((page - first) * PAGE, (page - first + 1) * PAGE)
-        sums[page - 1] = sumOf(page, bytes)
+        const bytes = content.subarray((page - first) * PAGE_BYTES, (page - first + 1) * PAGE_BYTES)
+        sums[page - 1] = pageSum(page, bytes)
         if (sums[page - 1] !== before?.[page - 1]) writer.put(page, bytes)
       }
     }
@@ -244,7 +244,7 @@ export function* checkCopy(
 /** SQLite's mark, its size of pages, and how many there are: see its file format, 1.3. */
 const isFirstPage = (page: Buffer, pages: number): boolean =>
   page.toString('latin1', 0, 16) === 'SQLite format 3\0' &&
-  page.readUInt16BE(16) === PAGE &&
+  page.readUInt16BE(16) === PAGE_BYTES &&
   page.readUInt32BE(28) > 0 &&
   page.readUInt32BE(28) <= pages
 

@@ -1,5 +1,5 @@
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
-import { versionOf } from '../engine/store-version.ts'
+import { stateVersion } from '../engine/store-version.ts'
 import { createAnswerCache, keyOfSearch } from '../search/answer-cache.ts'
 import type { BodySearch, StoreAnswer } from '../search/store.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -51,7 +51,7 @@ export const createClusterStates = (
   visible: () => Visible,
   now: () => number = () => performance.now(),
 ): (() => ClusterState) => {
-  const versionNow = versionOf(db)
+  const versionNow = stateVersion(db)
   const read = db.transaction(visible)
   let known: { version: number; until: number; state: ClusterState } | undefined
   return () => {

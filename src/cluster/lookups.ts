@@ -9,33 +9,33 @@ import {
   type SimilarRequest,
 } from '../engine/query/similar.ts'
 import { reached, resumeFrom, stillThere } from '../engine/query/snapshot.ts'
-import { type Reader, readingIn } from '../engine/reader.ts'
+import { readingIn, type StoreReader } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL_NODE } from '../query/ast.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
-import { type ClusterHit, documentOf } from './hits/cluster-hit.ts'
+import { type ClusterHit, clusterDocument } from './hits/cluster-hit.ts'
 import {
-  type Asker,
   type AskOptions,
   type ById,
   type ClusterNetwork,
   documentsById,
   type Page,
+  type QueryClient,
 } from './query-client.ts'
-import { type Settle, shelvedNow, shelvedUpTo } from './visibility.ts'
+import { type ConsistentRead, shippedNow, shippedUpTo } from './visibility.ts'
 /** What is asked of a cluster together with the network's store, which knows its blocks. */
-export type Lookups = ReturnType<typeof createLookups>
+export type ClusterLookups = ReturnType<typeof createClusterLookups>
 
 export interface LookupsOptions extends Pick<ClusterNetwork, 'visible'> {
-  asker: Asker
-  reader: Reader
-  settle: Settle
+  asker: QueryClient
+  reader: StoreReader
+  settle: ConsistentRead
 }
 
-export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions) => {
+export const createClusterLookups = ({ asker, reader, visible, settle }: LookupsOptions) => {
   const inStore = readingIn(reader)
 
   /** Leaves out what was reorganised away since the point in time, and what came since. */
@@ -49,7 +49,7 @@ export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions
   const resumedPage = async (asked: SearchRequest, point: ResumePoint | 'now', options: AskOptions, now: Visible) => {
     const { request, reorganisedFrom, newest } = inStore(() => {
       const above = point === 'now' ? -1 : blockOf(point.place.position)
-      const newest = shelvedUpTo(now, above, reader)
+      const newest = shippedUpTo(now, above, reader)
       return { ...resumeFrom(asked, point, reader, newest), newest }
     })
     const { place } = request.after!
@@ -69,10 +69,10 @@ export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions
     page: (
       asked: SearchRequest,
       options: AskOptions,
-      page: Asker['page'],
+      page: QueryClient['page'],
     ): Promise<Page & { seen: Seen | undefined }> =>
       settle(async now => {
-        const seen = asked.seen === 'now' ? inStore(() => shelvedNow(now, reader)) : asked.seen
+        const seen = asked.seen === 'now' ? inStore(() => shippedNow(now, reader)) : asked.seen
         return { ...(await page(amongSeen(asked), options, now)), seen }
       }, options),
     /** What came behind a reader's token, and how far the reader is then. */
@@ -100,24 +100,24 @@ export const createLookups = ({ asker, reader, visible, settle }: LookupsOptions
         const hits = await hitsAt(kind, found, asked)
         return found.flatMap(({ position, similarity }) => {
           const hit = hits.get(position)
-          return hit ? { document: documentOf(hit, asJson), similarity } : []
+          return hit ? { document: clusterDocument(hit, asJson), similarity } : []
         })
       }, options),
-    seen: () => inStore(() => shelvedNow(visible(), reader)),
+    seen: () => inStore(() => shippedNow(visible(), reader)),
   }
 }
 
-interface Asking {
-  asker: Asker
+interface SimilarAsking {
+  asker: QueryClient
   options: AskOptions
   visible: Visible
   /** Reads the network's store, which knows contracts and their codes. */
   inStore<T>(work: () => T): T
-  reader: Reader
+  reader: StoreReader
 }
 export const likeContract = (
   request: SimilarRequest,
-  { inStore, reader }: Pick<Asking, 'inStore' | 'reader'>,
+  { inStore, reader }: Pick<SimilarAsking, 'inStore' | 'reader'>,
 ): SimilarFound[] | undefined => inStore(() => findSimilar(request, { reader, load: none, newest: none }))
 const none = () => {
   throw new Error('contracts are compared by their codes alone')
@@ -125,7 +125,7 @@ const none = () => {
 /** Codes are compared in the store; the newest of each contract of the family is found by one search. */
 export const likeHappening = async (
   request: SimilarRequest & { kind: 'event' | 'call' },
-  asking: Asking,
+  asking: SimilarAsking,
 ): Promise<SimilarFound[] | undefined> => {
   const { kind, id, size } = request
   const { asker, options, visible, inStore, reader } = asking
@@ -134,7 +134,7 @@ export const likeHappening = async (
   if (!named) return undefined
   const own = (await hitsAt(stored, [named], asking)).get(named.position)
   if (!own) return undefined
-  const happening = happeningOf(request, sourceOf(own))
+  const happening = happeningOf(request, similarSource(own))
   const family = inStore(() => [...familyOf(happening, request, reader)])
   const body = {
     ...{ size: family.length, sort: { 'blockNumber.num': 'desc' }, collapse: { field: `${owner}.raw` } },
@@ -144,7 +144,7 @@ export const likeHappening = async (
   }
   const newest = parseSearch(JSON.stringify(body), [stored], 0)
   const { hits } = family.length === 0 ? { hits: [] } : await asker.page(newest, options, visible)
-  const byAddress = new Map(hits.map(hit => [happeningOf(request, sourceOf(hit)).address.toLowerCase(), hit]))
+  const byAddress = new Map(hits.map(hit => [happeningOf(request, similarSource(hit)).address.toLowerCase(), hit]))
   return family
     .flatMap(({ address, similarity }) => {
       const hit = byAddress.get(address.toLowerCase())
@@ -152,12 +152,12 @@ export const likeHappening = async (
     })
     .slice(0, size)
 }
-const sourceOf = (hit: ClusterHit): object => documentOf(hit, asJson)._source
+const similarSource = (hit: ClusterHit): object => clusterDocument(hit, asJson)._source
 /** By their positions. */
 export const hitsAt = async (
   kind: Kind,
   at: readonly { position: number }[],
-  { asker, options, visible }: Pick<Asking, 'asker' | 'options' | 'visible'>,
+  { asker, options, visible }: Pick<SimilarAsking, 'asker' | 'options' | 'visible'>,
 ): Promise<ReadonlyMap<number, ClusterHit>> => {
   if (at.length === 0) return new Map()
   const all = {

@@ -6,8 +6,8 @@ import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { LACKS_REQUEST, UNAVAILABLE } from './connection/faults.ts'
 import type { ClusterHit } from './hits/cluster-hit.ts'
-import { type Asker, type AskOptions, KEEP_ALIVE, type Page } from './query-client.ts'
-import { bothVisible, type Settle } from './visibility.ts'
+import { type AskOptions, KEEP_ALIVE, type Page, type QueryClient } from './query-client.ts'
+import { bothVisible, type ConsistentRead } from './visibility.ts'
 
 /**
  * All hits of a search, page by page, of one state of the cluster's indices. It lies in certain copies of their shards: where these are lost, the
@@ -24,9 +24,9 @@ export interface ClusterPages {
 }
 
 /** Hits of the first page. How many the others have follows from how long documents are. */
-const FIRST = 500
+const FIRST_PAGE_HITS = 500
 /** Most hits that a cluster tells at once. */
-const MOST = 10_000
+const MAX_PAGE_HITS = 10_000
 /** Of a page: one is sent while the next one comes. */
 const PAGE_BYTES = 2 << 20
 
@@ -34,11 +34,11 @@ const PAGE_BYTES = 2 << 20
 const PAUSES_MS = [0, 500, 2_000]
 
 interface OpenPages {
-  asker: Asker
+  asker: QueryClient
   /** Those of each page anew. */
   options(): AskOptions
   visible(): Visible
-  settle: Settle
+  settle: ConsistentRead
   pauses?: readonly number[]
 }
 
@@ -71,7 +71,7 @@ export const openPages = async (
     const { pit, taken } = await settle(async taken => ({ pit: await open(), taken }), asking)
     state = { pit, taken: bothVisible(state.taken, taken) }
   }
-  let size = FIRST
+  let size = FIRST_PAGE_HITS
   let isLast = false
   let last: ClusterHit | undefined
   let isOrdered = false
@@ -157,7 +157,7 @@ const totalOf = (total: number, { trackTotal }: SearchRequest): number =>
 
 const sizeBehind = (hits: readonly ClusterHit[]): number => {
   const bytes = hits.reduce((sum, hit) => sum + hit.bytes.length, 0)
-  return Math.min(MOST, Math.ceil((PAGE_BYTES * hits.length) / Math.max(1, bytes)) || FIRST)
+  return Math.min(MAX_PAGE_HITS, Math.ceil((PAGE_BYTES * hits.length) / Math.max(1, bytes)) || FIRST_PAGE_HITS)
 }
 
 const isUnavailable = (error: unknown): boolean => error instanceof ChainsieveError && error.code === UNAVAILABLE
@@ -171,7 +171,7 @@ export interface PointInTime {
 
 /** Elasticsearch asks for it otherwise than OpenSearch does. */
 export const openPoint = async (
-  asker: Pick<Asker, 'send' | 'target'>,
+  asker: Pick<QueryClient, 'send' | 'target'>,
   kinds: readonly Kind[],
   options: AskOptions,
 ): Promise<PointInTime> => {
@@ -189,6 +189,6 @@ export const openPoint = async (
 }
 
 /** One that cannot be closed ends by itself. */
-export const closePoint = (asker: Pick<Asker, 'send'>, { closing }: PointInTime): void => {
+export const closePoint = (asker: Pick<QueryClient, 'send'>, { closing }: PointInTime): void => {
   asker.send({ method: 'DELETE', ...closing }, { deadline: Number.POSITIVE_INFINITY }).catch(() => {})
 }

@@ -7,11 +7,11 @@ import type { RequestPart, SearchRequest } from '../query/request.ts'
 import * as make from '../query/simplify.ts'
 import { innerNodes } from '../query/simplify.ts'
 import { notInCluster } from './deviations.ts'
-import { type ClusterHit, documentOf } from './hits/cluster-hit.ts'
-import type { Asker, AskOptions, Page, Paging } from './query-client.ts'
+import { type ClusterHit, clusterDocument } from './hits/cluster-hit.ts'
+import type { AskOptions, Page, Paging, QueryClient } from './query-client.ts'
 
 /** Rules may have conditions that no index answers: the cluster is asked for more, and each document that it finds is tested here. */
-export const testing = (asker: Asker, decodingsOf: Decodings['of']): Asker => ({
+export const withPostFilter = (asker: QueryClient, decodingsOf: Decodings['of']): QueryClient => ({
   ...asker,
   async page(asked, options, visible, paging) {
     const { request, test } = relaxed(asked, decodingsOf)
@@ -38,7 +38,7 @@ const relaxed = (
   const test: Test = hit => {
     const holds = tests.get(hit.kind)
     if (!holds) return true
-    const document = documentOf(hit, asBigint)
+    const document = clusterDocument(hit, asBigint)
     const [first, ...others] = decodingsOf(hit.kind, document._source)
     const found = holds({ ...document, ...(first && { decoding: first }) })
     if (others.every(decoding => holds({ ...document, decoding }) === found)) return found
@@ -53,9 +53,9 @@ const relaxed = (
 const comparesIn = (node: Node): boolean => node.op === 'compare' || innerNodes(node).some(comparesIn)
 
 /** Documents that are tested in one go. */
-const TOGETHER = 1_000
+const HITS_PER_PAGE = 1_000
 /** Documents that aggregations are asked of, by their places: as many as a list of values may have. */
-const MOST = 65_536
+const MAX_FILTERED_HITS = 65_536
 
 const testedPage = async (
   { request, test }: { request: SearchRequest; test: Test },
@@ -64,12 +64,12 @@ const testedPage = async (
     options,
     visible,
     paging = {},
-  }: { asker: Asker; options: AskOptions; visible: Visible; paging?: Paging | undefined },
+  }: { asker: QueryClient; options: AskOptions; visible: Visible; paging?: Paging | undefined },
 ): Promise<Page> => {
   const { aggs, size = request.size, ...among } = paging
   if (request.minScore !== undefined || request.collapse)
     throw notInCluster('[min_score] or [collapse] of conditions of rules', 'leave them out')
-  const all = { ...request, from: 0, size: TOGETHER, trackTotal: false, aggregations: undefined }
+  const all = { ...request, from: 0, size: HITS_PER_PAGE, trackTotal: false, aggregations: undefined }
   const wanted = request.from + size
   const countsAll = request.trackTotal === true || aggs !== undefined
   const most = countsAll ? Number.POSITIVE_INFINITY : Math.max(wanted, Number(request.trackTotal))
@@ -79,14 +79,14 @@ const testedPage = async (
   let after = among.after
   let sortOf: Page['sortOf']
   for (let isLast = false; !isLast && total < most; ) {
-    const page = await asker.page(all, options, visible, { ...among, after, size: TOGETHER })
+    const page = await asker.page(all, options, visible, { ...among, after, size: HITS_PER_PAGE })
     for (const hit of page.hits) {
       if (!test(hit)) continue
       if (total >= request.from && total < wanted) hits.push(hit)
       if (aggs) places.push(hit.position)
       total++
     }
-    isLast = page.hits.length < TOGETHER
+    isLast = page.hits.length < HITS_PER_PAGE
     after = page.hits.at(-1)?.sort
     sortOf = page.sortOf
   }
@@ -96,7 +96,8 @@ const testedPage = async (
   return { total: counted, hits, sort: request.sort, sortOf, aggregations, uniform: 1 }
 
   async function aggregationsOf(at: readonly number[]): Promise<string | undefined> {
-    if (at.length > MOST) throw notInCluster(`A series of more than ${MOST} matches of a rule`, 'ask for fewer blocks')
+    if (at.length > MAX_FILTERED_HITS)
+      throw notInCluster(`A series of more than ${MAX_FILTERED_HITS} matches of a rule`, 'ask for fewer blocks')
     return (await asker.page({ ...all, size: 0 }, options, visible, { ...among, at, size: 0, aggs })).aggregations
   }
 }

@@ -6,17 +6,17 @@ import { KINDS, type Kind } from '../mapping/index.ts'
 import type { ChainPlace, SearchRequest } from '../query/request.ts'
 import { idsNode } from '../query/simplify.ts'
 import type { Cluster, ClusterAnswer, ClusterOptions, ClusterRequest } from './connection/cluster.ts'
-import { beforeDeadline, faultOf, unavailable } from './connection/faults.ts'
+import { beforeDeadline, searchFault, unavailable } from './connection/faults.ts'
 import { ClusterHit } from './hits/cluster-hit.ts'
 import { type ScannedAnswer, scanAnswer } from './hits/scan.ts'
 import { META_FIELDS } from './indices/meta.ts'
 import { aliasOf } from './indices/names.ts'
 import type { AskCluster } from './query/joins.ts'
 import { type Compiled, prepareSearch } from './query/search.ts'
-import type { Seeing } from './visibility.ts'
+import type { VisibilitySource } from './visibility.ts'
 
 /** A network whose documents lie in a cluster. */
-export interface ClusterNetwork extends Seeing {
+export interface ClusterNetwork extends VisibilitySource {
   cluster: Cluster
   naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
   network: string
@@ -60,7 +60,7 @@ export interface Paging {
   pit?: string | undefined
 }
 
-export interface Asker {
+export interface QueryClient {
   page(request: SearchRequest, options: AskOptions, visible: Visible, paging?: Paging): Promise<Page>
   /** Anything else: the text of what was answered. */
   send(request: ClusterRequest, options: AskOptions): Promise<string>
@@ -68,16 +68,20 @@ export interface Asker {
   target(kinds: readonly Kind[]): string
 }
 
-export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, keyof Seeing>): Asker => {
+export const createQueryClient = ({
+  cluster,
+  naming,
+  network,
+}: Omit<ClusterNetwork, keyof VisibilitySource>): QueryClient => {
   const target = (kinds: readonly Kind[]) => kinds.map(kind => aliasOf(naming, network, kind)).join()
 
   const exchange = async (request: ClusterRequest, options: AskOptions): Promise<ClusterAnswer> => {
     // The client asks several times where a node does not answer: the deadline is that of all of them.
     const answer = await beforeDeadline(signal => cluster.ask({ ...request, signal }), options)
-    if (answer.status >= 300) throw faultOf(answer)
+    if (answer.status >= 300) throw searchFault(answer)
     return answer
   }
-  const send: Asker['send'] = async (request, options) => (await exchange(request, options)).text
+  const send: QueryClient['send'] = async (request, options) => (await exchange(request, options)).text
 
   /** `kinds`: none with a point in time, which knows them. */
   const search = async (
@@ -92,12 +96,12 @@ export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, k
       deadline === Number.POSITIVE_INFINITY ? asked : { ...asked, timeout: `${Math.max(1, Math.ceil(left))}ms` },
     )
     const path = kinds ? `/${target(kinds)}/_search` : '/_search'
-    const query = { ...PARTS, ...(kinds && AVAILABLE), ...parameters }
+    const query = { ...WHOLE_ANSWERS, ...(kinds && AVAILABLE), ...parameters }
     const { text, bytes = Buffer.from(text) } = await exchange(
       { method: 'POST', path, query, body, raw: true },
       options,
     )
-    const head = bytes.toString('latin1', 0, bytes.indexOf(SHARDS) + HEAD)
+    const head = bytes.toString('latin1', 0, bytes.indexOf(SHARDS_MEMBER) + SHARDS_HEAD_BYTES)
     if (head.includes('"timed_out":true')) checkDeadline({ deadline: 0 })
     if (!head.includes('"failed":0')) throw unavailable('parts of its indices did not answer.')
     return bytes
@@ -107,14 +111,14 @@ export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, k
     target,
     send,
     async page(request, options, visible, { after, behind, at, under, size, pit, aggs } = {}) {
-      if (request.parts.length === 0) return { ...NOTHING, total: request.trackTotal === false ? -1 : 0 }
+      if (request.parts.length === 0) return { ...NO_PAGE, total: request.trackTotal === false ? -1 : 0 }
       const ask: AskCluster = async (kinds, body, parameters) =>
         JSON.parse((await search(kinds, { ...body }, options, parameters)).toString())
       const compiled = await prepareSearch(request, { ask, visible })
       const { body, parameters } = compiled
       if (compiled.kinds.length === 0 && !aggs)
         return {
-          ...{ ...NOTHING, total: request.trackTotal === false ? -1 : 0 },
+          ...{ ...NO_PAGE, total: request.trackTotal === false ? -1 : 0 },
           ...(request.size < 0 && isScored(request) && { maxScore: compiled.uniform ?? 0 }),
         }
       // Aggregations may look at kinds of which nothing is found.
@@ -142,15 +146,15 @@ export const createAsker = ({ cluster, naming, network }: Omit<ClusterNetwork, k
 export const KEEP_ALIVE = '2m'
 
 /** Part of an answer is none. */
-const PARTS = { allow_partial_search_results: false }
+const WHOLE_ANSWERS = { allow_partial_search_results: false }
 /** An index is made with the first document in it. */
 const AVAILABLE = { ignore_unavailable: true }
 
-const NOTHING = { hits: [], aggregations: undefined, sort: [], uniform: 1 }
+const NO_PAGE = { hits: [], aggregations: undefined, sort: [], uniform: 1 }
 
 /** Stands before all that is found, with how many bytes of it. */
-const SHARDS = '"_shards":{'
-const HEAD = 100
+const SHARDS_MEMBER = '"_shards":{'
+const SHARDS_HEAD_BYTES = 100
 
 const pageOf = (request: SearchRequest, compiled: Compiled, scanned: ScannedAnswer): Page => {
   const { uniform, sort, read, isEarly } = compiled
@@ -198,17 +202,17 @@ const behindPlace = ({ kind, position }: ChainPlace): object => ({
 export type ById = ReadonlyMap<string, ClusterHit>
 
 /** Ids of one request. */
-const TOGETHER = 1_000
+const IDS_PER_REQUEST = 1_000
 
 export const documentsById = async (
   kind: Kind,
   wanted: readonly string[],
-  { asker, options, visible }: { asker: Asker; options: AskOptions; visible: Visible },
+  { asker, options, visible }: { asker: QueryClient; options: AskOptions; visible: Visible },
 ): Promise<ById> => {
   const found = new Map<string, ClusterHit>()
   const all = [...new Set(wanted.map(id => id.toLowerCase()))].filter(id => id !== '')
-  for (let at = 0; at < all.length; at += TOGETHER) {
-    const some = all.slice(at, at + TOGETHER)
+  for (let at = 0; at < all.length; at += IDS_PER_REQUEST) {
+    const some = all.slice(at, at + IDS_PER_REQUEST)
     const before = found.size
     const request = {
       ...{ parts: [{ kind, query: idsNode(some) }], sort: [], from: 0, source: true, trackTotal: false },

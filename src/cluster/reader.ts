@@ -2,7 +2,7 @@ import type { DocumentReader } from '../engine/port.ts'
 import type { Hit } from '../engine/query/hits.ts'
 import type { SearchControl } from '../engine/query/options.ts'
 import { openSearcher } from '../engine/query/searcher.ts'
-import { openReader, type Reader, readingIn } from '../engine/reader.ts'
+import { openReader, readingIn, type StoreReader } from '../engine/reader.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, mergeRanges, type Range } from '../lib/ranges.ts'
 import { DEFAULT_LIMITS } from '../limits/index.ts'
@@ -18,11 +18,11 @@ interface ClusterReaderOptions extends Omit<ClusterNetwork, 'visible'> {
   /** Path of SQLite's binding. */
   native?: string | undefined
   /** What tells, of the network's store, which of its documents are in the cluster. */
-  shelf(db: Reader['db']): () => Visible
+  shelf(db: StoreReader['db']): () => Visible
 }
 
 /** Time for one request of what has no deadline. */
-const MOST_MS = 60_000
+const MAX_REQUEST_MS = 60_000
 
 /**
  * Opens a network's documents wherever they lie: those that are in the cluster, and from its store those that are not there yet. So whoever goes
@@ -40,7 +40,7 @@ export const openClusterReader = (
   })
 
   const timed = ({ deadline }: SearchControl): AskOptions => ({
-    deadline: Math.min(deadline, performance.now() + MOST_MS),
+    deadline: Math.min(deadline, performance.now() + MAX_REQUEST_MS),
   })
 
   const inStore = readingIn(reader)
@@ -53,7 +53,7 @@ export const openClusterReader = (
   const inBoth = (request: SearchRequest, now: Visible): SearchRequest | undefined => {
     const runs = missing(now).map(({ from, to }): BlockRun => [from, to])
     if (runs.length === 0) return undefined
-    checkOrder(request)
+    requireChainOrder(request)
     return { ...request, within: runs }
   }
 
@@ -100,7 +100,7 @@ export const openClusterReader = (
 }
 
 /** Hits of both are told apart by their places alone. */
-const checkOrder = ({ sort }: SearchRequest): void => {
+const requireChainOrder = ({ sort }: SearchRequest): void => {
   if (sort[0]?.by !== '_doc')
     throw notInCluster('Another order than that of the chain in what goes through history', 'sort by [_doc]')
 }

@@ -1,6 +1,6 @@
 import type { DocumentReader } from '../engine/port.ts'
-import { createKnownIndices } from '../engine/shipping/index-identities.ts'
-import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
+import { createIndexIdentities } from '../engine/shipping/index-identities.ts'
+import { createShippedReader } from '../engine/shipping/shipped-ranges.ts'
 import { retry } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { mergeRanges } from '../lib/ranges.ts'
@@ -12,7 +12,7 @@ import { aliasIn } from './indices/lost-indices.ts'
 import { aliasOf } from './indices/names.ts'
 import { openClusterReader } from './reader.ts'
 import { openRedecoderIn } from './redecoding/redecoder.ts'
-import { type ReturnWork, returnDocuments, watchReturn } from './returning/restore.ts'
+import { type RestoreWork, restoreDocuments, restoreInBackground } from './restore/restore.ts'
 import { createShipping, type ShippingOptions } from './ship/shipping.ts'
 
 /** All that the threads of a network ask of the place where its documents lie outside of the store. */
@@ -28,7 +28,7 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
     const cluster = connect(place)
     const reader = openClusterReader(store, {
       ...{ native: nativeBinding(), cluster, naming: place, network },
-      shelf: db => createShelfReader(db).visible,
+      shelf: db => createShippedReader(db).visible,
     })
     return {
       ...reader,
@@ -45,14 +45,14 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
 
   /** The indices that lost documents which the store no longer has, and the blocks of these. */
   async findLost(db: Db, log: Log) {
-    const { visible, isFollowing } = createShelfReader(db)
+    const { visible, isFollowing } = createShippedReader(db)
     if (isFollowing())
       throw retry('forget_waits', `waits until this server may write the documents of ${network}`, {
         retryAfterMs: FOLLOWING_MS,
       })
     const cluster = connect(place)
     try {
-      const indices = createIndices(cluster, place, network, log, createKnownIndices(db).of)
+      const indices = createIndices(cluster, place, network, log, createIndexIdentities(db).of)
       const { lost: all } = await indices.look(visible().ranges)
       // The store has all tokens, which are shipped again by themselves.
       const lost = all.filter(({ index }) => aliasIn(index) !== aliasOf(place, network, 'token'))
@@ -63,10 +63,11 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
   },
 
   /** Brings all documents back into the store, beside other work. */
-  watchRestore: (work: ReturnWork, run: Parameters<typeof watchReturn>[2]) => watchReturn(place, work, run),
+  watchRestore: (work: RestoreWork, run: Parameters<typeof restoreInBackground>[2]) =>
+    restoreInBackground(place, work, run),
 
   /** The same as changes that the caller makes. */
-  restore: (work: ReturnWork) => returnDocuments(place, work),
+  restore: (work: RestoreWork) => restoreDocuments(place, work),
 })
 
 /** Time between two looks at whether another process still ships. */

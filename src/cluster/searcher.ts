@@ -7,8 +7,8 @@ import type { SearchMatch } from '../engine/query/search-match.ts'
 import type { Searcher, StoreSearcher, Writing } from '../engine/query/searcher.ts'
 import { isNewestFirst } from '../engine/query/sort/sort.ts'
 import { comparedValues, cursorAfter } from '../engine/query/sort/sort-values.ts'
-import { type Reader, readingIn } from '../engine/reader.ts'
-import { createKnownIndices } from '../engine/shipping/index-identities.ts'
+import { readingIn, type StoreReader } from '../engine/reader.ts'
+import { createIndexIdentities } from '../engine/shipping/index-identities.ts'
 import { hidesScores } from '../engine/show/plain.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import type { Limits } from '../limits/index.ts'
@@ -17,19 +17,26 @@ import { indexedValuesOf } from '../query/predicate.ts'
 import type { ResumePoint, SearchRequest } from '../query/request.ts'
 import { aggregatedPage } from './aggs/aggregations.ts'
 import { notInCluster } from './deviations.ts'
-import { ClusterHit, createFoundHits, documentOf, loadPage } from './hits/cluster-hit.ts'
-import { relating } from './hits/related.ts'
+import { ClusterHit, clusterDocument, createFoundHits, loadPage } from './hits/cluster-hit.ts'
+import { withInnerHits } from './hits/related.ts'
 import { scanList } from './hits/scan.ts'
 import { createClusterHits } from './hits/write.ts'
-import { guarded } from './indices/lost-indices.ts'
-import { createLookups, type Lookups } from './lookups.ts'
+import { guardMissingIndices } from './indices/lost-indices.ts'
+import { type ClusterLookups, createClusterLookups } from './lookups.ts'
 import { type ClusterPages, openPages } from './pages.ts'
-import { testing } from './post-filter.ts'
-import { grouping } from './query/collapse.ts'
-import { type Asker, type AskOptions, type ById, type ClusterNetwork, createAsker, type Page } from './query-client.ts'
-import { createSettling, type Settle } from './visibility.ts'
+import { withPostFilter } from './post-filter.ts'
+import { withCollapsedPages } from './query/collapse.ts'
+import {
+  type AskOptions,
+  type ById,
+  type ClusterNetwork,
+  createQueryClient,
+  type Page,
+  type QueryClient,
+} from './query-client.ts'
+import { type ConsistentRead, createConsistentRead } from './visibility.ts'
 
-export interface Asking {
+export interface SearcherOptions {
   signal?: AbortSignal | undefined
   /** Of each request for a page of a long answer. */
   deadlineMs: number
@@ -37,25 +44,31 @@ export interface Asking {
 
 interface ClusterSearcherOptions extends ClusterNetwork {
   /** Of the network's store, which holds its blocks. */
-  reader: Reader
+  reader: StoreReader
   limits: Limits
 }
 
 /** Searches the documents of a network that lie in a cluster. */
 export const createClusterSearcher = (options: ClusterSearcherOptions) => {
   const { reader, visible, limits } = options
-  const settle = createSettling(options)
+  const settle = createConsistentRead(options)
   const decodings = createDecodings(reader)
   const inStore = readingIn(reader)
-  const plain = createAsker({ ...options, cluster: guarded(options, createKnownIndices(reader.db).of) })
-  const asker = testing(relating(grouping(plain)), (kind, source) => inStore(() => decodings.of(kind, source)))
-  const lookups = createLookups({ asker, reader, visible, settle })
+  const plain = createQueryClient({
+    ...options,
+    cluster: guardMissingIndices(options, createIndexIdentities(reader.db).of),
+  })
+  const asker = withPostFilter(withInnerHits(withCollapsedPages(plain)), (kind, source) =>
+    inStore(() => decodings.of(kind, source)),
+  )
+  const lookups = createClusterLookups({ asker, reader, visible, settle })
   const { documents, seen } = lookups
 
   return {
     ...{ documents, seen, asker, settle },
     /** For one request: it has a writer of its own, since others are answered while it waits. */
-    searcherOf: (asking: Asking) => searcherFor({ asker, lookups, visible, settle, reader, limits, ...asking }),
+    searcherOf: (asking: SearcherOptions) =>
+      searcherFor({ asker, lookups, visible, settle, reader, limits, ...asking }),
     /** Writes documents that are there. */
     writerOf(byId: ReadonlyMap<Kind, ById>): Pick<Searcher, 'writeDocument'> {
       const found = createFoundHits()
@@ -73,10 +86,10 @@ export const createClusterSearcher = (options: ClusterSearcherOptions) => {
   }
 }
 
-interface Searching extends Asking, Pick<ClusterSearcherOptions, 'visible' | 'reader' | 'limits'> {
-  asker: Asker
-  lookups: Lookups
-  settle: Settle
+interface SearcherParts extends SearcherOptions, Pick<ClusterSearcherOptions, 'visible' | 'reader' | 'limits'> {
+  asker: QueryClient
+  lookups: ClusterLookups
+  settle: ConsistentRead
 }
 
 type WritePage = (page: Pick<Page, 'hits' | 'sortOf'>, out: Writing['out']) => number
@@ -90,7 +103,7 @@ const searcherFor = ({
   limits,
   signal,
   deadlineMs,
-}: Searching): StoreSearcher => {
+}: SearcherParts): StoreSearcher => {
   const found = createFoundHits()
   const hits = createClusterHits(found)
   const timed = ({ deadline }: SearchControl): AskOptions => ({ deadline, signal })
@@ -107,7 +120,7 @@ const searcherFor = ({
 
   /** With what stands under `aggregations`. */
   const aggregatedBy =
-    (writing: Writing, options: SearchControl): Asker['page'] =>
+    (writing: Writing, options: SearchControl): QueryClient['page'] =>
     (request, asking, visible, paging) => {
       const { aggregations } = request
       if (!aggregations) return asker.page(request, asking, visible, paging)
@@ -132,7 +145,7 @@ const searcherFor = ({
     writing: Writing,
   ) => {
     const { page, resumed } = await lookups.resumed(request, point, timed(options))
-    return { ...told(request, page), hits: writerOf(request, writing, options)(page, writing.out), resumed }
+    return { ...pageHead(request, page), hits: writerOf(request, writing, options)(page, writing.out), resumed }
   }
 
   /** `take` is handed each page when it is read. */
@@ -169,7 +182,7 @@ const searcherFor = ({
       const count = writerOf(request, writing, options)(page, writing.out)
       const last = page.hits.at(-1)
       return {
-        ...{ ...told(request, page), hits: count },
+        ...{ ...pageHead(request, page), hits: count },
         ...(page.aggregations !== undefined && { aggregations: page.aggregations }),
         ...(request.seen && { seen: page.seen, end: last && cursorAfter({ ...request, sort: page.sort }, last, from) }),
       }
@@ -190,7 +203,7 @@ const searcherFor = ({
     },
     async get(kind, id) {
       const hit = await documentAt(kind, id)
-      return hit && documentOf(hit, asJson)
+      return hit && clusterDocument(hit, asJson)
     },
     seen: lookups.seen,
     cursorKey: cursorKeyOf(reader.db),
@@ -203,7 +216,7 @@ const searcherFor = ({
       found.add(page.hits)
       const write = writerOf(request, writing, options)
       return {
-        ...{ ...told(request, page), ranked: page.hits.map(rankerOf(ordered)) },
+        ...{ ...pageHead(request, page), ranked: page.hits.map(rankerOf(ordered)) },
         ...{ sort, descending: isNewestFirst(ordered) },
         write: chosen => write({ hits: chosen as readonly SearchMatch[] as ClusterHit[], sortOf }, writing.out),
         close() {},
@@ -228,7 +241,7 @@ function* paged<T>(pages: ClusterPages, take: (page: Page) => T): Generator<T> {
   for (let page = pages.take(); page; page = pages.take()) yield take(page)
 }
 
-const told = (request: SearchRequest, { total, hits, maxScore, isEarly }: Page) => ({
+const pageHead = (request: SearchRequest, { total, hits, maxScore, isEarly }: Page) => ({
   total,
   ...(maxScore !== undefined && hits.length > 0 && !hidesScores(request) && { maxScore }),
   ...(isEarly !== undefined && { isEarly }),

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { timeOfBlock } from '../engine/blocks.ts'
 import type { Searcher, StoreSearcher } from '../engine/query/searcher.ts'
 import { createKeptMemory } from '../engine/reader.ts'
-import { isMirror } from '../engine/shipping/replica.ts'
+import { isReplica } from '../engine/shipping/replica.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { perVersion } from '../engine/store-version.ts'
 import { refuse } from '../lib/errors.ts'
@@ -26,10 +26,10 @@ import type { ReadAhead } from '../search/read-ahead.ts'
 import type { NetworkStore, SearchCaller, SharedParts, StoreAnswer } from '../search/store.ts'
 import type { StreamOptions } from '../search/streams.ts'
 import { createClusterAnswers, createClusterStates } from './answer-cache.ts'
-import type { Asker, AskOptions } from './query-client.ts'
+import type { AskOptions, QueryClient } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
 import type { ClusterPlace } from './stores.ts'
-import { heldInCluster, newestShelved } from './visibility.ts'
+import { newestShipped, readShippedBlocks } from './visibility.ts'
 
 const always = () => true
 
@@ -70,7 +70,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
   const answered = createClusterAnswers(state, Math.floor(limits.keptMemory / ANSWERS))
   const index = indexNameOf(network)
   /** Refuses what goes by codes and names of contracts, where the file has none: another process keeps them. */
-  const isSearchOnly = isMirror(reader.db)
+  const isSearchOnly = isReplica(reader.db)
   const checkNames = (asked: string) => {
     if (isSearchOnly)
       throw refuse(
@@ -169,10 +169,10 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     seen: async () => seen(),
     async held() {
       const now = visible()
-      const number = newestShelved(now)
+      const number = newestShipped(now)
       const time = timeOfBlock(reader.db, number)
       const newest = time === undefined ? null : { number, time }
-      return { ...heldInCluster(reader, now.ranges), newest }
+      return { ...readShippedBlocks(reader, now.ranges), newest }
     },
     coverage: createCoverageHeader(reader),
   }
@@ -181,7 +181,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
 
 /** How many documents of each kind there are, and the bytes that they take on all nodes. */
 export const holdingsInCluster = async (
-  asker: Asker,
+  asker: QueryClient,
   options: AskOptions,
   visible: Visible,
 ): Promise<{ counts: Record<Kind, number>; bytes: number }> => {

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { createShelfReader } from '../engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../engine/shipping/shipped-ranges.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { fromTransferredError, type TransferredError, toTransferredError } from '../lib/errors.ts'
 import { networksIn } from '../search/index-names.ts'
@@ -8,7 +8,7 @@ import type { OpenRemoteSearch } from '../search/store.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './connection/cluster.ts'
 import type { ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
-import { createTold } from './visibility.ts'
+import { createPublishedVisibility } from './visibility.ts'
 
 /** What a thread has to know of a network to search it. */
 export type ThreadNetwork = Pick<ClusterNetwork, 'network' | 'naming'>
@@ -22,9 +22,9 @@ export const openThreadSearch: OpenRemoteSearch = ({ elsewhere, stores, index, d
   const members = (elsewhere.networks as readonly (ThreadNetwork | undefined)[]).map((one, i) => {
     if (!one) return { searcher: stores[i]!().searcher, index: indexes[i]! }
     const { reader } = stores[i]!()
-    const { visible, isFollowing } = createShelfReader(reader.db)
+    const { visible, isFollowing } = createShippedReader(reader.db)
     const cluster = { ...calls.of(one.network), close: async () => {} }
-    const told = createTold({ ...one, cluster, isFollowing })
+    const told = createPublishedVisibility({ ...one, cluster, isFollowing })
     const { searcherOf } = createClusterSearcher({ ...one, cluster, visible, told, reader, limits })
     return { searcher: searcherOf({ signal, deadlineMs }), index: indexes[i]!, isAway: true }
   })
@@ -41,15 +41,15 @@ export const openThreadSearch: OpenRemoteSearch = ({ elsewhere, stores, index, d
  * Reading threads ask clusters through the main thread, which has the connections to them and knows which of their nodes answer. A port serves
  * one search.
  */
-type Call = { n: number; network: string; request: Omit<ClusterRequest, 'signal'> } | { cancel: number }
+type ClusterCall = { n: number; network: string; request: Omit<ClusterRequest, 'signal'> } | { cancel: number }
 
-type Told = { n: number; answer: ClusterAnswer } | { n: number; failure: TransferredError }
+type ClusterReply = { n: number; answer: ClusterAnswer } | { n: number; failure: TransferredError }
 
 /** A port for a thread that is to ask these clusters. When it is closed, what is under way is given up. */
 export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>): MessagePort => {
   const { port1: here, port2: there } = new MessageChannel()
   const open = new Map<number, AbortController>()
-  const tell = (told: Told) => here.postMessage(told)
+  const tell = (told: ClusterReply) => here.postMessage(told)
   const ask = async (n: number, network: string, request: ClusterRequest) => {
     const ending = new AbortController()
     open.set(n, ending)
@@ -61,7 +61,7 @@ export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>):
       open.delete(n)
     }
   }
-  here.on('message', (call: Call) => {
+  here.on('message', (call: ClusterCall) => {
     if ('cancel' in call) open.get(call.cancel)?.abort()
     else void ask(call.n, call.network, call.request)
   })
@@ -76,14 +76,14 @@ export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>):
 export const createCalls = (port: MessagePort) => {
   const waiting = new Map<number, PromiseWithResolvers<ClusterAnswer>>()
   let calls = 0
-  port.on('message', (told: Told) => {
+  port.on('message', (told: ClusterReply) => {
     // An answer may have been on its way when the search ended.
     const asked = waiting.get(told.n)
     waiting.delete(told.n)
     if ('answer' in told) asked?.resolve(withBuffer(told.answer))
     else asked?.reject(fromTransferredError(told.failure))
   })
-  const tell = (call: Call) => port.postMessage(call)
+  const tell = (call: ClusterCall) => port.postMessage(call)
   return {
     /** The cluster that a network's documents lie in. */
     of: (network: string): Pick<Cluster, 'ask'> => ({

@@ -1,5 +1,5 @@
 import { seenOf } from '../engine/query/snapshot.ts'
-import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
+import { readingIn, type StoreReader, wholeRanges } from '../engine/reader.ts'
 import { type Hidden, laterThan, type Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'
 import { coalesce } from '../lib/scheduling/coalesce.ts'
@@ -11,7 +11,7 @@ import type { AskOptions } from './query-client.ts'
 import { readState, stateIndexOf } from './ship/shared-state.ts'
 
 /** What tells which documents may be shown. */
-export interface Seeing {
+export interface VisibilitySource {
   /** At this moment, as far as this process knows. */
   visible(): Visible
   /** The same as who writes tells it in the cluster by now; undefined where this process writes, and knows all. */
@@ -19,14 +19,14 @@ export interface Seeing {
 }
 
 /** Does work that asks for what is visible at one moment, again where some of that was removed or written anew meanwhile. */
-export type Settle = <T>(work: (visible: Visible) => Promise<T>, options: AskOptions) => Promise<T>
+export type ConsistentRead = <T>(work: (visible: Visible) => Promise<T>, options: AskOptions) => Promise<T>
 
 /**
  * Documents of blocks that were left, or pruned, are removed once it is noted that they are hidden, and never before. So an answer is
  * whole if nothing more is hidden when it has come than was when it was asked for.
  */
-export const createSettling =
-  ({ visible, told }: Seeing): Settle =>
+export const createConsistentRead =
+  ({ visible, told }: VisibilitySource): ConsistentRead =>
   async (work, options) => {
     for (let now = visible(); ; ) {
       const done = await work(now)
@@ -36,7 +36,7 @@ export const createSettling =
     }
   }
 
-const toldBefore = (told: Seeing['told'], options: AskOptions): Promise<Visible | undefined> | undefined => {
+const toldBefore = (told: VisibilitySource['told'], options: AskOptions): Promise<Visible | undefined> | undefined => {
   const asking = told?.()
   // Past the deadline nobody waits for it.
   asking?.catch(() => {})
@@ -46,25 +46,25 @@ const toldBefore = (told: Seeing['told'], options: AskOptions): Promise<Visible 
 /** Whether all that a search sees of one moment is still there at a later one. Batches that began between are hidden anyway. */
 export const isStill = (before: Visible, later: Visible): boolean => {
   if (before === later) return true
-  const known = new Set(before.hidden.map(keyOf))
+  const known = new Set(before.hidden.map(hiddenKey))
   const next = before.hidden.find(isUnbegun)?.batches.from ?? Number.POSITIVE_INFINITY
   return (
-    later.hidden.every(one => one.batches.from >= next || known.has(keyOf(one))) &&
+    later.hidden.every(one => one.batches.from >= next || known.has(hiddenKey(one))) &&
     before.ranges.every(({ from, to }) => gapsIn(later.ranges, from, to).length === 0)
   )
 }
 
 /** What may be shown of a state of the indices that was taken at one moment, as far as it may still be at a later one. */
 export const bothVisible = (before: Visible, later: Visible): Visible => {
-  const hidden = new Map([...before.hidden, ...later.hidden].map(one => [keyOf(one), one]))
+  const hidden = new Map([...before.hidden, ...later.hidden].map(one => [hiddenKey(one), one]))
   return { hidden: [...hidden.values()], ranges: later.ranges }
 }
 
 const isUnbegun = ({ batches }: Hidden): boolean => batches.to === Number.MAX_SAFE_INTEGER
 
-const keyOf = ({ batches: { from, to }, above, below }: Hidden): string => `${from} ${to} ${above} ${below}`
+const hiddenKey = ({ batches: { from, to }, above, below }: Hidden): string => `${from} ${to} ${above} ${below}`
 
-interface ToldOptions {
+interface PublishedVisibilityOptions {
   cluster: Cluster
   naming: Pick<ClusterOptions, 'prefix'>
   network: string
@@ -72,15 +72,15 @@ interface ToldOptions {
   isFollowing(): boolean
 }
 
-const PATIENCE = { timeoutMs: 5_000, retries: 1 }
+const PUBLISHED_TIMES = { timeoutMs: 5_000, retries: 1 }
 
 /**
  * What tells what may be shown, as who ships has told it in the cluster by now; undefined where this process ships. Searches that come together
  * ask once.
  */
-export const createTold = ({ cluster, naming, network, isFollowing }: ToldOptions) => {
+export const createPublishedVisibility = ({ cluster, naming, network, isFollowing }: PublishedVisibilityOptions) => {
   const index = stateIndexOf(naming, network)
-  const patient: Pick<Cluster, 'ask'> = { ask: request => cluster.ask({ ...request, ...PATIENCE }) }
+  const patient: Pick<Cluster, 'ask'> = { ask: request => cluster.ask({ ...request, ...PUBLISHED_TIMES }) }
   const read = coalesce(() => readState(patient, index))
   const visible = async (): Promise<Visible | undefined> => {
     const state = await read()
@@ -91,15 +91,15 @@ export const createTold = ({ cluster, naming, network, isFollowing }: ToldOption
 
 /** Which of a network's blocks are in the cluster, by the state of its store that the reader sees. */
 
-export const newestShelved = ({ ranges }: Pick<Visible, 'ranges'>): number => ranges.at(-1)?.to ?? -1
-export const shelvedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: Reader): Seen =>
+export const newestShipped = ({ ranges }: Pick<Visible, 'ranges'>): number => ranges.at(-1)?.to ?? -1
+export const shippedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: StoreReader): Seen =>
   seenOf(
     ranges.map(({ from, to }) => [from, to] as const),
     reader,
   )
 /** The newest block up to which all that is stored above another block is in the cluster: who reads on from there misses none. */
-export const shelvedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, reader: Reader): number => {
-  const newest = newestShelved(visible)
+export const shippedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, reader: StoreReader): number => {
+  const newest = newestShipped(visible)
   for (const { from, to } of wholeRanges(reader.segments())) {
     if (to <= above) continue
     const [gap] = gapsIn(visible.ranges, Math.max(from, above + 1), to)
@@ -108,7 +108,7 @@ export const shelvedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, rea
   return newest
 }
 /** Of blocks in a cluster those that are held whole, and what was looked for in others. */
-export const heldInCluster = (reader: Reader, shelved: readonly Range[]) =>
+export const readShippedBlocks = (reader: StoreReader, shelved: readonly Range[]) =>
   readingIn(reader)(() => {
     const ranges = wholeRanges(reader.segments()).flatMap(({ from, to }) => partsIn(shelved, from, to))
     return { ranges, ...scopedIn(reader) }

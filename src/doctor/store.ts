@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ACCOUNTS_FILE, checkAccounts } from '../accounts/file.ts'
 import { type Cluster, type ClusterOptions, connect } from '../cluster/connection/cluster.ts'
 import { findVersion } from '../cluster/connection/version.ts'
-import { type ClusterHealth, createHealth } from '../cluster/indices/health.ts'
+import { type ClusterHealth, createClusterHealth } from '../cluster/indices/health.ts'
 import { createIndices } from '../cluster/indices/indices.ts'
 import { type ClusterConfig, clusterOptions } from '../config/cluster.ts'
 import type { Config } from '../config/index.ts'
@@ -11,7 +11,7 @@ import { checkDeliveries, DELIVERIES_FILE } from '../delivery/ledger/file.ts'
 import { createBlocks, newestTimes } from '../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
 import { readStore } from '../engine/open.ts'
-import { createMoved } from '../engine/shipping/document-location.ts'
+import { createDocumentLocation } from '../engine/shipping/document-location.ts'
 import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
 import { nativeBinding } from '../lib/runtime.ts'
@@ -74,7 +74,7 @@ const lookInto = (file: string) =>
   readStore(file, db => ({
     ranges: createBlocks(db).ranges(),
     size: statSync(file).size,
-    isInCluster: createMoved(db).since() !== undefined,
+    isInCluster: createDocumentLocation(db).since() !== undefined,
   }))
 
 const repair = (network: string): string =>
@@ -137,7 +137,7 @@ async function* checkCluster(network: string, config: ClusterConfig): AsyncGener
         'cannot restore its indices from snapshots, since they are sorted',
         'Upgrade it before you rely on snapshots. Until then, chainsieve prune --lost brings back what is lost.',
       )
-    yield* healthOf(subject, await createHealth(cluster, options, network)())
+    yield* healthOf(subject, await createClusterHealth(cluster, options, network)())
     yield await indicesOf(subject, cluster, options, network)
   } catch (error) {
     yield fail(messageOf(error), 'Check opensearch-url, opensearch-user and opensearch-ca, and that the cluster runs.')

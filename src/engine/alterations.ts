@@ -23,12 +23,12 @@ interface Altered {
 }
 
 /** Alterations of all kinds, and as many of some: of more, the two oldest become one that spans both. */
-const MOST = 100
+const MAX_ALTERATIONS = 100
 
-const READ = "SELECT value FROM meta WHERE key = 'altered'"
+const READ_ALTERATIONS = "SELECT value FROM meta WHERE key = 'altered'"
 
 export const readAltered = (db: Pick<Db, 'prepare'>): Altered => {
-  const text = db.prepare<[], string>(READ).pluck().get()
+  const text = db.prepare<[], string>(READ_ALTERATIONS).pluck().get()
   return text === undefined ? { serial: 0, alterations: [] } : JSON.parse(text)
 }
 
@@ -42,7 +42,7 @@ export const createNoteAltered = (db: Db): NoteAltered => {
     const serial = before + 1
     const all = [...alterations, { serial, why, from, to, ...(kinds && { kinds }) }]
     const alike = all.filter(one => (one.kinds === undefined) === (kinds === undefined))
-    const kept = alike.length <= MOST ? all : spanning(all, alike[0]!, alike[1]!)
+    const kept = alike.length <= MAX_ALTERATIONS ? all : spanning(all, alike[0]!, alike[1]!)
     set.run(JSON.stringify({ serial, alterations: kept } satisfies Altered))
   }
 }

@@ -27,7 +27,7 @@ interface Covered extends Range {
 }
 
 /** A header that was looked at. */
-export interface Looked {
+export interface LookedHeader {
   number: number
   hash: string
   parentHash: string
@@ -43,7 +43,7 @@ export interface Child {
 /** What is noted beside the documents of a change. */
 export interface CoverageNotes {
   covered: readonly Covered[]
-  looked: readonly Looked[]
+  looked: readonly LookedHeader[]
   children: readonly Child[]
   narrowed?: Narrowed
 }
@@ -58,7 +58,7 @@ export interface Narrowed {
 export const NO_NOTES: CoverageNotes = { covered: [], looked: [], children: [] }
 
 /** Headers that are kept: deeper reorganisations than this are not followed. */
-const KEPT = 100_000
+const MAX_LOOKED_HEADERS = 100_000
 
 /** Every verb is called within a transaction. */
 export const createCoverageWriter = (db: Db) => {
@@ -120,8 +120,8 @@ export const createCoverageWriter = (db: Db) => {
     note({ covered, looked, children, narrowed }: CoverageNotes): void {
       if (narrowed) narrow(narrowed)
       for (const one of covered) cover(one)
-      for (const { number, hash, parentHash } of looked) look.run(number, bytesOf(hash), bytesOf(parentHash))
-      if (looked.length > 0) forgetOld.run(looked.at(-1)!.number - KEPT)
+      for (const { number, hash, parentHash } of looked) look.run(number, hashBytes(hash), hashBytes(parentHash))
+      if (looked.length > 0) forgetOld.run(looked.at(-1)!.number - MAX_LOOKED_HEADERS)
       for (const { factory, address, number } of children) bear.run(factory, address, number)
     },
     /** Blocks above this one are no longer known. */
@@ -150,9 +150,9 @@ export const createCoverageReader = (db: Db) => {
       for (const { filter, from, to } of all.all()) found.set(filter, [...(found.get(filter) ?? []), { from, to }])
       return found
     },
-    looked: (number: number): Looked | undefined => shown(one.get(number)),
+    looked: (number: number): LookedHeader | undefined => lookedHeader(one.get(number)),
     /** The newest header that was looked at. */
-    newest: (): Looked | undefined => shown(newest.get()),
+    newest: (): LookedHeader | undefined => lookedHeader(newest.get()),
     children: (): Child[] => children.all(),
   }
 }
@@ -163,11 +163,11 @@ interface LookedRow {
   parent: Buffer
 }
 
-const shown = (row: LookedRow | undefined): Looked | undefined =>
+const lookedHeader = (row: LookedRow | undefined): LookedHeader | undefined =>
   row && {
     number: row.number,
     hash: `0x${row.hash.toString('hex')}`,
     parentHash: `0x${row.parent.toString('hex')}`,
   }
 
-const bytesOf = (hash: string): Buffer => Buffer.from(hash.slice(2), 'hex')
+const hashBytes = (hash: string): Buffer => Buffer.from(hash.slice(2), 'hex')

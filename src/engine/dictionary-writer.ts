@@ -42,13 +42,21 @@ export const createDictionaryWriter = (db: WritableDb) => {
     for (const { id, codeHash, delegation, position } of links)
       insertLink.run(
         id,
-        codeHash === null ? null : bytesOf([codeHash]),
+        codeHash === null ? null : joinedHexBytes([codeHash]),
         delegation?.kind ?? null,
         delegation && JSON.stringify(delegation.targets),
         position,
       )
     for (const { id, hash, size, selectors, topics, features, standard, source } of codes) {
-      insertCode.run(id, bytesOf([hash]), size, bytesOf(selectors), bytesOf(topics), standard, source)
+      insertCode.run(
+        id,
+        joinedHexBytes([hash]),
+        size,
+        joinedHexBytes(selectors),
+        joinedHexBytes(topics),
+        standard,
+        source,
+      )
       similar.put(id, features)
     }
     // In the order of their bytes, so that neighbours in the unique index are written together.
@@ -59,7 +67,7 @@ export const createDictionaryWriter = (db: WritableDb) => {
     for (const [index, name] of names.texts.entries()) insertName.run(names.first + index, name)
     for (const [index, entry] of signatures.entries.entries()) {
       const { key, topic, indexed, event, probability, error } = entry
-      const bytes = topic && bytesOf([topic])
+      const bytes = topic && joinedHexBytes([topic])
       const abi = event && JSON.stringify(event)
       insertSignature.run(signatures.first + index, key, bytes, indexed, abi, probability, error)
     }
@@ -87,4 +95,5 @@ export const createDictionaryWriter = (db: WritableDb) => {
 }
 
 /** Hex texts of one size, one behind the other. */
-const bytesOf = (texts: readonly string[]): Buffer => Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')
+const joinedHexBytes = (texts: readonly string[]): Buffer =>
+  Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')

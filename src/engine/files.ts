@@ -8,7 +8,7 @@ import { findEmptied } from '../sqlite/pages.ts'
 const FOLDER = 'networks'
 const ENDING = '.sqlite'
 /** What goes with a store's file. */
-const LEFT = /^(.*\.sqlite)-(?:wal|sums)$/
+const STORE_SIDE_FILE = /^(.*\.sqlite)-(?:wal|sums)$/
 
 /** `ethereum/ethereum/mainnet` is kept in `networks/ethereum~ethereum~mainnet.sqlite`. */
 export const storeFile = (data: string, network: string): string =>
@@ -45,7 +45,7 @@ export const storedNetworks = (data: string): string[] => {
   }
   const found = new Set(names.filter(name => name.endsWith(ENDING)))
   for (const name of names) {
-    const lost = LEFT.exec(name)?.[1]
+    const lost = STORE_SIDE_FILE.exec(name)?.[1]
     if (lost !== undefined && !found.has(lost) && findEmptied(join(data, FOLDER, lost))) found.add(lost)
   }
   return [...found].map(name => name.slice(0, -ENDING.length).replaceAll('~', '/')).sort()

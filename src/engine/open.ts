@@ -3,10 +3,10 @@ import zlib from 'node:zlib'
 import { stop } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { damagedBecause } from '../sqlite/damage.ts'
-import { type Db, migrate, openReadonly, openWritable, versionOf, type WritableDb } from '../sqlite/database.ts'
+import { type Db, layoutVersion, migrate, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
 import { makeCursorKey } from './cursor-key.ts'
 import { networkOfFile, storeFile } from './files.ts'
-import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
+import { SCHEMA, SCHEMA_VERSION, STORE_MIGRATIONS } from './schema.ts'
 
 /** Opens the store of one network for writing, making it, or bringing it up to date, as needed. */
 export const openForWriting = (path: string, native?: string): WritableDb => openWritable(path, { native, check, make })
@@ -18,9 +18,9 @@ export const openForReading = (path: string, native?: string, waitMs?: number): 
     waitMs,
     check(db) {
       check(db)
-      if (versionOf(db) === 0)
+      if (layoutVersion(db) === 0)
         throw stop('store_empty', `${db.name} is not a store yet: chainsieve serve, index or import creates it`)
-      if (versionOf(db) < SCHEMA_VERSION)
+      if (layoutVersion(db) < SCHEMA_VERSION)
         throw stop(
           'store_older',
           `${db.name} was written by an older version of Chainsieve: back up and start chainsieve serve, which upgrades it`,
@@ -42,7 +42,7 @@ export const readStore = <T>(path: string, read: (db: Db) => T): T => {
 export const isStoreOlder = (path: string, native?: string): boolean => {
   const db = openReadonly(path, { native, check })
   try {
-    return versionOf(db) > 0 && versionOf(db) < SCHEMA_VERSION
+    return layoutVersion(db) > 0 && layoutVersion(db) < SCHEMA_VERSION
   } finally {
     db.close()
   }
@@ -50,14 +50,14 @@ export const isStoreOlder = (path: string, native?: string): boolean => {
 
 /** Whether there is a way from an older version to this one. */
 export const mayMigrate = (from: number): boolean => {
-  for (let next = from + 1; next <= SCHEMA_VERSION; next++) if (!MIGRATIONS.has(next)) return false
+  for (let next = from + 1; next <= SCHEMA_VERSION; next++) if (!STORE_MIGRATIONS.has(next)) return false
   return true
 }
 
 /** Refuses what another version of the program wrote, and what is no store. */
 const check = (db: Db) => {
-  const version = versionOf(db)
-  checkStore(db)
+  const version = layoutVersion(db)
+  checkNetworkFile(db)
   if (version > SCHEMA_VERSION)
     throw stop(
       'store_newer',
@@ -73,9 +73,9 @@ const check = (db: Db) => {
 }
 
 /** Refuses what is no store, and that of another network, which would be searched under the wrong name. Older versions did not note the name. */
-export const checkStore = (db: Db) => {
+export const checkNetworkFile = (db: Db) => {
   const wanted = networkOfFile(db.name)
-  if (versionOf(db) === 0) return
+  if (layoutVersion(db) === 0) return
   if (!db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get())
     throw damagedBecause(db.name, 'it is not a store')
   if (wanted === undefined) return
@@ -87,7 +87,7 @@ export const checkStore = (db: Db) => {
       `Put each file back under its own name, ${basename(storeFile('', String(network)))}, or restore a backup.`,
     )
   const id = db.pragma('application_id', { simple: true })
-  if (id !== 0 && id !== idOf(wanted))
+  if (id !== 0 && id !== networkFileId(wanted))
     throw damagedBecause(
       db.name,
       `its log ${db.name}-wal is that of another store`,
@@ -96,7 +96,7 @@ export const checkStore = (db: Db) => {
 }
 
 /** Stands on the first page, which is in nearly every transaction: nothing else ties a log to its file. */
-const idOf = (network: string): number => zlib.crc32(network) | 0 || 1
+const networkFileId = (network: string): number => zlib.crc32(network) | 0 || 1
 
 const make = (db: Db) => {
   makeTables(db)
@@ -107,14 +107,14 @@ const make = (db: Db) => {
 const noteNetwork = (db: Db) => {
   const network = networkOfFile(db.name)
   if (network === undefined) return
-  if (db.pragma('application_id', { simple: true }) === 0) db.pragma(`application_id = ${idOf(network)}`)
+  if (db.pragma('application_id', { simple: true }) === 0) db.pragma(`application_id = ${networkFileId(network)}`)
   if (db.prepare("SELECT 1 FROM meta WHERE key = 'network'").get()) return
   db.prepare("INSERT INTO meta (key, value) VALUES ('network', ?)").run(network)
 }
 
 const makeTables = (db: Db) => {
-  if (versionOf(db) === SCHEMA_VERSION) return
-  if (versionOf(db) !== 0) return migrate(db, SCHEMA_VERSION, version => MIGRATIONS.get(version)!)
+  if (layoutVersion(db) === SCHEMA_VERSION) return
+  if (layoutVersion(db) !== 0) return migrate(db, SCHEMA_VERSION, version => STORE_MIGRATIONS.get(version)!)
   db.transaction(() => {
     for (const statement of SCHEMA) db.exec(statement)
     const meta = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')

@@ -6,7 +6,7 @@ import { newestBlock } from './blocks.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { createRuns } from './pending-ranges.ts'
 import { positionOf } from './schema.ts'
-import { createShelfWriter } from './shipping/shipping-state.ts'
+import { createShippingState } from './shipping/shipping-state.ts'
 
 /** Which blocks are no longer wanted. Segments go as a whole: blocks stay that share one with others that are wanted. */
 export interface PruneLimits {
@@ -32,7 +32,7 @@ export const KEPT_BLOCKS = 64
 export const createPruning = (db: Db) => {
   const newest = newestBlock(db)
   const coverage = createCoverageWriter(db)
-  const shelf = createShelfWriter(db)
+  const shelf = createShippingState(db)
   const noteAltered = createNoteAltered(db)
   const oldest = db.prepare<[], { id: number; first: number; last: number }>(
     'SELECT id, first, last FROM segment ORDER BY first LIMIT 1',

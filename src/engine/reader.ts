@@ -3,7 +3,7 @@ import { memoize } from '../lib/caches.ts'
 import { createHash } from '../lib/hash.ts'
 import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
-import { present } from '../sqlite/damage.ts'
+import { requirePresent } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { hashKeys } from './blocks.ts'
 import { createRecordReader } from './documents/record-reader.ts'
@@ -37,18 +37,22 @@ export interface ReadHeader extends SegmentHeader {
 }
 
 /** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
-export type Reader = ReturnType<typeof createReader>
+export type StoreReader = ReturnType<typeof createStoreReader>
 
 /** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
-export const openReader = (path: string, native?: string, waitMs?: number, kept?: KeptShare): Reader => {
-  return createReader(openForReading(path, native, waitMs), kept ?? createKeptMemory(DEFAULT_KEPT).store(path), true)
+export const openReader = (path: string, native?: string, waitMs?: number, kept?: KeptShare): StoreReader => {
+  return createStoreReader(
+    openForReading(path, native, waitMs),
+    kept ?? createKeptMemory(DEFAULT_KEPT).store(path),
+    true,
+  )
 }
 
 /** Opens a store for its documents by their positions alone. It is told of no segment, so that each state is taken up at once, however many there are. */
-export const openDocuments = (path: string, native?: string): Reader =>
-  createReader(openForReading(path, native), createKeptMemory(DEFAULT_KEPT).store(path), false)
+export const openDocuments = (path: string, native?: string): StoreReader =>
+  createStoreReader(openForReading(path, native), createKeptMemory(DEFAULT_KEPT).store(path), false)
 
-const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
+const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
   const begin = db.prepare('BEGIN')
   const end = db.prepare('END')
   const version = db.prepare('PRAGMA data_version').pluck()
@@ -127,7 +131,7 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     /** In chain order. */
     segments: (): readonly Segment[] => segments,
     /** By its id. */
-    segment: (id: number): Segment => present(segmentsById.get(id), 'the number of a segment'),
+    segment: (id: number): Segment => requirePresent(segmentsById.get(id), 'the number of a segment'),
     header(segment: Segment): ReadHeader {
       let header = headers.get(segment.id)
       if (!header) {
@@ -161,7 +165,7 @@ const createReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
 export type Statement = Database.Statement<unknown[]>
 
 /** Has work read one state of the store; `check` as in `begin`. */
-export const reading = <T>(reader: Pick<Reader, 'begin' | 'end'>, read: () => T, check?: () => void): T => {
+export const reading = <T>(reader: Pick<StoreReader, 'begin' | 'end'>, read: () => T, check?: () => void): T => {
   reader.begin(check)
   try {
     return read()
@@ -172,7 +176,7 @@ export const reading = <T>(reader: Pick<Reader, 'begin' | 'end'>, read: () => T,
 
 /** The same of one reader. */
 export const readingIn =
-  (reader: Pick<Reader, 'begin' | 'end'>) =>
+  (reader: Pick<StoreReader, 'begin' | 'end'>) =>
   <T>(read: () => T): T =>
     reading(reader, read)
 

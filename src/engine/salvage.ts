@@ -5,12 +5,12 @@ import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { isDamage, readDamage } from '../sqlite/damage.ts'
 import type { WritableDb } from '../sqlite/database.ts'
-import { PAGE } from '../sqlite/log-file.ts'
+import { PAGE_BYTES } from '../sqlite/log-file.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { openForWriting } from './open.ts'
 import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
 import { positionOf } from './schema.ts'
-import { createShelfWriter } from './shipping/shipping-state.ts'
+import { createShippingState } from './shipping/shipping-state.ts'
 
 interface SalvageResult {
   /** Blocks that could not be read. */
@@ -19,7 +19,7 @@ interface SalvageResult {
   lostAlerts: number
 }
 
-interface SegmentRow {
+interface SalvagedSegment {
   id: number
   block: number
   first: number
@@ -38,8 +38,8 @@ export const salvageStore = (
   native?: string,
 ): SalvageResult => {
   const copy = `${made}-source`
-  removeStore(copy)
-  removeStore(made)
+  removeStoreFiles(copy)
+  removeStoreFiles(made)
   try {
     for (const suffix of ['', '-wal']) if (existsSync(store + suffix)) copyFileSync(store + suffix, copy + suffix)
     emptyPages(copy, damagedPages, native)
@@ -62,14 +62,14 @@ export const salvageStore = (
       throw stop('store_lost', `${store}: ${error.message}`, error.cause)
     throw readDamage(error, store)
   } finally {
-    removeStore(copy)
+    removeStoreFiles(copy)
   }
 }
 
 /** What was lost is looked for again, and shipped to a cluster again. */
 const loseCoverage = (db: WritableDb, lost: readonly Range[]) => {
   const coverage = createCoverageWriter(db)
-  const shelf = createShelfWriter(db)
+  const shelf = createShippingState(db)
   db.transaction(() => {
     for (const range of lost) {
       coverage.lose(range)
@@ -78,20 +78,20 @@ const loseCoverage = (db: WritableDb, lost: readonly Range[]) => {
   }).immediate()
 }
 
-export const removeStore = (store: string) => {
+export const removeStoreFiles = (store: string) => {
   for (const suffix of ['', '-wal', '-shm', '-sums', '-sums-new']) rmSync(store + suffix, { force: true })
 }
 
 /** A page that a long value goes on in is not recognised when it is empty: then the page where the value begins goes with it. */
 const emptyPages = (copy: string, damagedPages: readonly number[], native?: string) => {
   // Pages that the file lacks are as good as damaged ones; SQLite opens no file that is too short.
-  truncateSync(copy, Math.max(statSync(copy).size, PAGE * (damagedPages.at(-1) ?? 0)))
+  truncateSync(copy, Math.max(statSync(copy).size, PAGE_BYTES * (damagedPages.at(-1) ?? 0)))
   const db = new Database(copy, native ? { nativeBinding: native } : {})
   const pages = new Set(damagedPages)
   try {
     // What is in the log takes the place of what is damaged.
     db.pragma('wal_checkpoint(TRUNCATE)')
-    for (const page of ownersOf(db, damagedPages)) pages.add(page)
+    for (const page of overflowOwners(db, damagedPages)) pages.add(page)
   } catch (error) {
     if (isDamage(readDamage(error, copy))) throw lostAll('the list of its tables is damaged', error)
     throw error
@@ -101,13 +101,13 @@ const emptyPages = (copy: string, damagedPages: readonly number[], native?: stri
   if (pages.has(1)) throw lostAll('its first page is damaged')
   const file = openSync(copy, 'r+')
   try {
-    for (const page of pages) writeSync(file, Buffer.alloc(PAGE), 0, PAGE, (page - 1) * PAGE)
+    for (const page of pages) writeSync(file, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES)
   } finally {
     closeSync(file)
   }
 }
 
-const ownersOf = (db: Database.Database, pages: readonly number[]): number[] => {
+const overflowOwners = (db: Database.Database, pages: readonly number[]): number[] => {
   const overflows = db.prepare<[number], { name: string; path: string }>(
     "SELECT name, path FROM dbstat WHERE pageno = ? AND pagetype = 'overflow'",
   )
@@ -186,30 +186,30 @@ const copyRows = (db: Database.Database, table: string): number => {
 }
 
 /** Rows of the index that a segment may have. */
-const IDS = 2 ** 20
+const POSTINGS_PER_SEGMENT = 2 ** 20
 
 /** What belongs to a segment, with the segment itself last. */
-const PARTS = [
+const SEGMENT_PARTS = [
   { table: 'block', where: 'number BETWEEN @first AND @last' },
   ...RECORD_KINDS.map(table => ({ table, where: 'pos >= @from AND pos < @behind' })),
-  { table: 'post', where: `id >= @id * ${IDS} AND id < (@id + 1) * ${IDS}` },
+  { table: 'post', where: `id >= @id * ${POSTINGS_PER_SEGMENT} AND id < (@id + 1) * ${POSTINGS_PER_SEGMENT}` },
   ...['col', 'num'].map(table => ({ table, where: 'segment = @id' })),
   { table: 'segment', where: 'id = @id' },
 ]
 
-const placeOf = ({ id, first, last }: SegmentRow) => ({
+const segmentParameters = ({ id, first, last }: SalvagedSegment) => ({
   ...{ id, first, last },
   ...{ from: positionOf(first, 0), behind: positionOf(last + 1, 0) },
 })
 
 /** All but those that have one of the `nameless` blocks; returns what is not there. */
 const copySegments = (db: Database.Database, nameless: readonly number[]): Range[] => {
-  const copies = PARTS.map(({ table, where }) =>
+  const copies = SEGMENT_PARTS.map(({ table, where }) =>
     db.prepare(`INSERT INTO ${table} SELECT * FROM old.${table} WHERE ${where}`),
   )
   const count = db.prepare<[number, number], number>('SELECT count(*) FROM block WHERE number BETWEEN ? AND ?').pluck()
-  const copySegment = db.transaction((segment: SegmentRow) => {
-    for (const copy of copies) copy.run(placeOf(segment))
+  const copySegment = db.transaction((segment: SalvagedSegment) => {
+    for (const copy of copies) copy.run(segmentParameters(segment))
     if (count.get(segment.first, segment.last) !== segment.block) throw new Error('blocks are missing')
   })
   const lost: Range[] = []
@@ -234,21 +234,23 @@ const copySegments = (db: Database.Database, nameless: readonly number[]): Range
 
 /** Removes segments with their documents; returns which blocks these are. */
 const dropSegments = (db: Database.Database, ids: readonly number[]): Range[] => {
-  const find = db.prepare<[number], SegmentRow>('SELECT id, first, last, block FROM segment WHERE id = ?')
-  const drops = PARTS.map(({ table, where }) => db.prepare(`DELETE FROM ${table} WHERE ${where}`))
+  const find = db.prepare<[number], SalvagedSegment>('SELECT id, first, last, block FROM segment WHERE id = ?')
+  const drops = SEGMENT_PARTS.map(({ table, where }) => db.prepare(`DELETE FROM ${table} WHERE ${where}`))
   return ids.map(id => {
     const segment = find.get(id)!
     db.transaction(() => {
-      for (const drop of drops) drop.run(placeOf(segment))
+      for (const drop of drops) drop.run(segmentParameters(segment))
     })()
     return { from: segment.first, to: segment.last }
   })
 }
 
 /** Those whose rows can be read, without what only other pages hold. */
-const segmentsIn = (db: Database.Database): SegmentRow[] => {
+const segmentsIn = (db: Database.Database): SalvagedSegment[] => {
   try {
-    return db.prepare<[], SegmentRow>('SELECT id, first, last, block FROM old.segment NOT INDEXED ORDER BY first').all()
+    return db
+      .prepare<[], SalvagedSegment>('SELECT id, first, last, block FROM old.segment NOT INDEXED ORDER BY first')
+      .all()
   } catch (error) {
     throw lostAll('the list of its segments is damaged', error)
   }

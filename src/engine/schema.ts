@@ -1,6 +1,6 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
-import { SHELF_MIGRATION, SHELF_SCHEMA } from './shipping/shipped-ranges.ts'
+import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.ts'
 import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
 
 /** Version of the layout: a store of a newer one is refused, and one of an older one that no migration leads on from. */
@@ -10,10 +10,10 @@ export const SCHEMA_VERSION = 13
  * Statements by the version that they lead to from the one before. Whoever changes the layout raises the version, and writes down here how a store of the
  * version before is brought up to date; where that cannot be done in place, its blocks have to be indexed again.
  */
-export const MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
+export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [11, SIMILAR_MIGRATION],
   [12, SCOPED_MIGRATION],
-  [13, SHELF_MIGRATION],
+  [13, SHIPPING_MIGRATION],
 ])
 
 /**
@@ -60,7 +60,7 @@ const INDEX = [
  * the head from which it is confirmed. `outbox`: what receivers are to be told, in order. `rule`: up to where the history that a rule asked for was gone
  * through: `next` is the first block still to be looked at, `last` the last one.
  */
-const ALERTS = [
+const ALERT_TABLES = [
   `CREATE TABLE alert (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, rule INT NOT NULL, revision INT NOT NULL, target TEXT NOT NULL,
      confirmations INT NOT NULL, notify INT NOT NULL, block INT NOT NULL, block_hash BLOB NOT NULL, due INT NOT NULL, kind TEXT NOT NULL,
      document TEXT NOT NULL, source TEXT NOT NULL, state INT NOT NULL, received_at INT NOT NULL, changed_at INT NOT NULL)`,
@@ -111,11 +111,11 @@ export const SCHEMA: readonly string[] = [
   'CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID',
   ...DOCUMENTS,
   ...INDEX,
-  ...ALERTS,
+  ...ALERT_TABLES,
   ...CONTRACTS,
   ...SIMILAR_SCHEMA,
   ...COVERAGE_SCHEMA,
-  ...SHELF_SCHEMA,
+  ...SHIPPING_SCHEMA,
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */

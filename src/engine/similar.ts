@@ -21,7 +21,7 @@ export const SIMILAR_MIGRATION: readonly string[] = [
 
 const WITHOUT_BITS = "SELECT value FROM meta WHERE key = 'similar_bits'"
 
-export type Similar = ReturnType<typeof createSimilar>
+export type SimilarSearch = ReturnType<typeof createSimilar>
 
 /** Needs nothing of sqlite-vec, so that stores are written everywhere. */
 export const createSimilarWriter = (db: Db) => {
@@ -38,17 +38,17 @@ export const createSimilarWriter = (db: Db) => {
     /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
     put(id: number, vector: Int8Array): void {
       putVector.run(id, rawBytesOf(vector))
-      putBits.run(id, bitsOf(vector))
+      putBits.run(id, quarterBits(vector))
     },
     /** One step of adding the bits that are missing; whether there may be more. Within a transaction. */
     addBits(): boolean {
       const from = withoutBits.get()
       if (from === undefined) return false
-      const rows = vectorsFrom.all(from, STEP)
-      for (const [id, vector] of rows) putBits.run(id, bitsOf(int8Of(vector)))
-      if (rows.length < STEP) allHaveBits.run()
+      const rows = vectorsFrom.all(from, CODES_PER_STEP)
+      for (const [id, vector] of rows) putBits.run(id, quarterBits(int8Of(vector)))
+      if (rows.length < CODES_PER_STEP) allHaveBits.run()
       else setWithoutBits.run(rows.at(-1)![0] + 1)
-      return rows.length === STEP
+      return rows.length === CODES_PER_STEP
     },
   }
 }
@@ -87,7 +87,7 @@ export const createSimilar = (db: Db) => {
       const from = withoutBits.get() ?? Number.MAX_SAFE_INTEGER
       const most = Math.max(CANDIDATES, 4 * count)
       checking = check
-      const asked = { from, most, bits: bitsOf(vector), vector: rawBytesOf(vector) }
+      const asked = { from, most, bits: quarterBits(vector), vector: rawBytesOf(vector) }
       // A vector of zeros has a similarity of NULL to all.
       for (const { id, similarity } of nearest.iterate(asked)) {
         if (!similarity || similarity <= 0) return
@@ -105,7 +105,7 @@ export const findSimilarFault = (db: Db): string | undefined => {
     )
     .raw()
   for (const [id, vector, bits] of rows.iterate())
-    if (vector.length !== DIMENSIONS || !bits?.equals(bitsOf(int8Of(vector))))
+    if (vector.length !== DIMENSIONS || !bits?.equals(quarterBits(int8Of(vector))))
       return `the bits by which codes like code ${id} are found are not those of its vector`
   return undefined
 }
@@ -115,13 +115,13 @@ const CANDIDATES = 1500
 /** Codes between two looks at the clock: a power of two. */
 const CHECK_EVERY = 2 ** 13
 /** Codes that get their bits in one transaction: some 5 ms. */
-const STEP = 500
+const CODES_PER_STEP = 500
 
 /** Where the quarters of normally distributed numbers begin, in standard deviations. */
 const QUARTERS = [-0.67, 0, 0.67]
 
 /** In which quarter each number of a vector is: numbers that are further apart differ in more bits. */
-const bitsOf = (vector: Int8Array): Buffer => {
+const quarterBits = (vector: Int8Array): Buffer => {
   const deviation = Math.sqrt(vector.reduce((sum, number) => sum + number * number, 0) / DIMENSIONS)
   const bits = Buffer.alloc((QUARTERS.length * DIMENSIONS) / 8)
   let at = 0

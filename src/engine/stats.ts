@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
-import { sizeOf } from '../sqlite/pages.ts'
+import { fileSize } from '../sqlite/pages.ts'
 import { createBlocks } from './blocks.ts'
 import { openForReading } from './open.ts'
 
@@ -51,7 +51,7 @@ const WHAT: Readonly<Record<string, string>> = {
   hidden: 'cluster',
 }
 /** Tables whose rows are one thing each. */
-const COUNTED = new Set(['address', 'name', 'signature', 'contract', 'token', 'alert', 'outbox', 'segment'])
+const COUNTED_TABLES = new Set(['address', 'name', 'signature', 'contract', 'token', 'alert', 'outbox', 'segment'])
 
 /** Percentages to one decimal that add up to 100: those are rounded up of which most would be lost. */
 export const sharesOf = (sizes: readonly number[]): number[] => {
@@ -93,7 +93,7 @@ export const readStats = (store: string, native?: string): Stats => {
     )
     const rowsOf = (table: string): number | null =>
       documents.get(table) ??
-      (COUNTED.has(table) ? db.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get()! : null)
+      (COUNTED_TABLES.has(table) ? db.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get()! : null)
     const sorted = [...bytes].sort(([, a], [, b]) => b - a)
     const shares = sharesOf(sorted.map(([, size]) => size))
     const parts = sorted.map(([part, size], i) => ({
@@ -101,7 +101,13 @@ export const readStats = (store: string, native?: string): Stats => {
     }))
     const free =
       (db.pragma('freelist_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
-    return { bytes: statSync(store).size, log: sizeOf(`${store}-wal`), free, ranges: createBlocks(db).ranges(), parts }
+    return {
+      bytes: statSync(store).size,
+      log: fileSize(`${store}-wal`),
+      free,
+      ranges: createBlocks(db).ranges(),
+      parts,
+    }
   } finally {
     db.close()
   }

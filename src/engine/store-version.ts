@@ -5,7 +5,7 @@ import type { Db } from '../sqlite/database.ts'
  * Which state of a store a connection reads: another number once another connection has written anything. Of all that goes by the same connection,
  * only the first one in a turn looks.
  */
-export const versionOf = (db: Db): (() => number) => {
+export const stateVersion = (db: Db): (() => number) => {
   let known = versions.get(db)
   if (!known) {
     const version = db.prepare<[], number>('PRAGMA data_version').pluck()
@@ -18,7 +18,7 @@ const versions = new WeakMap<Db, () => number>()
 
 /** What `read` tells, read anew once another connection has written to the store. */
 export const perVersion = <T>(db: Db, read: () => T): (() => T) => {
-  const versionNow = versionOf(db)
+  const versionNow = stateVersion(db)
   let known: { version: number; value: T } | undefined
   return () => {
     // What is written between the two is read by now, and once more in the next turn.

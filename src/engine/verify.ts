@@ -8,7 +8,7 @@ import { createFilterKeys, filterMayHold } from './index/term-filter.ts'
 import { createSegmentCursor } from './index/term-merge.ts'
 import { createTermReading } from './index/term-rows.ts'
 import { createSearcher, type Searcher } from './query/searcher.ts'
-import { openReader, type Reader, reading, type Segment } from './reader.ts'
+import { openReader, reading, type Segment, type StoreReader } from './reader.ts'
 import { PLACES, positionOf } from './schema.ts'
 import { findSimilarFault } from './similar.ts'
 
@@ -27,7 +27,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
     yield* checkLinks(reader, segments, faults)
     // Documents of others lie in a cluster.
     const held = segments.filter(({ emptied }) => !emptied)
-    const sample = deep ? held : sampleOf(held, SEGMENTS)
+    const sample = deep ? held : evenSample(held, SEGMENTS)
     const searcher = createSearcher(reader)
     for (const [i, segment] of sample.entries()) {
       attempt(faults, `blocks ${segment.first} to ${segment.last}`, () => {
@@ -36,12 +36,12 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
           checkFilter(reader, segment)
         })
         const { blocks, documents } = deep ? DEEP : SHALLOW
-        for (const block of sampleOf(numbersOf(reader, segment), blocks)) checkFound(searcher, block, documents)
+        for (const block of evenSample(segmentBlocks(reader, segment), blocks)) checkFound(searcher, block, documents)
       })
       yield 0.5 + (0.5 * (i + 1)) / sample.length
-      if (faults.length >= MOST) break
+      if (faults.length >= MAX_FAULTS) break
     }
-    return faults.slice(0, MOST)
+    return faults.slice(0, MAX_FAULTS)
   } finally {
     reader.close()
   }
@@ -53,7 +53,7 @@ const SEGMENTS = 24
 const SHALLOW = { blocks: 3, documents: 2 }
 const DEEP = { blocks: 8, documents: 4 }
 /** Faults after which there is nothing new to tell. */
-const MOST = 20
+const MAX_FAULTS = 20
 
 const attempt = (faults: string[], where: string, check: () => void) => {
   try {
@@ -63,31 +63,31 @@ const attempt = (faults: string[], where: string, check: () => void) => {
   }
 }
 
-const checkSimilar = ({ db }: Reader) => {
+const checkSimilar = ({ db }: StoreReader) => {
   const fault = findSimilarFault(db)
   if (fault !== undefined) throw new Error(fault)
 }
 
-const sampleOf = <T>(all: readonly T[], count: number): T[] => {
+const evenSample = <T>(all: readonly T[], count: number): T[] => {
   if (all.length <= count) return [...all]
   const step = (all.length - 1) / (count - 1)
   return Array.from({ length: count }, (_, i) => all[Math.round(i * step)]!)
 }
 
-const numbersOf = (reader: Reader, segment: Segment): number[] =>
+const segmentBlocks = (reader: StoreReader, segment: Segment): number[] =>
   reading(reader, () => {
     const header = reader.header(segment)
     return Array.from(header.times, (_, index) => blockAt(header, index))
   })
 
-function* checkLinks(reader: Reader, segments: readonly Segment[], faults: string[]): Generator<number> {
+function* checkLinks(reader: StoreReader, segments: readonly Segment[], faults: string[]): Generator<number> {
   const blocks = createBlocks(reader.db)
   let before: { number: number; hash: string | undefined } | undefined
   for (const [i, segment] of segments.entries()) {
     const { first } = segment
     if (before && before.number >= first) faults.push(`block ${first} is listed twice`)
-    for (const number of numbersOf(reader, segment)) {
-      if (faults.length >= MOST) break
+    for (const number of segmentBlocks(reader, segment)) {
+      if (faults.length >= MAX_FAULTS) break
       attempt(faults, `block ${number}`, () => {
         const hash = blocks.hash(number)
         if (hash === undefined) throw new Error('it is listed, but not stored')
@@ -101,7 +101,7 @@ function* checkLinks(reader: Reader, segments: readonly Segment[], faults: strin
 }
 
 /** What the segment counts is there. Each record is read where all are to be, by which its checksum is compared. */
-const checkRows = (reader: Reader, segment: Segment, deep: boolean) => {
+const checkRows = (reader: StoreReader, segment: Segment, deep: boolean) => {
   const { ends, times } = reader.header(segment)
   if (times.length !== segment.block) throw new Error(`their segment lists ${times.length} blocks`)
   for (const kind of RECORD_KINDS) {
@@ -116,7 +116,7 @@ const checkRows = (reader: Reader, segment: Segment, deep: boolean) => {
 }
 
 /** A filter that does not let a term through hides documents. */
-const checkFilter = (reader: Reader, { id }: Segment) => {
+const checkFilter = (reader: StoreReader, { id }: Segment) => {
   const reading = createTermReading(reader.db)
   const [root, filter] = [reading.root(id), reading.filter(id)]
   if (!root) throw new Error('they have no index')
@@ -134,7 +134,7 @@ const FIELDS: Partial<Record<Kind, readonly string[]>> = {
   event: ['address', 'event.raw'],
   call: ['from', 'to', 'method.raw'],
 }
-const LISTED: readonly Kind[] = ['tx', 'log', 'event', 'call', 'trace']
+const VERIFIED_KINDS: readonly Kind[] = ['tx', 'log', 'event', 'call', 'trace']
 
 /** Documents of a block are found by their id, and by what they say of themselves. */
 const checkFound = (searcher: Searcher, block: number, count: number) => {
@@ -143,8 +143,8 @@ const checkFound = (searcher: Searcher, block: number, count: number) => {
     return searcher.search(parseSearch(body, [kind], Date.now()), { deadline: Number.POSITIVE_INFINITY }).hits
   }
   const inBlock = { range: { 'blockNumber.num': { gte: block, lte: block } } }
-  for (const kind of LISTED)
-    for (const { document } of sampleOf(find(kind, [inBlock], 10_000), count)) {
+  for (const kind of VERIFIED_KINDS)
+    for (const { document } of evenSample(find(kind, [inBlock], 10_000), count)) {
       const { _id, _source } = document
       if (searcher.get(kind, _id)?._id !== _id) throw new Error(`the ${kind} ${_id} is not found by its id`)
       for (const field of FIELDS[kind] ?? []) {

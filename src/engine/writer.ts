@@ -15,10 +15,10 @@ import { createStructures } from './index/structure.ts'
 import type { Replacement, Within } from './port.ts'
 import { createPruning, type PruneLimits, type Pruning } from './prune.ts'
 import { PLACES } from './schema.ts'
-import { createEmptying, type Emptying } from './shipping/evict.ts'
+import { createEviction, type Eviction } from './shipping/evict.ts'
 import { createChangedBlocks } from './shipping/partial-blocks.ts'
-import { createReturning } from './shipping/restore-evicted.ts'
-import { createShelfWriter, type ShelfWriter } from './shipping/shipping-state.ts'
+import { createRestoreWriter } from './shipping/restore-evicted.ts'
+import { createShippingState, type ShippingState } from './shipping/shipping-state.ts'
 import { createSimilarWriter } from './similar.ts'
 
 /** The one writer of a network's store. Every verb is one transaction, which writes whole blocks or nothing. */
@@ -30,9 +30,9 @@ export const createWriter = (db: WritableDb) => {
   const structures = createStructures(db)
   const merging = createMerging(db, structures.all)
   const pruning = createPruning(db)
-  const emptying = createEmptying(db)
-  const returning = createReturning(db)
-  const shelf = createShelfWriter(db)
+  const emptying = createEviction(db)
+  const returning = createRestoreWriter(db)
+  const shelf = createShippingState(db)
   const changed = createChangedBlocks(db)
   const coverage = createCoverageWriter(db)
   const replacing = createReplacing(db)
@@ -191,18 +191,18 @@ const createAttempt = (db: WritableDb, onFailure: () => void) => {
   }
 }
 
-interface Parts {
+interface UpkeepParts {
   merging: Merging
   pruning: Pruning
-  emptying: Emptying
-  shelf: ShelfWriter
+  emptying: Eviction
+  shelf: ShippingState
 }
 
 /** Verbs for times when nobody waits for a block: each does one step of what may be much. */
 const createUpkeep = (
   db: WritableDb,
   attempt: ReturnType<typeof createAttempt>,
-  { merging, pruning, emptying, shelf }: Parts,
+  { merging, pruning, emptying, shelf }: UpkeepParts,
 ) => {
   const similar = createSimilarWriter(db)
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT ?').pluck()

@@ -8,8 +8,8 @@ import { newestTimes } from '../engine/blocks.ts'
 import { spentStem } from '../engine/files.ts'
 import { createStoreLookups } from '../engine/lookups/index.ts'
 import { openForReading } from '../engine/open.ts'
-import { checkWhole } from '../engine/shipping/document-location.ts'
-import { isMirror } from '../engine/shipping/replica.ts'
+import { requireLocalDocuments } from '../engine/shipping/document-location.ts'
+import { isReplica } from '../engine/shipping/replica.ts'
 import { ChainsieveError, stop, toTransferredError } from '../lib/errors.ts'
 import { createThreadLog } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
@@ -100,12 +100,12 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
 
   let failure: unknown
   try {
-    if (isMirror(db))
+    if (isReplica(db))
       throw stop(
         'store_is_mirror',
         `${data.store} was made by a server with role = "search", and holds no blocks: choose another data folder, or remove the file`,
       )
-    if (!remote) checkWhole(db)
+    if (!remote) requireLocalDocuments(db)
     const chainId = await checkedChainId(data, source, lookups.chainId(), signal)
     const opened = openDecoding(data, db, lookups, chainId, source, log)
     const { tokens, contracts, links, preparer } = opened

@@ -4,7 +4,7 @@ import type { AlertCounts } from '../alerts/alert-store.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { openForWriting } from '../engine/open.ts'
-import { createMoveWriter } from '../engine/shipping/document-location.ts'
+import { createLocationWriter } from '../engine/shipping/document-location.ts'
 import { fromTransferredError, isPassingError, systemFault, toTransferredError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { createRestarts, type RestartStatus } from '../lib/restarts.ts'
@@ -94,7 +94,7 @@ export const prepareStore = (data: string, network: string, log: Log): { store: 
 const isRemote = (store: string): boolean => {
   const db = openForWriting(store, nativeBinding())
   try {
-    const { back } = createMoveWriter(db)
+    const { back } = createLocationWriter(db)
     return !db.transaction(back).immediate()
   } finally {
     db.close()

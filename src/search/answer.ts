@@ -3,7 +3,7 @@ import type { HitCursor } from '../engine/query/pages.ts'
 import type { Searcher, StoreSearcher, Written } from '../engine/query/searcher.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
-import type { Reader } from '../engine/reader.ts'
+import type { StoreReader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/plain.ts'
 import { createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
@@ -297,7 +297,7 @@ export const answerSimilar = answering(
   },
 )
 
-export const answerSuggest = (reader: Reader, suggester: Suggester, request: SuggestRequest): Reply => {
+export const answerSuggest = (reader: StoreReader, suggester: Suggester, request: SuggestRequest): Reply => {
   const started = performance.now()
   reader.begin()
   try {

@@ -1,6 +1,6 @@
 import { createCoverageReader } from '../engine/coverage.ts'
-import { type Reader, readingIn, wholeRanges } from '../engine/reader.ts'
-import { toldCoverage } from '../engine/shipping/replica.ts'
+import { readingIn, type StoreReader, wholeRanges } from '../engine/reader.ts'
+import { publishedCoverage } from '../engine/shipping/replica.ts'
 import { perVersion } from '../engine/store-version.ts'
 import type { Range } from '../lib/ranges.ts'
 import { filterOf } from '../scopes/filter.ts'
@@ -31,8 +31,8 @@ const MAX_SHOWN = 20
 const MAX_HEADER_RANGES = 5
 
 /** By the state of the store that a reader sees; empty where all blocks are stored whole. */
-export const coverageIn = ({ db }: Pick<Reader, 'db'>): ScopeCoverage[] =>
-  (toldCoverage(db) as ScopeCoverage[] | undefined) ??
+export const coverageIn = ({ db }: Pick<StoreReader, 'db'>): ScopeCoverage[] =>
+  (publishedCoverage(db) as ScopeCoverage[] | undefined) ??
   [...createCoverageReader(db).covered()].map(([text, ranges]) => ({
     ...shownFilter(filterOf(text)),
     ranges: [...ranges],
@@ -63,13 +63,13 @@ export const coverageSpan = (coverage: readonly ScopeCoverage[]): Range => {
 }
 
 /** What a store was looked through for, where it holds blocks in part. */
-export const scopedIn = (reader: Reader): { coverage?: ScopeCoverage[]; looked?: number } => {
+export const scopedIn = (reader: StoreReader): { coverage?: ScopeCoverage[]; looked?: number } => {
   const coverage = coverageIn(reader)
   return coverage.length > 0 ? { coverage, looked: coverageSpan(coverage).to } : {}
 }
 
 /** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
-export const coverageHeader = (reader: Reader): string | undefined => {
+export const coverageHeader = (reader: StoreReader): string | undefined => {
   const coverage = coverageIn(reader)
   if (coverage.length === 0) return undefined
   const { from, to } = coverageSpan(coverage)
@@ -79,7 +79,7 @@ export const coverageHeader = (reader: Reader): string | undefined => {
 }
 
 /** The same, looked for anew where the store has changed. */
-export const createCoverageHeader = (reader: Reader): (() => string | undefined) => {
+export const createCoverageHeader = (reader: StoreReader): (() => string | undefined) => {
   const read = readingIn(reader)
   return perVersion(reader.db, () => read(() => coverageHeader(reader)))
 }

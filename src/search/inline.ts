@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { SearchControl } from '../engine/query/options.ts'
 import type { Searcher } from '../engine/query/searcher.ts'
 import { createKeptMemory, type KeptMemory } from '../engine/reader.ts'
-import { createWholeCheck } from '../engine/shipping/document-location.ts'
+import { createLocalDocumentsCheck } from '../engine/shipping/document-location.ts'
 import { lazy } from '../lib/caches.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
@@ -229,7 +229,7 @@ const tryToOpen = (
     // What can be opened without waiting for anything; a thread waits for the rest.
     if (!statSync(store).isFile()) return null
     const opened = openStore(store, limits, kept, 0)
-    const checkWhole = createWholeCheck(opened.reader.db)
+    const checkWhole = createLocalDocumentsCheck(opened.reader.db)
     checkWhole()
     // What all queries need is read before the first one.
     opened.reader.begin()

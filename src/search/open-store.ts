@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { createSearcher, type Searcher } from '../engine/query/searcher.ts'
-import { type KeptMemory, openReader, type Reader } from '../engine/reader.ts'
+import { type KeptMemory, openReader, type StoreReader } from '../engine/reader.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
@@ -11,7 +11,7 @@ import { readDamage } from '../sqlite/damage.ts'
 import type { Holdings } from './service.ts'
 
 export interface OpenStore {
-  reader: Reader
+  reader: StoreReader
   searcher: Searcher
 }
 
@@ -21,7 +21,7 @@ export const openStore = (store: string, limits: Limits, kept: KeptMemory, waitM
   return { reader, searcher: createSearcher(reader, limits) }
 }
 
-const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): Reader => {
+const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): StoreReader => {
   try {
     return openReader(store, nativeBinding(), waitMs, kept.store(store))
   } catch (error) {

@@ -5,8 +5,8 @@ import { checkDeadline, Yielded } from '../engine/query/options.ts'
 import type { HitCursor } from '../engine/query/pages.ts'
 import type { StoreSearcher } from '../engine/query/searcher.ts'
 import { createSuggester, type Suggester } from '../engine/query/suggest.ts'
-import { createKeptMemory, type Reader, wholeRanges } from '../engine/reader.ts'
-import { createWholeCheck } from '../engine/shipping/document-location.ts'
+import { createKeptMemory, type StoreReader, wholeRanges } from '../engine/reader.ts'
+import { createLocalDocumentsCheck } from '../engine/shipping/document-location.ts'
 import { toTransferredError } from '../lib/errors.ts'
 import { readTextAsset } from '../lib/runtime.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
@@ -88,7 +88,7 @@ const createThreadStores = (limits: Limits) => {
     /** For what looks for documents. */
     whole(store: string): ThreadStore {
       const one = opened(store)
-      one.checkWhole ??= createWholeCheck(one.reader.db)
+      one.checkWhole ??= createLocalDocumentsCheck(one.reader.db)
       one.checkWhole()
       return one
     },
@@ -221,7 +221,7 @@ const storeFilesOf = ({ store, more = [] }: SearchTask): string[] => [store, ...
 
 const listedTokens = () => ['tokens.txt', 'demo-tokens.txt'].flatMap(name => parseTokens(readTextAsset(name)))
 
-const heldIn = (reader: Reader): HeldBlocks => {
+const heldIn = (reader: StoreReader): HeldBlocks => {
   reader.begin()
   try {
     const ranges = wholeRanges(reader.segments())

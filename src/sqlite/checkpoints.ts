@@ -1,7 +1,7 @@
 import { ChainsieveError } from '../lib/errors.ts'
-import { damaged, damagedBecause, exchanged, findFaults } from './damage.ts'
+import { damagedBecause, damagedStore, exchanged, findFaults } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogEnd, PAGE, readLog, syncLog } from './log-file.ts'
+import { type LogEnd, PAGE_BYTES, readWriteAheadLog, syncWriteAheadLog } from './log-file.ts'
 import { fileIdentity, findReplaced, sealPages } from './pages.ts'
 import { openSums, type Sums } from './sums.ts'
 
@@ -12,7 +12,7 @@ export interface Copied {
 }
 
 /** Pages in the log from which on they are copied: 64 MB, so that pages that change often are copied once. */
-const MANY = 2 ** 26 / PAGE
+const CHECKPOINT_PAGES = 2 ** 26 / PAGE_BYTES
 
 /** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
 export type Checkpoints = ReturnType<typeof createCheckpoints>
@@ -28,12 +28,12 @@ export const createCheckpoints = (db: Db, store: string) => {
 
   /** Checksums of what the log has got since the last time. */
   const takeSums = () => {
-    const log = readLog(store, end)
+    const log = readWriteAheadLog(store, end)
     // Of pages that were in the log already when it was opened, the file may have had the old content or the new one.
     if (end) refuseDamaged([...log.pages.keys()].filter(page => !checked.has(page)))
     for (const page of log.pages.keys()) checked.add(page)
     // A power cut must not leave checksums of what it took from the log.
-    if (log.pages.size > 0) syncLog(store)
+    if (log.pages.size > 0) syncWriteAheadLog(store)
     sums.write(log.pages)
     end = log.end
   }
@@ -46,7 +46,7 @@ export const createCheckpoints = (db: Db, store: string) => {
     )
     if (page === undefined) return
     sums.setDamaged(page)
-    throw damaged(store, [page])
+    throw damagedStore(store, [page])
   }
 
   const copied: Copied = { count: 0, seconds: 0 }
@@ -72,7 +72,7 @@ export const createCheckpoints = (db: Db, store: string) => {
     /** Refuses where a file of the store was removed or replaced since it was opened: SQLite would go on with the old one. */
     checkFiles,
     /** To be called after commits: copies what is in the log, where that is so many pages more than at the last try. */
-    settle(least: number = MANY) {
+    settle(least: number = CHECKPOINT_PAGES) {
       const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
       if (log < tried) tried = 0
       if (log - tried < least) return

@@ -4,7 +4,7 @@ export const DAMAGE_REMEDY =
   'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'
 
 /** The error of a store that is not what was written. */
-export const damaged = (path: string, pages: readonly number[], cause?: unknown) => {
+export const damagedStore = (path: string, pages: readonly number[], cause?: unknown) => {
   const more = pages.length > 5 ? ` and ${pages.length - 5} more` : ''
   const where = pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${more})`
   return stop('store_damaged', `${path} is damaged${where}. ${DAMAGE_REMEDY}`, cause)
@@ -34,10 +34,12 @@ export const isDamage = (error: unknown): boolean => error instanceof Chainsieve
 
 /** An error of SQLite's that comes of a damaged store, as one that says so; any other as it is. */
 export const readDamage = (error: unknown, path: string): unknown =>
-  /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | null)?.code)) ? damaged(path, [], error) : error
+  /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | null)?.code))
+    ? damagedStore(path, [], error)
+    : error
 
 /** What is there as long as the store is whole. */
-export const present = <T>(value: T | undefined | null, what: string): T => {
+export const requirePresent = <T>(value: T | undefined | null, what: string): T => {
   if (value === undefined || value === null) throw impossible(what)
   return value
 }

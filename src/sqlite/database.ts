@@ -4,7 +4,7 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { makePrivateFile } from '../lib/private-files.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { readDamage } from './damage.ts'
-import { checkQuickly, refuseEmptied, sizeOf } from './pages.ts'
+import { checkQuickly, fileSize, refuseEmptied } from './pages.ts'
 import { dropSums } from './sums.ts'
 
 export type Db = Database.Database
@@ -28,11 +28,11 @@ interface OpenOptions {
 
 /** Opens a file for writing with its checksums, making it as needed. `make` makes the tables of one that has none yet. */
 export const openWritable = (path: string, { native, check, make }: OpenOptions & { make(db: Db): void }): WritableDb =>
-  naming(path, () => {
+  nameDamagedFile(path, () => {
     checkQuickly(path)
-    if (sizeOf(path) === 0) dropSums(path)
+    if (fileSize(path) === 0) dropSums(path)
     makePrivateFile(path)
-    const db = connect(path, { native })
+    const db = connectFile(path, { native })
     closingOnFault(db, () => check(db))
     // WAL lets readers go on while a batch is written. NORMAL loses nothing on a crash of the process, and on a power cut at most
     // the last commits, never consistency; what is lost then is indexed again.
@@ -49,9 +49,9 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
 
 /** Opens a file that is there for reading. */
 export const openReadonly = (path: string, { native, waitMs, check }: OpenOptions): Db =>
-  naming(path, () => {
+  nameDamagedFile(path, () => {
     refuseEmptied(path)
-    const db = connect(path, { readonly: true, native, waitMs })
+    const db = connectFile(path, { readonly: true, native, waitMs })
     closingOnFault(db, () => check(db))
     db.pragma('cache_size = -65536')
     db.pragma('mmap_size = 17179869184')
@@ -65,13 +65,13 @@ export const openReadonly = (path: string, { native, waitMs, check }: OpenOption
  * them is the last. The file must be there.
  */
 export const holdOpen = (path: string, native?: string): (() => void) =>
-  naming(path, () => {
-    const db = connect(path, { readonly: true, native })
+  nameDamagedFile(path, () => {
+    const db = connectFile(path, { readonly: true, native })
     db.pragma('user_version')
     return () => {
       db.close()
       // A connection that only reads leaves the log's file behind. One that may write removes it; it copies nothing where nothing is left.
-      if (sizeOf(`${path}-wal`) === 0 && existsSync(`${path}-wal`)) connectOnce(path, native)
+      if (fileSize(`${path}-wal`) === 0 && existsSync(`${path}-wal`)) connectOnce(path, native)
     }
   })
 
@@ -79,7 +79,7 @@ export const holdOpen = (path: string, native?: string): (() => void) =>
 export const keepPages = (db: Pick<Db, 'pragma'>, mb: number): void => void db.pragma(`cache_size = -${mb * 1024}`)
 
 const connectOnce = (path: string, native: string | undefined) => {
-  const db = connect(path, { native })
+  const db = connectFile(path, { native })
   try {
     db.pragma('user_version')
   } finally {
@@ -99,7 +99,7 @@ const closingOnFault = (db: Db, work: () => void) => {
 /** Keeps the checksums of a store's pages as long as it is open for writing. */
 const withChecksums = (db: Db, path: string, native: string | undefined): WritableDb => {
   // Where the checksums cannot be written, closing must not copy the log: SQLite does not while this one is open.
-  const other = connect(path, { readonly: true, native })
+  const other = connectFile(path, { readonly: true, native })
   let checkpoints: Checkpoints
   try {
     other.pragma('user_version')
@@ -130,7 +130,7 @@ const withChecksums = (db: Db, path: string, native: string | undefined): Writab
 }
 
 /** Has errors that come of damage name the file. */
-const naming = <T>(path: string, open: () => T): T => {
+const nameDamagedFile = <T>(path: string, open: () => T): T => {
   try {
     return open()
   } catch (error) {
@@ -138,7 +138,7 @@ const naming = <T>(path: string, open: () => T): T => {
   }
 }
 
-const connect = (
+const connectFile = (
   path: string,
   { readonly = false, native, waitMs = 5000 }: { readonly?: boolean } & Omit<OpenOptions, 'check'>,
 ): Db =>
@@ -149,7 +149,7 @@ const connect = (
     ...(native ? { nativeBinding: native } : {}),
   })
 
-export const versionOf = (db: Db): number => db.pragma('user_version', { simple: true }) as number
+export const layoutVersion = (db: Db): number => db.pragma('user_version', { simple: true }) as number
 /**
  * Brings a file to a version, step by step. `stepTo` gives the statements that lead to a version from the one before; what was released of them
  * is never edited. All is one transaction: a kill leaves the old version or the new one.
@@ -158,7 +158,7 @@ export const migrate = (db: Db, version: number, stepTo: (version: number) => re
   db
     .transaction(() => {
       // Another process may have been first.
-      for (let next = versionOf(db) + 1; next <= version; next++)
+      for (let next = layoutVersion(db) + 1; next <= version; next++)
         for (const statement of stepTo(next)) db.exec(statement)
       db.pragma(`user_version = ${version}`)
     })

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync } from 'node:fs'
-import { sumOf } from './sums.ts'
+import { pageSum } from './sums.ts'
 
 /** The write-ahead log beside a store: committed pages that SQLite has not copied into the store's file yet. */
 export interface LogFile {
@@ -28,36 +28,36 @@ export interface LogEnd {
   sum: readonly [number, number]
 }
 
-export const PAGE = 4096
+export const PAGE_BYTES = 4096
 /** Size of a log that holds nothing but its head. */
-const HEAD = 32
+const LOG_HEAD_BYTES = 32
 const FRAME_HEAD = 24
-const FRAME = FRAME_HEAD + PAGE
+const LOG_FRAME_BYTES = FRAME_HEAD + PAGE_BYTES
 /** SQLite's mark of a log whose checksums are over little-endian words, as all machines have them that Node runs on. */
 const MAGIC = 0x377f0682
 /** Frames that are read at a time: some 1 MB. */
 const FRAMES = 256
 
 /** What the log holds behind `after`, or all of it where another one was begun since. */
-export const readLog = (store: string, after?: LogEnd): LogFile => {
-  const file = open(`${store}-wal`)
+export const readWriteAheadLog = (store: string, after?: LogEnd): LogFile => {
+  const file = openLog(`${store}-wal`)
   if (file === undefined) return NO_LOG
   try {
     if (fstatSync(file).size === 0) return NO_LOG
-    const head = readHead(file)
+    const head = readLogHead(file)
     if (!head) return { ...NO_LOG, broken: true }
-    return readFrames(file, after?.salts === head.salts ? after : head)
+    return readLogFrames(file, after?.salts === head.salts ? after : head)
   } finally {
     closeSync(file)
   }
 }
 
 /** Reads what a frame of the log holds into `into`; false where the log is not that long. */
-export const readPlace = (store: string, place: number, into: Buffer): boolean => {
-  const file = open(`${store}-wal`)
+export const readLoggedPage = (store: string, place: number, into: Buffer): boolean => {
+  const file = openLog(`${store}-wal`)
   if (file === undefined) return false
   try {
-    return readSync(file, into, 0, PAGE, HEAD + place * FRAME + FRAME_HEAD) === PAGE
+    return readSync(file, into, 0, PAGE_BYTES, LOG_HEAD_BYTES + place * LOG_FRAME_BYTES + FRAME_HEAD) === PAGE_BYTES
   } finally {
     closeSync(file)
   }
@@ -68,15 +68,16 @@ export const readPlace = (store: string, place: number, into: Buffer): boolean =
  * short, as by a kill, has nothing behind it.
  */
 export const countDropped = (store: string): number => {
-  const { broken, stop, ...log } = readLog(store)
-  const file = open(`${store}-wal`)
+  const { broken, stop, ...log } = readWriteAheadLog(store)
+  const file = openLog(`${store}-wal`)
   if (file === undefined) return 0
   try {
     const head = Buffer.alloc(FRAME_HEAD)
     const readFrame = (place: number) =>
-      readSync(file, head, 0, FRAME_HEAD, HEAD + place * FRAME) === FRAME_HEAD && head.readBigUInt64BE(8)
+      readSync(file, head, 0, FRAME_HEAD, LOG_HEAD_BYTES + place * LOG_FRAME_BYTES) === FRAME_HEAD &&
+      head.readBigUInt64BE(8)
     const salts = broken ? readFrame(0) : log.salts
-    const frames = Math.floor((fstatSync(file).size - HEAD) / FRAME)
+    const frames = Math.floor((fstatSync(file).size - LOG_HEAD_BYTES) / LOG_FRAME_BYTES)
     let commits = 0
     for (let place = broken ? 0 : stop + 1; place < frames; place++)
       if (readFrame(place) === salts && head.readUInt32BE(4) > 0) commits++
@@ -87,8 +88,8 @@ export const countDropped = (store: string): number => {
 }
 
 /** Has the disk keep what the log holds. */
-export const syncLog = (store: string) => {
-  const file = open(`${store}-wal`, 'r+')
+export const syncWriteAheadLog = (store: string) => {
+  const file = openLog(`${store}-wal`, 'r+')
   if (file === undefined) return
   try {
     fdatasyncSync(file)
@@ -108,7 +109,7 @@ const NO_LOG: LogFile = {
   end: { salts: 0n, frames: 0, sum: [0, 0] },
 }
 
-const open = (path: string, mode = 'r'): number | undefined => {
+const openLog = (path: string, mode = 'r'): number | undefined => {
   try {
     return openSync(path, mode)
   } catch (error) {
@@ -117,21 +118,21 @@ const open = (path: string, mode = 'r'): number | undefined => {
   }
 }
 
-const readHead = (file: number): LogEnd | undefined => {
-  const head = Buffer.alloc(HEAD)
-  if (readSync(file, head, 0, HEAD, 0) < HEAD) return undefined
-  const sum = chain(wordsOf(head), 0, 6, [0, 0])
+const readLogHead = (file: number): LogEnd | undefined => {
+  const head = Buffer.alloc(LOG_HEAD_BYTES)
+  if (readSync(file, head, 0, LOG_HEAD_BYTES, 0) < LOG_HEAD_BYTES) return undefined
+  const sum = logChecksum(int32Words(head), 0, 6, [0, 0])
   const holds =
     head.readUInt32BE(0) === MAGIC &&
-    head.readUInt32BE(8) === PAGE &&
+    head.readUInt32BE(8) === PAGE_BYTES &&
     head.readInt32BE(24) === sum[0] &&
     head.readInt32BE(28) === sum[1]
   return holds ? { salts: head.readBigUInt64BE(16), frames: 0, sum } : undefined
 }
 
-const readFrames = (file: number, from: LogEnd): LogFile => {
-  const chunk = Buffer.alloc(FRAMES * FRAME)
-  const words = wordsOf(chunk)
+const readLogFrames = (file: number, from: LogEnd): LogFile => {
+  const chunk = Buffer.alloc(FRAMES * LOG_FRAME_BYTES)
+  const words = int32Words(chunk)
   const pages = new Map<number, number>()
   const places = new Map<number, number>()
   let size = 0
@@ -140,16 +141,16 @@ const readFrames = (file: number, from: LogEnd): LogFile => {
   let { frames, sum } = from
   const found = (): LogFile => ({ ...end, stop: frames, broken: false, pages, places, size, end })
   for (;;) {
-    const read = readSync(file, chunk, 0, chunk.length, HEAD + frames * FRAME)
-    const whole = Math.floor(read / FRAME)
+    const read = readSync(file, chunk, 0, chunk.length, LOG_HEAD_BYTES + frames * LOG_FRAME_BYTES)
+    const whole = Math.floor(read / LOG_FRAME_BYTES)
     for (let i = 0; i < whole; i++) {
-      const at = i * FRAME
+      const at = i * LOG_FRAME_BYTES
       if (chunk.readBigUInt64BE(at + 8) !== from.salts) return found()
-      sum = chain(words, at / 4, at / 4 + 2, sum)
-      sum = chain(words, (at + FRAME_HEAD) / 4, (at + FRAME) / 4, sum)
+      sum = logChecksum(words, at / 4, at / 4 + 2, sum)
+      sum = logChecksum(words, (at + FRAME_HEAD) / 4, (at + LOG_FRAME_BYTES) / 4, sum)
       if (chunk.readInt32BE(at + 16) !== sum[0] || chunk.readInt32BE(at + 20) !== sum[1]) return found()
       const page = chunk.readUInt32BE(at)
-      pending.push([page, sumOf(page, chunk.subarray(at + FRAME_HEAD, at + FRAME)), frames])
+      pending.push([page, pageSum(page, chunk.subarray(at + FRAME_HEAD, at + LOG_FRAME_BYTES)), frames])
       frames++
       const committed = chunk.readUInt32BE(at + 4)
       if (committed === 0) continue
@@ -166,7 +167,12 @@ const readFrames = (file: number, from: LogEnd): LogFile => {
 }
 
 /** SQLite's checksum of its log, over pairs of words. */
-const chain = (words: Int32Array, from: number, to: number, [a, b]: readonly [number, number]): [number, number] => {
+const logChecksum = (
+  words: Int32Array,
+  from: number,
+  to: number,
+  [a, b]: readonly [number, number],
+): [number, number] => {
   for (let i = from; i < to; i += 2) {
     a = (a + words[i]! + b) | 0
     b = (b + words[i + 1]! + a) | 0
@@ -174,4 +180,4 @@ const chain = (words: Int32Array, from: number, to: number, [a, b]: readonly [nu
   return [a, b]
 }
 
-const wordsOf = (bytes: Buffer): Int32Array => new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)
+const int32Words = (bytes: Buffer): Int32Array => new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)

@@ -1,8 +1,8 @@
 import { fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
-import { damaged, damagedBecause } from './damage.ts'
-import { type LogFile, PAGE, readLog } from './log-file.ts'
-import { makeSums, openSums, type Sums, sumOf, sumsFile } from './sums.ts'
+import { damagedBecause, damagedStore } from './damage.ts'
+import { type LogFile, PAGE_BYTES, readWriteAheadLog } from './log-file.ts'
+import { makeSums, openSums, pageSum, type Sums, sumsFile } from './sums.ts'
 
 /** What was found of a store's file so far. */
 interface PageCheck {
@@ -14,9 +14,9 @@ interface PageCheck {
 }
 
 /** Pages that are looked at in one step: 1 MB. */
-const RUN = 256
+const PAGES_PER_STEP = 256
 /** A writer may have taken a page up, or put it down, between two looks at it. */
-const LOOKS = 4
+const MAX_LOOKS = 4
 const BETWEEN_LOOKS_MS = 50
 
 /**
@@ -29,17 +29,17 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   if (!sums) return undefined
   try {
     const file = rawFile(store)
-    const count = () => Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE))
-    const found: PageCheck = { done: 0, total: count() * PAGE, damaged: [] }
+    const count = () => Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE_BYTES))
+    const found: PageCheck = { done: 0, total: count() * PAGE_BYTES, damaged: [] }
     const known = sums.damaged()
     if (known > 0) found.damaged.push(known)
     // In this order: a writer makes the log longer before it says so.
     const log = sums.log()
-    if (isLogCut(log, readLog(store))) found.damaged.push(1)
-    for (let first = 1; first <= count(); first += RUN) {
-      const pages = Array.from({ length: Math.min(RUN, count() - first + 1) }, (_, i) => first + i)
+    if (isLogCut(log, readWriteAheadLog(store))) found.damaged.push(1)
+    for (let first = 1; first <= count(); first += PAGES_PER_STEP) {
+      const pages = Array.from({ length: Math.min(PAGES_PER_STEP, count() - first + 1) }, (_, i) => first + i)
       found.damaged.push(...look(store, file, sums, pages))
-      found.done = Math.min(found.total, (first - 1 + RUN) * PAGE)
+      found.done = Math.min(found.total, (first - 1 + PAGES_PER_STEP) * PAGE_BYTES)
       yield found
     }
     found.damaged = [...new Set(found.damaged)].sort((a, b) => a - b)
@@ -60,7 +60,7 @@ export const findDamaged = (store: string): readonly number[] | undefined => {
 /** For whoever reads a whole store to write another one: what it writes would have no trace of the damage. */
 export const refuseDamaged = (store: string) => {
   const pages = findDamaged(store)
-  if (pages && pages.length > 0) throw damaged(store, pages)
+  if (pages && pages.length > 0) throw damagedStore(store, pages)
 }
 
 /** The damaged ones of the last pages of a store's file, one step of them; undefined without checksums. */
@@ -70,8 +70,8 @@ export const checkNewestPages = (store: string): number[] | undefined => {
   if (!sums) return undefined
   try {
     const file = rawFile(store)
-    const count = Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE))
-    const first = Math.max(1, count - RUN + 1)
+    const count = Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE_BYTES))
+    const first = Math.max(1, count - PAGES_PER_STEP + 1)
     return look(
       store,
       file,
@@ -86,10 +86,10 @@ export const checkNewestPages = (store: string): number[] | undefined => {
 /** Those of some neighbouring pages that are damaged, for which they are looked at until it is sure. */
 const look = (store: string, file: number, sums: Sums, pages: number[]): number[] => {
   let suspects = differing(file, sums, pages)
-  for (let looks = 0; suspects.length > 0 && looks < LOOKS; looks++) {
+  for (let looks = 0; suspects.length > 0 && looks < MAX_LOOKS; looks++) {
     if (looks > 0) Atomics.wait(PAUSE, 0, 0, BETWEEN_LOOKS_MS)
     // What is in the log is not read from the file.
-    const logged = readLog(store).pages
+    const logged = readWriteAheadLog(store).pages
     suspects = differing(
       file,
       sums,
@@ -106,14 +106,14 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
   const [first, last] = [pages[0], pages.at(-1)]
   if (first === undefined || last === undefined) return []
   const count = last - first + 1
-  content ??= Buffer.allocUnsafeSlow(RUN * PAGE)
-  const size = readSync(file, content, 0, count * PAGE, (first - 1) * PAGE)
+  content ??= Buffer.allocUnsafeSlow(PAGES_PER_STEP * PAGE_BYTES)
+  const size = readSync(file, content, 0, count * PAGE_BYTES, (first - 1) * PAGE_BYTES)
   const expected = sums.read(first, count)
   return pages.filter(page => {
     if (page === LOCK_PAGE) return false
     const at = page - first
-    if (at >= expected.length || (at + 1) * PAGE > size) return true
-    return sumOf(page, content!.subarray(at * PAGE, (at + 1) * PAGE)) !== expected[at]
+    if (at >= expected.length || (at + 1) * PAGE_BYTES > size) return true
+    return pageSum(page, content!.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES)) !== expected[at]
   })
 }
 
@@ -121,7 +121,7 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
 let content: Buffer | undefined
 
 /** The page at 1 GiB, which SQLite keeps for its locks: it is written never, and nothing is in it. */
-export const LOCK_PAGE = 2 ** 30 / PAGE + 1
+export const LOCK_PAGE = 2 ** 30 / PAGE_BYTES + 1
 
 /** Whether a log is shorter than it was when SQLite began to copy it: then the file has pages that are newer than what the log still holds. */
 const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: LogFile): boolean =>
@@ -129,21 +129,21 @@ const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: Log
 
 /** The pages of a store's file that are there, with no look at the log: what is there is replaced by that. */
 export const sealPages = (store: string): Sums => {
-  const size = sizeOf(store)
+  const size = fileSize(store)
   const file = rawFile(store)
   return makeSums(store, sums => {
-    const content = Buffer.allocUnsafe(RUN * PAGE)
-    for (let first = 1; (first - 1) * PAGE < size; first += RUN) {
-      const read = readSync(file, content, 0, content.length, (first - 1) * PAGE)
+    const content = Buffer.allocUnsafe(PAGES_PER_STEP * PAGE_BYTES)
+    for (let first = 1; (first - 1) * PAGE_BYTES < size; first += PAGES_PER_STEP) {
+      const read = readSync(file, content, 0, content.length, (first - 1) * PAGE_BYTES)
       const found = new Map<number, number>()
-      for (let at = 0; at * PAGE < read; at++)
-        found.set(first + at, sumOf(first + at, content.subarray(at * PAGE, (at + 1) * PAGE)))
+      for (let at = 0; at * PAGE_BYTES < read; at++)
+        found.set(first + at, pageSum(first + at, content.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES)))
       sums.write(found)
     }
   })
 }
 
-export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+export const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /**
  * Why a database file cannot be what was written, though SQLite would take it for a new one, and even remove the log; undefined where it may
@@ -157,7 +157,7 @@ export const findEmptied = (path: string, isNever0 = false): { file: string; why
   if (file && file.size > 0) return undefined
   const is = file ? 'it has 0 bytes' : 'it is missing'
   if (file && isNever0) return { file: path, why: is }
-  if (sizeOf(`${path}-wal`) > 0) return { file: path, why: `${is}, but its log ${path}-wal is there` }
+  if (fileSize(`${path}-wal`) > 0) return { file: path, why: `${is}, but its log ${path}-wal is there` }
   const sums = openSums(path, 'r')
   const pages = sums?.count() ?? 0
   sums?.close()
@@ -181,13 +181,13 @@ export const checkQuickly = (store: string) => {
   if (!sums) return
   try {
     const known = sums.damaged()
-    if (known > 0) throw damaged(store, [known])
-    const log = readLog(store)
-    if (isLogCut(sums.log(), log)) throw damaged(`${store}-wal`, [])
+    if (known > 0) throw damagedStore(store, [known])
+    const log = readWriteAheadLog(store)
+    if (isLogCut(sums.log(), log)) throw damagedStore(`${store}-wal`, [])
     const [file, pages] = [rawFile(store), sums.count()]
     const ends = [...new Set([1, pages])].filter(page => page > 0 && !log.pages.has(page))
     const wrong = ends.filter(page => differing(file, sums, [page]).length > 0)
-    if (wrong.length > 0) throw damaged(store, wrong)
+    if (wrong.length > 0) throw damagedStore(store, wrong)
   } finally {
     sums.close()
   }
@@ -215,14 +215,14 @@ export const fileIdentity = (path: string): string | undefined => {
 export const rawFile = (path: string): number => {
   const key = `raw file ${path}`
   const { dev, ino } = statSync(path)
-  const known = getEnvironmentData(key) as unknown as Opened | undefined
+  const known = getEnvironmentData(key) as unknown as OpenedFile | undefined
   if (known?.dev === dev && known.ino === ino) return known.file
   const file = openSync(path, 'r')
   const opened = fstatSync(file)
-  setEnvironmentData(key, { file, dev: opened.dev, ino: opened.ino } satisfies Opened as never)
+  setEnvironmentData(key, { file, dev: opened.dev, ino: opened.ino } satisfies OpenedFile as never)
   return file
 }
-interface Opened {
+interface OpenedFile {
   file: number
   dev: number
   ino: number

@@ -5,8 +5,8 @@ import Database from 'better-sqlite3'
 import { stop } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder, syncFile } from '../lib/private-files.ts'
 import { damagedBecause, findFaults } from './damage.ts'
-import { type Db, migrate, versionOf } from './database.ts'
-import { findEmptied, sizeOf } from './pages.ts'
+import { type Db, layoutVersion, migrate } from './database.ts'
+import { fileSize, findEmptied } from './pages.ts'
 
 /** A small file of a data folder that several processes may have open at once. */
 interface SharedFileOptions {
@@ -57,7 +57,7 @@ export const sharedFile = (options: SharedFileOptions) => {
 
   /** Refuses a database that holds something else. */
   const checkHolds = (db: Db) => {
-    if (versionOf(db) > 0 && !db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table))
+    if (layoutVersion(db) > 0 && !db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table))
       throw damagedBecause(
         db.name,
         `it does not hold ${holds}`,
@@ -67,7 +67,7 @@ export const sharedFile = (options: SharedFileOptions) => {
 
   const isOlderIn = (db: Db): boolean => {
     checkHolds(db)
-    const version = versionOf(db)
+    const version = layoutVersion(db)
     if (version > steps.length)
       throw stop(
         `${holds}_newer`,
@@ -87,10 +87,10 @@ export const sharedFile = (options: SharedFileOptions) => {
     if (isOlderIn(db))
       throw stop(
         `${holds}_older`,
-        `${db.name} was written by an older version of Chainsieve (${holds} version ${versionOf(db)}, this one knows ` +
+        `${db.name} was written by an older version of Chainsieve (${holds} version ${layoutVersion(db)}, this one knows ` +
           `${steps.length}): back up and start chainsieve serve, which upgrades it; beside a running server, use the version of that`,
       )
-    if (versionOf(db) === 0) upgradeTables(db)
+    if (layoutVersion(db) === 0) upgradeTables(db)
   }
 
   const open = (folder: string, native: string | undefined, tables: Tables, more: readonly string[] = []): Db =>
@@ -151,10 +151,10 @@ export const sharedFile = (options: SharedFileOptions) => {
       try {
         const [fault] = findFaults(db, 'quick_check')
         if (fault !== undefined) throw damagedBecause(path, fault, 'Check the disk, and restore a backup.')
-        const before = sizeOf(path)
+        const before = fileSize(path)
         db.exec('VACUUM')
         db.pragma('wal_checkpoint(TRUNCATE)')
-        return [{ file: path, before, after: sizeOf(path) }]
+        return [{ file: path, before, after: fileSize(path) }]
       } finally {
         db.close()
       }

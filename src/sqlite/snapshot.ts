@@ -1,21 +1,21 @@
 import { fstatSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { damaged, damagedBecause, findFaults, readDamage } from './damage.ts'
+import { damagedBecause, damagedStore, findFaults, readDamage } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogFile, PAGE, readLog, readPlace } from './log-file.ts'
+import { type LogFile, PAGE_BYTES, readLoggedPage, readWriteAheadLog } from './log-file.ts'
 import { LOCK_PAGE, rawFile, refuseEmptied } from './pages.ts'
-import { openSums, sumOf } from './sums.ts'
+import { openSums, pageSum } from './sums.ts'
 
 /**
  * One state of a database file, page by page, beside a program that goes on writing to it. A read transaction keeps SQLite from
  * copying anything newer into the file, and from emptying the log, for as long as the snapshot is open.
  */
-export type Snapshot = ReturnType<typeof pinned>
+export type FileSnapshot = ReturnType<typeof pinned>
 
 /** Pages that may be read in one go. */
 export const SNAPSHOT_RUN = 256
 
-export const openSnapshot = (path: string, native?: string, check: (db: Db) => void = () => {}): Snapshot => {
+export const openSnapshot = (path: string, native?: string, check: (db: Db) => void = () => {}): FileSnapshot => {
   refuseEmptied(path)
   const open = () =>
     new Database(path, {
@@ -38,10 +38,10 @@ export const openSnapshot = (path: string, native?: string, check: (db: Db) => v
 
 const pinned = (path: string, db: Db, openAnother: () => Db) => {
   // Before the log: a checksum that is newer than the file's page is then one of a page in the log.
-  const sums = readSums(path)
-  const log = readLog(path)
+  const sums = readSnapshotSums(path)
+  const log = readWriteAheadLog(path)
   const file = rawFile(path)
-  const pages = log.size || Math.ceil(fstatSync(file).size / PAGE)
+  const pages = log.size || Math.ceil(fstatSync(file).size / PAGE_BYTES)
   if (pages === 0) throw damagedBecause(path, 'it has 0 bytes')
   // Without checksums SQLite at least knows how its pages fit together.
   const checkStructure = (db: Db) => {
@@ -49,7 +49,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
     if (fault !== undefined) throw damagedBecause(path, fault)
   }
   checkStructure(db)
-  const buffer = Buffer.alloc(SNAPSHOT_RUN * PAGE)
+  const buffer = Buffer.alloc(SNAPSHOT_RUN * PAGE_BYTES)
 
   const known = (first: number, count: number) =>
     Array.from({ length: count }, (_, i) => log.pages.get(first + i) ?? sums?.[first + i - 1])
@@ -62,15 +62,15 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
     known,
     /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
     read(first: number, count: number): Buffer {
-      const content = buffer.subarray(0, count * PAGE)
+      const content = buffer.subarray(0, count * PAGE_BYTES)
       content.fill(0)
-      const size = readSync(file, content, 0, content.length, (first - 1) * PAGE)
+      const size = readSync(file, content, 0, content.length, (first - 1) * PAGE_BYTES)
       for (let page = first; page < first + count; page++) {
-        const bytes = content.subarray((page - first) * PAGE, (page - first + 1) * PAGE)
+        const bytes = content.subarray((page - first) * PAGE_BYTES, (page - first + 1) * PAGE_BYTES)
         if (page === LOCK_PAGE) bytes.fill(0)
         else if (log.pages.has(page)) readLogged(path, log, page, bytes)
-        else if ((page - first + 1) * PAGE > size || (sums && sumOf(page, bytes) !== sums[page - 1]))
-          throw damaged(path, [page])
+        else if ((page - first + 1) * PAGE_BYTES > size || (sums && pageSum(page, bytes) !== sums[page - 1]))
+          throw damagedStore(path, [page])
       }
       return content
     },
@@ -94,15 +94,16 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
 /** `bytes` hold what the file has: all of the log may have been copied there, and another log begun, after it was read. */
 const readLogged = (path: string, log: LogFile, page: number, bytes: Buffer) => {
   const sum = log.pages.get(page)
-  if (sumOf(page, bytes) === sum) return
-  if (!readPlace(path, log.places.get(page)!, bytes) || sumOf(page, bytes) !== sum) throw damaged(path, [page])
+  if (pageSum(page, bytes) === sum) return
+  if (!readLoggedPage(path, log.places.get(page)!, bytes) || pageSum(page, bytes) !== sum)
+    throw damagedStore(path, [page])
 }
 
-const readSums = (path: string): Uint32Array | undefined => {
+const readSnapshotSums = (path: string): Uint32Array | undefined => {
   const sums = openSums(path, 'r')
   if (!sums) return undefined
   try {
-    if (sums.damaged() > 0) throw damaged(path, [sums.damaged()])
+    if (sums.damaged() > 0) throw damagedStore(path, [sums.damaged()])
     return sums.read(1, sums.count())
   } finally {
     sums.close()

@@ -13,15 +13,15 @@ export type Sums = ReturnType<typeof createSums>
 export const sumsFile = (store: string): string => `${store}-sums`
 
 /** CRC-32 of a page's number and content, so that a page in another's place is found, too. */
-export const sumOf = (page: number, content: Uint8Array): number => zlib.crc32(content, page)
+export const pageSum = (page: number, content: Uint8Array): number => zlib.crc32(content, page)
 
 /**
  * Head, little-endian: 8 bytes of mark, 8 of the log's salts, 4 of its frames, 4 of the damaged page.
  */
-const MARK = Buffer.from('chsums\0\x01', 'latin1')
-const HEAD = 24
+const SUMS_MARK = Buffer.from('chsums\0\x01', 'latin1')
+const SUMS_HEAD_BYTES = 24
 /** Checksums that are read and written together: one page of a disk. */
-const RUN = 1024
+const SUMS_PER_RUN = 1024
 
 /** Undefined where there are none: the store was written before there were checksums, or is a copy of its file alone. */
 export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
@@ -32,9 +32,9 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-  const mark = Buffer.alloc(MARK.length)
-  readSync(file, mark, 0, MARK.length, 0)
-  if (mark.equals(MARK)) return createSums(file)
+  const mark = Buffer.alloc(SUMS_MARK.length)
+  readSync(file, mark, 0, SUMS_MARK.length, 0)
+  if (mark.equals(SUMS_MARK)) return createSums(file)
   closeSync(file)
   // New ones in their place would hold for whatever the store's file has become.
   throw damagedBecause(sumsFile(store), 'it does not begin as a file of checksums does', WITHOUT_SUMS)
@@ -50,7 +50,7 @@ export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
   const file = openSync(made, 'w+')
   const sums = createSums(file)
   try {
-    writeSync(file, Buffer.concat([MARK, Buffer.alloc(HEAD - MARK.length)]), 0, HEAD, 0)
+    writeSync(file, Buffer.concat([SUMS_MARK, Buffer.alloc(SUMS_HEAD_BYTES - SUMS_MARK.length)]), 0, SUMS_HEAD_BYTES, 0)
     fill(sums)
     fdatasyncSync(file)
     renameSync(made, sumsFile(store))
@@ -65,16 +65,16 @@ export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
 export const dropSums = (store: string) => rmSync(sumsFile(store), { force: true })
 
 const createSums = (file: number) => {
-  const head = Buffer.alloc(HEAD)
+  const head = Buffer.alloc(SUMS_HEAD_BYTES)
   const readHead = () => {
-    readSync(file, head, 0, HEAD, 0)
+    readSync(file, head, 0, SUMS_HEAD_BYTES, 0)
     return head
   }
-  const count = () => Math.max(0, Math.floor((fstatSync(file).size - HEAD) / 4))
+  const count = () => Math.max(0, Math.floor((fstatSync(file).size - SUMS_HEAD_BYTES) / 4))
 
   const read = (first: number, wanted: number): Uint32Array => {
     const sums = new Uint32Array(wanted)
-    const size = readSync(file, sums, 0, wanted * 4, HEAD + (first - 1) * 4)
+    const size = readSync(file, sums, 0, wanted * 4, SUMS_HEAD_BYTES + (first - 1) * 4)
     return sums.subarray(0, size >> 2)
   }
 
@@ -87,17 +87,17 @@ const createSums = (file: number) => {
     write(sums: ReadonlyMap<number, number>): void {
       const pages = Uint32Array.from(sums.keys()).sort()
       for (let i = 0; i < pages.length; ) {
-        const first = pages[i]! - ((pages[i]! - 1) % RUN)
-        const run = new Uint32Array(RUN)
-        const before = read(first, RUN)
+        const first = pages[i]! - ((pages[i]! - 1) % SUMS_PER_RUN)
+        const run = new Uint32Array(SUMS_PER_RUN)
+        const before = read(first, SUMS_PER_RUN)
         run.set(before)
         let size = before.length
-        for (; i < pages.length && pages[i]! < first + RUN; i++) {
+        for (; i < pages.length && pages[i]! < first + SUMS_PER_RUN; i++) {
           const at = pages[i]! - first
           run[at] = sums.get(pages[i]!)!
           size = Math.max(size, at + 1)
         }
-        writeSync(file, run, 0, size * 4, HEAD + (first - 1) * 4)
+        writeSync(file, run, 0, size * 4, SUMS_HEAD_BYTES + (first - 1) * 4)
       }
       fdatasyncSync(file)
     },

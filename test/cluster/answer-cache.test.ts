@@ -6,8 +6,8 @@ import { type ClusterRequest, DEFAULT_CLUSTER } from '../../src/cluster/connecti
 import { aliasIn } from '../../src/cluster/indices/lost-indices.ts'
 import { indexNameOf } from '../../src/cluster/indices/names.ts'
 import { type ClusterPlace, createClusterStores } from '../../src/cluster/stores.ts'
-import { createShelfReader } from '../../src/engine/shipping/shipped-ranges.ts'
-import { createShelfWriter } from '../../src/engine/shipping/shipping-state.ts'
+import { createShippedReader } from '../../src/engine/shipping/shipped-ranges.ts'
+import { createShippingState } from '../../src/engine/shipping/shipping-state.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { KINDS } from '../../src/mapping/index.ts'
@@ -45,7 +45,7 @@ const setUp = (t: TestContext) => {
     },
     close: async () => {},
   }
-  const place: ClusterPlace = { cluster, naming: DEFAULT_CLUSTER, shelf: db => createShelfReader(db).visible }
+  const place: ClusterPlace = { cluster, naming: DEFAULT_CLUSTER, shelf: db => createShippedReader(db).visible }
   const pool = createPool({
     ...{ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs: 5_000, limits: DEFAULT_LIMITS },
     elsewhere: createClusterStores(() => place),
@@ -64,7 +64,7 @@ const setUp = (t: TestContext) => {
     }
   }
   const total = async (body: object) => (await ask(body)).hits.total
-  const shelf = createShelfWriter(store.db)
+  const shelf = createShippingState(store.db)
   const within = (change: () => unknown) => store.db.transaction(change).immediate()
   return { store, there, ask, total, shelf, within }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Bulk, type BulkOptions, createBulk } from '../../src/cluster/bulk/bulk.ts'
-import { createPace } from '../../src/cluster/bulk/pace.ts'
+import { createBulkPace } from '../../src/cluster/bulk/pace.ts'
 import { type Cluster, connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 import { type BadClusterOptions, MOODS, startBadCluster } from '../support/bad-cluster.ts'
 import { random as numbers } from '../support/scoped.ts'
@@ -231,7 +231,7 @@ test('what comes back goes again at once, also where it stands before what is wa
 })
 
 test('requests grow while that makes them faster, and shrink when they take long', () => {
-  const pace = createPace({ lanes: 4, startBytes: 1e6, mostBytes: 8e6, baseMs: 10, capMs: 100, random: () => 1 })
+  const pace = createBulkPace({ lanes: 4, startBytes: 1e6, mostBytes: 8e6, baseMs: 10, capMs: 100, random: () => 1 })
   for (let i = 0; i < 50; i++) pace.taken(pace.size(), 50 + pace.size() / 1e5)
   assert.ok(pace.size() > 4e6, `${pace.size()}`)
   const before = pace.size()
@@ -244,7 +244,7 @@ test('requests grow while that makes them faster, and shrink when they take long
 })
 
 test('what was learnt of a slow cluster holds when sending begins again, also of requests that had no answer', async () => {
-  const pace = createPace({ startBytes: 1e6 })
+  const pace = createBulkPace({ startBytes: 1e6 })
   const sizes: number[] = []
   for (let i = 0; i < 3; i++) {
     const { signal, abort } = closer()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster } from '../../src/cluster/connection/cluster.ts'
-import { guarded } from '../../src/cluster/indices/lost-indices.ts'
+import { guardMissingIndices } from '../../src/cluster/indices/lost-indices.ts'
 import { aliasOf, indexNameOf } from '../../src/cluster/indices/names.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 
@@ -33,7 +33,7 @@ const fake = (between = '') => {
     close: async () => {},
   }
   const visible = () => ({ hidden: [], ranges: [{ from: 0, to: 150 }] })
-  const guard = guarded({ cluster, naming, network: NETWORK, visible })
+  const guard = guardMissingIndices({ cluster, naming, network: NETWORK, visible })
   const search = (aliases: string) => guard.ask({ method: 'POST', path: `/${aliases}/_search` })
   const open = (path: string, id: string, isSilent: boolean) =>
     guard.ask({ method: 'POST', path, query: { id, isSilent } })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster, ClusterAnswer } from '../../src/cluster/connection/cluster.ts'
-import { createHealth, watermarkOf } from '../../src/cluster/indices/health.ts'
+import { createClusterHealth, watermarkOf } from '../../src/cluster/indices/health.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { openTestCluster, withoutOpenSearch } from '../support/real-opensearch.ts'
 
@@ -40,7 +40,7 @@ const fake = (state: { health?: object; forbids?: boolean }) => {
       return state.forbids ? { status: 403, text: '{}' } : { status: 200, text: JSON.stringify(OTHERS[path]) }
     },
   }
-  return { asked, look: createHealth(cluster, { prefix: 'p', blocksPerIndex: 100 }, NETWORK) }
+  return { asked, look: createClusterHealth(cluster, { prefix: 'p', blocksPerIndex: 100 }, NETWORK) }
 }
 
 test('a cluster is told as it is, with since when, and what its nodes tell once in a while', async () => {
@@ -131,7 +131,7 @@ test('a share of a large disk counts up to the bytes that Elasticsearch wants fr
 
 test('a real cluster tells its health', { skip: withoutOpenSearch }, async t => {
   const { cluster, options } = await openTestCluster(t)
-  const health = await createHealth(cluster, options, NETWORK)()
+  const health = await createClusterHealth(cluster, options, NETWORK)()
   assert.deepEqual([health.state, health.nodes, health.error], ['green', 1, null])
   assert.match(health.version!, /^(OpenSearch|Elasticsearch) \d/)
   assert.ok(health.diskFree! > 0 && health.rejected !== null)

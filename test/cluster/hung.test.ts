@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
-import { createHung } from '../../src/cluster/connection/stalled-nodes.ts'
+import { createStalledNodes } from '../../src/cluster/connection/stalled-nodes.ts'
 
 const TIMES = { silenceMs: 20, patienceMs: 200, lookMs: 10 }
 const PROBE = '/_nodes/_local/none'
@@ -161,7 +161,7 @@ test('nodes that miss probes and answer anything else are no silent cluster', as
   const nodes = [{ id: 'a' }, { id: 'b' }]
   const failed: string[] = []
   let probes = 0
-  const hung = createHung<{ id: string }>({
+  const hung = createStalledNodes<{ id: string }>({
     nodes: () => nodes,
     async probe({ id }) {
       // One answers something until the sixth look.
@@ -189,7 +189,7 @@ test('what is asked while the nodes are probed is moved as well', async t => {
   const [a, b] = [{ id: 'a' }, { id: 'b' }]
   const moved: string[] = []
   const found = Promise.withResolvers<void>()
-  const hung = createHung<{ id: string }>({
+  const hung = createStalledNodes<{ id: string }>({
     nodes: () => [a, b],
     async probe({ id }) {
       if (id === 'b') return id
@@ -226,7 +226,7 @@ test('what is asked while the nodes are probed is moved as well', async t => {
 test('a node that answers other requests does not stand still, however late it answers probes', async t => {
   const nodes = [{ id: 'a' }, { id: 'b' }]
   let probes = 0
-  const hung = createHung<{ id: string }>({
+  const hung = createStalledNodes<{ id: string }>({
     nodes: () => nodes,
     async probe({ id }) {
       if (id === 'b') return id

@@ -7,7 +7,7 @@ import {
   type ClusterRequest,
   DEFAULT_CLUSTER,
 } from '../../src/cluster/connection/cluster.ts'
-import { versionOf } from '../../src/cluster/connection/version.ts'
+import { clusterVersionOf } from '../../src/cluster/connection/version.ts'
 import { differencesOf, type FoundIndex } from '../../src/cluster/indices/differences.ts'
 import { createIndices } from '../../src/cluster/indices/indices.ts'
 import { META, metaText } from '../../src/cluster/indices/meta.ts'
@@ -161,7 +161,7 @@ describe('indices that are created', () => {
 
 test('versions that are too old are refused, and those that were not tried are told', () => {
   const of = (distribution: string | undefined, number?: string) =>
-    versionOf(JSON.stringify({ version: { distribution, number } }))
+    clusterVersionOf(JSON.stringify({ version: { distribution, number } }))
   assert.deepEqual(of('opensearch', '3.3.2'), { name: 'OpenSearch 3.3.2', doubt: undefined, restores: false })
   assert.deepEqual(of('opensearch', '2.19.1'), { name: 'OpenSearch 2.19.1', doubt: undefined, restores: true })
   assert.deepEqual(of(undefined, '7.17.29'), { name: 'Elasticsearch 7.17.29', doubt: undefined, restores: true })
@@ -182,7 +182,10 @@ test('versions that are too old are refused, and those that were not tried are t
   assert.throws(() => of(undefined, '7.16.3'), {
     ...{ code: 'cluster_too_old', message: 'the cluster runs Elasticsearch 7.16.3: upgrade it to Elasticsearch 8' },
   })
-  assert.throws(() => versionOf('<html>'), { code: 'cluster_too_old', message: /does not tell that it is OpenSearch/ })
+  assert.throws(() => clusterVersionOf('<html>'), {
+    code: 'cluster_too_old',
+    message: /does not tell that it is OpenSearch/,
+  })
 })
 
 const elasticsearch = await findElasticsearch()

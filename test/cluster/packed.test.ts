@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPacker, joined } from '../../src/cluster/bulk/packed.ts'
+import { createPacker, joinPacked } from '../../src/cluster/bulk/packed.ts'
 import { random as numbers } from '../support/scoped.ts'
 
 test('documents that share memory come out as they were put, in any order', () => {
@@ -21,16 +21,16 @@ test('documents that share memory come out as they were put, in any order', () =
     const order = texts.map((_, i) => i)
     if (seed % 2 === 0) order.sort(() => random(3) - 1)
     const whole = order.map(i => `${texts[i]!.head}${texts[i]!.source}${texts[i]!.tail ?? '}'}\n`).join('')
-    assert.ok(joined(order.map(i => packed[i]!)).equals(Buffer.from(whole)), `seed ${seed}`)
+    assert.ok(joinPacked(order.map(i => packed[i]!)).equals(Buffer.from(whole)), `seed ${seed}`)
   }
-  assert.equal(joined([]).length, 0)
+  assert.equal(joinPacked([]).length, 0)
 })
 
 test('documents that follow each other are sent from where they lie, and other ones get their memory', () => {
   const { pack, isFull, release } = createPacker(() => 300)
   const put = (text: string) => pack(`${text}\n`, '{}')
   const first = [put('a'), put('b')]
-  const bytes = joined(first)
+  const bytes = joinPacked(first)
   assert.equal(bytes.toString(), 'a\n{}\nb\n{}\n')
   assert.equal(bytes.buffer, first[0]!.piece.bytes.buffer)
   release(first)

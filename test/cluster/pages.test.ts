@@ -5,8 +5,8 @@ import { ClusterHit } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { metaText } from '../../src/cluster/indices/meta.ts'
 import { type ClusterPages, openPages } from '../../src/cluster/pages.ts'
-import type { Asker, Page, Paging } from '../../src/cluster/query-client.ts'
-import { createSettling } from '../../src/cluster/visibility.ts'
+import type { Page, Paging, QueryClient } from '../../src/cluster/query-client.ts'
+import { createConsistentRead } from '../../src/cluster/visibility.ts'
 import type { Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { ALL_NODE } from '../../src/query/ast.ts'
 import type { SearchRequest } from '../../src/query/request.ts'
@@ -20,7 +20,7 @@ const clusterOf = (blocks: number, bytes: (block: number) => number) => {
     const source = `{"number":"${block}","filler":"${'é'.repeat(bytes(block) / 2)}"${metaText('block', meta)}}`
     return `{"_index":"x","_id":"0x${block}","_score":null,"_source":${source},"sort":[${block},0]}`
   }
-  const asker: Asker = {
+  const asker: QueryClient = {
     target: () => 'x',
     async send({ method, body }) {
       if (method === 'DELETE') closed.push(body as object)
@@ -39,7 +39,7 @@ const clusterOf = (blocks: number, bytes: (block: number) => number) => {
 }
 
 const visible = () => ({ hidden: [], ranges: [{ from: 0, to: 99_999 }] })
-const settle = createSettling({ visible })
+const settle = createConsistentRead({ visible })
 const options = () => ({ deadline: Number.POSITIVE_INFINITY })
 const all = (from: number): SearchRequest => ({
   ...{ parts: [{ kind: 'block', query: ALL_NODE }], sort: [], from, size: -1, source: true, trackTotal: true },
@@ -49,7 +49,7 @@ test('hits that are hidden by the time of their page end the answer with an erro
   for (const trackTotal of [true, false]) {
     const { asker } = clusterOf(3_000, () => 1_000)
     let isReorganised = false
-    const hiding: Asker = {
+    const hiding: QueryClient = {
       ...asker,
       async page(...asked) {
         const page = await asker.page(...asked)
@@ -113,7 +113,7 @@ test('an answer goes on where copies that it was read from are lost, and shows t
   const later: Visible = { hidden: [hiddenFrom(9), { ...hiddenFrom(2), above: 5 }], ranges: before.ranges }
   let [now, opened, failures] = [before, 0, 0]
   const seen: [pit: string | undefined, visible: Visible][] = []
-  const lossy: Asker = {
+  const lossy: QueryClient = {
     ...asker,
     send: async request =>
       request.method === 'DELETE' ? asker.send(request, options()) : JSON.stringify({ pit_id: `p${++opened}` }),
@@ -127,7 +127,7 @@ test('an answer goes on where copies that it was read from are lost, and shows t
       return asker.page(request, given, visible, paging)
     },
   }
-  const looking = { asker: lossy, options, visible: () => now, settle: createSettling({ visible: () => now }) }
+  const looking = { asker: lossy, options, visible: () => now, settle: createConsistentRead({ visible: () => now }) }
   const pages = await openPages(all(0), looking)
   assert.equal((await allOf(pages)).length, 3_000)
   assert.equal(failures, 1)
@@ -138,7 +138,7 @@ test('an answer goes on where copies that it was read from are lost, and shows t
 })
 
 test('an answer ends with an error where the cluster stays away, and where scores order what comes', async () => {
-  const failing = (asker: Asker, fails: Paging[]): Asker => ({
+  const failing = (asker: QueryClient, fails: Paging[]): QueryClient => ({
     ...asker,
     async page(request, given, visible, paging) {
       if (paging?.after === undefined)

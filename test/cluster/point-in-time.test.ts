@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterRequest } from '../../src/cluster/connection/cluster.ts'
 import { closePoint, openPoint } from '../../src/cluster/pages.ts'
-import { createAsker } from '../../src/cluster/query-client.ts'
+import { createQueryClient } from '../../src/cluster/query-client.ts'
 
 const options = { deadline: Number.POSITIVE_INFINITY }
 
@@ -18,7 +18,7 @@ const askedOf = async (program: 'OpenSearch' | 'Elasticsearch', unknown = 'no ha
     },
     close: async () => {},
   }
-  const asker = createAsker({ cluster, naming: { prefix: 'x', blocksPerIndex: 1 }, network: 'a/b/c' })
+  const asker = createQueryClient({ cluster, naming: { prefix: 'x', blocksPerIndex: 1 }, network: 'a/b/c' })
   const point = await openPoint(asker, ['tx', 'log'], options)
   assert.equal(point.id, 'p')
   closePoint(asker, point)
@@ -41,6 +41,6 @@ test('a point in time is asked for as the program of the cluster has it', async 
 
 test('what else is answered stays as it is', async () => {
   const cluster = { ask: async () => ({ status: 404, text: '{"error":"gone"}' }), close: async () => {} }
-  const asker = createAsker({ cluster, naming: { prefix: 'x', blocksPerIndex: 1 }, network: 'a/b/c' })
+  const asker = createQueryClient({ cluster, naming: { prefix: 'x', blocksPerIndex: 1 }, network: 'a/b/c' })
   await assert.rejects(openPoint(asker, ['tx'], options), { code: 'cluster_unavailable' })
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createBulk } from '../../src/cluster/bulk/bulk.ts'
 import type { Cluster } from '../../src/cluster/connection/cluster.ts'
 import { PROBE } from '../../src/cluster/connection/opensearch-client.ts'
-import { createHealth } from '../../src/cluster/indices/health.ts'
+import { createClusterHealth } from '../../src/cluster/indices/health.ts'
 import { createIndices } from '../../src/cluster/indices/indices.ts'
 import { metaText } from '../../src/cluster/indices/meta.ts'
 import { aliasOf, indexNameOf } from '../../src/cluster/indices/names.ts'
@@ -85,7 +85,7 @@ test('docs/opensearch.md names the rights for all that is asked of a cluster, an
   const pages = await searcher.searcherOf({ deadlineMs: 5_000 }).pages(request, deadline)
   assert.equal(pages.total, 1)
   pages.close!()
-  await createHealth(recorded, options, NETWORK, () => visible().ranges)()
+  await createClusterHealth(recorded, options, NETWORK, () => visible().ranges)()
   await requests.remove({ batches: { from: 0, to: 1 }, above: -1 })
   await lease.release()
 

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { ClusterHit } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { openPages } from '../../src/cluster/pages.ts'
-import type { Asker } from '../../src/cluster/query-client.ts'
+import type { QueryClient } from '../../src/cluster/query-client.ts'
 import { stateIndexOf } from '../../src/cluster/ship/shared-state.ts'
-import { createSettling, createTold, isStill } from '../../src/cluster/visibility.ts'
+import { createConsistentRead, createPublishedVisibility, isStill } from '../../src/cluster/visibility.ts'
 import { type Hidden, laterThan, type Visible } from '../../src/engine/shipping/shipped-ranges.ts'
 import { holds } from '../../src/lib/ranges.ts'
 import { ALL_NODE } from '../../src/query/ast.ts'
@@ -59,7 +59,7 @@ test('of what is still there nothing was removed: tried at random', () => {
 test('a search is asked again where what it saw was left meanwhile', async () => {
   const told = [seen(4, rollback(7, 4)), seen(6, rollback(7, 4))]
   const asked: Visible[] = []
-  const settle = createSettling({ visible: () => seen(4), told: async () => told.shift() })
+  const settle = createConsistentRead({ visible: () => seen(4), told: async () => told.shift() })
   const answer = await settle(async now => {
     asked.push(now)
     return asked.length
@@ -68,7 +68,7 @@ test('a search is asked again where what it saw was left meanwhile', async () =>
   assert.deepEqual(asked, [seen(4), seen(4, rollback(7, 4))])
   // Who writes knows all without asking.
   let now = seen(4)
-  const own = createSettling({ visible: () => now, told: async () => undefined })
+  const own = createConsistentRead({ visible: () => now, told: async () => undefined })
   const rounds: number[] = []
   await own(async () => {
     rounds.push(1)
@@ -78,7 +78,7 @@ test('a search is asked again where what it saw was left meanwhile', async () =>
 })
 
 test('who does not answer in time is not waited for', async () => {
-  const settle = createSettling({ visible: () => seen(1), told: () => new Promise(() => {}) })
+  const settle = createConsistentRead({ visible: () => seen(1), told: () => new Promise(() => {}) })
   const asked = settle(async () => 1, { deadline: performance.now() + 20 })
   await assert.rejects(asked, { code: 'search_timeout_exception' })
 })
@@ -95,7 +95,7 @@ test('who follows goes by what the cluster tells, and asks once for many', async
   }
   const naming = { prefix: 'p' }
   let isFollowing = true
-  const told = createTold({ cluster, naming, network: 'a/b/c', isFollowing: () => isFollowing })
+  const told = createPublishedVisibility({ cluster, naming, network: 'a/b/c', isFollowing: () => isFollowing })
   assert.equal(await told(), undefined)
   const state = { term: 1, sequence: 1, committed: 4, hidden: [rollback(3, 4)], ranges, blocks: [] }
   const path = `/${stateIndexOf(naming, 'a/b/c')}/_doc/shelf`
@@ -114,7 +114,7 @@ test('a long answer shows nothing of batches that were under way when it began',
   const shown: Visible['hidden'][] = []
   const meta = '{"kind":1,"batch":1,"block":1,"position":1}'
   const [scanned] = scanList(Buffer.from(`[{"_id":"1","_score":null,"_source":{"chainsieve":${meta}},"sort":[1]}]`))
-  const asker: Asker = {
+  const asker: QueryClient = {
     async page(_request, _options, { hidden }, { size = 0 } = {}) {
       shown.push(hidden)
       const hits = shown.length < 3 ? Array.from({ length: size }, () => new ClusterHit(scanned!, 1)) : []
@@ -123,7 +123,7 @@ test('a long answer shows nothing of batches that were under way when it began',
     send: async () => '{"pit_id":"x"}',
     target: () => 't',
   }
-  const settle = createSettling({ visible })
+  const settle = createConsistentRead({ visible })
   const parts = [{ kind: 'tx' as const, query: ALL_NODE }]
   const request = { parts, sort: [], from: 0, size: -1, source: true, trackTotal: true }
   const pages = await openPages(request, { asker, options: () => options, visible, settle })

@@ -8,7 +8,7 @@ import { checkClock, checkDisk, checkModes, parseMounts } from '../../src/doctor
 import { checkStores } from '../../src/doctor/store.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
-import { createMoveWriter } from '../../src/engine/shipping/document-location.ts'
+import { createLocationWriter } from '../../src/engine/shipping/document-location.ts'
 import { chainsieve } from '../app/cli/support.ts'
 import { configOf, linesOf, MAINNET, type Test, tempFolder } from './support.ts'
 
@@ -65,7 +65,7 @@ test('a store of a newer version fails, one without checksums is warned of, and 
 test('a store whose documents lie in a cluster fails where no setting names the cluster', t => {
   const { data, file } = stored(t)
   const db = openForWriting(file)
-  db.transaction(() => createMoveWriter(db).move()).immediate()
+  db.transaction(() => createLocationWriter(db).move()).immediate()
   db.close()
   const networks = (...stores: object[]) => stores.flatMap(flags => configOf({ network: MAINNET, ...flags }).networks)
   const cluster = { store: 'opensearch', opensearchUrl: ['http://127.0.0.1:9200'] }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { cursorKeyOf, readCursorKey } from '../../src/engine/cursor-key.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
-import { createShelfMirror } from '../../src/engine/shipping/replica.ts'
-import { createShelfReader } from '../../src/engine/shipping/shipped-ranges.ts'
+import { createReplica } from '../../src/engine/shipping/replica.ts'
+import { createShippedReader } from '../../src/engine/shipping/shipped-ranges.ts'
 
 const open = (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-key-'))
@@ -45,8 +45,8 @@ test('a store of an older version gets one when it is opened for writing', t => 
 
 test('who follows what another process tells in the cluster takes its key', async t => {
   const [writes, searches] = [open(t), open(t)]
-  const told = () => createShelfReader(writes.db).shared()
-  const { take } = createShelfMirror(searches.db)
+  const told = () => createShippedReader(writes.db).shared()
+  const { take } = createReplica(searches.db)
   const reader = openForReading(searches.path)
   const keyNow = cursorKeyOf(reader)
   const own = keyNow().toString('hex')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { perVersion, versionOf } from '../../src/engine/store-version.ts'
+import { perVersion, stateVersion } from '../../src/engine/store-version.ts'
 import { openReadonly, openWritable } from '../../src/sqlite/database.ts'
 
 test('what a store tells is read anew once another connection has written, and by all of a connection at once', async t => {
@@ -26,7 +26,7 @@ test('what a store tells is read anew once another connection has written, and b
     return count.get()
   })
   const doubled = perVersion(reading, () => count.get()! * 2)
-  assert.equal(versionOf(reading), versionOf(reading))
+  assert.equal(stateVersion(reading), stateVersion(reading))
   assert.deepEqual([rows(), rows(), doubled()], [0, 0, 0])
   write()
   assert.deepEqual([rows(), doubled()], [0, 0], 'still the same turn')

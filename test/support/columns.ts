@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { MISSING, valueAt } from '../../src/engine/index/column-codec.ts'
 import { COLUMN_FIELDS, type ColumnField, UNLISTED, UNLISTED_CALL } from '../../src/engine/index/terms.ts'
 import { ordinalCount, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
-import type { Reader } from '../../src/engine/reader.ts'
+import type { StoreReader } from '../../src/engine/reader.ts'
 import { COUNTED_KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { TestStore } from './store.ts'
 
 type Source = Record<string, unknown>
 
-const numberOf = ({ kind, field, declaration }: ColumnField, shown: unknown, reader: Reader): number => {
+const numberOf = ({ kind, field, declaration }: ColumnField, shown: unknown, reader: StoreReader): number => {
   if (shown === undefined || shown === null) return MISSING
   switch (declaration.kind) {
     case 'address':

@@ -1,7 +1,7 @@
-import { ClusterHit, documentOf } from '../../src/cluster/hits/cluster-hit.ts'
+import { ClusterHit, clusterDocument } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
 import { splitSource } from '../../src/cluster/indices/meta.ts'
-import type { Asker } from '../../src/cluster/query-client.ts'
+import type { QueryClient } from '../../src/cluster/query-client.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { KINDS } from '../../src/mapping/index.ts'
@@ -9,7 +9,7 @@ import { compilePredicate } from '../../src/query/predicate.ts'
 import type { MemoryCluster } from './memory-cluster.ts'
 
 /** Searches a cluster in memory in the order of the chain, by asking each of its documents. */
-export const memoryAsker = (memory: Pick<MemoryCluster, 'documents'>): Pick<Asker, 'page'> => ({
+export const memoryAsker = (memory: Pick<MemoryCluster, 'documents'>): Pick<QueryClient, 'page'> => ({
   async page(request, _, { hidden }, { after, at } = {}) {
     const tests = new Map(request.parts.map(({ kind, query }) => [kind, compilePredicate(kind, query)]))
     const sign = request.sort[0]?.order === 'desc' ? -1 : 1
@@ -30,7 +30,7 @@ export const memoryAsker = (memory: Pick<MemoryCluster, 'documents'>): Pick<Aske
       if (isHidden(hit) || (at && !at.includes(hit.position))) continue
       if (request.within && !request.within.some(([from, to]) => block >= from && block <= to)) continue
       if (after !== undefined && order(placeOf(sort), placeOf(after)) <= 0) continue
-      if (tests.get(hit.kind)!(documentOf(hit, asBigint))) found.push(hit)
+      if (tests.get(hit.kind)!(clusterDocument(hit, asBigint))) found.push(hit)
     }
     found.sort((a, b) => order(placeOf(a.sort!), placeOf(b.sort!)))
     const hits = found.slice(request.from, request.from + request.size)

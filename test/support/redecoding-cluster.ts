@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createClusterRedecoder, type OpenClusterRedecoder } from '../../src/cluster/redecoding/redecoder.ts'
-import { createShelfReader } from '../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../src/engine/shipping/shipped-ranges.ts'
 import { memoryAsker } from './memory-asker.ts'
 import type { MemoryCluster } from './memory-cluster.ts'
 import { documentsIn, visibleIn } from './ship.ts'
@@ -22,7 +22,7 @@ export const inCluster = <P>(
 ): { elsewhere: OpenClusterRedecoder; patch: P } => ({
   elsewhere(abi, owners) {
     const { reader, decimals, preparer } = store
-    const { visible } = createShelfReader(store.db)
+    const { visible } = createShippedReader(store.db)
     const { revise } = preparer
     const redecoder = createClusterRedecoder({
       asker: memoryAsker(memory),
@@ -39,7 +39,7 @@ export const inCluster = <P>(
 })
 
 export const same = (store: TestStore, memory: MemoryCluster, oracle: TestStore) => {
-  const found = visibleIn(memory.documents(), createShelfReader(store.db).visible())
+  const found = visibleIn(memory.documents(), createShippedReader(store.db).visible())
   const wanted = documentsIn(oracle)
   // One by one: a diff of all is too long to read.
   for (const [key, document] of wanted) assert.deepEqual(found.get(key), document, key)

@@ -3,8 +3,8 @@ import type { Cluster, ClusterOptions } from '../../src/cluster/connection/clust
 import { splitSource } from '../../src/cluster/indices/meta.ts'
 import { aliasOf, shownId } from '../../src/cluster/indices/names.ts'
 import { storeFile } from '../../src/engine/files.ts'
-import { createMoved } from '../../src/engine/shipping/document-location.ts'
-import { createReturnReader } from '../../src/engine/shipping/restore-evicted.ts'
+import { createDocumentLocation } from '../../src/engine/shipping/document-location.ts'
+import { createEvictedReader } from '../../src/engine/shipping/restore-evicted.ts'
 import type { Hidden } from '../../src/engine/shipping/shipped-ranges.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { readStore } from './indexing.ts'
@@ -45,8 +45,9 @@ export const documentsThere = async (
 /** Reads the store of a data folder. */
 export const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
   readStore(storeFile(data, SHIPPED), read)
-export const emptiedIn = (data: string): number => stored(data, db => createReturnReader(db).left().emptied)
-export const isInCluster = (data: string): boolean => stored(data, db => createMoved(db).since() !== undefined)
+export const emptiedIn = (data: string): number => stored(data, db => createEvictedReader(db).left().emptied)
+export const isInCluster = (data: string): boolean =>
+  stored(data, db => createDocumentLocation(db).since() !== undefined)
 export const documentsOf = (data: string) => {
   const store = createTestStore([], { path: storeFile(data, SHIPPED) })
   try {

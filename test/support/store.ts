@@ -35,7 +35,7 @@ import { evaluatePlan } from '../../src/engine/query/match/evaluate.ts'
 import { count, eachOrdinal } from '../../src/engine/query/match/ordinal-set.ts'
 import type { Plan } from '../../src/engine/query/plan/plan.ts'
 import { planQuery } from '../../src/engine/query/plan/planner.ts'
-import { openReader, type Reader } from '../../src/engine/reader.ts'
+import { openReader, type StoreReader } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createWriter, type Writer } from '../../src/engine/writer.ts'
 import { createChainContracts } from '../../src/ingest/contracts/contracts.ts'
@@ -61,7 +61,7 @@ import { mainnetPack } from './pack.ts'
 export interface TestStore {
   path: string
   db: WritableDb
-  reader: Reader
+  reader: StoreReader
   /** Documents with bigints where an integer is beyond 2^53. */
   documents: Documents
   /** Blocks in any order; neighbours are written together, in runs of the size given at creation. */
@@ -374,10 +374,10 @@ export const createTestStore = (blocks: readonly RawBlock[] = [], options: TestS
 }
 
 /** Without what stays of blocks that were pruned. */
-const listedOf = (kind: Kind, reader: Reader): number[] =>
+const listedOf = (kind: Kind, reader: StoreReader): number[] =>
   positionsOf(kind, reader).filter(position => segmentAt(position, reader))
 
-const positionsOf = (kind: Kind, reader: Reader): number[] => {
+const positionsOf = (kind: Kind, reader: StoreReader): number[] => {
   if (kind === 'block')
     return (reader.db.prepare('SELECT number FROM block ORDER BY number').pluck().all() as number[]).map(number =>
       positionOf(number, 0),

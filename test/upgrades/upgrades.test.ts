@@ -13,7 +13,7 @@ import { loadConfig } from '../../src/config/index.ts'
 import { DELIVERY_MIGRATIONS as DELIVERIES } from '../../src/delivery/ledger/migrations.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { mayMigrate } from '../../src/engine/open.ts'
-import { MIGRATIONS, SCHEMA_VERSION } from '../../src/engine/schema.ts'
+import { SCHEMA_VERSION, STORE_MIGRATIONS } from '../../src/engine/schema.ts'
 import { silent } from '../../src/lib/log.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
 import { connect, start, tempFolder, until } from '../e2e/program.ts'
@@ -37,7 +37,7 @@ const verified = async (data: string) => {
 }
 
 test('each layout that can be upgraded is tried', () => {
-  const missing = [...MIGRATIONS.keys()].map(version => version - 1).filter(layout => !layouts().includes(layout))
+  const missing = [...STORE_MIGRATIONS.keys()].map(version => version - 1).filter(layout => !layouts().includes(layout))
   assert.deepEqual(
     missing,
     [],

@@ -1,6 +1,6 @@
 import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool } from '../../../src/search/pool.ts'
 import { NO_ACCOUNT } from '../../../src/search/service.ts'
@@ -26,7 +26,7 @@ export const compileAll = async (store: string, target: Target, requests: readon
       return cluster.ask(request)
     },
   }
-  const place: ClusterPlace = { cluster: noting, naming, shelf: db => createShelfReader(db).visible }
+  const place: ClusterPlace = { cluster: noting, naming, shelf: db => createShippedReader(db).visible }
   const pool = createPool({
     stores: () => new Map([[network, store]]),
     elsewhere: createClusterStores(() => place),

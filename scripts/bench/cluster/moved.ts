@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storeFile } from '../../../src/engine/files.ts'
 import { readStore } from '../../../src/engine/open.ts'
-import { KEPT_DOCUMENTS } from '../../../src/engine/shipping/evict.ts'
-import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
+import { MIN_LOCAL_BLOCKS } from '../../../src/engine/shipping/evict.ts'
+import { createEvictedReader } from '../../../src/engine/shipping/restore-evicted.ts'
 import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
@@ -47,7 +47,7 @@ const main = async (folder: string) => {
     const processor = { ours: (user + system) / 1e6, cluster: (await target.cpuSeconds()) - cluster }
     return { documents, seconds: (performance.now() - began) / 1_000, processor }
   }
-  const leftInCluster = () => readStore(storeFile(data, NETWORK), db => createReturnReader(db).left().documents)
+  const leftInCluster = () => readStore(storeFile(data, NETWORK), db => createEvictedReader(db).left().documents)
   try {
     const [seed, events] = [Number(values.seed), Number(values.events)]
     const files = ['old', 'new'].map(name => join(folder, `${name}.ndjson`))
@@ -57,7 +57,7 @@ const main = async (folder: string) => {
       writeFileSync(files[0]!, `${JSON.stringify(block)}\n`, { flag: 'a' })
     }
     // The newest blocks keep their documents in the file: this one lies so far above the others that it is the only one.
-    const [newest] = generateBlocks({ seed, from: last + 1 + KEPT_DOCUMENTS, count: 1 })
+    const [newest] = generateBlocks({ seed, from: last + 1 + MIN_LOCAL_BLOCKS, count: 1 })
     writeFileSync(files[1]!, `${JSON.stringify(newest)}\n`)
     await run({ type: 'import', files }).ended
     const documents = leftInCluster()

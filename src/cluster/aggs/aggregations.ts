@@ -18,21 +18,21 @@ import { type AskCluster, resolveJoins } from '../query/joins.ts'
 import { compileNode, type Joins } from '../query/node.ts'
 import { compileSearch } from '../query/search.ts'
 import { planSort } from '../query/sort.ts'
-import type { Asker, AskOptions, Page, Paging } from '../query-client.ts'
+import type { AskOptions, Page, Paging, QueryClient } from '../query-client.ts'
 import {
-  type Answered,
-  type Asking,
+  type AggregationAnswer,
+  type AggregationAsking,
+  answerObject,
+  askedName,
+  type BucketReading,
   type ClusterAggregation,
   type HitsInBuckets,
   INNER,
-  nameOf,
-  objectIn,
-  type Reading,
-  readAnswer,
+  readAggregations,
 } from './kind.ts'
 import { CLUSTER_AGGREGATIONS } from './kinds.ts'
 
-export interface Aggregated {
+export interface AggregatedSearch {
   request: SearchRequest & { aggregations: Aggregations }
   /** Writes hits in buckets; `text` is a list of them. */
   write: HitsInBuckets['write']
@@ -46,7 +46,7 @@ export interface Aggregated {
 }
 
 interface AskingAggregated {
-  asker: Asker
+  asker: QueryClient
   options: AskOptions
   visible: Visible
   paging?: Paging | undefined
@@ -54,7 +54,7 @@ interface AskingAggregated {
 
 /** A page with what stands under `aggregations` in our answer: numbers are the cluster's own. */
 export const aggregatedPage = async (
-  aggregated: Aggregated,
+  aggregated: AggregatedSearch,
   { asker, options, visible, paging }: AskingAggregated,
 ): Promise<Page> => {
   const { request } = aggregated
@@ -73,7 +73,7 @@ export const aggregatedPage = async (
   const aggs: Paging['aggs'] = uniform =>
     askAll(request.aggregations.aggs, { request, hits, uniform, query, everything })
   const answer = ({ aggregations, uniform }: Page): string =>
-    renderAnswer(aggregated, readAnswer(aggregations ?? '{}'), { request, hits, uniform })
+    renderAnswer(aggregated, readAggregations(aggregations ?? '{}'), { request, hits, uniform })
   if (!request.after) {
     const page = await asker.page(request, options, visible, { ...paging, aggs })
     return { ...page, aggregations: answer(page) }
@@ -93,13 +93,14 @@ const everythingOf = ({ parts, within, slice }: SearchRequest): SearchRequest =>
   ...{ sort: [], from: 0, size: 0, source: false, trackTotal: false, within, slice },
 })
 
-const kindOf = ({ spec }: Aggregation) => CLUSTER_AGGREGATIONS[spec.kind] as ClusterAggregation<AggregationType>
+const aggregationKind = ({ spec }: Aggregation) =>
+  CLUSTER_AGGREGATIONS[spec.kind] as ClusterAggregation<AggregationType>
 
-const askAll = (aggs: readonly Aggregation[], asking: Asking): Record<string, object> =>
+const askAll = (aggs: readonly Aggregation[], asking: AggregationAsking): Record<string, object> =>
   Object.fromEntries(
     aggs.map((aggregation): [string, object] => {
-      const body = kindOf(aggregation).ask(aggregation.spec as never, asking)
-      return [nameOf(aggregation.name), withInner(body, askAll(aggregation.aggs, asking))]
+      const body = aggregationKind(aggregation).ask(aggregation.spec as never, asking)
+      return [askedName(aggregation.name), withInner(body, askAll(aggregation.aggs, asking))]
     }),
   )
 
@@ -109,13 +110,17 @@ const withInner = (body: object, inner: Record<string, object>): object => {
   return { ...body, aggs: aggs ? { [INNER]: { ...aggs[INNER], aggs: inner } } : inner }
 }
 
-type Shared = Omit<Reading, 'aggregation' | 'inner'>
+type SharedReading = Omit<BucketReading, 'aggregation' | 'inner'>
 
-const readAll = (aggs: readonly Aggregation[], found: Answered | undefined, shared: Shared): AggregationResults =>
+const readAll = (
+  aggs: readonly Aggregation[],
+  found: AggregationAnswer | undefined,
+  shared: SharedReading,
+): AggregationResults =>
   new Map(
     aggs.map((aggregation): [string, AggregationResult] => {
       const { name, spec, meta } = aggregation
-      const result = kindOf(aggregation).read(spec as never, objectIn(found, nameOf(name)), {
+      const result = aggregationKind(aggregation).read(spec as never, answerObject(found, askedName(name)), {
         ...{ ...shared, aggregation },
         inner: bucket => readAll(aggregation.aggs, bucket, shared),
       })
@@ -124,9 +129,9 @@ const readAll = (aggs: readonly Aggregation[], found: Answered | undefined, shar
   )
 
 const renderAnswer = (
-  { request: { aggregations }, limits, typedKeys, check }: Aggregated,
-  found: Answered,
-  shared: Omit<Shared, 'count' | 'limits'>,
+  { request: { aggregations }, limits, typedKeys, check }: AggregatedSearch,
+  found: AggregationAnswer,
+  shared: Omit<SharedReading, 'count' | 'limits'>,
 ): string => {
   let left = limits.buckets
   const count = (buckets: number) => {
@@ -162,13 +167,13 @@ export const queryOfKinds = (queries: Queries, kinds: readonly Kind[], compile: 
   const own = kinds.filter(kind => queries[kind] !== undefined)
   const compiled = own.map(compile)
   const [first = { match_none: {} }, ...others] = compiled
-  const text = textOf(first)
-  if (others.every(other => textOf(other) === text)) return first
+  const text = dslText(first)
+  if (others.every(other => dslText(other) === text)) return first
   if (text.includes('"args.'))
     throw notInCluster('a filter inside [nested] over several entities', 'search one of them')
   return { bool: { should: own.map((kind, i) => ({ bool: { filter: [kindIs(kind), compiled[i]] } })) } }
 }
-const textOf = (query: object): string =>
+const dslText = (query: object): string =>
   JSON.stringify(query, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 const kindIs = (kind: Kind): object => ({ term: { [META_FIELDS.kind]: KINDS.indexOf(kind) } })
 /** All queries of aggregations, as they read on each kind: what conditions on related documents stand for is to be looked up before. */

@@ -22,18 +22,18 @@ import { nameOfZone } from '../../query/dates/time-zone.ts'
 import { javaDouble } from '../../query/numbers.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { notInCluster } from '../deviations.ts'
-import { fieldOf, inMilliseconds, plain, sourceOf, valueFrom } from './fields.ts'
+import { fieldOf, inMilliseconds, plain, valueFrom, valueSource } from './fields.ts'
 import {
-  type Answered,
-  type Asking,
+  type AggregationAnswer,
+  type AggregationAsking,
+  answerCount,
+  answerList,
+  answerNumber,
+  answerObject,
+  askedName,
+  type BucketReading,
   type ClusterAggregation,
-  countIn,
   INNER,
-  listIn,
-  nameOf,
-  numberIn,
-  objectIn,
-  type Reading,
 } from './kind.ts'
 
 /** A bucket without what is inside of it. */
@@ -41,18 +41,18 @@ type Key = Pick<Bucket, 'name' | 'key' | 'number'>
 
 const bucketsOf = (
   type: string,
-  found: readonly (Answered | undefined)[],
-  keyOf: (bucket: Answered | undefined, place: number) => Key,
-  { count, inner }: Reading,
+  found: readonly (AggregationAnswer | undefined)[],
+  keyOf: (bucket: AggregationAnswer | undefined, place: number) => Key,
+  { count, inner }: BucketReading,
 ): Buckets => {
   count(found.length)
   const buckets = found.map((bucket, place) => bucketOf(keyOf(bucket, place), bucket, inner))
   return { is: 'buckets', type, members: [], keyed: false, buckets }
 }
 
-const bucketOf = (key: Key, bucket: Answered | undefined, inner: Reading['inner']): Bucket => ({
+const bucketOf = (key: Key, bucket: AggregationAnswer | undefined, inner: BucketReading['inner']): Bucket => ({
   ...key,
-  ...{ docCount: countIn(bucket), results: inner(bucket) },
+  ...{ docCount: answerCount(bucket), results: inner(bucket) },
 })
 
 /** The cluster takes integers of 32 bits. */
@@ -73,22 +73,22 @@ export const terms: ClusterAggregation<'terms'> = {
   },
   read(spec, found, reading) {
     const members = ['doc_count_error_upper_bound', 'sum_other_doc_count'].map(
-      (name): ResultMember => [name, BigInt(countIn(found, name))],
+      (name): ResultMember => [name, BigInt(answerCount(found, name))],
     )
     const keyOf = termOf(spec)
-    return { ...bucketsOf(TERMS_TYPES[spec.values.type], listIn(found, 'buckets'), keyOf, reading), members }
+    return { ...bucketsOf(TERMS_TYPES[spec.values.type], answerList(found, 'buckets'), keyOf, reading), members }
   },
 }
 
 export const rareTerms: ClusterAggregation<'rare_terms'> = {
   ask: spec => ({ rare_terms: { ...chosen(spec), max_doc_count: spec.maxDocCount } }),
   read: (spec, found, reading) =>
-    bucketsOf(rareTermsType(spec.values.type), listIn(found, 'buckets'), termOf(spec), reading),
+    bucketsOf(rareTermsType(spec.values.type), answerList(found, 'buckets'), termOf(spec), reading),
 }
 
 const termOf =
   (spec: Pick<SpecOf<'terms'>, 'values' | 'format'>) =>
-  (bucket: Answered | undefined): Key => {
+  (bucket: AggregationAnswer | undefined): Key => {
     const value = valueFrom(bucket!.key, spec.values)
     return { key: termKey(value, spec), ...(spec.values.type !== 'keyword' && { number: Number(value) }) }
   }
@@ -100,7 +100,7 @@ const ordered = ({ by, ascending }: OrderBy): object => {
   const { steps, rest } = parseMetricPath(by)
   const path = steps
     .filter(step => step !== '_count')
-    .map(nameOf)
+    .map(askedName)
     .join('>')
   const isCount = rest === undefined || rest === 'doc_count' || rest === '_count'
   return { [isCount ? path : `${path}[${rest}]`]: direction }
@@ -113,7 +113,7 @@ const chosen = ({ values, terms }: Pick<SpecOf<'terms'>, 'values' | 'terms'>): o
   checkChosen(values.meta !== undefined, include, exclude)
   if (values.meta !== undefined && values.meta !== '_id') return { field: fieldOf(values) }
   return {
-    ...sourceOf(values),
+    ...valueSource(values),
     ...inMilliseconds(values),
     ...(include && { include: asGiven(include) }),
     ...(exclude && { exclude: asGiven(exclude) }),
@@ -140,7 +140,7 @@ const checkChosen = (isName: boolean, include: GivenTerms, exclude: GivenTerms):
 export const histogram: ClusterAggregation<'histogram'> = {
   ask: spec => {
     const { values, interval, offset } = spec
-    return { histogram: { ...sourceOf(values), interval, offset, ...histogramOptions(spec) } }
+    return { histogram: { ...valueSource(values), interval, offset, ...histogramOptions(spec) } }
   },
   read: (spec, found, reading) => readHistogram(spec, found, reading),
 }
@@ -149,7 +149,7 @@ export const dateHistogram: ClusterAggregation<'date_histogram'> = {
   ask: spec => {
     const { values, rounding } = spec
     const by = { ...rounded(rounding.of), format: 'epoch_millis' }
-    return { date_histogram: { ...sourceOf(values), ...by, ...histogramOptions(spec) } }
+    return { date_histogram: { ...valueSource(values), ...by, ...histogramOptions(spec) } }
   },
   read: (spec, found, reading) => readHistogram(spec, found, reading),
 }
@@ -162,11 +162,14 @@ const histogramOptions = ({ minDocCount, order, hard }: HistogramSpec): object =
   ...(hard && { hard_bounds: hard }),
 })
 
-const readHistogram = (spec: HistogramSpec, found: Answered | undefined, reading: Reading): Buckets => {
+const readHistogram = (spec: HistogramSpec, found: AggregationAnswer | undefined, reading: BucketReading): Buckets => {
   const { kind, format, minDocCount, keyed } = spec
   const { count, inner } = reading
-  const given = listIn(found, 'buckets').map((bucket): [number, Answered] => [numberIn(bucket!.key)!, bucket!])
-  const bucket = (key: number, found: Answered | undefined) =>
+  const given = answerList(found, 'buckets').map((bucket): [number, AggregationAnswer] => [
+    answerNumber(bucket!.key)!,
+    bucket!,
+  ])
+  const bucket = (key: number, found: AggregationAnswer | undefined) =>
     bucketOf(histogramKey(key, { isDate: kind === 'date_histogram', format }), found, inner)
   if (minDocCount > 0) count(given.length)
   const all = minDocCount > 0 ? given : withEmpty(spec, given, reading)
@@ -176,9 +179,9 @@ const readHistogram = (spec: HistogramSpec, found: Answered | undefined, reading
 /** `given` has the order of the answer. */
 const withEmpty = (
   spec: HistogramSpec,
-  given: readonly [key: number, found: Answered][],
-  { count, limits }: Reading,
-): [key: number, found: Answered | undefined][] => {
+  given: readonly [key: number, found: AggregationAnswer][],
+  { count, limits }: BucketReading,
+): [key: number, found: AggregationAnswer | undefined][] => {
   const ascending = given.map(([key], place): PlacedKey => [key, place]).sort(([a], [b]) => a - b)
   const filling = { steps: histogramSteps(spec), extended: spec.extended, most: limits.buckets, room: count }
   const all = orderHistogram(withEmptyBuckets(ascending, filling), spec.order[0]!, (a, b) => a - b)
@@ -195,15 +198,15 @@ const rounded = ({ interval, zone, offset }: RoundingOf): object => ({
 export const autoDateHistogram: ClusterAggregation<'auto_date_histogram'> = {
   ask: ({ values, buckets, zone, least }) => ({
     auto_date_histogram: {
-      ...sourceOf(values),
+      ...valueSource(values),
       ...{ ...inMilliseconds(values), buckets, time_zone: nameOfZone(zone) },
       ...(least !== undefined && { minimum_interval: least }),
     },
   }),
   read(spec, found, reading) {
-    const keyOf = (bucket: Answered | undefined) => timeKey(numberIn(bucket!.key)!, spec)
+    const keyOf = (bucket: AggregationAnswer | undefined) => timeKey(answerNumber(bucket!.key)!, spec)
     return {
-      ...bucketsOf(spec.kind, listIn(found, 'buckets'), keyOf, reading),
+      ...bucketsOf(spec.kind, answerList(found, 'buckets'), keyOf, reading),
       after: [['interval', String(found?.interval ?? '1s')]],
     }
   },
@@ -220,11 +223,11 @@ export const range: ClusterAggregation<Range> = {
       ...(from !== undefined && { from: edge(from) }),
       ...(to !== undefined && { to: edge(to) }),
     }))
-    return { [kind]: { ...sourceOf(values), ...inMilliseconds(values), keyed: true, ranges } }
+    return { [kind]: { ...valueSource(values), ...inMilliseconds(values), keyed: true, ranges } }
   },
   read(spec: SpecOf<Range>, found, reading) {
-    const buckets = objectIn(found, 'buckets')
-    const all = spec.ranges.map((_, i) => objectIn(buckets, String(i)))
+    const buckets = answerObject(found, 'buckets')
+    const all = spec.ranges.map((_, i) => answerObject(buckets, String(i)))
     return {
       ...bucketsOf(spec.kind, all, (_, place) => rangeKey(spec.ranges[place]!, spec), reading),
       keyed: spec.keyed,
@@ -232,19 +235,19 @@ export const range: ClusterAggregation<Range> = {
   },
 }
 
-const OTHER = 'other'
+const OTHER_BUCKET = 'other'
 
 export const filters: ClusterAggregation<'filters'> = {
   ask: ({ filters, other }, { query }) => ({
     filters: {
       filters: Object.fromEntries(filters.map((one, i) => [`f${i}`, query(one.query)])),
-      ...(other !== undefined && { other_bucket_key: OTHER }),
+      ...(other !== undefined && { other_bucket_key: OTHER_BUCKET }),
     },
   }),
   read({ filters, other }, found, reading) {
     const names = [...filters.map(({ name }) => name), ...(other === undefined ? [] : [other])]
-    const buckets = objectIn(found, 'buckets')
-    const all = names.map((_, i) => objectIn(buckets, i < filters.length ? `f${i}` : OTHER))
+    const buckets = answerObject(found, 'buckets')
+    const all = names.map((_, i) => answerObject(buckets, i < filters.length ? `f${i}` : OTHER_BUCKET))
     const keyed = filters[0]!.name !== undefined
     const keyOf = (_: unknown, place: number): Key => ({ key: [], ...(keyed && { name: names[place]! }) })
     return { ...bucketsOf('filters', all, keyOf, reading), keyed }
@@ -253,20 +256,20 @@ export const filters: ClusterAggregation<'filters'> = {
 
 /** Aggregations of one bucket. */
 const single = <K extends AggregationType>(
-  ask: (spec: SpecOf<K>, asking: Asking) => object,
-  bucketIn: (found: Answered | undefined) => Answered | undefined = found => found,
+  ask: (spec: SpecOf<K>, asking: AggregationAsking) => object,
+  bucketIn: (found: AggregationAnswer | undefined) => AggregationAnswer | undefined = found => found,
 ): ClusterAggregation<K> => ({
   ask,
   read(spec, found, { count, inner }): SingleBucket {
     const bucket = bucketIn(found)
     count(1)
-    return { is: 'bucket', type: spec.kind, docCount: countIn(bucket), results: inner(bucket) }
+    return { is: 'bucket', type: spec.kind, docCount: answerCount(bucket), results: inner(bucket) }
   },
 })
 
 export const filter = single<'filter'>((spec, { query }) => ({ filter: query(spec.query) }))
-export const missing = single<'missing'>(({ values }) => {
-  const { field, missing } = sourceOf(values)
+export const missingValues = single<'missing'>(({ values }) => {
+  const { field, missing } = valueSource(values)
   // With a value in place of a missing one, no document is without.
   if (missing !== undefined) return { filter: { match_none: {} } }
   // Terms within a missing of OpenSearch 3 that all documents are in count those of other buckets above, too.
@@ -277,7 +280,7 @@ export const nested = single<'nested'>(({ path }) => ({ nested: { path } }))
 export const reverseNested = single<'reverse_nested'>(() => ({ reverse_nested: {} }))
 export const global = single<'global'>(
   (_, { everything }) => ({ global: {}, aggs: { [INNER]: { filter: everything } } }),
-  found => objectIn(found, INNER),
+  found => answerObject(found, INNER),
 )
 
 export const composite: ClusterAggregation<'composite'> = {
@@ -285,14 +288,14 @@ export const composite: ClusterAggregation<'composite'> = {
     composite: {
       size,
       sources: sources.map((source, i) => ({ [`s${i}`]: compositeSource(source) })),
-      ...(after && { after: Object.fromEntries(after.map((value, i) => [`s${i}`, partOf(value, sources[i]!)])) }),
+      ...(after && { after: Object.fromEntries(after.map((value, i) => [`s${i}`, afterPart(value, sources[i]!)])) }),
     },
   }),
   read({ sources }, found, reading) {
-    const keyOf = (bucket: Answered | undefined): Key => ({
-      key: [['key', compositeKey(objectIn(bucket, 'key'), sources)]],
+    const keyOf = (bucket: AggregationAnswer | undefined): Key => ({
+      key: [['key', compositeKey(answerObject(bucket, 'key'), sources)]],
     })
-    const read = bucketsOf('composite', listIn(found, 'buckets'), keyOf, reading)
+    const read = bucketsOf('composite', answerList(found, 'buckets'), keyOf, reading)
     const last = read.buckets.at(-1)
     return { ...read, members: last === undefined ? [] : [['after_key', last.key[0]![1]]] }
   },
@@ -320,12 +323,15 @@ const compositeSource = (source: CompositeSource): object => {
   }
 }
 
-const partOf = (value: QueryValue | null, { values, by }: CompositeSource): unknown => {
+const afterPart = (value: QueryValue | null, { values, by }: CompositeSource): unknown => {
   if (value === null) return null
   return by === 'date_histogram' || values.type === 'date' ? String(value) : plain(value)
 }
 
-const compositeKey = (key: Answered | undefined, sources: SpecOf<'composite'>['sources']): ReadonlyMap<string, Shown> =>
+const compositeKey = (
+  key: AggregationAnswer | undefined,
+  sources: SpecOf<'composite'>['sources'],
+): ReadonlyMap<string, Shown> =>
   new Map(
     sources.map((source, i) => {
       const found = key?.[`s${i}`]
@@ -350,7 +356,7 @@ export const topHits: ClusterAggregation<'top_hits'> = {
   read(spec, found, { hits, request, uniform }) {
     const inner = topHitsRequest(spec, request)
     const score = scoreOf(inner.parts, uniform)
-    const { total, max_score, hits: list } = partsOf(found?.hits as string | undefined)
+    const { total, max_score, hits: list } = hitsParts(found?.hits as string | undefined)
     // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.
     const showsGreatest = !hidesScores(inner) && (spec.sort.length < 2 || inner.trackScores === true)
     const text = spec.size === 0 ? '' : hits.write(inner, list, score)
@@ -363,16 +369,16 @@ export const topHits: ClusterAggregation<'top_hits'> = {
   },
 }
 
-const scoreOf = (parts: Asking['request']['parts'], uniform: number | undefined): number | undefined =>
+const scoreOf = (parts: AggregationAsking['request']['parts'], uniform: number | undefined): number | undefined =>
   parts.some(({ score }) => score) ? uniform : 1
 
 /** What stands before the list is short, and has no lists. */
-const partsOf = (text: string | undefined): { total: number; max_score: number | null; hits: string } => {
+const hitsParts = (text: string | undefined): { total: number; max_score: number | null; hits: string } => {
   if (text === undefined) return { total: 0, max_score: null, hits: '[]' }
   const at = text.indexOf('"hits":')
   const { total, max_score } = JSON.parse(`${text.slice(0, at).replace(/,$/, '')}}`) as {
     total: { value: number }
     max_score: unknown
   }
-  return { total: total.value, max_score: numberIn(max_score), hits: text.slice(at + '"hits":'.length, -1) }
+  return { total: total.value, max_score: answerNumber(max_score), hits: text.slice(at + '"hits":'.length, -1) }
 }

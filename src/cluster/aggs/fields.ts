@@ -3,19 +3,19 @@ import type { FieldValues, ValueType } from '../../query/aggs/ast.ts'
 import type { QueryValue } from '../../query/ast.ts'
 import { notInCluster } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
-import { isMixed, SHOWN } from '../indices/template.ts'
+import { isMixed, SHOWN_FIELD } from '../indices/template.ts'
 
 /** The members by which an aggregation names its values. Dates are asked for and answered in milliseconds where `format` is among them. */
-export const sourceOf = (
+export const valueSource = (
   values: FieldValues,
 ): { field: string; missing?: string | number | boolean; value_type?: string } => {
   const field = fieldOf(values)
   if (values.missing === undefined) return { field }
   // Indices of kinds without the field need to be told what it would be.
-  return { field, missing: plain(values.missing), value_type: TYPES[values.type] }
+  return { field, missing: plain(values.missing), value_type: VALUE_TYPES[values.type] }
 }
 
-const TYPES: Record<ValueType, string> = {
+const VALUE_TYPES: Record<ValueType, string> = {
   keyword: 'string',
   long: 'long',
   double: 'double',
@@ -27,14 +27,14 @@ export const inMilliseconds = ({ type }: FieldValues): { format?: string } =>
   type === 'date' ? { format: 'epoch_millis' } : {}
 
 /** A name that no index knows. */
-const NOTHING = 'chainsieve.nothing'
+const UNKNOWN_FIELD = 'chainsieve.nothing'
 
 export const fieldOf = ({ fields, meta }: FieldValues): string => {
   // Tells kinds apart, whose documents have the same text each.
   if (meta !== undefined) return meta === '_id' ? META_FIELDS.position : META_FIELDS.kind
   const all = Object.values(fields)
   const [first] = all
-  if (!first) return NOTHING
+  if (!first) return UNKNOWN_FIELD
   const other = all.find(({ path }) => path !== first.path)
   if (other)
     throw notInCluster(
@@ -51,7 +51,7 @@ export const fieldOf = ({ fields, meta }: FieldValues): string => {
       `an aggregation of [${first.path}]`,
       'read it from the documents; its members have no index there',
     )
-  return isMixed(first.declaration, first) ? `${first.path}.${SHOWN}` : first.path
+  return isMixed(first.declaration, first) ? `${first.path}.${SHOWN_FIELD}` : first.path
 }
 
 /** As JSON can say it. */

@@ -13,7 +13,7 @@ export const CLUSTER_AGGREGATIONS = {
   date_range: buckets.range,
   filter: buckets.filter,
   filters: buckets.filters,
-  missing: buckets.missing,
+  missing: buckets.missingValues,
   global: buckets.global,
   nested: buckets.nested,
   reverse_nested: buckets.reverseNested,

@@ -12,18 +12,18 @@ import {
 } from '../../query/aggs/metric-results.ts'
 import type { Metric } from '../../query/aggs/result.ts'
 import { notInCluster } from '../deviations.ts'
-import { inMilliseconds, sourceOf } from './fields.ts'
-import { type Answered, type ClusterAggregation, countIn, listIn, numberIn } from './kind.ts'
+import { inMilliseconds, valueSource } from './fields.ts'
+import { type AggregationAnswer, answerCount, answerList, answerNumber, type ClusterAggregation } from './kind.ts'
 
-const source = (values: FieldValues): object => ({ ...sourceOf(values), ...inMilliseconds(values) })
+const source = (values: FieldValues): object => ({ ...valueSource(values), ...inMilliseconds(values) })
 
 type OfOneNumber = 'avg' | 'min' | 'max' | 'median_absolute_deviation' | 'weighted_avg'
 
 /** Null where there are no values. */
-const number = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => object): ClusterAggregation<K> => ({
+const oneNumber = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => object): ClusterAggregation<K> => ({
   ask: spec => ({ [kind]: ask(spec) }),
   read: (spec, found) => {
-    const value = numberIn(found?.value)
+    const value = answerNumber(found?.value)
     return singleMetric(
       kind,
       value !== null && Number.isFinite(value) ? value : null,
@@ -32,14 +32,14 @@ const number = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => object
   },
 })
 
-export const avg = number('avg', ({ values }) => source(values))
-export const min = number('min', ({ values }) => source(values))
-export const max = number('max', ({ values }) => source(values))
-export const medianAbsoluteDeviation = number('median_absolute_deviation', ({ values, compression }) => ({
+export const avg = oneNumber('avg', ({ values }) => source(values))
+export const min = oneNumber('min', ({ values }) => source(values))
+export const max = oneNumber('max', ({ values }) => source(values))
+export const medianAbsoluteDeviation = oneNumber('median_absolute_deviation', ({ values, compression }) => ({
   ...source(values),
   compression,
 }))
-export const weightedAvg = number('weighted_avg', ({ value, weight }) => ({
+export const weightedAvg = oneNumber('weighted_avg', ({ value, weight }) => ({
   value: weighted(value),
   weight: weighted(weight),
 }))
@@ -47,16 +47,16 @@ export const weightedAvg = number('weighted_avg', ({ value, weight }) => ({
 const weighted = (values: FieldValues): object => {
   if (Object.values(values.fields).some(({ kind, list }) => kind === 'integers' || (list && !list.nested)))
     throw notInCluster('a [weighted_avg] of a list', 'use [avg]')
-  const { field, missing } = sourceOf(values)
+  const { field, missing } = valueSource(values)
   return { field, ...(missing !== undefined && { missing: Number(missing) }) }
 }
 
-const totalsIn = (found: Answered | undefined): MetricTotals => ({
-  count: countIn(found, 'count'),
-  sum: countIn(found, 'sum'),
-  sumOfSquares: countIn(found, 'sum_of_squares'),
-  min: numberIn(found?.min) ?? Number.POSITIVE_INFINITY,
-  max: numberIn(found?.max) ?? Number.NEGATIVE_INFINITY,
+const totalsIn = (found: AggregationAnswer | undefined): MetricTotals => ({
+  count: answerCount(found, 'count'),
+  sum: answerCount(found, 'sum'),
+  sumOfSquares: answerCount(found, 'sum_of_squares'),
+  min: answerNumber(found?.min) ?? Number.POSITIVE_INFINITY,
+  max: answerNumber(found?.max) ?? Number.NEGATIVE_INFINITY,
 })
 
 const totals = <K extends 'stats' | 'extended_stats'>(
@@ -85,11 +85,11 @@ export const sum: ClusterAggregation<'sum'> = {
     return { terms: { ...source(asHex(spec)), ...all } }
   },
   read({ exact, format }, found) {
-    if (!exact) return singleMetric('sum', countIn(found, 'value'), format)
-    if (countIn(found, 'sum_other_doc_count') > 0)
+    if (!exact) return singleMetric('sum', answerCount(found, 'value'), format)
+    if (answerCount(found, 'sum_other_doc_count') > 0)
       throw notInCluster(`an exact sum of more than ${MOST_VALUES} different values`, 'narrow the query')
     let total = 0n
-    for (const bucket of listIn(found, 'buckets')) total += BigInt(String(bucket.key)) * BigInt(countIn(bucket))
+    for (const bucket of answerList(found, 'buckets')) total += BigInt(String(bucket.key)) * BigInt(answerCount(bucket))
     const metric = singleMetric('sum', Number(total), format)
     return { ...metric, body: [...metric.body, ['exact_value', String(total)]] }
   },
@@ -102,13 +102,13 @@ const asHex = ({ values }: SpecOf<'sum'>): FieldValues => {
   if (typeof missing === 'bigint' && missing < 0n)
     throw notInCluster('a [missing] below 0 of an exact sum', 'leave it out, and subtract it for each document without')
   return {
-    fields: Object.fromEntries(all.map(([kind, field]) => [kind, hexOf(field)])),
+    fields: Object.fromEntries(all.map(([kind, field]) => [kind, hexField(field)])),
     type: 'keyword',
     missing: missing === undefined ? undefined : `0x${BigInt(missing).toString(16)}`,
   }
 }
 
-const hexOf = (field: FieldPath): FieldPath => {
+const hexField = (field: FieldPath): FieldPath => {
   // Of arguments it says nothing of the sign.
   if ((field.kind !== 'quantity' && field.kind !== 'amount') || field.list)
     throw notInCluster(`an exact sum of [${field.path}]`, 'leave [exact] out')
@@ -116,9 +116,9 @@ const hexOf = (field: FieldPath): FieldPath => {
 }
 
 export const valueCount: ClusterAggregation<'value_count'> = {
-  ask: ({ values }) => ({ value_count: sourceOf(values) }),
+  ask: ({ values }) => ({ value_count: valueSource(values) }),
   read({ values, format }, found) {
-    const count = countIn(found, 'value')
+    const count = answerCount(found, 'value')
     const metric = counting('value_count', count)
     const hasText = format && values.type !== 'date' && values.type !== 'boolean'
     return hasText ? { ...metric, body: [...metric.body, ['value_as_string', format(count)]] } : metric
@@ -132,9 +132,9 @@ export const cardinality: ClusterAggregation<'cardinality'> = {
   ask: ({ values, precision }) =>
     // Each document has an id of its own.
     values.meta === '_id'
-      ? { value_count: sourceOf(values) }
+      ? { value_count: valueSource(values) }
       : { cardinality: { ...source(values), precision_threshold: Math.min(precision, MOST_PRECISE) } },
-  read: (_, found) => counting('cardinality', countIn(found, 'value')),
+  read: (_, found) => counting('cardinality', answerCount(found, 'value')),
 }
 
 type Percentiles = 'percentiles' | 'percentile_ranks'
@@ -153,7 +153,7 @@ const percentilesBy = <K extends Percentiles>(
     },
   }),
   read(spec, found) {
-    const values = listIn(found, 'values').map(({ key, value }) => [Number(key), numberIn(value)] as const)
+    const values = answerList(found, 'values').map(({ key, value }) => [Number(key), answerNumber(value)] as const)
     const at = (wanted: number) => {
       const [, value] = values.find(([key]) => Math.abs(key - wanted) <= 1e-9 * Math.abs(wanted)) ?? []
       return value ?? Number.NaN
@@ -170,7 +170,7 @@ export const percentileRanks = percentilesBy<'percentile_ranks'>('values', (at, 
   percentileRanksOf({ rank: value => at(value) / 100 }, of, options),
 )
 
-const refused = <K extends AggregationType>(remedy: string): ClusterAggregation<K> => ({
+const refusedAggregation = <K extends AggregationType>(remedy: string): ClusterAggregation<K> => ({
   ask: ({ kind }) => {
     throw notInCluster(`the aggregation [${kind}]`, remedy)
   },
@@ -179,6 +179,8 @@ const refused = <K extends AggregationType>(remedy: string): ClusterAggregation<
   },
 })
 
-export const boxplot = refused<'boxplot'>('use [percentiles]')
-export const topMetrics = refused<'top_metrics'>('use [top_hits] with [_source]')
-export const relatives = refused<'children' | 'parent'>('search the related documents by has_parent or has_child')
+export const boxplot = refusedAggregation<'boxplot'>('use [percentiles]')
+export const topMetrics = refusedAggregation<'top_metrics'>('use [top_hits] with [_source]')
+export const relatives = refusedAggregation<'children' | 'parent'>(
+  'search the related documents by has_parent or has_child',
+)

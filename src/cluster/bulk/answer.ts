@@ -18,7 +18,7 @@ export interface Verdict {
 export const FILTER_PATH =
   'errors,items.*.status,items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason'
 
-interface Item {
+interface BulkItem {
   status: number
   error?: { type?: string; reason?: string; caused_by?: { reason?: string } }
 }
@@ -30,7 +30,7 @@ export const readBulkAnswer = (
   name: (at: number) => string,
 ): Verdict => {
   if (status === 413) return { again: all(count), why: 'it takes no requests of this size', tooLarge: true }
-  if (status !== 200) return refused(status, text, count)
+  if (status !== 200) return refusedItem(status, text, count)
   // Most are so: there is no need to look at each.
   if (text.startsWith('{"errors":false,') && countOf('"status":', text) === count) return { again: [] }
   const items = itemsOf(text)
@@ -40,7 +40,7 @@ export const readBulkAnswer = (
   let why: string | undefined
   for (const [at, item] of items.entries()) {
     if (isTaken(item)) continue
-    if (!mayBeTaken(item)) return { again: [], fault: faultOf(item, name(at)) }
+    if (!mayBeTaken(item)) return { again: [], fault: itemFault(item, name(at)) }
     again.push(at)
     why ??= whyNot(item)
   }
@@ -55,7 +55,7 @@ const countOf = (part: string, text: string): number => {
 
 const all = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
-const refused = (status: number, text: string, count: number): Verdict => {
+const refusedItem = (status: number, text: string, count: number): Verdict => {
   const why = `it answers ${status}: ${reasonIn(text)}`
   // Who has the rights is changed in the cluster, while the program runs.
   if (status >= 500 || MAY_PASS.has(status)) return { again: all(count), why }
@@ -65,7 +65,7 @@ const refused = (status: number, text: string, count: number): Verdict => {
 /** Unauthorised, forbidden (a block of an index, too), time out, too many requests. */
 const MAY_PASS: ReadonlySet<number> = new Set([401, 403, 408, 429])
 
-const itemsOf = (text: string): Item[] | undefined => {
+const itemsOf = (text: string): BulkItem[] | undefined => {
   let items: unknown
   try {
     items = (JSON.parse(text) as { items?: unknown } | null)?.items
@@ -73,26 +73,26 @@ const itemsOf = (text: string): Item[] | undefined => {
     return undefined
   }
   if (!Array.isArray(items)) return undefined
-  return items.map(item => Object.values((item ?? {}) as Record<string, Item>)[0] ?? { status: 503 })
+  return items.map(item => Object.values((item ?? {}) as Record<string, BulkItem>)[0] ?? { status: 503 })
 }
 
 /** A newer batch was there before: that is how the document is to stay. */
-const isTaken = ({ status, error }: Item): boolean =>
+const isTaken = ({ status, error }: BulkItem): boolean =>
   status === 200 || status === 201 || (status === 409 && error?.type === 'version_conflict_engine_exception')
 
 /** An index that is missing is one that somebody removed, in a cluster that creates none by itself. */
-const mayBeTaken = ({ status }: Item): boolean =>
+const mayBeTaken = ({ status }: BulkItem): boolean =>
   status >= 500 || status === 404 || MAY_PASS.has(status) || !Number.isInteger(status)
 
-const faultOf = (item: Item, name: string): ChainsieveError =>
+const itemFault = (item: BulkItem, name: string): ChainsieveError =>
   stop('cluster_refuses_document', `the cluster refuses ${name} (${item.status}): ${reasonOf(item)}`)
 
-const whyNot = (item: Item): string =>
+const whyNot = (item: BulkItem): string =>
   item.status === 404
     ? `it has lost an index, which is created again at the next start (${reasonOf(item)})`
     : `it refuses documents for now (${item.status} ${reasonOf(item)})`
 
-const reasonOf = ({ error }: Item): string =>
+const reasonOf = ({ error }: BulkItem): string =>
   [error?.type, error?.reason, error?.caused_by?.reason]
     .filter(text => text !== undefined)
     .join(': ')

@@ -2,8 +2,8 @@ import { ChainsieveError, messageOf, stop } from '../../lib/errors.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import type { Cluster } from '../connection/cluster.ts'
 import { FILTER_PATH, readBulkAnswer, type Verdict } from './answer.ts'
-import { createPace, type Pace, type PaceOptions } from './pace.ts'
-import { createPacker, joined, type Packed } from './packed.ts'
+import { type BulkPace, createBulkPace, type PaceOptions } from './pace.ts'
+import { createPacker, joinPacked, type Packed } from './packed.ts'
 
 /** A document on its way. */
 export interface BulkLine {
@@ -25,7 +25,7 @@ export interface BulkOptions extends PaceOptions {
   signal?: AbortSignal
   gzip?: boolean
   /** One that others used before; without it, a new one by these options. */
-  pace?: Pace
+  pace?: BulkPace
   /** Longest silence of a node. */
   timeoutMs?: number
   clock?: Clock
@@ -34,7 +34,7 @@ export interface BulkOptions extends PaceOptions {
 /** What passes within so many tries is not told. */
 const TOLD_AT = 3
 
-interface Item extends Packed {
+interface QueuedLine extends Packed {
   index: string
   id: string
   /** Number of flushes before it. */
@@ -45,12 +45,12 @@ interface Item extends Packed {
 
 /** Sends documents by bulk requests, several at once, for as long as it takes. */
 export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions = {}) => {
-  const { signal, clock = systemClock, pace = createPace(options) } = options
+  const { signal, clock = systemClock, pace = createBulkPace(options) } = options
   const { pack, isFull, release } = createPacker(pace.size)
   const ask = createAsk(cluster, options)
   const tell = onChange(options.onTrouble)
-  const headOf = createHeads()
-  let queue: Item[] = []
+  const headOf = createLineHeads()
+  let queue: QueuedLine[] = []
   let queued = 0
   let flying = 0
   let underWay = 0
@@ -72,14 +72,14 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
   signal?.addEventListener('abort', aborted, { once: true })
   if (signal?.aborted) fail(signal.reason)
 
-  const take = (): Item[] => {
+  const take = (): QueuedLine[] => {
     let bytes = 0
     let count = 0
     const most = pace.size()
     const first = queue[0]!
     // What lies in one piece is sent without being copied.
-    const fits = (item: Item) => bytes + sizeOf(item) <= most && (item.piece === first.piece || first.isBack)
-    while (count < queue.length && (count === 0 || fits(queue[count]!))) bytes += sizeOf(queue[count++]!)
+    const fits = (item: QueuedLine) => bytes + lineSize(item) <= most && (item.piece === first.piece || first.isBack)
+    while (count < queue.length && (count === 0 || fits(queue[count]!))) bytes += lineSize(queue[count++]!)
     queued -= bytes
     return queue.splice(0, count)
   }
@@ -103,8 +103,8 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     pump()
   }
 
-  const send = async (items: Item[]) => {
-    const lines = joined(items)
+  const send = async (items: QueuedLine[]) => {
+    const lines = joinPacked(items)
     underWay++
     flying += lines.length
     counts.requests++
@@ -119,12 +119,12 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     pump()
   }
 
-  const settle = (items: Item[], bytes: number, { again, why, tooLarge, fault: final }: Verdict, ms: number) => {
+  const settle = (items: QueuedLine[], bytes: number, { again, why, tooLarge, fault: final }: Verdict, ms: number) => {
     if (tooLarge && items.length === 1)
       return fail(
         stop(
           'cluster_refuses_document',
-          `the cluster takes no request of ${bytes} bytes, which ${nameOf(items[0]!)} needs: raise http.max_content_length of its nodes, or the limit of the proxy before them`,
+          `the cluster takes no request of ${bytes} bytes, which ${lineName(items[0]!)} needs: raise http.max_content_length of its nodes, or the limit of the proxy before them`,
         ),
       )
     if (final !== undefined) return fail(final)
@@ -143,19 +143,19 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     if (pace.failures() >= TOLD_AT) tell(why)
   }
 
-  const putBack = (items: Item[]) => {
+  const putBack = (items: QueuedLine[]) => {
     counts.repeated += items.length
     for (const item of items) {
       item.isBack = true
-      queued += sizeOf(item)
+      queued += lineSize(item)
     }
     if (items.length > 0) queue = [...items, ...queue]
   }
 
-  const acknowledge = (items: readonly Item[]) => {
+  const acknowledge = (items: readonly QueuedLine[]) => {
     counts.documents += items.length
     for (const item of items) {
-      counts.bytes += sizeOf(item)
+      counts.bytes += lineSize(item)
       groups.leave(item.group)
     }
     release(items)
@@ -172,7 +172,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
       const { piece, from, to } = pack(headOf(line), source, tail)
       const item = { piece, from, to, index, id, group: groups.join(), isBack: false }
       queue.push(item)
-      queued += sizeOf(item)
+      queued += lineSize(item)
       pump()
       return hasRoom() ? undefined : until(hasRoom)
     },
@@ -201,7 +201,7 @@ const onChange = (call: BulkOptions['onTrouble']) => {
 /** Asks for one request, and tells what became of each document in it. */
 const createAsk =
   (cluster: Pick<Cluster, 'ask'>, { gzip = false, signal, timeoutMs = 60_000 }: BulkOptions) =>
-  async (lines: Buffer, items: readonly Item[]): Promise<Verdict> => {
+  async (lines: Buffer, items: readonly QueuedLine[]): Promise<Verdict> => {
     try {
       const answer = await cluster.ask({
         ...{ method: 'POST', path: '/_bulk', lines, gzip, signal, timeoutMs },
@@ -209,7 +209,7 @@ const createAsk =
         // The wait before the next request is ours.
         retries: 0,
       })
-      return readBulkAnswer(answer, items.length, at => nameOf(items[at]!))
+      return readBulkAnswer(answer, items.length, at => lineName(items[at]!))
     } catch (error) {
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') return { again: [], fault: error }
       return { again: items.map((_, at) => at), why: messageOf(error) }
@@ -268,7 +268,7 @@ const createWaiters = () => {
 }
 
 /** Of documents that follow each other, most go to one index. */
-const createHeads = () => {
+const createLineHeads = () => {
   const openings = new Map<string, string>()
   const openingOf = (index: string): string => {
     const opening = `{"index":{"_index":${JSON.stringify(index)},"version_type":"external_gte","version":`
@@ -279,5 +279,5 @@ const createHeads = () => {
     `${openings.get(index) ?? openingOf(index)}${version},"_id":${JSON.stringify(id)}}}\n`
 }
 
-const sizeOf = ({ from, to }: Packed): number => to - from
-const nameOf = ({ index, id }: Item): string => `${id} of ${index}`
+const lineSize = ({ from, to }: Packed): number => to - from
+const lineName = ({ index, id }: QueuedLine): string => `${id} of ${index}`

@@ -1,7 +1,7 @@
 import { backoff } from '../../lib/retry.ts'
 
 /** How much is sent to a cluster at once. It grows while that makes it faster, and shrinks with what the cluster refuses. */
-export type Pace = ReturnType<typeof createPace>
+export type BulkPace = ReturnType<typeof createBulkPace>
 
 export interface PaceOptions {
   /** Most requests under way at once. */
@@ -15,9 +15,9 @@ export interface PaceOptions {
   random?: (() => number) | undefined
 }
 
-const LEAST_BYTES = 64 * 1024
+const MIN_REQUEST_BYTES = 64 * 1024
 /** A request that takes longer keeps a node from others, such as the one that renews the lease. */
-const SLOW_MS = 4_000
+const SLOW_REQUEST_MS = 4_000
 /** So many requests in a row must be taken before another one goes beside them. */
 const STEADY = 8
 /** Speeds differ by so much without a reason. */
@@ -25,7 +25,7 @@ const NOISE = 1.05
 /** A speed that is not reached again was luck. */
 const FORGET = 0.97
 
-export const createPace = (options: PaceOptions = {}) => {
+export const createBulkPace = (options: PaceOptions = {}) => {
   const { lanes: most = 3, startBytes = 5_000_000, mostBytes = 20_000_000 } = options
   const { baseMs = 250, capMs = 30_000, random } = options
   let size = startBytes
@@ -36,7 +36,7 @@ export const createPace = (options: PaceOptions = {}) => {
   /** Bytes in a millisecond of the size before. */
   let speed = 0
   const shrink = (to: number) => {
-    size = Math.max(Math.min(LEAST_BYTES, startBytes, limit), Math.floor(to))
+    size = Math.max(Math.min(MIN_REQUEST_BYTES, startBytes, limit), Math.floor(to))
     speed = 0
   }
   return {
@@ -51,7 +51,7 @@ export const createPace = (options: PaceOptions = {}) => {
     taken(bytes: number, ms: number) {
       failures = 0
       if (++steady % STEADY === 0) lanes = Math.min(most, lanes + 1)
-      if (ms > SLOW_MS) {
+      if (ms > SLOW_REQUEST_MS) {
         steady = 0
         lanes = Math.max(1, lanes - 1)
         shrink(size / 2)

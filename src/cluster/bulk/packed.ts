@@ -1,11 +1,11 @@
 /** A document's lines in a piece of memory that it shares with others: a piece of its own for each would take longer than all else. */
 export interface Packed {
-  piece: Piece
+  piece: MemoryPiece
   from: number
   to: number
 }
 
-export interface Piece {
+export interface MemoryPiece {
   bytes: Buffer
   /** Documents in it that are not released. */
   held: number
@@ -19,16 +19,16 @@ const MUCH_LARGER = 1.5
 
 /** `size`: bytes of a piece, at least those of a document. */
 export const createPacker = (size: () => number) => {
-  let free: Piece[] = []
-  let current: Piece | undefined
+  let free: MemoryPiece[] = []
+  let current: MemoryPiece | undefined
   let at = 0
 
-  const pieceOf = (least: number): Piece => {
+  const pieceOf = (least: number): MemoryPiece => {
     const wanted = Math.max(size(), least)
     free = free.filter(({ bytes }) => bytes.length >= wanted && bytes.length <= wanted * MUCH_LARGER)
     return free.pop() ?? { bytes: Buffer.allocUnsafeSlow(wanted), held: 0, mayBeRead: false }
   }
-  const giveBack = (piece: Piece) => {
+  const giveBack = (piece: MemoryPiece) => {
     if (piece.held === 0 && !piece.mayBeRead) free.push(piece)
   }
 
@@ -64,7 +64,7 @@ export const createPacker = (size: () => number) => {
 }
 
 /** All of them in their order; where they stand one behind the other, in the memory that they are in. */
-export const joined = (all: readonly Packed[]): Buffer => {
+export const joinPacked = (all: readonly Packed[]): Buffer => {
   const runs: Buffer[] = []
   for (let i = 0; i < all.length; ) {
     const { piece, from } = all[i]!

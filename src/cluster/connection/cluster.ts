@@ -1,4 +1,4 @@
-import type { HungTimes } from './stalled-nodes.ts'
+import type { StallTimes } from './stalled-nodes.ts'
 
 /** A request of a cluster. */
 export interface ClusterRequest {
@@ -43,7 +43,7 @@ export interface Cluster {
  * Connects to a cluster when it is first asked. Its client is loaded then: a program without a cluster has no use for it. `times`: when a node
  * counts as one that stands still.
  */
-export const connect = (options: ClusterOptions, times?: HungTimes): Cluster => {
+export const connect = (options: ClusterOptions, times?: StallTimes): Cluster => {
   let opened: Promise<Cluster> | undefined
   const open = () => {
     opened ??= import('./opensearch-client.ts').then(({ openClient }) => openClient(options, times))

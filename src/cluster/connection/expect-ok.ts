@@ -6,11 +6,14 @@ import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
  * The text of an answer of success. Any other throws: a `retry` where the cluster may do it later, a `stop` where its operator must do
  * something first. `doing` completes "the cluster cannot …".
  */
-export const okay = async (cluster: Pick<Cluster, 'ask'>, request: ClusterRequest, doing: string): Promise<string> =>
-  textOf(await cluster.ask(request), request, doing)
+export const expectOk = async (
+  cluster: Pick<Cluster, 'ask'>,
+  request: ClusterRequest,
+  doing: string,
+): Promise<string> => expectOkText(await cluster.ask(request), request, doing)
 
 /** The same of an answer that is there. */
-export const textOf = (
+export const expectOkText = (
   { status, text }: ClusterAnswer,
   { method, path }: Pick<ClusterRequest, 'method' | 'path'>,
   doing: string,
@@ -26,18 +29,18 @@ export const textOf = (
 const RIGHTS = 'give opensearch-user the rights that docs/opensearch.md lists'
 
 const TRIES = 10
-const WAITS = { baseMs: 20, capMs: 500 }
+const BUSY_WAITS = { baseMs: 20, capMs: 500 }
 
 /**
  * Asks again where the cluster has too much to do for the moment. Whoever asks for many things of which each has to succeed would
  * otherwise begin again with all of them.
  */
-export const patient = ({ ask }: Pick<Cluster, 'ask'>): Pick<Cluster, 'ask'> => ({
+export const retryBusy = ({ ask }: Pick<Cluster, 'ask'>): Pick<Cluster, 'ask'> => ({
   async ask(request) {
     for (let tries = 1; ; tries++) {
       const answer = await ask(request)
       if (answer.status !== 429 || tries === TRIES) return answer
-      await systemClock.sleep(backoff(tries, WAITS), request.signal)
+      await systemClock.sleep(backoff(tries, BUSY_WAITS), request.signal)
     }
   },
 })

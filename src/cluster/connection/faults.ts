@@ -10,10 +10,10 @@ export const UNAVAILABLE = 'cluster_unavailable'
 export const unavailable = (why: string, cause?: unknown) =>
   retry(UNAVAILABLE, `the cluster that holds the network's documents cannot answer now: ${why}`, {
     cause,
-    retryAfterMs: AGAIN_MS,
+    retryAfterMs: SEARCH_RETRY_MS,
   })
 
-const AGAIN_MS = 5_000
+const SEARCH_RETRY_MS = 5_000
 
 /** The code of a fault: the cluster's program does not have the request at all. */
 export const LACKS_REQUEST = 'cluster_lacks_request'
@@ -21,7 +21,7 @@ export const LACKS_REQUEST = 'cluster_lacks_request'
 const NO_HANDLER = /no handler found for uri|request body is required/
 
 /** What an answer that is not 200 means to whoever searches. */
-export const faultOf = ({ status, text }: ClusterAnswer): Error => {
+export const searchFault = ({ status, text }: ClusterAnswer): Error => {
   const causes = causesIn(text)
   const reason = causes.at(-1)?.reason ?? text.slice(0, 300)
   if (status === 400 && NO_HANDLER.test(text))
@@ -31,22 +31,25 @@ export const faultOf = ({ status, text }: ClusterAnswer): Error => {
   if (status === 429 || is('rejected_execution_exception', 'opensearch_rejected_execution_exception'))
     return unavailable(`it has too much to do (${reason}).`)
   if (is('too_many_clauses', 'too_many_nested_clauses'))
-    return refused(`it has too many clauses (${reason})`, 'write values as one [terms] clause, or in several searches')
+    return refusedQuery(
+      `it has too many clauses (${reason})`,
+      'write values as one [terms] clause, or in several searches',
+    )
   if (is('too_many_buckets_exception'))
-    return refused(
+    return refusedQuery(
       `it has too many buckets (${reason})`,
       'ask for longer intervals, a smaller size or fewer aggregations',
     )
   if (status === 401 || status === 403) return unavailable(`it refuses the user that it is asked by (${reason}).`)
   if (status >= 500 || status === 404) return unavailable(`${reason}.`)
-  return refused(reason, 'write the query otherwise')
+  return refusedQuery(reason, 'write the query otherwise')
 }
 
 /** What was thrown while the cluster was asked. */
 const whileAsking = (error: unknown): Error =>
   (error as { code?: unknown }).code === 'cluster_unreachable' ? unavailable(messageOf(error), error) : (error as Error)
 
-const refused = (why: string, remedy: string) =>
+const refusedQuery = (why: string, remedy: string) =>
   refuse('illegal_argument_exception', `The cluster refuses this query: ${why}: ${remedy}.`)
 
 interface Cause {
@@ -74,7 +77,7 @@ const causesIn = (text: string): Cause[] => {
   return causes
 }
 
-const late = (cause: unknown) =>
+const lateSearch = (cause: unknown) =>
   retry(
     'search_timeout_exception',
     'the cluster did not answer by the deadline of the search: see its state in /status, narrow the search, or raise query-deadline',
@@ -100,7 +103,7 @@ export const beforeDeadline = async <T>(
   } catch (error) {
     signal?.throwIfAborted()
     // A timer may ring a little early.
-    if (ending.signal.aborted || performance.now() >= deadline) throw late(error)
+    if (ending.signal.aborted || performance.now() >= deadline) throw lateSearch(error)
     throw whileAsking(error)
   } finally {
     clearTimeout(timer)

@@ -15,7 +15,7 @@ export interface NodeRequest {
 }
 
 /** Told once; `answer` is undefined where `error` is not. */
-export type Answered = (error: Error | undefined, answer?: ClusterAnswer) => void
+export type AnswerCallback = (error: Error | undefined, answer?: ClusterAnswer) => void
 
 /**
  * One node of a cluster, as the client's pool of nodes sees it. The client's own connection takes a third of the processor time of a short
@@ -44,7 +44,7 @@ export class NodeConnection extends Connection {
   }
 
   /** Returns what gives the request up: then nothing is told. */
-  send({ method, path, headers, body, silenceMs, raw }: NodeRequest, answered: Answered): () => void {
+  send({ method, path, headers, body, silenceMs, raw }: NodeRequest, answered: AnswerCallback): () => void {
     const chunks: Buffer[] = []
     let status: number | undefined
     let controller: Dispatcher.DispatchController | undefined

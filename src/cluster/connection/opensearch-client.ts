@@ -4,7 +4,7 @@ import { Client } from '@opensearch-project/opensearch'
 import { messageOf, retry } from '../../lib/errors.ts'
 import type { Cluster, ClusterAnswer, ClusterOptions, ClusterRequest } from './cluster.ts'
 import { NodeConnection, type NodeRequest } from './node-connection.ts'
-import { createHung, type HungTimes } from './stalled-nodes.ts'
+import { createStalledNodes, type StallTimes } from './stalled-nodes.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRIES = 3
@@ -17,7 +17,7 @@ const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
  * Connects to a cluster by OpenSearch's own client, which spreads requests over nodes and leaves out those that do not answer. What is sent to a
  * node goes by our own connection.
  */
-export const openClient = ({ urls, username, password, ca }: ClusterOptions, times?: HungTimes): Cluster => {
+export const openClient = ({ urls, username, password, ca }: ClusterOptions, times?: StallTimes): Cluster => {
   const client = new Client({
     nodes: [...urls],
     ...(username !== undefined && { auth: { username, password: password ?? '' } }),
@@ -32,7 +32,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
       cause: error,
     })
 
-  const hung = createHung<NodeConnection>({
+  const hung = createStalledNodes<NodeConnection>({
     nodes: () => nodes.connections as NodeConnection[],
     probe: probeNode,
     onHung: node => void nodes.markDead(node),
@@ -57,7 +57,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
       }
       signal?.addEventListener('abort', abort, { once: true })
       const attempt = () => {
-        const node = client.transport.getConnection(ANY) as NodeConnection
+        const node = client.transport.getConnection(ANY_NODE) as NodeConnection
         const settle = (error: Error | undefined, answer?: ClusterAnswer) => {
           if (left-- > 0 && (!answer || AWAY.has(answer.status))) return attempt()
           signal?.removeEventListener('abort', abort)
@@ -93,7 +93,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
   const ask = async (asked: ClusterRequest): Promise<ClusterAnswer> => {
     const { method, path, query, body, lines, signal, raw, timeoutMs = TIMEOUT_MS, retries = RETRIES } = asked
     signal?.throwIfAborted()
-    const plain = lines === undefined ? textOf(body) : typeof lines === 'string' ? lines : bufferOf(lines)
+    const plain = lines === undefined ? bodyText(body) : typeof lines === 'string' ? lines : bufferOf(lines)
     const isPacked = asked.gzip === true && plain !== null
     const packed = isPacked ? await pack(plain) : plain
     signal?.throwIfAborted()
@@ -118,12 +118,13 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
 
 /** Whether any copy of documents will do. What belongs to a point in time has its copies. */
 const readsCopies = ({ method, path }: ClusterRequest): boolean =>
-  (method === 'POST' && !path.startsWith('/_') && SEARCH.test(path)) || (method === 'GET' && path.includes('/_doc/'))
+  (method === 'POST' && !path.startsWith('/_') && SEARCH_PATH.test(path)) ||
+  (method === 'GET' && path.includes('/_doc/'))
 
 /** What was written, or will be, is waited for: the cluster may do it all the same. */
 const changesAnything = ({ method, path }: ClusterRequest): boolean =>
-  method !== 'GET' && method !== 'HEAD' && !SEARCH.test(path)
-const SEARCH = /\/_(pit|search(\/point_in_time)?)$/
+  method !== 'GET' && method !== 'HEAD' && !SEARCH_PATH.test(path)
+const SEARCH_PATH = /\/_(pit|search(\/point_in_time)?)$/
 
 /** What tells the id of the node that is asked. */
 export const PROBE = '/_nodes/_local/none'
@@ -140,11 +141,11 @@ const probeNode = (node: NodeConnection, silenceMs: number): Promise<string> =>
 
 const pack = promisify<string | Buffer, Buffer>(gzip)
 
-const ANY = { requestId: '' }
+const ANY_NODE = { requestId: '' }
 const OF_JSON = { 'content-type': 'application/json' }
 const OF_LINES = { 'content-type': 'application/x-ndjson' }
 
-const textOf = (body: ClusterRequest['body']): string | null =>
+const bodyText = (body: ClusterRequest['body']): string | null =>
   body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
 
 const queryText = (query: ClusterRequest['query'] = {}): string => {

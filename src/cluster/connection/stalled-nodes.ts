@@ -1,6 +1,6 @@
 import { messageOf } from '../../lib/errors.ts'
 
-export interface HungTimes {
+export interface StallTimes {
   /** Silence from which on nodes are probed, about as often. */
   silenceMs: number
   /** With the answer to a probe. */
@@ -9,13 +9,13 @@ export interface HungTimes {
   lookMs: number
 }
 
-interface HungOptions<Node extends object> {
+interface StalledNodesOptions<Node extends object> {
   nodes(): readonly Node[]
   /** The node's id, or an empty text where it does not tell one; rejects where it does not answer in time. */
   probe(node: Node, patienceMs: number): Promise<string>
   /** A node stands still: others are asked from now on. */
   onHung(node: Node): void
-  times?: HungTimes | undefined
+  times?: StallTimes | undefined
 }
 
 /** What waits for an answer of a node. */
@@ -29,33 +29,33 @@ export interface Waiting<Node extends object> {
   fail?: ((why: Error) => void) | undefined
 }
 
-const TIMES: HungTimes = { silenceMs: 1_000, patienceMs: 1_000, lookMs: 250 }
+const STALL_TIMES: StallTimes = { silenceMs: 1_000, patienceMs: 1_000, lookMs: 250 }
 /** A node that collects its garbage misses one probe. */
 const STRIKES = 2
 /** Where all miss them, nobody else can be asked: a search that is given up is an error then. */
 const ALL_STRIKES = 3
 
-interface Known {
+interface NodeState {
   id: string
   strikes: number
   /** When it last answered anything. */
   answeredAt: number
 }
-const UNKNOWN: Known = { id: '', strikes: 0, answeredAt: Number.NEGATIVE_INFINITY }
+const UNKNOWN_NODE: NodeState = { id: '', strikes: 0, answeredAt: Number.NEGATIVE_INFINITY }
 
 /**
  * Finds nodes that stand still: they take connections and never answer. The cluster itself leaves such a node out after half a minute only. A slow
  * query is told from a node that stands still by a probe, which every node answers at once.
  */
-export const createHung = <Node extends object>({
+export const createStalledNodes = <Node extends object>({
   nodes,
   probe,
   onHung,
-  times: { silenceMs, patienceMs, lookMs } = TIMES,
-}: HungOptions<Node>) => {
+  times: { silenceMs, patienceMs, lookMs } = STALL_TIMES,
+}: StalledNodesOptions<Node>) => {
   /** Since when, the longest first. */
   const waiting = new Map<Waiting<Node>, { since: number; turn: number }>()
-  const known = new Map<Node, Known>()
+  const known = new Map<Node, NodeState>()
   let hung: readonly Node[] = []
   /** Counts what was found: what was asked before goes by copies that may not answer. */
   let turn = 0
@@ -74,7 +74,7 @@ export const createHung = <Node extends object>({
     if (performance.now() - begun > 2 * patienceMs) return
     all.forEach((node, i) => {
       const answer = answers[i]!
-      const before = known.get(node) ?? UNKNOWN
+      const before = known.get(node) ?? UNKNOWN_NODE
       if (answer.status === 'fulfilled')
         known.set(node, { id: answer.value || before.id, strikes: 0, answeredAt: begun })
       // A node with too much to do is slow, and answers all the same.
@@ -142,7 +142,7 @@ export const createHung = <Node extends object>({
       return (isAnswered: boolean) => {
         waiting.delete(one)
         if (!isAnswered) return
-        known.set(one.node, { ...(known.get(one.node) ?? UNKNOWN), answeredAt: performance.now() })
+        known.set(one.node, { ...(known.get(one.node) ?? UNKNOWN_NODE), answeredAt: performance.now() })
         silence = undefined
       }
     },

@@ -1,6 +1,6 @@
 import { stop } from '../../lib/errors.ts'
 import type { Cluster } from './cluster.ts'
-import { okay } from './expect-ok.ts'
+import { expectOk } from './expect-ok.ts'
 
 /** The program of a cluster's nodes. */
 interface ClusterVersion {
@@ -14,9 +14,9 @@ interface ClusterVersion {
 
 /** Throws a `stop` where the cluster is too old. */
 export const findVersion = async (cluster: Pick<Cluster, 'ask'>): Promise<ClusterVersion> =>
-  versionOf(await okay(cluster, { method: 'GET', path: '/' }, 'tell its version'))
+  clusterVersionOf(await expectOk(cluster, { method: 'GET', path: '/' }, 'tell its version'))
 
-export const versionOf = (text: string): ClusterVersion => {
+export const clusterVersionOf = (text: string): ClusterVersion => {
   const { distribution, number } = versionIn(text)
   const [major = 0, minor = 0] = (number ?? '').split('.').map(Number)
   const isOpenSearch = distribution === 'opensearch'

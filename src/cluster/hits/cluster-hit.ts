@@ -65,7 +65,7 @@ type RelatedHits = ReadonlyMap<InnerHits | SearchRequest, Related & { found: Clu
 const NO_KEYS: SearchMatch['keys'] = []
 
 /** A hit as an object; integers that a double does not hold are bigints, or as they are shown. */
-export const documentOf = (hit: ClusterHit, big: BigIntegers): Document => ({
+export const clusterDocument = (hit: ClusterHit, big: BigIntegers): Document => ({
   _id: hit.id,
   ...(hit.routing !== undefined && { _routing: hit.routing }),
   ...(hit.parent !== undefined && { _parent: hit.parent }),
@@ -96,7 +96,7 @@ export const createFoundHits = () => {
         positions.map(position => {
           const hit = at(kind, position)
           if (!hit) return undefined
-          if (last?.hit !== hit) last = { hit, document: documentOf(hit, big) }
+          if (last?.hit !== hit) last = { hit, document: clusterDocument(hit, big) }
           return last.document
         }),
     }

@@ -4,17 +4,17 @@ import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { indexedValuesOf } from '../../query/predicate.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { andNode, idsNode } from '../../query/simplify.ts'
-import type { Asker, AskOptions, Paging } from '../query-client.ts'
-import { type ClusterHit, documentOf } from './cluster-hit.ts'
+import type { AskOptions, Paging, QueryClient } from '../query-client.ts'
+import { type ClusterHit, clusterDocument } from './cluster-hit.ts'
 
 /** Searches that are under way at once. */
 const AT_ONCE = 8
 /** Parents that are asked for together. */
-const TOGETHER = 1_000
+const PARENTS_PER_REQUEST = 1_000
 
 /** Hits bring along what `inner_hits` ask for: children and groups by a search for each hit, parents by one for many. */
-export const relating = (asker: Asker): Asker => {
-  const page: Asker['page'] = async (request, options, visible, paging) => {
+export const withInnerHits = (asker: QueryClient): QueryClient => {
+  const page: QueryClient['page'] = async (request, options, visible, paging) => {
     const found = await asker.page(request, options, visible, paging)
     if (found.hits.length > 0) await relate(request, found.hits, { page, options, visible })
     return found
@@ -22,13 +22,13 @@ export const relating = (asker: Asker): Asker => {
   return { ...asker, page }
 }
 
-interface Asking {
-  page: Asker['page']
+interface RelatedAsking {
+  page: QueryClient['page']
   options: AskOptions
   visible: Visible
 }
 
-const relate = async (request: SearchRequest, hits: readonly ClusterHit[], asking: Asking): Promise<void> => {
+const relate = async (request: SearchRequest, hits: readonly ClusterHit[], asking: RelatedAsking): Promise<void> => {
   const { collapse, parts } = request
   const joined = parts.flatMap(({ kind, innerHits = [] }) =>
     innerHits.flatMap(inner => (inner.by === 'nested' ? [] : [{ kind, inner }])),
@@ -41,7 +41,7 @@ const relate = async (request: SearchRequest, hits: readonly ClusterHit[], askin
   for (const { kind, inner } of joined) {
     const own = hits.filter(hit => hit.kind === kind)
     if (inner.by === 'parent') {
-      const parents = await parentsOf(own, inner.request, asking)
+      const parents = await findParents(own, inner.request, asking)
       for (const hit of own) related.get(hit)!.set(inner, only(parents.get(hit.parent ?? ''), inner.request))
     } else
       await eachOf(own, async hit =>
@@ -55,22 +55,22 @@ const relate = async (request: SearchRequest, hits: readonly ClusterHit[], askin
   for (const [hit, found] of related) hit.related = found
 }
 
-const asked = async (request: SearchRequest, { page, options, visible }: Asking, paging?: Paging) => {
+const asked = async (request: SearchRequest, { page, options, visible }: RelatedAsking, paging?: Paging) => {
   const { total, hits, sortOf } = await page(request, options, visible, paging)
   for (const hit of hits) hit.shownSort = sortOf?.(hit)
   return { total, found: hits }
 }
 
-const parentsOf = async (
+const findParents = async (
   hits: readonly ClusterHit[],
   request: SearchRequest,
-  asking: Asking,
+  asking: RelatedAsking,
 ): Promise<ReadonlyMap<string, ClusterHit>> => {
   const [part] = request.parts
   const wanted = [...new Set(hits.flatMap(({ parent }) => (parent === undefined ? [] : [parent])))]
   const found = new Map<string, ClusterHit>()
-  for (let at = 0; at < wanted.length; at += TOGETHER) {
-    const some = wanted.slice(at, at + TOGETHER)
+  for (let at = 0; at < wanted.length; at += PARENTS_PER_REQUEST) {
+    const some = wanted.slice(at, at + PARENTS_PER_REQUEST)
     const parts = [{ ...part!, query: andNode([part!.query, idsNode(some)]) }]
     for (const hit of (await asked({ ...request, parts, from: 0, size: some.length }, asking)).found)
       found.set(hit.id, hit)
@@ -91,7 +91,7 @@ const inGroupOf = (
   inner: SearchRequest,
 ): SearchRequest => {
   const field = fields[hit.kind]
-  const value = field && indexedValuesOf(field, documentOf(hit, asBigint)._source)[0]
+  const value = field && indexedValuesOf(field, clusterDocument(hit, asBigint)._source)[0]
   return {
     ...{ ...inner, within, slice },
     parts: parts.map(({ kind, query, postFilter }) => ({

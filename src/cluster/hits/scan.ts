@@ -51,13 +51,13 @@ const scanHits = (bytes: Buffer, at: number, found: ScannedAnswer): number =>
   eachMember(bytes, at, (from, name) => {
     if (isName(bytes, name, from, 'hits')) return eachElement(bytes, from, start => scanHit(bytes, start, found.hits))
     const to = endOfValue(bytes, from)
-    if (isName(bytes, name, from, 'total')) found.total = (parsed(bytes, from, to) as { value: number }).value
-    else if (isName(bytes, name, from, 'max_score')) found.maxScore = parsed(bytes, from, to) as number | null
+    if (isName(bytes, name, from, 'total')) found.total = (parseSlice(bytes, from, to) as { value: number }).value
+    else if (isName(bytes, name, from, 'max_score')) found.maxScore = parseSlice(bytes, from, to) as number | null
     return to
   })
 
 const scanHit = (bytes: Buffer, at: number, hits: ScannedHit[]): number => {
-  const hit: ScannedHit = { id: '', score: null, sort: undefined, source: NONE, last: 0 }
+  const hit: ScannedHit = { id: '', score: null, sort: undefined, source: NO_BYTES, last: 0 }
   const end = eachMember(bytes, at, (from, name) => {
     if (isName(bytes, name, from, '_source')) {
       const to = eachMember(bytes, from, start => {
@@ -68,9 +68,9 @@ const scanHit = (bytes: Buffer, at: number, hits: ScannedHit[]): number => {
       return to
     }
     const to = endOfValue(bytes, from)
-    if (isName(bytes, name, from, '_id')) hit.id = parsed(bytes, from, to) as string
-    else if (isName(bytes, name, from, '_score')) hit.score = parsed(bytes, from, to) as number | null
-    else if (isName(bytes, name, from, '_explanation')) hit.explanation = parsed(bytes, from, to) as Explanation
+    if (isName(bytes, name, from, '_id')) hit.id = parseSlice(bytes, from, to) as string
+    else if (isName(bytes, name, from, '_score')) hit.score = parseSlice(bytes, from, to) as number | null
+    else if (isName(bytes, name, from, '_explanation')) hit.explanation = parseSlice(bytes, from, to) as Explanation
     else if (isName(bytes, name, from, 'sort')) hit.sort = bytes.subarray(from, to)
     return to
   })
@@ -78,9 +78,9 @@ const scanHit = (bytes: Buffer, at: number, hits: ScannedHit[]): number => {
   return end
 }
 
-const NONE = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
-const parsed = (bytes: Buffer, from: number, to: number): unknown => JSON.parse(bytes.toString('utf8', from, to))
+const parseSlice = (bytes: Buffer, from: number, to: number): unknown => JSON.parse(bytes.toString('utf8', from, to))
 
 /** Whether a member is called so: `at` is where its name begins, and `value` where its value does. */
 const isName = (bytes: Buffer, at: number, value: number, name: string): boolean => {
@@ -102,7 +102,7 @@ export const eachMember = (bytes: Buffer, at: number, take: (from: number, name:
   if (bytes[at] !== OPEN) throw noAnswer(bytes, at)
   if (bytes[at + 1] === CLOSE) return at + 2
   for (let next = at + 1; ; next++) {
-    const end = endOfString(bytes, next)
+    const end = endOfJsonString(bytes, next)
     next = take(end + 1, next + 1)
     const code = bytes[next]
     if (code === CLOSE) return next + 1
@@ -122,11 +122,11 @@ const eachElement = (bytes: Buffer, at: number, take: (from: number) => number):
 }
 
 export const endOfValue = (bytes: Buffer, at: number): number => {
-  if (bytes[at] === QUOTE) return endOfString(bytes, at)
+  if (bytes[at] === QUOTE) return endOfJsonString(bytes, at)
   let depth = 0
   for (let next = at; next < bytes.length; next++) {
     const code = bytes[next]
-    if (code === QUOTE) next = endOfString(bytes, next) - 1
+    if (code === QUOTE) next = endOfJsonString(bytes, next) - 1
     else if (code === OPEN || code === OPEN_LIST) depth++
     else if (code === CLOSE || code === CLOSE_LIST) {
       // That of what the value stands in.
@@ -137,7 +137,7 @@ export const endOfValue = (bytes: Buffer, at: number): number => {
   throw noAnswer(bytes, bytes.length)
 }
 
-const endOfString = (bytes: Buffer, at: number): number => {
+const endOfJsonString = (bytes: Buffer, at: number): number => {
   if (bytes[at] !== QUOTE) throw noAnswer(bytes, at)
   for (let next = at + 1; next < bytes.length; next++) {
     const code = bytes[next]

@@ -89,7 +89,7 @@ const createShow = (kind: Kind, found: FoundHits): Show => {
     source(filter) {
       if (filter === false) return undefined
       if (filter === true) return out => out.bytes(hit.bytes)
-      const cut = compileCut(filter)
+      const cut = compileSourceTrim(filter)
       return out => out.text(cut(hit.bytes))
     },
   }
@@ -101,13 +101,13 @@ type Left = 'whole' | 'none' | 'part'
  * What a filter leaves of a document, from its bytes to text: members that are left whole are not read, so that all digits of numbers stay as they
  * are.
  */
-export const compileCut = (filter: Exclude<SourceFilter, boolean>): ((source: Buffer) => string) => {
+export const compileSourceTrim = (filter: Exclude<SourceFilter, boolean>): ((source: Buffer) => string) => {
   const { includes, excludes } = filter
   if (includes.length === 0 && excludes.length === 0) return source => source.toString()
   const { of, cut } = compileSourcePaths(filter)
 
   const ofObject = (name: string): Left => {
-    if (cut(PROBE, name) === PROBE) return 'whole'
+    if (cut(CUT_PROBE, name) === CUT_PROBE) return 'whole'
     const reaches = includes.length === 0 || includes.some(it => it.includes('*') || it.startsWith(`${name}.`))
     return of(name) === 'none' && (includes.length === 0 || !reaches) ? 'none' : 'part'
   }
@@ -133,7 +133,7 @@ export const compileCut = (filter: Exclude<SourceFilter, boolean>): ((source: Bu
     return some === undefined ? undefined : JSON.stringify(some)
   }
 }
-const PROBE = {}
+const CUT_PROBE = {}
 /** The members of documents are few and the same in each. */
 const memoized = (decide: (name: string) => Left): ((name: string) => Left) => {
   const known = new Map<string, Left>()

@@ -29,7 +29,7 @@ export const differencesOf = (found: FoundIndex, kind: Kind, network: string, op
   const { _meta: meta = {}, dynamic, properties = {} } = found.mappings
   const fixed: string[] = []
   const compare = (what: string, is: unknown, wants: unknown) => {
-    if (told(is) !== told(wants)) fixed.push(`${what} is ${told(is)}, not ${told(wants)}`)
+    if (settingText(is) !== settingText(wants)) fixed.push(`${what} is ${settingText(is)}, not ${settingText(wants)}`)
   }
   if (meta.version !== undefined && meta.version > TEMPLATE_VERSION)
     fixed.push(`_meta.version is ${meta.version}: a newer Chainsieve created it, which this one cannot replace`)
@@ -67,14 +67,14 @@ const OPENSEARCH_3 = 2 ** 27 + 3_000_000
 
 const hasNested = (properties: Properties) => pathsIn(properties).some(([, { type }]) => type === 'nested')
 
-const told = (value: unknown): string =>
+const settingText = (value: unknown): string =>
   value === undefined ? 'not set' : JSON.stringify(Array.isArray(value) && value.length === 1 ? value[0] : value)
 
 const fieldDifferences = (path: string, is: Property, wants: Property): string[] => {
   const options = new Set([...Object.keys(is), ...Object.keys(wants)])
   return [...options].flatMap(option => {
     if (option === 'properties' || option === 'fields') return []
-    const [one, other] = [told(is[option]), told(wants[option])]
+    const [one, other] = [settingText(is[option]), settingText(wants[option])]
     return one === other ? [] : [`field ${path}: ${option} is ${one}, not ${other}`]
   })
 }

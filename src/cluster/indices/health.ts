@@ -2,8 +2,8 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { isRecord } from '../../lib/record.ts'
 import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
-import { okay } from '../connection/expect-ok.ts'
-import { versionOf } from '../connection/version.ts'
+import { expectOk } from '../connection/expect-ok.ts'
+import { clusterVersionOf } from '../connection/version.ts'
 import { type IdentityOf, reachedBySearches } from './lost-indices.ts'
 import { baseOf } from './names.ts'
 
@@ -37,10 +37,10 @@ type Slow = Pick<ClusterHealth, 'version' | 'diskFree' | 'watermark' | 'rejected
 const SLOW: Slow = { version: null, diskFree: null, watermark: null, rejected: null }
 const PATIENCE_MS = 5_000
 /** So many looks are made by one answer of the nodes. */
-const LOOKS = 6
+const LOOKS_PER_STATS = 6
 
 /** Looks at the cluster; what it tells of the nodes is some looks old. */
-export const createHealth = (
+export const createClusterHealth = (
   cluster: Pick<Cluster, 'ask'>,
   options: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>,
   network: string,
@@ -53,12 +53,12 @@ export const createHealth = (
   let last: Pick<ClusterHealth, 'state' | 'since'> | undefined
   const get = async (path: string, query: Record<string, string | boolean> = {}): Promise<string> => {
     const request = { method: 'GET', path, query, timeoutMs: PATIENCE_MS, retries: 1 } as const
-    return okay(cluster, request, 'tell how it is')
+    return expectOk(cluster, request, 'tell how it is')
   }
   const look = async (): Promise<Omit<ClusterHealth, 'since'>> => {
     try {
       const text = await get(`/_cluster/health/${baseOf(options, network)}-*`)
-      if (looks++ % LOOKS === 0) slow = await askSlow(get)
+      if (looks++ % LOOKS_PER_STATS === 0) slow = await askSlow(get)
       return { ...healthIn(text), error: null, ...slow, lost: await findLost() }
     } catch (error) {
       looks = 0
@@ -105,14 +105,14 @@ const askSlow = async (get: (path: string, query?: Record<string, string | boole
     }),
   ])
   return {
-    version: about.status === 'fulfilled' ? versionOf(about.value).name : null,
+    version: about.status === 'fulfilled' ? clusterVersionOf(about.value).name : null,
     ...(stats.status === 'fulfilled'
-      ? nodesIn(stats.value, settings.status === 'fulfilled' ? settings.value : '{}')
+      ? nodeStatsIn(stats.value, settings.status === 'fulfilled' ? settings.value : '{}')
       : { diskFree: null, watermark: null, rejected: null }),
   }
 }
 
-const nodesIn = (stats: string, settings: string): Omit<Slow, 'version'> => {
+const nodeStatsIn = (stats: string, settings: string): Omit<Slow, 'version'> => {
   const nodes = Object.values((JSON.parse(stats) as { nodes?: Record<string, NodeStats> }).nodes ?? {})
   const disks = nodes.flatMap(({ fs }) => (fs?.total ? [fs.total] : []))
   const over = disks.map(disk => watermarkOf(disk, settings))

@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
-import { okay, textOf } from '../connection/expect-ok.ts'
+import { expectOk, expectOkText } from '../connection/expect-ok.ts'
 import { findVersion } from '../connection/version.ts'
 import { type Differences, differencesOf, type FoundIndex } from './differences.ts'
 import { aliasIn, type IdentityOf, identityIn, replaced, wantedIndices } from './lost-indices.ts'
@@ -33,7 +33,7 @@ export const createIndices = (
   const find = async (): Promise<Map<string, { kind: Kind; index: FoundIndex }>> => {
     const query = { flat_settings: true, expand_wildcards: 'open,closed' }
     const path = `/${baseOf(options, network)}-*`
-    const text = await okay(cluster, { method: 'GET', path, query }, 'list its indices')
+    const text = await expectOk(cluster, { method: 'GET', path, query }, 'list its indices')
     const all = JSON.parse(text) as Record<string, FoundIndex>
     const found = new Map<string, { kind: Kind; index: FoundIndex }>()
     for (const [name, index] of Object.entries(all)) {
@@ -59,7 +59,7 @@ export const createIndices = (
     ]
     for (const [isWanted, what, path, body] of changes) {
       if (!isWanted) continue
-      await okay(cluster, { method: 'PUT', path, body }, `change ${what} of ${name}`)
+      await expectOk(cluster, { method: 'PUT', path, body }, `change ${what} of ${name}`)
       log.info('Changed an index of the cluster', { index: name, what })
     }
   }
@@ -80,7 +80,7 @@ export const createIndices = (
     const doing = 'give new indices their aliases'
     const answer = await cluster.ask(request)
     if (answer.status === 404) throw retry('cluster_busy', `the cluster cannot ${doing}: one is gone again`)
-    textOf(answer, request, doing)
+    expectOkText(answer, request, doing)
   }
 
   const differing = async () =>
@@ -147,9 +147,9 @@ export const createIndices = (
       const kind = kindOf(index)
       if (!kind || !(await find()).has(index)) return
       const alias = aliasOf(options, network, kind)
-      await okay(cluster, { method: 'PUT', path: `/${index}/_alias/${alias}`, body: {} }, `name ${index}`)
+      await expectOk(cluster, { method: 'PUT', path: `/${index}/_alias/${alias}`, body: {} }, `name ${index}`)
       const { _meta } = indexBody(kind, network, options).mappings
-      await okay(cluster, { method: 'PUT', path: `/${index}/_mapping`, body: { _meta } }, `renew ${index}`)
+      await expectOk(cluster, { method: 'PUT', path: `/${index}/_mapping`, body: { _meta } }, `renew ${index}`)
     },
   }
 }
@@ -166,18 +166,18 @@ const literally = (text: string): string => text.replace(/[.]/g, '\\.')
 /** Each that cannot be changed, once, with the indices that it is of. */
 const fixedIn = (all: readonly (Differences & { index: string })[]): string[] => {
   const found = all.flatMap(({ index, fixed }) => fixed.map(text => ({ index, text })))
-  return [...Map.groupBy(found, ({ text }) => text)].map(([text, at]) => `${text} (${namesOf(at)})`)
+  return [...Map.groupBy(found, ({ text }) => text)].map(([text, at]) => `${text} (${indexNames(at)})`)
 }
 
-const namesOf = ([first, ...more]: readonly { index: string }[]): string =>
+const indexNames = ([first, ...more]: readonly { index: string }[]): string =>
   more.length === 0 ? first!.index : `${first!.index} and ${more.length} more`
 
-const TOLD = 20
+const MAX_DIFFERENCES = 20
 
 const different = (fixed: readonly string[]) =>
   stop(
     'cluster_differs',
-    `the indices of the cluster are not as they must be: ${fixed.slice(0, TOLD).join('; ')}${fixed.length > TOLD ? `; and ${fixed.length - TOLD} more` : ''}. Set what was set before, or choose another opensearch-prefix and index again`,
+    `the indices of the cluster are not as they must be: ${fixed.slice(0, MAX_DIFFERENCES).join('; ')}${fixed.length > MAX_DIFFERENCES ? `; and ${fixed.length - MAX_DIFFERENCES} more` : ''}. Set what was set before, or choose another opensearch-prefix and index again`,
   )
 
 /** What not every cluster can: an index is made without it there. */
@@ -208,7 +208,7 @@ export const putIndex = async (
     if (isRefused && answer.text.includes('resource_already_exists_exception')) return false
     const lacks = SAYS.find(([what, text]) => isRefused && !lacking[what] && answer.text.includes(text))
     if (!lacks) {
-      textOf(answer, request, doing)
+      expectOkText(answer, request, doing)
       return true
     }
     lacking = { ...lacking, [lacks[0]]: true }

@@ -2,7 +2,7 @@ import type { Range } from '../../lib/ranges.ts'
 import { coalesce } from '../../lib/scheduling/coalesce.ts'
 import { KINDS } from '../../mapping/index.ts'
 import type { Cluster, ClusterAnswer, ClusterOptions } from '../connection/cluster.ts'
-import { okay } from '../connection/expect-ok.ts'
+import { expectOk } from '../connection/expect-ok.ts'
 import { unavailable } from '../connection/faults.ts'
 import type { ClusterNetwork } from '../query-client.ts'
 import { baseOf, indexNameOf } from './names.ts'
@@ -44,15 +44,15 @@ interface Reached {
   shards: ReadonlyMap<string, number>
 }
 
-interface Told {
+interface IndexInfo {
   aliases?: Record<string, object>
   mappings?: { _meta?: { byItself?: boolean } }
   settings?: { index?: { number_of_shards?: string; uuid?: string; history?: { uuid?: string } } }
 }
 
-const TOLD =
+const INDEX_FILTER =
   '*.aliases,*.mappings._meta.byItself,*.settings.index.number_of_shards,*.settings.index.uuid,*.settings.index.history.uuid'
-const PATIENCE = { timeoutMs: 5_000, retries: 1 }
+const INDEX_LIST_TIMES = { timeoutMs: 5_000, retries: 1 }
 
 export const reachedBySearches = async (
   cluster: Pick<Cluster, 'ask'>,
@@ -61,10 +61,10 @@ export const reachedBySearches = async (
   ranges: readonly Range[],
   identityOf: IdentityOf = () => undefined,
 ): Promise<Reached> => {
-  const query = { expand_wildcards: 'open', filter_path: TOLD }
-  const request = { method: 'GET', path: `/${baseOf(naming, network)}-*`, query, ...PATIENCE } as const
+  const query = { expand_wildcards: 'open', filter_path: INDEX_FILTER }
+  const request = { method: 'GET', path: `/${baseOf(naming, network)}-*`, query, ...INDEX_LIST_TIMES } as const
   const all = new Map(
-    Object.entries(JSON.parse(await okay(cluster, request, 'list its indices')) as Record<string, Told>),
+    Object.entries(JSON.parse(await expectOk(cluster, request, 'list its indices')) as Record<string, IndexInfo>),
   )
   const shards = new Map<string, number>()
   for (const { aliases = {}, settings } of all.values())
@@ -113,13 +113,16 @@ function* piecesOf(ranges: readonly Range[], blocksPerIndex: number): Generator<
 }
 
 /** Time after which indices are looked at anew, though no shard is missing: one may have been created again in the place of another. */
-const LOOK_MS = 5_000
+const INDEX_LOOK_MS = 5_000
 
 /**
  * A cluster that answers no search by an alias from which an index is missing: the cluster itself would answer it from those that are left. Each answer
  * tells how many shards were asked; where these are fewer than they were, the indices are looked at before it counts.
  */
-export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork, identityOf?: IdentityOf): Cluster => {
+export const guardMissingIndices = (
+  { cluster, naming, network, visible }: ClusterNetwork,
+  identityOf?: IdentityOf,
+): Cluster => {
   let known: (Reached & { at: number }) | undefined
   const look = coalesce(async () => {
     const { ranges } = visible()
@@ -138,13 +141,13 @@ export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork, i
         throw unavailable(
           `its ${lostText(lost)}. Restore it from a snapshot of the cluster, or run chainsieve prune --lost, which has these blocks indexed again.`,
         )
-    } else if (performance.now() - known!.at > LOOK_MS) look().catch(() => {})
+    } else if (performance.now() - known!.at > INDEX_LOOK_MS) look().catch(() => {})
   }
 
   return {
     async ask(request) {
       const answer = await cluster.ask(request)
-      const aliases = SEARCH.exec(request.path)?.[1]
+      const aliases = SEARCH_BY_ALIAS.exec(request.path)?.[1]
       const asked = aliases === undefined || answer.status >= 300 ? undefined : shardsIn(headOf(answer))
       if (asked !== undefined) await checkShards(aliases!.split(','), asked)
       return answer
@@ -154,23 +157,23 @@ export const guarded = ({ cluster, naming, network, visible }: ClusterNetwork, i
 }
 
 /** How many shards were asked stands there. */
-const HEAD = 1_000
+const ANSWER_HEAD = 1_000
 
-const headOf = ({ text, bytes }: ClusterAnswer): string => bytes?.toString('latin1', 0, HEAD) ?? text
+const headOf = ({ text, bytes }: ClusterAnswer): string => bytes?.toString('latin1', 0, ANSWER_HEAD) ?? text
 
 /** Undefined where the answer is not whole. Some versions of Elasticsearch tell no shards of a point in time: indices are looked at then. */
 const shardsIn = (head: string): number | undefined => {
-  const [, total] = SHARDS.exec(head) ?? []
+  const [, total] = SHARDS_PATTERN.exec(head) ?? []
   if (total !== undefined) return Number(total)
-  return SILENT.test(head) ? 0 : undefined
+  return WITHOUT_SHARDS.test(head) ? 0 : undefined
 }
 
 const lostOf = (lost: readonly WantedIndex[], aliases: readonly string[]): WantedIndex[] =>
   lost.filter(({ index }) => aliases.includes(aliasIn(index)))
 
 /** A search, or a point in time of one, by aliases. */
-const SEARCH = /^\/([^_/][^/]*)\/_(?:pit|search(?:\/point_in_time)?)$/
+const SEARCH_BY_ALIAS = /^\/([^_/][^/]*)\/_(?:pit|search(?:\/point_in_time)?)$/
 /** Of an answer that is whole; of others who asked tells. */
-const SHARDS =
+const SHARDS_PATTERN =
   /^\{(?:"took":\d+,"timed_out":false,(?:"\w+":\w+,)*|"(?:pit_)?id":"[^"]*",)"_shards":\{"total":(\d+),[^}]*"failed":0[,}]/
-const SILENT = /^\{"id":"[^"]*"\}/
+const WITHOUT_SHARDS = /^\{"id":"[^"]*"\}/

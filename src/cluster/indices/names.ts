@@ -39,13 +39,13 @@ const names = new Map<Kind, { prefix: string; network: string; range: number; na
  * has its position behind it.
  */
 export const clusterId = (kind: Kind, id: string, position: number): string =>
-  kind === 'contract' ? `${id}${BEHIND}${position}` : id
+  kind === 'contract' ? `${id}${POSITION_MARK}${position}` : id
 
 /** The id that a document shows. */
 export const shownId = (id: string): string => {
-  const end = id.indexOf(BEHIND)
+  const end = id.indexOf(POSITION_MARK)
   return end < 0 ? id : id.slice(0, end)
 }
 
 /** Stands in no id. */
-const BEHIND = '@'
+const POSITION_MARK = '@'

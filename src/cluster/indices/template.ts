@@ -9,7 +9,7 @@ import { aliasOf } from './names.ts'
 export const TEMPLATE_VERSION = 1
 
 /** How an index of a kind is made: settings and mapping, from the one declaration of kinds. */
-export const indexOf = (kind: Kind, { shards, replicas }: Pick<ClusterOptions, 'shards' | 'replicas'>) => ({
+export const indexDeclaration = (kind: Kind, { shards, replicas }: Pick<ClusterOptions, 'shards' | 'replicas'>) => ({
   settings: {
     index: {
       number_of_shards: shards,
@@ -41,7 +41,7 @@ const metaOf = (network: string, { blocksPerIndex }: ClusterOptions, byItself: b
   ...{ version: TEMPLATE_VERSION, network, blocksPerIndex, byItself },
 })
 
-export interface BodyOptions {
+export interface IndexBodyOptions {
   byItself?: boolean
   /** What the cluster cannot. */
   lacking?: Lacking | undefined
@@ -52,9 +52,9 @@ export const indexBody = (
   kind: Kind,
   network: string,
   options: ClusterOptions,
-  { byItself = false, lacking = {} }: BodyOptions = {},
+  { byItself = false, lacking = {} }: IndexBodyOptions = {},
 ) => {
-  const { settings, mappings } = indexOf(kind, options)
+  const { settings, mappings } = indexDeclaration(kind, options)
   const { 'sort.field': field, 'sort.order': order, 'similarity.default.type': similarity, ...plain } = settings.index
   return {
     settings: {
@@ -70,7 +70,12 @@ export const indexBody = (
 }
 
 /** For an index that is created by a document: it never gets another mapping than ours. */
-export const templateBody = (kind: Kind, network: string, options: ClusterOptions, { lacking }: BodyOptions = {}) => {
+export const templateBody = (
+  kind: Kind,
+  network: string,
+  options: ClusterOptions,
+  { lacking }: IndexBodyOptions = {},
+) => {
   const alias = aliasOf(options, network, kind)
   return {
     index_patterns: [`${alias}-*`],
@@ -105,11 +110,11 @@ const declare: Declare = (field, encoding) => {
   const declared = declareField(field, encoding)
   if (!declared || !isMixed(field, encoding)) return declared
   const { es: type, ignoreAbove } = encoding
-  return { ...declared, fields: { [SHOWN]: { type, ignore_above: ignoreAbove, index: false } } }
+  return { ...declared, fields: { [SHOWN_FIELD]: { type, ignore_above: ignoreAbove, index: false } } }
 }
 
 /** Sub-field of hex that documents show in mixed letter case, as they show it: buckets are named so. */
-export const SHOWN = 'shown'
+export const SHOWN_FIELD = 'shown'
 
 /** Arguments of events and calls, whose addresses are checksummed. */
 export const isMixed = (field: Field, { compare }: Pick<Encoding, 'compare'>): boolean =>

@@ -5,7 +5,7 @@ import { standInOf } from '../../query/hits/sort-value.ts'
 import type { Collapse, RequestPart, SearchRequest, SortSpec } from '../../query/request.ts'
 import { andNode, existsNode, GREATEST_LONG, LEAST_LONG, notNode, orNode, rangeNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
-import type { Asker } from '../query-client.ts'
+import type { QueryClient } from '../query-client.ts'
 import type { Dsl } from './dsl.ts'
 import { cellOf } from './sort-key.ts'
 
@@ -92,7 +92,7 @@ const negated = ({ gt, gte }: DoubleBounds) => ({
  * Groups behind those of the page before: the search is sorted by what it groups by, so that a condition on this value leaves them. The cluster
  * does not take both, and would not count what the condition leaves out, so that a search without it counts.
  */
-export const grouping = (asker: Asker): Asker => ({
+export const withCollapsedPages = (asker: QueryClient): QueryClient => ({
   ...asker,
   async page(asked, options, visible, paging) {
     const { after, collapse, aggregations, ...request } = asked
@@ -105,9 +105,9 @@ export const grouping = (asker: Asker): Asker => ({
     const groups = { ...request, collapse, parts: request.parts.map(behind), trackTotal: false }
     const { aggs, ...place } = paging ?? {}
     const page = await asker.page(groups, options, visible, place)
-    if (request.trackTotal === false && !aggs && !isScored(request)) return page
+    if (request.trackTotal === false && !aggs && !showsScores(request)) return page
     // The greatest score is told with hits.
-    const hits = isScored(request) ? { sort: BEST_FIRST, size: 1 } : { size: 0 }
+    const hits = showsScores(request) ? { sort: BEST_FIRST, size: 1 } : { size: 0 }
     const {
       total,
       maxScore,
@@ -119,5 +119,5 @@ export const grouping = (asker: Asker): Asker => ({
   },
 })
 
-const isScored = ({ trackScores, parts }: Omit<SearchRequest, 'aggregations'>): boolean =>
+const showsScores = ({ trackScores, parts }: Omit<SearchRequest, 'aggregations'>): boolean =>
   trackScores === true && parts.some(({ score }) => score)

@@ -20,7 +20,7 @@ export const never = (query: Dsl): Dsl => ({ bool: { must_not: [query] } })
 
 export const between = (field: string, bounds: object): Dsl => ({ range: { [field]: bounds } })
 
-export const oneOf = (field: string, values: readonly unknown[]): Dsl =>
+export const termIn = (field: string, values: readonly unknown[]): Dsl =>
   values.length === 1 ? { term: { [field]: { value: values[0] } } } : { terms: { [field]: values } }
 
 export const has = (field: string): Dsl => ({ exists: { field } })
@@ -30,7 +30,7 @@ export const MOST_CLAUSES = 1000
 
 /** Refuses what a cluster would: it counts the conditions of the whole query, and a list of values as one. */
 export const checkClauses = (query: Dsl): void => {
-  const count = countIn(query)
+  const count = countConditions(query)
   if (count > MOST_CLAUSES) throw tooMany(count)
 }
 
@@ -45,11 +45,11 @@ const CONDITIONS: ReadonlySet<string> = new Set([
   ...['match_phrase', 'match_phrase_prefix', 'script'],
 ])
 
-const countIn = (query: unknown): number => {
-  if (Array.isArray(query)) return query.reduce<number>((sum, one) => sum + countIn(one), 0)
+const countConditions = (query: unknown): number => {
+  if (Array.isArray(query)) return query.reduce<number>((sum, one) => sum + countConditions(one), 0)
   if (typeof query !== 'object' || query === null) return 0
   let sum = 0
-  for (const [key, value] of Object.entries(query)) sum += CONDITIONS.has(key) ? 1 : countIn(value)
+  for (const [key, value] of Object.entries(query)) sum += CONDITIONS.has(key) ? 1 : countConditions(value)
   return sum
 }
 
@@ -57,7 +57,7 @@ const countIn = (query: unknown): number => {
 export const hiddenClauses = ({ hidden }: Pick<Visible, 'hidden'>): Dsl[] => hidden.map(hiddenClause)
 const hiddenClause = ({ batches, above, below, butTokens }: Hidden): Dsl => {
   const byBatch = between(META_FIELDS.batch, { gte: batches.from, lte: batches.to })
-  if (butTokens) return every([byBatch, never(oneOf(META_FIELDS.kind, [KINDS.indexOf('token')]))])
+  if (butTokens) return every([byBatch, never(termIn(META_FIELDS.kind, [KINDS.indexOf('token')]))])
   const blocks = { ...(above >= 0 && { gt: above }), ...(below !== undefined && { lte: below }) }
   return Object.keys(blocks).length === 0 ? byBatch : every([byBatch, between(META_FIELDS.block, blocks)])
 }

@@ -1,13 +1,13 @@
 import type { FieldPath } from '../../mapping/index.ts'
 import type { Bounds } from '../../query/ast.ts'
 import { GREATEST_LONG, LEAST_LONG } from '../../query/simplify.ts'
-import { between, type Dsl, every, has, oneOf, some } from './dsl.ts'
+import { between, type Dsl, every, has, some, termIn } from './dsl.ts'
 
 /**
  * Integers of any size, of which the cluster holds the hex digits, and beside them a long where they fit one. Digits of one length are
  * ordered as their numbers are.
  */
-interface Shapes {
+interface IntegerShapes {
   /** All that have a value. */
   exists: Dsl
   /** Those that a long holds. */
@@ -25,9 +25,9 @@ export const existsInteger = (field: FieldPath): Dsl => shapesOf(field).exists
 export const integerIn = (field: FieldPath, values: readonly bigint[]): Dsl => {
   if (field.encoding === 'dec' && field.kind !== 'decimal') {
     const base = field.field
-    return oneOf(
+    return termIn(
       `${base}.raw`,
-      values.map(value => (value < 0n ? '-' : hexOf(value))),
+      values.map(value => (value < 0n ? '-' : hexText(value))),
     )
   }
   const shapes = shapesOf(field)
@@ -48,40 +48,42 @@ export const integerWithin = (field: FieldPath, { gte = -END, lte = END }: Bound
   return within(shapesOf(field), from, to)
 }
 
-const within = (shapes: Shapes, from: bigint, to: bigint): Dsl => {
+const within = (shapes: IntegerShapes, from: bigint, to: bigint): Dsl => {
   if (from <= -END && to >= END) return shapes.exists
   const parts: Dsl[] = []
-  if (from < LEAST_LONG) parts.push(shapes.below(from, min(to, LEAST_LONG - 1n)))
-  if (to >= LEAST_LONG && from <= GREATEST_LONG) parts.push(shapes.long(max(from, LEAST_LONG), min(to, GREATEST_LONG)))
-  if (to > GREATEST_LONG) parts.push(shapes.above(max(from, GREATEST_LONG + 1n), to))
+  if (from < LEAST_LONG) parts.push(shapes.below(from, minBigint(to, LEAST_LONG - 1n)))
+  if (to >= LEAST_LONG && from <= GREATEST_LONG)
+    parts.push(shapes.long(maxBigint(from, LEAST_LONG), minBigint(to, GREATEST_LONG)))
+  if (to > GREATEST_LONG) parts.push(shapes.above(maxBigint(from, GREATEST_LONG + 1n), to))
   return some(parts)
 }
 
-const shapesOf = (field: FieldPath): Shapes => (field.kind === 'decimal' ? ofArgument(field) : ofQuantity(field.field))
+const shapesOf = (field: FieldPath): IntegerShapes =>
+  field.kind === 'decimal' ? ofArgument(field) : ofQuantity(field.field)
 
-const ofQuantity = (base: string): Shapes => ({
+const ofQuantity = (base: string): IntegerShapes => ({
   exists: has(`${base}.raw`),
   long: (from, to) => longs(`${base}.num`, from, to),
-  above: (from, to) => digitsWithin(`${base}.raw`, from, min(to, END - 1n)),
+  above: (from, to) => digitsWithin(`${base}.raw`, from, minBigint(to, END - 1n)),
   below: () => some([]),
 })
 
 /** An argument's value stands in hex; negative ones in two's complement of the width that the type tells. */
-const ofArgument = ({ path }: FieldPath): Shapes => {
+const ofArgument = ({ path }: FieldPath): IntegerShapes => {
   const base = path.slice(0, -'.dec'.length)
   const [hex, num, type] = [`${base}.hex`, `${base}.num`, `${base}.type`]
   const wide = WIDTHS.filter(bits => bits > 64)
   const negative = wide.map(bits =>
-    every([oneOf(type, [`int${bits}`]), matching(hex, `0x[89a-f][0-9a-f]{${bits / 4 - 1}}`)]),
+    every([termIn(type, [`int${bits}`]), matching(hex, `0x[89a-f][0-9a-f]{${bits / 4 - 1}}`)]),
   )
   return {
-    exists: oneOf(type, ['bool', ...WIDTHS.flatMap(bits => [`int${bits}`, `uint${bits}`])]),
+    exists: termIn(type, ['bool', ...WIDTHS.flatMap(bits => [`int${bits}`, `uint${bits}`])]),
     long: (from, to) => longs(num, from, to),
     above: (from, to) => ({
       bool: {
         filter: [
-          oneOf(type, ['uint64', ...wide.flatMap(bits => [`int${bits}`, `uint${bits}`])]),
-          digitsWithin(hex, from, min(to, END - 1n)),
+          termIn(type, ['uint64', ...wide.flatMap(bits => [`int${bits}`, `uint${bits}`])]),
+          digitsWithin(hex, from, minBigint(to, END - 1n)),
         ],
         must_not: negative,
       },
@@ -92,8 +94,8 @@ const ofArgument = ({ path }: FieldPath): Shapes => {
           .filter(bits => to >= -(2n ** BigInt(bits - 1)))
           .map(bits => {
             const size = 2n ** BigInt(bits)
-            const least = size + max(from, -(size >> 1n))
-            return every([oneOf(type, [`int${bits}`]), digitsWithin(hex, least, size + to)])
+            const least = size + maxBigint(from, -(size >> 1n))
+            return every([termIn(type, [`int${bits}`]), digitsWithin(hex, least, size + to)])
           }),
       ),
   }
@@ -109,7 +111,7 @@ const longs = (field: string, from: bigint, to: bigint): Dsl =>
 
 /** Positive integers, which stand in hex without leading zeros: longer ones are greater. */
 const digitsWithin = (field: string, from: bigint, to: bigint): Dsl => {
-  const [low, high] = [hexOf(from), hexOf(to)]
+  const [low, high] = [hexText(from), hexText(to)]
   // Between two texts of one length there are shorter and longer ones.
   const ofLength = (length: number, bounds: object): Dsl =>
     every([between(field, bounds), matching(field, `0x[0-9a-f]{${length - 2}}`)])
@@ -122,7 +124,7 @@ const digitsWithin = (field: string, from: bigint, to: bigint): Dsl => {
 
 const matching = (field: string, value: string): Dsl => ({ regexp: { [field]: { value, flags: 'NONE' } } })
 
-const hexOf = (value: bigint): string => `0x${value.toString(16)}`
+const hexText = (value: bigint): string => `0x${value.toString(16)}`
 export const padded = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
-const min = (a: bigint, b: bigint) => (a < b ? a : b)
-const max = (a: bigint, b: bigint) => (a > b ? a : b)
+const minBigint = (a: bigint, b: bigint) => (a < b ? a : b)
+const maxBigint = (a: bigint, b: bigint) => (a > b ? a : b)

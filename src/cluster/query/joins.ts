@@ -11,7 +11,7 @@ import { compileNode, type Joins } from './node.ts'
 export type AskCluster = (kinds: readonly Kind[], body: object, parameters?: object) => Promise<unknown>
 
 /** What is seen, and by whom it is asked. */
-export interface Looking {
+export interface JoinLookup {
   ask: AskCluster
   visible: Pick<Visible, 'hidden'>
   /** Blocks that are looked in; all by default. */
@@ -20,12 +20,12 @@ export interface Looking {
 
 /** Most related documents that a condition may stand for: as many as a list of values may have. */
 export const MOST_RELATED = 65_536
-const PAGE = 10_000
+const IDS_PER_PAGE = 10_000
 
 /** Looks up what conditions on related documents stand for, the innermost first. Each node is looked up once. */
 export const resolveJoins = async (
   queries: readonly { kind: Kind; node: Node }[],
-  looking: Looking,
+  looking: JoinLookup,
 ): Promise<Joins> => {
   const known = new Map<JoinNode, readonly string[]>()
   const joins: Joins = {
@@ -55,7 +55,7 @@ export const resolveJoins = async (
         // Relatives lie in one block, so that what holds for one's block does for the other's.
         const blocks = beside.flatMap(one => asReadBy(one, node.kind))
         await resolve(node.of, node.kind, blocks)
-        known.set(node, await idsOf(node, compileNode(andNode([node.of, ...blocks]), node.kind, joins), looking))
+        known.set(node, await lookUpIds(node, compileNode(andNode([node.of, ...blocks]), node.kind, joins), looking))
         return
       }
     }
@@ -84,13 +84,13 @@ const asReadBy = (node: Node, kind: Kind): Node[] => {
   return field?.compare === node.field.compare ? [{ ...node, field }] : []
 }
 
-const idsOf = (node: JoinNode, query: Dsl, { ask, visible, within }: Looking): Promise<string[]> => {
+const lookUpIds = (node: JoinNode, query: Dsl, { ask, visible, within }: JoinLookup): Promise<string[]> => {
   const filter = within ? [query, withinRuns(within)] : [query]
   const seen = { bool: { filter, must_not: hiddenClauses(visible) } }
-  return node.op === 'child' ? parentsOf(node, seen, ask) : idsOfAll(node, seen, ask)
+  return node.op === 'child' ? idsOfParents(node, seen, ask) : idsOfAll(node, seen, ask)
 }
 
-interface Found {
+interface FoundIds {
   hits: { total: { value: number }; hits: { _id: string; sort: unknown[] }[] }
 }
 
@@ -99,13 +99,13 @@ const idsOfAll = async ({ kind }: JoinNode, query: Dsl, ask: AskCluster): Promis
   let after: unknown[] | undefined
   for (;;) {
     const { hits } = (await ask([kind], {
-      ...{ query, size: PAGE, sort: [{ [META_FIELDS.position]: 'desc' }], _source: false },
+      ...{ query, size: IDS_PER_PAGE, sort: [{ [META_FIELDS.position]: 'desc' }], _source: false },
       track_total_hits: after ? false : MOST_RELATED + 1,
       ...(after && { search_after: after }),
-    })) as Found
-    if (!after && hits.total.value > MOST_RELATED) throw tooMany('has_parent', kind)
+    })) as FoundIds
+    if (!after && hits.total.value > MOST_RELATED) throw tooManyRelated('has_parent', kind)
     for (const { _id } of hits.hits) ids.push(_id)
-    if (hits.hits.length < PAGE) return ids
+    if (hits.hits.length < IDS_PER_PAGE) return ids
     after = hits.hits.at(-1)!.sort
   }
 }
@@ -116,7 +116,7 @@ interface Grouped {
 }
 
 /** Ids of the documents that have so many children that match. */
-const parentsOf = async (
+const idsOfParents = async (
   { kind, min, max }: Extract<JoinNode, { op: 'child' }>,
   query: Dsl,
   ask: AskCluster,
@@ -125,19 +125,19 @@ const parentsOf = async (
   let after: object | undefined
   for (;;) {
     const sources = [{ id: { terms: { field: META_FIELDS.parent } } }]
-    const composite = { size: PAGE, sources, ...(after && { after }) }
+    const composite = { size: IDS_PER_PAGE, sources, ...(after && { after }) }
     const { aggregations } = (await ask([kind], {
       ...{ query, size: 0, track_total_hits: false, aggs: { parents: { composite } } },
     })) as Grouped
     const { buckets, after_key } = aggregations?.parents ?? { buckets: [] }
     for (const { key, doc_count } of buckets) if (doc_count >= min && doc_count <= max) ids.push(key.id)
-    if (ids.length > MOST_RELATED) throw tooMany('has_child', kind)
-    if (buckets.length < PAGE || !after_key) return ids
+    if (ids.length > MOST_RELATED) throw tooManyRelated('has_child', kind)
+    if (buckets.length < IDS_PER_PAGE || !after_key) return ids
     after = after_key
   }
 }
 
-export const tooMany = (clause: string, kind: Kind) =>
+export const tooManyRelated = (clause: string, kind: Kind) =>
   unsupported(
     `${clause} of more than ${MOST_RELATED} documents`,
     `narrow the clause's inner query on [${kind}], or add a range of blocks or of time beside it: related documents lie in one block`,

@@ -4,7 +4,7 @@ import type { Bounds, Node, QueryValue } from '../../query/ast.ts'
 import { ANY_CHARACTER, ANY_TEXT, EMPTY_TEXT, type Expression, LAST_CODE_POINT } from '../../query/regexp/expression.ts'
 import { expressionOf } from '../../query/text/pattern.ts'
 import { unsupported } from '../deviations.ts'
-import { between, type Dsl, has, MATCH_NONE, oneOf, some } from './dsl.ts'
+import { between, type Dsl, has, MATCH_NONE, some, termIn } from './dsl.ts'
 import { existsInteger, integerIn, integerWithin } from './integers.ts'
 /** A condition on one field, or on the id. */
 export type Leaf = Extract<Node, { op: 'in' | 'range' | 'fuzzy' | 'pattern' | 'phrase' | 'exists' | 'ids' }>
@@ -37,7 +37,7 @@ export const compileLeaf = (leaf: Leaf, kind: Kind): Dsl => {
 /** Contracts and tokens go by their addresses: of a contract that was created again there are several documents. */
 export const ofIds = (kind: Kind, ids: readonly string[]): Dsl => {
   if (ids.length === 0) return MATCH_NONE
-  return kind === 'contract' || kind === 'token' ? oneOf('address', ids) : { ids: { values: ids } }
+  return kind === 'contract' || kind === 'token' ? termIn('address', ids) : { ids: { values: ids } }
 }
 
 const compileIn = (field: FieldPath, values: readonly QueryValue[]): Dsl => {
@@ -48,10 +48,10 @@ const compileIn = (field: FieldPath, values: readonly QueryValue[]): Dsl => {
       return some(values.map(value => compileRange(field, { gte: value, lte: value })))
     case 'double': {
       const finite = values.filter(value => Number.isFinite(value))
-      return finite.length === 0 ? MATCH_NONE : oneOf(field.path, finite)
+      return finite.length === 0 ? MATCH_NONE : termIn(field.path, finite)
     }
     default:
-      return oneOf(field.path, values.map(written))
+      return termIn(field.path, values.map(written))
   }
 }
 
@@ -96,7 +96,7 @@ const EVERY_WORD = 2 ** 31 - 1
 const compilePattern = ({ field, pattern }: Extract<Node, { op: 'pattern' }>): Dsl => {
   const { how, text, ignoreCase } = pattern
   // In the cluster an empty pattern matches nothing.
-  if (text === '' && how !== 'prefix') return oneOf(field.path, [''])
+  if (text === '' && how !== 'prefix') return termIn(field.path, [''])
   if (how !== 'regexp') return { [how]: { [field.path]: { value: text, case_insensitive: ignoreCase } } }
   const expression = expressionOf(pattern)
   if (expression.op === 'nothing') return MATCH_NONE

@@ -2,7 +2,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { JoinNode, Node } from '../../query/ast.ts'
 import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
-import { type Dsl, every, MATCH_ALL, MATCH_NONE, never, oneOf, some } from './dsl.ts'
+import { type Dsl, every, MATCH_ALL, MATCH_NONE, never, some, termIn } from './dsl.ts'
 import { compileLeaf, ofIds } from './leaf.ts'
 
 /** What was found of related documents before the search itself. */
@@ -40,7 +40,7 @@ export const compileNode = (node: Node, kind: Kind, joins: Joins): Dsl => {
       return ofIds(kind, joins.idsOf(node))
     case 'parent': {
       const ids = joins.idsOf(node)
-      return ids.length === 0 ? MATCH_NONE : oneOf(META_FIELDS.parent, ids)
+      return ids.length === 0 ? MATCH_NONE : termIn(META_FIELDS.parent, ids)
     }
     case 'compare':
       throw unsupported(`compare ${node.steps.join('.')}`, 'ask for a superset of it, and test what is found')

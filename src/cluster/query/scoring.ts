@@ -8,13 +8,13 @@ import { compilePhrase } from './leaf.ts'
 import { compileNode, type Joins } from './node.ts'
 
 /** Conditions that decide which parts of a score count. */
-export const nodesIn = (score: Score | undefined): Node[] => {
+export const scoreConditions = (score: Score | undefined): Node[] => {
   switch (score?.by) {
     case 'sum':
     case 'best':
-      return score.of.flatMap(({ node, score }) => [node, ...nodesIn(score)])
+      return score.of.flatMap(({ node, score }) => [node, ...scoreConditions(score)])
     case 'lowered':
-      return [score.where, ...nodesIn(score.of)]
+      return [score.where, ...scoreConditions(score.of)]
     default:
       return []
   }
@@ -34,19 +34,19 @@ export const compileScore = (score: Score | undefined, scoring: Scoring): Dsl =>
     case 'same':
       return constant(score.value)
     case 'term':
-      return optional([boosted(compileNode(inNode(score.field, [score.value]), kind, joins), score.boost)])
+      return optionalClause([boosted(compileNode(inNode(score.field, [score.value]), kind, joins), score.boost)])
     case 'phrase':
-      return optional([compilePhrase({ ...score, op: 'phrase' }, score.boost)])
+      return optionalClause([compilePhrase({ ...score, op: 'phrase' }, score.boost)])
     case 'fuzzy': {
       const { text, edits, prefix, transpositions } = score.near
       const near = { value: text, fuzziness: edits, prefix_length: prefix, transpositions, boost: score.boost }
-      return optional([{ fuzzy: { [score.field.path]: near } }])
+      return optionalClause([{ fuzzy: { [score.field.path]: near } }])
     }
     case 'sum':
-      return optional(score.of.map(part => gated(part, scoring)))
+      return optionalClause(score.of.map(part => gated(part, scoring)))
     case 'best': {
       const queries = score.of.map(part => gated(part, scoring))
-      return optional([{ dis_max: { queries, tie_breaker: score.tie } }])
+      return optionalClause([{ dis_max: { queries, tie_breaker: score.tie } }])
     }
     case 'lowered': {
       const negative = compileNode(score.where, kind, joins)
@@ -54,7 +54,7 @@ export const compileScore = (score: Score | undefined, scoring: Scoring): Dsl =>
     }
     case 'nested': {
       const query = gated(score.of, scoring)
-      return optional([{ nested: { path: score.path, score_mode: score.mode, query, ignore_unmapped: true } }])
+      return optionalClause([{ nested: { path: score.path, score_mode: score.mode, query, ignore_unmapped: true } }])
     }
     // Relatives are found by a search of their own: those that match count the same.
     case 'child':
@@ -76,7 +76,7 @@ const boosted = (condition: Dsl, boost: number): Dsl => {
 }
 
 /** Counts those that match; where none does, 0. */
-const optional = (should: readonly Dsl[]): Dsl => ({ bool: { filter: [MATCH_ALL], should } })
+const optionalClause = (should: readonly Dsl[]): Dsl => ({ bool: { filter: [MATCH_ALL], should } })
 
 /** Matches what the part does. */
 const gated = ({ node, score }: ScoredQuery, scoring: Scoring): Dsl => {

@@ -16,13 +16,13 @@ import {
   hiddenClauses,
   inSlice,
   MATCH_NONE,
-  oneOf,
   some,
+  termIn,
   withinRuns,
 } from './dsl.ts'
-import { type Looking, resolveJoins } from './joins.ts'
+import { type JoinLookup, resolveJoins } from './joins.ts'
 import { compileNode, type Joins } from './node.ts'
-import { compileScore, nodesIn } from './scoring.ts'
+import { compileScore, scoreConditions } from './scoring.ts'
 import { planSort, type SortPlan } from './sort.ts'
 
 /** A search as the cluster is asked it. */
@@ -44,22 +44,22 @@ export interface Compiled {
 }
 
 /** What was looked up before. */
-interface Known {
+interface SearchLookups {
   joins: Joins
   /** Of a search that ends early. */
   ends: Ends
 }
 
 /** Looks up what the search depends on, and compiles it. */
-export const prepareSearch = async (request: SearchRequest, looking: Looking): Promise<Compiled> => {
+export const prepareSearch = async (request: SearchRequest, looking: JoinLookup): Promise<Compiled> => {
   const about = { ...looking, within: request.within }
   const isScored = needsScores(request)
   const queries = request.parts.flatMap(({ kind, query, postFilter, score }) => {
-    const nodes = [query, ...(postFilter ? [postFilter] : []), ...(isScored ? nodesIn(score) : [])]
+    const nodes = [query, ...(postFilter ? [postFilter] : []), ...(isScored ? scoreConditions(score) : [])]
     return nodes.map(node => ({ kind, node }))
   })
   const joins = await resolveJoins(queries, about)
-  const filterOf = (part: RequestPart) => every([matching(part, joins), ...aroundOf(request)])
+  const filterOf = (part: RequestPart) => every([matchesOf(part, joins), ...aroundOf(request)])
   const ends = await resolveEnds(request, filterOf, about)
   return compileSearch(request, looking.visible, { joins, ends })
 }
@@ -67,7 +67,7 @@ export const prepareSearch = async (request: SearchRequest, looking: Looking): P
 export const compileSearch = (
   asked: SearchRequest,
   visible: Pick<Visible, 'hidden'>,
-  { joins, ends }: Known,
+  { joins, ends }: SearchLookups,
 ): Compiled => {
   const scores = scoresOf(asked)
   const uniform = uniformOf(scores)
@@ -171,10 +171,10 @@ const aroundOf = ({ within, slice }: Pick<SearchRequest, 'within' | 'slice'>): D
   ...(slice ? [inSlice(slice)] : []),
 ]
 
-const matching = ({ kind, query, postFilter }: RequestPart, joins: Joins): Dsl =>
+const matchesOf = ({ kind, query, postFilter }: RequestPart, joins: Joins): Dsl =>
   compileNode(postFilter ? andNode([query, postFilter]) : query, kind, joins)
 
-export const ofKind = (kind: Kind): Dsl => oneOf(META_FIELDS.kind, [KINDS.indexOf(kind)])
+export const ofKind = (kind: Kind): Dsl => termIn(META_FIELDS.kind, [KINDS.indexOf(kind)])
 
 const postFilterOf = (parts: readonly RequestPart[], joins: Joins): Dsl | undefined => {
   if (parts.every(({ postFilter }) => !postFilter)) return undefined
@@ -187,17 +187,18 @@ const postFilterOf = (parts: readonly RequestPart[], joins: Joins): Dsl | undefi
 /** Where the matches of each kind end that count: the position of the last one. Absent where all of them do. */
 export type Ends = ReadonlyMap<Kind, number>
 /** A page of a cluster has no more. */
-const MOST = 10_000
+const MAX_TERMINATE_AFTER = 10_000
 /** Looks up the last match that counts, of a search that ends early. */
 export const resolveEnds = async (
   { terminateAfter: most, minScore, parts }: SearchRequest,
   compile: (part: SearchRequest['parts'][number]) => Dsl,
-  { ask, visible }: Looking,
+  { ask, visible }: JoinLookup,
 ): Promise<Ends> => {
   const ends = new Map<Kind, number>()
   if (most === undefined) return ends
   if (minScore !== undefined) throw unsupported('terminate_after with min_score', 'leave one of the two out')
-  if (most >= MOST) throw unsupported(`terminate_after of ${MOST} or more`, 'use track_total_hits to count no further')
+  if (most >= MAX_TERMINATE_AFTER)
+    throw unsupported(`terminate_after of ${MAX_TERMINATE_AFTER} or more`, 'use track_total_hits to count no further')
   for (const part of parts) {
     if (part.query.op === 'none') continue
     const { hits } = (await ask([part.kind], {

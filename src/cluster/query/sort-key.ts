@@ -67,7 +67,7 @@ const fieldKey = (sort: SortSpec, kinds: readonly Kind[], joins: Joins): SortKey
   if (others.some(other => other.es !== field.es || cellOf(other) !== name))
     throw unsupported(`sort by ${field.path} of several kinds`, 'its types differ between them: search one of them')
   const isWide = field.compare === 'integer'
-  const write = (value: QueryValue) => (isWide ? padded(value as bigint) : written(value))
+  const write = (value: QueryValue) => (isWide ? padded(value as bigint) : sortValue(value))
   const standIn = standInOf(sort)
   return {
     dsl: {
@@ -110,7 +110,7 @@ export const cellOf = (field: FieldPath): string => {
   )
 }
 
-const written = (value: QueryValue | null): unknown => {
+const sortValue = (value: QueryValue | null): unknown => {
   if (typeof value === 'bigint') return asJson(value)
   if (typeof value === 'boolean') return Number(value)
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
@@ -120,7 +120,7 @@ const written = (value: QueryValue | null): unknown => {
 const missingOf = (type: EsType | 'date_nanos', standIn: ReturnType<typeof standInOf>): unknown => {
   if (standIn === null || standIn === undefined) return null
   if (type === 'boolean') return standIn > 0 ? GREATEST_INT : -GREATEST_INT - 1
-  return written(standIn)
+  return sortValue(standIn)
 }
 /** Booleans are sorted as 32-bit integers. */
 const GREATEST_INT = 2 ** 31 - 1

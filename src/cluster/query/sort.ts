@@ -101,7 +101,7 @@ const placedBy = (
 const endOf = (order: Order): number => (order === 'desc' ? -1 : Number.MAX_SAFE_INTEGER)
 const lastKind = (order: Order): number => (order === 'desc' ? -1 : KINDS.length)
 
-interface Reading {
+interface SortReading {
   split: number
   keys: readonly (SortKey & { at: number })[]
   uniform: number | undefined
@@ -111,7 +111,7 @@ interface Reading {
 
 const readerOf = (
   sort: readonly SortSpec[],
-  { keys, split, uniform = 1, kinds, isImplicit }: Reading,
+  { keys, split, uniform = 1, kinds, isImplicit }: SortReading,
 ): SortPlan['read'] => {
   const shows = sort.map(sortShowing)
   return found => {

@@ -5,7 +5,7 @@ import { fullType } from '../../decode/signature.ts'
 import type { AbiParam, DecodedArg, Signature } from '../../decode/types.ts'
 import { eventDocument, hasInteger } from '../../documents/logs.ts'
 import { asBigint, asJson, eventId, formatArgument, readDocument, traceId } from '../../documents/show.ts'
-import { namesOf } from '../../engine/redecode/candidates.ts'
+import { abiNames } from '../../engine/redecode/candidates.ts'
 import { isLessSure, type Sureness, surenessOf } from '../../engine/redecode/comparison.ts'
 import { blockOf } from '../../engine/schema.ts'
 import { type Kind, MAPPING } from '../../mapping/index.ts'
@@ -15,14 +15,14 @@ import type { Step } from './redecoder.ts'
 
 type Decimals = (address: string) => number | undefined
 
-export const sourceOf = ({ source }: Pick<ClusterHit, 'source'>) =>
+export const hitSource = ({ source }: Pick<ClusterHit, 'source'>) =>
   readDocument(source, asBigint) as Record<string, unknown>
 
 /** Puts an event in place of what a log was taken for, where that says more. */
 export const createLogComparison = (abi: OwnAbi, decimals: Decimals) => {
-  const { topics: wanted } = namesOf(abi)
+  const { topics: wanted } = abiNames(abi)
   return async (hits: readonly ClusterHit[], { finder, visible, decoding, changes, learn }: Step) => {
-    const logs = hits.map(hit => ({ hit, source: sourceOf(hit) as unknown as LogSource }))
+    const logs = hits.map(hit => ({ hit, source: hitSource(hit) as unknown as LogSource }))
     const idOf = ({ transactionHash, logIndex }: LogSource) => eventId(transactionHash, Number(logIndex.raw))
     const events = await finder.byId(
       'event',
@@ -33,10 +33,10 @@ export const createLogComparison = (abi: OwnAbi, decimals: Decimals) => {
       const { topics, data, address, transactionHash, blockHash, timestamp } = source
       if (!wanted.has(topics[0]!)) continue
       const event = events.get(idOf(source))
-      const was = event ? shownEvent(sourceOf(event)) : UNKNOWN
+      const was = event ? shownEvent(hitSource(event)) : UNDECODED
       if (!mayGain(was, abi, abi.events)) continue
       const { signature, args } = decoding.log({ address: address.toLowerCase(), topics, data }, hit.position)
-      if (signature.event === null || isSame(was, { signature, args })) continue
+      if (signature.event === null || isDecodedAlike(was, { signature, args })) continue
       if (isLessSure(surenessOf(signature), was) || !learn(signature)) continue
       const block = { number: Number(source.blockNumber.raw), hash: blockHash, time: 0, datetime: timestamp }
       const place = {
@@ -53,23 +53,23 @@ export const createLogComparison = (abi: OwnAbi, decimals: Decimals) => {
 
 /** Decodes calls anew, and names the functions that transactions call. */
 export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
-  const { selectors } = namesOf(abi)
+  const { selectors } = abiNames(abi)
   const signatureOf = createCallSignatures()
   return async (hits: readonly ClusterHit[], step: Step) => {
     const { finder, visible, decoding, beginningOf, changes, learn } = step
     const calls = hits
-      .map(hit => ({ hit, source: sourceOf(hit) as unknown as CallSource }))
+      .map(hit => ({ hit, source: hitSource(hit) as unknown as CallSource }))
       .filter(({ source }) => selectors.has(source.selector))
     const isInner = ({ source }: (typeof calls)[number]) => source.traceAddress.length > 0
-    const inner = calls.filter(isInner).map(({ source }) => stepOf(source))
+    const inner = calls.filter(isInner).map(({ source }) => callerStepId(source))
     const top = calls.filter(call => !isInner(call)).map(({ source }) => source.transactionHash)
     const [txs, traces] = await Promise.all([finder.byId('tx', top, visible), finder.byId('trace', inner, visible)])
     for (const call of calls) {
       const { hit, source } = call
-      const caller = isInner(call) ? traces.get(stepOf(source)) : txs.get(source.transactionHash)
+      const caller = isInner(call) ? traces.get(callerStepId(source)) : txs.get(source.transactionHash)
       // The chain has left it meanwhile.
       if (!caller) continue
-      const told = sourceOf(caller) as { input: string; action: { input: string }; method?: string }
+      const told = hitSource(caller) as { input: string; action: { input: string }; method?: string }
       const input = isInner(call) ? told.action.input : told.input
       const was = shownCall({ ...source })
       if (was.decodes && was.probability > abi.probability) continue
@@ -81,7 +81,7 @@ export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
       const signature = signatureOf({ args, error, ...decoded })
       const { event, probability } = signature
       const isSurer = !isLessSure(surenessOf(signature), was)
-      const isOther = mayGain(was, abi, abi.functions) && event !== null && !isSame(was, { signature, args })
+      const isOther = mayGain(was, abi, abi.functions) && event !== null && !isDecodedAlike(was, { signature, args })
       if (isOther && isSurer && learn(signature)) {
         const scale = known(args, to, decimals)
         changes.set(hit, 'method', event.name)
@@ -100,7 +100,7 @@ export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
 const known = (args: readonly DecodedArg[] | null, address: string, decimals: Decimals): number | null =>
   args && hasInteger(args) ? (decimals(address.slice(2).toLowerCase()) ?? null) : null
 
-const stepOf = ({ transactionHash, traceAddress }: CallSource): string => traceId(transactionHash, traceAddress)
+const callerStepId = ({ transactionHash, traceAddress }: CallSource): string => traceId(transactionHash, traceAddress)
 
 /** As documents show it. */
 export interface Quantity {
@@ -128,7 +128,7 @@ interface CallSource {
 }
 
 /** By what a document was decoded, as far as it shows that. */
-export interface Shown extends Sureness {
+export interface ShownDocument extends Sureness {
   name: string | null
   args: readonly Argument[]
 }
@@ -139,18 +139,18 @@ interface Argument {
 }
 
 /** Of a log that is no event. */
-export const UNKNOWN: Shown = { name: null, args: [], decodes: false, probability: 0 }
+export const UNDECODED: ShownDocument = { name: null, args: [], decodes: false, probability: 0 }
 
 type Source = Readonly<Record<string, unknown>>
 
-const shownEvent = ({ event, args, error, probability }: Source): Shown => ({
+const shownEvent = ({ event, args, error, probability }: Source): ShownDocument => ({
   name: event as string,
   args: args as Argument[],
   decodes: error === null,
   probability: probability as number,
 })
 
-const shownCall = ({ method, args, str, probability }: Source): Shown => ({
+const shownCall = ({ method, args, str, probability }: Source): ShownDocument => ({
   name: method as string | null,
   args: args as Argument[],
   // With bytes behind the arguments, it has an error as well.
@@ -159,7 +159,10 @@ const shownCall = ({ method, args, str, probability }: Source): Shown => ({
 })
 
 /** Whether it is decoded by the same now: then nothing of it changes, decimals included. */
-export const isSame = (was: Shown, now: { signature: Signature; args: readonly DecodedArg[] | null }): boolean => {
+export const isDecodedAlike = (
+  was: ShownDocument,
+  now: { signature: Signature; args: readonly DecodedArg[] | null },
+): boolean => {
   const { event, error, probability } = now.signature
   if (!was.decodes || error !== null || event?.name !== was.name || probability !== was.probability) return false
   const args = (now.args ?? []).map(arg => formatArgument(arg, null, asJson))
@@ -174,7 +177,7 @@ export const isSame = (was: Shown, now: { signature: Signature; args: readonly D
 
 /** Whether an ABI may tell more of it: what is as the ABI has it gains nothing by it, and what is surer than it neither. */
 export const mayGain = (
-  was: Shown,
+  was: ShownDocument,
   { probability }: Pick<OwnAbi, 'probability'>,
   declared: readonly { name: string; inputs: readonly AbiParam[] }[],
 ): boolean => {

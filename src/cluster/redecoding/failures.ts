@@ -1,11 +1,12 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
-import { errorsOf, type Revert } from '../../decode/errors.ts'
+import { errorsOf } from '../../decode/errors.ts'
 import { selectorOf } from '../../decode/signature.ts'
 import { originsOf, returnedBy, type ExecutionStep as TraceStep } from '../../documents/failures.ts'
 import { callId } from '../../documents/show.ts'
+import { isKnownRevert, type KnownRevert, ZERO_ADDRESS } from '../../engine/redecode/failures.ts'
 import { blockOf, placeOf } from '../../engine/schema.ts'
 import type { ClusterHit } from '../hits/cluster-hit.ts'
-import { type Quantity, sourceOf } from './compare.ts'
+import { hitSource, type Quantity } from './compare.ts'
 import type { Step } from './redecoder.ts'
 
 /** Has transactions, steps and calls that failed tell the reason, where an ABI knows it. */
@@ -16,15 +17,15 @@ export const createFailureComparison = (abi: OwnAbi) => {
   return async (hits: { txs: readonly ClusterHit[]; traces: readonly ClusterHit[] }, step: Step) => {
     const { finder, visible, decoding, beginningOf, changes } = step
     const decode = (data: string, address: string | undefined, block: number, tx: number) => {
-      const revert = decoding.revert(address ?? ZERO, data, beginningOf(block, tx))
-      return isKnown(revert) ? revert : undefined
+      const revert = decoding.revert(address ?? ZERO_ADDRESS, data, beginningOf(block, tx))
+      return isKnownRevert(revert) ? revert : undefined
     }
     const note = (hit: ClusterHit, { name, reason }: KnownRevert) => {
       changes.set(hit, 'revertReason', reason)
       changes.set(hit, 'revertName', name)
     }
     for (const hit of hits.txs) {
-      const { revertData, revertAddress } = sourceOf(hit) as { revertData?: string; revertAddress?: string }
+      const { revertData, revertAddress } = hitSource(hit) as { revertData?: string; revertAddress?: string }
       if (!concerns(revertData)) continue
       const now = decode(revertData, revertAddress?.toLowerCase(), blockOf(hit.position), placeOf(hit.position))
       if (!now) continue
@@ -33,9 +34,9 @@ export const createFailureComparison = (abi: OwnAbi) => {
     }
 
     const failed = hits.traces
-      .map(hit => ({ hit, source: sourceOf(hit) as unknown as TraceSource }))
+      .map(hit => ({ hit, source: hitSource(hit) as unknown as TraceSource }))
       // What was handed on is the same; most failures are not those of this ABI.
-      .filter(({ source }) => concerns(returnedBy(stepOf(source)).data))
+      .filter(({ source }) => concerns(returnedBy(traceStep(source)).data))
     const transactions = [...new Set(failed.map(({ source }) => source.transactionHash))]
     const calls = await finder.byId(
       'call',
@@ -44,8 +45,8 @@ export const createFailureComparison = (abi: OwnAbi) => {
     )
     const began = begunAt(await finder.stepsOf(transactions, visible))
     for (const { hit, source } of failed) {
-      const { data } = returnedBy(stepOf(source))
-      const { address } = returnedBy(began(hit.position) ?? stepOf(source))
+      const { data } = returnedBy(traceStep(source))
+      const { address } = returnedBy(began(hit.position) ?? traceStep(source))
       const now = decode(data!, address?.toLowerCase(), blockOf(hit.position), Number(source.transactionPosition.raw))
       if (!now) continue
       note(hit, now)
@@ -55,17 +56,12 @@ export const createFailureComparison = (abi: OwnAbi) => {
   }
 }
 
-type KnownRevert = Revert & { name: string; reason: string }
-const isKnown = (revert: Revert | null): revert is KnownRevert => revert !== null && revert.reason !== null
-
-const ZERO = `0x${'0'.repeat(40)}`
-
 /** The step in which the failure of a step began: all steps of its transaction tell that. */
 const begunAt = (hits: readonly ClusterHit[]): ((position: number) => TraceStep | undefined) => {
   const found = new Map<number, TraceStep>()
-  const all = hits.map(hit => ({ hit, source: sourceOf(hit) as unknown as TraceSource }))
+  const all = hits.map(hit => ({ hit, source: hitSource(hit) as unknown as TraceSource }))
   for (const some of Map.groupBy(all, ({ source }) => source.transactionHash).values()) {
-    const steps = some.map(({ source }) => stepOf(source))
+    const steps = some.map(({ source }) => traceStep(source))
     const origins = originsOf(steps)
     for (const [i, { hit }] of some.entries()) found.set(hit.position, steps[origins[i] ?? i]!)
   }
@@ -75,7 +71,7 @@ const begunAt = (hits: readonly ClusterHit[]): ((position: number) => TraceStep 
 const callOf = ({ transactionHash, traceAddress }: TraceSource): string => callId(transactionHash, traceAddress)
 
 /** A step that did not fail shows null for an error. */
-const stepOf = ({ error, ...source }: TraceSource): TraceStep => ({ ...source, error: error ?? undefined })
+const traceStep = ({ error, ...source }: TraceSource): TraceStep => ({ ...source, error: error ?? undefined })
 
 interface TraceSource extends Omit<TraceStep, 'error'> {
   error: string | null

@@ -1,24 +1,24 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
 import { errorsOf } from '../../decode/errors.ts'
-import { namesOf } from '../../engine/redecode/candidates.ts'
+import { abiNames } from '../../engine/redecode/candidates.ts'
 import { blockOf } from '../../engine/schema.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { BlockRun, RequestPart } from '../../query/request.ts'
 import type { ClusterHit } from '../hits/cluster-hit.ts'
-import type { Asker, Page } from '../query-client.ts'
+import type { Page, QueryClient } from '../query-client.ts'
 import { documentsById } from '../query-client.ts'
 
-export type Finder = ReturnType<typeof createFinder>
+export type Finder = ReturnType<typeof createRemoteFinder>
 
 /** Names that one request asks for; where there are more, it is the documents that are asked. */
 const MOST_NAMES = 5_000
 const DEADLINE_MS = 60_000
-const PAGE = 1_000
+const FINDER_PAGE = 1_000
 
 /** Finds documents in a cluster that an ABI may have decoded otherwise, the newest first. */
-export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: readonly string[] | null) => {
+export const createRemoteFinder = (asker: Pick<QueryClient, 'page'>, abi: OwnAbi, owners: readonly string[] | null) => {
   const parts = candidatesOf(abi, owners)
   const options = () => ({ deadline: performance.now() + DEADLINE_MS })
 
@@ -37,9 +37,9 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
   const all = async (parts: RequestPart[], visible: Visible): Promise<ClusterHit[]> => {
     const found: ClusterHit[] = []
     for (;;) {
-      const { hits } = await ask(parts, 'asc', { size: PAGE, after: found.at(-1)?.sort }, visible)
+      const { hits } = await ask(parts, 'asc', { size: FINDER_PAGE, after: found.at(-1)?.sort }, visible)
       found.push(...hits)
-      if (hits.length < PAGE) return found
+      if (hits.length < FINDER_PAGE) return found
     }
   }
 
@@ -62,12 +62,12 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
       }
     },
     byId: (kind: Kind, ids: readonly string[], visible: Visible) =>
-      documentsById(kind, ids, { asker: asker as Asker, options: options(), visible }),
+      documentsById(kind, ids, { asker: asker as QueryClient, options: options(), visible }),
     /** The logs at some places. */
     async logsAt(positions: readonly number[], visible: Visible) {
       if (positions.length === 0) return []
       const { hits } = await ask(
-        [partOf('log', { match_all: {} })],
+        [queryPart('log', { match_all: {} })],
         'asc',
         { size: positions.length, at: positions },
         visible,
@@ -76,25 +76,26 @@ export const createFinder = (asker: Pick<Asker, 'page'>, abi: OwnAbi, owners: re
     },
     /** All steps of some transactions, in the order of their execution. */
     stepsOf: async (transactions: readonly string[], visible: Visible) =>
-      transactions.length === 0 ? [] : all([partOf('trace', { terms: { transactionHash: transactions } })], visible),
+      transactions.length === 0 ? [] : all([queryPart('trace', { terms: { transactionHash: transactions } })], visible),
   }
 }
 
-const partOf = (kind: Kind, query: object): RequestPart => parseSearch(JSON.stringify({ query }), [kind], 0).parts[0]!
+const queryPart = (kind: Kind, query: object): RequestPart =>
+  parseSearch(JSON.stringify({ query }), [kind], 0).parts[0]!
 
 const candidatesOf = (abi: OwnAbi, owners: readonly string[] | null): RequestPart[] => {
-  const { topics, selectors } = namesOf(abi)
+  const { topics, selectors } = abiNames(abi)
   const named = (kind: Kind, names: ReadonlySet<string>, field: string, owner: string): RequestPart[] => {
     if (names.size === 0) return []
     const ofNames = names.size > MOST_NAMES ? { exists: { field } } : { terms: { [field]: [...names] } }
-    return [partOf(kind, { bool: { filter: [ofNames, ...(owners ? [{ terms: { [owner]: owners } }] : [])] } })]
+    return [queryPart(kind, { bool: { filter: [ofNames, ...(owners ? [{ terms: { [owner]: owners } }] : [])] } })]
   }
   const failed = { exists: { field: 'error' } }
   return [
     ...named('log', topics, 'signature', 'address'),
     ...named('call', selectors, 'selector', 'to'),
     ...(errorsOf(abi).length > 0
-      ? [partOf('tx', { bool: { should: [failed, { term: { status: false } }] } }), partOf('trace', failed)]
+      ? [queryPart('tx', { bool: { should: [failed, { term: { status: false } }] } }), queryPart('trace', failed)]
       : []),
   ]
 }

@@ -2,19 +2,19 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { Document } from '../../documents/document.ts'
 import type { RevisionBuilder } from '../../engine/index/revision.ts'
-import { openReader, type Reader, readingIn } from '../../engine/reader.ts'
+import { openReader, readingIn, type StoreReader } from '../../engine/reader.ts'
 import { createUpgrades } from '../../engine/redecode/comparison.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'
-import { createShelfReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
+import { createShippedReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { type ClusterOptions, connect } from '../connection/cluster.ts'
 import type { ClusterHit } from '../hits/cluster-hit.ts'
-import { type Asker, createAsker } from '../query-client.ts'
+import { createQueryClient, type QueryClient } from '../query-client.ts'
 import type { PatchLine } from '../ship/sending.ts'
 import { createCallComparison, createLogComparison, type Quantity, withMembers } from './compare.ts'
 import { createFailureComparison } from './failures.ts'
-import { createFinder, type Finder } from './finder.ts'
+import { createRemoteFinder, type Finder } from './finder.ts'
 
 type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
 
@@ -25,9 +25,9 @@ export type OpenClusterRedecoder = (
 ) => ClusterRedecoder & { close(): Promise<void> }
 
 interface ClusterRedecoderOptions {
-  asker: Pick<Asker, 'page'>
+  asker: Pick<QueryClient, 'page'>
   /** Of the network's store, which knows its contracts. */
-  reader: Pick<Reader, 'prepare' | 'begin' | 'end'>
+  reader: Pick<StoreReader, 'prepare' | 'begin' | 'end'>
   visible(): Visible
   abi: OwnAbi
   /** Addresses of the contracts that the ABI holds for; null where it may hold for any. */
@@ -46,7 +46,7 @@ const NO_SEGMENT = -1
 /** Finds what an ABI decodes otherwise of documents that lie in a cluster. */
 export const createClusterRedecoder = (options: ClusterRedecoderOptions) => {
   const { asker, reader, abi, owners, decimals } = options
-  const finder = createFinder(asker, abi, owners)
+  const finder = createRemoteFinder(asker, abi, owners)
   const compareLogs = createLogComparison(abi, decimals)
   const compareCalls = createCallComparison(abi, decimals)
   const compareFailures = createFailureComparison(abi)
@@ -169,8 +169,8 @@ export const openRedecoderIn =
     const reader = openReader(store, nativeBinding())
     const cluster = connect(naming)
     const redecoder = createClusterRedecoder({
-      asker: createAsker({ cluster, naming, network }),
-      ...{ reader, visible: createShelfReader(reader.db).visible, abi, owners },
+      asker: createQueryClient({ cluster, naming, network }),
+      ...{ reader, visible: createShippedReader(reader.db).visible, abi, owners },
       ...given,
     })
     return {

@@ -2,10 +2,7 @@ import { gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
 
 /** Blocks that are stored and not shipped, and which of them go next. `whole`: blocks that are stored whole. */
-export const createDueBlocks = (
-  { partial, visible }: Pick<ShipContext, 'partial' | 'visible'>,
-  whole: () => Range[],
-) => {
+export const createBacklog = ({ partial, visible }: Pick<ShipContext, 'partial' | 'visible'>, whole: () => Range[]) => {
   /** Of the head since the start. */
   let headFrom = Number.POSITIVE_INFINITY
   /** Blocks of the head came since it was last looked what goes next. */
@@ -46,7 +43,7 @@ export const createDueBlocks = (
 }
 
 /** Blocks of which a batch takes as many as it has room for. */
-const MOST_BLOCKS = 4_096
+const MAX_BACKLOG_BLOCKS = 4_096
 
 /**
  * The blocks that are shipped next, lowest first: of the head, which begins at `headFrom`, before those of a back-fill. Undefined where all that are held are
@@ -59,4 +56,4 @@ const pickRun = (held: readonly Range[], there: readonly Range[], headFrom: numb
   return gaps[0] && cut(gaps[0])
 }
 
-const cut = ({ from, to }: Range): Range => ({ from, to: Math.min(to, from + MOST_BLOCKS - 1) })
+const cut = ({ from, to }: Range): Range => ({ from, to: Math.min(to, from + MAX_BACKLOG_BLOCKS - 1) })

@@ -2,12 +2,12 @@ import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
 import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'
-import { finish, type ShipContext } from './context.ts'
+import { finishBatch, type ShipContext } from './context.ts'
 import { linesOf, type Send } from './sending.ts'
 
-export type Batches = ReturnType<typeof createBatches>
+export type ShipBatches = ReturnType<typeof createShipBatches>
 
-export interface BatchesOptions {
+export interface ShipBatchesOptions {
   send: Send
   /** Creates the indices of a block; undefined: that of tokens. */
   ensure(block: number | undefined): Promise<void> | undefined
@@ -18,7 +18,7 @@ export interface BatchesOptions {
 /** Each time that documents are shown the cluster has more and smaller segments to merge. */
 const BATCH_BYTES = 96 * 2 ** 20
 /** However often batches are given up. */
-const LEAST_BYTES = 2 ** 20
+const MIN_BATCH_BYTES = 2 ** 20
 
 /** A batch whose documents were sent. */
 interface Sent {
@@ -38,10 +38,10 @@ interface Sent {
  * Ships runs of blocks, each as a batch, from its number to the note that it is there. While the cluster takes the rest of one batch and shows it, the next
  * one is sent. They are noted in their order.
  */
-export const createBatches = (ship: ShipContext, options: BatchesOptions) => {
-  const { naming, shelf, lines, visible, telling, bulk, onProgress } = ship
+export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions) => {
+  const { naming, shelf, lines, visible, publishing, bulk, onProgress } = ship
   const { send, batchBytes = BATCH_BYTES } = options
-  const { persist, note } = ship.tenure
+  const { persist, note } = ship.session
   const { next } = ship.partial
   const count = ship.metrics.counter(
     'chainsieve_cluster_batches_total',
@@ -85,7 +85,7 @@ export const createBatches = (ship: ShipContext, options: BatchesOptions) => {
   const settle = async (sent: Sent, flushed: Promise<void>) => {
     const { batch, done, touched, change, isWhole } = sent
     const commit = () => shelf.commit(batch, done, isWhole ? change : shelf.shippedChange())
-    sent.isThere = await finish(ship, touched, commit, { flushed })
+    sent.isThere = await finishBatch(ship, touched, commit, { flushed })
     if (last === sent) last = undefined
     count({ outcome: sent.isThere ? 'there' : 'reorganised' })
     room = Math.min(batchBytes, room * 2)
@@ -107,7 +107,7 @@ export const createBatches = (ship: ShipContext, options: BatchesOptions) => {
       await ensure(run)
       const batch = await note(() => shelf.begin(run))
       // Who does not know of a batch would show none of its tokens.
-      await telling.tell()
+      await publishing.publish()
       const sent = await sendAll(run, batch, urgent)
       const flushed = bulk().flush()
       flushed.catch(() => {})
@@ -126,7 +126,7 @@ export const createBatches = (ship: ShipContext, options: BatchesOptions) => {
     room: () => room,
     /** What was sent and is not noted is not waited for any more. */
     async giveUp() {
-      room = Math.max(Math.min(LEAST_BYTES, batchBytes), room / 4)
+      room = Math.max(Math.min(MIN_BATCH_BYTES, batchBytes), room / 4)
       await settling.catch(() => {})
       last = undefined
       settling = Promise.resolve()

@@ -1,16 +1,16 @@
-import type { KnownIndices } from '../../engine/shipping/index-identities.ts'
+import type { IndexIdentities } from '../../engine/shipping/index-identities.ts'
 import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
-import type { ShelfWriter } from '../../engine/shipping/shipping-state.ts'
+import type { ShippingState } from '../../engine/shipping/shipping-state.ts'
 import type { DocumentLines } from '../../engine/show/lines.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Bulk } from '../bulk/bulk.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'
-import type { Tenure } from './lease-session.ts'
+import type { LeaseSession } from './lease-session.ts'
 import type { ShipRequests } from './requests.ts'
-import type { Telling } from './sharing.ts'
+import type { Publishing } from './sharing.ts'
 
 /**
  * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were
@@ -44,15 +44,15 @@ export interface ShipContext {
   lines: DocumentLines
   /** What is in the cluster, and may be shown. */
   visible(): Visible
-  shelf: ShelfWriter
-  known: KnownIndices
+  shelf: ShippingState
+  known: IndexIdentities
   /** Blocks that are stored in part. */
   partial: PartialBlocks
   requests: ShipRequests
-  /** The one of this tenure. */
+  /** The one of this session. */
   bulk(): Bulk
-  tenure: Tenure
-  telling: Telling
+  session: LeaseSession
+  publishing: Publishing
   /** Called when blocks came to be there. */
   onProgress(): void
   metrics: Metrics
@@ -63,17 +63,17 @@ export interface ShipContext {
  * The end of a batch whose documents were put: the cluster has acknowledged them, searches of these indices see them, the store notes `change`, and others
  * have to be told.
  */
-export const finish = async <T>(
-  { bulk, requests, tenure, telling }: ShipContext,
+export const finishBatch = async <T>(
+  { bulk, requests, session, publishing }: ShipContext,
   touched: ReadonlySet<string>,
   change: () => T,
   { flushed = bulk().flush(), before }: Also = {},
 ): Promise<T> => {
   await flushed
-  await tenure.persist(() => requests.refresh(touched))
-  if (before) await tenure.persist(before)
-  const done = await tenure.note(change)
-  telling.changed()
+  await session.persist(() => requests.refresh(touched))
+  if (before) await session.persist(before)
+  const done = await session.note(change)
+  publishing.changed()
   return done
 }
 
@@ -86,7 +86,7 @@ interface Also {
 
 /** Removes what counts for nothing, if anything is due; whether there was. `settled`: until all that was sent is noted. */
 export const sweep = async (
-  { shelf, requests, tenure, telling }: ShipContext,
+  { shelf, requests, session, publishing }: ShipContext,
   settled: () => Promise<void>,
 ): Promise<boolean> => {
   const [due] = shelf.sweeps()
@@ -94,9 +94,9 @@ export const sweep = async (
   // What comes after it would stay until the second time.
   await settled()
   // Whoever takes over, and whoever searches there, must not count on what is removed.
-  await telling.tell()
+  await publishing.publish()
   const begun = Date.now()
-  await tenure.persist(() => requests.remove(due))
-  await tenure.note(() => shelf.swept(due, begun))
+  await session.persist(() => requests.remove(due))
+  await session.note(() => shelf.swept(due, begun))
   return true
 }

@@ -2,7 +2,7 @@ import { ChainsieveError } from '../../lib/errors.ts'
 import { backoff, systemClock } from '../../lib/retry.ts'
 
 /** The time in which this process may write to the cluster, and how work goes on in it. Whatever waits throws when it ends. */
-export type Tenure = ReturnType<typeof createTenure>
+export type LeaseSession = ReturnType<typeof createLeaseSession>
 
 /** Who gives turns. */
 export interface Turns {
@@ -10,7 +10,7 @@ export interface Turns {
   give(): void
 }
 
-interface TenureOptions {
+interface LeaseSessionOptions {
   /** Aborts when the program ends. */
   signal: AbortSignal
   /** Bounds of the first wait after a failure, and of the longest. */
@@ -21,10 +21,10 @@ interface TenureOptions {
   onTrouble(why: string | null): void
 }
 
-export const createTenure = ({ signal, waits, also, onReady, onTrouble }: TenureOptions) => {
+export const createLeaseSession = ({ signal, waits, also, onReady, onTrouble }: LeaseSessionOptions) => {
   let now = signal
   let go: (() => void) | undefined
-  /** Whether what failed may pass; throws where the end of the tenure is the reason. */
+  /** Whether what failed may pass; throws where the end of the session is the reason. */
   const mayPass = (error: unknown): error is ChainsieveError => {
     now.throwIfAborted()
     return error instanceof ChainsieveError && error.next === 'retry'

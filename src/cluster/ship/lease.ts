@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
-import { textOf } from '../connection/expect-ok.ts'
+import { expectOkText } from '../connection/expect-ok.ts'
 
 /**
  * Who may write a network's documents: one process at a time. It holds a lease, a document in the cluster that it writes anew every few
@@ -25,18 +25,18 @@ interface LeaseOptions {
 
 const LEASE_TTL_MS = 20_000
 /** The holder gives up so much earlier than others take over. */
-const MARGIN = 0.75
+const HOLDER_MARGIN = 0.75
 const RENEWALS = 4
 
-interface Held {
+interface LeaseRecord {
   term: number
   holder: string
   id: string
   renewal: number
 }
 
-interface Stored {
-  held: Held
+interface StoredLease {
+  held: LeaseRecord
   /** What the cluster knows the state of the document by. */
   seqNo: number
   primaryTerm: number
@@ -46,36 +46,36 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
   const path = `/${index}/_doc/lease`
   const losing = new AbortController()
   const stopping = new AbortController()
-  let mine: Stored | undefined
+  let mine: StoredLease | undefined
   let other: string | undefined
   /** What was read last, and since when it is the same: kept while reading fails, since a holder that is gone renews nothing then either. */
-  let seen: Stored | undefined
+  let seen: StoredLease | undefined
   let since = 0
 
-  const read = async (): Promise<Stored | undefined> => {
+  const read = async (): Promise<StoredLease | undefined> => {
     const answer = await cluster.ask({ method: 'GET', path, timeoutMs: ttlMs / 2 })
     if (answer.status === 404) return undefined
     const { _source, _seq_no, _primary_term } = JSON.parse(
-      textOf(answer, { method: 'GET', path }, 'read the lease'),
+      expectOkText(answer, { method: 'GET', path }, 'read the lease'),
     ) as {
       _source: { value: string }
       _seq_no: number
       _primary_term: number
     }
-    return { held: JSON.parse(_source.value) as Held, seqNo: _seq_no, primaryTerm: _primary_term }
+    return { held: JSON.parse(_source.value) as LeaseRecord, seqNo: _seq_no, primaryTerm: _primary_term }
   }
 
   /** Writes over a state that was read; undefined where another process was quicker. */
   const write = async (
-    held: Held,
-    over: Stored | undefined,
+    held: LeaseRecord,
+    over: StoredLease | undefined,
     patience: Pick<ClusterRequest, 'timeoutMs' | 'retries'> = { timeoutMs: ttlMs / 2 },
-  ): Promise<Stored | undefined> => {
+  ): Promise<StoredLease | undefined> => {
     const query = over ? { if_seq_no: over.seqNo, if_primary_term: over.primaryTerm } : ({ op_type: 'create' } as const)
     const body = { value: JSON.stringify(held) }
     const answer = await cluster.ask({ method: 'PUT', path, query, body, ...patience })
     if (answer.status === 409) return undefined
-    const text = textOf(answer, { method: 'PUT', path }, 'write the lease')
+    const text = expectOkText(answer, { method: 'PUT', path }, 'write the lease')
     const { _seq_no, _primary_term } = JSON.parse(text) as { _seq_no: number; _primary_term: number }
     return { held, seqNo: _seq_no, primaryTerm: _primary_term }
   }
@@ -95,14 +95,14 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
       await clock.sleep(ttlMs / RENEWALS, stopping.signal)
       const begun = clock.elapsed()
       try {
-        mine = await Promise.race([renew(), lateAfter(renewedAt + ttlMs * MARGIN - begun)])
+        mine = await Promise.race([renew(), lateAfter(renewedAt + ttlMs * HOLDER_MARGIN - begun)])
         if (!mine) return lose(`another process has taken over`)
         renewedAt = begun
       } catch {
         // The next one may succeed.
       }
-      if (clock.elapsed() - renewedAt >= ttlMs * MARGIN)
-        return lose(`the lease could not be renewed for ${(ttlMs * MARGIN) / 1000} s`)
+      if (clock.elapsed() - renewedAt >= ttlMs * HOLDER_MARGIN)
+        return lose(`the lease could not be renewed for ${(ttlMs * HOLDER_MARGIN) / 1000} s`)
     }
   }
 

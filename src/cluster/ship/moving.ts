@@ -1,4 +1,4 @@
-import { createMoveWriter } from '../../engine/shipping/document-location.ts'
+import { createLocationWriter } from '../../engine/shipping/document-location.ts'
 import { gapsIn, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { MovingReport as Report, ShipContext } from './context.ts'
@@ -12,21 +12,21 @@ import { addTo, differingKinds, type Tally, tallies } from './tally.ts'
  */
 export type Moving = ReturnType<typeof createMoving>
 
-type MovingReport = Omit<Report, 'to'>
+type MoveProgress = Omit<Report, 'to'>
 
 /** Blocks that are compared at once. */
-const MOST_BLOCKS = 10_000
+const MAX_COMPARED_BLOCKS = 10_000
 /** What came in the last seconds need not be there: searches of a cluster lag so much anyway. */
 const FEW_BLOCKS = 64
 /** Time that a turn may take. */
-const TURN_MS = 4
+const COMPARE_TURN_MS = 4
 
 /** `ranges`: blocks that the store holds. `onMove` is called in the transaction from which on searches go to the cluster. */
 export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: () => void) => {
   const { visible, lines, reader, requests, shelf, log } = ship
-  const { turn, persist, note, pause } = ship.tenure
-  const mark = createMoveWriter(ship.db)
-  const size = Math.min(MOST_BLOCKS, ship.naming.blocksPerIndex)
+  const { turn, persist, note, pause } = ship.session
+  const mark = createLocationWriter(ship.db)
+  const size = Math.min(MAX_COMPARED_BLOCKS, ship.naming.blocksPerIndex)
   let verified: Range[] = []
   /** What is being compared, as long as none of it was removed. */
   let comparing: Range | undefined
@@ -45,9 +45,9 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
   const count = async ({ from, to }: Range): Promise<Map<Kind, Tally>> => {
     const all = tallies()
     for (let block = from; block <= to; ) {
-      await ship.telling.tellChanges()
+      await ship.publishing.publishChanges()
       await turn()
-      const end = performance.now() + TURN_MS
+      const end = performance.now() + COMPARE_TURN_MS
       reader.begin()
       try {
         for (; block <= to && performance.now() < end; block++)
@@ -93,19 +93,19 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
 
   const switchOver = async () => {
     const isDone = await note(() => {
-      if (blocksIn(left()) > FEW_BLOCKS || next()) return false
+      if (countBlocks(left()) > FEW_BLOCKS || next()) return false
       mark.move()
       onMove()
       return true
     })
-    if (isDone) log.info('Searches go to the cluster from now on', { blocks: blocksIn(ranges()) })
+    if (isDone) log.info('Searches go to the cluster from now on', { blocks: countBlocks(ranges()) })
   }
 
   /** Undefined where searches go to the cluster. */
-  const report = (): MovingReport | undefined => {
+  const report = (): MoveProgress | undefined => {
     if (mark.since() !== undefined) return undefined
-    const blocks = blocksIn(ranges())
-    return { blocks, shipped: blocks - blocksIn(left()), verified: blocksIn(verified) }
+    const blocks = countBlocks(ranges())
+    return { blocks, shipped: blocks - countBlocks(left()), verified: countBlocks(verified) }
   }
   const tell = () => {
     const moving = report()
@@ -121,7 +121,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
     async step() {
       if (mark.since() !== undefined) return false
       tell()
-      if (blocksIn(left()) > FEW_BLOCKS) return false
+      if (countBlocks(left()) > FEW_BLOCKS) return false
       const run = next()
       if (run) await compare(run)
       else await switchOver()
@@ -137,9 +137,9 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
 }
 
 /** Shipping is one half, comparing the other. */
-export const percentOf = ({ blocks, shipped, verified }: MovingReport): number =>
+export const percentOf = ({ blocks, shipped, verified }: MoveProgress): number =>
   blocks === 0 ? 100 : Math.min(100, Math.floor((50 * (shipped + verified)) / blocks))
 
 const gapsOf = (all: readonly Range[], there: readonly Range[]): Range[] =>
   all.flatMap(({ from, to }) => gapsIn(there, from, to))
-const blocksIn = (ranges: readonly Range[]): number => ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+const countBlocks = (ranges: readonly Range[]): number => ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)

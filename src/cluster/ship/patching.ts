@@ -1,7 +1,7 @@
 import { createChangedBlocks } from '../../engine/shipping/partial-blocks.ts'
 import { holds, type Range } from '../../lib/ranges.ts'
-import type { Batches } from './batches.ts'
-import { finish, type ShipContext } from './context.ts'
+import type { ShipBatches } from './batches.ts'
+import { finishBatch, type ShipContext } from './context.ts'
 import { linesOf, type PatchLine, patchLine, type Send } from './sending.ts'
 
 /**
@@ -9,12 +9,12 @@ import { linesOf, type PatchLine, patchLine, type Send } from './sending.ts'
  * Each tells the truth by itself, so half of them do no harm. Between two batches, so that no batch is under way.
  */
 /** Lines that are put in one turn. */
-const TOGETHER = 100
+const LINES_PER_TURN = 100
 
 /** `hashOf` a stored block. `wake` is called when something is to be written. */
 export const createPatching = (ship: ShipContext, hashOf: (number: number) => string | undefined, wake: () => void) => {
-  const { naming, network, visible, shelf, bulk, telling } = ship
-  const { turn, note } = ship.tenure
+  const { naming, network, visible, shelf, bulk, publishing } = ship
+  const { turn, note } = ship.session
   const waiting: { lines: readonly PatchLine[]; resolve(done: boolean): void }[] = []
 
   const areThere = (lines: readonly PatchLine[]): boolean => {
@@ -26,17 +26,17 @@ export const createPatching = (ship: ShipContext, hashOf: (number: number) => st
     if (lines.length === 0) return true
     const batch = await note(() => (areThere(lines) ? shelf.begin(undefined) : undefined))
     if (!batch) return false
-    await telling.tell()
+    await publishing.publish()
     const touched = new Set<string>()
-    for (let at = 0; at < lines.length; at += TOGETHER) {
+    for (let at = 0; at < lines.length; at += LINES_PER_TURN) {
       await turn()
-      for (const line of lines.slice(at, at + TOGETHER)) {
+      for (const line of lines.slice(at, at + LINES_PER_TURN)) {
         const bulkLine = patchLine(naming, network, batch.number, line)
         touched.add(bulkLine.index)
         await bulk().put(bulkLine)
       }
     }
-    return finish(ship, touched, () => shelf.commit(batch, undefined, shelf.shippedChange()))
+    return finishBatch(ship, touched, () => shelf.commit(batch, undefined, shelf.shippedChange()))
   }
 
   return {
@@ -64,9 +64,13 @@ export const createPatching = (ship: ShipContext, hashOf: (number: number) => st
 const MOST_BYTES = 32 * 2 ** 20
 
 /** Writes anew what scopes changed of blocks that are there; its step tells whether there was anything. */
-export const createRenewing = (ship: ShipContext, send: Send, { ensure, room }: Pick<Batches, 'ensure' | 'room'>) => {
-  const { shelf, lines, requests, telling, onProgress } = ship
-  const { note } = ship.tenure
+export const createRenewing = (
+  ship: ShipContext,
+  send: Send,
+  { ensure, room }: Pick<ShipBatches, 'ensure' | 'room'>,
+) => {
+  const { shelf, lines, requests, publishing, onProgress } = ship
+  const { note } = ship.session
   const { next } = ship.partial
   const changed = createChangedBlocks(ship.db)
   return {
@@ -76,7 +80,7 @@ export const createRenewing = (ship: ShipContext, send: Send, { ensure, room }: 
       if (!run) return false
       await ensure(run)
       const batch = await note(() => shelf.begin(undefined))
-      await telling.tell()
+      await publishing.publish()
       // What is there goes on to be seen, so what takes its place is seen at once.
       const numbers = { number: batch.tokens, tokens: batch.tokens }
       const touched = new Set<string>()
@@ -103,7 +107,7 @@ export const createRenewing = (ship: ShipContext, send: Send, { ensure, room }: 
       }
       // What the store no longer holds.
       const older = { batches: { from: 0, to: batch.number }, above: done.from - 1, below: done.to }
-      await finish(ship, touched, commit, { before: () => requests.remove(older) })
+      await finishBatch(ship, touched, commit, { before: () => requests.remove(older) })
       onProgress()
       return true
     },

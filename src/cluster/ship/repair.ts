@@ -2,13 +2,13 @@ import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import type { Indices } from '../indices/indices.ts'
 import { aliasIn, type WantedIndex } from '../indices/lost-indices.ts'
 import { aliasOf } from '../indices/names.ts'
+import type { IndexComparison } from './compare-index.ts'
 import type { ShipContext } from './context.ts'
-import type { Restoring } from './restoring.ts'
 
 /** Looks for lost indices, and has them hold documents again. */
-export const createMending = (ship: ShipContext, indices: Indices, restoring: Restoring) => {
-  const { network, naming, visible, shelf, known, telling, log } = ship
-  const { persist, note } = ship.tenure
+export const createRepair = (ship: ShipContext, indices: Indices, restoring: IndexComparison) => {
+  const { network, naming, visible, shelf, known, publishing, log } = ship
+  const { persist, note } = ship.session
   /** What indices are known by is to be noted: those that were just made. */
   let isUnknown = false
   let isLacking = false
@@ -29,7 +29,7 @@ export const createMending = (ship: ShipContext, indices: Indices, restoring: Re
         known.forget(index)
       })
       isUnknown = true
-      telling.changed()
+      publishing.changed()
       log.warn('Ships again what an index of the cluster lost', { index })
     }
   }
@@ -43,7 +43,7 @@ export const createMending = (ship: ShipContext, indices: Indices, restoring: Re
     for (const [index, is] of found) if (is !== undefined && known.of(index) === undefined) fresh.set(index, is)
     if (fresh.size === 0) return
     await note(() => known.learn(fresh))
-    telling.changed()
+    publishing.changed()
   }
   return {
     /** Whether some are new, or begin anew, which should not wait. */

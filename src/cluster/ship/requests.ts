@@ -3,7 +3,7 @@ import { retry } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Cluster, ClusterOptions, ClusterRequest } from '../connection/cluster.ts'
-import { okay } from '../connection/expect-ok.ts'
+import { expectOk } from '../connection/expect-ok.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { aliasOf } from '../indices/names.ts'
 import { hiddenClauses } from '../query/dsl.ts'
@@ -16,7 +16,7 @@ export type ShipRequests = ReturnType<typeof createShipRequests>
 const REMOVE_MS = 1_800_000
 const TALLY_MS = 120_000
 
-interface Answer {
+interface ShipAnswer {
   _shards?: { failed: number }
   aggregations?: { greatest?: { value: number | null }; kinds?: TallyAnswer; blocks?: CountsAnswer }
   failures?: object[]
@@ -32,8 +32,8 @@ export const createShipRequests = (
 ) => {
   const all = KINDS.map(kind => aliasOf(naming, network, kind)).join(',')
   /** Half an answer is none. */
-  const ask = async (request: ClusterRequest, doing: string): Promise<Answer> => {
-    const answer = JSON.parse(await okay(cluster, { ...request, signal: signal() }, doing)) as Answer
+  const ask = async (request: ClusterRequest, doing: string): Promise<ShipAnswer> => {
+    const answer = JSON.parse(await expectOk(cluster, { ...request, signal: signal() }, doing)) as ShipAnswer
     const { _shards, failures = [], timed_out: isLate = false } = answer
     const why = failures.length > 0 ? JSON.stringify(failures[0]).slice(0, 500) : 'some of its shards do not answer'
     if ((_shards?.failed ?? 0) > 0 || failures.length > 0 || isLate)

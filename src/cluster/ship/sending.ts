@@ -19,10 +19,10 @@ export type Send = (
 ) => Promise<void>
 
 /** Time that a turn may take: no block of the head waits longer. */
-const TURN_MS = 4
+const SEND_TURN_MS = 4
 
 export const createSending = (options: ShipContext): Send => {
-  const { network, naming, reader, shelf, metrics, bulk, tenure, telling } = options
+  const { network, naming, reader, shelf, metrics, bulk, session, publishing } = options
   const countDocuments = metrics
     .counter('chainsieve_cluster_documents_total', 'Documents that were sent to the cluster.')
     .of({})
@@ -32,10 +32,10 @@ export const createSending = (options: ShipContext): Send => {
   return async (lines, batch, touched, numbers = batch) => {
     for (;;) {
       // Others have to know what changed before the next document.
-      await telling.tellChanges()
-      await tenure.turn()
+      await publishing.publishChanges()
+      await session.turn()
       if (!shelf.isUnderWay(batch.number)) return
-      const end = performance.now() + TURN_MS
+      const end = performance.now() + SEND_TURN_MS
       let room: Promise<void> | undefined
       let isDone = false
       reader.begin()

@@ -1,8 +1,8 @@
-import type { ToldIndices } from '../../engine/shipping/index-identities.ts'
+import type { PublishedIndices } from '../../engine/shipping/index-identities.ts'
 import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
-import { textOf } from '../connection/expect-ok.ts'
+import { expectOkText } from '../connection/expect-ok.ts'
 import { baseOf } from '../indices/names.ts'
 
 /**
@@ -58,7 +58,7 @@ export const publishIndices = async (
   cluster: Cluster,
   index: string,
   { term, sequence }: Pick<SharedState, 'term' | 'sequence'>,
-  told: ToldIndices,
+  told: PublishedIndices,
 ): Promise<boolean> => putValue(cluster, `/${index}/_doc/indices`, firstOfTerm(term) + sequence, told)
 
 /** What goes with a state; undefined where that is known. Of indices nothing is known where an older version wrote it. */
@@ -67,9 +67,9 @@ export const readIndices = async (
   index: string,
   { indices: serial }: Pick<SharedState, 'indices'>,
   known: string | undefined,
-): Promise<ToldIndices | undefined> => {
+): Promise<PublishedIndices | undefined> => {
   if (serial === known) return undefined
-  const told = serial === undefined ? undefined : await getValue<ToldIndices>(cluster, `/${index}/_doc/indices`)
+  const told = serial === undefined ? undefined : await getValue<PublishedIndices>(cluster, `/${index}/_doc/indices`)
   return told ?? { serial: undefined, indices: {} }
 }
 
@@ -78,7 +78,7 @@ const putValue = async (cluster: Cluster, path: string, version: number, value: 
   const body = { value: JSON.stringify(value) }
   const answer = await cluster.ask({ ...request, body, query: { version, version_type: 'external_gte' } })
   if (answer.status === 409) return false
-  textOf(answer, request, 'write the state of the network')
+  expectOkText(answer, request, 'write the state of the network')
   return true
 }
 
@@ -86,7 +86,7 @@ const getValue = async <T>(cluster: Pick<Cluster, 'ask'>, path: string): Promise
   const request = { method: 'GET', path } as const
   const answer = await cluster.ask(request)
   if (answer.status === 404) return undefined
-  const { _source } = JSON.parse(textOf(answer, request, 'read the state of the network')) as {
+  const { _source } = JSON.parse(expectOkText(answer, request, 'read the state of the network')) as {
     _source: { value: string }
   }
   return JSON.parse(_source.value) as T
@@ -108,5 +108,5 @@ export const makeStateIndex = async (
     },
   })
   if (!answer.text.includes('resource_already_exists_exception'))
-    textOf(answer, request, 'create the index of its state')
+    expectOkText(answer, request, 'create the index of its state')
 }

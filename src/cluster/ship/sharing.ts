@@ -1,9 +1,9 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBlocks, hashKeys } from '../../engine/blocks.ts'
-import type { ToldIndices } from '../../engine/shipping/index-identities.ts'
+import type { PublishedIndices } from '../../engine/shipping/index-identities.ts'
 import { createChangedBlocks } from '../../engine/shipping/partial-blocks.ts'
-import { createShelfReader, type KnownBlock } from '../../engine/shipping/shipped-ranges.ts'
+import { createShippedReader, type KnownBlock } from '../../engine/shipping/shipped-ranges.ts'
 import { coverageIn } from '../../search/coverage.ts'
 import type { Cluster } from '../connection/cluster.ts'
 import type { ShipContext } from './context.ts'
@@ -30,17 +30,17 @@ interface SharingOptions {
   lookMs?: number
 }
 
-const LOOK_MS = 2_000
+const FOLLOW_LOOK_MS = 2_000
 /** States of a process that may still be on their way when it has ended: one for each time that it tried. */
 const IN_FLIGHT = 2 ** 16
 
-/** What processes that share a network's documents tell each other: which one writes, and what may be shown. */
-export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: SharingOptions) => {
+/** Coordinates the processes that share a network's documents: which one writes, and what may be shown. */
+export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: SharingOptions) => {
   const { db, naming, network, known, shelf, partial, requests } = ship
-  const { persist, note } = ship.tenure
-  const { cluster, onWait, ttlMs, lookMs = LOOK_MS } = options
+  const { persist, note } = ship.session
+  const { cluster, onWait, ttlMs, lookMs = FOLLOW_LOOK_MS } = options
   const index = stateIndexOf(naming, network)
-  const { shared } = createShelfReader(db)
+  const { shared } = createShippedReader(db)
   const blocks = createBlocks(db)
   const changed = createChangedBlocks(db)
   /** The data folder is locked by one process: after a crash the next one on it goes on at once. */
@@ -51,7 +51,7 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
   let sequence = 0
   let isMade = false
   /** Of the identities of indices, as others know them. */
-  let toldSerial: string | undefined
+  let publishedSerial: string | undefined
 
   /** Follows the one that writes: what it has shipped need not be held here. */
   const follow = async (signal: AbortSignal) => {
@@ -65,7 +65,7 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
           shelf.adopt(state)
           if (indices) known.adopt(indices)
         })
-        telling.known()
+        publishing.known()
         ship.onProgress()
       }
       // Who writes is known soon.
@@ -85,7 +85,11 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
   }
 
   /** What another process shipped counts as far as its chain is this one's. Whether all of it is told of. */
-  const takeOver = (state: SharedState | undefined, indices: ToldIndices | undefined, greatest: number): boolean => {
+  const takeOver = (
+    state: SharedState | undefined,
+    indices: PublishedIndices | undefined,
+    greatest: number,
+  ): boolean => {
     shelf.abandon()
     const isOthers = state !== undefined && state.term !== term
     const to = common(state?.blocks ?? [])
@@ -102,7 +106,7 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
     const isUnused = state === undefined && greatest === 0
     if (isKnown) shelf.advance(first, isUnused)
     else shelf.meet(first)
-    // What this process noted itself needs no telling.
+    // What this process noted itself counts for it anyway.
     if (isOthers && to !== undefined) shelf.rollback(to)
     // Other scopes may have been those of the other process: of parts of blocks its own store has the last word.
     if (!isKnown) shelf.lose(partial.ranges())
@@ -112,14 +116,14 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
   }
 
   const tellIndices = async (state: SharedState, serial: string | undefined): Promise<boolean> => {
-    if (serial === toldSerial) return true
-    const isTold = await publishIndices(cluster, index, state, { serial, indices: known.all() })
-    if (isTold) toldSerial = serial
-    return isTold
+    if (serial === publishedSerial) return true
+    const isPublished = await publishIndices(cluster, index, state, { serial, indices: known.all() })
+    if (isPublished) publishedSerial = serial
+    return isPublished
   }
 
-  /** Tells what may be shown from now on. */
-  const tell = () =>
+  /** Publishes what may be shown from now on. */
+  const publishState = () =>
     persist(async () => {
       const told = shared()
       const coverage = told.whole && { coverage: coverageIn({ db }) }
@@ -128,7 +132,7 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
       if ((await tellIndices(state, serial)) && (await publish(cluster, index, state))) return
       losing.abort(new Error('another process has taken over'))
     })
-  const telling = createTelling(tell)
+  const publishing = createPublishing(publishState)
 
   return {
     /**
@@ -164,12 +168,12 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
       const greatest = Math.max(await persist(requests.greatestBatch), state?.committed ?? 0)
       const indices = state && (await persist(() => readIndices(cluster, index, state, known.serial())))
       const isKnown = await note(() => takeOver(state, indices, greatest))
-      toldSerial = undefined
-      await tell()
+      publishedSerial = undefined
+      await publishState()
       return isKnown ? undefined : greatest
     },
     /** Whether others know what may be shown, and how they are told. */
-    telling,
+    publishing,
     /** Aborts when another process may write. */
     lost: () => AbortSignal.any([lease!.lost, losing.signal]),
     /** Another process need not wait until this one counts as gone. */
@@ -177,46 +181,46 @@ export const createSharing = (ship: Omit<ShipContext, 'telling'>, options: Shari
   }
 }
 
-export type Telling = ReturnType<typeof createTelling>
+export type Publishing = ReturnType<typeof createPublishing>
 
-/** Whether other processes know what may be shown, and telling them. */
-const createTelling = (send: () => Promise<void>) => {
-  let isUntold = true
-  let isTelling = false
+/** Whether other processes know what may be shown, and publishing them. */
+const createPublishing = (send: () => Promise<void>) => {
+  let isUnpublished = true
+  let isPublishing = false
   let isOld = false
-  const tell = async () => {
-    isUntold = false
+  const publishNow = async () => {
+    isUnpublished = false
     isOld = false
-    isTelling = true
+    isPublishing = true
     try {
       await send()
     } catch (error) {
-      isUntold = true
+      isUnpublished = true
       throw error
     } finally {
-      isTelling = false
+      isPublishing = false
     }
   }
   return {
-    tell,
+    publish: publishNow,
     /** They have to be told. */
     changed() {
-      isUntold = true
+      isUnpublished = true
     },
     /** They are to be told when there is nothing more to ship. */
-    changedALittle() {
+    changedSlightly() {
       isOld = true
     },
     /** They know: what this process has is what it was told. */
     known() {
-      isUntold = false
+      isUnpublished = false
     },
     /** Tells what changed, if anything did. */
-    tellChanges: async () => {
-      if (isUntold) await tell()
+    publishChanges: async () => {
+      if (isUnpublished) await publishNow()
     },
-    isUntold: () => isUntold || isOld,
+    isUnpublished: () => isUnpublished || isOld,
     /** Whether they know for certain. */
-    isTold: () => !isUntold && !isTelling,
+    isPublished: () => !isUnpublished && !isPublishing,
   }
 }

@@ -1,9 +1,9 @@
 import { createBlocks } from '../../engine/blocks.ts'
 import { openDocuments } from '../../engine/reader.ts'
-import { createMoveWriter } from '../../engine/shipping/document-location.ts'
-import { createKnownIndices } from '../../engine/shipping/index-identities.ts'
+import { createLocationWriter } from '../../engine/shipping/document-location.ts'
+import { createIndexIdentities } from '../../engine/shipping/index-identities.ts'
 import { createPartialBlocks } from '../../engine/shipping/partial-blocks.ts'
-import { createShelfReader } from '../../engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../engine/shipping/shipped-ranges.ts'
 import { createDocumentLines } from '../../engine/show/lines.ts'
 import type { Writer } from '../../engine/writer.ts'
 import { messageOf } from '../../lib/errors.ts'
@@ -11,19 +11,19 @@ import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { type Bulk, createBulk } from '../bulk/bulk.ts'
-import { createPace } from '../bulk/pace.ts'
+import { createBulkPace } from '../bulk/pace.ts'
 import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
-import { patient } from '../connection/expect-ok.ts'
+import { retryBusy } from '../connection/expect-ok.ts'
 import { createIndices, type Indices } from '../indices/indices.ts'
-import { createDueBlocks } from './backlog.ts'
-import { createBatches } from './batches.ts'
+import { createBacklog } from './backlog.ts'
+import { createShipBatches } from './batches.ts'
+import { createIndexComparison } from './compare-index.ts'
 import { type ShipContext, sweep } from './context.ts'
-import { createTenure } from './lease-session.ts'
+import { createLeaseSession } from './lease-session.ts'
 import { createMoving, type Moving } from './moving.ts'
 import { createPatching, createRenewing } from './patching.ts'
-import { createMending } from './repair.ts'
+import { createRepair } from './repair.ts'
 import { createShipRequests } from './requests.ts'
-import { createRestoring } from './restoring.ts'
 import { createSending } from './sending.ts'
 import { createSharing } from './sharing.ts'
 
@@ -60,7 +60,7 @@ interface ShipperOptions {
   onFailure(error: unknown): void
 }
 
-const WAITS = { baseMs: 250, capMs: 10_000 }
+const SHIP_WAITS = { baseMs: 250, capMs: 10_000 }
 /** Time between two looks at what is to be removed again, and at indices; and while some are lost. */
 const [LOOK_MS, LACKING_MS] = [30_000, 5_000]
 
@@ -69,37 +69,37 @@ const [LOOK_MS, LACKING_MS] = [30_000, 5_000]
  * store notes in one transaction that its blocks are there. It runs in the writing thread, a few milliseconds a turn.
  */
 export const createShipper = (options: ShipperOptions) => {
-  const { store, native, db, writer, network, cluster, options: naming, waits = WAITS, log, metrics } = options
+  const { store, native, db, writer, network, cluster, options: naming, waits = SHIP_WAITS, log, metrics } = options
   const { onReady, onTrouble, onProgress, onRest, onMove = () => {}, onFailure } = options
   const { shelf } = writer
   const closing = new AbortController()
   const { signal } = closing
   const reader = openDocuments(store, native)
   const stored = createBlocks(db)
-  const known = createKnownIndices(db)
-  const tenure = createTenure({ signal, waits, also: writer.also, onReady, onTrouble })
+  const known = createIndexIdentities(db)
+  const session = createLeaseSession({ signal, waits, also: writer.also, onReady, onTrouble })
   /** What was learnt of a slow cluster holds, whatever begins again. */
-  const pace = createPace(waits)
-  const newBulk = (): Bulk => createBulk(cluster, { signal: tenure.signal(), onTrouble, pace })
+  const pace = createBulkPace(waits)
+  const newBulk = (): Bulk => createBulk(cluster, { signal: session.signal(), onTrouble, pace })
   let current = newBulk()
 
   const parts = {
-    ...{ network, naming, db, reader, lines: createDocumentLines(reader), visible: createShelfReader(db).visible },
-    ...{ shelf, known, partial: createPartialBlocks(db), tenure, bulk: () => current, onProgress, metrics, log },
-    requests: createShipRequests(cluster, naming, network, tenure.signal),
+    ...{ network, naming, db, reader, lines: createDocumentLines(reader), visible: createShippedReader(db).visible },
+    ...{ shelf, known, partial: createPartialBlocks(db), session, bulk: () => current, onProgress, metrics, log },
+    requests: createShipRequests(cluster, naming, network, session.signal),
   }
   const sharing = createSharing(parts, {
     ...{ ...options.sharing, cluster },
     onWait: holder => onTrouble(holder === undefined ? null : `${holder} writes the documents of ${network}`),
   })
-  const { telling } = sharing
-  const ship: ShipContext = { ...parts, telling }
+  const { publishing } = sharing
+  const ship: ShipContext = { ...parts, publishing }
   const rest = createRest(onRest)
-  const due = createDueBlocks(ship, stored.ranges)
+  const due = createBacklog(ship, stored.ranges)
   const moving = createMoving(ship, due.ranges, onMove)
   const patching = createPatching(ship, stored.hash, rest.end)
-  const indices = createIndices(patient(cluster), naming, network, log, known.of)
-  const steps = createSteps(ship, { indices, due, moving, patching, rest, batchBytes: options.batchBytes })
+  const indices = createIndices(retryBusy(cluster), naming, network, log, known.of)
+  const steps = createShipSteps(ship, { indices, due, moving, patching, rest, batchBytes: options.batchBytes })
 
   let isPrepared = false
 
@@ -109,41 +109,41 @@ export const createShipper = (options: ShipperOptions) => {
       current = newBulk()
       try {
         // Each template takes its turn in the node that leads the cluster: a lost lease alone does not repeat that.
-        if (!isPrepared) await tenure.persist(indices.prepare)
+        if (!isPrepared) await session.persist(indices.prepare)
         isPrepared = true
         await steps.lookForLost()
         for (;;) {
-          tenure.signal().throwIfAborted()
+          session.signal().throwIfAborted()
           await steps.once()
           failures = 1
         }
       } catch (error) {
         // An index is gone, say: what was sent of the batch counts for nothing.
-        if (!tenure.mayPass(error)) throw error
+        if (!session.mayPass(error)) throw error
         isPrepared = false
         onTrouble(error.message)
-        await tenure.pause(failures)
+        await session.pause(failures)
         await steps.giveUp()
-        await tenure.note(shelf.abandon)
+        await session.note(shelf.abandon)
       }
     }
   }
 
   const work = async () => {
     for (;;) {
-      tenure.renew()
-      telling.changed()
+      session.renew()
+      publishing.changed()
       const met = await sharing.begin(signal)
-      await tenure.note(createMoveWriter(db).renew)
+      await session.note(createLocationWriter(db).renew)
       if (met) log.warn('The cluster holds what a newer copy of the store wrote, which is removed', { batch: met })
-      tenure.renew(sharing.lost())
-      tenure.signal().addEventListener('abort', rest.end, { once: true })
+      session.renew(sharing.lost())
+      session.signal().addEventListener('abort', rest.end, { once: true })
       try {
         await shipAll()
       } catch (error) {
-        if (signal.aborted || !tenure.signal().aborted) throw error
+        if (signal.aborted || !session.signal().aborted) throw error
         log.warn('Stopped shipping documents, and begins again when it holds the lease of the cluster', {
-          why: messageOf(tenure.signal().reason),
+          why: messageOf(session.signal().reason),
         })
       } finally {
         await steps.giveUp()
@@ -154,7 +154,7 @@ export const createShipper = (options: ShipperOptions) => {
   // Nobody goes on with what was under way when the program ended.
   writer.also(() => {
     shelf.abandon()
-    createMoveWriter(db).begin()
+    createLocationWriter(db).begin()
   })
   const ended = work().catch(error => {
     if (!signal.aborted) onFailure(error)
@@ -162,9 +162,9 @@ export const createShipper = (options: ShipperOptions) => {
 
   return {
     /** Whether it waits for a turn. */
-    isReady: tenure.turns.isReady,
+    isReady: session.turns.isReady,
     /** Gives it a turn: what it does then is done before the next timer. */
-    turn: tenure.turns.give,
+    turn: session.turns.give,
     /** Blocks were written; those of the head go before others. */
     wrote(first: number, isHead: boolean) {
       due.wrote(first, isHead)
@@ -172,19 +172,19 @@ export const createShipper = (options: ShipperOptions) => {
     },
     /** Blocks were looked at for scopes. */
     looked() {
-      telling.changedALittle()
+      publishing.changedSlightly()
       rest.end()
     },
     /** Blocks above this one were removed. */
     removed(to: number) {
       moving.removed(to)
-      telling.changed()
+      publishing.changed()
       rest.end()
     },
     /** Whether all that is stored is there, and nothing is to be removed now. */
     isResting: rest.isResting,
     /** Whether others know what is there: whoever takes over ships the rest from a store of its own, and this one has to be able to do the same. */
-    isTold: telling.isTold,
+    isPublished: publishing.isPublished,
     /** How moving the store to the cluster goes on; undefined where searches go there. */
     moving: moving.report,
     /** Writes documents in place of some that are there. */
@@ -194,7 +194,7 @@ export const createShipper = (options: ShipperOptions) => {
     /** Ends at once: what is under way is begun again at the next start. */
     async close() {
       closing.abort()
-      tenure.turns.give()
+      session.turns.give()
       rest.end()
       await ended
       await sharing.end()
@@ -227,7 +227,7 @@ const createRest = (onRest: () => void) => {
 
 interface StepsOptions {
   indices: Indices
-  due: ReturnType<typeof createDueBlocks>
+  due: ReturnType<typeof createBacklog>
   moving: Moving
   patching: ReturnType<typeof createPatching>
   rest: ReturnType<typeof createRest>
@@ -235,11 +235,11 @@ interface StepsOptions {
 }
 
 /** What is done in turn while this process may write. */
-const createSteps = (ship: ShipContext, { indices, due, moving, patching, rest, batchBytes }: StepsOptions) => {
-  const { shelf, telling } = ship
+const createShipSteps = (ship: ShipContext, { indices, due, moving, patching, rest, batchBytes }: StepsOptions) => {
+  const { shelf, publishing } = ship
   const send = createSending(ship)
-  const batches = createBatches(ship, { send, ensure: block => mending.ensure(block), batchBytes })
-  const mending = createMending(ship, indices, createRestoring(ship, batches.settled))
+  const batches = createShipBatches(ship, { send, ensure: block => mending.ensure(block), batchBytes })
+  const mending = createRepair(ship, indices, createIndexComparison(ship, batches.settled))
   const renewing = createRenewing(ship, send, batches)
   let lookedAt = 0
 
@@ -269,7 +269,7 @@ const createSteps = (ship: ShipContext, { indices, due, moving, patching, rest, 
       const isMoving = await moving.step()
       // Where anything was waited for, there may be more by now.
       if (isBehind || hasSwept || isMoving) return
-      if (telling.isUntold()) await telling.tell()
+      if (publishing.isUnpublished()) await publishing.publish()
       else await rest.begin(lookMs())
     },
     giveUp: batches.giveUp,

@@ -1,6 +1,6 @@
-import { createMoved, KEPT_AFTER_MS } from '../../engine/shipping/document-location.ts'
+import { createDocumentLocation, KEPT_AFTER_MS } from '../../engine/shipping/document-location.ts'
 import { createJournal } from '../../engine/shipping/journal.ts'
-import { createReturnReader } from '../../engine/shipping/restore-evicted.ts'
+import { createEvictedReader } from '../../engine/shipping/restore-evicted.ts'
 import type { Writer } from '../../engine/writer.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -57,7 +57,7 @@ export const createShipping = (options: ShippingOptions) => {
   const journal = createJournal(db, journalMax)
   let trouble: string | null = null
   let troubleSince: string | null = null
-  const { left, unverified } = createReturnReader(db)
+  const { left, unverified } = createEvictedReader(db)
   /** Whether there may be something to remove. */
   let mayEmpty = true
   let owed = 0
@@ -93,7 +93,7 @@ export const createShipping = (options: ShippingOptions) => {
     },
     onMove: journal.begin,
   })
-  const { since } = createMoved(db)
+  const { since } = createDocumentLocation(db)
   /** The store answers searches, or may still be at an answer. */
   const mayEmptyNow = () =>
     !returning && mayEmpty && Date.now() - (since() ?? Number.POSITIVE_INFINITY) >= KEPT_AFTER_MS
@@ -119,7 +119,7 @@ export const createShipping = (options: ShippingOptions) => {
     return more
   }
   const step = (): boolean => {
-    if (!shipper.isReady()) return mayEmptyNow() && shipper.isTold() && empty()
+    if (!shipper.isReady()) return mayEmptyNow() && shipper.isPublished() && empty()
     shipper.turn()
     return true
   }

@@ -11,7 +11,7 @@ export interface Tally {
 }
 
 /** One of 24 bits for each position. */
-export const mixed = (position: number): number => {
+export const mixPosition = (position: number): number => {
   const low = position | 0
   const high = Math.floor(position / 2 ** 32) | 0
   let mixed = Math.imul(low, FACTORS[0]) ^ Math.imul(high, FACTORS[1])
@@ -22,7 +22,7 @@ export const mixed = (position: number): number => {
 const FACTORS = [0x9e3779b1 | 0, 0x85ebca6b | 0, 0xc2b2ae35 | 0] as const
 
 /** The same in the cluster's language. */
-const MIXED = [
+const MIX_SCRIPT = [
   `long p = doc['${META_FIELDS.position}'].value`,
   'int m = ((int)p * params.a) ^ ((int)(p >>> 32) * params.b)',
   'm = (m ^ (m >>> 15)) * params.c',
@@ -34,7 +34,7 @@ export const tallies = (): Map<Kind, Tally> => new Map(KINDS.map(kind => [kind, 
 export const addTo = (all: ReadonlyMap<Kind, Tally>, kind: Kind, position: number) => {
   const tally = all.get(kind)!
   tally.count++
-  tally.sum += mixed(position)
+  tally.sum += mixPosition(position)
 }
 
 /** What has a cluster tell the tallies of what a query finds. */
@@ -44,7 +44,7 @@ export const TALLY_AGGREGATIONS = {
     aggs: {
       sum: {
         sum: {
-          script: { lang: 'painless', source: MIXED, params: { a: FACTORS[0], b: FACTORS[1], c: FACTORS[2] } },
+          script: { lang: 'painless', source: MIX_SCRIPT, params: { a: FACTORS[0], b: FACTORS[1], c: FACTORS[2] } },
         },
       },
     },
@@ -82,7 +82,7 @@ export interface CountsAnswer {
 }
 
 /** As many as one answer has. */
-const TOGETHER = 10_000
+const COUNTS_PER_PAGE = 10_000
 
 /** Has a cluster count what searches see of an index, by blocks in their order. */
 export const countsBody = (kind: Kind, hidden: readonly Hidden[], after: object | undefined) => ({
@@ -92,7 +92,7 @@ export const countsBody = (kind: Kind, hidden: readonly Hidden[], after: object 
   aggs: {
     blocks: {
       composite: {
-        size: TOGETHER,
+        size: COUNTS_PER_PAGE,
         sources: [
           { block: { terms: { field: META_FIELDS.block } } },
           { hash: { terms: { field: kind === 'block' ? 'hash' : 'blockHash', missing_bucket: true } } },

@@ -1,6 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import { isRowKind } from '../query/fields/ordinals.ts'
-import type { Reader, Segment } from '../reader.ts'
+import type { Segment, StoreReader } from '../reader.ts'
 import type { AggregationState } from './aggregator.ts'
 
 export interface StateCache {
@@ -36,7 +36,7 @@ interface CacheEntry {
 }
 
 /** Caches states of immutable segments, so that dashboards compute new blocks only. */
-export const createStateCache = (reader: Pick<Reader, 'segments' | 'version' | 'kept'>) => {
+export const createStateCache = (reader: Pick<StoreReader, 'segments' | 'version' | 'kept'>) => {
   const capacity = reader.kept.states
   /** Least recently used first. */
   const entries = new Map<string, CacheEntry>()
@@ -132,7 +132,7 @@ const CAPACITY = 2 * 2 ** 20
 const MAX_ANSWER_LENGTH = CAPACITY / 8
 
 /** Caches answers until the store changes. */
-export const createAnswers = (reader: Pick<Reader, 'version'>) => {
+export const createAnswers = (reader: Pick<StoreReader, 'version'>) => {
   const known = new Map<string, string>()
   let held = 0
   let seen: number | undefined

@@ -7,7 +7,7 @@ import { termOf, UNDECODED } from '../index/terms.ts'
 import { isRowKind, numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import type { Evaluation } from '../query/match/evaluate.ts'
 import { BLOCK_NUMBERS } from '../query/sort/sort-keys.ts'
-import type { Reader, ReadHeader, Segment } from '../reader.ts'
+import type { ReadHeader, Segment, StoreReader } from '../reader.ts'
 import {
   type AggregationContext,
   type AggregationState,
@@ -91,7 +91,7 @@ const batchIn = (
   { segment, size }: { segment: Segment; size: number },
   { kind, isEverywhere, evaluation }: AggregatedPart,
   asked: Node,
-  reader: Reader,
+  reader: StoreReader,
 ): Batch => {
   if (asked.op !== 'all' || !isEverywhere) return batchOf(evaluation.matches(segment))
   const others = kind === 'event' ? othersIn(segment, reader) : undefined
@@ -127,7 +127,7 @@ export const conditionText = (node: Node): string =>
   })
 
 /** Ascending ordinals of logs without an event; undefined if there are none. */
-const othersIn = (segment: Segment, reader: Reader): Uint32Array | undefined => {
+const othersIn = (segment: Segment, reader: StoreReader): Uint32Array | undefined => {
   if (segment.events === segment.log) return undefined
   let known = undecoded.get(reader)
   if (!known || known.version !== reader.version()) {
@@ -147,6 +147,6 @@ const othersIn = (segment: Segment, reader: Reader): Uint32Array | undefined => 
 }
 
 const undecoded = new WeakMap<
-  Reader,
+  StoreReader,
   { version: number; lists: Map<number, { revised: number; others: Uint32Array }> }
 >()

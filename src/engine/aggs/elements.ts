@@ -10,7 +10,7 @@ import { createStored } from '../documents/stored.ts'
 import { integersField, OVERFLOW_SLOT, scaledField } from '../index/terms.ts'
 import { columnSource } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { type Batch, type BatchView, ordinalAt } from './batch.ts'
 import { type Keys, keyOfValue } from './keys.ts'
 import type { ValueSource, ValueStores } from './value-source.ts'
@@ -97,7 +97,7 @@ export const toElements = (
   }
 }
 
-const signaturesOf = (at: BatchView, batch: Batch, reader: Reader): Float64Array => {
+const signaturesOf = (at: BatchView, batch: Batch, reader: StoreReader): Float64Array => {
   const [kind, field] = at.kind === 'call' ? (['call', 'selector'] as const) : (['log', 'signature'] as const)
   const source = columnSource(kind, lookup(kind, field)!, reader)!
   const data = source.data(at)
@@ -263,14 +263,14 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
 }
 
 /** The topic that holds an indexed address. */
-const topicPlace = ({ signature, position, input }: Role, reader: Reader): number | undefined => {
+const topicPlace = ({ signature, position, input }: Role, reader: StoreReader): number | undefined => {
   const { topic, event } = reader.signature(signature)
   if (topic === null || !event || !input.indexed || input.type !== 'address') return undefined
   return 1 + event.inputs.slice(0, position).filter(({ indexed }) => indexed).length
 }
 
 /** Reads addresses from topics, which is faster than from documents. */
-const topicReader = (keys: Keys, reader: Reader): ((position: number, place: number) => number | undefined) => {
+const topicReader = (keys: Keys, reader: StoreReader): ((position: number, place: number) => number | undefined) => {
   const stored = createStored(reader)
   const keyOf = memoize(MAX_TOPICS, (topic: string) => keys.of(checksumAddress(`0x${topic.slice(EMPTY_HALF.length)}`)))
   let before: { position: number; topics: readonly string[] } | undefined

@@ -5,7 +5,7 @@ import type { FieldValues } from '../../query/aggs/ast.ts'
 import { compareValues, type QueryValue } from '../../query/ast.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { blockOf, PLACES, placeOf } from '../schema.ts'
 
 /** What keys encode: numbers, address ids, transaction positions, block numbers or interned texts. */
@@ -39,10 +39,10 @@ const ownSpace = ({ kind, encoding, field, list }: FieldPath): Space => {
 /** Keys that segments share. Several stores can only share texts. */
 export const sharedKeys = (
   values: Pick<FieldValues, 'fields' | 'type'>,
-  { shared, isJoined, reader }: { shared<T>(make: () => T): T; isJoined: boolean; reader: Reader },
+  { shared, isJoined, reader }: { shared<T>(make: () => T): T; isJoined: boolean; reader: StoreReader },
 ): Keys => shared(() => createKeys(isJoined && values.type === 'keyword' ? 'text' : keySpaceOf(values), reader))
 
-export const createKeys = (space: Space, reader: Reader): Keys => {
+export const createKeys = (space: Space, reader: StoreReader): Keys => {
   const places = new Map<QueryValue, number>()
   const values: QueryValue[] = []
   let bytes = 0
@@ -105,7 +105,7 @@ const FIRST_TEXT_KEY = -(2 ** 80)
 const STEP = 2 ** 30
 const TEXTS = 20_000
 
-const valueOfKey = (space: Space, key: number, reader: Reader): QueryValue => {
+const valueOfKey = (space: Space, key: number, reader: StoreReader): QueryValue => {
   switch (space) {
     case 'address':
       return checksumAddress(`0x${reader.addressDigits(key)}`)
@@ -118,7 +118,7 @@ const valueOfKey = (space: Space, key: number, reader: Reader): QueryValue => {
   }
 }
 
-const idOf = (space: Space, text: string, reader: Reader): number | undefined => {
+const idOf = (space: Space, text: string, reader: StoreReader): number | undefined => {
   switch (space) {
     case 'address':
       return /^0x[0-9a-fA-F]{40}$/.test(text) && checksumAddress(text) === text

@@ -11,7 +11,7 @@ import { columnSource, INEXACT, interpreterOf, LONGS_END, recordReader } from '.
 import { isRowKind, numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import { sparseReader } from '../query/fields/row-kinds.ts'
 import { isShared } from '../query/plan/column-conditions.ts'
-import type { Reader, StoredSignature } from '../reader.ts'
+import type { StoredSignature, StoreReader } from '../reader.ts'
 import { positionOf } from '../schema.ts'
 import { type Batch, type BatchView, ordinalAt } from './batch.ts'
 import { elementSource } from './elements.ts'
@@ -33,7 +33,7 @@ export interface ValueSource {
 }
 
 export interface ValueStores {
-  reader: Reader
+  reader: StoreReader
   /** Documents with exact integers. */
   exact: Documents
 }
@@ -187,7 +187,7 @@ const mayBeInexact = ({ kind }: FieldPath, keys: Keys | undefined): boolean =>
 const converter = (
   field: FieldPath,
   keys: Keys | undefined,
-  reader: Reader,
+  reader: StoreReader,
 ): ((stored: number) => number) | undefined => {
   const { kind, encoding } = field
   if (kind === 'boolean' || kind === 'long') return undefined
@@ -197,7 +197,7 @@ const converter = (
   return textual(field, keys, reader)
 }
 
-const textual = (field: FieldPath, keys: Keys | undefined, reader: Reader): ((stored: number) => number) => {
+const textual = (field: FieldPath, keys: Keys | undefined, reader: StoreReader): ((stored: number) => number) => {
   const interpret = interpreterOf(field, reader)
   return memoize(MAX_TEXT_KEYS, stored => {
     const value = interpret(stored)

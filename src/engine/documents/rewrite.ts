@@ -1,6 +1,6 @@
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { FieldwiseKind, RecordKind } from '../../mapping/index.ts'
-import { present } from '../../sqlite/damage.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { NamesChange, Revision } from '../index/revision.ts'
 import { placeOf } from '../schema.ts'
@@ -61,7 +61,7 @@ const createRowRewriter = (db: Db, kind: RecordKind) => {
   return <T extends { position: number }>(changes: readonly T[], rewrite: Rewrite<T>): void => {
     const rows = Map.groupBy(changes, ({ position }) => position - (placeOf(position) % size))
     for (const [first, some] of rows) {
-      const bytes = present(select.get(first) as Buffer | undefined, `a row of the table "${kind}"`)
+      const bytes = requirePresent(select.get(first) as Buffer | undefined, `a row of the table "${kind}"`)
       const count = startsIn(bytes, kind, first, starts)
       const changed = new Map(some.map(change => [change.position - first, change]))
       records.truncate(0)

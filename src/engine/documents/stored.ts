@@ -1,11 +1,11 @@
 import type { ExecutionStep } from '../../documents/failures.ts'
 import type { Integer } from '../../documents/show.ts'
-import { present } from '../../sqlite/damage.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
 import { integersAt } from '../forms/bytes.ts'
 import { cursor, takeLength, takeVarint } from '../forms/form.ts'
 import { takeInteger } from '../forms/integer.ts'
 import { unpackAbi } from '../forms/words.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { columnIndex } from './columns.ts'
 import { valueReader } from './record-values.ts'
@@ -41,7 +41,9 @@ export interface StoredStep extends ExecutionStep {
 }
 
 /** Reads what is decoded: logs, calls and failures. Undefined if none is stored (any more). */
-export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signature' | 'addressDigits' | 'name'>) => {
+export const createStored = (
+  reader: Pick<StoreReader, 'prepare' | 'records' | 'signature' | 'addressDigits' | 'name'>,
+) => {
   const { records } = reader
   const log = newLogRecord()
   const call = newCallRecord()
@@ -68,13 +70,13 @@ export const createStored = (reader: Pick<Reader, 'prepare' | 'records' | 'signa
   }
 
   const inputOf = (packed: ReturnType<typeof records.txInput>): string => {
-    const { bytes, start, end } = present(packed, 'a call')
+    const { bytes, start, end } = requirePresent(packed, 'a call')
     return unpackAbi(bytes.subarray(start, end), reader.addressDigits)
   }
 
   /** Reads a call inside of a transaction, from its trace. */
   const inTrace = (position: number) => {
-    const { bytes, start } = present(records.find('trace', position), 'a call')
+    const { bytes, start } = requirePresent(records.find('trace', position), 'a call')
     readTrace(bytes, start, trace)
     cursor.at = trace.offsets[TO]!
     return {

@@ -1,7 +1,7 @@
 import { documentOfKey } from '../../decode/calls.ts'
 import type { EventAbi, Signature } from '../../decode/types.ts'
 import { memoize } from '../../lib/caches.ts'
-import { present } from '../../sqlite/damage.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { hashKeys } from '../blocks.ts'
 
@@ -39,7 +39,7 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
       }
     },
     signatures: (of: 'log' | 'call'): readonly StoredSignature[] => bySort[of],
-    signature: (id: number): StoredSignature => present(signaturesById.get(id), 'the number of a signature'),
+    signature: (id: number): StoredSignature => requirePresent(signaturesById.get(id), 'the number of a signature'),
     addressId(digits: string): number | undefined {
       let id = addressIds.get(digits)
       if (id !== undefined) return id
@@ -51,10 +51,12 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
     },
     /** 40 lower-case hex digits. */
     addressDigits: memoize(30_000, (id: number) =>
-      present(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
+      requirePresent(selectAddress.get(id) as Buffer | undefined, 'the number of an address').toString('hex'),
     ),
     nameId: (name: string): number | undefined => selectNameId.get(name) as number | undefined,
-    name: memoize(10_000, (id: number) => present(selectName.get(id) as string | undefined, 'the number of a name')),
+    name: memoize(10_000, (id: number) =>
+      requirePresent(selectName.get(id) as string | undefined, 'the number of a name'),
+    ),
     /** In the order of their ids. */
     names(): readonly string[] {
       if (allNames.version !== version()) {

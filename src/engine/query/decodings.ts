@@ -4,7 +4,7 @@ import type { DocumentDecoding } from '../../documents/document.ts'
 import { scaled } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { sourceInteger } from '../../query/compare.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 
 /** How a document was decoded, told from what it shows and from the declarations that a store knows. */
 export type Decodings = ReturnType<typeof createDecodings>
@@ -14,7 +14,7 @@ interface ShownArgument {
   value: { hex: string; scaled: number | null; type: string }
 }
 
-export const createDecodings = (reader: Reader) => {
+export const createDecodings = (reader: StoreReader) => {
   const known = { event: createShapes(reader, 'log'), call: createShapes(reader, 'call') }
   return {
     /**
@@ -35,7 +35,7 @@ export const createDecodings = (reader: Reader) => {
 }
 
 /** Declarations by what documents show of them. */
-const createShapes = (reader: Reader, of: 'log' | 'call'): ((shape: string) => readonly EventAbi['inputs'][]) => {
+const createShapes = (reader: StoreReader, of: 'log' | 'call'): ((shape: string) => readonly EventAbi['inputs'][]) => {
   const shapes = new Map<string, Map<string, EventAbi['inputs']>>()
   let read = 0
   return shape => {

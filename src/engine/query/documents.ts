@@ -5,7 +5,7 @@ import { byKind, type FieldPath, isListField, KINDS, type Kind, MAPPING } from '
 import type { Node, QueryValue } from '../../query/ast.ts'
 import { indexedValuesOf } from '../../query/predicate.ts'
 import { innerNodes } from '../../query/simplify.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { type Show, showsOf } from '../show/shows.ts'
 
 export interface Documents {
@@ -17,7 +17,7 @@ export interface Documents {
 }
 
 /** Documents as objects: their JSON is written and parsed, and `big` says how long integers stand in them. */
-export const createDocuments = (reader: Reader, big: BigIntegers): Documents => {
+export const createDocuments = (reader: StoreReader, big: BigIntegers): Documents => {
   const shows = showsOf(reader)
   const out = createByteWriter(1 << 12)
   const writers = new Map<string, Write>()

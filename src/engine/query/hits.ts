@@ -4,7 +4,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { QueryValue } from '../../query/ast.ts'
 import type { SearchRequest, SortSpec } from '../../query/request.ts'
 import type { JoinedAggregating } from '../aggs/aggregations.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import type { Documents } from './documents.ts'
 import { segmentAt } from './fields/ordinals.ts'
@@ -25,12 +25,12 @@ export interface Loading {
   shown: Documents
   /** Documents whose integers can be computed with. */
   exact: Documents
-  reader: Reader
+  reader: StoreReader
 }
 
 interface LoadingAnywhere extends Omit<Loading, 'reader'> {
   /** Undefined where documents tell all. */
-  reader: Reader | undefined
+  reader: StoreReader | undefined
 }
 
 /** Takes matches as hits, and tells how many these are: what is gone meanwhile is left out. */
@@ -91,7 +91,7 @@ export interface PiecePages {
 }
 export const ranker = (
   request: Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>,
-  { reader, exact }: { reader: Reader; exact: Documents },
+  { reader, exact }: { reader: StoreReader; exact: Documents },
 ): ((found: SearchMatch) => Ranked) => {
   const valuesOf = comparedValues(request, { documents: exact, reader })
   return found => {
@@ -99,7 +99,7 @@ export const ranker = (
     return { found, values: valuesOf(found), time: timeAt(found.position, reader) }
   }
 }
-const timeAt = (position: number, reader: Reader): number => {
+const timeAt = (position: number, reader: StoreReader): number => {
   const segment = segmentAt(position, reader)
   return segment ? reader.header(segment).times[blockOf(position) - segment.first]! : 0
 }

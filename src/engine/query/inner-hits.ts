@@ -4,7 +4,7 @@ import type { FieldPath } from '../../mapping/index.ts'
 import type { Node, QueryValue } from '../../query/ast.ts'
 import type { Collapse, InnerHits, SearchRequest } from '../../query/request.ts'
 import { andNode, existsNode, idsNode, inNode, notNode, parentNode } from '../../query/simplify.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { type Documents, fieldValues } from './documents.ts'
 import { numberedAs, segmentAt, viewOf } from './fields/ordinals.ts'
 import { countAll } from './match/counting.ts'
@@ -22,7 +22,7 @@ export interface Related {
 }
 
 export interface RelatedOptions {
-  reader: Reader
+  reader: StoreReader
   exact: Documents
   limits: Limits
   evaluation: Evaluator

@@ -1,6 +1,6 @@
 import type { Range } from '../../lib/ranges.ts'
 import type { SearchRequest } from '../../query/request.ts'
-import { type Reader, reading, type Segment } from '../reader.ts'
+import { reading, type Segment, type StoreReader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
 import type { TakeHits } from './hits.ts'
@@ -218,7 +218,7 @@ const isPassed = (
   segment: Segment,
   { position, keys }: SearchMatch,
   { byTime, descending }: SortKeys,
-  reader: Reader,
+  reader: StoreReader,
 ) => {
   if (!byTime) return descending ? segment.first > blockOf(position) : segment.last < blockOf(position)
   const time = keys[0] as number
@@ -276,7 +276,7 @@ function* pagesOf(
     version,
   }: {
     request: SearchRequest
-    reader: Reader
+    reader: StoreReader
     take: TakeHits
     progress: StreamProgress
     /** Of the state in which they were found. */

@@ -3,7 +3,7 @@ import type { Limits } from '../../limits/index.ts'
 import type { ResumePoint, SearchRequest } from '../../query/request.ts'
 import { andNode } from '../../query/simplify.ts'
 import { createAggregating } from '../aggs/aggregations.ts'
-import { type Reader, reading } from '../reader.ts'
+import { reading, type StoreReader } from '../reader.ts'
 import { createHits } from '../show/hits.ts'
 import { createDocuments } from './documents.ts'
 import { type Ranking, ranker, type TakeHits } from './hits.ts'
@@ -127,7 +127,7 @@ export const rankOnce = (
 }
 
 /** What the searches of one store share. */
-export const createSearchContext = (reader: Reader, limits: Limits) => {
+export const createSearchContext = (reader: StoreReader, limits: Limits) => {
   const shown = createDocuments(reader, asJson)
   const exact = createDocuments(reader, asBigint)
   const ask = asking(exact)
@@ -161,7 +161,7 @@ export const prepareFirst = (
   return { ...first, parts: withScores(rest, first.parts, context) }
 }
 /** What was reorganised away since, and what came since, is left out. */
-export const amongSeen = (request: SearchRequest, reader: Reader): SearchRequest => {
+export const amongSeen = (request: SearchRequest, reader: StoreReader): SearchRequest => {
   const { seen, within } = request
   return typeof seen !== 'object' || within ? request : { ...request, within: stillThere(seen, reader) }
 }

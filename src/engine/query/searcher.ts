@@ -6,7 +6,7 @@ import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { cursorKeyOf } from '../cursor-key.ts'
-import { openReader, type Reader, reading } from '../reader.ts'
+import { openReader, reading, type StoreReader } from '../reader.ts'
 import type { DocumentShowing, HitsWriting } from '../show/hits.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
 import {
@@ -85,7 +85,7 @@ export interface SearchPages<Page> {
 /** A page that was written is the number of its hits. */
 export type WrittenPages = SearchPages<number>
 
-export const createSearcher = (reader: Reader, limits: Limits = DEFAULT_LIMITS) => {
+export const createSearcher = (reader: StoreReader, limits: Limits = DEFAULT_LIMITS) => {
   const context = createSearchContext(reader, limits)
   const { shown, exact, hits: written } = context
 

@@ -1,7 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import { rememberedBy } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { createSimilar } from '../similar.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
 import { segmentAt } from './fields/ordinals.ts'
@@ -29,7 +29,7 @@ export interface SimilarDocument {
 }
 
 export interface SimilarOptions {
-  reader: Reader
+  reader: StoreReader
   load(kind: 'log' | 'call', position: number): Document
   /** The newest document in which fields have certain values. */
   newest(kind: 'log' | 'call', values: Readonly<Record<string, string>>): number | undefined
@@ -97,7 +97,7 @@ export const happeningOf = ({ kind, id }: HappeningId, source: object): Happenin
 export function* familyOf(
   { address }: Happening,
   { kind, size }: HappeningId & { size: number },
-  reader: Reader,
+  reader: StoreReader,
 ): Generator<{ address: string; similarity: number }> {
   const contract = positionsOfIds('contract', [address.toLowerCase()], reader).at(-1)
   if (contract === undefined)
@@ -115,7 +115,7 @@ function* contractsLike(
   position: number,
   name: string,
   count: number,
-  reader: Reader,
+  reader: StoreReader,
 ): Generator<SimilarFound & { address: number }> {
   const row = reader.prepare('SELECT address, code FROM contract WHERE pos = ?').get(position) as {
     address: number
@@ -146,4 +146,4 @@ const firstSimilar = (count: number, found: Iterable<SimilarFound>): SimilarFoun
 
 const refuseSimilar = (message: string) => refuse('illegal_argument_exception', message)
 
-const similarOf = rememberedBy((reader: Reader) => createSimilar(reader.db))
+const similarOf = rememberedBy((reader: StoreReader) => createSimilar(reader.db))

@@ -2,7 +2,7 @@ import { type ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { BlockMark, BlockRun, ChainPlace, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
 import { type Alteration, readAltered, type Why } from '../alterations.ts'
-import type { Reader, Segment } from '../reader.ts'
+import type { Segment, StoreReader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { segmentAt } from './fields/ordinals.ts'
 import type { SearchMatch } from './search-match.ts'
@@ -20,7 +20,7 @@ export interface Snapshot {
 }
 
 /** Of the state that the reader sees. */
-export const takeSnapshot = (reader: Reader, hits: number | undefined): Snapshot => ({
+export const takeSnapshot = (reader: StoreReader, hits: number | undefined): Snapshot => ({
   ...{ runs: runsOfSegments(reader.segments()), serial: readAltered(reader.db).serial, hits },
 })
 
@@ -28,7 +28,7 @@ export const takeSnapshot = (reader: Reader, hits: number | undefined): Snapshot
 export const alteredSince = (
   { serial, runs }: Snapshot,
   { parts }: Pick<SearchRequest, 'parts'>,
-  reader: Reader,
+  reader: StoreReader,
 ): Alteration[] =>
   readAltered(reader.db).alterations.filter(
     one =>
@@ -38,7 +38,7 @@ export const alteredSince = (
   )
 
 /** The request for what the snapshot holds: what another one asks for but for blocks that came since. */
-export const inSnapshot = (request: SearchRequest, { runs }: Snapshot, reader: Reader): SearchRequest => {
+export const inSnapshot = (request: SearchRequest, { runs }: Snapshot, reader: StoreReader): SearchRequest => {
   const now = runsOfSegments(reader.segments())
   if (isSameRuns(now, runs)) return request
   return { ...request, within: request.within ? overlap(request.within, runs) : runs }
@@ -91,14 +91,14 @@ const HASH_DIGITS = 8
 /** Runs of blocks that are told apart; of more the smallest holes count as stored. */
 const MOST_RUNS = 100
 /** The blocks that are stored in the state that the reader sees. */
-export const seenNow = (reader: Reader): Seen => seenOf(runsOfSegments(reader.segments()), reader)
+export const seenNow = (reader: StoreReader): Seen => seenOf(runsOfSegments(reader.segments()), reader)
 /** Blocks, ascending, in the state that the reader sees. */
-export const seenOf = (blocks: readonly BlockRun[], reader: Reader): Seen => {
+export const seenOf = (blocks: readonly BlockRun[], reader: StoreReader): Seen => {
   const runs = closeHoles(blocks)
   return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
 }
 /** Every one of the newest blocks, and of older ones ever fewer; what is not stored is left out. */
-export const marksOf = (newest: number, reader: Reader): BlockMark[] => {
+export const marksOf = (newest: number, reader: StoreReader): BlockMark[] => {
   const hashOf = hashReader(reader)
   const marks: BlockMark[] = []
   for (let depth = 0; depth <= newest; depth = depth < DENSE_MARKS ? depth + 1 : depth * 2) {
@@ -111,17 +111,17 @@ export const marksOf = (newest: number, reader: Reader): BlockMark[] => {
  * What is still stored of the blocks that were seen: all up to the newest that is the same. Below the last of the marks nothing is known, and
  * nothing is said to be the same where none of them is.
  */
-export const stillThere = ({ runs, marks }: Seen, reader: Reader): BlockRun[] => {
+export const stillThere = ({ runs, marks }: Seen, reader: StoreReader): BlockRun[] => {
   const top = newestSame(marks, reader)
   return runs.flatMap(([from, to]): BlockRun[] => (from > top ? [] : [[from, Math.min(to, top)]]))
 }
 /** The newest of some marked blocks that is stored as it was; -1 where none is. */
-export const newestSame = (marks: readonly BlockMark[], reader: Reader): number => {
+export const newestSame = (marks: readonly BlockMark[], reader: StoreReader): number => {
   const hashOf = hashReader(reader)
   // Below a block that is the same all are.
   return marks.find(([number, hash]) => hashOf(number) === hash)?.[0] ?? -1
 }
-const hashReader = (reader: Reader): ((number: number) => string | undefined) => {
+const hashReader = (reader: StoreReader): ((number: number) => string | undefined) => {
   const select = reader.prepare('SELECT hash FROM block WHERE number = ?').pluck()
   return number => {
     // Blocks above all segments are none that can be found.
@@ -162,7 +162,7 @@ export interface Resumed {
 export const resumeFrom = (
   asked: SearchRequest,
   point: ResumePoint | 'now',
-  reader: Reader,
+  reader: StoreReader,
   newest = newestBlock(reader),
 ): Resumed => {
   const kind = asked.parts.at(-1)!.kind
@@ -180,7 +180,7 @@ export const resumeFrom = (
   }
 }
 /** The newest block up to which all is as it was when the point was told. */
-const topOf = ({ place, marks }: ResumePoint, reader: Reader): number => {
+const topOf = ({ place, marks }: ResumePoint, reader: StoreReader): number => {
   const block = blockOf(place.position)
   // Before the first block nothing can change.
   return marks.length === 0 ? Math.min(block, -1) : newestSame(marks, reader)
@@ -189,7 +189,7 @@ const topOf = ({ place, marks }: ResumePoint, reader: Reader): number => {
 export const reached = (
   found: readonly SearchMatch[],
   { size, parts, after }: SearchRequest,
-  reader: Reader,
+  reader: StoreReader,
   newest = newestBlock(reader),
 ): ResumePoint => {
   const last = found.length === size ? (found.at(-1) ?? after!.place!) : undefined
@@ -199,4 +199,4 @@ export const reached = (
     : { kind, position: positionOf(newest + 1, 0) - 1 }
   return { place, marks: marksOf(blockOf(place.position), reader) }
 }
-const newestBlock = (reader: Reader): number => reader.segments().at(-1)?.last ?? -1
+const newestBlock = (reader: StoreReader): number => reader.segments().at(-1)?.last ?? -1

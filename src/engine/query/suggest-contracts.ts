@@ -1,4 +1,4 @@
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 
 /** A token that tells its symbol. */
 export interface NamedToken {
@@ -14,7 +14,7 @@ const MAX_NAMED_TOKENS = 100_000
 const MAX_NAMED_CONTRACTS = 10_000
 
 /** Tokens of the store that are new, or tell something else, since the last call. */
-export const createTokenNews = (reader: Reader): (() => NamedToken[]) => {
+export const createTokenNews = (reader: StoreReader): (() => NamedToken[]) => {
   let last = 0
   /** A back-fill changes the same ones again and again. */
   const known = new Set<number>()
@@ -40,7 +40,7 @@ export const createTokenNews = (reader: Reader): (() => NamedToken[]) => {
 
 /** Contracts that were created under the eyes of the index and have a name; undefined where they are those of the last call. */
 export const createNamedContracts = (
-  reader: Reader,
+  reader: StoreReader,
 ): (() => readonly { name: string; address: string }[] | undefined) => {
   let seen = '0'
   return () => {

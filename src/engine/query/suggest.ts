@@ -2,7 +2,7 @@ import MiniSearch from 'minisearch'
 import type { Token } from '../../decode/registry.ts'
 import { KINDS, queryPaths } from '../../mapping/index.ts'
 import { fieldId, fieldOfTerm, logTerms, signatureOfLogField, termOf } from '../index/terms.ts'
-import type { Reader, Segment } from '../reader.ts'
+import type { Segment, StoreReader } from '../reader.ts'
 import { createNamedContracts, createTokenNews } from './suggest-contracts.ts'
 
 /** A name that somebody who types may mean, and where it is asked for. */
@@ -38,7 +38,7 @@ export interface SuggestRequest {
 export type Suggester = (request: SuggestRequest) => NameSuggestion[]
 
 /** Suggests names of one store; those that came since are there at the next question. `tokens` is read when it is needed. */
-export const createSuggester = (reader: Reader, tokens: () => readonly Token[]): Suggester => {
+export const createSuggester = (reader: StoreReader, tokens: () => readonly Token[]): Suggester => {
   const index = createSuggestIndex()
   const events = new Map<string, SuggestEntry>()
   const occurrences = createOccurrences(reader, signature => {
@@ -200,11 +200,11 @@ const fieldPaths = (): Map<string, string> => {
   return paths
 }
 
-const storedChainId = (reader: Reader): number | undefined =>
+const storedChainId = (reader: StoreReader): number | undefined =>
   reader.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
 
 /** Counts the logs of signatures for the entries of their names, segment by segment: none ever changes, unless it is revised. */
-const createOccurrences = (reader: Reader, entryOf: (signature: number) => SuggestEntry | undefined) => {
+const createOccurrences = (reader: StoreReader, entryOf: (signature: number) => SuggestEntry | undefined) => {
   const counted = new Map<string, [signature: number, n: number][]>()
   const keyOf = ({ id, revised }: Segment): string => `${id}/${revised}`
   const add = (counts: readonly [number, number][], sign: 1 | -1) => {
@@ -239,7 +239,7 @@ const createOccurrences = (reader: Reader, entryOf: (signature: number) => Sugge
 const METHOD = fieldId('tx', 'method')
 
 /** Tells of names that transactions call; the dictionary has others as well. */
-const createMethods = (reader: Reader, found: (name: string) => void) => {
+const createMethods = (reader: StoreReader, found: (name: string) => void) => {
   let known = 0
   let others: string[] = []
   return (added: readonly Segment[]) => {

@@ -17,7 +17,7 @@ import {
   UNLISTED_CALL,
 } from '../index/terms.ts'
 import { endOrdinal, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Reader, ReadHeader, Segment, StoredSignature } from '../reader.ts'
+import type { ReadHeader, Segment, StoredSignature, StoreReader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 
 /** Ordinals of a segment's documents that may be decoded otherwise, ascending. */
@@ -53,7 +53,7 @@ export const cutNewest = ({ segment, header, ordinals }: Candidates, size: numbe
   }
 }
 
-export const namesOf = ({ events, functions }: OwnAbi) => ({
+export const abiNames = ({ events, functions }: OwnAbi) => ({
   topics: new Set(events.filter(({ anonymous }) => !anonymous).map(topicOf)),
   selectors: new Set(functions.map(selectorOf)),
 })
@@ -62,7 +62,7 @@ export const namesOf = ({ events, functions }: OwnAbi) => ({
 export const decodes = ({ event, error }: Signature): boolean => event !== null && error === null
 
 /** What is looked for of one kind. */
-interface Wanted {
+interface WantedTerms {
   names: ReadonlySet<string>
   signatures: StoredSignature[]
   /** The one of all that have none of their own. */
@@ -73,8 +73,8 @@ interface Wanted {
 }
 
 /** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contracts where it is for some. */
-export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly number[] | null) => {
-  const { topics, selectors } = namesOf(abi)
+export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: readonly number[] | null) => {
+  const { topics, selectors } = abiNames(abi)
   const mayFail = errorsOf(abi).length > 0
   const own = new Set([
     ...abi.events.map(event => JSON.stringify(event)),
@@ -93,7 +93,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
       .filter(posting => posting.fingerprint === fingerprint)
       .map(reader.ordinals)
 
-  const wantedOf = (of: 'log' | 'call'): Wanted => {
+  const wantedOf = (of: 'log' | 'call'): WantedTerms => {
     const names = of === 'log' ? topics : selectors
     const all = reader.signatures(of)
     const shared = all.find(({ key }) => key === (of === 'log' ? UNLISTED : UNLISTED_CALL))
@@ -106,11 +106,11 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     }
   }
   /** What comes up later is of blocks that are decoded by the ABI already. */
-  let wanted: Record<'log' | 'call', Wanted> | undefined
+  let wanted: Record<'log' | 'call', WantedTerms> | undefined
 
-  const listsOf = (segment: Segment, { names, signatures, shared, hashes, field }: Wanted): Uint32Array[] => {
+  const listsOf = (segment: Segment, { names, signatures, shared, hashes, field }: WantedTerms): Uint32Array[] => {
     const listsIn = (signature: StoredSignature) =>
-      (owners ?? [ANY]).flatMap(value => postingsOf(segment, termOf(value, logField(signature.id))))
+      (owners ?? [ANY_TERM]).flatMap(value => postingsOf(segment, termOf(value, logField(signature.id))))
     const lists = signatures.flatMap(listsIn)
     const all = shared ? listsIn(shared) : []
     if (all.length === 0 || owners !== null || names.size > MAX_PROBED) return [...lists, ...all]
@@ -119,7 +119,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
 
   const failed = (segment: Segment, of: 'tx' | 'trace'): Uint32Array => {
     const column = mayFail ? reader.columns.data(segment, columnNumber(of, 'error')) : undefined
-    if (!column) return NONE
+    if (!column) return NO_ORDINALS
     const values = new Float64Array(column.count)
     copyValues(column, values, 0)
     const found: number[] = []
@@ -135,7 +135,7 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
     if (lists.log.length + lists.call.length + failures.tx.length + failures.trace.length === 0) return undefined
     const header = reader.header(segment)
     const index = indexFrom(header, Math.min(next, segment.last) + 1) - 1
-    const all = { log: ascending(lists.log), call: ascending(lists.call), ...failures }
+    const all = { log: ascendingOrdinals(lists.log), call: ascendingOrdinals(lists.call), ...failures }
     const ordinals = byKind(REDECODED_KINDS, kind => {
       const end = endOrdinal(header, kind, index)
       return all[kind].filter(ordinal => ordinal < end)
@@ -144,15 +144,15 @@ export const createFinder = (reader: Reader, abi: OwnAbi, owners: readonly numbe
   }
 }
 
-const NONE = new Uint32Array(0)
+const NO_ORDINALS = new Uint32Array(0)
 
 /** In place of a contract: all of them. */
-const ANY = 0
+const ANY_TERM = 0
 
 /** Of unlisted signatures; where there are more, it is the documents that are asked. */
 const MAX_PROBED = 500
 
-const ascending = (lists: readonly Uint32Array[]): Uint32Array => {
+const ascendingOrdinals = (lists: readonly Uint32Array[]): Uint32Array => {
   if (lists.length === 1) return lists[0]!
   const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -164,14 +164,14 @@ const ascending = (lists: readonly Uint32Array[]): Uint32Array => {
 }
 
 /** Proxies of proxies, with a beacon in between, that are looked for. */
-const MAX_STEPS = 4
+const MAX_PROXY_STEPS = 4
 /** Where there are more, all documents are looked at. */
 const MAX_OWNERS = 1_000
 /**
  * Ids of the contracts that an ABI holds for as far as the store tells: its own, those of its code, and those that run the code of these;
  * null where it may hold for any.
  */
-export const ownersOf = (reader: Reader, { address, codeHash = null }: OwnAbi): number[] | null => {
+export const findAbiOwners = (reader: StoreReader, { address, codeHash = null }: OwnAbi): number[] | null => {
   if (address === null && codeHash === null) return null
   const select = (sql: string, ...parameters: unknown[]) =>
     reader
@@ -191,7 +191,7 @@ export const ownersOf = (reader: Reader, { address, codeHash = null }: OwnAbi): 
       : [reader.addressId(address.slice(2)) ?? []].flat(),
   )
   let open = [...found]
-  for (let step = 0; step < MAX_STEPS && found.size <= MAX_OWNERS; step++) {
+  for (let step = 0; step < MAX_PROXY_STEPS && found.size <= MAX_OWNERS; step++) {
     open = open
       .flatMap(id => [
         ...select('SELECT address FROM contract WHERE implementation = ?', id),

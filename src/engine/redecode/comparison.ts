@@ -6,18 +6,18 @@ import type { DecodedArg, Signature } from '../../decode/types.ts'
 import { createStored } from '../documents/stored.ts'
 import type { RevisionBuilder } from '../index/revision.ts'
 import { ordinalOfPosition, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Reader, StoredSignature } from '../reader.ts'
+import type { StoredSignature, StoreReader } from '../reader.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
-import { type Candidates, decodes, namesOf } from './candidates.ts'
+import { abiNames, type Candidates, decodes } from './candidates.ts'
 
 /** Looks at documents, and takes down which of them are decoded otherwise now. */
-export const createComparison = (reader: Reader, abi: OwnAbi) => {
+export const createComparison = (reader: StoreReader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const argumentsIn = createArgumentsDecoder()
   const callSignature = createCallSignatures()
   const beginningOf = createBeginnings(stored)
   const addressOf = (id: number): string => `0x${reader.addressDigits(id)}`
-  const names = namesOf(abi)
+  const names = abiNames(abi)
 
   return ({ header, ordinals }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
     for (const ordinal of ordinals.log) {
@@ -109,7 +109,7 @@ const createArgumentsDecoder = () => {
 }
 
 /** Places of the logs that told of upgrades in a block, ascending; also of one whose documents lie elsewhere. */
-export const createUpgrades = (reader: Pick<Reader, 'prepare'>): ((block: number) => number[]) => {
+export const createUpgrades = (reader: Pick<StoreReader, 'prepare'>): ((block: number) => number[]) => {
   const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
   return block => upgrades.all(positionOf(block, 0), positionOf(block, PLACES - 1)) as number[]
 }

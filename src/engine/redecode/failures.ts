@@ -8,23 +8,23 @@ import { newCallRecord, readCall } from '../documents/records/call.ts'
 import { createStored, type StoredStep } from '../documents/stored.ts'
 import type { NamedKind, RevisionBuilder, Spot } from '../index/revision.ts'
 import { endOrdinal, ordinalOfPosition, positionOfOrdinal } from '../query/fields/ordinals.ts'
-import type { Reader, ReadHeader } from '../reader.ts'
+import type { ReadHeader, StoreReader } from '../reader.ts'
 import { blockOf, placeOf, positionOf } from '../schema.ts'
 import type { Candidates } from './candidates.ts'
 import { createBeginnings } from './comparison.ts'
 
 /** Looks at transactions and steps that failed, and takes down of which the reason is known now, or is another. */
-export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
+export const createStoredFailureComparison = (reader: StoreReader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const beginningOf = createBeginnings(stored)
   const selectors = new Set(errorsOf(abi).map(selectorOf))
   const callAt = createCallFinder(reader)
   const tx = {
-    error: txReader(reader, 'error'),
-    revertReason: txReader(reader, 'revertReason'),
-    revertName: txReader(reader, 'revertName'),
-    data: txReader(reader, 'revertData'),
-    address: txReader(reader, 'revertAddress'),
+    error: readTxField(reader, 'error'),
+    revertReason: readTxField(reader, 'revertReason'),
+    revertName: readTxField(reader, 'revertName'),
+    data: readTxField(reader, 'revertData'),
+    address: readTxField(reader, 'revertAddress'),
   }
 
   const concerns = (data: string | undefined): data is string => data !== undefined && selectors.has(data.slice(0, 10))
@@ -34,8 +34,8 @@ export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
     const begunAt = createOriginReader(stored.step)
     const decode = (data: string | undefined, address: string | undefined, block: number, place: number) => {
       if (!concerns(data)) return undefined
-      const revert = decoding.revert(address ?? ZERO, data, beginningOf(block, place))
-      return isKnown(revert) ? revert : undefined
+      const revert = decoding.revert(address ?? ZERO_ADDRESS, data, beginningOf(block, place))
+      return isKnownRevert(revert) ? revert : undefined
     }
     const note = (
       kind: NamedKind,
@@ -74,12 +74,12 @@ export const createFailureComparison = (reader: Reader, abi: OwnAbi) => {
   }
 }
 
-type KnownRevert = Revert & { name: string; reason: string }
-const isKnown = (revert: Revert | null): revert is KnownRevert => revert !== null && revert.reason !== null
+export type KnownRevert = Revert & { name: string; reason: string }
+export const isKnownRevert = (revert: Revert | null): revert is KnownRevert => revert !== null && revert.reason !== null
 
-const ZERO = `0x${'0'.repeat(40)}`
+export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
-const txReader = ({ records }: Reader, field: string) => valueReader('tx', field, records)!
+const readTxField = ({ records }: StoreReader, field: string) => valueReader('tx', field, records)!
 
 /** Reads the step in which the failure of a step began: all steps of its transaction tell that. */
 const createOriginReader = (read: (position: number) => StoredStep | undefined) => {
@@ -114,7 +114,7 @@ const createOriginReader = (read: (position: number) => StoredStep | undefined) 
 }
 
 /** Finds the call that a step is, which come in the order of their steps; undefined where it calls no function. */
-const createCallFinder = ({ records }: Reader) => {
+const createCallFinder = ({ records }: StoreReader) => {
   const call = newCallRecord()
   return (header: ReadHeader, position: number): number | undefined => {
     const [block, place] = [blockOf(position), placeOf(position)]

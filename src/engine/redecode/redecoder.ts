@@ -2,10 +2,10 @@ import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { RevisionBuilder } from '../index/revision.ts'
 import type { Redecoder, RedecodingStep } from '../port.ts'
-import { openReader, type Reader, readingIn } from '../reader.ts'
-import { type Candidates, createFinder, cutNewest, lastBlock, ownersOf } from './candidates.ts'
+import { openReader, readingIn, type StoreReader } from '../reader.ts'
+import { type Candidates, createCandidateFinder, cutNewest, findAbiOwners, lastBlock } from './candidates.ts'
 import { createComparison } from './comparison.ts'
-import { createFailureComparison } from './failures.ts'
+import { createStoredFailureComparison } from './failures.ts'
 
 interface RedecoderOptions {
   /** Path of SQLite's binding. */
@@ -20,15 +20,15 @@ export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: Red
   const read = readingIn(reader)
   let owners: readonly number[] | null | undefined
   const knownOwners = () => {
-    if (owners === undefined) owners = ownersOf(reader, abi)
+    if (owners === undefined) owners = findAbiOwners(reader, abi)
     return owners
   }
-  let take: ReturnType<typeof createSteps> | undefined
+  let take: ReturnType<typeof createRedecodeSteps> | undefined
   return {
     owners: () => read(() => knownOwners()?.map(id => `0x${reader.addressDigits(id)}`) ?? null),
     take: (from, size, decoding) =>
       read(() => {
-        take ??= createSteps(reader, abi, knownOwners(), revise)
+        take ??= createRedecodeSteps(reader, abi, knownOwners(), revise)
         const step = take(from, size, decoding)
         const blocksLeft = reader
           .segments()
@@ -46,15 +46,15 @@ export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: Red
 const SEARCH_MS = 7.5
 
 /** Steps are taken between two changes of the store, from a block that was not looked at whole. */
-const createSteps = (
-  reader: Reader,
+const createRedecodeSteps = (
+  reader: StoreReader,
   abi: OwnAbi,
   owners: readonly number[] | null,
   revise: RedecoderOptions['revise'],
 ) => {
-  const find = createFinder(reader, abi, owners)
+  const find = createCandidateFinder(reader, abi, owners)
   const compare = createComparison(reader, abi)
-  const compareFailures = createFailureComparison(reader, abi)
+  const compareFailures = createStoredFailureComparison(reader, abi)
   let left: Candidates | undefined
 
   /** Those of the newest segment that has any. Most have none of a contract: many of them are passed over in one go. */

@@ -1,15 +1,15 @@
 import { stop } from '../../lib/errors.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { createNote } from './restore-evicted.ts'
-import { createShelfWriter } from './shipping-state.ts'
+import { createUnverifiedRange } from './restore-evicted.ts'
+import { createShippingState } from './shipping-state.ts'
 
 /**
  * Whether documents of a network are searched in a cluster. `meta.in_cluster` holds since when, in epoch milliseconds, and 0 where the store never held
  * them alone. Without it the store itself answers: it holds all documents, and nothing is taken out of it.
  */
-export type Moved = ReturnType<typeof createMoved>
+export type DocumentLocation = ReturnType<typeof createDocumentLocation>
 
-export const createMoved = (db: Db) => {
+export const createDocumentLocation = (db: Db) => {
   const since = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'in_cluster'").pluck()
   return {
     /** Since when; undefined where the store answers. */
@@ -23,14 +23,14 @@ export const KEPT_AFTER_MS = 600_000
 const READ_AFTER_MS = KEPT_AFTER_MS / 2
 
 /** Each verb is called within a transaction. */
-export const createMoveWriter = (db: Db, now: () => number = Date.now) => {
-  const { since } = createMoved(db)
+export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
+  const { since } = createDocumentLocation(db)
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('in_cluster', ?)")
   const forget = db.prepare("DELETE FROM meta WHERE key = 'in_cluster'")
   const any = db.prepare('SELECT 1 FROM segment LIMIT 1')
   const emptied = db.prepare('SELECT 1 FROM segment WHERE emptied = 1 LIMIT 1')
-  const unverified = createNote(db)
-  const shelf = createShelfWriter(db, now)
+  const unverified = createUnverifiedRange(db)
+  const shelf = createShippingState(db, now)
   const noteBack = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('came_back', 1)")
   const forgetBack = db.prepare("DELETE FROM meta WHERE key = 'came_back'")
   return {
@@ -59,26 +59,26 @@ export const createMoveWriter = (db: Db, now: () => number = Date.now) => {
 /**
  * Refuses a store whose documents may be taken out at any moment, to be called before each look at them: it costs microseconds.
  */
-export const createWholeCheck = (db: Db, now: () => number = Date.now): (() => void) => {
-  const { since } = createMoved(db)
-  checkWhole(db)
+export const createLocalDocumentsCheck = (db: Db, now: () => number = Date.now): (() => void) => {
+  const { since } = createDocumentLocation(db)
+  requireLocalDocuments(db)
   return () => {
     const at = since()
     if (at === undefined || now() - at < READ_AFTER_MS) return
-    checkWhole(db)
-    throw stop('store_in_cluster', inCluster(db, 'Its documents are searched in an OpenSearch cluster'))
+    requireLocalDocuments(db)
+    throw stop('store_in_cluster', remoteMessage(db, 'Its documents are searched in an OpenSearch cluster'))
   }
 }
 
 /** Refuses a store to whoever looks for documents in it alone. */
-export const checkWhole = (db: Db) => {
+export const requireLocalDocuments = (db: Db) => {
   const emptied = db
     .prepare<[], { first: number; last: number }>('SELECT first, last FROM segment WHERE emptied = 1 LIMIT 1')
     .get()
   if (emptied)
     throw stop(
       'store_in_cluster',
-      inCluster(
+      remoteMessage(
         db,
         `It does not hold all documents: those of blocks ${emptied.first} to ${emptied.last}, for example, lie in an OpenSearch cluster alone`,
       ),
@@ -86,5 +86,5 @@ export const checkWhole = (db: Db) => {
 }
 
 /** With what to do about it. */
-export const inCluster = ({ name }: Pick<Db, 'name'>, why: string): string =>
+export const remoteMessage = ({ name }: Pick<Db, 'name'>, why: string): string =>
   `${name} cannot be searched itself. ${why}. Set store = "opensearch" and opensearch-url for the network, or see chainsieve move --to sqlite`

@@ -12,13 +12,13 @@ import { createChangedBlocks } from './partial-blocks.ts'
  * Takes documents out of a store that lie in a cluster. A segment is emptied as a whole: its row goes on under another number with the mark `emptied`, and
  * what the old number has of the index is removed bit by bit, as after merging. Hashes and headers of blocks stay, as contracts and tokens do.
  */
-export type Emptying = ReturnType<typeof createEmptying>
+export type Eviction = ReturnType<typeof createEviction>
 
 /** Blocks of the head that keep their documents: mostly those alone are reorganised. */
-export const KEPT_DOCUMENTS = 256
+export const MIN_LOCAL_BLOCKS = 256
 
 /** `kept`: blocks of the head that keep theirs. */
-export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS) => {
+export const createEviction = (db: Db, kept = MIN_LOCAL_BLOCKS) => {
   const newest = newestBlock(db)
   const changed = createChangedBlocks(db)
   const next = db.prepare<[number], SegmentRow>(
@@ -31,7 +31,7 @@ export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS) => {
   const insertSegment = segmentInserter(db)
   const emptyBlock = db.prepare('UPDATE block SET hashes = ?, ends = ? WHERE number = ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
-  const [hashes, ends] = [sealed(() => {}), sealed(out => out.varint(0))]
+  const [hashes, ends] = [sealedRow(() => {}), sealedRow(out => out.varint(0))]
   const runs = createRuns(db, 'emptying', number => {
     emptyBlock.run(hashes, ends, number)
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
@@ -58,7 +58,7 @@ export const createEmptying = (db: Db, kept = KEPT_DOCUMENTS) => {
   }
 }
 
-const sealed = (write: (out: ByteWriter) => void): Uint8Array => {
+const sealedRow = (write: (out: ByteWriter) => void): Uint8Array => {
   const out = createByteWriter(8)
   write(out)
   appendChecksum(out, 0)

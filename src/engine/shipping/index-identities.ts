@@ -6,49 +6,49 @@ import type { Db } from '../../sqlite/database.ts'
  * another. The table `meta` holds them as `index:` and the name, and as `indices` the serial of this state of them. Of an index that is not among them any is the
  * right one. Changes are made within a transaction.
  */
-export type KnownIndices = ReturnType<typeof createKnownIndices>
+export type IndexIdentities = ReturnType<typeof createIndexIdentities>
 
 /** What a process that ships tells others of them. */
-export interface ToldIndices {
+export interface PublishedIndices {
   serial: string | undefined
   indices: Readonly<Record<string, string>>
 }
 
-const PREFIX = 'index:'
+const INDEX_KEY = 'index:'
 
-export const createKnownIndices = (db: Db) => {
+export const createIndexIdentities = (db: Db) => {
   const get = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck()
   const all = db.prepare<[], { key: string; value: string }>(
-    `SELECT key, value FROM meta WHERE key >= '${PREFIX}' AND key < 'index;' ORDER BY key`,
+    `SELECT key, value FROM meta WHERE key >= '${INDEX_KEY}' AND key < 'index;' ORDER BY key`,
   )
   const set = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   const add = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM meta WHERE key = ?')
-  const clear = db.prepare(`DELETE FROM meta WHERE key >= '${PREFIX}' AND key < 'index;'`)
+  const clear = db.prepare(`DELETE FROM meta WHERE key >= '${INDEX_KEY}' AND key < 'index;'`)
   const serial = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'indices'").pluck()
   const noteIf = (isChanged: boolean) => {
     if (isChanged) set.run('indices', randomUUID())
   }
   return {
-    of: (index: string) => get.get(PREFIX + index),
-    all: () => Object.fromEntries(all.all().map(({ key, value }) => [key.slice(PREFIX.length), value])),
+    of: (index: string) => get.get(INDEX_KEY + index),
+    all: () => Object.fromEntries(all.all().map(({ key, value }) => [key.slice(INDEX_KEY.length), value])),
     /** Another one with each change; undefined where none was ever known. */
     serial: () => serial.get(),
     /** Takes those that are not known for what they should be. */
     learn(found: ReadonlyMap<string, string>) {
       let added = 0
-      for (const [index, identity] of found) added += add.run(PREFIX + index, identity).changes
+      for (const [index, identity] of found) added += add.run(INDEX_KEY + index, identity).changes
       noteIf(added > 0)
     },
     accept(index: string, identity: string) {
-      set.run(PREFIX + index, identity)
+      set.run(INDEX_KEY + index, identity)
       noteIf(true)
     },
-    forget: (index: string) => noteIf(remove.run(PREFIX + index).changes > 0),
+    forget: (index: string) => noteIf(remove.run(INDEX_KEY + index).changes > 0),
     /** Takes over what another process knows. */
-    adopt(told: ToldIndices) {
+    adopt(told: PublishedIndices) {
       clear.run()
-      for (const [index, identity] of Object.entries(told.indices)) add.run(PREFIX + index, identity)
+      for (const [index, identity] of Object.entries(told.indices)) add.run(INDEX_KEY + index, identity)
       if (told.serial === undefined) remove.run('indices')
       else set.run('indices', told.serial)
     },

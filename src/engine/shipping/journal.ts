@@ -1,7 +1,7 @@
 import { COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
-import { KEPT_DOCUMENTS } from './evict.ts'
+import { MIN_LOCAL_BLOCKS } from './evict.ts'
 
 /** How much of a store waits to be shipped to a cluster and emptied. */
 export type Journal = ReturnType<typeof createJournal>
@@ -24,7 +24,7 @@ export const createJournal = (db: Db, most: number) => {
     )
     .pluck()
   const newest = newestBlock(db)
-  const count = () => documents.get(newest() - KEPT_DOCUMENTS)!
+  const count = () => documents.get(newest() - MIN_LOCAL_BLOCKS)!
   const get = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'journal_least'").pluck()
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('journal_least', ?)")
   const noteLess = () => {

@@ -24,7 +24,7 @@ interface ChangedRun extends Range {
   /** What changed later has a greater one. */
   serial: number
 }
-type Entry = [from: number, to: number, serial: number]
+type ChangedEntry = [from: number, to: number, serial: number]
 /**
  * Blocks that scopes change when their documents are in the cluster already: these go on to be seen, and are written anew. The note stands in the table `meta`, so that
  * a restart goes on with them.
@@ -36,15 +36,15 @@ export const createChangedBlocks = (db: Db) => {
   const shelved = db.prepare<[number, number], Range>(
     'SELECT first AS "from", last AS "to" FROM shelf WHERE first <= ? AND last >= ? ORDER BY first',
   )
-  const list = (): Entry[] => JSON.parse(get.get() ?? '[]')
-  const keep = (entries: readonly Entry[]) =>
+  const list = (): ChangedEntry[] => JSON.parse(get.get() ?? '[]')
+  const keep = (entries: readonly ChangedEntry[]) =>
     void (entries.length === 0 ? clear.run() : set.run(JSON.stringify(entries)))
   const onShelf = ({ from, to }: Range): Range[] => partsIn(shelved.all(to, from), from, to)
-  const without = (entries: readonly Entry[], range: Range, upTo: number): Entry[] =>
+  const without = (entries: readonly ChangedEntry[], range: Range, upTo: number): ChangedEntry[] =>
     entries.flatMap(([from, to, serial]) =>
       serial > upTo
         ? [[from, to, serial]]
-        : gapsIn([range], from, to).map((rest): Entry => [rest.from, rest.to, serial]),
+        : gapsIn([range], from, to).map((rest): ChangedEntry => [rest.from, rest.to, serial]),
     )
   return {
     /** Called in the transaction that changes them. Those that are not on the shelf are shipped anyway. */
@@ -53,7 +53,7 @@ export const createChangedBlocks = (db: Db) => {
       if (runs.length === 0) return
       const entries = list()
       const serial = entries.reduce((greatest, entry) => Math.max(greatest, entry[2]), 0) + 1
-      const fresh = runs.map(({ from, to }): Entry => [from, to, serial])
+      const fresh = runs.map(({ from, to }): ChangedEntry => [from, to, serial])
       keep([...runs.reduce((rest, run) => without(rest, run, serial), entries), ...fresh])
     },
     /** The first run of those that are on the shelf. */

@@ -2,30 +2,30 @@ import { stop } from '../../lib/errors.ts'
 import { gapsIn } from '../../lib/ranges.ts'
 import { COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { createKnownIndices, type ToldIndices } from './index-identities.ts'
-import type { SharedShelf } from './shipped-ranges.ts'
-import { createShelfWriter } from './shipping-state.ts'
+import { createIndexIdentities, type PublishedIndices } from './index-identities.ts'
+import type { PublishedState } from './shipped-ranges.ts'
+import { createShippingState } from './shipping-state.ts'
 
 /** Whether a store is that of a process that only searches. */
-export const isMirror = (db: Db): boolean =>
+export const isReplica = (db: Db): boolean =>
   db.prepare("SELECT 1 FROM meta WHERE key = 'mirror'").pluck().get() !== undefined
 
 /** What scopes looked for, as another process tells it; undefined where the store itself knows. */
-export const toldCoverage = (db: Pick<Db, 'prepare'>): unknown[] | undefined => {
+export const publishedCoverage = (db: Pick<Db, 'prepare'>): unknown[] | undefined => {
   const text = db.prepare("SELECT value FROM meta WHERE key = 'told_coverage'").pluck().get()
   return text === undefined ? undefined : JSON.parse(text as string)
 }
 
 /** Refuses a store that holds blocks of its own. */
-export const createShelfMirror = (db: Db) => {
-  if (!isMirror(db) && db.prepare('SELECT 1 FROM segment LIMIT 1').get() !== undefined)
+export const createReplica = (db: Db) => {
+  if (!isReplica(db) && db.prepare('SELECT 1 FROM segment LIMIT 1').get() !== undefined)
     throw stop(
       'store_not_mirror',
       `${db.name} holds blocks that were indexed here, and a server with role = "search" holds none: choose another data folder`,
     )
   db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('mirror', 1)").run()
-  const shelf = createShelfWriter(db)
-  const known = createKnownIndices(db)
+  const shelf = createShippingState(db)
+  const known = createIndexIdentities(db)
   const clearSegments = db.prepare('DELETE FROM segment')
   const counts = COUNTED_KINDS.map(kind => `"${kind}"`).filter(column => column !== '"block"')
   const insertSegment = db.prepare(
@@ -39,7 +39,7 @@ export const createShelfMirror = (db: Db) => {
   const insertBlock = db.prepare(
     "INSERT OR IGNORE INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
   )
-  const take = db.transaction((told: SharedShelf, indices?: ToldIndices) => {
+  const take = db.transaction((told: PublishedState, indices?: PublishedIndices) => {
     const { whole = told.ranges, coverage = [] } = told
     // An older version does not tell what was looked for, and answers must not look complete.
     if (told.isPartial && coverage.length === 0)
@@ -64,7 +64,7 @@ export const createShelfMirror = (db: Db) => {
   })
   return {
     /** `indices`: undefined where they are known. */
-    take: (told: SharedShelf, indices?: ToldIndices) =>
+    take: (told: PublishedState, indices?: PublishedIndices) =>
       void take.immediate(told, indices) /** Of what is known of indices. */,
     serial: known.serial,
   }

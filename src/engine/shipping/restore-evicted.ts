@@ -20,32 +20,32 @@ import { positionOf } from '../schema.ts'
  */
 
 /** Entities whose documents leave the store: those of rows stay. */
-export const EMPTIED_KINDS: readonly Kind[] = KINDS.filter(kind => !(ROW_KINDS as readonly Kind[]).includes(kind))
+export const EVICTED_KINDS: readonly Kind[] = KINDS.filter(kind => !(ROW_KINDS as readonly Kind[]).includes(kind))
 
 /** Neighbouring blocks whose documents lie elsewhere, and how many they are. */
-export interface Emptied extends Range {
+export interface EvictedBlocks extends Range {
   counts: Partial<Record<CountedKind | 'event', number>>
 }
 
-export interface EmptiedRun extends Emptied {
+export interface EvictedRun extends EvictedBlocks {
   /** The segment that ends with them. */
   segment: number
   /** All blocks of that segment. */
-  all: Emptied
+  all: EvictedBlocks
 }
 
-export type ReturnReader = ReturnType<typeof createReturnReader>
+export type EvictedReader = ReturnType<typeof createEvictedReader>
 
-const SUM = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
+const DOCUMENT_SUM = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
 
-export const createReturnReader = (db: Db) => {
+export const createEvictedReader = (db: Db) => {
   const newest = db.prepare<[], SegmentRow>(
     `SELECT ${SEGMENT_COLUMNS} FROM segment WHERE emptied = 1 ORDER BY first DESC LIMIT 1`,
   )
   const left = db.prepare<[], { blocks: number; emptied: number; documents: number }>(
-    `SELECT coalesce(sum(block), 0) AS blocks, coalesce(sum(block * emptied), 0) AS emptied, coalesce(sum((${SUM}) * emptied), 0) AS documents FROM segment`,
+    `SELECT coalesce(sum(block), 0) AS blocks, coalesce(sum(block * emptied), 0) AS emptied, coalesce(sum((${DOCUMENT_SUM}) * emptied), 0) AS documents FROM segment`,
   )
-  const unverified = createNote(db)
+  const unverified = createUnverifiedRange(db)
   return {
     /** The newest blocks that are to come back, with about so many documents; undefined where none are. */
     next(documents: number, blocks: number) {
@@ -60,7 +60,7 @@ export const createReturnReader = (db: Db) => {
         from: blockAt(header, from),
         to: row.last,
         segment: row.id,
-        counts: countsFrom(header, from),
+        counts: countsAfter(header, from),
         all: {
           from: row.first,
           to: row.last,
@@ -75,20 +75,20 @@ export const createReturnReader = (db: Db) => {
   }
 }
 
-const countsFrom = ({ ends, times }: SegmentHeader, from: number): Record<CountedKind, number> =>
+const countsAfter = ({ ends, times }: SegmentHeader, from: number): Record<CountedKind, number> =>
   byKind(COUNTED_KINDS, kind => {
     const size = times.length
     return kind === 'block' ? size - from : ends[kind][size - 1]! - (from > 0 ? ends[kind][from - 1]! : 0)
   })
 
 /** Each verb is called within a transaction. */
-export const createReturning = (db: Db) => {
+export const createRestoreWriter = (db: Db) => {
   const find = db.prepare<[number], SegmentRow>(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE id = ? AND emptied = 1`)
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
   const insertSegment = segmentInserter(db)
   const deleteBlocks = db.prepare('DELETE FROM block WHERE number BETWEEN ? AND ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
-  const note = createNote(db)
+  const note = createUnverifiedRange(db)
   return {
     /** Makes room for blocks in the segment that ends with them. False where it is no more. */
     take({ first, last, events }: Pick<SegmentBatch, 'first' | 'last' | 'events'>, segment: number) {
@@ -116,7 +116,7 @@ export const createReturning = (db: Db) => {
 }
 
 /** Of blocks that came back and were not compared. */
-export const createNote = (db: Db) => {
+export const createUnverifiedRange = (db: Db) => {
   const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'returned'").pluck()
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('returned', ?)")
   const clear = db.prepare("DELETE FROM meta WHERE key = 'returned'")

@@ -10,16 +10,16 @@ import { readCursorKey } from '../cursor-key.ts'
  * The table `meta` holds `batches`, the greatest number that a batch ever got, `shelf_top`, the highest block of which documents may have been sent, and
  * `shipped_change`, up to which change of tokens they were shipped, and `following`, whether another process may ship; `in_cluster` tells whether they are searched there: see document-location.ts.
  */
-const SHELF_TABLES = [
+const SHIPPING_TABLES = [
   'CREATE TABLE shelf (first INTEGER PRIMARY KEY, last INT NOT NULL)',
   'CREATE TABLE batch (number INTEGER PRIMARY KEY, first INT NOT NULL, last INT NOT NULL)',
   `CREATE TABLE hidden (n INTEGER PRIMARY KEY, least INT NOT NULL, greatest INT NOT NULL, above INT NOT NULL, below INT, since INT NOT NULL,
      swept INT NOT NULL DEFAULT 0)`,
 ]
-export const SHELF_SCHEMA = [...SHELF_TABLES, 'CREATE INDEX segment_journal ON segment (first) WHERE emptied = 0']
+export const SHIPPING_SCHEMA = [...SHIPPING_TABLES, 'CREATE INDEX segment_journal ON segment (first) WHERE emptied = 0']
 
 /** From version 12: the store holds the documents of all segments. */
-export const SHELF_MIGRATION = ['ALTER TABLE segment ADD COLUMN emptied INT NOT NULL DEFAULT 0', ...SHELF_SCHEMA]
+export const SHIPPING_MIGRATION = ['ALTER TABLE segment ADD COLUMN emptied INT NOT NULL DEFAULT 0', ...SHIPPING_SCHEMA]
 
 /** Documents of the cluster that no search may show: those that a write in hand, a crash or a reorganisation left there. */
 export interface Hidden {
@@ -56,7 +56,7 @@ export interface Visible {
 export type KnownBlock = readonly [number: number, hash: string, time: number]
 
 /** What a process that ships tells others. */
-export interface SharedShelf {
+export interface PublishedState {
   /** Greatest number that a batch ever got. */
   committed: number
   hidden: readonly Hidden[]
@@ -79,7 +79,7 @@ export const laterThan = (batch: number): Hidden => ({
   ...{ above: -1, butTokens: true },
 })
 
-export const createShelfReader = (db: Db) => {
+export const createShippedReader = (db: Db) => {
   const hidden = db.prepare<[], HiddenRow>(
     'SELECT least, greatest, above, below FROM hidden UNION ALL SELECT number, number, -1, NULL FROM batch',
   )
@@ -101,11 +101,11 @@ export const createShelfReader = (db: Db) => {
     const { hidden, ranges } = known()
     return { hidden: [...hidden, laterThan(batches.get() ?? 0)], ranges }
   })
-  const shared = db.transaction((): SharedShelf => {
+  const shared = db.transaction((): PublishedState => {
     const shelf = known()
     const blocks: KnownBlock[] = []
     const newest = shelf.ranges.at(-1)?.to ?? -1
-    for (let depth = 0; depth <= newest; depth = depth < DENSE ? depth + 1 : depth * 2) {
+    for (let depth = 0; depth <= newest; depth = depth < DENSE_BLOCKS ? depth + 1 : depth * 2) {
       const found = block.get(newest - depth)
       if (found) blocks.push([newest - depth, `0x${found.hash.toString('hex')}`, found.time])
     }
@@ -126,4 +126,4 @@ export const createShelfReader = (db: Db) => {
 }
 
 /** Neighbouring blocks at the head of which each is told; of older ones ever fewer. */
-const DENSE = 64
+const DENSE_BLOCKS = 64

@@ -1,7 +1,7 @@
 import { gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { setCursorKey } from '../cursor-key.ts'
-import { type HiddenRow, hiddenOf, type SharedShelf } from './shipped-ranges.ts'
+import { type HiddenRow, hiddenOf, type PublishedState } from './shipped-ranges.ts'
 
 /** The numbers of a batch: tokens have one of their own, which is not hidden while the batch is under way. */
 export interface BatchNumbers {
@@ -10,12 +10,12 @@ export interface BatchNumbers {
 }
 
 /** A request of the past may still reach the remote store so much later. */
-export const LATE_MS = 600_000
+export const LATE_REQUEST_MS = 600_000
 
 /** What was shipped of a store, and what of it counts. Each verb is called within a transaction. */
-export type ShelfWriter = ReturnType<typeof createShelfWriter>
+export type ShippingState = ReturnType<typeof createShippingState>
 
-export const createShelfWriter = (db: Db, now: () => number = Date.now) => {
+export const createShippingState = (db: Db, now: () => number = Date.now) => {
   const meta = createMeta(db)
   const ranges = createShippedRanges(db)
   const hidden = createHidden(db, now)
@@ -91,7 +91,7 @@ export const createShelfWriter = (db: Db, now: () => number = Date.now) => {
       if (!isUnused) hidden.add({ from: own + 1, to: greatest })
     },
     /** Takes over what another process published: this one ships nothing until it calls `meet` or `advance`. */
-    adopt({ committed, hidden: theirs, ranges: shipped, cursorKey }: SharedShelf) {
+    adopt({ committed, hidden: theirs, ranges: shipped, cursorKey }: PublishedState) {
       hidden.clear()
       ranges.clear()
       clearBatches.run()
@@ -199,11 +199,11 @@ const createHidden = (db: Db, now: () => number) => {
       add({ from: 0, to: batches }, -1, to)
     },
     /** What is to be removed from the remote store by now. */
-    sweeps: () => due.all(now() - LATE_MS).map(row => ({ n: row.n, ...hiddenOf(row) })),
+    sweeps: () => due.all(now() - LATE_REQUEST_MS).map(row => ({ n: row.n, ...hiddenOf(row) })),
     /** What a sweep found is removed, that began at this time. */
     swept({ n }: { n: number }, begun: number) {
       noteSwept.run(n)
-      forget.run(n, begun - LATE_MS)
+      forget.run(n, begun - LATE_REQUEST_MS)
     },
   }
 }

@@ -2,7 +2,7 @@ import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { memoize } from '../../lib/caches.ts'
 import type { callMapping as mapping } from '../../mapping/documents/call.ts'
-import { present } from '../../sqlite/damage.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
 import { columnIndex, RECORD_COLUMNS } from '../documents/columns.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { newCallRecord, readCall } from '../documents/records/call.ts'
@@ -63,7 +63,7 @@ const createCallAt = ({ records, block }: ShowContext) => {
       readCall(view.bytes, view.start, call)
       at.bytes = undefined
       if (call.trace >= 0) {
-        const step = present(records.find('trace', positionOf(found.stored.number, call.trace)), 'a call')
+        const step = requirePresent(records.find('trace', positionOf(found.stored.number, call.trace)), 'a call')
         at.bytes = step.bytes
         readTrace(step.bytes, step.start, trace)
       }
@@ -89,7 +89,7 @@ const createCallAt = ({ records, block }: ShowContext) => {
       const view = at.bytes
         ? records.traceInput(positionOf(number, call.trace))
         : records.txInput(positionOf(number, call.tx))
-      const { bytes, start, end }: RecordView = present(view, 'a call')
+      const { bytes, start, end }: RecordView = requirePresent(view, 'a call')
       input = { bytes, start, end }
       return input
     },
@@ -166,7 +166,7 @@ export const createCallShow = (context: ShowContext): Show => {
       const write = traceForm(TRACE.value).json(plan, context)
       return out => {
         if (at.bytes) return at.isTraced(TRACE.value) ? write(out, at.inTrace(TRACE.value)) : writeNull(out, plan)
-        const view = present(records.find('tx', positionOf(at.block.stored.number, call.tx)), 'a call')
+        const view = requirePresent(records.find('tx', positionOf(at.block.stored.number, call.tx)), 'a call')
         return seek('tx', TX_VALUE, view.bytes, view.start) ? write(out, view.bytes) : writeNull(out, plan)
       }
     },

@@ -7,11 +7,11 @@ import { type Addresses, createAddresses } from '../forms/addresses.ts'
 import type { FieldPlan } from '../forms/form.ts'
 import { piece, QUOTE } from '../forms/json.ts'
 import { EVERY, writeSmallQuantity } from '../forms/numbers.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { type WriteField, writeAlways } from './plan.ts'
 
 /** A store, or a block that is not stored yet. */
-export interface ShowSource extends Pick<Reader, 'records' | 'addressDigits' | 'name' | 'signature'> {
+export interface ShowSource extends Pick<StoreReader, 'records' | 'addressDigits' | 'name' | 'signature'> {
   addressBytes(id: number): Uint8Array
 }
 

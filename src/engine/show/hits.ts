@@ -7,14 +7,14 @@ import type { Documents } from '../query/documents.ts'
 import { groupHitsOf, relatedBy } from '../query/inner-hits.ts'
 import type { Evaluator } from '../query/match/evaluate.ts'
 import type { SearchMatch } from '../query/search-match.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { createHitCache } from './hit-cache.ts'
 import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './plain.ts'
 import { createRichWriter, isRich, type Relating } from './rich.ts'
 import { type Show, showsOf } from './shows.ts'
 
 export interface HitsOptions {
-  reader: Reader
+  reader: StoreReader
   shown: Documents
   exact: Documents
   evaluation: Evaluator

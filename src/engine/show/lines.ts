@@ -1,7 +1,7 @@
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { type Kind, RECORD_KINDS } from '../../mapping/index.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
 import { showsOf } from './shows.ts'
 
@@ -22,7 +22,7 @@ export interface DocumentLine {
  */
 export type DocumentLines = ReturnType<typeof createDocumentLines>
 
-export const createDocumentLines = (reader: Reader) => {
+export const createDocumentLines = (reader: StoreReader) => {
   const shows = showsOf(reader)
   const sources = new Map(Object.entries(shows).map(([kind, show]) => [kind, show.source(true)!]))
   const out = createByteWriter(1 << 14)

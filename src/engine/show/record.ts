@@ -1,7 +1,7 @@
 import type { RestKind } from '../../documents/rest.ts'
 import type { blockMapping as mapping } from '../../mapping/documents/block.ts'
 import { type FieldwiseKind, MAPPING } from '../../mapping/index.ts'
-import { present } from '../../sqlite/damage.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
 import { RARE_COLUMNS, RECORD_COLUMNS, REST_INDEX, REST_VALUES } from '../documents/columns.ts'
 import type { RecordView } from '../documents/record-reader.ts'
 import { hashStart } from '../documents/records/block.ts'
@@ -53,7 +53,7 @@ export const createRecordFields = (kind: Exclude<FieldwiseKind, 'trace'>, shown:
   const at: RecordAt = { bytes: Buffer.alloc(0), offsets }
   return {
     read(view) {
-      const { bytes, start } = present(view, `a record of the kind ${kind}`)
+      const { bytes, start } = requirePresent(view, `a record of the kind ${kind}`)
       at.bytes = bytes
       locate(kind, bytes, start, offsets)
     },

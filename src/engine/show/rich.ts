@@ -12,7 +12,7 @@ import { type Documents, memberName } from '../query/documents.ts'
 import type { Related } from '../query/inner-hits.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import type { Hits, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
 import { envelopeOf, hitWriter, matchedNames, scoreWriter } from './plain.ts'
@@ -24,7 +24,7 @@ export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>
 
 export interface RichOptions {
   /** Undefined if documents tell all. */
-  reader: Reader | undefined
+  reader: StoreReader | undefined
   /** Throws if the search is to stop. */
   check(): void
   related: Relating

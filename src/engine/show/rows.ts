@@ -6,19 +6,19 @@ import { type TokenStandard, tokenDocument } from '../../documents/tokens.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/hits/source-filter.ts'
-import { present } from '../../sqlite/damage.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
 import type { ContractColumns } from '../documents/additions.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { writeJson } from '../forms/json.ts'
 import { splitHex } from '../query/fields/row-kinds.ts'
-import type { Reader } from '../reader.ts'
+import type { StoreReader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { ShowContext } from './context.ts'
 import type { Show } from './shows.ts'
 
 /** Shows contracts and tokens, which are few, through objects. */
-export const createRowShows = (context: ShowContext, reader: Reader): Record<RowKind, Show> => {
+export const createRowShows = (context: ShowContext, reader: StoreReader): Record<RowKind, Show> => {
   const readContract = reader
     .prepare('SELECT address, creator, tx, code, implementation, name, abi, probability FROM contract WHERE pos = ?')
     .raw()
@@ -41,7 +41,7 @@ export const createRowShows = (context: ShowContext, reader: Reader): Record<Row
   }
 
   const partsOf = (number: number): BlockParts => {
-    const { stored } = present(context.block(number), `block ${number}`)
+    const { stored } = requirePresent(context.block(number), `block ${number}`)
     return blockParts(number, `0x${stored.hash.toString('hex')}`, stored.time)
   }
 
@@ -54,8 +54,8 @@ export const createRowShows = (context: ShowContext, reader: Reader): Record<Row
       const position = positionOf(number, tx)
       const place = {
         block: partsOf(number),
-        transactionHash: hashOfTx(present(context.block(number), `block ${number}`).stored, tx)!,
-        origin: address(present(senderOf(position), `transaction ${tx} of block ${number}`) as number),
+        transactionHash: hashOfTx(requirePresent(context.block(number), `block ${number}`).stored, tx)!,
+        origin: address(requirePresent(senderOf(position), `transaction ${tx} of block ${number}`) as number),
       }
       const parts = {
         address: address(addressId),

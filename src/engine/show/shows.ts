@@ -2,8 +2,8 @@ import type { DocumentDecoding } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind, RowKind } from '../../mapping/index.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { present } from '../../sqlite/damage.ts'
-import type { Reader } from '../reader.ts'
+import { requirePresent } from '../../sqlite/damage.ts'
+import type { StoreReader } from '../reader.ts'
 import { createCallShow } from './call.ts'
 import { createContext, type ShowContext } from './context.ts'
 import { createEventShow } from './event.ts'
@@ -12,10 +12,10 @@ import { createBlockShow, createTxShow } from './record.ts'
 import { createRowShows } from './rows.ts'
 import { createTraceShow } from './trace.ts'
 
-const showsByReader = new WeakMap<Reader, Shows>()
+const showsByReader = new WeakMap<StoreReader, Shows>()
 
 /** How each kind is shown. All share these: a document must be written before another is found. */
-export const showsOf = (reader: Reader): Shows => {
+export const showsOf = (reader: StoreReader): Shows => {
   let shows = showsByReader.get(reader)
   if (!shows) {
     shows = createShows(reader)
@@ -24,12 +24,12 @@ export const showsOf = (reader: Reader): Shows => {
   return shows
 }
 
-const createShows = (reader: Reader): Shows => {
+const createShows = (reader: StoreReader): Shows => {
   const address = reader.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
   const context = createContext({
     ...{ records: reader.records, name: reader.name, signature: reader.signature },
     addressDigits: reader.addressDigits,
-    addressBytes: id => present(address.get(id) as Buffer | undefined, 'the number of an address'),
+    addressBytes: id => requirePresent(address.get(id) as Buffer | undefined, 'the number of an address'),
   })
   return { ...createRecordShows(context), ...createRowShows(context, reader) }
 }

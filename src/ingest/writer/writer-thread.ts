@@ -2,7 +2,7 @@ import { type AlertStore, createAlertStore } from '../../alerts/alert-store.ts'
 import { createAlertPruning } from '../../alerts/marks.ts'
 import type { SegmentBatch } from '../../engine/documents/batch.ts'
 import { openForWriting } from '../../engine/open.ts'
-import { createMoveWriter } from '../../engine/shipping/document-location.ts'
+import { createLocationWriter } from '../../engine/shipping/document-location.ts'
 import { createWriter, type Writer } from '../../engine/writer.ts'
 import { ChainsieveError, type TransferredError, toTransferredError } from '../../lib/errors.ts'
 import { createThreadLog } from '../../lib/log.ts'
@@ -105,7 +105,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     writer.verified()
     let isBack = false
     writer.also(() => {
-      isBack = createMoveWriter(db).back()
+      isBack = createLocationWriter(db).back()
     })
     if (!isBack) return false
     ended = shipping?.close()
@@ -173,7 +173,7 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)
   // Documents that are shipped no more are searched here.
-  if (!remote) writer.also(createMoveWriter(db).back)
+  if (!remote) writer.also(createLocationWriter(db).back)
   const alertStore = createAlertStore(db)
   const tell = (message: FromWriter) => port.postMessage(message)
   const log = createThreadLog(tell)

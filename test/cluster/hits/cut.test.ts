@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom } from '../../../scripts/demo/random.ts'
 import { scanAnswer } from '../../../src/cluster/hits/scan.ts'
-import { compileCut } from '../../../src/cluster/hits/write.ts'
+import { compileSourceTrim } from '../../../src/cluster/hits/write.ts'
 import { asJson, readDocument } from '../../../src/documents/show.ts'
 import { compileSourceFilter } from '../../../src/query/hits/source-filter.ts'
 
@@ -54,7 +54,7 @@ test('a filter leaves of a text what it leaves of the document', () => {
     const filter = { includes: patterns(), excludes: patterns() }
     const source = readDocument(text, asJson) as Record<string, unknown>
     assert.equal(
-      compileCut(filter)(Buffer.from(text)),
+      compileSourceTrim(filter)(Buffer.from(text)),
       JSON.stringify(compileSourceFilter(filter)(source)),
       `${JSON.stringify(filter)} ${text}`,
     )

@@ -7,7 +7,7 @@ import { connect, DEFAULT_CLUSTER } from '../../../src/cluster/connection/cluste
 import { unavailable } from '../../../src/cluster/connection/faults.ts'
 import { createClusterStores } from '../../../src/cluster/stores.ts'
 import { createBlocks } from '../../../src/engine/blocks.ts'
-import { createShelfWriter } from '../../../src/engine/shipping/shipping-state.ts'
+import { createShippingState } from '../../../src/engine/shipping/shipping-state.ts'
 import { renderError } from '../../../src/http/errors.ts'
 import { ChainsieveError } from '../../../src/lib/errors.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -20,7 +20,7 @@ const store = scenarioStore()
 after(() => store.close())
 const HELD = createBlocks(store.db).ranges()
 // They lie in a cluster, as far as the store knows.
-const shelf = createShelfWriter(store.db)
+const shelf = createShippingState(store.db)
 for (const range of HELD) shelf.commit(shelf.begin(range), range, 0)
 
 /** A network whose cluster is at this address. */

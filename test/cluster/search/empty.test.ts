@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ClusterPlace, createClusterStores } from '../../../src/cluster/stores.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool } from '../../../src/search/pool.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
@@ -26,7 +26,7 @@ test('before its first document a network in a cluster answers as an empty store
 }, async t => {
   const { cluster, options: naming } = await openTestCluster(t)
   const store = createTestStore()
-  const place: ClusterPlace = { cluster, naming, shelf: db => createShelfReader(db).visible }
+  const place: ClusterPlace = { cluster, naming, shelf: db => createShippedReader(db).visible }
   const given = {
     ...{ stores: () => new Map([[NETWORK, store.path]]), threads: 1, deadlineMs: 10_000 },
     limits: DEFAULT_LIMITS,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { createClusterStores } from '../../../src/cluster/stores.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
 import { createPool, type Pool } from '../../../src/search/pool.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
@@ -33,7 +33,7 @@ for (const seed of SEEDS)
           return cluster.ask(request)
         },
       },
-      ...{ naming, shelf: (db: typeof store.db) => createShelfReader(db).visible },
+      ...{ naming, shelf: (db: typeof store.db) => createShippedReader(db).visible },
     }
     const poolOf = () =>
       createPool({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
-import { createHealth } from '../../../src/cluster/indices/health.ts'
+import { createClusterHealth } from '../../../src/cluster/indices/health.ts'
 import { type Lacking, putIndex } from '../../../src/cluster/indices/indices.ts'
 import { aliasOf, indexNameOf } from '../../../src/cluster/indices/names.ts'
 import { indexBody } from '../../../src/cluster/indices/template.ts'
@@ -31,7 +31,7 @@ describe('an index that no search reaches is told, and what is left of an answer
     (await ask(both.cluster, entities, body + ' '.repeat(++asked))).slice(0, 300)
   const lost = () => {
     const { cluster, naming, network, visible } = both.filled
-    return createHealth(cluster, naming, network, () => visible.ranges)().then(({ lost }) => lost)
+    return createClusterHealth(cluster, naming, network, () => visible.ranges)().then(({ lost }) => lost)
   }
   const LOST =
     /^cluster_unavailable: .*index \S+-log-000000, which holds documents of blocks \d+ to \d+, is gone, closed or without its alias\. Restore/

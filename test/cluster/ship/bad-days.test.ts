@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster, ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
 import { reachedBySearches } from '../../../src/cluster/indices/lost-indices.ts'
 import { createBlocks } from '../../../src/engine/blocks.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { retry } from '../../../src/lib/errors.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import {
@@ -45,7 +45,7 @@ test('a cluster that has too much to do half the time gets all', async t => {
   const memory = memoryCluster()
   const random = createRandom(1)
   await start(refusing(memory, 429, () => random(2) === 0)).rested()
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), due)
 })
 
 test('a cluster that is red at the start is waited for', async t => {
@@ -57,7 +57,7 @@ test('a cluster that is red at the start is waited for', async t => {
   assert.deepEqual([shipper.lag(), memory.documents().size], [40, 0])
   isRed = false
   await shipper.rested()
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), due)
 })
 
 test('what an index lost is shipped again at the next start, as far as the store has it', async t => {
@@ -68,10 +68,10 @@ test('what an index lost is shipped again at the next start, as far as the store
   await first.close()
   const index = memory.indices().find(name => name.includes('-log-'))!
   memory.lose(index)
-  assert.notDeepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+  assert.notDeepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), due)
   const second = start(memory)
   await second.rested()
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), due)
 
   await second.close()
 })
@@ -132,7 +132,7 @@ test('a cluster that is too slow to renew the lease beside a large batch gets al
   while (shipper.lag() > 0) await sleep(20)
   await shipper.rested()
   assert.ok(largest > TTL_MS * BYTES_IN_MS, `${largest} bytes are too few to lose the lease by`)
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), due)
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), due)
 })
 
 const TTL_MS = 1_500
@@ -163,7 +163,7 @@ const lostLogs = async (t: TestContext) => {
   const index = memory.indices().find(name => name.includes('-log-000000'))!
   memory.lose(index)
   await restart()
-  const shelf = () => createShelfReader(store.db).visible()
+  const shelf = () => createShippedReader(store.db).visible()
   const shown = () => visibleIn(memory.documents(), shelf())
   const lost = async () =>
     (await reachedBySearches(memory, { prefix: 'test', blocksPerIndex: 100 }, SHIPPED, shelf().ranges)).lost

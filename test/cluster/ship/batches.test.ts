@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import { closing, documentsIn, movedBlock, startShipper, visibleIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
@@ -65,7 +65,7 @@ const twoUnderWay = async (t: TestContext) => {
   shipper.wrote(0, false)
   const underWay = () => store.db.prepare<[], number>('SELECT first FROM batch ORDER BY number').pluck().all()
   await until(() => underWay().length === 2 && gate.taken() === taken + 2)
-  const shelf = () => createShelfReader(store.db).visible()
+  const shelf = () => createShippedReader(store.db).visible()
   const rested = async () => {
     gate.open()
     await shipper.rested()
@@ -120,13 +120,13 @@ test('tokens that change later are sent without indices for blocks that are not 
   for (const one of [store, whole]) one.add(high)
   shipper.wrote(2_200, true)
   await shipper.rested()
-  const [changes, shipped] = [lastChange(store), visibleIn(memory.documents(), createShelfReader(store.db).visible())]
+  const [changes, shipped] = [lastChange(store), visibleIn(memory.documents(), createShippedReader(store.db).visible())]
   store.writer.also(() => void store.db.prepare('UPDATE token SET change = change + ?').run(changes))
   const tokens = memory.indices().find(name => name.includes('-token-'))!
   for (const { kind, id } of shipped.values()) if (kind === 'token') memory.loseDocument(`${tokens} ${id}`)
   shipper.wrote(2_240, true)
   await shipper.rested()
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), documentsIn(whole))
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), documentsIn(whole))
   const ranges = memory.indices().map(name => name.slice(name.lastIndexOf('-') + 1))
   assert.deepEqual([...new Set(ranges)].sort(), ['000000', '000022'])
   assert.deepEqual(
@@ -154,7 +154,7 @@ test('a batch of a back-fill takes no further block when the head has one', asyn
       }
       if (request.path.endsWith('/_refresh'))
         shelves.push(
-          createShelfReader(store.db)
+          createShippedReader(store.db)
             .visible()
             .ranges.map(({ from, to }) => `${from}-${to}`)
             .join(),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import { NO_NOTES } from '../../../src/engine/coverage.ts'
 import { createStoreLookups } from '../../../src/engine/lookups/index.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
 import { closing, createRandom, documentsIn, movedBlock, partOf, startShipper, visibleIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
@@ -66,7 +66,7 @@ for (const seed of SEEDS)
     }
     await shipper.rested()
     const check = () => {
-      const shelf = createShelfReader(store.db).visible()
+      const shelf = createShippedReader(store.db).visible()
       const [found, wanted] = [visibleIn(memory.documents(), shelf), documentsIn(store)]
       for (const [key, document] of wanted) assert.deepEqual(found.get(key), document, key)
       for (const key of found.keys()) assert.ok(wanted.has(key), `${key} is too much`)
@@ -77,6 +77,6 @@ for (const seed of SEEDS)
     store.db.exec('UPDATE hidden SET since = 0')
     shipper.wrote(0, false)
     await shipper.rested()
-    assert.deepEqual(createShelfReader(store.db).shared().hidden, [])
+    assert.deepEqual(createShippedReader(store.db).shared().hidden, [])
     check()
   })

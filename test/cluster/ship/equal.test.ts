@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { holds } from '../../../src/lib/ranges.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
 import {
@@ -79,12 +79,13 @@ const simulate = async (t: TestContext, seed: number) => {
     else if (what < 18) while (store.writer.empty().more && random(10) > 0);
     else if (what === 18) prune(random(chain.length))
     await sleep(random(40))
-    if (random(3) === 0) checkThere(visibleIn(memory.documents(), createShelfReader(store.db).visible()), store, whole)
+    if (random(3) === 0)
+      checkThere(visibleIn(memory.documents(), createShippedReader(store.db).visible()), store, whole)
   }
   grow(30, STEPS)
   while (store.writer.empty().more);
   await shipper.rested()
-  const shelf = createShelfReader(store.db).visible()
+  const shelf = createShippedReader(store.db).visible()
   assert.deepEqual(shelf.ranges, [{ from: floor, to: chain.length - 1 }])
   const kept = new Map([...documentsIn(whole)].filter(([, { block }]) => block >= floor))
   assert.deepEqual(visibleIn(memory.documents(), shelf), kept)
@@ -92,13 +93,13 @@ const simulate = async (t: TestContext, seed: number) => {
   store.db.exec('UPDATE hidden SET since = 0')
   shipper.wrote(0, false)
   await shipper.rested()
-  assert.deepEqual(createShelfReader(store.db).shared().hidden, [])
+  assert.deepEqual(createShippedReader(store.db).shared().hidden, [])
   assert.deepEqual(visibleIn(memory.documents(), { hidden: [], ranges: [] }), kept)
 }
 
 /** Of the blocks that are there all is, and of others nothing. Tokens change, and follow with the next batch. */
 const checkThere = (found: Map<string, Shipped>, store: ReturnType<typeof createTestStore>, whole: typeof store) => {
-  const { ranges } = createShelfReader(store.db).visible()
+  const { ranges } = createShippedReader(store.db).visible()
   assert.deepEqual(
     withoutTokens(found),
     withoutTokens(documentsIn(whole), ({ block }) => holds(ranges, block)),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { rangesOf } from '../../../src/app/stores.ts'
 import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/cluster.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToForget, isPruneAsked } from '../../../src/ingest/requests.ts'
@@ -35,7 +35,7 @@ test('what an index lost is forgotten on request, and indexed like anything else
   whole.close()
   const db = openForWriting(store)
   t.after(() => void db.close())
-  const shown = () => visibleIn(memory.documents(), createShelfReader(db).visible())
+  const shown = () => visibleIn(memory.documents(), createShippedReader(db).visible())
   assert.deepEqual(shown(), due)
 
   // Of the middle, the cluster alone has documents.

@@ -5,12 +5,12 @@ import type { RawBlock } from '../../../src/chain/wire.ts'
 import { createShipRequests } from '../../../src/cluster/ship/requests.ts'
 import { addTo, tallies } from '../../../src/cluster/ship/tally.ts'
 import {
-  createMoved,
-  createMoveWriter,
-  createWholeCheck,
+  createDocumentLocation,
+  createLocalDocumentsCheck,
+  createLocationWriter,
   KEPT_AFTER_MS,
 } from '../../../src/engine/shipping/document-location.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { createDocumentLines } from '../../../src/engine/show/lines.ts'
 import { holds } from '../../../src/lib/ranges.ts'
 import { KINDS } from '../../../src/mapping/index.ts'
@@ -48,7 +48,7 @@ const simulate = async (t: TestContext, random: (bound: number) => number) => {
   const start = () => startShipper(store, troubled(memory, random))
   let shipper = start()
   closing(t, () => shipper, store, whole)
-  const { since } = createMoved(store.db)
+  const { since } = createDocumentLocation(store.db)
   let [losses, last] = [0, 0]
   for (let step = 1; since() === undefined && step < 400; step++) {
     const what = random(24)
@@ -66,7 +66,7 @@ const simulate = async (t: TestContext, random: (bound: number) => number) => {
       // What was compared before is not looked at again.
       if (
         keys.length > 0 &&
-        createShelfReader(store.db).visible().ranges.length === 1 &&
+        createShippedReader(store.db).visible().ranges.length === 1 &&
         shipper.moving()?.verified === 0
       ) {
         memory.loseDocument(keys[random(keys.length)]!)
@@ -78,14 +78,14 @@ const simulate = async (t: TestContext, random: (bound: number) => number) => {
   }
   for (const end = Date.now() + 120_000; since() === undefined; await sleep(20))
     assert.ok(Date.now() < end, `the store has not moved, ${losses} losses, last reorganisation at ${last}`)
-  const shelf = createShelfReader(store.db).visible()
+  const shelf = createShippedReader(store.db).visible()
   const isThere = (block: number) => holds(shelf.ranges, block)
   assert.deepEqual(
     withoutTokens(visibleIn(memory.documents(), shelf), isThere),
     withoutTokens(documentsIn(whole), isThere),
   )
   await shipper.rested()
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), documentsIn(whole))
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), documentsIn(whole))
   assert.equal(shipper.moving(), undefined)
 }
 
@@ -116,7 +116,7 @@ test('blocks of which the cluster lost or has too many documents are shipped aga
   // Three runs of 100 blocks, one of them twice.
   assert.equal(tallied, 4)
   assert.equal(shipper.moving(), undefined)
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), documentsIn(store))
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), documentsIn(store))
 })
 
 test('a store without documents has nothing to move', async t => {
@@ -124,7 +124,7 @@ test('a store without documents has nothing to move', async t => {
   const memory = memoryCluster()
   const shipper = startShipper(store, memory)
   closing(t, () => shipper, store)
-  assert.equal(createMoved(store.db).since(), 0)
+  assert.equal(createDocumentLocation(store.db).since(), 0)
   assert.equal(shipper.moving(), undefined)
 })
 
@@ -133,8 +133,8 @@ test('a store may be read for a while after the switch, and answers again if it 
   t.after(store.close)
   store.add(recorded.slice(0, 400))
   let now = 1_000
-  const { move, back, since } = createMoveWriter(store.db, () => now)
-  const check = createWholeCheck(store.db, () => now)
+  const { move, back, since } = createLocationWriter(store.db, () => now)
+  const check = createLocalDocumentsCheck(store.db, () => now)
   store.writer.also(move)
   check()
   now += KEPT_AFTER_MS / 2
@@ -157,7 +157,7 @@ test('a real cluster adds up positions as the store does', { skip: withoutOpenSe
   await shipper.rested()
   assert.equal(shipper.moving(), undefined)
   const requests = createShipRequests(cluster, options, SHIPPED, () => AbortSignal.timeout(30_000))
-  const { hidden, ranges } = createShelfReader(store.db).visible()
+  const { hidden, ranges } = createShippedReader(store.db).visible()
   const found = await requests.tally({ from: 0, to: ranges.at(-1)!.to }, hidden)
   const lines = createDocumentLines(store.reader)
   const stored = tallies()

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForReading } from '../../../src/engine/open.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
@@ -62,7 +62,7 @@ test('an import that is killed again and again fills a cluster with what a store
 
   const db = openForReading(storeFile(data, SHIPPED))
   t.after(() => void db.close())
-  const { ranges, hidden } = createShelfReader(db).visible()
+  const { ranges, hidden } = createShippedReader(db).visible()
   assert.deepEqual(ranges, [{ from: 0, to: LAST }])
   const emptied = db.prepare('SELECT sum(block) FROM segment WHERE emptied = 1').pluck().get() as number
   assert.ok(emptied > 100, `${emptied} blocks are emptied`)

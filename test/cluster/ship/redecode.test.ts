@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForReading } from '../../../src/engine/open.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import { type IndexingOptions, startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests.ts'
@@ -42,7 +42,7 @@ test('a server decodes again what lies in a cluster, as if the ABI had been ther
 
   const db = openForReading(storeFile(data, SHIPPED))
   t.after(() => void db.close())
-  const { ranges, hidden } = createShelfReader(db).visible()
+  const { ranges, hidden } = createShippedReader(db).visible()
   assert.deepEqual(ranges, [{ from: 0, to: 420 }])
   assert.ok((db.prepare('SELECT sum(block) FROM segment WHERE emptied = 1').pluck().get() as number) > 100)
   const store = createTestStore([], { path: storeFile(whole, SHIPPED) })

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
 import { reachedBySearches } from '../../../src/cluster/indices/lost-indices.ts'
 import { aliasOf, indexNameOf } from '../../../src/cluster/indices/names.ts'
-import { createKnownIndices } from '../../../src/engine/shipping/index-identities.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createIndexIdentities } from '../../../src/engine/shipping/index-identities.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { openTestCluster, withoutOpenSearch } from '../../support/real-opensearch.ts'
 import { documentsIn, SHIPPED, startShipper } from '../../support/ship.ts'
@@ -34,7 +34,7 @@ const shipping = async (t: TestContext) => {
     store.close()
   })
   const indexOf = (kind: Kind) => indexNameOf(options, SHIPPED, kind, 0)
-  const shelf = () => createShelfReader(store.db).visible()
+  const shelf = () => createShippedReader(store.db).visible()
   return {
     store,
     async restart() {
@@ -49,7 +49,7 @@ const shipping = async (t: TestContext) => {
       await copy(cluster, `${options.prefix}-${name}-${kind}`, indexOf(kind), aliasOf(options, SHIPPED, kind))
     },
     lost: async () =>
-      (await reachedBySearches(cluster, options, SHIPPED, shelf().ranges, createKnownIndices(store.db).of)).lost.map(
+      (await reachedBySearches(cluster, options, SHIPPED, shelf().ranges, createIndexIdentities(store.db).of)).lost.map(
         ({ index, instead }) => [index, typeof instead],
       ),
     shown: () => documentsThere(cluster, options, shelf().hidden),

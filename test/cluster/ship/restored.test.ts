@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { reachedBySearches } from '../../../src/cluster/indices/lost-indices.ts'
 import { readIndices, readState } from '../../../src/cluster/ship/shared-state.ts'
-import { createKnownIndices } from '../../../src/engine/shipping/index-identities.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createIndexIdentities } from '../../../src/engine/shipping/index-identities.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { KINDS } from '../../../src/mapping/index.ts'
 import { memoryCluster, type Snapshot } from '../../support/memory-cluster.ts'
 import { documentsIn, movedBlock, SHIPPED, startShipper, visibleIn, withoutTokens } from '../../support/ship.ts'
@@ -32,7 +32,7 @@ const shipping = (t: TestContext) => {
     shipper!.wrote(Number.POSITIVE_INFINITY, false)
     await shipper!.rested()
   }
-  const shelf = () => createShelfReader(store.db).visible()
+  const shelf = () => createShippedReader(store.db).visible()
   return {
     ...{ memory, store, whole, rest },
     async restart() {
@@ -53,7 +53,7 @@ const shipping = (t: TestContext) => {
     shown: () => visibleIn(memory.documents(), shelf()),
     due: () => documentsIn(whole),
     lost: async () =>
-      (await reachedBySearches(memory, NAMING, SHIPPED, shelf().ranges, createKnownIndices(store.db).of)).lost,
+      (await reachedBySearches(memory, NAMING, SHIPPED, shelf().ranges, createIndexIdentities(store.db).of)).lost,
     /** As an operator does who restores a whole snapshot. */
     snapshots: () => new Map(memory.indices().map(index => [index, memory.snapshot(index)])),
     restore(snapshots: ReadonlyMap<string, Snapshot>) {
@@ -170,7 +170,7 @@ test('a store that an older version shipped takes indices as they are, and other
   const { memory, store, add, restart, index, lost } = shipping(t)
   add(chain.slice(0, 60))
   await restart()
-  const known = createKnownIndices(store.db)
+  const known = createIndexIdentities(store.db)
   store.db.exec("DELETE FROM meta WHERE key LIKE 'index:%' OR key = 'indices'")
   await restart()
   const all = known.all()

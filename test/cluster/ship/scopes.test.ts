@@ -4,7 +4,7 @@ import type { RpcLog } from '../../../src/chain/wire.ts'
 import { DEFAULT_CLUSTER } from '../../../src/cluster/connection/cluster.ts'
 import type { Scoping } from '../../../src/config/scopes.ts'
 import { openForReading } from '../../../src/engine/open.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { scopesAt } from '../../../src/ingest/jobs/scopes.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
@@ -37,7 +37,7 @@ test('scopes that are widened and narrowed in any order: a cluster shows what th
     const db = openForReading(store)
     const whole = createTestStore([], { path: store })
     try {
-      const shelf = createShelfReader(db).visible()
+      const shelf = createShippedReader(db).visible()
       const [found, wanted] = [visibleIn(memory.documents(), shelf), documentsIn(whole)]
       for (const [key, document] of wanted) assert.deepEqual(found.get(key), document, `${step}: ${key}`)
       for (const key of found.keys()) assert.ok(wanted.has(key), `${step}: ${key} is too much`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
 import { closing, documentsIn, startShipper, visibleIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks } from '../../support/store.ts'
@@ -46,5 +46,5 @@ test('where requests keep the lease from being renewed, the next ones are smalle
   await shipper.rested()
   assert.ok(sizes[0]! > MOST_BYTES)
   assert.ok(sizes.at(-1)! <= MOST_BYTES)
-  assert.deepEqual(visibleIn(memory.documents(), createShelfReader(store.db).visible()), documentsIn(whole))
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), documentsIn(whole))
 })

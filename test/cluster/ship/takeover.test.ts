@@ -3,8 +3,12 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawBlock } from '../../../src/chain/wire.ts'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
-import { createSettling, createTold, type Seeing } from '../../../src/cluster/visibility.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import {
+  createConsistentRead,
+  createPublishedVisibility,
+  type VisibilitySource,
+} from '../../../src/cluster/visibility.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { holds, type Range } from '../../../src/lib/ranges.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'
 import {
@@ -121,9 +125,14 @@ const simulate = async (t: TestContext, random: (bound: number) => number, count
   const check = async () => {
     for (const { store, blocks, shipper } of processes) {
       if (!shipper) continue
-      const { visible, isFollowing } = createShelfReader(store.db)
-      const told = createTold({ cluster: memory, naming: { prefix: 'test' }, network: SHIPPED, isFollowing })
-      const search = createSettling({ visible, told })
+      const { visible, isFollowing } = createShippedReader(store.db)
+      const told = createPublishedVisibility({
+        cluster: memory,
+        naming: { prefix: 'test' },
+        network: SHIPPED,
+        isFollowing,
+      })
+      const search = createConsistentRead({ visible, told })
       const { found, ranges } = await search(
         async now => {
           await sleep(random(5))
@@ -158,7 +167,7 @@ const simulate = async (t: TestContext, random: (bound: number) => number, count
     else if (what < 8) start(one)
     // One of both stays behind now and then.
     for (const each of processes) if (random(4) > 0) follow(each)
-    if (what === 8 && one.shipper?.isTold()) while (one.store.writer.empty().more && random(10) > 0);
+    if (what === 8 && one.shipper?.isPublished()) while (one.store.writer.empty().more && random(10) > 0);
     await sleep(random(60))
     if (random(3) > 0) await check()
   }
@@ -170,15 +179,15 @@ const simulate = async (t: TestContext, random: (bound: number) => number, count
   }
   // Whoever holds the lease has to be the one that dies last.
   const first = await Promise.race([a, b].map(one => one.shipper!.rested().then(() => one)))
-  const shown = () => visibleIn(memory.documents(), createShelfReader(first.store.db).visible())
-  assert.deepEqual(createShelfReader(first.store.db).visible().ranges, [{ from: 0, to: chain.length - 1 }])
+  const shown = () => visibleIn(memory.documents(), createShippedReader(first.store.db).visible())
+  assert.deepEqual(createShippedReader(first.store.db).visible().ranges, [{ from: 0, to: chain.length - 1 }])
   assertSame(shown(), documentsIn(whole))
 
   const other = first === a ? b : a
   await kill(first)
   // How soon is told by test/cluster/lease, by a clock of its own.
   await other.shipper!.rested()
-  const left = createShelfReader(other.store.db)
+  const left = createShippedReader(other.store.db)
   assert.deepEqual(left.visible().ranges, [{ from: 0, to: chain.length - 1 }])
   assertSame(visibleIn(memory.documents(), left.visible()), documentsIn(whole))
   // Ten minutes later.
@@ -201,16 +210,16 @@ test('who hears late of a reorganisation asks again, and sees nothing in part', 
     for (const one of [shipper, late]) await one.close()
     for (const store of [leading, following]) store.close()
   })
-  const { visible, isFollowing } = createShelfReader(following.db)
+  const { visible, isFollowing } = createShippedReader(following.db)
   while (visible().ranges.length === 0) await sleep(20)
   leading.rollback(4)
   shipper.removed(4)
   leading.add(recorded.slice(20, 23).map((raw, i) => movedBlock(raw, 5 + i, undefined, 1)))
   shipper.wrote(5, true)
   await shipper.rested()
-  const told = createTold({ cluster: memory, naming: { prefix: 'test' }, network: SHIPPED, isFollowing })
-  const search = (seeing: Seeing) =>
-    createSettling(seeing)(
+  const told = createPublishedVisibility({ cluster: memory, naming: { prefix: 'test' }, network: SHIPPED, isFollowing })
+  const search = (seeing: VisibilitySource) =>
+    createConsistentRead(seeing)(
       async now => ({ found: withoutTokens(visibleIn(memory.documents(), now)), ranges: now.ranges }),
       { deadline: Number.POSITIVE_INFINITY },
     )

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Cluster, DEFAULT_CLUSTER } from '../../../src/cluster/connection/cluster.ts'
 import { storeFile } from '../../../src/engine/files.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { Report } from '../../../src/ingest/messages.ts'
 import { type IndexingOptions, startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -45,7 +45,7 @@ test('indexing waits for a cluster that is away when the journal is full, and en
   const { blocks: all } = await indexing.ended
   assert.equal(all, 421)
   stored(data, db => {
-    const { hidden, ranges } = createShelfReader(db).shared()
+    const { hidden, ranges } = createShippedReader(db).shared()
     assert.deepEqual({ hidden, ranges }, { hidden: [], ranges: [{ from: 0, to: 420 }] })
     assert.ok((db.prepare('SELECT count(*) FROM segment WHERE emptied = 1').pluck().get() as number) > 0)
   })
@@ -65,13 +65,13 @@ test('a stop does not wait for a cluster that is away; the next start ships the 
   for (let report = indexing.report(); report.blocks < 421; report = indexing.report()) await sleep(20)
   await indexing.stop()
   assert.deepEqual(
-    stored(data, db => createShelfReader(db).visible().ranges),
+    stored(data, db => createShippedReader(db).visible().ranges),
     [],
   )
   isAway = false
   await startIndexing(options).ended
   assert.deepEqual(
-    stored(data, db => createShelfReader(db).visible().ranges),
+    stored(data, db => createShippedReader(db).visible().ranges),
     [{ from: 0, to: 420 }],
   )
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AggregationState } from '../../../src/engine/aggs/aggregator.ts'
 import { createAnswers, createStateCache } from '../../../src/engine/aggs/cache.ts'
-import type { Reader, Segment } from '../../../src/engine/reader.ts'
+import type { Segment, StoreReader } from '../../../src/engine/reader.ts'
 
 /** Asks ten segments for states of 1000 bytes, which shrink to 100; tells how often that was done. */
 const createAsking = (capacity: number) => {
@@ -11,7 +11,7 @@ const createAsking = (capacity: number) => {
     segments: () => segments,
     version: () => 1,
     kept: { states: () => capacity, columns: () => 0, points: () => 0 },
-  } as Pick<Reader, 'segments' | 'version' | 'kept'>)
+  } as Pick<StoreReader, 'segments' | 'version' | 'kept'>)
   return () => {
     const done = { collected: 0, shrunk: 0, bytes: 0 }
     const kept = cache.of('asked')

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { heldInCluster } from '../../../src/cluster/visibility.ts'
+import { readShippedBlocks } from '../../../src/cluster/visibility.ts'
 import { NO_NOTES } from '../../../src/engine/coverage.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
 import { seenOf, stillThere } from '../../../src/engine/query/snapshot.ts'
 import { openReader, readingIn } from '../../../src/engine/reader.ts'
-import { createShelfMirror } from '../../../src/engine/shipping/replica.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createReplica } from '../../../src/engine/shipping/replica.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { Range } from '../../../src/lib/ranges.ts'
 import { filterFor, filterText } from '../../../src/scopes/filter.ts'
 import { coverageHeader, coverageIn } from '../../../src/search/coverage.ts'
@@ -19,7 +19,7 @@ const openMirror = (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-mirror-'))
   const path = join(folder, 'mirror.sqlite')
   const db = openForWriting(path)
-  const { take } = createShelfMirror(db)
+  const { take } = createReplica(db)
   const reader = openReader(path)
   t.after(() => {
     reader.close()
@@ -42,8 +42,8 @@ test('a mirror shows what the store does whose state it takes', t => {
   const store = createTestStore()
   t.after(() => store.close())
   const { db, take, reader } = openMirror(t)
-  const told = () => createShelfReader(store.db).shared()
-  const shown = () => createShelfReader(db).visible()
+  const told = () => createShippedReader(store.db).shared()
+  const shown = () => createShippedReader(db).visible()
   const unheard = (committed: number) => ({
     batches: { from: committed + 1, to: Number.MAX_SAFE_INTEGER },
     ...{ above: -1, butTokens: true },
@@ -57,7 +57,7 @@ test('a mirror shows what the store does whose state it takes', t => {
   take(told())
   const { committed } = told()
   assert.deepEqual(shown().ranges, [{ from: 0, to: 79 }])
-  assert.deepEqual(shown().hidden, createShelfReader(store.db).visible().hidden)
+  assert.deepEqual(shown().hidden, createShippedReader(store.db).visible().hidden)
   end()
   take(told())
   assert.deepEqual(shown(), { ranges: [{ from: 0, to: 99 }], hidden: [unheard(committed)] })
@@ -86,7 +86,7 @@ test('a store that holds blocks becomes no mirror', t => {
   const store = createTestStore()
   t.after(() => store.close())
   store.add(demoBlocks().slice(0, 3))
-  assert.throws(() => createShelfMirror(store.db), { code: 'store_not_mirror', next: 'stop' })
+  assert.throws(() => createReplica(store.db), { code: 'store_not_mirror', next: 'stop' })
 })
 
 test('a mirror shows what scopes cover as the store does, where it is told', t => {
@@ -102,14 +102,14 @@ test('a mirror shows what scopes cover as the store does, where it is told', t =
   store.writer.replace({ batches: [store.prepare(partial)], replaces: [], notes })
   shelve(store, { from: 0, to: 5 })()
   const { take, reader } = openMirror(t)
-  const told = createShelfReader(store.db).shared()
+  const told = createShippedReader(store.db).shared()
   assert.deepEqual(told.whole, [{ from: 0, to: 2 }])
   // As an older version tells it.
   assert.throws(() => take({ ...told, whole: undefined }), { code: 'cluster_scopes' })
   take({ ...told, coverage: coverageIn(store) })
 
   const shelved = [{ from: 0, to: 5 }]
-  const shown = (of: typeof reader) => [readingIn(of)(() => coverageHeader(of)), heldInCluster(of, shelved)]
+  const shown = (of: typeof reader) => [readingIn(of)(() => coverageHeader(of)), readShippedBlocks(of, shelved)]
   assert.deepEqual(shown(reader), shown(store.reader))
   assert.equal(shown(reader)[0], 'partial; whole=0-2; filters=2; looked=0-9')
   take({ ...told, ranges: [{ from: 0, to: 2 }], isPartial: undefined, whole: undefined })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { salvageStore } from '../../../src/engine/salvage.ts'
-import { checkWhole } from '../../../src/engine/shipping/document-location.ts'
-import { createEmptying } from '../../../src/engine/shipping/evict.ts'
+import { requireLocalDocuments } from '../../../src/engine/shipping/document-location.ts'
+import { createEviction } from '../../../src/engine/shipping/evict.ts'
 import { createJournal } from '../../../src/engine/shipping/journal.ts'
-import { createShelfReader, type Visible } from '../../../src/engine/shipping/shipped-ranges.ts'
-import { createShelfWriter, LATE_MS } from '../../../src/engine/shipping/shipping-state.ts'
+import { createShippedReader, type Visible } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippingState, LATE_REQUEST_MS } from '../../../src/engine/shipping/shipping-state.ts'
 import { createDocumentLines } from '../../../src/engine/show/lines.ts'
 import { readStats } from '../../../src/engine/stats.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
@@ -63,7 +63,7 @@ test('an emptied store keeps hashes, times and counts of blocks, and nothing of 
     )
   assert.equal(rows(store, 'block'), 310)
   assert.equal(rows(store, 'dropped'), 0)
-  assert.throws(() => checkWhole(store.db), { code: 'store_in_cluster' })
+  assert.throws(() => requireLocalDocuments(store.db), { code: 'store_in_cluster' })
   assert.deepEqual(verify(store.path), [])
   const { ranges, parts } = readStats(store.path)
   assert.deepEqual(ranges, [{ from: 0, to: 309 }])
@@ -126,7 +126,7 @@ test('a batch counts when it is committed, unless a rollback came between', t =>
   const store = createTestStore(blocks.slice(0, 30))
   t.after(store.close)
   let now = 1_000
-  const shelf = createShelfWriter(store.db, () => now)
+  const shelf = createShippingState(store.db, () => now)
   const visible = () => visibleIn(store.db)
   const batch = shelf.begin({ from: 0, to: 9 })
   const hiding = { batches: { from: 1, to: 1 }, above: -1 }
@@ -153,7 +153,7 @@ test('a batch counts when it is committed, unless a rollback came between', t =>
   )
   for (const sweep of found) shelf.swept(sweep, now)
   assert.deepEqual([shelf.sweeps(), visible().hidden.length], [[], 2])
-  now += LATE_MS
+  now += LATE_REQUEST_MS
   const begun = now
   now += 5
   for (const sweep of shelf.sweeps()) shelf.swept(sweep, begun)
@@ -189,7 +189,7 @@ test('nothing is emptied that is not on the shelf as a whole', t => {
   const store = createTestStore(blocks)
   t.after(store.close)
   const { shelf } = store.writer
-  const emptying = createEmptying(store.db)
+  const emptying = createEviction(store.db)
   assert.equal(emptying.mark(), undefined)
   store.writer.also(() => shelf.commit(shelf.begin({ from: 1, to: 309 }), { from: 1, to: 309 }, 0))
   const first = store.read(() => store.reader.segments()[0]!)
@@ -200,7 +200,7 @@ test('nothing is emptied that is not on the shelf as a whole', t => {
 
 /** Without what hides batches that begin later. */
 const visibleIn = (db: Db): Visible => {
-  const { hidden, ranges } = createShelfReader(db).visible()
+  const { hidden, ranges } = createShippedReader(db).visible()
   const { batches, above } = hidden.at(-1)!
   assert.deepEqual([batches.to, above], [Number.MAX_SAFE_INTEGER, -1])
   return { hidden: hidden.slice(0, -1), ranges }

@@ -2,7 +2,7 @@ import { checksumAddress } from '../../../lib/keccak.ts'
 import type { Bounds, Node, QueryValue } from '../../../query/ast.ts'
 import { isWithin, tooLong } from '../../../query/simplify.ts'
 import { matcherOf, patternStart } from '../../../query/text/pattern.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 
 /** A condition on one field. */
 export type FieldCondition = Extract<Node, { op: 'in' | 'range' | 'exists' | 'pattern' }>
@@ -39,7 +39,7 @@ const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
 }
 
 /** Dictionary ids of the addresses that a condition names: `raw` only where the letter case is the checksummed one. */
-export const addressIds = (leaf: Extract<FieldCondition, { op: 'in' }>, reader: Reader): number[] =>
+export const addressIds = (leaf: Extract<FieldCondition, { op: 'in' }>, reader: StoreReader): number[] =>
   leaf.values.flatMap(value => {
     reader.check()
     const text = String(value)

@@ -7,7 +7,7 @@ import { valueReader } from '../../documents/record-values.ts'
 import type { ColumnBounds } from '../../index/column-cache.ts'
 import type { ColumnData } from '../../index/column-codec.ts'
 import { columnFieldOf } from '../../index/terms.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { endOrdinal, type NumberedKind, numberedAs, partialPlaces, type SegmentView } from './ordinals.ts'
 /** What columns and records hold of a field: ids of dictionaries, integers, texts. */
 export type StoredValue = number | bigint | string | boolean
@@ -16,7 +16,10 @@ export type StoredValue = number | bigint | string | boolean
  * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
  * signature it is the first topic, or the selector.
  */
-export const interpreterOf = (field: FieldPath, reader: Reader): ((stored: StoredValue) => QueryValue | undefined) => {
+export const interpreterOf = (
+  field: FieldPath,
+  reader: StoreReader,
+): ((stored: StoredValue) => QueryValue | undefined) => {
   const { encoding } = field
   const ofText = (text: string) =>
     tooLong(field, text) ? undefined : field.compare === 'hex' ? text.toLowerCase() : text
@@ -79,7 +82,7 @@ const integerReader = (
 export const recordReader = (
   kind: Kind,
   field: FieldPath,
-  reader: Reader,
+  reader: StoreReader,
 ): ((position: number) => QueryValue | undefined) | undefined => {
   // Of text there are several values: its words.
   if (field.kind === 'text' && field.encoding === '') return undefined
@@ -110,7 +113,7 @@ export interface ColumnSource {
   data(at: SegmentView): ColumnData | undefined
 }
 /** Undefined where neither a column nor the places of the documents tell the field. */
-export const columnSource = (kind: Kind, field: FieldPath, reader: Reader): ColumnSource | undefined => {
+export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader): ColumnSource | undefined => {
   if (OF_PLACE.has(`${kind}.${field.field}`)) return placeSource(numberedAs(kind))
   const column = columnFieldOf(kind, field)
   return (

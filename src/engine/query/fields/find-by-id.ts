@@ -7,7 +7,7 @@ import { newLogRecord, readLog } from '../../documents/records/log.ts'
 import { newTraceRecord, readTrace, txOfTrace } from '../../documents/records/trace.ts'
 import { integersAt } from '../../forms/bytes.ts'
 import { fieldId, HASHED, termOf } from '../../index/terms.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import { isRowKind, positionOfOrdinal, segmentAt } from './ordinals.ts'
@@ -15,12 +15,14 @@ import { isRowKind, positionOfOrdinal, segmentAt } from './ordinals.ts'
 const [BLOCK_HASH, TX_HASH] = [fieldId('block', 'hash'), fieldId('tx', 'hash')]
 
 /** Position of the block with this hash (lower-case hex). */
-export const findBlock = (hash: string, reader: Reader): number | undefined => find(hash, 'block', BLOCK_HASH, reader)
+export const findBlock = (hash: string, reader: StoreReader): number | undefined =>
+  find(hash, 'block', BLOCK_HASH, reader)
 
-export const findTransaction = (hash: string, reader: Reader): number | undefined => find(hash, 'tx', TX_HASH, reader)
+export const findTransaction = (hash: string, reader: StoreReader): number | undefined =>
+  find(hash, 'tx', TX_HASH, reader)
 
 /** Positions of the documents with these ids, ascending. A contract that was created several times has as many. */
-export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: Reader): number[] => {
+export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: StoreReader): number[] => {
   const positions = new Set(
     ids.flatMap(id =>
       isRowKind(kind) ? positionsOfAddress(kind, id, reader) : (positionOfId(kind, id, reader) ?? []),
@@ -29,7 +31,7 @@ export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: Reade
   return [...positions].sort((a, b) => a - b)
 }
 
-const positionOfId = (kind: Exclude<Kind, RowKind>, id: string, reader: Reader): number | undefined => {
+const positionOfId = (kind: Exclude<Kind, RowKind>, id: string, reader: StoreReader): number | undefined => {
   if (kind === 'block') return findBlock(id, reader)
   if (kind === 'tx') return findTransaction(id, reader)
   if (kind === 'trace') return positionOfTrace(id, reader)
@@ -47,7 +49,7 @@ const positionOfId = (kind: Exclude<Kind, RowKind>, id: string, reader: Reader):
   return kind === 'log' || reader.signature(log.signature).event ? position : undefined
 }
 
-const positionsOfAddress = (kind: RowKind, id: string, reader: Reader): number[] => {
+const positionsOfAddress = (kind: RowKind, id: string, reader: StoreReader): number[] => {
   reader.check()
   const address = /^0x[0-9a-f]{40}$/.test(id) ? reader.addressId(id.slice(2)) : undefined
   const column = kind === 'token' ? 'id' : 'address'
@@ -57,7 +59,7 @@ const positionsOfAddress = (kind: RowKind, id: string, reader: Reader): number[]
   return positions.filter(position => segmentAt(position, reader))
 }
 
-const positionOfTrace = (id: string, reader: Reader): number | undefined => {
+const positionOfTrace = (id: string, reader: StoreReader): number | undefined => {
   const [, hash, address] = /^(0x[0-9a-f]{64})_t((?:_(?:0|[1-9]\d{0,9})){0,1100})$/.exec(id) ?? []
   if (hash === undefined || address === undefined) return undefined
   const path = address.split('_').slice(1).map(Number)
@@ -78,7 +80,7 @@ const TRACE_ADDRESS = columnIndex('trace', 'traceAddress')
 const first = (
   block: number,
   kind: 'trace' | 'call',
-  { records }: Reader,
+  { records }: StoreReader,
   test: (view: RecordView) => boolean,
 ): number | undefined => {
   const start = positionOf(blockOf(block), 0)
@@ -92,7 +94,7 @@ const first = (
 }
 
 /** A call stands at its trace; where traces are not known, it is its transaction's only one. */
-const positionOfCall = (id: string, reader: Reader): number | undefined => {
+const positionOfCall = (id: string, reader: StoreReader): number | undefined => {
   const [, hash, address] = /^(0x[0-9a-f]{64})_c((?:_(?:0|[1-9]\d{0,9})){0,1100})$/.exec(id) ?? []
   const transaction = hash === undefined ? undefined : findTransaction(hash, reader)
   if (transaction === undefined) return undefined
@@ -106,14 +108,14 @@ const positionOfCall = (id: string, reader: Reader): number | undefined => {
   })
 }
 
-const positionOfReward = (hash: string, place: number, reader: Reader): number | undefined => {
+const positionOfReward = (hash: string, place: number, reader: StoreReader): number | undefined => {
   const block = findBlock(hash, reader)
   if (block === undefined) return undefined
   let before = place
   return first(block, 'trace', reader, ({ bytes, start }) => txOfTrace(bytes, start) < 0 && before-- === 0)
 }
 
-const find = (hash: string, numbered: 'block' | 'tx', field: number, reader: Reader): number | undefined => {
+const find = (hash: string, numbered: 'block' | 'tx', field: number, reader: StoreReader): number | undefined => {
   if (!/^0x[0-9a-f]{64}$/.test(hash)) return undefined
   reader.check()
   const { high, low } = reader.hash(hash)
@@ -136,7 +138,7 @@ const isHashOf = (block: StoredBlock, place: number, hash: Buffer): boolean => {
 /** Reads the `_id` of documents: those of blocks and transactions from the block alone, where there is a store. */
 export const idReader = (
   kind: Kind,
-  { reader, documents }: { reader: Reader | undefined; documents: Documents },
+  { reader, documents }: { reader: StoreReader | undefined; documents: Documents },
 ): ((position: number) => string | undefined) => {
   const inDocument = (position: number) => documents.load(kind, [position], [])[0]?._id
   if (!reader) return inDocument

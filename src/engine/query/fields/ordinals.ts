@@ -2,7 +2,7 @@ import { firstHolding, lowerBound } from '../../../lib/arrays.ts'
 import { type Kind, ROW_KINDS, type RowKind } from '../../../mapping/index.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
 import { documentCount } from '../../index/segments.ts'
-import type { Reader, ReadHeader, Segment } from '../../reader.ts'
+import type { ReadHeader, Segment, StoreReader } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 
 /** What is numbered within a segment: all kinds, but events share their logs' numbers. */
@@ -25,7 +25,7 @@ export interface SegmentView {
 }
 
 /** A segment, as it holds documents of one kind. */
-export const viewOf = (segment: Segment, numbered: NumberedKind, reader: Reader): SegmentView => {
+export const viewOf = (segment: Segment, numbered: NumberedKind, reader: StoreReader): SegmentView => {
   const header = reader.header(segment)
   return { segment, header, size: ordinalCount({ segment, header }, numbered) }
 }
@@ -35,7 +35,7 @@ export const firstEndingFrom = (block: number, segments: readonly Segment[]): nu
   firstHolding(segments.length, i => segments[i]!.last >= block)
 
 /** The segment that holds a position; undefined where no block is stored there. */
-export const segmentAt = (position: number, reader: Reader): Segment | undefined => {
+export const segmentAt = (position: number, reader: StoreReader): Segment | undefined => {
   const segments = reader.segments()
   const block = blockOf(position)
   const segment = segments[firstEndingFrom(block, segments)]

@@ -1,7 +1,7 @@
 import type { FieldPath, RowKind } from '../../../mapping/index.ts'
 import type { QueryValue } from '../../../query/ast.ts'
 import { valueReader } from '../../documents/record-values.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import { addressIds, type FieldCondition, testOf } from './condition.ts'
 import { interpreterOf, type StoredValue } from './field-values.ts'
@@ -48,7 +48,7 @@ export const isSparse = (kind: RowKind, field: FieldPath): boolean =>
   isOrigin(kind, field) || CELLS[kind].has(field.field)
 
 /** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
-export const sparsePositions = (kind: RowKind, leaf: FieldCondition, reader: Reader): number[] | undefined => {
+export const sparsePositions = (kind: RowKind, leaf: FieldCondition, reader: StoreReader): number[] | undefined => {
   if (isOrigin(kind, leaf.field)) return originPositions(leaf, reader)
   const at = CELLS[kind].get(leaf.field.field)
   if (!at) return undefined
@@ -57,7 +57,7 @@ export const sparsePositions = (kind: RowKind, leaf: FieldCondition, reader: Rea
 }
 
 /** Positions of those whose column holds one of these ids, ascending. */
-export const positionsBy = (kind: RowKind, column: string, ids: readonly number[], reader: Reader): number[] =>
+export const positionsBy = (kind: RowKind, column: string, ids: readonly number[], reader: StoreReader): number[] =>
   reader
     .prepare(
       `SELECT pos FROM "${kind}" WHERE pos IS NOT NULL AND "${column}" IN (SELECT value FROM json_each(?)) ORDER BY pos`,
@@ -66,7 +66,11 @@ export const positionsBy = (kind: RowKind, column: string, ids: readonly number[
     .all(JSON.stringify(ids)) as number[]
 
 /** Of codes their ids, else positions: of those rows that an index of SQLite's finds. */
-const rowsByKey = ({ table, column, form }: RowCell, leaf: FieldCondition, reader: Reader): number[] | undefined => {
+const rowsByKey = (
+  { table, column, form }: RowCell,
+  leaf: FieldCondition,
+  reader: StoreReader,
+): number[] | undefined => {
   if (leaf.op !== 'in') return undefined
   if (form === 'bytes') {
     const find = reader.prepare(`SELECT id FROM "${table}" WHERE "${column}" = ?`).pluck()
@@ -85,7 +89,7 @@ const rowsByKey = ({ table, column, form }: RowCell, leaf: FieldCondition, reade
     .all(JSON.stringify(ids)) as number[]
 }
 
-const rowsByScan = ({ table, column, form }: RowCell, leaf: FieldCondition, reader: Reader): number[] => {
+const rowsByScan = ({ table, column, form }: RowCell, leaf: FieldCondition, reader: StoreReader): number[] => {
   const key = table === 'code' ? 'id' : 'pos'
   const select = reader
     .prepare(`SELECT ${key}, "${column}" FROM "${table}" WHERE ${key} IS NOT NULL AND "${column}" IS NOT NULL`)
@@ -101,7 +105,7 @@ const rowsByScan = ({ table, column, form }: RowCell, leaf: FieldCondition, read
 /** What the transaction tells that created a contract. */
 const isOrigin = (kind: RowKind, { field }: FieldPath): boolean => kind === 'contract' && field === 'origin'
 
-const originPositions = (leaf: FieldCondition, reader: Reader): number[] => {
+const originPositions = (leaf: FieldCondition, reader: StoreReader): number[] => {
   const senderOf = valueReader('tx', 'from', reader.records)!
   const test = testOf(leaf)
   const valuesOf = cellReader('address', leaf.field, reader)
@@ -119,7 +123,7 @@ type CellContent = number | Buffer
 const cellReader = (
   form: RowCell['form'],
   field: FieldPath,
-  reader: Reader,
+  reader: StoreReader,
 ): ((content: CellContent) => QueryValue[]) => {
   const interpret = interpreterOf(field, reader)
   const storedIn = (content: CellContent): StoredValue[] => {
@@ -137,7 +141,7 @@ const cellReader = (
 export const sparseReader = (
   kind: RowKind,
   field: FieldPath,
-  reader: Reader,
+  reader: StoreReader,
 ): ((position: number) => QueryValue[]) | undefined => {
   if (isOrigin(kind, field) && field.compare !== 'token') {
     const senderOf = valueReader('tx', 'from', reader.records)!

@@ -5,13 +5,13 @@ import type { Node } from '../../../query/ast.ts'
 import { inNode, mapChildren, tooLong } from '../../../query/simplify.ts'
 import { analyzeText } from '../../../query/text/analysis.ts'
 import { nearTo } from '../../../query/text/fuzzy.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 
 /**
  * Every value that a field of names can have in the store, and maybe some more; undefined where there is no such list. It comes from the
  * dictionaries, so that whoever looks for values by something else than themselves need not scan documents.
  */
-export const dictionaryValues = (kind: Kind, field: FieldPath, reader: Reader): string[] | undefined => {
+export const dictionaryValues = (kind: Kind, field: FieldPath, reader: StoreReader): string[] | undefined => {
   if (field.kind !== 'keyword' && field.kind !== 'text') return undefined
   const values =
     kind === 'log' || kind === 'event'
@@ -27,7 +27,7 @@ export const dictionaryValues = (kind: Kind, field: FieldPath, reader: Reader): 
 }
 
 /** What the events' declarations tell. */
-const OF_LOGS: Record<string, (reader: Reader) => string[]> = {
+const OF_LOGS: Record<string, (reader: StoreReader) => string[]> = {
   event: reader => reader.signatures('log').flatMap(({ event }) => event?.name ?? []),
   error: reader => reader.signatures('log').flatMap(({ error }) => error ?? []),
   'args.name': reader => inputsOf(reader, 'log').map(({ name }) => name),
@@ -35,7 +35,7 @@ const OF_LOGS: Record<string, (reader: Reader) => string[]> = {
 }
 
 /** What the functions' declarations tell. */
-const OF_CALLS: Record<string, (reader: Reader) => string[]> = {
+const OF_CALLS: Record<string, (reader: StoreReader) => string[]> = {
   method: reader => reader.signatures('call').flatMap(({ event }) => event?.name ?? []),
   callType: reader => [...reader.names()],
   revertReason: reader => [...reader.names()],
@@ -44,18 +44,18 @@ const OF_CALLS: Record<string, (reader: Reader) => string[]> = {
   'args.value.type': reader => inputsOf(reader, 'call').map(fullType),
 }
 
-const inputsOf = (reader: Reader, of: 'log' | 'call') =>
+const inputsOf = (reader: StoreReader, of: 'log' | 'call') =>
   reader.signatures(of).flatMap(({ event }) => event?.inputs ?? [])
 
 /** Ids of the names one of whose words passes a test. */
-export const idsByWord = (test: (word: string) => boolean, reader: Reader): number[] => {
+export const idsByWord = (test: (word: string) => boolean, reader: StoreReader): number[] => {
   const found = new Set<number>()
   for (const [word, ids] of idsOfWords(reader)) if (test(word)) for (const id of ids) found.add(id)
   return [...found]
 }
 
 /** Ids of names by their words; those that came since are added at the next question. */
-const idsOfWords = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
+const idsOfWords = (reader: StoreReader): ReadonlyMap<string, readonly number[]> => {
   const words = wordsByReader(reader)
   const rows = reader.prepare('SELECT id, name FROM name WHERE id > ? ORDER BY id').all(words.last) as {
     id: number
@@ -71,10 +71,10 @@ const idsOfWords = (reader: Reader): ReadonlyMap<string, readonly number[]> => {
   }
   return words.ids
 }
-const wordsByReader = rememberedBy((_: Reader) => ({ ids: new Map<string, number[]>(), last: 0 }))
+const wordsByReader = rememberedBy((_: StoreReader) => ({ ids: new Map<string, number[]>(), last: 0 }))
 
 /** The condition by the values that are near; as it was where the field has no vocabulary. */
-export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: Reader): Node => {
+export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, reader: StoreReader): Node => {
   const values = dictionaryValues(kind, node.field, reader)
   if (!values) return node
   const isNear = nearTo(node.near)
@@ -86,7 +86,7 @@ export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, re
 }
 
 /** The same within a condition on the elements of a list. */
-export const expandAllFuzzy = (kind: Kind, node: Node, reader: Reader): Node =>
+export const expandAllFuzzy = (kind: Kind, node: Node, reader: StoreReader): Node =>
   node.op === 'fuzzy'
     ? expandFuzzy(kind, node, reader)
     : mapChildren(node, (inner, of = kind) => expandAllFuzzy(of, inner, reader))

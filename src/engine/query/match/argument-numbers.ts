@@ -1,14 +1,19 @@
 import type { Bounds } from '../../../query/ast.ts'
 import { type PointBound, pointBound } from '../../index/points-cache.ts'
 import { argumentOf, OVERFLOW_SLOT } from '../../index/terms.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import { type FieldCondition, isLeaf } from '../fields/condition.ts'
 import type { SegmentView } from '../fields/ordinals.ts'
 import { type Nested, numbersKey } from '../plan/nested.ts'
 import { collected, EMPTY_SET, type OrdinalSet, or } from './ordinal-set.ts'
 
 /** Numbers are sorted: the matches of a range lie side by side. */
-export const numberMatches = (leaf: FieldCondition, field: number, at: SegmentView, reader: Reader): OrdinalSet => {
+export const numberMatches = (
+  leaf: FieldCondition,
+  field: number,
+  at: SegmentView,
+  reader: StoreReader,
+): OrdinalSet => {
   const values = reader.points.values(at.segment, field)
   if (!values) return EMPTY_SET
   const parts = rangesOfNumbers(leaf).map(({ from, to }) => {
@@ -56,7 +61,7 @@ interface NumberRole {
  * What counts the logs whose arguments have such numbers, without looking for them; undefined where the lengths of ranges do not tell
  * that: where something else is asked, or two arguments of a log may both have one. `ids` are those of all arguments that may.
  */
-export const numberCounter = (ids: readonly number[], nested: Nested, reader: Reader) => {
+export const numberCounter = (ids: readonly number[], nested: Nested, reader: StoreReader) => {
   const roles = numberRoles(ids, nested)
   return (
     roles &&

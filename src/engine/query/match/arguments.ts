@@ -12,7 +12,7 @@ import {
   TOO_LONG,
   termOf,
 } from '../../index/terms.ts'
-import type { Posting, Reader, StoredSignature } from '../../reader.ts'
+import type { Posting, StoredSignature, StoreReader } from '../../reader.ts'
 import type { FieldCondition } from '../fields/condition.ts'
 import type { SegmentView } from '../fields/ordinals.ts'
 import { argumentTerm, isExact, type Nested, numbersKey, termRanges } from '../plan/nested.ts'
@@ -106,7 +106,7 @@ const FEW_ROLES = 3
 const requiredPostings = (
   nested: Nested,
   signatures: ReadonlySet<number> | undefined,
-  { reader, among }: { reader: Reader; among: ReadonlySet<number> | undefined },
+  { reader, among }: { reader: StoreReader; among: ReadonlySet<number> | undefined },
 ): Posting[] => {
   const ids =
     signatures &&
@@ -128,14 +128,14 @@ const requiredPostings = (
 const FEW_POSSIBLE = 64
 
 /** Field ids of the arguments, of the signatures, all or certain ones, that may fulfil the conditions. */
-const possibleIds = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: Reader): number[] =>
+const possibleIds = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: StoreReader): number[] =>
   [...signaturesWith(nested.names, nested.of, reader)]
     .filter(id => signatures?.has(id) ?? true)
     .flatMap(id => argumentIds(id, reader))
     .filter(id => mayMatch(termOf(0, id), nested, undefined))
 
 /** Those of the signatures that the segment has logs or calls of. */
-const idsIn = (segment: number, ids: readonly number[], reader: Reader): number[] => {
+const idsIn = (segment: number, ids: readonly number[], reader: StoreReader): number[] => {
   const [first, last] = logTerms(0)
   const terms = reader.termsBetween(segment, first, last)
   const present = new Set(terms.map(({ term }) => signatureOfLogField(fieldOfTerm(term))))
@@ -143,7 +143,7 @@ const idsIn = (segment: number, ids: readonly number[], reader: Reader): number[
 }
 
 /** Signatures that have arguments of these names; all where none are named. */
-const signaturesWith = (names: readonly string[] | undefined, of: Nested['of'], reader: Reader): Set<number> => {
+const signaturesWith = (names: readonly string[] | undefined, of: Nested['of'], reader: StoreReader): Set<number> => {
   const all = reader.signatures(of)
   if (!names) return new Set(all.map(({ id }) => id))
   const byName = byArgumentName(all)
@@ -162,7 +162,7 @@ const byArgumentName = rememberedBy((signatures: readonly StoredSignature[]) => 
   return byName
 })
 
-const argumentIds = (signature: number, reader: Reader): number[] => {
+const argumentIds = (signature: number, reader: StoreReader): number[] => {
   const { event, error } = reader.signature(signature)
   const slots = new Set((error === null ? (event?.inputs ?? []) : []).map((_, position) => argumentSlot(position)))
   return [...slots].map(slot => argumentField(signature, slot))
@@ -174,7 +174,7 @@ export interface ArgumentRole {
   /** The postings of this role among those of the required values. */
   postings: readonly Posting[] | undefined
   nested: Nested
-  reader: Reader
+  reader: StoreReader
   at: SegmentView
 }
 

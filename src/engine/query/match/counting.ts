@@ -1,5 +1,5 @@
 import type { SearchRequest } from '../../../query/request.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import type { SearchPart } from '../search-match.ts'
 import { count, EMPTY_SET, listed, type OrdinalSet, takeOrdinals } from './ordinal-set.ts'
 import { segmentsOf } from './segment-matcher.ts'
@@ -8,7 +8,7 @@ import { segmentsOf } from './segment-matcher.ts'
 export const terminated = (
   parts: readonly SearchPart[],
   most: number,
-  reader: Reader,
+  reader: StoreReader,
 ): { parts: SearchPart[]; isEarly: boolean } => {
   let isEarly = false
   const first = parts.map((part): SearchPart => {
@@ -39,7 +39,7 @@ const firstOrdinals = (set: OrdinalSet, most: number): Uint32Array => Uint32Arra
 export const countAll = (
   { trackTotal }: Pick<SearchRequest, 'trackTotal'>,
   parts: SearchPart[],
-  reader: Reader,
+  reader: StoreReader,
 ): number => {
   if (trackTotal === false) return -1
   const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal

@@ -2,7 +2,7 @@ import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import { compilePredicate } from '../../../query/predicate.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
-import type { Posting, Reader, Segment } from '../../reader.ts'
+import type { Posting, Segment, StoreReader } from '../../reader.ts'
 import { type Documents, fieldsRead } from '../documents.ts'
 import { isLeaf } from '../fields/condition.ts'
 import {
@@ -57,7 +57,7 @@ export interface Evaluation {
 export interface EvaluationOptions {
   kind: Kind
   plan: Plan
-  reader: Reader
+  reader: StoreReader
   ask: MatchContext['ask']
 }
 
@@ -300,7 +300,7 @@ export type Evaluator = (kind: Kind, query: Node, within?: Among) => Evaluation
 
 /** `exact` are documents whose integers can be computed with. */
 export const createEvaluator =
-  (reader: Reader, exact: Documents): Evaluator =>
+  (reader: StoreReader, exact: Documents): Evaluator =>
   (kind, query, within = {}) =>
     evaluatePlan({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
 

@@ -2,7 +2,7 @@ import type { Kind } from '../../../mapping/index.ts'
 import { MISSING, valueAt } from '../../index/column-codec.ts'
 import { blockAt, indexFrom } from '../../index/segment.ts'
 import { COLUMN_FIELDS } from '../../index/terms.ts'
-import type { Reader, ReadHeader, Segment } from '../../reader.ts'
+import type { ReadHeader, Segment, StoreReader } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 import {
   endOrdinal,
@@ -49,7 +49,7 @@ export interface JoinOptions {
   /** Of the documents on the other side, which share their segment. */
   where?: Where | undefined
   numbered: NumberedKind
-  reader: Reader
+  reader: StoreReader
 }
 
 /** Candidates that are this much fewer than what they are of are followed one by one: then no more is looked at than they have. */
@@ -114,7 +114,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
   return flags
 }
 
-export const linkOf = (child: NumberedKind, parent: NumberedKind, reader: Reader): KindLink =>
+export const linkOf = (child: NumberedKind, parent: NumberedKind, reader: StoreReader): KindLink =>
   parent === 'block' ? linkToBlock(child) : linkToTransaction(child, reader)
 
 /** The segment's header tells where the documents of each block end. */
@@ -154,7 +154,7 @@ const TRANSACTION_COLUMNS: ReadonlyMap<NumberedKind, number> = new Map(
   ),
 )
 
-const linkToTransaction = (child: NumberedKind, reader: Reader): KindLink => {
+const linkToTransaction = (child: NumberedKind, reader: StoreReader): KindLink => {
   const column = TRANSACTION_COLUMNS.get(child)!
   const transactionsOf = ({ segment }: SegmentView) => reader.columns.data(segment, column)
   return {

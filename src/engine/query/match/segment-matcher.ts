@@ -1,6 +1,6 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
-import type { Posting, Reader, Segment } from '../../reader.ts'
+import type { Posting, Segment, StoreReader } from '../../reader.ts'
 import { firstEndingFrom, type NumberedKind, type SegmentView, segmentAt } from '../fields/ordinals.ts'
 import { and, EMPTY_SET, listed, type OrdinalSet, or } from './ordinal-set.ts'
 
@@ -17,7 +17,7 @@ export interface SegmentMatcher {
 export interface MatchContext {
   kind: Kind
   numbered: NumberedKind
-  reader: Reader
+  reader: StoreReader
   ask: AskDocuments
   /** Of a part of a conjunction: it is asked in these segments alone. */
   among?: Where | undefined
@@ -48,7 +48,7 @@ const NO_POSTINGS: readonly Posting[] = []
 /** Of neighbouring candidates those alone are put together that are among them. */
 export const union = (
   postings: readonly Posting[],
-  reader: Reader,
+  reader: StoreReader,
   size: number,
   within?: OrdinalSet | undefined,
 ): OrdinalSet => {
@@ -111,7 +111,7 @@ export const whereAny = (parts: readonly Somewhere[]): ReadonlySet<number> | und
 }
 export const NOWHERE: ReadonlySet<number> = new Set()
 /** Of documents at certain positions. */
-export const whereAt = (positions: readonly number[], reader: Reader): ReadonlySet<number> => {
+export const whereAt = (positions: readonly number[], reader: StoreReader): ReadonlySet<number> => {
   const ids = new Set<number>()
   for (const position of positions) {
     const segment = segmentAt(position, reader)
@@ -122,7 +122,7 @@ export const whereAt = (positions: readonly number[], reader: Reader): ReadonlyS
 /** Of documents of certain blocks; undefined where these are in most segments. */
 export const whereIn = (
   runs: readonly (readonly [number, number])[],
-  reader: Reader,
+  reader: StoreReader,
 ): ReadonlySet<number> | undefined => {
   const segments = reader.segments()
   const ids = new Set<number>()
@@ -136,20 +136,20 @@ export const whereIn = (
 /** One in so many segments is few. */
 const FEW_SEGMENTS = 2
 /** The segments in which one of some parts may match, in chain order. */
-export const segmentsWith = (parts: readonly Somewhere[], reader: Reader): readonly Segment[] => {
+export const segmentsWith = (parts: readonly Somewhere[], reader: StoreReader): readonly Segment[] => {
   const all = reader.segments()
   const ids = whereAny(parts)
   if (!ids || ids.size * FEW_SEGMENTS > all.length) return all
   return Array.from(ids, id => reader.segment(id)).sort((a, b) => a.first - b.first)
 }
 /** The same of what a search finds of several kinds. */
-export const segmentsOf = (parts: readonly { evaluation: Somewhere }[], reader: Reader): readonly Segment[] =>
+export const segmentsOf = (parts: readonly { evaluation: Somewhere }[], reader: StoreReader): readonly Segment[] =>
   segmentsWith(
     parts.map(({ evaluation }) => evaluation),
     reader,
   )
 /** Those of some segments that are few enough to be looked at one by one. */
-export const segmentsIfFew = (where: Where | undefined, reader: Reader): ReadonlySet<number> | undefined => {
+export const segmentsIfFew = (where: Where | undefined, reader: StoreReader): ReadonlySet<number> | undefined => {
   const ids = where?.()
   return ids && ids.size * FEW_SEGMENTS <= reader.segments().length ? ids : undefined
 }

@@ -4,7 +4,7 @@ import type { Bounds, QueryValue } from '../../../query/ast.ts'
 import { GREATEST_LONG } from '../../../query/simplify.ts'
 import { analyzeText } from '../../../query/text/analysis.ts'
 import { UNLISTED, UNLISTED_CALL } from '../../index/terms.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
 import { INEXACT, interpreterOf, isInexactNumber, LONGS_END } from '../fields/field-values.ts'
 
@@ -26,7 +26,7 @@ export interface ColumnCondition {
 }
 
 /** What a condition on a field that has a column means for its numbers. `never` where no document can fulfil it. */
-export const conditionOf = (leaf: FieldCondition, reader: Reader): ColumnCondition | 'never' => {
+export const conditionOf = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   const { kind, encoding, compare } = leaf.field
   if (compare === 'integer') return ofIntegers(leaf)
   switch (kind) {
@@ -55,7 +55,7 @@ export const conditionOf = (leaf: FieldCondition, reader: Reader): ColumnConditi
 }
 
 /** Each value that occurs is compared as the query sees it, once. */
-const judged = (leaf: FieldCondition, reader: Reader): ColumnCondition => {
+const judged = (leaf: FieldCondition, reader: StoreReader): ColumnCondition => {
   const { field } = leaf
   const test = testOf(leaf)
   const interpret = interpreterOf(field, reader)
@@ -87,7 +87,7 @@ const judged = (leaf: FieldCondition, reader: Reader): ColumnCondition => {
 const MAX_VERDICTS = 50_000
 
 /** Whether a signature stands for all that the dictionary had no room for. */
-export const isShared = (signature: number, reader: Reader): boolean => {
+export const isShared = (signature: number, reader: StoreReader): boolean => {
   const { key } = reader.signature(signature)
   return key === UNLISTED || key === UNLISTED_CALL
 }
@@ -257,7 +257,7 @@ const leastOfCoin = (value: number, beyond: boolean): bigint => {
   return low
 }
 
-const ofAddresses = (leaf: FieldCondition, reader: Reader): ColumnCondition | 'never' => {
+const ofAddresses = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return oneOfNumbers(addressIds(leaf, reader))
   // What all addresses between the bounds begin with is looked up in the dictionary, where it is long enough to tell a few.

@@ -17,7 +17,7 @@ import {
   termOf,
   UNLISTED,
 } from '../../index/terms.ts'
-import type { Reader, StoredSignature } from '../../reader.ts'
+import type { StoredSignature, StoreReader } from '../../reader.ts'
 import { addressIds, type FieldCondition, testOf } from '../fields/condition.ts'
 import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
 /** Conditions on what logs or calls of a signature share, and on topics. */
@@ -111,7 +111,7 @@ export const topics: Planner = (leaf, reader) => {
 }
 
 /** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
-const indexedArguments = (word: string, reader: Reader): Plan[] => {
+const indexedArguments = (word: string, reader: StoreReader): Plan[] => {
   const matches = (term: number, value: string): boolean => {
     const { signature, slot } = argumentOf(fieldOfTerm(term))
     if (reader.signature(signature).of === 'call') return false
@@ -141,7 +141,7 @@ const indexedArguments = (word: string, reader: Reader): Plan[] => {
 }
 
 /** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
-const farArguments = (leaf: FieldCondition, reader: Reader): Plan => {
+const farArguments = (leaf: FieldCondition, reader: StoreReader): Plan => {
   const logs = ofSignatures(
     reader
       .signatures('log')
@@ -200,7 +200,7 @@ export const planPostings = (
   kind: Kind,
   field: FieldPath,
   leaf: Extract<FieldCondition, { op: 'in' }>,
-  reader: Reader,
+  reader: StoreReader,
 ): Plan | undefined => {
   const id = findFieldId(kind, field.field)
   const values = id === undefined ? undefined : postedValues(field, leaf, reader)
@@ -213,7 +213,7 @@ export const planPostings = (
 const postedValues = (
   field: FieldPath,
   leaf: Extract<FieldCondition, { op: 'in' }>,
-  reader: Reader,
+  reader: StoreReader,
 ): { value: number; fingerprint: number }[] | undefined => {
   const { values } = leaf
   const plain = (ids: readonly number[]) => [...new Set(ids)].map(value => ({ value, fingerprint: 0 }))

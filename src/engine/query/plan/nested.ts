@@ -12,7 +12,7 @@ import {
   scaledField,
   termOf,
 } from '../../index/terms.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { type FieldCondition, testOf } from '../fields/condition.ts'
 
 /**
@@ -44,7 +44,7 @@ export interface ValueKeys {
 const MAX_ARGUMENTS = 1024
 
 /** `of` tells whether arguments of logs or of calls are meant. */
-export const planNested = (node: Node, reader: Reader, of: 'log' | 'call'): Nested => {
+export const planNested = (node: Node, reader: StoreReader, of: 'log' | 'call'): Nested => {
   const roles = new Map<number, Node>()
   const known = new Map<string, ValueKeys>()
   /** Each segment and role asks for them. */

@@ -2,7 +2,7 @@ import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import type { BlockSlice, SearchRequest } from '../../../query/request.ts'
 import type { SegmentHeader } from '../../index/segment.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import type { FieldCondition } from '../fields/condition.ts'
 import type { ColumnSource } from '../fields/field-values.ts'
 import type { ColumnCondition } from './column-conditions.ts'
@@ -48,7 +48,7 @@ export const EVERYTHING: Plan = { by: 'all' }
 export const NO_DOCUMENTS: Plan = { by: 'none' }
 
 /** Plans a condition on one field; undefined where it knows no way of its own. */
-export type Planner = (leaf: FieldCondition, reader: Reader) => Plan | undefined
+export type Planner = (leaf: FieldCondition, reader: StoreReader) => Plan | undefined
 
 /** The blocks in which a search looks, whatever it asks for; all of them where nothing is said. */
 export type Among = Pick<SearchRequest, 'within' | 'slice'>

@@ -2,7 +2,7 @@ import { type Kind, lookup, type RowKind } from '../../../mapping/index.ts'
 import type { Node, QueryValue } from '../../../query/ast.ts'
 import { inNode } from '../../../query/simplify.ts'
 import { findFieldId } from '../../index/terms.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
 import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
 import { columnSource } from '../fields/field-values.ts'
@@ -24,7 +24,7 @@ import {
 } from './indexed-fields.ts'
 import { planNested } from './nested.ts'
 import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
-export const planQuery = (kind: Kind, node: Node, reader: Reader): Plan => {
+export const planQuery = (kind: Kind, node: Node, reader: StoreReader): Plan => {
   reader.check()
   switch (node.op) {
     case 'all':
@@ -121,7 +121,7 @@ const withSignatures = (plans: Plan[]): Plan[] => {
   return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
 }
 
-const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: Reader): Plan => {
+const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: StoreReader): Plan => {
   const { kind: child, of, min, max } = node
   // In a block that has such a log, a transaction has it: which one does not matter.
   if (isSome(node) && of.op === 'child' && isSome(of) && ALWAYS_IN_TRANSACTIONS.has(of.kind))
@@ -130,7 +130,7 @@ const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: 
   return plan.by === 'none' ? NO_DOCUMENTS : { by: 'children', kind: child, of: plan, min, max }
 }
 
-const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: Reader): Plan => {
+const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: StoreReader): Plan => {
   const { kind: parent, of } = node
   if (of.op === 'parent' && ALWAYS_IN_TRANSACTIONS.has(kind)) return planParent(kind, of, reader)
   const plan = planQuery(parent, of, reader)
@@ -141,13 +141,13 @@ const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max 
 const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
 
 /** What of a plan on children has parents of this kind: rewards alone are traces of the block itself. */
-export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: Reader): Plan => {
+export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: StoreReader): Plan => {
   if (child !== 'trace' || parent !== 'block') return plan
   const rewards = planQuery('trace', inNode(lookup('trace', 'type')!, ['reward']), reader)
   return rewards.by === 'none' || plan.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [plan, rewards] }
 }
 
-const planLeaf = (kind: Kind, leaf: FieldCondition, reader: Reader): Plan => {
+const planLeaf = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Plan => {
   const { field } = leaf
   if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddressValue)) return NO_DOCUMENTS
   // What is found by numbers knows no shape of their digits.
@@ -177,7 +177,7 @@ const isAddressValue = (value: QueryValue): boolean => /^0x[0-9a-f]{40}$/i.test(
 /**
  * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
  */
-const fewNames = (kind: Kind, leaf: FieldCondition, reader: Reader): Node | undefined => {
+const fewNames = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Node | undefined => {
   const { field } = leaf
   if (findFieldId(kind, field.field) === undefined) return undefined
   const values = dictionaryValues(kind, field, reader)?.filter(testOf(leaf))
@@ -189,8 +189,8 @@ const MAX_NAMES = 1000
 /** Conditions on single hashes; `others` plans all that are not, where that is another way than by what is stored with each document. */
 const planByHash =
   (
-    find: (hash: string, reader: Reader) => number | undefined,
-    planOf: (positions: number[], reader: Reader) => Plan,
+    find: (hash: string, reader: StoreReader) => number | undefined,
+    planOf: (positions: number[], reader: StoreReader) => Plan,
     others: Planner = () => undefined,
   ): Planner =>
   (leaf, reader) => {

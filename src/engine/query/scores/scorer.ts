@@ -5,7 +5,7 @@ import type { SearchRequest } from '../../../query/request.ts'
 import { type Explanation, explanation, mapParts, type Score, type ScoredQuery } from '../../../query/score.ts'
 import { compileDocumentScore, together } from '../../../query/score-predicate.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf } from '../../../query/statistics.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import { type Documents, memberName } from '../documents.ts'
 import { numberedAs, positionOfOrdinal, viewOf } from '../fields/ordinals.ts'
 import { evaluatePlan } from '../match/evaluate.ts'
@@ -18,7 +18,7 @@ import { createStatistics, isOneWord } from './statistics.ts'
 
 export interface ScorerOptions {
   kind: Kind
-  reader: Reader
+  reader: StoreReader
   ask: MatchContext['ask']
   exact: Documents
   /** Blocks whose documents tell how frequent values are: all by default. */

@@ -1,7 +1,7 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { HitOptions, RequestPart, SearchRequest, SortSpec } from '../../../query/request.ts'
 import { asFloat } from '../../../query/statistics.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import { numberedAs, ordinalCount, ordinalOfPosition, segmentAt, viewOf } from '../fields/ordinals.ts'
 import type { Evaluation } from '../match/evaluate.ts'
 import { count, EMPTY_SET, listed, or, toArray } from '../match/ordinal-set.ts'
@@ -50,7 +50,7 @@ const createScoring = (
   { scorers, explain }: { scorers: ReadonlyMap<Kind, Scorer>; explain(kind: Kind): Explain },
   parts: readonly SearchPart[],
   least: number | undefined,
-  reader: Reader,
+  reader: StoreReader,
 ) => {
   const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
   const uniform = others.every(other => other === first) ? first : undefined
@@ -121,7 +121,7 @@ interface SegmentHits {
 }
 
 /** Hits of one kind in one segment. What is gone meanwhile is left out. */
-const bySegment = (found: readonly SearchMatch[], reader: Reader): Iterable<SegmentHits> => {
+const bySegment = (found: readonly SearchMatch[], reader: StoreReader): Iterable<SegmentHits> => {
   const groups = new Map<string, SegmentHits>()
   for (const one of found) {
     const segment = segmentAt(one.position, reader)
@@ -138,7 +138,7 @@ const atLeastScore = (
   { kind, evaluation }: SearchPart,
   least: number,
   scoring: SearchScoring,
-  reader: Reader,
+  reader: StoreReader,
 ): Evaluation => {
   const { uniform } = scoring
   if (uniform !== undefined) return uniform >= least ? evaluation : { matches: () => EMPTY_SET, count: () => 0 }
@@ -170,7 +170,7 @@ export const maxScore = (
   { sort, trackScores }: SearchRequest,
   parts: readonly SearchPart[],
   found: readonly SearchMatch[] | undefined,
-  reader: Reader,
+  reader: StoreReader,
 ): { maxScore?: number } => {
   const scoring = parts[0]?.scoring
   if (!scoring || found?.length === 0) return {}

@@ -5,11 +5,11 @@ import type { QueryValue } from '../../../query/ast.ts'
 import type { BlockRun, SearchRequest } from '../../../query/request.ts'
 import type { Statistics } from '../../../query/statistics.ts'
 import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, TOO_LONG } from '../../index/terms.ts'
-import type { Posting, Reader, Segment } from '../../reader.ts'
+import type { Posting, Segment, StoreReader } from '../../reader.ts'
 import { type NumberedKind, ordinalsWithin } from '../fields/ordinals.ts'
 import { planNested, termRanges } from '../plan/nested.ts'
 /** How many documents of the kind each signature has. */
-export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage): ReadonlyMap<number, number> => {
+export const countsBySignature = (kind: Kind, reader: StoreReader, coverage: Coverage): ReadonlyMap<number, number> => {
   const of = kind === 'call' ? 'call' : 'log'
   return rememberedOfState(reader, `signatures ${of} ${coverage.text}`, () => {
     const sums = new Map<number, number>()
@@ -33,7 +33,7 @@ export const countsBySignature = (kind: Kind, reader: Reader, coverage: Coverage
 }
 
 /** Signatures of a segment, and how many documents each has. */
-const countSignatures = (segment: Segment, reader: Reader) => {
+const countSignatures = (segment: Segment, reader: StoreReader) => {
   const terms = signaturesIn(segment, reader)
   return {
     ids: Uint32Array.from(terms, ({ term }) => signatureOfLogField(fieldOfTerm(term))),
@@ -41,7 +41,7 @@ const countSignatures = (segment: Segment, reader: Reader) => {
   }
 }
 
-const signaturesIn = ({ id }: Segment, reader: Reader) => {
+const signaturesIn = ({ id }: Segment, reader: StoreReader) => {
   const [first, last] = logTerms(0)
   return reader.termsBetween(id, first, last)
 }
@@ -49,7 +49,7 @@ const signaturesIn = ({ id }: Segment, reader: Reader) => {
 /** Of arguments: each counts as a document of its own. */
 export const elementStatistics = (
   kind: Kind,
-  reader: Reader,
+  reader: StoreReader,
   coverage: Coverage,
 ): Pick<Statistics, 'documents' | 'frequency'> => {
   const of = kind === 'call' ? 'call' : 'log'
@@ -110,7 +110,7 @@ export interface Coverage {
   /** Numbers of blocks; undefined: all. */
   blocks: readonly BlockRun[] | undefined
 }
-export const coverageOf = (within: SearchRequest['within'], reader: Reader): Coverage => {
+export const coverageOf = (within: SearchRequest['within'], reader: StoreReader): Coverage => {
   if (within === undefined) return EVERY_BLOCK
   const runsIn = ({ first, last }: Segment) => within.filter(([from, to]) => from <= last && to >= first)
   return {
@@ -136,7 +136,7 @@ export const countWithin = (ordinals: Uint32Array, runs: readonly BlockRun[]): n
 }
 
 /** What was found out of one state of the store, for as long as that lasts. */
-export const rememberedOfState = <T>(reader: Reader, key: string, find: () => T): T => {
+export const rememberedOfState = <T>(reader: StoreReader, key: string, find: () => T): T => {
   const known = stateValues(reader)
   const version = reader.version()
   if (known.version !== version || known.values.size >= MAX_REMEMBERED) {
@@ -147,14 +147,14 @@ export const rememberedOfState = <T>(reader: Reader, key: string, find: () => T)
   if (!values.has(key)) values.set(key, find())
   return values.get(key) as T
 }
-const stateValues = rememberedBy((reader: Reader) => ({
+const stateValues = rememberedBy((reader: StoreReader) => ({
   version: reader.version(),
   values: new Map<string, unknown>(),
 }))
 const MAX_REMEMBERED = 2_000
 
 /** Finds out something of each segment, once for as long as the segment stays as it is. */
-export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, find: () => T) => T) => {
+export const perSegment = <T>(reader: StoreReader, key: string): ((segment: Segment, find: () => T) => T) => {
   const ofReader = segmentValues(reader)
   if (ofReader.size >= MAX_KEYS && !ofReader.has(key)) ofReader.clear()
   const values = (ofReader.get(key) ?? new Map()) as Map<string, T>
@@ -172,7 +172,7 @@ export const perSegment = <T>(reader: Reader, key: string): ((segment: Segment, 
     return values.get(place)!
   }
 }
-const segmentValues = rememberedBy((_: Reader) => new Map<string, Map<string, unknown>>())
+const segmentValues = rememberedBy((_: StoreReader) => new Map<string, Map<string, unknown>>())
 const MAX_KEYS = 200
 
 const segmentKey = ({ id, revised }: Segment): string => `${id} ${revised}`

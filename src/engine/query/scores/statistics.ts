@@ -7,7 +7,7 @@ import { analyzeText } from '../../../query/text/analysis.ts'
 import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
 import { blockAt } from '../../index/segment.ts'
 import { columnFieldOf } from '../../index/terms.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import { positionOf } from '../../schema.ts'
 import { isRowKind, numberedAs } from '../fields/ordinals.ts'
 import { dictionaryValues } from '../fields/term-dictionary.ts'
@@ -26,7 +26,7 @@ import {
 
 export interface StatisticsOptions {
   kind: Kind
-  reader: Reader
+  reader: StoreReader
   ask: MatchContext['ask']
   /** Blocks whose documents count: all that are stored by default. */
   within?: SearchRequest['within']
@@ -132,7 +132,7 @@ const isIndexed = (plan: Plan): boolean => {
 const isCounted = (plan: Plan): boolean => plan.by === 'columns'
 
 /** Fields that all documents of a signature have. */
-type HasField = (signature: ReturnType<Reader['signature']>) => boolean
+type HasField = (signature: ReturnType<StoreReader['signature']>) => boolean
 const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
   event: { event: 'all', error: ({ event, error }) => event !== null && error !== null },
   log: {
@@ -143,7 +143,7 @@ const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
 }
 
 /** Nearly all texts are a single word, and other fields a single value. */
-const averageLength = (kind: Kind, field: FieldPath, reader: Reader, coverage: Coverage): number => {
+const averageLength = (kind: Kind, field: FieldPath, reader: StoreReader, coverage: Coverage): number => {
   if (kind === 'log' && field.field === 'topics') return averageOf(topicCounts(reader, coverage))
   if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
   if (field.kind !== 'text' || field.encoding !== '') return 1
@@ -166,7 +166,7 @@ const averageOf = (lengths: readonly (readonly [length: number, count: number])[
 }
 
 /** The first topic and those of the indexed arguments; each counts as another value. */
-const topicCounts = (reader: Reader, coverage: Coverage): [number, number][] =>
+const topicCounts = (reader: StoreReader, coverage: Coverage): [number, number][] =>
   Array.from(countsBySignature('log', reader, coverage), ([id, count]) => {
     const { topic, event, indexed } = reader.signature(id)
     return [topic === null ? 0 : 1 + (event?.inputs.filter(input => input.indexed).length ?? indexed), count] as [
@@ -175,7 +175,7 @@ const topicCounts = (reader: Reader, coverage: Coverage): [number, number][] =>
     ]
   }).filter(([length]) => length > 0)
 
-const transactionsOf = (reader: Reader, { blocks }: Coverage): [number, number][] =>
+const transactionsOf = (reader: StoreReader, { blocks }: Coverage): [number, number][] =>
   reader.segments().flatMap(segment => {
     const header = reader.header(segment)
     const { tx } = header.ends
@@ -185,7 +185,7 @@ const transactionsOf = (reader: Reader, { blocks }: Coverage): [number, number][
     )
   })
 
-const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number, number][] => {
+const lengthsOfNames = (kind: Kind, reader: StoreReader, coverage: Coverage): [number, number][] => {
   const of = kind === 'call' ? 'call' : 'log'
   const lengths = reader
     .signatures(of)
@@ -196,7 +196,7 @@ const lengthsOfNames = (kind: Kind, reader: Reader, coverage: Coverage): [number
 }
 
 /** Of texts that the documents themselves have. What a segment holds is read once. */
-const averageInColumn = (kind: Kind, column: number, reader: Reader, coverage: Coverage): number => {
+const averageInColumn = (kind: Kind, column: number, reader: StoreReader, coverage: Coverage): number => {
   const known = perSegment<[words: number, documents: number]>(reader, `words ${column}`)
   const countIn = (segment: Segment, runs?: readonly BlockRun[]): [words: number, documents: number] => {
     const ids = presentIn(reader.columns.data(segment, column), runs)
@@ -226,7 +226,7 @@ const presentIn = (data: ColumnData | undefined, runs: readonly BlockRun[] = [[0
 const lengthsOfRows = (
   kind: 'contract' | 'token',
   field: string,
-  reader: Reader,
+  reader: StoreReader,
   { blocks = ALL_BLOCKS }: Coverage,
 ): [number, number][] => {
   const select = reader
@@ -243,7 +243,7 @@ const lengthsOfRows = (
 const ALL_BLOCKS = [[0, 2 ** 30]] as const
 
 /** Whether each document that has the field has one word in it, so that all score the same. */
-export const isOneWord = (kind: Kind, field: FieldPath, reader: Reader): boolean => {
+export const isOneWord = (kind: Kind, field: FieldPath, reader: StoreReader): boolean => {
   if (field.compare !== 'token') return true
   // Of a list each document has as many words as elements.
   if (field.list && !field.list.nested) return false

@@ -1,7 +1,7 @@
 import type { Limits } from '../../../limits/index.ts'
 import type { BlockRun, SearchRequest } from '../../../query/request.ts'
 import { blockAt, indexFrom, type SegmentHeader } from '../../index/segment.ts'
-import type { Reader, ReadHeader, Segment } from '../../reader.ts'
+import type { ReadHeader, Segment, StoreReader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import {
@@ -83,7 +83,7 @@ const EVERYWHERE: BlockRun = [0, Number.POSITIVE_INFINITY]
 
 export interface FindContext {
   exact: Documents
-  reader: Reader
+  reader: StoreReader
   limits: Limits
 }
 

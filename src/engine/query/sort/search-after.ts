@@ -4,7 +4,7 @@ import type { QueryValue } from '../../../query/ast.ts'
 import { placeOfNumber } from '../../../query/hits/paging.ts'
 import type { After, BlockRun, SortSpec } from '../../../query/request.ts'
 import { blockAt } from '../../index/segment.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { blockOf, PLACES } from '../../schema.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { comparePlaces, isByPlace, type SearchMatch, type SortKey } from '../search-match.ts'
@@ -41,7 +41,7 @@ interface ByKeys {
   sorts: readonly SortSpec[]
   order: SortOrder
   readers: ReadonlyMap<Kind, readonly KeyReader[]>
-  reader: Reader
+  reader: StoreReader
   compareKeys(a: SortKey | null, b: SortKey | null, sort: SortSpec): number
   descending: boolean
   isChain: boolean
@@ -86,7 +86,7 @@ interface ByPlace {
   after: After
   first: SortSpec | undefined
   order: SortOrder
-  reader: Reader
+  reader: StoreReader
 }
 
 /** Where positions are all that matters. */
@@ -132,7 +132,7 @@ const blocksAt = (
   value: QueryValue | null,
   { by, fields, order, missing, as }: SortSpec,
   { parts }: SortOrder,
-  reader: Reader,
+  reader: StoreReader,
 ): BlockRuns => {
   const descending = order === 'desc'
   if (value === null)
@@ -147,7 +147,7 @@ const blocksAt = (
 }
 
 /** The first stored block whose time fulfils a condition that all later ones fulfil, too; infinite where none does. */
-const firstBlock = (reader: Reader, holds: (time: number) => boolean): number => {
+const firstBlock = (reader: StoreReader, holds: (time: number) => boolean): number => {
   const segments = reader.segments()
   const at = firstHolding(segments.length, i => holds(reader.header(segments[i]!).times.at(-1)!))
   const segment = segments[at]

@@ -9,7 +9,7 @@ import { valueReader } from '../../documents/record-values.ts'
 import type { ColumnBounds } from '../../index/column-cache.ts'
 import { type ColumnData, MISSING, valueAt } from '../../index/column-codec.ts'
 import { indexFrom } from '../../index/segment.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import { blockOf } from '../../schema.ts'
 import { type Documents, fieldValues } from '../documents.ts'
 import {
@@ -50,7 +50,7 @@ export interface KeyColumn {
 }
 
 export interface KeyOptions {
-  reader: Reader
+  reader: StoreReader
   documents: Documents
   /** Whether no other key decides between equal ones. */
   last: boolean
@@ -232,11 +232,11 @@ const keyMaker = (
   return (number, position) => rawHex(integer(number, position))
 }
 
-const exactInteger = (kind: Kind, field: FieldPath, position: number, reader: Reader): bigint =>
+const exactInteger = (kind: Kind, field: FieldPath, position: number, reader: StoreReader): bigint =>
   BigInt(storedInteger(kind, field, reader)?.(position) ?? 0)
 
 /** Integers order amounts as coins do, and take less time to read. */
-const storedInteger = (kind: Kind, { field }: FieldPath, { records }: Reader) => {
+const storedInteger = (kind: Kind, { field }: FieldPath, { records }: StoreReader) => {
   const read = valueReader(kind, field, records)
   return read && ((position: number) => (read(position) as number | bigint | null | undefined) ?? undefined)
 }
@@ -245,7 +245,7 @@ const storedInteger = (kind: Kind, { field }: FieldPath, { records }: Reader) =>
 export const shownReader = (
   kind: Kind,
   field: FieldPath,
-  reader: Reader,
+  reader: StoreReader,
 ): ((segment: Segment, ordinal: number, position: number) => QueryValue | undefined | 'unknown') | undefined => {
   if (field.field === 'timestamp')
     return (segment, _, position) => {

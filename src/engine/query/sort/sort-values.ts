@@ -5,7 +5,7 @@ import { hasImplicitKey, numberOfPlace } from '../../../query/hits/paging.ts'
 import { type StandInSort, sortDateWriter, standInOf, standsForMissing } from '../../../query/hits/sort-value.ts'
 import type { After, ChainPlace, SearchRequest, SortSpec } from '../../../query/request.ts'
 import { asFloat } from '../../../query/statistics.ts'
-import type { Reader } from '../../reader.ts'
+import type { StoreReader } from '../../reader.ts'
 import { blockOf } from '../../schema.ts'
 import { type Documents, fieldValues } from '../documents.ts'
 import { recordReader } from '../fields/field-values.ts'
@@ -23,7 +23,7 @@ type Scored = Pick<SearchMatch, 'kind' | 'position' | 'score'>
 export interface ValuesFrom {
   documents: Documents
   /** Undefined where documents tell all. */
-  reader: Reader | undefined
+  reader: StoreReader | undefined
 }
 
 /** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */

@@ -1,7 +1,7 @@
 import { KINDS, type Kind } from '../../../mapping/index.ts'
 import { compareValues } from '../../../query/ast.ts'
 import type { After, SearchRequest, SortSpec } from '../../../query/request.ts'
-import type { Reader, Segment } from '../../reader.ts'
+import type { Segment, StoreReader } from '../../reader.ts'
 import { blockOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import { INEXACT } from '../fields/field-values.ts'
@@ -96,7 +96,7 @@ const isDescending = ([first]: readonly SortSpec[]): boolean => first === undefi
 
 export const sortKeysOf = (
   request: SortOrder,
-  reader: Reader,
+  reader: StoreReader,
   documents: Documents,
   scoring?: SearchScoring,
 ): SortKeys => {
@@ -162,7 +162,7 @@ export const sortKeysOf = (
 /** A number that may stand for several integers. */
 const isDoubtful = (key: SortKey | null): boolean => typeof key === 'number' && key >= INEXACT
 
-const matchesBySegment = (found: readonly SearchMatch[], reader: Reader): Map<Segment, SearchMatch[]> => {
+const matchesBySegment = (found: readonly SearchMatch[], reader: StoreReader): Map<Segment, SearchMatch[]> => {
   const groups = new Map<Segment, SearchMatch[]>()
   let segment: Segment | undefined
   for (const one of found) {
@@ -178,7 +178,12 @@ const matchesBySegment = (found: readonly SearchMatch[], reader: Reader): Map<Se
 /** Keys that are read between two looks at whether to go on. */
 const READ_CHUNK_MASK = 0xf
 
-const readKeys = (found: readonly SearchMatch[], segment: Segment, readers: readonly KeyReader[], reader: Reader) => {
+const readKeys = (
+  found: readonly SearchMatch[],
+  segment: Segment,
+  readers: readonly KeyReader[],
+  reader: StoreReader,
+) => {
   const header = reader.header(segment)
   const reads = readers.map(keys => keys.in(segment))
   for (const [i, { kind, position, keys }] of found.entries()) {

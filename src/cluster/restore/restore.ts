@@ -4,17 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DecodedBlock } from '../../documents/document.ts'
 import { createBlocks } from '../../engine/blocks.ts'
 import type { SegmentBatch } from '../../engine/documents/batch.ts'
-import { openDocuments, type Reader } from '../../engine/reader.ts'
+import { openDocuments, type StoreReader } from '../../engine/reader.ts'
 import { blockOf } from '../../engine/schema.ts'
 import { DOCUMENT_BYTES } from '../../engine/shipping/journal.ts'
 import {
-  createReturnReader,
-  EMPTIED_KINDS,
-  type Emptied,
-  type EmptiedRun,
-  type ReturnReader,
+  createEvictedReader,
+  EVICTED_KINDS,
+  type EvictedBlocks,
+  type EvictedReader,
+  type EvictedRun,
 } from '../../engine/shipping/restore-evicted.ts'
-import { createShelfReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
+import { createShippedReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { createDocumentLines, type DocumentLines } from '../../engine/show/lines.ts'
 import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -24,9 +24,9 @@ import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import { type Cluster, type ClusterOptions, connect } from '../connection/cluster.ts'
 import { openPages } from '../pages.ts'
-import { createAsker } from '../query-client.ts'
+import { createQueryClient } from '../query-client.ts'
 import { createShipRequests } from '../ship/requests.ts'
-import { createSettling } from '../visibility.ts'
+import { createConsistentRead } from '../visibility.ts'
 import { createDeclarations } from './declarations.ts'
 import { decodedOfDocuments } from './decoded-blocks.ts'
 
@@ -34,7 +34,7 @@ import { decodedOfDocuments } from './decoded-blocks.ts'
  * What is changed in the store, one change after the other; null lets blocks of the head go first. Each `yield` gives back whether what the change
  * is for was still there, or throws why it failed.
  */
-export type ReturnChanges = AsyncGenerator<
+export type RestoreChanges = AsyncGenerator<
   /** Blocks in place of the end of an emptied segment. */
   | { type: 'restore'; segment: number; build(): SegmentBatch }
   /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
@@ -44,10 +44,10 @@ export type ReturnChanges = AsyncGenerator<
   { done: boolean }
 >
 
-interface ReturnOptions {
-  store: Pick<ReturnReader, 'next' | 'unverified'>
-  reader: Reader
-  fetch: Fetch
+interface RestoreOptions {
+  store: Pick<EvictedReader, 'next' | 'unverified'>
+  reader: StoreReader
+  fetch: FetchDocuments
   /** How many documents of each entity the cluster shows of some blocks. */
   count(blocks: Range): Promise<ReadonlyMap<Kind, { count: number }>>
   /** Builds what is stored of decoded blocks. */
@@ -59,20 +59,20 @@ interface ReturnOptions {
 }
 
 /** What is written in one transaction, for which the head waits. */
-const MOST_DOCUMENTS = 4_000
-const MOST_BLOCKS = 256
+const MAX_RESTORED_DOCUMENTS = 4_000
+const MAX_RESTORED_BLOCKS = 256
 
 /**
  * Brings documents back from a cluster into the store, the newest first: each run of blocks is fetched, counted, written in one transaction, and shown again,
  * which has to be what was fetched. Resolves when all are back and the store answers searches. What a stop interrupts is gone on with by whoever calls it next.
  */
-export async function* comeBack(options: ReturnOptions): ReturnChanges {
+export async function* restoreRuns(options: RestoreOptions): RestoreChanges {
   const { store, reader, fetch, count, preparer, decimals, onCompared } = options
   const declarations = createDeclarations(of => during(reader, () => reader.signatures(of)))
   const lines = createDocumentLines(reader)
   const { hash } = createBlocks(reader.db)
 
-  async function* verify(documents: readonly Fetched[]): ReturnChanges {
+  async function* verify(documents: readonly RemoteDocument[]): RestoreChanges {
     for (const some of byBlock(documents)) {
       yield null
       const difference = during(reader, () => {
@@ -91,7 +91,7 @@ export async function* comeBack(options: ReturnOptions): ReturnChanges {
   /** Of the last segment whose documents were counted. */
   let counted: Range | undefined
   /** Undefined where the run is another one by now. */
-  const fetchRun = async (run: EmptiedRun): Promise<Fetched[] | undefined> => {
+  const fetchRun = async (run: EvictedRun): Promise<RemoteDocument[] | undefined> => {
     /** A segment knows how many of its logs are events, a part of it does not. */
     const isCounted = counted && counted.from <= run.from && counted.to >= run.to
     const whole = isCounted ? undefined : await count(run.all)
@@ -102,7 +102,7 @@ export async function* comeBack(options: ReturnOptions): ReturnChanges {
     counted = run.all
     if (lack === undefined) return documents
     counted = undefined
-    const now = store.next(MOST_DOCUMENTS, MOST_BLOCKS)
+    const now = store.next(MAX_RESTORED_DOCUMENTS, MAX_RESTORED_BLOCKS)
     if (now?.segment !== run.segment || now.from !== run.from) return undefined
     throw stop(
       'return_incomplete',
@@ -114,7 +114,7 @@ export async function* comeBack(options: ReturnOptions): ReturnChanges {
     yield null
     const unverified = store.unverified()
     if (unverified) yield* verify(await fetch(unverified))
-    const run = store.next(MOST_DOCUMENTS, MOST_BLOCKS)
+    const run = store.next(MAX_RESTORED_DOCUMENTS, MAX_RESTORED_BLOCKS)
     if (unverified || !run) {
       onCompared?.()
       if ((yield VERIFIED).done) return
@@ -141,7 +141,7 @@ export async function* comeBack(options: ReturnOptions): ReturnChanges {
 
 const VERIFIED = { type: 'verified' } as const
 
-const during = <T>(reader: Reader, look: () => T): T => {
+const during = <T>(reader: StoreReader, look: () => T): T => {
   reader.begin()
   try {
     return look()
@@ -150,11 +150,14 @@ const during = <T>(reader: Reader, look: () => T): T => {
   }
 }
 
-const byBlock = (documents: readonly Fetched[]): Fetched[][] => [
+const byBlock = (documents: readonly RemoteDocument[]): RemoteDocument[][] => [
   ...Map.groupBy(documents, ({ position }) => blockOf(position)).values(),
 ]
 
-const lackIn = ({ from, to, counts }: Emptied, countOf: (kind: Kind) => number | undefined): string | undefined => {
+const lackIn = (
+  { from, to, counts }: EvictedBlocks,
+  countOf: (kind: Kind) => number | undefined,
+): string | undefined => {
   for (const [kind, expected] of Object.entries(counts)) {
     const count = countOf(kind as Kind) ?? 0
     if (count !== expected)
@@ -164,35 +167,35 @@ const lackIn = ({ from, to, counts }: Emptied, countOf: (kind: Kind) => number |
 }
 
 /** Time between two attempts. */
-const AGAIN_MS = 5_000
+const RESTORE_RETRY_MS = 5_000
 
 /** What a network's thread has that documents are brought back with. */
-export interface ReturnWork extends Pick<ReturnOptions, 'preparer'> {
+export interface RestoreWork extends Pick<RestoreOptions, 'preparer'> {
   /** File of the network's store. */
   store: string
   network: string
-  tokens: { of: ReturnOptions['decimals'] }
+  tokens: { of: RestoreOptions['decimals'] }
   state: { trouble: { why: string; since: string } | null }
   signal: AbortSignal
   log: Log
 }
 
 /** Until all documents are back. What may pass is waited for. */
-export async function* returnDocuments(naming: ClusterOptions, work: ReturnWork): ReturnChanges {
+export async function* restoreDocuments(naming: ClusterOptions, work: RestoreWork): RestoreChanges {
   const { store, network, preparer, tokens, state, signal, log } = work
   const cluster = connect(naming)
   const reader = openDocuments(store, nativeBinding())
-  const returns = createReturnReader(reader.db)
-  const { visible } = createShelfReader(reader.db)
+  const returns = createEvictedReader(reader.db)
+  const { visible } = createShippedReader(reader.db)
   const { tally } = createShipRequests(cluster, naming, network, () => signal)
   try {
     checkRoom(store, returns)
     log.info('Brings documents back from the cluster', { ...returns.left() })
     for (;;) {
       try {
-        yield* comeBack({
+        yield* restoreRuns({
           ...{ store: returns, reader, preparer, decimals: tokens.of },
-          fetch: createFetch(cluster, naming, { network, visible, signal }),
+          fetch: createDocumentFetch(cluster, naming, { network, visible, signal }),
           count: blocks => tally(blocks, visible().hidden),
           onCompared() {
             state.trouble = null
@@ -203,7 +206,7 @@ export async function* returnDocuments(naming: ClusterOptions, work: ReturnWork)
         if (!mayPass(error, signal)) throw error
         state.trouble ??= { why: error.message, since: new Date().toISOString() }
         log.warn('Cannot bring documents back from the cluster now, will retry', { why: error.message })
-        await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal })
+        await sleep(error.retryAfterMs ?? RESTORE_RETRY_MS, undefined, { signal })
       }
     }
     log.info('Searches ask the file from now on', { blocks: returns.left().blocks })
@@ -219,7 +222,7 @@ const mayPass = (error: unknown, signal: AbortSignal): error is ChainsieveError 
 /** Of what comes back: merging writes twice for a while. */
 const ROOM = 1.3
 
-const checkRoom = (store: string, { left }: ReturnReader) => {
+const checkRoom = (store: string, { left }: EvictedReader) => {
   const { bavail, bsize } = statfsSync(dirname(store))
   const needed = left().documents * DOCUMENT_BYTES * ROOM
   if (bavail * bsize < needed)
@@ -233,15 +236,15 @@ const checkRoom = (store: string, { left }: ReturnReader) => {
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
 
 /** The same beside other work; whether all are back. What fails waits for the next start, or until it may pass. */
-export const watchReturn = async (
+export const restoreInBackground = async (
   naming: ClusterOptions,
-  work: ReturnWork,
-  run: (changes: ReturnChanges) => Promise<void>,
+  work: RestoreWork,
+  run: (changes: RestoreChanges) => Promise<void>,
 ): Promise<boolean> => {
   const { state, signal, log } = work
   while (!signal.aborted) {
     try {
-      await run(returnDocuments(naming, work))
+      await run(restoreDocuments(naming, work))
       return true
     } catch (error) {
       if (signal.aborted) break
@@ -249,30 +252,34 @@ export const watchReturn = async (
       state.trouble = { why: error.message, since: state.trouble?.since ?? new Date().toISOString() }
       log.error('Cannot bring documents back from the cluster', { error })
       if (error.next !== 'retry') break
-      await sleep(error.retryAfterMs ?? AGAIN_MS, undefined, { signal }).catch(() => {})
+      await sleep(error.retryAfterMs ?? RESTORE_RETRY_MS, undefined, { signal }).catch(() => {})
     }
   }
   return false
 }
 
 /** What the documents of a block differ in from those that the store shows of it; undefined where they are the same. */
-const differenceIn = (lines: Pick<DocumentLines, 'block'>, documents: readonly Fetched[]): string | undefined => {
+const differenceIn = (
+  lines: Pick<DocumentLines, 'block'>,
+  documents: readonly RemoteDocument[],
+): string | undefined => {
   const left = new Map(documents.map(one => [keyOf(one), one]))
   for (const { source, ...line } of lines.block(blockOf(documents[0]!.position))) {
     if (!KINDS.has(line.kind)) continue
     const there = left.get(keyOf(line))
-    if (!there) return `${nameOf(line)} is not in the cluster`
+    if (!there) return `${documentName(line)} is not in the cluster`
     const here = Buffer.from(source).toString()
-    if (here !== there.source) return `${nameOf(line)} is ${shortly(there.source, here)}`
+    if (here !== there.source) return `${documentName(line)} is ${shortly(there.source, here)}`
     left.delete(keyOf(line))
   }
   const [lost] = left.values()
-  return lost && `${nameOf(lost)} is not in the file`
+  return lost && `${documentName(lost)} is not in the file`
 }
 
-const KINDS: ReadonlySet<string> = new Set(EMPTIED_KINDS)
-const keyOf = ({ kind, position, id }: Pick<Fetched, 'kind' | 'position' | 'id'>): string => `${kind} ${position} ${id}`
-const nameOf = ({ kind, id }: Pick<Fetched, 'kind' | 'id'>): string => `the ${kind} ${id}`
+const KINDS: ReadonlySet<string> = new Set(EVICTED_KINDS)
+const keyOf = ({ kind, position, id }: Pick<RemoteDocument, 'kind' | 'position' | 'id'>): string =>
+  `${kind} ${position} ${id}`
+const documentName = ({ kind, id }: Pick<RemoteDocument, 'kind' | 'id'>): string => `the ${kind} ${id}`
 
 /** Both from a little before where they differ. */
 const shortly = (there: string, here: string): string => {
@@ -283,7 +290,7 @@ const shortly = (there: string, here: string): string => {
 }
 
 /** A document as the cluster has it. */
-export interface Fetched {
+export interface RemoteDocument {
   kind: Kind
   id: string
   position: number
@@ -292,24 +299,24 @@ export interface Fetched {
 }
 
 /** Documents of some blocks in the order of the chain. */
-export type Fetch = (run: Range) => Promise<Fetched[]>
+export type FetchDocuments = (run: Range) => Promise<RemoteDocument[]>
 
 /** Time for one request. */
-const MOST_MS = 60_000
+const MAX_FETCH_MS = 60_000
 
-const createFetch = (
+const createDocumentFetch = (
   cluster: Cluster,
   naming: ClusterOptions,
   { network, visible, signal }: { network: string; visible(): Visible; signal: AbortSignal },
-): Fetch => {
-  const asker = createAsker({ cluster, naming, network })
-  const settle = createSettling({ visible })
+): FetchDocuments => {
+  const asker = createQueryClient({ cluster, naming, network })
+  const settle = createConsistentRead({ visible })
   const body = JSON.stringify({ sort: [{ _doc: 'asc' }], size: -1 })
   return async ({ from, to }) => {
-    const request = { ...parseSearch(body, EMPTIED_KINDS, Date.now()), within: [[from, to] as const] }
-    const options = () => ({ deadline: performance.now() + MOST_MS, signal })
+    const request = { ...parseSearch(body, EVICTED_KINDS, Date.now()), within: [[from, to] as const] }
+    const options = () => ({ deadline: performance.now() + MAX_FETCH_MS, signal })
     const pages = await openPages(request, { asker, options, visible, settle })
-    const found: Fetched[] = []
+    const found: RemoteDocument[] = []
     try {
       for (;;) {
         await pages.ready()

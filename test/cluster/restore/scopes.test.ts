@@ -4,7 +4,7 @@ import type { Scoping } from '../../../src/config/scopes.ts'
 import { createCoverageReader } from '../../../src/engine/coverage.ts'
 import { storeFile } from '../../../src/engine/files.ts'
 import { openForWriting } from '../../../src/engine/open.ts'
-import { createShelfReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { silent } from '../../../src/lib/log.ts'
@@ -44,7 +44,7 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
     )
   }
   const isThere = async () => {
-    const { hidden } = stored(data, db => createShelfReader(db).visible())
+    const { hidden } = stored(data, db => createShippedReader(db).visible())
     assert.deepEqual(await documentsThere(cluster, options, hidden), documentsOf(data))
   }
 
@@ -65,7 +65,7 @@ test('a store with scopes moves to a cluster and back, and its scopes change the
   await index(plain, [one])
   await index(plain, [one, two])
   const due = documentsOf(plain)
-  const { hidden } = stored(data, db => createShelfReader(db).visible())
+  const { hidden } = stored(data, db => createShippedReader(db).visible())
   assert.deepEqual(await documentsThere(cluster, options, hidden), due)
 
   await run(data, move, options, true)

@@ -1,4 +1,4 @@
-import { createExpected, type Expected } from '../../engine/shipping/document-counts.ts'
+import { createDocumentCounts, type DocumentCounts } from '../../engine/shipping/document-counts.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { gapsIn, holds, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
@@ -11,13 +11,13 @@ import type { ShipContext } from './context.ts'
  * An index was restored from a snapshot, or made anew, in the place of one that documents were shipped to. It counts once it holds what that one held: what it
  * lacks is shipped again, as far as the store has it, and what it has too much is removed. Until then searches that need it fail.
  */
-export type Restoring = ReturnType<typeof createRestoring>
+export type IndexComparison = ReturnType<typeof createIndexComparison>
 
 /** `settled`: until all that was sent is noted. */
-export const createRestoring = (ship: ShipContext, settled: () => Promise<void>) => {
-  const { network, naming, visible, requests, shelf, known, telling, log } = ship
-  const { persist, note } = ship.tenure
-  const expected = createExpected(ship.db)
+export const createIndexComparison = (ship: ShipContext, settled: () => Promise<void>) => {
+  const { network, naming, visible, requests, shelf, known, publishing, log } = ship
+  const { persist, note } = ship.session
+  const expected = createDocumentCounts(ship.db)
   const compare = createComparing(expected, requests)
   /** Those that lack what no store has, by name: they are compared once. */
   const lacking = new Map<string, string>()
@@ -35,7 +35,7 @@ export const createRestoring = (ship: ShipContext, settled: () => Promise<void>)
 
   const accept = async (index: string, instead: string) => {
     await note(() => known.accept(index, instead))
-    telling.changed()
+    publishing.changed()
   }
 
   const renewTokens = async (index: string, instead: string) => {
@@ -62,7 +62,7 @@ export const createRestoring = (ship: ShipContext, settled: () => Promise<void>)
       if (!given) return
       const { lost, mended, batch } = given
       // Who searches there must not count on what is removed.
-      if (mended.length > 0) await telling.tell()
+      if (mended.length > 0) await publishing.publish()
       for (const { from, to } of mended)
         await persist(() => requests.remove({ batches: { from: 0, to: batch }, above: from - 1, below: to }, index))
       if (lost.length === 0) {
@@ -80,14 +80,14 @@ export const createRestoring = (ship: ShipContext, settled: () => Promise<void>)
 }
 
 /** Blocks that are read from the store at once. */
-const TOGETHER = 4096
+const BLOCKS_PER_READ = 4096
 
 /**
  * Compares what an index holds with what the store knows of it: how many documents of each block, and of which branch. Tells the blocks of which these differ, and
  * those of which it holds something that should not be there. It is of no worth where the chain left blocks meanwhile.
  */
 const createComparing =
-  (expected: Expected, requests: ShipContext['requests']) =>
+  (expected: DocumentCounts, requests: ShipContext['requests']) =>
   async (
     index: string,
     kind: Exclude<Kind, 'token'>,
@@ -120,8 +120,8 @@ const createComparing =
     return mergeRanges(wrong.toSorted((a, b) => a.from - b.from))
   }
 
-function* dueOf(expected: Expected, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
+function* dueOf(expected: DocumentCounts, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
   for (const { from, to } of blocks)
-    for (let at = from; at <= to; at += TOGETHER)
-      yield* expected.counts(kind, { from: at, to: Math.min(to, at + TOGETHER - 1) })
+    for (let at = from; at <= to; at += BLOCKS_PER_READ)
+      yield* expected.counts(kind, { from: at, to: Math.min(to, at + BLOCKS_PER_READ - 1) })
 }

@@ -9,7 +9,7 @@ import { placeOf } from '../../engine/schema.ts'
 import { type ExportedSource, rawOfDocuments } from '../../export/from-documents.ts'
 import { stop } from '../../lib/errors.ts'
 import { type Declarations, type Declared, shownDecoding } from './declarations.ts'
-import type { Fetched } from './restore.ts'
+import type { RemoteDocument } from './restore.ts'
 
 interface Placed {
   place: number
@@ -21,11 +21,11 @@ interface Placed {
  * are in the store.
  */
 export const decodedOfDocuments = (
-  documents: readonly Fetched[],
+  documents: readonly RemoteDocument[],
   { declarations, decimals }: { declarations: Declarations; decimals(address: string): number | undefined },
 ): DecodedBlock => {
   const of = Map.groupBy(documents, ({ kind }) => kind)
-  const placed = (kind: Fetched['kind']): Placed[] =>
+  const placed = (kind: RemoteDocument['kind']): Placed[] =>
     (of.get(kind) ?? []).map(({ position, source }) => ({
       place: placeOf(position),
       // What chains add may be numbers of any size; arguments are computed with.

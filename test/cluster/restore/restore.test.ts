@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { comeBack, type Fetch, type Fetched } from '../../../src/cluster/returning/restore.ts'
+import { type FetchDocuments, type RemoteDocument, restoreRuns } from '../../../src/cluster/restore/restore.ts'
 import type { SegmentBatch } from '../../../src/engine/documents/batch.ts'
 import { openDocuments } from '../../../src/engine/reader.ts'
-import { createMoveWriter } from '../../../src/engine/shipping/document-location.ts'
-import { createReturnReader } from '../../../src/engine/shipping/restore-evicted.ts'
+import { createLocationWriter } from '../../../src/engine/shipping/document-location.ts'
+import { createEvictedReader } from '../../../src/engine/shipping/restore-evicted.ts'
 import { createWriter } from '../../../src/engine/writer.ts'
 import { applyJobChanges } from '../../../src/ingest/pipeline.ts'
 import { emptyStore, fetchedOf } from '../../support/returning.ts'
@@ -14,7 +14,7 @@ import { createTestStore, demoBlocks } from '../../support/store.ts'
 const blocks = demoBlocks().slice(0, 60)
 
 /** A store of which a cluster holds all documents, as `change` has them; `kill` ends the program after so many steps. */
-const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = documents => documents) => {
+const setUp = (t: TestContext, change: (documents: RemoteDocument[]) => RemoteDocument[] = documents => documents) => {
   const store = createTestStore(blocks, { run: 7 })
   const reader = openDocuments(store.path)
   t.after(() => {
@@ -23,10 +23,10 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
   })
   const all = documentsIn(store)
   emptyStore(store)
-  store.writer.also(() => createMoveWriter(store.db).move())
-  const returns = createReturnReader(store.db)
+  store.writer.also(() => createLocationWriter(store.db).move())
+  const returns = createEvictedReader(store.db)
   const fetched: [number, number][] = []
-  const fetch: Fetch = async ({ from, to }) => {
+  const fetch: FetchDocuments = async ({ from, to }) => {
     fetched.push([from, to])
     return change(fetchedOf(all, from, to))
   }
@@ -34,7 +34,7 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
     let steps = 0
     // As after a restart.
     store.writer = createWriter(store.db)
-    const changes = comeBack({
+    const changes = restoreRuns({
       store: { ...returns, next: (documents, most) => returns.next(Math.min(documents, 700), most) },
       count: async ({ from, to }) =>
         new Map(
@@ -54,7 +54,7 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
       store.writer.verified()
       let isBack = false
       store.writer.also(() => {
-        isBack = createMoveWriter(store.db).back()
+        isBack = createLocationWriter(store.db).back()
       })
       return isBack
     }
@@ -64,7 +64,7 @@ const setUp = (t: TestContext, change: (documents: Fetched[]) => Fetched[] = doc
       return { done, took: 0 }
     })
   }
-  const { since, back } = createMoveWriter(store.db)
+  const { since, back } = createLocationWriter(store.db)
   return { store, all, run, returns, fetched, isInCluster: () => since() !== undefined, back }
 }
 
