@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { toEventSelector, toFunctionSelector } from 'viem'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { after, chainsieve, serve, succeed, tempFolder, until } from './program.ts'
+import { after, serve, succeed, tempFolder, until } from './program.ts'
 
 test('events of a contract are decoded by its ABI once it was given, and by no other contract of an address', async t => {
   const folder = tempFolder(t)
@@ -64,35 +64,6 @@ test('events of a contract are decoded by its ABI once it was given, and by no o
       functions: 7,
     },
   ])
-})
-
-test('what is no ABI is refused by name and place, and nothing is kept', async t => {
-  const data = tempFolder(t)
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(data, name), text)
-    return join(data, name)
-  }
-  const good = file('Good.txt', '// good\nevent Landed(uint256 berth)\n')
-  const refused = async (name: string, text: string, what: string) => {
-    const bad = file(name, text)
-    const { code, out, err } = await chainsieve(t, ['abi', 'add', good, bad], { data })
-    assert.deepEqual([code, out], [1, ''], err)
-    assert.ok(err.startsWith(`chainsieve: ${bad}: ${what}`), err)
-    assert.equal(existsSync(join(data, 'abis')), false)
-  }
-  await Promise.all([
-    refused('Token.sol', 'pragma solidity ^0.8.0;', 'it contains no ABI; give a JSON ABI, '),
-    refused('broken.json', '[{"type":', 'not JSON ('),
-    refused(
-      'list.csv',
-      '0xa9059cbb,transfer(address,uint256)\n0x11111111,transfer(address,uint256)\n',
-      'line 2: 0x11111111 is not the hash of "transfer(address,uint256)", which is 0xa9059cbb; correct it or remove it',
-    ),
-    refused('lines.txt', 'event A()\nevent B(uint7 x)', 'line 2: a type is expected, not "uint7"'),
-  ])
-  const { code, err } = await chainsieve(t, ['abi', 'remove', 'Good'], { data })
-  assert.equal(code, 1)
-  assert.match(err, /^chainsieve: there is no ABI Good: chainsieve abi list shows all ABIs/)
 })
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { openAccounts } from '../../src/accounts/index.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { after, type Server, serve, succeed, tempFolder, until, untilIs } from './program.ts'
@@ -286,44 +285,4 @@ test('a rule looks back as far as it asks to', { skip }, async t => {
       .map(hash => ['alert.confirmed', hash])
       .sort(),
   )
-})
-
-test('a rule is its account’s alone, and is not changed by whoever has not seen what it is now', { skip }, async t => {
-  const { data, wallet, receiver, server, send, call } = await setUp(t)
-  const made = await call<Rule>('POST', RULES, ruleOn(wallet, receiver.url, { maxConfirmationCount: 0 }))
-  const path = `${RULES}${made.body.id}/`
-  const hash = await send(1)
-  await arrived(receiver, 1)
-
-  const accounts = openAccounts(data)
-  const stranger = clientOf(server, accounts.createToken('stranger'))
-  accounts.close()
-  assert.deepEqual((await stranger.call('GET', RULES)).body, [])
-  for (const [method, of, body] of [
-    ['GET', path],
-    ['PUT', path, { enabled: false }],
-    ['DELETE', path],
-    ['POST', `${path}simulate/`],
-    ['POST', `${path}test/`, { _id: hash }],
-    ['GET', `${path}alerts/`],
-    ['POST', `${path}redeliver/`, { from: '2020-01-01' }],
-  ] as const) {
-    const { status, body: answer } = await stranger.call<{ error: { reason: string } }>(method, of, body)
-    assert.equal(status, 404, `${method} ${of}`)
-    assert.equal(answer.error.reason, `This account has no rule ${made.body.id}: its rules are at /alerting/rules/.`)
-  }
-  assert.equal((await clientOf(server, 'cs_nobody').call('GET', path)).status, 401)
-
-  const changed = await call<Rule>('PUT', path, { description: 'mine' }, { 'if-match': made.etag! })
-  assert.equal(changed.status, 200)
-  for (const method of ['PUT', 'DELETE']) {
-    const late = await call<{ status: number }>(method, path, { description: 'theirs' }, { 'if-match': made.etag! })
-    assert.deepEqual([late.status, late.body.status], [412, 412])
-  }
-  const now = await call('GET', path)
-  // One alert has fired since.
-  assert.deepEqual(now.body, { ...changed.body, triggerCount: 1 })
-  assert.equal(now.etag, changed.etag)
-  assert.equal((await call('DELETE', path, undefined, { 'if-match': now.etag! })).status, 204)
-  assert.equal(receiver.calls.length, 1)
 })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { makeChain } from '../support/pack.ts'
 import { chainsieve, succeed, tempFolder, writePack } from './program.ts'
 
@@ -77,32 +76,6 @@ for (const [what, { lines: bad, says }] of Object.entries(BAD)) {
     assert.deepEqual(await held(), [{ from: 0, to: 11 }])
   })
 }
-
-test('a gzip pack that is cut off or damaged', async t => {
-  const { path, importPacks, held, fault } = setUp(t)
-  const packed = gzipSync(lines.join(''), { level: 0 })
-  writeFileSync(path('cut.ndjson.gz'), packed.subarray(0, packed.length >> 1))
-  const cut = await importPacks('cut.ndjson.gz')
-  assert.equal(cut.code, 1)
-  const [, line] = /cut\.ndjson\.gz: the gzip file is cut off after line (\d+)\. Copy or record it again$/.exec(
-    fault(cut.err)[0]!,
-  )!
-  assert.deepEqual(await held(), [{ from: 0, to: Number(line) - 1 }])
-
-  const damaged = Buffer.from(packed)
-  damaged.writeUInt8(damaged.readUInt8(damaged.length - 5) ^ 1, damaged.length - 5)
-  writeFileSync(path('damaged.ndjson.gz'), damaged)
-  const wrong = await importPacks('damaged.ndjson.gz')
-  assert.equal(wrong.code, 1)
-  assert.match(
-    fault(wrong.err)[0]!,
-    /damaged\.ndjson\.gz: the gzip file is damaged (after line \d+|before the end of its first line) \(.*\)\. Copy it again$/,
-  )
-
-  writeFileSync(path('whole.ndjson.gz'), packed)
-  assert.equal((await importPacks('whole.ndjson.gz')).code, 0)
-  assert.deepEqual(await held(), [{ from: 0, to: 11 }])
-})
 
 test('packs that do not fit what is stored', async t => {
   const { path, importPacks, held, fault } = setUp(t)
