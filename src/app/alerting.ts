@@ -119,7 +119,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       if (isWide(rule.network)) return alertsOfSeveral(delivery, rule, networksOf, { size, before, state })
       const page = { size, before: pageAt(before), state }
       const records = await delivery.alerts(rule.network, rule.id, page)
-      return { alerts: records.map(showAlert), next: records.length < size ? null : String(records.at(-1)!.n) }
+      return { alerts: records.map(alertAnswer), next: records.length < size ? null : String(records.at(-1)!.n) }
     },
 
     cancel: ({ id }, why, since) =>
@@ -134,12 +134,12 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
 
     async deliveries(filter) {
       const { deliveries, next } = await delivery.page(filter)
-      return { deliveries: deliveries.map(showDelivery), next: next === null ? null : String(next) }
+      return { deliveries: deliveries.map(deliveryAnswer), next: next === null ? null : String(next) }
     },
 
     async delivery(account, id) {
       const found = await delivery.delivery(account, id)
-      return found && showRecord(found)
+      return found && wholeDeliveryAnswer(found)
     },
 
     async destinations(account) {
@@ -150,7 +150,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
           .failing.filter(it => it.account === account)
           .map(it => [keyOfReceiver(it), it]),
       )
-      return { complete, destinations: await mapInTurns(destinations, it => showDestination(it, failing)) }
+      return { complete, destinations: await mapInTurns(destinations, it => destinationAnswer(it, failing)) }
     },
 
     async redeliverAll(account, which) {
@@ -208,7 +208,7 @@ export const alertsOfSeveral = async (
   const shown = newestOf(each, size)
   for (const { network, record } of shown) places.set(network, record.n)
   return {
-    alerts: shown.map(({ network, record }) => ({ network, ...showAlert(record) })),
+    alerts: shown.map(({ network, record }) => ({ network, ...alertAnswer(record) })),
     next: shown.length < size ? null : [...places].map(([network, n]) => `${network}:${n}`).join(','),
   }
 }
@@ -271,29 +271,29 @@ const pageAt = (before: string | undefined): number | undefined => {
 }
 
 /** Times are ISO 8601, as in a rule and in what receivers get. */
-const showAlert = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) => ({
+const alertAnswer = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord) => ({
   ...alert,
   receivedAt: iso(alert.receivedAt),
   changedAt: iso(alert.changedAt),
-  deliveries: deliveries.map(showRecord),
+  deliveries: deliveries.map(wholeDeliveryAnswer),
 })
 
-const showDelivery = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
+const deliveryAnswer = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
   ...delivery,
   createdAt: iso(createdAt),
   deliveredAt: isoOrNull(deliveredAt),
   nextAt: isoOrNull(nextAt),
 })
 
-const showRecord = ({ attempts, ...delivery }: DeliveryRecord) => ({
-  ...showDelivery(delivery),
+const wholeDeliveryAnswer = ({ attempts, ...delivery }: DeliveryRecord) => ({
+  ...deliveryAnswer(delivery),
   attempts: attempts.map(({ at, nextAt, ...attempt }) => ({ ...attempt, at: iso(at), nextAt: isoOrNull(nextAt) })),
 })
 
 const keyOfReceiver = ({ channel, target }: Pick<FailingReceiver, 'channel' | 'target'>) =>
   JSON.stringify([channel, target])
 
-const showDestination = (
+const destinationAnswer = (
   { nextAt, ...destination }: DestinationInfo,
   failing: ReadonlyMap<string, FailingReceiver>,
 ) => {

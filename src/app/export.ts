@@ -16,7 +16,7 @@ import type { Run } from '../lib/shutdown.ts'
 import { findTarget, indexNameOf } from '../search/index-names.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { refuseDamaged } from '../sqlite/pages.ts'
-import { openPool } from './parts.ts'
+import { openPool } from './compose.ts'
 import { storeOf } from './stores.ts'
 
 export interface ExportOptions {

@@ -183,7 +183,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
       return {
         created: made.created,
         replaced: made.replaced.map((after, i) => ({
-          ...shownRule(after),
+          ...ruleForOwner(after),
           ...(rewritten[i]!.before.enabled &&
             !after.enabled && { cancelledDeliveries: cancel(after.id, 'paused', since) }),
         })),
@@ -195,7 +195,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   return {
     list: async page =>
       (page ? rules.ids(account, page).flatMap(id => rules.get(account, id) ?? []) : rules.list(account)).map(
-        shownRule,
+        ruleForOwner,
       ),
 
     async change({ create, replace, remove }, step) {
@@ -239,4 +239,4 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   }
 }
 
-const shownRule = ({ id, enabled, startBlock, input }: StoredRule) => ({ ...input, id, enabled, startBlock })
+const ruleForOwner = ({ id, enabled, startBlock, input }: StoredRule) => ({ ...input, id, enabled, startBlock })

@@ -10,7 +10,7 @@ import { nativeBinding } from '../lib/runtime.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { aborted, surviveFaults } from '../lib/shutdown.ts'
-import { openSearchParts, startSearchServer } from './parts.ts'
+import { openSearchParts, startSearchServer } from './compose.ts'
 import { takeDataFolder } from './upgrade.ts'
 
 /** Interval between reads of the published state. */

@@ -148,7 +148,7 @@ const spaceOf = (folder: string, data: string) => {
   const { ok, warn, fail } = findingsAbout('disk', data)
   const { bavail, blocks, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  const text = `${showGigabytes(free)} GB of ${showGigabytes(blocks * bsize)} GB are free`
+  const text = `${formatGigabytes(free)} GB of ${formatGigabytes(blocks * bsize)} GB are free`
   const remedy = 'Free some space, keep fewer blocks (--keep-blocks, --keep-for), or move the data folder.'
   if (free < MIN_FREE_BYTES) return fail(text, remedy)
   return free < ENOUGH_FREE ? warn(text, remedy) : ok(text)
@@ -224,7 +224,7 @@ export const parseMounts = (table: string): Mount[] =>
       options: options!.split(','),
     }))
 
-const showGigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
+const formatGigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
 
 const NETWORKED = /^(nfs\d*|cifs|smb\d*|smbfs|9p|fuse\.(sshfs|s3fs|rclone|glusterfs)|ceph|glusterfs|afs|lustre)$/
 const MIN_FREE_BYTES = 1e9

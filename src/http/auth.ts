@@ -42,7 +42,7 @@ export interface DoorOptions {
 
 export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
   enter(c) {
-    const caller = accounts.verify(shownToken(c))
+    const caller = accounts.verify(tokenIn(c))
     if (!caller) {
       const { address } = actorOf(c)
       accounts.refusals?.add({ address }, 'refused token', 'The token is unknown, expired or revoked.')
@@ -108,7 +108,7 @@ export const needs =
     await next()
   }
 
-const shownToken = (c: RequestContext): string => {
+const tokenIn = (c: RequestContext): string => {
   const authorization = header(c, 'authorization')
   if (authorization === undefined) {
     const token = c.req.query('access_token')

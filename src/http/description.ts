@@ -148,7 +148,7 @@ const SECURITY_SCHEMES: Record<string, Schema> = {
 
 const describeOperation = (operation: Operation): Described => {
   const { method, path, tag, doc, open, body, answers } = operation
-  const parameters = shownParameters(operation)
+  const parameters = describeParameters(operation)
   return {
     operationId: `${method}${path.replace(/[{}]/g, '').replace(/\W/g, '_')}`,
     tags: [tag],
@@ -266,7 +266,7 @@ const parameterKey = (place: ParameterPlace, name: string): string => `${place}.
 export type ShownParameter = { $ref: string } | (Schema & { $ref?: undefined })
 
 /** Parameters of an operation; those with special values are inlined. */
-const shownParameters = (operation: Operation): ShownParameter[] =>
+const describeParameters = (operation: Operation): ShownParameter[] =>
   operationParameters(operation).map(([place, name]) => {
     const own = place === 'query' ? operation.values?.[name] : undefined
     return own ? parameterOf(place, name, own) : { $ref: `#/components/parameters/${parameterKey(place, name)}` }

@@ -35,7 +35,7 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
 ) as Record<LimitName, number>
 
 /** An amount as a user would write it. */
-export const showAmount = (unit: Unit, amount: number): string => {
+export const formatUnitAmount = (unit: Unit, amount: number): string => {
   const [name, scale] = Object.entries<number>(UNIT_SCALES[unit])
     .filter(([name, scale]) => !name.includes('i') && amount % scale === 0)
     .reduce((best, it) => (it[1] > best[1] ? it : best))
@@ -57,7 +57,7 @@ export const overNow = (
 const limitMessage = (name: LimitName, limits: Limits, at?: string): string => {
   const { unit, who, what, remedy } = LIMITS[name]
   const subject = at ?? `${who[0]!.toUpperCase()}${who.slice(1)}`
-  const most = showAmount(unit, limits[name])
+  const most = formatUnitAmount(unit, limits[name])
   return `${subject} ${OVER[unit](most, what)}. ${remedy} The operator can raise this with --limit ${name}=N.`
 }
 

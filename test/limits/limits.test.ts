@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   DEFAULT_LIMITS,
+  formatUnitAmount,
   LIMITS,
   type Limit,
   type LimitName,
   overLimit,
   parseAmount,
-  showAmount,
 } from '../../src/limits/index.ts'
 
 test('every limit has a default of its unit, and says what to do in a sentence', () => {
   for (const [name, { unit, fallback, code, remedy }] of Object.entries<Limit>(LIMITS)) {
     const most = parseAmount(unit, fallback)
     assert.ok(most, name)
-    assert.equal(parseAmount(unit, showAmount(unit, most)), most, name)
+    assert.equal(parseAmount(unit, formatUnitAmount(unit, most)), most, name)
     assert.match(code, /^[a-z_]+$/, name)
     assert.match(remedy, /^[A-Z].*\.$/, name)
   }
@@ -41,11 +41,11 @@ test('amounts are read with their unit', () => {
 
 test('an amount is shown in the largest unit that it fills', () => {
   const shown = [
-    showAmount('count', 1_000),
-    showAmount('bytes', 16_000_000),
-    showAmount('bytes', 1_500),
-    showAmount('duration', 90_000),
-    showAmount('duration', 3_600_000),
+    formatUnitAmount('count', 1_000),
+    formatUnitAmount('bytes', 16_000_000),
+    formatUnitAmount('bytes', 1_500),
+    formatUnitAmount('duration', 90_000),
+    formatUnitAmount('duration', 3_600_000),
   ]
   assert.deepEqual(shown, ['1000', '16MB', '1500B', '90s', '1h'])
 })

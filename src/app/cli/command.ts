@@ -45,10 +45,10 @@ export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   audited?: true
   /** Number of positional arguments. */
   arity: readonly [least: number, most: number]
-  /** Does the work. Without `show` it prints by itself, and what it returns is the exit code. */
+  /** Does the work. Without `format` it prints by itself, and what it returns is the exit code. */
   run(context: CommandContext<O>): Promise<R>
   /** The result as text; with `--json` the result itself is printed, or what `json` makes of it. */
-  show?(result: R, context: CommandContext<O>): string
+  format?(result: R, context: CommandContext<O>): string
   json?(result: R): unknown
   /** The exit code of a result; 0 unless it says otherwise. */
   code?(result: R): number
@@ -58,10 +58,10 @@ export const command = <const O extends SettingTable, R>(command: Command<O, R>)
   command as unknown as Command
 
 /** Runs a command and prints its result; resolves to the exit code. */
-export const runCommand = async ({ run, show, json, code }: Command, context: CommandContext): Promise<number> => {
+export const runCommand = async ({ run, format, json, code }: Command, context: CommandContext): Promise<number> => {
   const result = await run(context)
-  if (!show) return (result as number | undefined) ?? 0
-  const text = context.config.json ? JSON.stringify(json ? json(result) : result) : show(result, context)
+  if (!format) return (result as number | undefined) ?? 0
+  const text = context.config.json ? JSON.stringify(json ? json(result) : result) : format(result, context)
   if (text !== '') context.print(text)
   return code?.(result) ?? 0
 }

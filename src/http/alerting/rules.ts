@@ -37,7 +37,7 @@ export const rulesRoute = ruleRoute(
     const { size, after } = parameters(c)
     if (size !== undefined || after !== undefined)
       return jsonResponse(
-        await showPage(alerting, id, { after: integerParameter('after', after) ?? 0, size: pageSizeOf(size) }),
+        await rulePage(alerting, id, { after: integerParameter('after', after) ?? 0, size: pageSizeOf(size) }),
       )
     return sendAnswer(c, alerting.log, {
       status: 200,
@@ -266,7 +266,7 @@ const ruleWithCounts = (service: AlertingService, rule: StoredRule, counts: Read
 })
 
 /** Some of an account's rules, in the order of their ids. */
-const showPage = async (
+const rulePage = async (
   { rules, service }: Alerting,
   account: number,
   page: { after: number; size: number },

@@ -38,7 +38,7 @@ interface CatColumn<Row> {
 /** URL parameters of all tables. */
 const TABLE_PARAMETERS = ['format', 'h', 's', 'v', 'help', 'bytes', 'time', 'local', 'master_timeout'] as const
 
-const shownTable = <Row>(call: EndpointCall, { columns, rows }: CatTable<Row>): JsonAnswer | Response => {
+const tableResponse = <Row>(call: EndpointCall, { columns, rows }: CatTable<Row>): JsonAnswer | Response => {
   const all = Object.entries(columns)
   if (isOn(call, 'help'))
     return textResponse(alignCells(all.map(([name, { aliases = [], doc }]) => [name, aliases.join(','), doc])))
@@ -142,7 +142,7 @@ export const CAT_BYTE_UNITS = new Map([
 ])
 
 /** Bytes as Elasticsearch writes them: `2.3mb`, or a number alone in the unit that is asked for. */
-const shownBytes = ({ parameters }: EndpointCall, bytes: number): string => {
+const formatByteCount = ({ parameters }: EndpointCall, bytes: number): string => {
   const given = parameters.get('bytes')
   if (given !== undefined && given !== '') {
     const unit = CAT_BYTE_UNITS.get(given)
@@ -189,7 +189,7 @@ const catIndices: EsEndpoint = {
     const holdings = await service.holdings({ network, ...askedBy(c) })
     const size: CatColumn<Kind> = {
       ...{ aliases: ['ss', 'storeSize'], doc: 'store size of primaries & replicas', right: true },
-      value: kind => shownBytes(call, storeBytes(holdings, [kind])),
+      value: kind => formatByteCount(call, storeBytes(holdings, [kind])),
       order: kind => storeBytes(holdings, [kind]),
     }
     const columns: Record<string, CatColumn<Kind>> = {
@@ -219,7 +219,7 @@ const catIndices: EsEndpoint = {
       'pri.store.size': { ...size, aliases: [], doc: 'store size of primaries' },
     }
     const health = call.parameters.get('health') ?? 'green'
-    return shownTable(call, { columns, rows: health === 'green' ? kinds : [] })
+    return tableResponse(call, { columns, rows: health === 'green' ? kinds : [] })
   },
 }
 
@@ -238,7 +238,7 @@ const catCount: EsEndpoint = {
       ...clockColumns<number>(),
       count: { aliases: ['dc', 'docs.count', 'docsCount'], doc: 'the document count', value: String },
     }
-    return shownTable(call, { columns, rows: [count] })
+    return tableResponse(call, { columns, rows: [count] })
   },
 }
 
@@ -267,7 +267,7 @@ const catHealth: EsEndpoint = {
       max_task_wait_time: number('wait time of longest task pending', '-'),
       active_shards_percent: number('active number of shards in percent', '100.0%'),
     }
-    return shownTable(call, { columns, rows: [null] })
+    return tableResponse(call, { columns, rows: [null] })
   },
 }
 
@@ -293,7 +293,7 @@ const catAliases: EsEndpoint = {
       'routing.search': none('search routing'),
       is_write_index: none('write index'),
     }
-    return shownTable(call, { columns, rows })
+    return tableResponse(call, { columns, rows })
   },
 }
 

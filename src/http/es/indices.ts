@@ -43,7 +43,7 @@ const flattened = (settings: object, prefix: string): [string, unknown][] =>
     typeof value === 'object' && value !== null ? flattened(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   )
 
-const shownSettings = (call: EndpointCall, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
+const settingsAnswer = (call: EndpointCall, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
   const wanted = flattened(indexSettings(call, kind), 'index.').filter(([name]) => isWanted(name))
   if (isOn(call, 'flat_settings')) return Object.fromEntries(wanted)
   const { version, blocks, ...plain } = Object.fromEntries(
@@ -69,7 +69,7 @@ const indices: EsEndpoint = {
       byIndex(call, kind => ({
         aliases: aliases(call, kind),
         mappings: mappingsOf(call, kind),
-        settings: shownSettings(call, kind),
+        settings: settingsAnswer(call, kind),
       })),
     ),
 }
@@ -83,7 +83,7 @@ const settings: EsEndpoint = {
   handle(call) {
     const names = call.names.listed(call.path.get('names') ?? '')
     const isWanted = names.length === 0 || names.includes('_all') ? undefined : compileGlobs(names)
-    return jsonAnswer(byIndex(call, kind => ({ settings: shownSettings(call, kind, isWanted) })))
+    return jsonAnswer(byIndex(call, kind => ({ settings: settingsAnswer(call, kind, isWanted) })))
   },
 }
 
@@ -203,12 +203,12 @@ const statsEndpoint: EsEndpoint = {
  * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
  * capabilities (`_field_caps`), whose types are plain text to clients, tell its own.
  */
-const shownFields: Declare = (field, encoding) =>
+const mappingAnswer: Declare = (field, encoding) =>
   encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
 
 /** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
 const mappingsOf = (call: EndpointCall, kind: Kind): unknown => {
-  const mapping = { properties: mappingProperties(kind, shownFields) }
+  const mapping = { properties: mappingProperties(kind, mappingAnswer) }
   return isTyped(call) ? { [kind]: mapping } : mapping
 }
 
@@ -246,7 +246,7 @@ const fieldMapping: EsEndpoint = {
     return jsonAnswer(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
-          pathsIn(mappingProperties(kind, shownFields))
+          pathsIn(mappingProperties(kind, mappingAnswer))
             .filter(([path, { type }]) => type !== undefined && type !== 'nested' && isWanted(path))
             .map(([path, { fields: _, ...property }]) => [
               path,

@@ -145,13 +145,13 @@ const explainEndpoint: EsEndpoint = {
     const body = await endpointBody(call)
     if (body === undefined && !call.parameters.has('q'))
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: query is missing;')
-    const form = { tell: 'match', kind, id: path.get('id')!, source: shownSource(call) } as const
+    const form = { tell: 'match', kind, id: path.get('id')!, source: sourceFilterOf(call) } as const
     return answerWith(call, { network, entities: kind, body, form })
   },
 }
 
 /** The document is shown where the request says what of it. */
-const shownSource = ({ pairs, limits, parameters }: EndpointCall) =>
+const sourceFilterOf = ({ pairs, limits, parameters }: EndpointCall) =>
   SOURCE_PARAMETERS.some(name => parameters.has(name))
     ? parseSource({ path: '_source', value: sourceOfParameters(pairs) }, limits)
     : undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { showStatus } from '../../../src/app/cli/show.ts'
+import { formatStatus } from '../../../src/app/cli/format.ts'
 import type { ClusterHealth } from '../../../src/cluster/indices/health.ts'
 import type { NetworkState } from '../../../src/ingest/status/status.ts'
 
@@ -15,7 +15,7 @@ const NETWORK: NetworkState = {
   ...{ endpoints: [], alerts: {} },
 }
 const lineOf = (cluster: ClusterHealth) =>
-  showStatus({ version: '1', networks: [{ ...NETWORK, cluster: { ...cluster, indices: 'a-b-*' } }] })
+  formatStatus({ version: '1', networks: [{ ...NETWORK, cluster: { ...cluster, indices: 'a-b-*' } }] })
     .split('\n')
     .find(line => line.includes('cluster'))
     ?.trim()

@@ -5,7 +5,7 @@ import { abiFolder, readAbis, removeAbisByName, type StoredAbi, storeAbiFiles } 
 import { askToRedecode, redecodeFolder } from '../../../ingest/requests.ts'
 import { readStatus } from '../../../ingest/status/live.ts'
 import { command, misused } from '../command.ts'
-import { showTable } from '../show.ts'
+import { formatTable } from '../format.ts'
 
 /** An ABI that the user added. */
 interface AbiFile extends Pick<StoredAbi, 'name' | 'address' | 'codeHash' | 'network' | 'probability'> {
@@ -22,12 +22,12 @@ const toAbiFile = ({ name, address, codeHash, network, probability, events, func
 
 const ABI_COLUMNS = ['NAME', 'NETWORK', 'FOR', 'PROBABILITY', 'EVENTS', 'FUNCTIONS']
 
-const showAbis = (files: AbiFile[]): string => {
+const formatAbis = (files: AbiFile[]): string => {
   const rows = files.map(({ name, network, address, codeHash, probability, events, functions }) => [
     ...[name, network ?? 'any', address ?? (codeHash === null ? 'any' : `code ${codeHash}`)],
     ...[String(probability), String(events), String(functions)],
   ])
-  return showTable(ABI_COLUMNS, rows)
+  return formatTable(ABI_COLUMNS, rows)
 }
 
 export const abiAddCommand = command({
@@ -66,9 +66,9 @@ export const abiAddCommand = command({
     const now = readStatus(data) !== undefined
     return abis.map(abi => ({ ...toAbiFile(abi), redecoding: { networks, now } }))
   },
-  show: files => {
+  format: files => {
     const [redecoding] = files.flatMap(file => file.redecoding ?? [])
-    return redecoding ? `${showAbis(files)}\n${showRedecoding(redecoding)}` : showAbis(files)
+    return redecoding ? `${formatAbis(files)}\n${formatRedecoding(redecoding)}` : formatAbis(files)
   },
 })
 
@@ -80,7 +80,7 @@ export const abiListCommand = command({
   options: {},
   arity: [0, 0],
   run: async ({ config }) => readAbis(abiFolder(config.data)).map(toAbiFile),
-  show: showAbis,
+  format: formatAbis,
 })
 
 export const abiRemoveCommand = command({
@@ -104,7 +104,7 @@ export const abiRemoveCommand = command({
     const scope = { network: network ?? null, address: address ?? null, codeHash: codeHash ?? null }
     return removeAbisByName(abiFolder(data), args, scope).map(toAbiFile)
   },
-  show: showAbis,
+  format: formatAbis,
 })
 
 const checkAbiPlace = (address: string | undefined, codeHash: string | undefined) => {
@@ -116,7 +116,7 @@ const checkAbiPlace = (address: string | undefined, codeHash: string | undefined
     )
 }
 
-const showRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): string => {
+const formatRedecoding = ({ networks, now }: NonNullable<AbiFile['redecoding']>): string => {
   if (networks.length === 0) return 'No stored blocks need decoding again.'
   const who = now ? 'The running server decodes' : 'The next chainsieve serve will decode'
   return `${who} the stored blocks of ${networks.join(', ')} again.`

@@ -7,7 +7,7 @@ import { listSetting, setting } from '../../../config/settings.ts'
 import { refuse } from '../../../lib/errors.ts'
 import { DAY_MS } from '../../../lib/time.ts'
 import { type CommandContext, command, misused } from '../command.ts'
-import { showCount as countOf, showTable, showText, showTime } from '../show.ts'
+import { formatCount as countOf, formatTable, formatText, formatTime } from '../format.ts'
 
 const RATE = countKind(1)
 
@@ -54,7 +54,7 @@ export const tokenListCommand = command({
   options: {},
   arity: [0, 0],
   run: async context => withAccounts(context, ({ list }) => list()),
-  show: tokens => showTokens(tokens),
+  format: tokens => formatTokens(tokens),
 })
 
 export const tokenRotateCommand = command({
@@ -93,7 +93,7 @@ export const tokenLimitCommand = command({
     withAccounts(context, ({ setRate }) => setRate(token, rate))
     return { token, rate }
   },
-  show: ({ token, rate }) =>
+  format: ({ token, rate }) =>
     `Token ${token} ${rate === null ? 'has the limit of all tokens' : `may make ${countOf(rate, 'request')} a minute`}.`,
 })
 
@@ -109,7 +109,7 @@ export const tokenRevokeCommand = command({
     withAccounts(context, ({ revoke }) => revoke(revoked))
     return { revoked }
   },
-  show: (_, { args: [id] }) => `Token ${id} is revoked.`,
+  format: (_, { args: [id] }) => `Token ${id} is revoked.`,
 })
 
 const tokenNumber = (id: string, done: string): number => {
@@ -139,8 +139,8 @@ const tokenState = ({ expiresAt, revokedAt }: Pick<TokenInfo, 'expiresAt' | 'rev
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
 }
 
-const showTokens = (tokens: TokenInfo[], now = Date.now()): string =>
-  showTable(
+const formatTokens = (tokens: TokenInfo[], now = Date.now()): string =>
+  formatTable(
     ['ID', 'ACCOUNT', 'TOKEN', 'SCOPES', 'RATE', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'],
     tokens.map(({ id, account, hint, scopes, rate, createdAt, expiresAt, revokedAt, lastUsedAt, replacedBy }) => [
       String(id),
@@ -149,9 +149,9 @@ const showTokens = (tokens: TokenInfo[], now = Date.now()): string =>
       scopes.join(),
       rate === null ? '-' : `${rate}/min`,
       tokenState({ expiresAt, revokedAt }, now) + (replacedBy === null ? '' : `, replaced by ${replacedBy}`),
-      showTime(createdAt),
-      showTime(expiresAt),
-      showTime(lastUsedAt),
+      formatTime(createdAt),
+      formatTime(expiresAt),
+      formatTime(lastUsedAt),
     ]),
   )
 
@@ -178,24 +178,24 @@ export const auditCommand = command({
     const found = withAccounts(context, ({ trail }) => trail.list({ ...filter, limit: limit + 1 }))
     return { entries: found.slice(0, limit), hasOlder: found.length > limit }
   },
-  show: ({ entries, hasOlder }) => {
+  format: ({ entries, hasOlder }) => {
     if (entries.length === 0) return 'There are no such entries.'
-    return hasOlder ? `${showAudit(entries)}\nThere are older entries: --limit N lists more.` : showAudit(entries)
+    return hasOlder ? `${formatAudit(entries)}\nThere are older entries: --limit N lists more.` : formatAudit(entries)
   },
   json: ({ entries }) => entries.map(auditJson),
 })
 
-const showAudit = (entries: AuditEntry[]): string =>
-  showTable(
+const formatAudit = (entries: AuditEntry[]): string =>
+  formatTable(
     ['WHEN', 'WHO', 'TOKEN', 'FROM', 'ACTION', 'WHAT', 'DETAIL', 'TIMES'],
     entries.map(({ at, account, user, token, address, action, target, detail, count }) => [
-      showTime(at),
-      showText(account ?? (user === null ? '-' : `${user} (command line)`)),
+      formatTime(at),
+      formatText(account ?? (user === null ? '-' : `${user} (command line)`)),
       String(token ?? '-'),
       address ?? (user === null ? '-' : 'this machine'),
       action,
-      showText(target ?? '-', 80),
-      showText(detail === null ? '-' : detailOf(detail)),
+      formatText(target ?? '-', 80),
+      formatText(detail === null ? '-' : detailOf(detail)),
       String(count),
     ]),
   )

@@ -19,7 +19,7 @@ import {
   refusing,
   SCOPE_SETTINGS,
 } from '../command.ts'
-import { showBytes, showCount, showSummary } from '../show.ts'
+import { formatCount, formatSize, formatSummary } from '../format.ts'
 
 export const indexCommand = command({
   name: 'index',
@@ -33,7 +33,7 @@ export const indexCommand = command({
     if (network.rpc.length === 0) throw misused(`Where is a node of ${network.network}? Add --rpc URL.`)
     const shown = progress(network.network)
     const summary = await services.index(config, network, { log, shutdown, progress: shown }).finally(shown.finish)
-    print(showSummary(network.network, summary, config.json))
+    print(formatSummary(network.network, summary, config.json))
     return exitCodeOf(summary, { shutdown, log })
   },
 })
@@ -52,7 +52,7 @@ export const importCommand = command({
     const shown = progress(network)
     const run = { log, shutdown, progress: shown }
     const summary = await services.importPacks(config, network, args, run).finally(shown.finish)
-    print(showSummary(network, summary, config.json))
+    print(formatSummary(network, summary, config.json))
     return exitCodeOf(summary, { shutdown, log })
   },
 })
@@ -102,7 +102,9 @@ export const exportCommand = command({
     if (out === undefined) return
     if (config.json) return print(JSON.stringify({ file: out, hits, added, bytes }))
     const what = pack ? 'block' : 'hit'
-    print(`${out} has ${showCount(hits, what)} in ${showBytes(bytes)}; ${showCount(Math.max(0, added), what)} added.`)
+    print(
+      `${out} has ${formatCount(hits, what)} in ${formatSize(bytes)}; ${formatCount(Math.max(0, added), what)} added.`,
+    )
   },
 })
 

@@ -4,7 +4,7 @@ import { setting } from '../../../config/settings.ts'
 import type { Services } from '../../index.ts'
 import type { Verified } from '../../verify.ts'
 import { CLUSTER_SETTINGS, command, commandNetwork, misused, RETENTION_SETTINGS, SCOPE_SETTINGS } from '../command.ts'
-import { showCount as counted, showBytes, showRanges, showTable, showText } from '../show.ts'
+import { formatCount as counted, formatRanges, formatSize, formatTable, formatText } from '../format.ts'
 
 type ServiceResult<K extends keyof Services> = Awaited<ReturnType<Services[K]>>
 
@@ -19,8 +19,8 @@ export const backupCommand = command({
   arity: [1, 1],
   run: async ({ services, config, options: { full }, args: [folder], cwd, ...run }) =>
     services.backup(config, resolve(cwd, folder!), full, run),
-  show: ({ databases, files, bytes, written }) =>
-    `Backed up ${databases.length + files} files of ${showBytes(bytes)}, of which ${showBytes(written)} were written.`,
+  format: ({ databases, files, bytes, written }) =>
+    `Backed up ${databases.length + files} files of ${formatSize(bytes)}, of which ${formatSize(written)} were written.`,
 })
 
 export const restoreCommand = command({
@@ -36,12 +36,12 @@ export const restoreCommand = command({
   arity: [1, 1],
   run: async ({ services, config, options, args: [backup], cwd, ...run }) =>
     services.restore(config, resolve(cwd, backup!), options, run),
-  show: ({ takenAt, networks, aside }, { config, options }) =>
+  format: ({ takenAt, networks, aside }, { config, options }) =>
     options.check
       ? `The backup of ${takenAt} is complete and undamaged.`
       : [
           `Restored the backup of ${takenAt} to ${config.data}.`,
-          ...networks.map(({ network, ranges }) => `${network}: ${ranges ? showRanges(ranges) : OLDER}`),
+          ...networks.map(({ network, ranges }) => `${network}: ${ranges ? formatRanges(ranges) : OLDER}`),
           ...(aside ? [`The previous content is in ${aside}.`] : []),
         ].join('\n'),
 })
@@ -57,8 +57,8 @@ export const compactCommand = command({
   audited: true,
   arity: [0, 1],
   run: async ({ services, config, args: [network], ...run }) => services.compact(config, network, run),
-  show: files =>
-    files.map(({ file, before, after }) => `${file}: ${showBytes(before)}, now ${showBytes(after)}`).join('\n'),
+  format: files =>
+    files.map(({ file, before, after }) => `${file}: ${formatSize(before)}, now ${formatSize(after)}`).join('\n'),
 })
 
 export const pruneCommand = command({
@@ -108,30 +108,30 @@ export const pruneCommand = command({
       )
     return services.prune(config, network, before, run)
   },
-  show: (done, { options: { before } }) =>
+  format: (done, { options: { before } }) =>
     done.waiting
       ? 'The program that uses the data folder does it in the background.'
       : 'held' in done
-        ? showPruned(done, before)
+        ? formatPruned(done, before)
         : 'forgotten' in done
-          ? showForgotten(done)
-          : showNarrowed(done),
+          ? formatForgotten(done)
+          : formatNarrowed(done),
 })
 
 type Removed = ServiceResult<'prune'> | ServiceResult<'forget'> | ServiceResult<'narrow'>
 
-const showPruned = ({ network, held }: ServiceResult<'prune'>, before: number | undefined): string =>
+const formatPruned = ({ network, held }: ServiceResult<'prune'>, before: number | undefined): string =>
   before !== undefined && (held[0]?.from ?? before) < before
-    ? `${network}: ${showRanges(held)}\nBlocks below ${before} remain if they share a segment with newer ones or are among the newest 64.`
-    : `${network}: ${showRanges(held)}`
+    ? `${network}: ${formatRanges(held)}\nBlocks below ${before} remain if they share a segment with newer ones or are among the newest 64.`
+    : `${network}: ${formatRanges(held)}`
 
-const showForgotten = ({ network, forgotten }: ServiceResult<'forget'>): string => {
+const formatForgotten = ({ network, forgotten }: ServiceResult<'forget'>): string => {
   if (forgotten.length === 0)
     return `${network}: the file has all that the cluster lost, if anything. It is sent again.`
-  return `${network}: removed ${showRanges(forgotten)}. A server with a node indexes them again by itself, from its --from on; otherwise use index or import.`
+  return `${network}: removed ${formatRanges(forgotten)}. A server with a node indexes them again by itself, from its --from on; otherwise use index or import.`
 }
 
-const showNarrowed = ({ network, outside }: ServiceResult<'narrow'>): string => {
+const formatNarrowed = ({ network, outside }: ServiceResult<'narrow'>): string => {
   if (!outside) return `${network}: removed what is outside of the scopes.`
   const { blocks, transactions, logs } = outside
   return `${network}: outside of the scopes: ${logs} logs, ${transactions} transactions, ${blocks} blocks. Nothing was removed.`
@@ -158,7 +158,7 @@ export const moveCommand = command({
     const shown = progress(network.network)
     return services.move(config, network, to, { ...run, progress: shown }).finally(shown.finish)
   },
-  show: ({ network, store }) =>
+  format: ({ network, store }) =>
     store === 'opensearch'
       ? `${network}: searches ask the cluster.`
       : `${network}: searches ask the file. Leave store and opensearch-url out of its settings from now on. The indices in the cluster remain until you delete them.`,
@@ -173,10 +173,10 @@ export const salvageCommand = command({
   audited: true,
   arity: [1, 1],
   run: async ({ services, config, args: [network], ...run }) => services.salvage(config, network!, run),
-  show: ({ network, held, lost, lostAlerts, aside }) =>
+  format: ({ network, held, lost, lostAlerts, aside }) =>
     [
-      `${network}: ${showRanges(held)}`,
-      `Lost: ${showRanges(lost)}`,
+      `${network}: ${formatRanges(held)}`,
+      `Lost: ${formatRanges(lost)}`,
       ...(lostAlerts > 0 ? [`Lost: ${counted(lostAlerts, 'alert')}`] : []),
       `The damaged file is ${aside}. The next chainsieve serve or index indexes the lost blocks again.`,
     ].join('\n'),
@@ -199,17 +199,17 @@ export const verifyCommand = command({
     if (network !== undefined && network.split('/').length !== 3) throw misused(`${network} is no T/B/N.`)
     return services.verify(config, network, deep, run)
   },
-  show: verified =>
-    verified.length === 0 ? NOTHING_STORED : verified.map(one => `${one.file}: ${showVerified(one)}`).join('\n'),
+  format: verified =>
+    verified.length === 0 ? NOTHING_STORED : verified.map(one => `${one.file}: ${formatVerified(one)}`).join('\n'),
   code: verified => (verified.some(({ faults }) => faults.length > 0) ? 1 : 0),
 })
 
-const showVerified = ({ faults, unchecked, unread }: Verified): string => {
+const formatVerified = ({ faults, unchecked, unread }: Verified): string => {
   if (unread !== undefined)
-    return `${unchecked ? 'was not checked' : 'has the pages that were written, whose content was not checked'}: ${showText(unread, 400)}.`
+    return `${unchecked ? 'was not checked' : 'has the pages that were written, whose content was not checked'}: ${formatText(unread, 400)}.`
   if (unchecked) return 'has no checksums yet. They are made when a server or an import writes to it next.'
   if (faults.length === 0) return 'is as it was written.'
-  return `is damaged. ${faults.map(fault => `${showText(fault, 400)}.`).join(' ')} ${DAMAGE_ADVICE}`
+  return `is damaged. ${faults.map(fault => `${formatText(fault, 400)}.`).join(' ')} ${DAMAGE_ADVICE}`
 }
 
 const DAMAGE_ADVICE =
@@ -223,22 +223,22 @@ export const statsCommand = command({
   options: {},
   arity: [0, 1],
   run: async ({ services, config, args: [network] }) => services.stats(config, network),
-  show: found => (found.length === 0 ? NOTHING_STORED : found.map(showStats).join('\n')),
+  format: found => (found.length === 0 ? NOTHING_STORED : found.map(formatStats).join('\n')),
 })
 
 const NOTHING_STORED = 'Nothing is stored.'
 
-const showStats = ({ network, store, bytes, log, free, ranges, parts }: ServiceResult<'stats'>[number]): string =>
+const formatStats = ({ network, store, bytes, log, free, ranges, parts }: ServiceResult<'stats'>[number]): string =>
   [
-    `${network}: ${showBytes(bytes)}, of which ${showBytes(free)} are free; write-ahead log ${showBytes(log)}`,
-    `blocks: ${showRanges(ranges)}`,
+    `${network}: ${formatSize(bytes)}, of which ${formatSize(free)} are free; write-ahead log ${formatSize(log)}`,
+    `blocks: ${formatRanges(ranges)}`,
     ...(store === 'opensearch' ? ['documents: in the cluster, which knows their sizes'] : []),
-    showTable(
+    formatTable(
       ['PART', 'WHAT', 'BYTES', 'SHARE', 'ROWS'],
       parts.map(({ part, what, bytes: size, share, rows }) => [
         part,
         what,
-        showBytes(size),
+        formatSize(size),
         `${share.toFixed(1)} %`,
         rows === null ? '-' : rows.toLocaleString('en'),
       ]),

@@ -15,8 +15,8 @@ import type { Simulation } from '../../../rules/search.ts'
 import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rule-book.ts'
 import type { CheckedRule, RulesService } from '../../rules.ts'
 import { type CommandContext, command, misused, type Streams } from '../command.ts'
-import { showCount as counted, showRanges, showTable, showText, showTime } from '../show.ts'
-import { ACCOUNT, BOOK, idsOf, openBook, showCancelled } from './rules.ts'
+import { formatCount as counted, formatRanges, formatTable, formatText, formatTime } from '../format.ts'
+import { ACCOUNT, BOOK, formatCancelled, idsOf, openBook } from './rules.ts'
 
 /** The name of a file in output. */
 const fileLabel = (file: string): string => (file === '-' ? 'standard input' : file)
@@ -38,7 +38,7 @@ const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Prom
 }
 
 /** `rules.json: config.targetMap[0].value: value must be …` */
-const showFault = (file: string, { path, message }: Fault): string =>
+const formatFault = (file: string, { path, message }: Fault): string =>
   [fileLabel(file), path, message].filter(part => part !== '').join(': ')
 
 interface FileRule {
@@ -53,7 +53,7 @@ const rulesOf = async ({
   config,
 }: Pick<CommandContext, 'args' | 'streams' | 'config'>): Promise<FileRule[] | undefined> => {
   const { rules, faults } = await readRules(args, streams.stdin, config.limits)
-  for (const fault of faults) streams.stderr.write(`${showText(fault, 2_000)}\n`)
+  for (const fault of faults) streams.stderr.write(`${formatText(fault, 2_000)}\n`)
   return faults.length > 0 ? undefined : rules
 }
 
@@ -71,20 +71,20 @@ const readRules = async (
       value = await readJsonFile(file, stdin, limits)
     } catch (error) {
       if (!(error instanceof ChainsieveError)) throw error
-      faults.push(showFault(file, { path: '', message: error.message }))
+      faults.push(formatFault(file, { path: '', message: error.message }))
       continue
     }
     const list = Array.isArray(value) ? value : [value]
-    if (list.length === 0) faults.push(showFault(file, { path: '', message: 'There is no rule in its list.' }))
+    if (list.length === 0) faults.push(formatFault(file, { path: '', message: 'There is no rule in its list.' }))
     for (const [index, one] of list.entries()) {
       const checked = checkRule(one, { limits })
       const place = Array.isArray(value) ? index : null
-      for (const fault of checked.faults) faults.push(showFault(file, within(place, fault)))
+      for (const fault of checked.faults) faults.push(formatFault(file, within(place, fault)))
       if (!checked.rule) continue
       const other = rules.get(checked.rule.name)
       if (other) {
         const message = `${fileLabel(other.file)} has a rule of this name, too: names tell rules apart here.`
-        faults.push(showFault(file, within(place, { path: 'name', message })))
+        faults.push(formatFault(file, within(place, { path: 'name', message })))
       } else rules.set(checked.rule.name, { file, rule: checked.rule })
     }
   }
@@ -120,7 +120,7 @@ export const rulesCheckCommand = command({
     for (const file of args) {
       const checked = await checkFile(rules, file, streams, config.limits)
       files.push(checked)
-      if (!config.json) print(showChecked(checked))
+      if (!config.json) print(formatChecked(checked))
     }
     if (config.json) print(JSON.stringify(files.map(checkedJson)))
     return files.every(isGood) ? 0 : 1
@@ -156,14 +156,14 @@ const checkFile = async (
 const isGood = ({ fault, rules }: CheckedFile): boolean =>
   fault === undefined && rules.every(({ checked }) => checked.rule !== undefined)
 
-const showChecked = (checked: CheckedFile): string => {
+const formatChecked = (checked: CheckedFile): string => {
   const { file, fault, rules } = checked
-  if (fault !== undefined) return showFault(file, { path: '', message: fault })
+  if (fault !== undefined) return formatFault(file, { path: '', message: fault })
   const lines = rules.flatMap(({ index, checked }) =>
-    checked.rule ? remarks(file, index, checked) : checked.faults.map(fault => showFault(file, within(index, fault))),
+    checked.rule ? remarks(file, index, checked) : checked.faults.map(fault => formatFault(file, within(index, fault))),
   )
-  if (isGood(checked)) lines.unshift(showFault(file, { path: '', message: goodness(rules) }))
-  return lines.map(line => showText(line, 2_000)).join('\n')
+  if (isGood(checked)) lines.unshift(formatFault(file, { path: '', message: goodness(rules) }))
+  return lines.map(line => formatText(line, 2_000)).join('\n')
 }
 
 const goodness = (rules: CheckedFile['rules']): string =>
@@ -171,7 +171,7 @@ const goodness = (rules: CheckedFile['rules']): string =>
 
 const remarks = (file: string, index: number | null, { warnings, idle }: CheckedRule & { rule: object }): string[] =>
   [...(idle === undefined ? [] : [`idle: ${idle}.`]), ...warnings.map(warning => `warning: ${warning}`)].map(message =>
-    showFault(file, within(index, { path: '', message })),
+    formatFault(file, within(index, { path: '', message })),
   )
 
 const checkedJson = (checked: CheckedFile) => ({
@@ -208,7 +208,7 @@ export const rulesApplyCommand = command({
     const book = openBook(context, options.account)
     const steps = planSteps(await book.list(), rules, options.prune)
     const done = options.dryRun ? steps : await applySteps(context, book, steps)
-    if (!config.json) for (const step of done) if (step.to !== 'keep') print(showStep(step, options.dryRun))
+    if (!config.json) for (const step of done) if (step.to !== 'keep') print(formatStep(step, options.dryRun))
     print(config.json ? JSON.stringify(appliedJson(done, options.dryRun)) : summary(done, options.dryRun))
     return 0
   },
@@ -237,7 +237,7 @@ export const rulesCreateCommand = command({
     }
     const { created } = await change(context, book, { ...NO_EDITS, create: rules.map(({ rule }) => rule) })
     if (config.json) print(JSON.stringify(created))
-    else for (const { id, name } of created) print(`created    ${id}  ${showText(name)}`)
+    else for (const { id, name } of created) print(`created    ${id}  ${formatText(name)}`)
     return 0
   },
 })
@@ -347,17 +347,17 @@ const STEP_WORDS = {
   keep: 'not in the files',
 } as const satisfies Record<ApplyStep['to'], string>
 
-const showStep = (step: AppliedStep, dryRun: boolean): string =>
+const formatStep = (step: AppliedStep, dryRun: boolean): string =>
   [
-    `${STEP_WORDS[step.to].padEnd(9)}  ${step.id ?? '-'}  ${showText(step.name)}${showCancelled(step)}`,
+    `${STEP_WORDS[step.to].padEnd(9)}  ${step.id ?? '-'}  ${formatText(step.name)}${formatCancelled(step)}`,
     ...(step.to === 'update'
       ? step.changes.map(({ path, from, to }) =>
-          dryRun ? `           ${path}: ${showValue(from)} → ${showValue(to)}` : `           ${path}`,
+          dryRun ? `           ${path}: ${formatValue(from)} → ${formatValue(to)}` : `           ${path}`,
         )
       : []),
   ].join('\n')
 
-const showValue = (value: unknown): string => (value === undefined ? 'nothing' : showText(JSON.stringify(value)))
+const formatValue = (value: unknown): string => (value === undefined ? 'nothing' : formatText(JSON.stringify(value)))
 
 const summary = (done: readonly AppliedStep[], dryRun: boolean): string => {
   const n = (to: ApplyStep['to']) => done.filter(step => step.to === to).length
@@ -408,7 +408,7 @@ export const rulesSimulateCommand = command({
       : await readRuleFile(which, streams, config.limits)
     if (rule === undefined) return 1
     const simulation = await rules.simulate(rule, { from, to, size })
-    print(config.json ? JSON.stringify(simulation) : showSimulated(rule, simulation))
+    print(config.json ? JSON.stringify(simulation) : formatSimulated(rule, simulation))
     return 0
   },
 })
@@ -433,11 +433,11 @@ const readRuleFile = async (
       `${fileLabel(file)} holds a list: put the one rule that is meant into a file of its own.`,
     )
   const { rule, faults } = checkRule(value, { limits })
-  for (const fault of faults) stderr.write(`${showText(showFault(file, fault), 2_000)}\n`)
+  for (const fault of faults) stderr.write(`${formatText(formatFault(file, fault), 2_000)}\n`)
   return rule
 }
 
-const showSimulated = (
+const formatSimulated = (
   rule: RuleInput,
   { total, fromBlock, toBlock, holes, hits, warnings = [] }: Simulation,
 ): string => {
@@ -445,10 +445,10 @@ const showSimulated = (
   const blocks = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock}-${toBlock}`
   const stored = holes.length === 0 ? blocks : `what is stored of ${blocks}`
   return [
-    `${showText(name)} would have fired ${counted(total, 'time')} in ${stored} of ${technology}/${blockchain}/${network}.`,
-    ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${showRanges(holes)}`]),
-    ...warnings.map(warning => `Warning: ${showText(warning, 2_000)}`),
-    ...(hits.length === 0 ? [] : [showTable(['BLOCK', 'ID', 'WHAT'], (hits as SimulatedHit[]).map(showHit))]),
+    `${formatText(name)} would have fired ${counted(total, 'time')} in ${stored} of ${technology}/${blockchain}/${network}.`,
+    ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${formatRanges(holes)}`]),
+    ...warnings.map(warning => `Warning: ${formatText(warning, 2_000)}`),
+    ...(hits.length === 0 ? [] : [formatTable(['BLOCK', 'ID', 'WHAT'], (hits as SimulatedHit[]).map(formatHit))]),
   ].join('\n')
 }
 
@@ -458,9 +458,9 @@ interface SimulatedHit {
   _source: Record<string, unknown>
 }
 
-const showHit = ({ _id, _type, _source }: SimulatedHit): string[] => {
+const formatHit = ({ _id, _type, _source }: SimulatedHit): string[] => {
   const block = (_source.blockNumber ?? _source.number) as { num: unknown }
-  return [plainJson(block.num), _id, showText((SUMMARIES[_type] ?? JSON.stringify)(_source))]
+  return [plainJson(block.num), _id, formatText((SUMMARIES[_type] ?? JSON.stringify)(_source))]
 }
 
 const plainJson = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
@@ -475,5 +475,5 @@ const SUMMARIES: Record<string, (source: Record<string, unknown>) => string> = {
     return `${to === null ? '' : `${plainJson(call)} `}from ${plainJson(from)} ${receiver}, value ${plainJson((value as { coin: unknown }).coin)}`
   },
   block: ({ transactions, timestamp }) =>
-    `${counted((transactions as unknown[]).length, 'transaction')} at ${showTime((timestamp as number) * 1000)}`,
+    `${counted((transactions as unknown[]).length, 'transaction')} at ${formatTime((timestamp as number) * 1000)}`,
 }

@@ -7,8 +7,8 @@ import { DAY_MS } from '../../../lib/time.ts'
 import type { Cancelled, RuleBook, ShownRule } from '../../rule-book.ts'
 import type { ListedRule } from '../../rules.ts'
 import { type CommandContext, command, misused } from '../command.ts'
+import { formatCount as counted, formatTable, formatText, formatTime } from '../format.ts'
 import { openRuleBook } from '../rule-book.ts'
-import { showCount as counted, showTable, showText, showTime } from '../show.ts'
 
 /** Settings of commands on the rules of one account. */
 export const BOOK = ['server', 'token'] as const
@@ -42,7 +42,7 @@ const findRule = (rules: readonly ShownRule[], which: string): ShownRule => {
 export const idsOf = (rules: readonly ShownRule[]): string => rules.map(({ id }) => id).join(', ')
 
 /** The fate of queued deliveries, as the end of a sentence. */
-export const showCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): string => {
+export const formatCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): string => {
   if (cancelled === undefined) return ''
   if (cancelled === null) return ' Its queued deliveries will be cancelled.'
   return cancelled === 0 ? '' : ` ${counted(cancelled, 'queued delivery was', 'queued deliveries were')} cancelled.`
@@ -72,9 +72,9 @@ export const rulesListCommand = command({
         : services.openRules(config, { shutdown }).list(account, page).map(storedRuleRow)
     return { rules, isFull: rules.length === page?.size }
   },
-  show: ({ rules, isFull }) => {
+  format: ({ rules, isFull }) => {
     if (rules.length === 0) return 'There are no rules.'
-    const text = showRules(rules)
+    const text = formatRules(rules)
     return isFull ? `${text}\nThere may be more rules: --after ${rules.at(-1)!.id} lists them.` : text
   },
   json: ({ rules }) => rules.map(({ json }) => json),
@@ -132,16 +132,16 @@ const reasons = ({ id, state, idle, failing }: RuleRow): string[] =>
   state === 'paused'
     ? []
     : [
-        ...failing.map(why => `Rule ${id} is failing: ${showText(why, 500)}.`),
+        ...failing.map(why => `Rule ${id} is failing: ${formatText(why, 500)}.`),
         ...(idle === undefined ? [] : [`Rule ${id} is idle: ${idle}.`]),
       ]
 
-const showRules = (rules: readonly RuleRow[]): string => {
+const formatRules = (rules: readonly RuleRow[]): string => {
   const withAccount = rules[0]!.account !== undefined
-  const table = showTable(
+  const table = formatTable(
     ['ID', ...(withAccount ? ['ACCOUNT'] : []), 'NAME', 'NETWORK', 'TARGET', 'STATE', 'CONFIRMATIONS', 'FIRED'],
     rules.map(({ id, account, name, network, target, state, confirmations, fired }) => [
-      ...[String(id), ...(account === undefined ? [] : [showText(account, 40)]), showText(name, 40)],
+      ...[String(id), ...(account === undefined ? [] : [formatText(account, 40)]), formatText(name, 40)],
       ...[network, target, state, confirmations, String(fired)],
     ]),
   )
@@ -169,7 +169,7 @@ const changing = (name: string, done: string, summary: string, change: ChangeRul
         const { cancelledDeliveries } = await change(book, rule)
         const result = cancelledDeliveries === undefined ? {} : { cancelledDeliveries }
         results.push({ id: rule.id, name: rule.name, ...result })
-        if (!config.json) print(`Rule ${rule.id} (${showText(rule.name)}) is ${done}.${showCancelled(result)}`)
+        if (!config.json) print(`Rule ${rule.id} (${formatText(rule.name)}) is ${done}.${formatCancelled(result)}`)
       }
       if (config.json) print(JSON.stringify(results))
     },
@@ -226,12 +226,12 @@ export const rulesTestCommand = command({
     const { id } = findRule(await book.list(), args[0]!)
     return book.test(id, options.document)
   },
-  show: ({ entity, deliveries }) => {
+  format: ({ entity, deliveries }) => {
     const rows = deliveries.map(({ type, target, delivered, status, latencyMs, error }) => [
-      ...[type, showText(target, 80), delivered ? 'delivered' : 'failed'],
-      ...[String(status ?? '-'), String(latencyMs), showText(error ?? '-')],
+      ...[type, formatText(target, 80), delivered ? 'delivered' : 'failed'],
+      ...[String(status ?? '-'), String(latencyMs), formatText(error ?? '-')],
     ])
-    const table = showTable(['CHANNEL', 'TARGET', 'RESULT', 'STATUS', 'MS', 'ERROR'], rows)
+    const table = formatTable(['CHANNEL', 'TARGET', 'RESULT', 'STATUS', 'MS', 'ERROR'], rows)
     return `Sent ${entity._type} ${entity._id}:\n${table}`
   },
   code: ({ deliveries }) => (deliveries.every(({ delivered }) => delivered) ? 0 : 1),
@@ -277,34 +277,34 @@ export const rulesDeliveriesCommand = command({
     const found = services.openRules(config, { shutdown }).deliveries({ ...filter, limit: limit + 1 })
     return { deliveries: found.slice(0, limit), hasOlder: found.length > limit }
   },
-  show: ({ deliveries, hasOlder }) => {
+  format: ({ deliveries, hasOlder }) => {
     if (deliveries.length === 0) return 'There are no such deliveries.'
-    const text = showDeliveryTable(deliveries)
+    const text = formatDeliveryTable(deliveries)
     return hasOlder ? `${text}\nThere are older deliveries: --limit N lists more.` : text
   },
   json: ({ deliveries }) => deliveries.map(deliveryJson),
 })
 
-const showDeliveryTable = (deliveries: DeliveryInfo[]): string =>
-  showTable(
+const formatDeliveryTable = (deliveries: DeliveryInfo[]): string =>
+  formatTable(
     ['ID', 'WHEN', 'RULE', 'ALERT', 'TYPE', 'CHANNEL', 'TARGET', 'STATE', 'TRIES', 'NEXT TRY', 'LAST'],
     deliveries.map(it => [
       String(it.id),
-      showTime(it.createdAt),
+      formatTime(it.createdAt),
       String(it.rule),
       it.alert,
       it.type,
       it.channel,
-      showText(it.target, 80),
+      formatText(it.target, 80),
       it.state,
       String(it.tries),
-      showTime(it.nextAt),
+      formatTime(it.nextAt),
       lastResult(it),
     ]),
   )
 
 const lastResult = ({ lastStatus, lastError }: DeliveryInfo): string =>
-  showText(lastError ?? (lastStatus === null ? '-' : String(lastStatus)))
+  formatText(lastError ?? (lastStatus === null ? '-' : String(lastStatus)))
 
 /** Times as elsewhere in answers. */
 const deliveryJson = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
@@ -351,7 +351,7 @@ export const rulesRedeliverCommand = command({
       by: rules.serving() ? 'by the running server' : 'when chainsieve serve runs the next time',
     }
   },
-  show: ({ redelivered, left, by }, { args }) =>
+  format: ({ redelivered, left, by }, { args }) =>
     [
       ...left.map(id => `Delivery ${id} is not sent again: ${UNFIT}.`),
       ...(args.length === 0 && redelivered === 0 ? [`Nothing is sent again: ${UNFIT}.`] : []),

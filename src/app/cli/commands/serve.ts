@@ -15,8 +15,8 @@ import {
   SCOPE_SETTINGS,
   SERVER_SETTINGS,
 } from '../command.ts'
-import { showCount as counted, showStatus, showText } from '../show.ts'
-import { showDevNews } from '../show-news.ts'
+import { formatCount as counted, formatStatus, formatText } from '../format.ts'
+import { formatDevNews } from '../format-news.ts'
 
 export const serveCommand = command({
   name: 'serve',
@@ -75,7 +75,7 @@ export const devCommand = command({
     return services.dev(config, commandNetwork(config), {
       folder: cwd,
       verbose,
-      report: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      report: news => print(config.json ? JSON.stringify(news) : formatDevNews(news, style)),
       log,
       shutdown,
     })
@@ -99,7 +99,7 @@ export const replayCommand = command({
     const style = { colours: streams.stdout.isTTY === true }
     return services.replay(config, commandNetwork(config), hash.toLowerCase(), {
       folder: cwd,
-      report: news => print(config.json ? JSON.stringify(news) : showDevNews(news, style)),
+      report: news => print(config.json ? JSON.stringify(news) : formatDevNews(news, style)),
       log,
       shutdown,
     })
@@ -131,33 +131,35 @@ export const receiveCommand = command({
     await services.receive(
       {
         ...{ port, secret, status, delayMs: delay },
-        tell: news => print(config.json ? JSON.stringify(news) : showReceived(news, secret !== undefined)),
+        tell: news => print(config.json ? JSON.stringify(news) : formatReceived(news, secret !== undefined)),
       },
       { shutdown },
     )
   },
 })
 
-const showReceived = (news: ReceiveNews, checks: boolean): string => {
+const formatReceived = (news: ReceiveNews, checks: boolean): string => {
   if (news.type === 'listening')
     return `Receives webhooks at ${news.url}${checks ? '' : '. Signatures are not checked: add --account or --secret'}.`
   const { method, path, headers, body, signature, fault } = news
   return [
     '',
-    `${method} ${showText(path, 2_000)}`,
-    ...headers.map(([name, value]) => `${name}: ${showText(value)}`),
+    `${method} ${formatText(path, 2_000)}`,
+    ...headers.map(([name, value]) => `${name}: ${formatText(value)}`),
     ...(signature === 'unchecked' ? [] : [`signature: ${signature}${fault === undefined ? '' : `, because ${fault}`}`]),
-    ...(body === '' ? [] : [showBody(body)]),
+    ...(body === '' ? [] : [formatBody(body)]),
   ].join('\n')
 }
 
 /** JSON as it is read best, other bodies on one line; nothing in them does something to a terminal. */
-const showBody = (body: string): string => {
+const formatBody = (body: string): string => {
   try {
     const lines = JSON.stringify(JSON.parse(body), null, 2).split('\n')
-    return lines.map(line => line.replace(/^( *)(.*)$/u, (_, space, rest) => space + showText(rest, 2_000))).join('\n')
+    return lines
+      .map(line => line.replace(/^( *)(.*)$/u, (_, space, rest) => space + formatText(rest, 2_000)))
+      .join('\n')
   } catch {
-    return showText(body, 2_000)
+    return formatText(body, 2_000)
   }
 }
 
@@ -169,7 +171,7 @@ export const statusCommand = command({
   options: {},
   arity: [0, 0],
   run: async ({ services, config, ...run }) => services.status(config, run),
-  show: showStatus,
+  format: formatStatus,
 })
 
 export const healthCommand = command({
@@ -234,7 +236,7 @@ export const doctorCommand = command({
     const findings: Finding[] = []
     for await (const finding of services.diagnose(config, { log, shutdown })) {
       findings.push(finding)
-      if (!config.json) print(showFinding(finding))
+      if (!config.json) print(formatFinding(finding))
     }
     const failed = findings.filter(({ state }) => state === 'fail').length
     const warned = findings.filter(({ state }) => state === 'warn').length
@@ -244,7 +246,7 @@ export const doctorCommand = command({
   },
 })
 
-const showFinding = ({ check, subject, state, found, remedy }: Finding): string => {
-  const line = `${state.padEnd(4)}  ${check.padEnd(7)}  ${showText(subject)}: ${showText(found, 400)}.`
+const formatFinding = ({ check, subject, state, found, remedy }: Finding): string => {
+  const line = `${state.padEnd(4)}  ${check.padEnd(7)}  ${formatText(subject)}: ${formatText(found, 400)}.`
   return remedy === undefined ? line : `${line}\n                 ${remedy}`
 }

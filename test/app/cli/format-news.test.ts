@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { showDevNews } from '../../../src/app/cli/show-news.ts'
+import { formatDevNews } from '../../../src/app/cli/format-news.ts'
 import type { DevNews, DevStep } from '../../../src/dev/chain-news.ts'
 
 const ALICE = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -141,13 +141,13 @@ test('each piece of news is one line', () => {
       '#1234567  15:42:32  log    Token  no ABI for a log without topics, 0 bytes of data',
     ],
   ]
-  for (const [news, line] of lines) assert.equal(showDevNews(news, { colours: false }), line)
+  for (const [news, line] of lines) assert.equal(formatDevNews(news, { colours: false }), line)
 })
 
 test('colours are there where they are asked for, and take no part of the text', () => {
   const news = { ...tx, contract: 'Token', method: 'mint', selector: '0x12345678', status: false }
-  const painted = showDevNews(news, { colours: true })
+  const painted = formatDevNews(news, { colours: true })
   const ESC = String.fromCharCode(27)
   assert.ok(painted.endsWith(`${ESC}[31mFAILED${ESC}[0m`))
-  assert.equal(painted.replaceAll(new RegExp(`${ESC}\\[\\d+m`, 'g'), ''), showDevNews(news, { colours: false }))
+  assert.equal(painted.replaceAll(new RegExp(`${ESC}\\[\\d+m`, 'g'), ''), formatDevNews(news, { colours: false }))
 })
