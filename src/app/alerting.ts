@@ -20,7 +20,7 @@ import { mapInTurns } from '../lib/scheduling/event-loop.ts'
 import { overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { blockOfDocument } from '../rules/search.ts'
-import { indexNameOf } from '../search/index-names.ts'
+import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, networkWarnings, warningsOf } from './advice.ts'
@@ -340,7 +340,7 @@ export const alertFor = async (
     )
   const { number, hash } = blockOfDocument(hit)
   const entity = { _id: hit._id, _type: hit._type }
-  const network = among.find(one => hit._index === `${indexNameOf(one)}-${hit._type}`) ?? rule.network
+  const network = among.find(one => hit._index === `${networkIndex(one)}-${hit._type}`) ?? rule.network
   const match = { rule: rule.id, revision: rule.matching, blockHash: hash, entity }
   const alert: StoredAlert = {
     id: alertId({ ...match, ...(isWide(rule.network) && { network }) }, 'test'),

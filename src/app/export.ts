@@ -13,7 +13,7 @@ import { createServerAsk } from '../export/server.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Bars } from '../lib/progress.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { findTarget, indexNameOf } from '../search/index-names.ts'
+import { findTarget, networkIndex } from '../search/index-names.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { refuseDamaged } from '../sqlite/pages.ts'
 import { openPool } from './compose.ts'
@@ -90,7 +90,7 @@ const createSearchAsk = (
 
 const encoderOf = (config: Config, { network, entities, query, format }: ExportOptions, ask: AskPage): Encoder => {
   if (format === 'pack') return createPack({ ask, chainId: chainIdOf(config.data, network), limits: config.limits })
-  const request = readExportQuery(query, { index: indexNameOf(network), entities, format, limits: config.limits })
+  const request = readExportQuery(query, { index: networkIndex(network), entities, format, limits: config.limits })
   if (format === 'csv' || format === 'raw-csv') return createCsvRows(request, { raw: format === 'raw-csv' })
   return format === 'parquet' ? createParquet(request) : createNdjson()
 }

@@ -19,7 +19,7 @@ import {
 } from '../search/answer.ts'
 import { answerForm, searchText } from '../search/answer-forms.ts'
 import { createCoverageHeader } from '../search/coverage.ts'
-import { indexNameOf } from '../search/index-names.ts'
+import { networkIndex } from '../search/index-names.ts'
 import type { AnswerParts } from '../search/lines.ts'
 import { openStore } from '../search/open-store.ts'
 import type { ReadAhead } from '../search/read-ahead.ts'
@@ -68,7 +68,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     told: told?.(reader.db),
   })
   const answered = createClusterAnswers(state, Math.floor(limits.keptMemory / ANSWERS))
-  const index = indexNameOf(network)
+  const index = networkIndex(network)
   /** Refuses what goes by codes and names of contracts, where the file has none: another process keeps them. */
   const isSearchOnly = isReplica(reader.db)
   const checkNames = (asked: string) => {

@@ -15,7 +15,7 @@ export interface AnswerCache {
 /** Questions that are remembered for as long as they were asked once. */
 const MAX_QUESTIONS = 2_000
 /** What is kept beside the bytes and the key. */
-const ENTRY_OVERHEAD = 200
+const ANSWER_OVERHEAD = 200
 /** An answer takes no more than one of so many parts. */
 const CACHE_PARTS = 8
 
@@ -34,7 +34,7 @@ export const createAnswerCache = (capacity: number): AnswerCache => {
     asked.clear()
     bytes = 0
   }
-  const sizeOf = (key: string, { length }: Uint8Array) => length + key.length + ENTRY_OVERHEAD
+  const sizeOf = (key: string, { length }: Uint8Array) => length + key.length + ANSWER_OVERHEAD
   const remove = (key: string, rest: Uint8Array) => {
     answers.delete(key)
     bytes -= sizeOf(key, rest)

@@ -62,7 +62,7 @@ const inForm = (form: AnswerForm): Answerer => {
 const answerCount: Answerer = (searcher, { index, entities, body }, options) => {
   const request = { ...readQueryBody(body, { index, entities }, options), size: 0, trackTotal: true }
   return whenThere(searcher.write(request, options, { index, out: createByteWriter(64) }), ({ total }) =>
-    jsonReply(200, { count: total, _shards: ONE_SHARD }),
+    jsonReply(200, { count: total, _shards: SEARCHED_SHARD }),
   )
 }
 
@@ -70,7 +70,7 @@ const answerValidity =
   (why: boolean): Answerer =>
   (_, { index, entities, body }, options) => {
     const { limits = DEFAULT_LIMITS } = options
-    const { total, successful, failed } = ONE_SHARD
+    const { total, successful, failed } = SEARCHED_SHARD
     const told = { _shards: { total, successful, failed } }
     try {
       readQueryBody(body, { index, entities }, options)
@@ -142,7 +142,7 @@ const readQueryBody = (
 
 const entityNames = (entities: string): string[] => (entities === '' ? [] : entities.split(','))
 
-const ONE_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
+const SEARCHED_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
 
 /** The body of a search as text. */
 export const searchText = (body: Uint8Array | undefined): string | undefined =>

@@ -26,7 +26,7 @@ export interface ScopeCoverage extends ShownFilter {
 }
 
 /** Addresses and topics that are shown. */
-const MAX_SHOWN = 20
+const MAX_SHOWN_TERMS = 20
 /** Ranges in the header. */
 const MAX_HEADER_RANGES = 5
 
@@ -43,9 +43,9 @@ export const shownFilter = (filter: ReturnType<typeof filterOf>): ShownFilter =>
   const isSent = isOfTransactions(filter)
   const topics = isSent ? [] : filter.topics
   return {
-    addresses: addresses.slice(0, MAX_SHOWN),
+    addresses: addresses.slice(0, MAX_SHOWN_TERMS),
     addressCount: addresses.length,
-    topics: topics.slice(0, MAX_SHOWN),
+    topics: topics.slice(0, MAX_SHOWN_TERMS),
     topicCount: topics.length,
     ...(isSent && { transactions: true }),
   }
@@ -75,7 +75,7 @@ export const coverageHeader = (reader: StoreReader): string | undefined => {
   const { from, to } = coverageSpan(coverage)
   const sent = coverage.filter(({ transactions }) => transactions).length
   const ofTransactions = sent > 0 ? `; transactions=${sent}` : ''
-  return `partial; whole=${rangesText(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
+  return `partial; whole=${headerRanges(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
 }
 
 /** The same, looked for anew where the store has changed. */
@@ -84,7 +84,7 @@ export const createCoverageHeader = (reader: StoreReader): (() => string | undef
   return perVersion(reader.db, () => read(() => coverageHeader(reader)))
 }
 
-const rangesText = (ranges: readonly Range[]): string => {
+const headerRanges = (ranges: readonly Range[]): string => {
   if (ranges.length === 0) return 'none'
   const shown = ranges.slice(-MAX_HEADER_RANGES).map(({ from, to }) => `${from}-${to}`)
   return `${ranges.length > MAX_HEADER_RANGES ? '...,' : ''}${shown.join()}`

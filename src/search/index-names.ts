@@ -89,7 +89,7 @@ const kindsIn = (
 
 const kindsOf = (network: string, name: string): readonly Kind[] => {
   if (name === '_all') return KINDS
-  const index = indexNameOf(network)
+  const index = networkIndex(network)
   if (name.includes('*'))
     return KINDS.filter(kind => [kind, `${index}-${kind}`].some(known => matchesGlob(known, name)))
   const plain = name.replace(/^\d{4}-/, '')
@@ -100,7 +100,7 @@ const kindsOf = (network: string, name: string): readonly Kind[] => {
 }
 
 /** The network as it stands in names of indexes. */
-export const indexNameOf = (network: string): string => network.replaceAll('/', '-')
+export const networkIndex = (network: string): string => network.replaceAll('/', '-')
 
 /** Several networks stand together with commas between them: so do their names in what is asked of the search room. */
 export const networksIn = (names: string): string[] => names.split(',')
@@ -109,7 +109,7 @@ export const networksIn = (names: string): string[] => names.split(',')
 export const networksNamed = (names: string, networks: () => readonly string[], counted?: NameCounter): string => {
   if (!/[,*]/.test(names)) return names
   counted?.(names.split(','))
-  if (names.includes(',') && names.split('/').length === NETWORK_PARTS) return namedByParts(names, networks())
+  if (names.includes(',') && names.split('/').length === PATH_PARTS) return namedByParts(names, networks())
   const found = [...new Set(networksIn(names))].flatMap(name => {
     if (!name.includes('*')) return [name]
     const some = networks().filter(network => fitsNetwork(network, name))
@@ -118,7 +118,7 @@ export const networksNamed = (names: string, networks: () => readonly string[], 
   return [...new Set(found)].sort().join(',')
 }
 
-const NETWORK_PARTS = 3
+const PATH_PARTS = 3
 
 /** Lists in the place of a part, as a rule of several networks has them: `ethereum/ethereum,base/mainnet`. */
 const namedByParts = (names: string, networks: readonly string[]): string => {
@@ -126,7 +126,7 @@ const namedByParts = (names: string, networks: readonly string[]): string => {
   const wanted = lists.map(compileGlobs)
   const found = networks.filter(network => {
     const parts = network.split('/')
-    return parts.length === NETWORK_PARTS && wanted.every((fits, i) => fits(parts[i]!))
+    return parts.length === PATH_PARTS && wanted.every((fits, i) => fits(parts[i]!))
   })
   for (const [i, list] of lists.entries()) {
     const there = found.map(network => network.split('/')[i]!)

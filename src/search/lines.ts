@@ -185,7 +185,7 @@ export const tableValues = (request: Pick<SearchRequest, 'parts' | 'source'>) =>
     columns: columns.map(({ path }) => path),
     isMixed: request.parts.length > 1,
     read: (source: Record<string, unknown>): unknown[] =>
-      columns.map(({ path, steps }) => cut(valueAtPath(source, steps), path)),
+      columns.map(({ path, steps }) => cut(sourceValue(source, steps), path)),
   }
 }
 /**
@@ -207,7 +207,7 @@ interface TableHit {
   kind: Hit['kind']
   document: Pick<Hit['document'], '_id' | '_source'>
 }
-const valueAtPath = (source: Record<string, unknown>, steps: readonly string[]): unknown => {
+const sourceValue = (source: Record<string, unknown>, steps: readonly string[]): unknown => {
   const whole = source[steps.join('.')]
   if (whole !== undefined) return whole
   return steps.reduce<unknown>(

@@ -2,7 +2,7 @@ import { createFairQueue } from '../lib/scheduling/queues.ts'
 
 const LOOP_TURN_MS = 4
 /** As many wait at once, of all and of one account: at most some 50 ms. */
-const MAX_WAITING = 256
+const MAX_WAITING_TASKS = 256
 const MAX_WAITING_OF_ONE = 128
 
 export type LoopBudget = ReturnType<typeof createLoopBudget>
@@ -44,7 +44,7 @@ export const createLoopBudget = () => {
     },
     /** Calls `run`, which throws nothing, when it is the account's turn; false where too many wait. */
     wait(account: number, run: () => void): boolean {
-      if (queue.size >= MAX_WAITING || queue.waiting(account) >= MAX_WAITING_OF_ONE) return false
+      if (queue.size >= MAX_WAITING_TASKS || queue.waiting(account) >= MAX_WAITING_OF_ONE) return false
       queue.add({ account, lane: 'cheap', run })
       endLater()
       return true

@@ -38,11 +38,11 @@ const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): 
 
 /** How many documents of each kind a store has, by counts that are kept, and the bytes of its file. */
 export const holdingsOf = ({ searcher }: OpenStore, store: string): Holdings => ({
-  counts: byKind(KINDS, kind => countKind(searcher, kind)),
+  counts: byKind(KINDS, kind => countDocuments(searcher, kind)),
   bytes: statSync(store).size,
 })
 
-const countKind = (searcher: OpenStore['searcher'], kind: Kind): number => {
+const countDocuments = (searcher: OpenStore['searcher'], kind: Kind): number => {
   const request = { parts: [{ kind, query: ALL_NODE }], sort: [], from: 0, size: 0, source: false, trackTotal: true }
   return searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, { index: '', out: createByteWriter(64) }).total
 }

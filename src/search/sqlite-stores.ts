@@ -1,6 +1,6 @@
 import { memoize } from '../lib/caches.ts'
 import { whenThere } from '../lib/scheduling/event-loop.ts'
-import { indexNameOf, networksIn } from './index-names.ts'
+import { networkIndex, networksIn } from './index-names.ts'
 import type { Inline } from './inline.ts'
 import { createReadAhead } from './read-ahead.ts'
 import type { SearchTask } from './reader-messages.ts'
@@ -27,7 +27,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
 
   /** `network`: one, or several. What several do not answer is refused before. */
   const create = (network: string): SqliteStore => {
-    const index = indexNameOf(network)
+    const index = networkIndex(network)
     const networks = networksIn(network)
 
     const about = () => ({ id: nextId(), store: fileOf(network) })

@@ -109,9 +109,9 @@ const endingOf = (error: unknown, format: AnswerFormat | undefined): Uint8Array 
   const told = `"error":${JSON.stringify({ root_cause: [{ type, reason }], type, reason })},"status":503`
   const text =
     format === undefined ? `]},${told}` : format === 'ndjson' ? `{${told}}\n` : `"error: ${reason.replaceAll('"', "'")}`
-  return utf8.encode(text)
+  return errorEncoder.encode(text)
 }
-const utf8 = new TextEncoder()
+const errorEncoder = new TextEncoder()
 
 /** Copies, since readers of streams keep what they get. */
 const streamOf = ({ next, cancel, signal }: Pieces): ReadableStream<Uint8Array> =>

@@ -9,7 +9,7 @@ import type { StoreReader } from '../reader.ts'
 /** How a document was decoded, told from what it shows and from the declarations that a store knows. */
 export type Decodings = ReturnType<typeof createDecodings>
 
-interface ShownArgument {
+interface DecodedArgument {
   name: string
   value: { hex: string; scaled: number | null; type: string }
 }
@@ -23,7 +23,7 @@ export const createDecodings = (reader: StoreReader) => {
      */
     of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly DocumentDecoding[] {
       if (kind !== 'event' && kind !== 'call') return []
-      const shown = args as readonly ShownArgument[]
+      const shown = args as readonly DecodedArgument[]
       const shape = shapeOf(
         kind === 'event' ? event : method,
         shown.map(({ name, value }) => [value.type, name]),
@@ -57,12 +57,12 @@ const createShapes = (reader: StoreReader, of: 'log' | 'call'): ((shape: string)
 const shapeOf = (name: unknown, args: readonly (readonly string[])[]): string => JSON.stringify([name, args])
 
 /** Those that integers are shown with; null where they have none. */
-const commonDecimals = (args: readonly ShownArgument[]): number | null => {
+const commonDecimals = (args: readonly DecodedArgument[]): number | null => {
   const shown = args.filter(({ value }) => value.scaled !== null)
   if (shown.length === 0) return null
-  for (let decimals = 0; decimals <= MAX_DECIMALS; decimals++)
+  for (let decimals = 0; decimals <= MAX_SCALE; decimals++)
     if (shown.every(({ value }) => scaled(sourceInteger(value)!, decimals) === value.scaled)) return decimals
   return null
 }
 
-const MAX_DECIMALS = 255
+const MAX_SCALE = 255

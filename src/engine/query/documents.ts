@@ -40,10 +40,10 @@ export const createDocuments = (reader: StoreReader, big: BigIntegers): Document
     return out.latin1()
   }
 
-  const source = (kind: Kind, write: Write): DocumentSource => {
+  const source = (kind: Kind, write: Write): SourceObject => {
     out.truncate(0)
     write(out)
-    const parsed = JSON.parse(out.view().toString()) as DocumentSource
+    const parsed = JSON.parse(out.view().toString()) as SourceObject
     restoreIntegers(kind, parsed, big)
     return parsed
   }
@@ -96,7 +96,7 @@ export const fieldsRead = (node: Node): string[] | undefined => {
   return parts.includes(undefined) ? undefined : [...new Set((parts as string[][]).flat())]
 }
 
-type DocumentSource = Record<string, unknown>
+type SourceObject = Record<string, unknown>
 
 /** Paths of fields whose integers stand in hex beside the number. */
 const INTEGERS = byKind(KINDS, kind =>
@@ -106,19 +106,19 @@ const INTEGERS = byKind(KINDS, kind =>
 )
 
 /** Parsed numbers beyond 2^53 have lost digits; the hex beside them has all. */
-export const restoreIntegers = (kind: Kind, source: DocumentSource, big: BigIntegers) => {
+export const restoreIntegers = (kind: Kind, source: SourceObject, big: BigIntegers) => {
   for (const [outer, inner] of INTEGERS[kind]) {
-    let shown = source[outer!] as DocumentSource | null | undefined
-    if (inner !== undefined) shown = shown?.[inner] as DocumentSource | null | undefined
+    let shown = source[outer!] as SourceObject | null | undefined
+    if (inner !== undefined) shown = shown?.[inner] as SourceObject | null | undefined
     if (isInexact(shown)) shown.num = big(BigInt(shown.raw))
   }
   if ((kind !== 'event' && kind !== 'call') || source.args === undefined) return
-  for (const { value } of source.args as { value: DocumentSource }[])
+  for (const { value } of source.args as { value: SourceObject }[])
     if (isInexact(value)) {
       const { hex, num } = value as unknown as { hex: string; num: number }
       value.num = big(num < 0 ? BigInt.asIntN(4 * (hex.length - 2), BigInt(hex)) : BigInt(hex))
     }
 }
 
-const isInexact = (shown: DocumentSource | null | undefined): shown is { num: unknown; raw: string } =>
+const isInexact = (shown: SourceObject | null | undefined): shown is { num: unknown; raw: string } =>
   typeof shown?.num === 'number' && !Number.isSafeInteger(shown.num)

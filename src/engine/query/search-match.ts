@@ -17,14 +17,14 @@ export interface SearchPart {
 }
 
 /** A match is sorted by it. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
-export type SortKey = QueryValue
+export type MatchKey = QueryValue
 
 /** A match on its way to become a hit. */
 export interface SearchMatch {
   kind: Kind
   position: number
   /** Its sort keys; its position comes behind them. */
-  keys: (SortKey | null)[]
+  keys: (MatchKey | null)[]
   /** 1 where nothing else is said; where scores differ, once it is known. */
   score?: number
   /** How the score comes about, where that is asked for and not the same for all. */

@@ -163,7 +163,7 @@ export const resumeFrom = (
   asked: SearchRequest,
   point: ResumePoint | 'now',
   reader: StoreReader,
-  newest = newestBlock(reader),
+  newest = newestStored(reader),
 ): Resumed => {
   const kind = asked.parts.at(-1)!.kind
   const end = (block: number): ChainPlace => ({ kind, position: positionOf(block + 1, 0) - 1 })
@@ -190,7 +190,7 @@ export const reached = (
   found: readonly SearchMatch[],
   { size, parts, after }: SearchRequest,
   reader: StoreReader,
-  newest = newestBlock(reader),
+  newest = newestStored(reader),
 ): ResumePoint => {
   const last = found.length === size ? (found.at(-1) ?? after!.place!) : undefined
   const kind: Kind = parts.at(-1)!.kind
@@ -199,4 +199,4 @@ export const reached = (
     : { kind, position: positionOf(newest + 1, 0) - 1 }
   return { place, marks: marksOf(blockOf(place.position), reader) }
 }
-const newestBlock = (reader: StoreReader): number => reader.segments().at(-1)?.last ?? -1
+const newestStored = (reader: StoreReader): number => reader.segments().at(-1)?.last ?? -1

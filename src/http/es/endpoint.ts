@@ -11,8 +11,8 @@ import {
   createNameCounter,
   findTarget,
   type IndexOptions,
-  indexNameOf,
   type NameCounter,
+  networkIndex,
   networksIn,
   type SearchTarget,
 } from '../../search/index-names.ts'
@@ -194,7 +194,7 @@ export const callKind = (call: EndpointCall): Kind => {
 }
 
 export const indexName = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string =>
-  `${indexNameOf(network)}-${kind}`
+  `${networkIndex(network)}-${kind}`
 
 /** Index names of some kinds in all requested networks. */
 export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[] =>
@@ -202,7 +202,7 @@ export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[]
 
 /** Other names of a kind's index. */
 export const aliasesOf = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string[] =>
-  [kind, indexNameOf(network)].sort()
+  [kind, networkIndex(network)].sort()
 
 /** Something of each index by its name. */
 export const byIndex = <T>(call: EndpointCall, make: (kind: Kind) => T): Record<string, T> => {

@@ -10,7 +10,7 @@ import { columnFieldOf } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
 import { endOrdinal, type NumberedKind, numberedAs, partialPlaces, type SegmentView } from './ordinals.ts'
 /** What columns and records hold of a field: ids of dictionaries, integers, texts. */
-export type StoredValue = number | bigint | string | boolean
+export type StoredScalar = number | bigint | string | boolean
 
 /**
  * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
@@ -19,13 +19,13 @@ export type StoredValue = number | bigint | string | boolean
 export const interpreterOf = (
   field: FieldPath,
   reader: StoreReader,
-): ((stored: StoredValue) => QueryValue | undefined) => {
+): ((stored: StoredScalar) => QueryValue | undefined) => {
   const { encoding } = field
   const ofText = (text: string) =>
     tooLong(field, text) ? undefined : field.compare === 'hex' ? text.toLowerCase() : text
   switch (field.kind) {
     case 'address': {
-      const texts = new Map<StoredValue, string>()
+      const texts = new Map<StoredScalar, string>()
       return id => {
         let text = texts.get(id)
         if (text === undefined) {
@@ -61,7 +61,7 @@ const integerReader = (
   encoding: string,
   { compare }: FieldPath,
   ofText: (text: string) => string | undefined,
-): ((stored: StoredValue) => QueryValue | undefined) => {
+): ((stored: StoredScalar) => QueryValue | undefined) => {
   switch (encoding) {
     case 'coin':
       return stored => coinAmount(stored as number | bigint)

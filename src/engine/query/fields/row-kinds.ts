@@ -4,7 +4,7 @@ import { valueReader } from '../../documents/record-values.ts'
 import type { StoreReader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import { addressIds, type FieldCondition, testOf } from './condition.ts'
-import { interpreterOf, type StoredValue } from './field-values.ts'
+import { interpreterOf, type StoredScalar } from './field-values.ts'
 
 /** Contracts and tokens are rows with indexes of their own: a condition on them is looked up at once in all of them. */
 
@@ -126,7 +126,7 @@ const cellReader = (
   reader: StoreReader,
 ): ((content: CellContent) => QueryValue[]) => {
   const interpret = interpreterOf(field, reader)
-  const storedIn = (content: CellContent): StoredValue[] => {
+  const storedIn = (content: CellContent): StoredScalar[] => {
     if (typeof content === 'number') return [content]
     return splitHex(content.toString('hex'), typeof form === 'number' ? form : content.length)
   }

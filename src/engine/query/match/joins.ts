@@ -148,14 +148,14 @@ const linkToBlock = (child: NumberedKind): KindLink => ({
 })
 
 /** Columns of what transactions are made of that tell the place of the transaction; rewards of a block have none. */
-const TRANSACTION_COLUMNS: ReadonlyMap<NumberedKind, number> = new Map(
+const TRANSACTION_PLACES: ReadonlyMap<NumberedKind, number> = new Map(
   COLUMN_FIELDS.flatMap(({ kind, number, declaration: { origin } }) =>
     origin === 'transaction' ? [[kind, number] as const] : [],
   ),
 )
 
 const linkToTransaction = (child: NumberedKind, reader: StoreReader): KindLink => {
-  const column = TRANSACTION_COLUMNS.get(child)!
+  const column = TRANSACTION_PLACES.get(child)!
   const transactionsOf = ({ segment }: SegmentView) => reader.columns.data(segment, column)
   return {
     up(at, children) {

@@ -15,7 +15,7 @@ import { createTermMatcher, type MatchContext, type SegmentMatcher } from './seg
 type PositionTest = (position: number) => boolean
 
 /** Records that are read between two looks at whether to go on. */
-const CHECK_MASK = 0xf
+const RECORDS_CHECK_MASK = 0xf
 
 /** A condition that neither index nor column tells: one field of each candidate is read. */
 export const byRecords = (node: FieldCondition, context: MatchContext): SegmentMatcher => {
@@ -43,7 +43,7 @@ const byTest = (fulfils: PositionTest, context: MatchContext, inRows: boolean): 
     const found: number[] = []
     let seen = 0
     visit(at, within ?? run(0, at.size), { ...context, inRows }, (ordinal, position) => {
-      if ((seen++ & CHECK_MASK) === 0) context.reader.check()
+      if ((seen++ & RECORDS_CHECK_MASK) === 0) context.reader.check()
       if (fulfils(position)) found.push(ordinal)
     })
     return listed(Uint32Array.from(found))

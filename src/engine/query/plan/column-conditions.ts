@@ -139,12 +139,12 @@ const integersOfDouble = (value: number): [least: bigint, greatest: bigint] => {
   return [(own + BigInt(neighbour(value, -1n))) / 2n, (own + BigInt(neighbour(value, 1n))) / 2n]
 }
 
-const DOUBLE_BITS = new BigInt64Array(1)
-const DOUBLE_VALUE = new Float64Array(DOUBLE_BITS.buffer)
+const NEIGHBOUR_BITS = new BigInt64Array(1)
+const DOUBLE_VALUE = new Float64Array(NEIGHBOUR_BITS.buffer)
 /** The next double above or below a positive one. */
 const neighbour = (value: number, step: bigint): number => {
   DOUBLE_VALUE[0] = value
-  DOUBLE_BITS[0]! += step
+  NEIGHBOUR_BITS[0]! += step
   return DOUBLE_VALUE[0]!
 }
 

@@ -80,7 +80,7 @@ export const firstTopic: Planner = (leaf, reader) => {
   return { by: 'or', of: [listed, { by: 'terms', terms }] }
 }
 
-const SELECTOR_FIELD = fieldId('call', 'selector')
+const SELECTOR_FIELD_ID = fieldId('call', 'selector')
 
 /** Of functions that nobody knows the selectors are in the index themselves. */
 export const selector: Planner = (leaf, reader) => {
@@ -88,7 +88,7 @@ export const selector: Planner = (leaf, reader) => {
   if (leaf.op !== 'in') return undefined
   const terms = leaf.values.map(value => {
     const { high, low } = reader.hash(String(value))
-    return { term: termOf(HASHED + high, SELECTOR_FIELD), fingerprint: low }
+    return { term: termOf(HASHED + high, SELECTOR_FIELD_ID), fingerprint: low }
   })
   const listed = bySignature(({ topic }) => [topic], 'call')(leaf, reader)
   return { by: 'or', of: [...(listed ? [listed] : []), { by: 'terms', terms }] }

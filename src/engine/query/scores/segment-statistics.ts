@@ -139,7 +139,7 @@ export const countWithin = (ordinals: Uint32Array, runs: readonly BlockRun[]): n
 export const rememberedOfState = <T>(reader: StoreReader, key: string, find: () => T): T => {
   const known = stateValues(reader)
   const version = reader.version()
-  if (known.version !== version || known.values.size >= MAX_REMEMBERED) {
+  if (known.version !== version || known.values.size >= MAX_STATE_VALUES) {
     known.version = version
     known.values.clear()
   }
@@ -151,7 +151,7 @@ const stateValues = rememberedBy((reader: StoreReader) => ({
   version: reader.version(),
   values: new Map<string, unknown>(),
 }))
-const MAX_REMEMBERED = 2_000
+const MAX_STATE_VALUES = 2_000
 
 /** Finds out something of each segment, once for as long as the segment stays as it is. */
 export const perSegment = <T>(reader: StoreReader, key: string): ((segment: Segment, find: () => T) => T) => {

@@ -5,7 +5,7 @@ import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, ordinalOfPosition } from '../fields/ordinals.ts'
 import { toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-matcher.ts'
-import { matchMaker, type SearchMatch, type SearchPart, type SortKey } from '../search-match.ts'
+import { type MatchKey, matchMaker, type SearchMatch, type SearchPart } from '../search-match.ts'
 import type { FindContext } from './first-page.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { keyReader } from './sort-keys.ts'
@@ -22,7 +22,7 @@ export const findCollapsed = (request: SearchRequest, parts: SearchPart[], findi
   const keys = sortKeysOf(request, reader, exact, parts[0]?.scoring)
   const order = bySortKeys(keys)
   const groupOf = groupReader(request.collapse!, finding)
-  const groups = new Map<SortKey | null, SearchMatch>()
+  const groups = new Map<MatchKey | null, SearchMatch>()
   const scale = createScale(limits)
   // In the order of the chain the first match of a group is its best.
   const isChain = keys.chain && !keys.compare
@@ -86,7 +86,7 @@ function* inChainOrder(
 const groupReader = (
   { fields }: Collapse,
   { reader, exact }: FindContext,
-): ((found: SearchMatch, segment: Segment) => SortKey | null) => {
+): ((found: SearchMatch, segment: Segment) => MatchKey | null) => {
   const readers = new Map(
     KINDS.map(kind => {
       const by = { by: 'field', fields, order: 'asc', missing: '_last' } as const
@@ -94,12 +94,12 @@ const groupReader = (
     }),
   )
   let at: Segment | undefined
-  let reads = new Map<Kind, (found: SearchMatch) => SortKey | null>()
+  let reads = new Map<Kind, (found: SearchMatch) => MatchKey | null>()
   const readerIn = (kind: Kind, segment: Segment) => {
     const { in: inSegment, exact: exactly } = readers.get(kind)!
     const read = inSegment(segment)
     const header = reader.header(segment)
-    return ({ position }: SearchMatch): SortKey | null => {
+    return ({ position }: SearchMatch): MatchKey | null => {
       const key = read(ordinalOfPosition(header, numberedAs(kind), position), position)
       if (typeof key === 'bigint') return key < INEXACT ? Number(key) : key
       return typeof key === 'number' && key >= INEXACT && exactly ? exactly(position) : key

@@ -7,7 +7,7 @@ import { blockAt } from '../../index/segment.ts'
 import type { StoreReader } from '../../reader.ts'
 import { blockOf, PLACES } from '../../schema.ts'
 import { INEXACT } from '../fields/field-values.ts'
-import { comparePlaces, isByPlace, type SearchMatch, type SortKey } from '../search-match.ts'
+import { comparePlaces, isByPlace, type MatchKey, type SearchMatch } from '../search-match.ts'
 import type { SortOrder } from './sort.ts'
 import type { KeyReader } from './sort-keys.ts'
 
@@ -18,7 +18,7 @@ export interface Behind {
   /** Of an order that follows the chain. */
   blocks: BlockRuns | undefined
   /** The first key that the page before ended with. */
-  keyOf(kind: Kind): SortKey | null
+  keyOf(kind: Kind): MatchKey | null
 }
 
 /** Which blocks may hold the first hits of a page, and which come behind them. */
@@ -42,7 +42,7 @@ interface ByKeys {
   order: SortOrder
   readers: ReadonlyMap<Kind, readonly KeyReader[]>
   reader: StoreReader
-  compareKeys(a: SortKey | null, b: SortKey | null, sort: SortSpec): number
+  compareKeys(a: MatchKey | null, b: MatchKey | null, sort: SortSpec): number
   descending: boolean
   isChain: boolean
 }

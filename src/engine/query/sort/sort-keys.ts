@@ -25,18 +25,18 @@ import { isRowKind, numberedAs, viewOf } from '../fields/ordinals.ts'
 import { sparseReader } from '../fields/row-kinds.ts'
 import { isShared } from '../plan/column-conditions.ts'
 import type { SearchScoring } from '../scores/scoring.ts'
-import type { SortKey } from '../search-match.ts'
+import type { MatchKey } from '../search-match.ts'
 import { chosenReader } from './sort-mode.ts'
 
 export interface KeyReader {
   /** Reads the keys of a segment's documents; null where one has none. */
-  in(segment: Segment): (ordinal: number, position: number) => SortKey | null
+  in(segment: Segment): (ordinal: number, position: number) => MatchKey | null
   /** The integer that a key stands for, where keys are the nearest doubles of integers. */
   exact?(position: number): bigint
   /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
   column?: KeyColumn
   /** The key of a value as a hit's `sort` shows it. Integers that a double does not tell stay as they are. */
-  keyOf(value: QueryValue): SortKey
+  keyOf(value: QueryValue): MatchKey
 }
 
 export interface KeyColumn {
@@ -85,7 +85,7 @@ export const keyReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyR
   }
 }
 
-const asItIs = (value: QueryValue): SortKey => value
+const asItIs = (value: QueryValue): MatchKey => value
 
 const plainReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyReader => {
   const { by, fields, order } = sort
@@ -105,7 +105,7 @@ const plainReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyReader
     return options.scoring ? scoreKeys(kind, options.scoring) : { in: () => () => null, keyOf: asItIs }
   if (!field) return { in: () => () => null, keyOf: asItIs }
   const standIn = options.apart ? undefined : standInOf(sort)
-  const known = (value: QueryValue | undefined): SortKey | null =>
+  const known = (value: QueryValue | undefined): MatchKey | null =>
     value === undefined || value === standIn ? null : value
   const chosen = chosenReader(kind, sort, documents)
   if (chosen) return { in: () => (_, position) => known(chosen(position)), keyOf: asItIs }
@@ -194,7 +194,7 @@ const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   // Amounts that a double does not tell apart are the same in coins, so that another key decides.
   (encoding === 'coin' && last)
 
-const numericKey = (value: QueryValue): SortKey => {
+const numericKey = (value: QueryValue): MatchKey => {
   if (typeof value === 'boolean') return Number(value)
   const integer = BigInt(value)
   return integer < INEXACT && integer > -INEXACT ? Number(integer) : integer
@@ -207,7 +207,7 @@ const keyMaker = (
   kind: Kind,
   field: FieldPath,
   { reader, documents, last, standIn }: ColumnOptions,
-): ((number: number, position: number) => SortKey | null) => {
+): ((number: number, position: number) => MatchKey | null) => {
   const integer = (number: number, position: number): number | bigint =>
     number < INEXACT ? number : exactInteger(kind, field, position, reader)
   if (isNumeric(field, last)) {

@@ -7,7 +7,7 @@ import type { Documents } from '../documents.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
 import type { SearchScoring } from '../scores/scoring.ts'
-import { comparePlaces, isByPlace, type SearchMatch, type SortKey } from '../search-match.ts'
+import { comparePlaces, isByPlace, type MatchKey, type SearchMatch } from '../search-match.ts'
 import { type Behind, createBehindKeys, createBehindPlace, NOTHING_BEHIND } from './search-after.ts'
 import { BLOCK_NUMBERS, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
 
@@ -160,7 +160,7 @@ export const sortKeysOf = (
 }
 
 /** A number that may stand for several integers. */
-const isDoubtful = (key: SortKey | null): boolean => typeof key === 'number' && key >= INEXACT
+const isDoubtful = (key: MatchKey | null): boolean => typeof key === 'number' && key >= INEXACT
 
 const matchesBySegment = (found: readonly SearchMatch[], reader: StoreReader): Map<Segment, SearchMatch[]> => {
   const groups = new Map<Segment, SearchMatch[]>()
@@ -198,7 +198,7 @@ export const bySortKeys =
   (a: SearchMatch, b: SearchMatch): number =>
     compare?.(a, b) || comparePlaces(a, b, descending)
 
-export const compareKeys = (a: SortKey | null, b: SortKey | null, { order, missing }: SortSpec): number => {
+export const compareKeys = (a: MatchKey | null, b: MatchKey | null, { order, missing }: SortSpec): number => {
   if (a === null || b === null) return a === b ? 0 : (a === null) === (missing === '_first') ? -1 : 1
   const difference = compareValues(a, b)
   return order === 'desc' ? -difference : difference
