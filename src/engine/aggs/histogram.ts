@@ -1,3 +1,4 @@
+import { upperBound } from '../../lib/arrays.ts'
 import type { SpecOf } from '../../query/aggs/ast.ts'
 import {
   histogramKey,
@@ -118,16 +119,8 @@ export const createAutoDateHistogram = (
   }
 }
 
-const startOf = ({ starts }: TimeScale, time: number): number => {
-  let low = 0
-  let high = starts.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if (starts[middle]! <= time) low = middle
-    else high = middle - 1
-  }
-  return starts[low]!
-}
+/** The start of the bucket of a time. */
+const startOf = ({ starts }: TimeScale, time: number): number => starts[upperBound(starts, time) - 1]!
 
 /** Codes of histogram steps; undefined if there are more steps than values. */
 const inEvenSteps = (

@@ -17,12 +17,12 @@ import {
   areWords,
   countsFrom,
   medianDeviationOf,
-  quantileOf,
   rankOfValue,
   type Sorted,
   selectQuantiles,
   shorter,
   sortedOf,
+  valueAtQuantile,
   type Words,
   wordsInBatch,
 } from './sorted-values.ts'
@@ -152,7 +152,7 @@ const sortedIn = ({ keys, counts, starts }: ValuesByBucket, owner: number): Sort
 
 const quantilesOf = (sorted: Sorted): Quantiles => ({
   sorted,
-  quantile: part => quantileOf(sorted, part),
+  quantile: part => valueAtQuantile(sorted, part),
   rank: value => rankOfValue(sorted, value),
 })
 

@@ -1,3 +1,4 @@
+import { upperBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
 import type { Batch } from './batch.ts'
 import { upTo } from './rows.ts'
@@ -134,17 +135,6 @@ export const shorter = (sorted: Sorted, most: number): Sorted => {
   return sortedFrom(means.slice(0, to + 1), counts.slice(0, to + 1))
 }
 
-const valueAtPlace = ({ values, ends }: Sorted, place: number): number => {
-  let low = 0
-  let high = values.length - 1
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (ends[middle]! > place) high = middle
-    else low = middle + 1
-  }
-  return values[low]!
-}
-
 /** Hazen's rule, as of a t-digest whose centroids are single values. */
 const hazen = (total: number, part: number, at: (place: number) => number): number => {
   const place = part * total - 0.5
@@ -154,8 +144,8 @@ const hazen = (total: number, part: number, at: (place: number) => number): numb
   return low === high ? low : low + (high - low) * share
 }
 
-export const quantileOf = (sorted: Sorted, part: number): number =>
-  sorted.total === 0 ? Number.NaN : hazen(sorted.total, part, place => valueAtPlace(sorted, place))
+export const valueAtQuantile = (sorted: Sorted, part: number): number =>
+  sorted.total === 0 ? Number.NaN : hazen(sorted.total, part, place => sorted.values[upperBound(sorted.ends, place)]!)
 
 /** The share of values below one, as a t-digest of single values computes it. */
 export const rankOfValue = ({ values, ends, total }: Sorted, value: number): number => {
@@ -187,9 +177,9 @@ export const rankOfValue = ({ values, ends, total }: Sorted, value: number): num
 }
 
 export const medianDeviationOf = ({ values, ends, ...rest }: Sorted): number => {
-  const median = quantileOf({ values, ends, ...rest }, 0.5)
+  const median = valueAtQuantile({ values, ends, ...rest }, 0.5)
   const distances = values.map(value => Math.abs(value - median))
-  return quantileOf(sortedOf(distances, countsFrom(ends)), 0.5)
+  return valueAtQuantile(sortedOf(distances, countsFrom(ends)), 0.5)
 }
 
 /** Unsorted whole numbers below 2^32; without `counts` each counts once. */
@@ -242,7 +232,7 @@ export const selectQuantiles = (
   const ends = countFirst(all, shift, (greatest >>> shift) + 1, check)
   const total = ends.at(-1)!
   if (total === 0) return () => Number.NaN
-  const stretchOf = (place: number): number => firstBeyond(ends, 0, ends.length, place)
+  const stretchOf = (place: number): number => upperBound(ends, place)
   const slots = slotsOf(stretchOf, parts, total)
   if (slots.size * 2 ** shift > MAX_FINE_COUNTS) return undefined
   const fine = countLast(all, shift, slots, check)
@@ -252,7 +242,7 @@ export const selectQuantiles = (
     if (slot === undefined) return undefined
     const before = stretch === 0 ? 0 : ends[stretch - 1]!
     const start = slot << shift
-    return stretch * 2 ** shift + firstBeyond(fine, start, start + 2 ** shift, place - before) - start
+    return stretch * 2 ** shift + upperBound(fine.subarray(start, start + 2 ** shift), place - before)
   }
   return part => {
     if (!parts.includes(part)) return undefined
@@ -306,15 +296,4 @@ const countLast = (
   }
   for (let i = 1; i < fine.length; i++) if ((i & mask) !== 0) fine[i]! += fine[i - 1]!
   return fine
-}
-
-/** The first place from `low` to `high` whose cumulative count is above `place`. */
-const firstBeyond = (ends: Uint32Array, low: number, high: number, place: number): number => {
-  let [from, to] = [low, high - 1]
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    if (ends[middle]! > place) to = middle
-    else from = middle + 1
-  }
-  return from
 }

@@ -64,7 +64,7 @@ const halfEven = (value: number, places: number): string => {
   if (!shortest.includes('e') && (shortest.split('.')[1] ?? '').length <= places) return shortest
   const text = value.toFixed(places)
   if (!value.toFixed(places + 1).endsWith('5')) return text
-  const digits = value.toFixed(MAX_DECIMALS)
+  const digits = value.toFixed(MAX_FORMAT_DECIMALS)
   const end = digits.indexOf('.') + 1 + places
   if (!/^50*$/.test(digits.slice(end))) return text
   // A tie.
@@ -81,4 +81,4 @@ const decimal = (value: number): string => {
   return exponent < 0 ? `0.${'0'.repeat(-exponent - 1)}${whole}${rest}` : whole + rest.padEnd(exponent, '0')
 }
 
-const MAX_DECIMALS = 100
+const MAX_FORMAT_DECIMALS = 100

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createDistinct, createNumberHash } from '../../../src/engine/aggs/cardinality.ts'
 import { createExactSum } from '../../../src/engine/aggs/exact-sum.ts'
 import { addCompensated } from '../../../src/engine/aggs/metrics.ts'
-import { quantileOf, rankOfValue, shorter, sortedOf } from '../../../src/engine/aggs/sorted-values.ts'
+import { rankOfValue, shorter, sortedOf, valueAtQuantile } from '../../../src/engine/aggs/sorted-values.ts'
 import {
   counting,
   extendedStatsOf,
@@ -19,7 +19,7 @@ import { randomFrom } from '../../support/random.ts'
 
 const sorted = (values: readonly number[]) => sortedOf(Float64Array.from(values))
 const quantiles = (values: readonly number[]) => ({
-  quantile: (part: number) => quantileOf(sorted(values), part),
+  quantile: (part: number) => valueAtQuantile(sorted(values), part),
   rank: (value: number) => rankOfValue(sorted(values), value),
 })
 const rendered = (metric: Metric): string => renderResults(new Map([['m', metric]]), { typedKeys: true }).slice(1, -1)
@@ -162,14 +162,17 @@ test('of many values a few tell nearly the same', () => {
   const [whole, few] = [sorted(values), shorter(sorted(values), 2500)]
   assert.ok(few.values.length <= 2500 && few.total === values.length)
   for (const part of [0, 0.0001, 0.01, 0.25, 0.5, 0.75, 0.99, 0.9999, 1]) {
-    const found = quantileOf(few, part)
+    const found = valueAtQuantile(few, part)
     assert.ok(
       Math.abs(rankOfValue(whole, found) - part) <= 0.003 * Math.sqrt(part * (1 - part)) + 1e-5,
       `${part}: ${found}`,
     )
     assert.ok(Math.abs(rankOfValue(few, found) - part) < 0.001)
   }
-  assert.deepEqual([quantileOf(few, 0), quantileOf(few, 1)], [quantileOf(whole, 0), quantileOf(whole, 1)])
+  assert.deepEqual(
+    [valueAtQuantile(few, 0), valueAtQuantile(few, 1)],
+    [valueAtQuantile(whole, 0), valueAtQuantile(whole, 1)],
+  )
 })
 
 test('distinct values are counted exactly up to a threshold, and nearly beyond', () => {

@@ -138,7 +138,7 @@ export const pathInBuckets = (path: BucketsPath): BucketsPath => {
 }
 /** NaN for a skipped gap; undefined if a bucket or aggregation on the path does not exist. */
 export const valueAtPath = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy): number | undefined => {
-  const value = numberAt(bucket, path.names, 0, path)
+  const value = numberOnPath(bucket, path.names, 0, path)
   if (value === undefined || path.text === '_count') return value
   const isGap = !Number.isFinite(value) || (bucket.docCount === 0 && gaps !== 'keep_values')
   return isGap ? (gaps === 'insert_zeros' ? 0 : Number.NaN) : value
@@ -146,7 +146,12 @@ export const valueAtPath = (bucket: Bucket, path: BucketsPath, gaps: GapPolicy):
 const namesOfSteps = (steps: readonly PathStep[]): string[] =>
   steps.flatMap(({ name, key }) => (key === undefined ? [name] : [name, key]))
 type PathTarget = Pick<Bucket, 'docCount' | 'results' | 'number'>
-const numberAt = (bucket: PathTarget, names: readonly string[], at: number, path: BucketsPath): number | undefined => {
+const numberOnPath = (
+  bucket: PathTarget,
+  names: readonly string[],
+  at: number,
+  path: BucketsPath,
+): number | undefined => {
   const name = names[at]
   const isLast = at === names.length - 1
   if (name === undefined) throw noNumber(path, 'a bucket')
@@ -174,12 +179,12 @@ const followResult = (
     }
     case 'bucket':
       if (name === undefined) throw noNumber(path, 'a bucket')
-      return numberAt(result, names, at, path)
+      return numberOnPath(result, names, at, path)
     case 'buckets': {
       if (name === '_bucket_count' && at === names.length - 1) return result.buckets.length
       if (name === undefined || !/^'.*'$/s.test(name)) throw noNumber(path, 'several buckets')
       const bucket = result.buckets.find(bucket => keyText(bucket) === name.slice(1, -1))
-      return bucket && numberAt(bucket, names, at + 1, path)
+      return bucket && numberOnPath(bucket, names, at + 1, path)
     }
     case 'hits':
       throw noNumber(path, 'hits')
