@@ -1,5 +1,5 @@
 import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
-import type { Attempt, Settled } from './ledger/outcomes.ts'
+import type { DeliveryAttempt, Settled } from './ledger/outcomes.ts'
 import type { Due, Job, Queue } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
 import { scheduleSpan } from './retry-schedule.ts'
@@ -34,7 +34,7 @@ const MAX_KNOWN = 20_000
 export const createAttempts = (options: AttemptsOptions) => {
   const { store, scheduler, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
   const under = new Set<Promise<void>>()
-  let ended: { begun: RunningAttempt; job: Job; attempt: Attempt }[] = []
+  let ended: { begun: RunningAttempt; job: Job; attempt: DeliveryAttempt }[] = []
 
   /** Offers a destination to the scheduler when something is due (epoch, ms) and its breaker allows it. */
   const offer = (destination: DestinationState, dueAt: number) => {
@@ -152,7 +152,12 @@ export const createAttempts = (options: AttemptsOptions) => {
   }
 
   /** Applies an outcome to the destination's health. A refused action says nothing about it. */
-  const judge = ({ destination, turn, probe }: RunningAttempt, job: Job, outcome: Attempt['outcome'], now: number) => {
+  const judge = (
+    { destination, turn, probe }: RunningAttempt,
+    job: Job,
+    outcome: DeliveryAttempt['outcome'],
+    now: number,
+  ) => {
     const { breakers } = destination
     if (outcome.type === 'delivered' || outcome.type === 'gone') {
       succeeded(breakers)

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { receiverOfAction } from './channels/index.ts'
-import type { Attempt } from './ledger/outcomes.ts'
+import type { DeliveryAttempt } from './ledger/outcomes.ts'
 import type { Failed } from './ledger/records.ts'
 
 interface FailingDelivery {
@@ -48,7 +48,7 @@ export const createFailingReceivers = (log: Log) => {
     `${account} ${channel} ${receiver}`
 
   return {
-    note(receiver: Receiver, outcome: Attempt['outcome'], now: number) {
+    note(receiver: Receiver, outcome: DeliveryAttempt['outcome'], now: number) {
       if (outcome.type === 'aborted') return
       const { channel, target } = receiver
       const key = keyOf(receiver)

@@ -173,7 +173,7 @@ const readAnswerHead = async (body: AsyncIterable<Buffer>): Promise<string> => {
     for await (const chunk of body) {
       if (size < HEAD_BYTES) kept.push(chunk)
       size += chunk.length
-      if (size > MAX_BODY) break
+      if (size > MAX_ANSWER_BODY) break
     }
   } catch {
     // Cut off, or too slow.
@@ -224,7 +224,7 @@ const INWARD = 'inward_target'
 const MAX_LOGGED_HOSTS = 1_000
 const CONNECT_MS = 10_000
 const MAX_HEADERS = 16 << 10
-const MAX_BODY = 64 << 10
+const MAX_ANSWER_BODY = 64 << 10
 const MAX_HEAD = 1_000
 const HEAD_BYTES = 4 * MAX_HEAD
 

@@ -18,7 +18,7 @@ const KEEP_GONE_MS = DAY_MS
 const PRUNE_EVERY_MS = 3_600_000
 const MIN_PRUNE_EVERY_MS = 30_000
 const PRUNE_AT_ONCE = 500
-const CANCEL_AT_ONCE = 2_000
+const CANCEL_BATCH = 2_000
 /** Checking rules takes at most a tenth of the time. */
 const LOOK_SHARE = 10
 
@@ -56,9 +56,9 @@ export const createMaintenance = ({
   }
 
   const cancelSome = (id: number, why: Ended, now: number): boolean => {
-    const cancelled = store.cancelRule(id, now, ENDED[why], CANCEL_AT_ONCE)
+    const cancelled = store.cancelRule(id, now, ENDED[why], CANCEL_BATCH)
     for (const channel of cancelled) onCancelled(channel)
-    if (cancelled.length === CANCEL_AT_ONCE) return false
+    if (cancelled.length === CANCEL_BATCH) return false
     if (why === 'paused') store.endPause(id, true)
     return true
   }

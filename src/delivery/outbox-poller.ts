@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import { fileIdentity } from '../sqlite/pages.ts'
 import type { Expansion } from './ledger/alert-deliveries.ts'
-import type { Origin } from './ledger/fan-out.ts'
+import type { OutboxOrigin } from './ledger/fan-out.ts'
 import type { WorkerOptions } from './worker.ts'
 
 export type OutboxSource = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>
@@ -53,7 +53,7 @@ export const createOutboxPoller = ({
     }
   }
 
-  const begin = (origin: Origin, outbox: OutboxSource) => {
+  const begin = (origin: OutboxOrigin, outbox: OutboxSource) => {
     // A restored store, or one that lost its last commits, reuses numbers.
     if (!begun.has(outbox) && store.rewind(origin, outbox.last()))
       log.warn('An outbox is older than its copy: continues at its end', { network: origin.network })

@@ -2,7 +2,7 @@ import type { StoredAlert } from '../alerts/alert.ts'
 import type { Action, StoredRule } from '../rules/rule.ts'
 import type { AlertMessage } from './channels/channel.ts'
 import { messageHead, saidBy } from './ledger/messages.ts'
-import { type Attempt, outcomeError, outcomeStatus } from './ledger/outcomes.ts'
+import { type DeliveryAttempt, outcomeError, outcomeStatus } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
 import { readSource } from './payload.ts'
 import type { WorkerOptions } from './worker.ts'
@@ -29,7 +29,7 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
   const attempt = async (
     { account, action, messages }: Pick<Job, 'account' | 'action' | 'messages'>,
     signal = ends,
-  ): Promise<Attempt['outcome']> => {
+  ): Promise<DeliveryAttempt['outcome']> => {
     try {
       const context = { account, secrets: secrets(account), signal, now: clock.now() }
       return await channels.of(action).send(action, messages, context)

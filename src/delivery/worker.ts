@@ -8,7 +8,7 @@ import type { StoredRule } from '../rules/rule.ts'
 import { createAttempts } from './attempts.ts'
 import type { ChannelOf } from './channels/channel.ts'
 import type { Expansion } from './ledger/alert-deliveries.ts'
-import type { Attempt } from './ledger/outcomes.ts'
+import type { DeliveryAttempt } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
 import type { DeliveryStore } from './ledger/store.ts'
 import { createMaintenance, type Ended } from './maintenance.ts'
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   clock: Clock
   log: Log
   metrics?: Metrics
-  onOutcome?(job: Job, outcome: Attempt['outcome'], now: number): void
+  onOutcome?(job: Job, outcome: DeliveryAttempt['outcome'], now: number): void
   /** Since when a receiver fails, including before this start; undefined if unknown. */
   failingSince?(job: Job): number | undefined
   limits?: Limits

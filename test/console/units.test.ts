@@ -9,7 +9,7 @@ import { type Condition, clauseOf, conditionsOf, type Operator } from '../../src
 import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/fields.ts'
 import { applySuggestion, countLines, readQuestion, wordBefore } from '../../src/console/pages/explore/query.ts'
 import { layOut, pathRange, placeAt, readTree } from '../../src/console/pages/explore/tree.ts'
-import { elementsOf, hexWords, integerOf, moves, stepsOf, utf8Of } from '../../src/console/pages/things/read.ts'
+import { argumentInteger, elementsOf, hexWords, moves, stepsOf, utf8Of } from '../../src/console/pages/things/read.ts'
 import { ago, coinOf, since, visible, visibleText } from '../../src/console/parts/format.ts'
 import { findPage } from '../../src/console/routes.ts'
 
@@ -258,10 +258,10 @@ test('plain lists of arguments are read as they were encoded; nothing else is ta
 })
 
 test('integers keep their sign and digits, words their order, and text what is not UTF-8', () => {
-  assert.equal(integerOf('uint256', `0x${'f'.repeat(64)}`), 2n ** 256n - 1n)
-  assert.equal(integerOf('int8', '0xff'), -1n)
-  assert.equal(integerOf('int256', `0x${'f'.repeat(64)}`), -1n)
-  assert.equal(integerOf('address', '0x01'), undefined)
+  assert.equal(argumentInteger('uint256', `0x${'f'.repeat(64)}`), 2n ** 256n - 1n)
+  assert.equal(argumentInteger('int8', '0xff'), -1n)
+  assert.equal(argumentInteger('int256', `0x${'f'.repeat(64)}`), -1n)
+  assert.equal(argumentInteger('address', '0x01'), undefined)
   assert.deepEqual(hexWords(`0xaabbccdd${'1'.repeat(64)}22`, 4), ['1'.repeat(64), '22'])
   assert.equal(utf8Of('0x4142ff'), 'AB\ufffd')
 })

@@ -53,7 +53,7 @@ const OFFERED: Record<Kind, true> = {
 export const OFFERED_KINDS = Object.keys(OFFERED) as readonly Kind[]
 
 export const TOKEN_SCOPES = ['search', 'rules', 'admin'] as const
-export type TokenScope = (typeof TOKEN_SCOPES)[number]
+export type GrantedScope = (typeof TOKEN_SCOPES)[number]
 export type SignedInAccount = AccountAnswer
 
 export type WholeAbi = Omit<WholeAbiAnswer, 'abi'> & { abi: JsonObject[] }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { type AskState, useGet } from '../api/ask.ts'
 import { messageOf } from '../api/client.ts'
-import { type SignedInAccount, TOKEN_SCOPES, type TokenScope } from '../api/wire.ts'
+import { type GrantedScope, type SignedInAccount, TOKEN_SCOPES } from '../api/wire.ts'
 import { Button } from './controls.tsx'
 import { visibleText } from './format.ts'
 import { ShellCommand, say } from './text.tsx'
@@ -59,7 +59,15 @@ export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, 
 )
 
 /** Shows children if the token has the scope; otherwise how to get one. */
-export const NeedsScope = ({ scope, to, children }: { scope: TokenScope; to: string; children: ComponentChildren }) => (
+export const NeedsScope = ({
+  scope,
+  to,
+  children,
+}: {
+  scope: GrantedScope
+  to: string
+  children: ComponentChildren
+}) => (
   <Await
     asked={useGet<SignedInAccount>('account')}
     failed="The account cannot be read"
@@ -81,7 +89,7 @@ export const NeedsScope = ({ scope, to, children }: { scope: TokenScope; to: str
   </Await>
 )
 
-export const CreateToken = ({ account, scopes }: { account: string; scopes: readonly TokenScope[] }) => (
+export const CreateToken = ({ account, scopes }: { account: string; scopes: readonly GrantedScope[] }) => (
   <ShellCommand
     parts={['chainsieve', 'token', 'create', '--account', account, ...scopes.flatMap(it => ['--scope', it])]}
   />

@@ -43,7 +43,7 @@ interface SparkProps {
 const [WIDTH, HEIGHT] = [300, 40]
 
 /** Line chart from zero up; null is unknown. */
-export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
+export const Spark = ({ title, values, show = formatSignificant }: SparkProps) => {
   const known = values.filter(value => value !== null)
   if (known.length < 2) return null
   const most = Math.max(...known)
@@ -55,7 +55,7 @@ export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
         {title}: <span class="dim">{text}</span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${title}: ${text}`}>
-        {runsOf(values).map(({ from, run }) => (
+        {knownRuns(values).map(({ from, run }) => (
           <polyline
             key={from}
             points={run.map((value, i) => pointOf(from + i, value, values.length, most)).join(' ')}
@@ -67,7 +67,7 @@ export const Spark = ({ title, values, show = showNumber }: SparkProps) => {
 }
 
 /** Runs of known values. */
-const runsOf = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
+const knownRuns = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
   const runs: { from: number; run: number[] }[] = []
   let open: number[] | undefined
   for (const [i, value] of values.entries()) {
@@ -88,7 +88,7 @@ const pointOf = (i: number, value: number, count: number, most: number): string 
 }
 
 /** Rounds to three significant digits. */
-export const showNumber = (value: number): string =>
+export const formatSignificant = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString() : String(Number(value.toPrecision(3)))
 
 /** Inline bar chart. */

@@ -67,7 +67,7 @@ const lookUp = async (network: string, book: Book) => {
         size: 1_000,
         _source,
       })
-      book.known.set(new Map([...book.known.get(), ...entriesOf(hits.hits)]))
+      book.known.set(new Map([...book.known.get(), ...knownEntries(hits.hits)]))
     } catch {
       // The address is shown without a name; the next use retries.
       for (const value of values) book.asked.delete(value)
@@ -75,7 +75,7 @@ const lookUp = async (network: string, book: Book) => {
   }
 }
 
-const entriesOf = (hits: readonly SearchHit[]): Map<string, KnownAddress> => {
+const knownEntries = (hits: readonly SearchHit[]): Map<string, KnownAddress> => {
   const found = new Map<string, KnownAddress>()
   for (const { _type, _id, _source } of hits) {
     const before = found.get(_id.toLowerCase()) ?? {}

@@ -4,7 +4,7 @@ import { createAlertDeliveries, type ExpandOptions, type Expansion, type RuleOf,
 import { atomically, type Db } from './file.ts'
 import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
 
-export interface Origin {
+export interface OutboxOrigin {
   network: string
   /** Identity of the store file: entry numbers begin anew in a new file. */
   identity: string
@@ -45,10 +45,10 @@ export const createFanOut = (db: Db) => {
   const { start, receiverOf, keepMessage, addDelivery } = createAlertDeliveries(db)
 
   /** Undefined if the rule is gone and the alert never led to a delivery. */
-  const accountOf = ({ network }: Origin, { rule, id }: StoredAlert, ruleOf: RuleOf): number | undefined =>
+  const accountOf = ({ network }: OutboxOrigin, { rule, id }: StoredAlert, ruleOf: RuleOf): number | undefined =>
     ruleOf(rule)?.account ?? accountOfAlert.get(id, network)
 
-  const begin = ({ network }: Origin, ruleOf: RuleOf, options: ExpandOptions) => {
+  const begin = ({ network }: OutboxOrigin, ruleOf: RuleOf, options: ExpandOptions) => {
     const { expansion, tell, retract } = start(network, ruleOf, options)
     const take = ({ type, alert }: OutboxEntry) => {
       if (type === 'retracted') retract(alert)
@@ -59,12 +59,12 @@ export const createFanOut = (db: Db) => {
 
   return {
     /** Last entry that was processed or left to an account's backlog. */
-    cursor: ({ identity }: Origin): number => readCursor.get(identity) ?? 0,
+    cursor: ({ identity }: OutboxOrigin): number => readCursor.get(identity) ?? 0,
 
-    backlogs: ({ identity }: Origin): Backlog[] => backlogs.all(identity),
+    backlogs: ({ identity }: OutboxOrigin): Backlog[] => backlogs.all(identity),
 
     /** Moves the cursor back to `last`, the end of a restored outbox; returns whether it moved. */
-    rewind: ({ identity }: Origin, last: number): boolean =>
+    rewind: ({ identity }: OutboxOrigin, last: number): boolean =>
       atomically(db, () => {
         endBacklogs.run(identity, last)
         return moveBack.run(last, identity, last).changes > 0
@@ -75,7 +75,7 @@ export const createFanOut = (db: Db) => {
      * effect. An account with more than `share` entries gets a backlog, so that no other waits behind it.
      */
     expand: (
-      origin: Origin,
+      origin: OutboxOrigin,
       entries: readonly OutboxEntry[],
       findRule: RuleOf,
       options: ExpandOptions & { share?: number },
@@ -107,7 +107,7 @@ export const createFanOut = (db: Db) => {
 
     /** Processes entries of an account's backlog, which ends once they reach the cursor. */
     catchUp: (
-      origin: Origin,
+      origin: OutboxOrigin,
       { account, n }: Backlog,
       entries: readonly OutboxEntry[],
       findRule: RuleOf,

@@ -5,7 +5,7 @@ import { nextTry } from '../retry-schedule.ts'
 import { disabledError } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
 
-export interface Attempt {
+export interface DeliveryAttempt {
   ids: readonly number[]
   /** Epoch milliseconds at which it began. */
   at: number
@@ -73,7 +73,7 @@ export const createOutcomes = (db: Db) => {
      RETURNING id, (SELECT channel FROM receiver WHERE id = receiver) AS channel, type`,
   )
 
-  const note = (id: number, { at, latencyMs, outcome, ids }: Attempt, nextAt: number | null) =>
+  const note = (id: number, { at, latencyMs, outcome, ids }: DeliveryAttempt, nextAt: number | null) =>
     addAttempt.run({
       id,
       at,
@@ -87,7 +87,11 @@ export const createOutcomes = (db: Db) => {
     })
 
   /** Applies an outcome to one delivery; a 410 also ends the others of its rule and receiver. */
-  const settleOne = (id: number, attempt: Attempt, how: Parameters<typeof nextTry>[2] & { now: number }): Settled[] => {
+  const settleOne = (
+    id: number,
+    attempt: DeliveryAttempt,
+    how: Parameters<typeof nextTry>[2] & { now: number },
+  ): Settled[] => {
     const was = stateOf.get(id)
     // Cancelled and pruned during the attempt.
     if (!was) return []
@@ -131,7 +135,7 @@ export const createOutcomes = (db: Db) => {
   return {
     /** Records attempts and their effects in one transaction. */
     settle: (
-      attempts: readonly Attempt[],
+      attempts: readonly DeliveryAttempt[],
       {
         now,
         schedule,
@@ -146,7 +150,7 @@ export const createOutcomes = (db: Db) => {
         }),
       ),
 
-    settleTest(id: number, attempt: Attempt) {
+    settleTest(id: number, attempt: DeliveryAttempt) {
       const { outcome, at, latencyMs } = attempt
       const end = Math.round(at + latencyMs)
       const delivered = outcome.type === 'delivered'
@@ -168,10 +172,10 @@ export const createOutcomes = (db: Db) => {
   }
 }
 
-export const outcomeStatus = (outcome: Attempt['outcome']): number | null =>
+export const outcomeStatus = (outcome: DeliveryAttempt['outcome']): number | null =>
   'status' in outcome ? outcome.status : null
 
-export const outcomeError = (outcome: Attempt['outcome']): string | null =>
+export const outcomeError = (outcome: DeliveryAttempt['outcome']): string | null =>
   'why' in outcome
     ? outcome.why
     : outcome.type === 'aborted'

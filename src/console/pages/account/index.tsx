@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
-import { type SignedInAccount, TOKEN_SCOPES, type TokenScope } from '../../api/wire.ts'
+import { type GrantedScope, type SignedInAccount, TOKEN_SCOPES } from '../../api/wire.ts'
 import { Await, CreateToken } from '../../parts/answer.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { Facts, Text, Time } from '../../parts/text.tsx'
 
-const MEANINGS: Readonly<Record<TokenScope, string>> = {
+const MEANINGS: Readonly<Record<GrantedScope, string>> = {
   search: 'search all networks',
   rules: 'see and change the alert rules of this account, and their deliveries',
   admin: 'add and remove ABIs, decode stored blocks again, see what takes room on the disk, read metrics',

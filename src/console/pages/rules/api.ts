@@ -57,7 +57,7 @@ export const deleteRule = async (id: number, etag: string): Promise<string | und
   return headers.get('cancelled-deliveries') ?? undefined
 }
 
-export const simulate = (body: JsonObject, signal: AbortSignal) =>
+export const simulateRule = (body: JsonObject, signal: AbortSignal) =>
   callApi<Simulation>(`${RULES}/simulate`, { body, signal })
 export const previewTest = (body: JsonObject) => callApi<PreviewAnswer>(`${RULES}/test`, { body })
 export const sendRuleTest = (id: number) => callApi<TestResultAnswer>(`${RULES}/${id}/test`, { body: {} })

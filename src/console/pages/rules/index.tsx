@@ -2,11 +2,11 @@ import { useAddress } from '../../browser/router.tsx'
 import type { PageProps } from '../../routes.ts'
 import { Edit, New } from './editor.tsx'
 import { RuleList } from './list.tsx'
-import { RulePage } from './rule.tsx'
+import { RulePageAnswer } from './rule.tsx'
 
 const shownAt = (path: string, id: string | undefined) => {
   if (id === undefined) return path.startsWith('/rules/new') ? <New /> : <RuleList />
-  return path.endsWith('/edit') ? <Edit key={id} id={id} /> : <RulePage key={id} id={id} />
+  return path.endsWith('/edit') ? <Edit key={id} id={id} /> : <RulePageAnswer key={id} id={id} />
 }
 
 export default ({ parameters }: PageProps) => (

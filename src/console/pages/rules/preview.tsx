@@ -7,7 +7,7 @@ import { Chart, type Series } from '../../parts/chart.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Hash, say, Text, Time } from '../../parts/text.tsx'
-import { faultsOf, previewTest, simulate } from './api.ts'
+import { faultsOf, previewTest, simulateRule } from './api.ts'
 import { emptyAction, isConditionComplete, put, putConfig, type RuleFault, ruleNetwork } from './model.ts'
 import { Warnings } from './rule.tsx'
 
@@ -28,7 +28,7 @@ export const usePreview = (draft: JsonObject): Previewed => {
   const isComplete = conditions.length > 0 && conditions.every(isConditionComplete)
   const body = isComplete ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
   const settled = useSettled(body, SETTLED_MS)
-  const asked = useAsk(settled, signal => simulate(parseJson(settled!) as JsonObject, signal))
+  const asked = useAsk(settled, signal => simulateRule(parseJson(settled!) as JsonObject, signal))
   return { ...asked, blocks, setBlocks, isWhole: isComplete }
 }
 

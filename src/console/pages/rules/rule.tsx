@@ -28,7 +28,7 @@ import { ownOf, receiverOf, ruleNetwork, saying, TARGETS, targetOf } from './mod
 const RULE_REFRESH_MS = 5_000
 
 /** One rule with its alerts and deliveries. */
-export const RulePage = ({ id }: { id: string }) => {
+export const RulePageAnswer = ({ id }: { id: string }) => {
   const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
   const [tab] = useQueryState('tab', 'alerts')
   useEvery(RULE_REFRESH_MS, again)

@@ -10,7 +10,7 @@ import type {
   ScopeFilling,
 } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
-import { Spark, showNumber } from '../../parts/chart.tsx'
+import { formatSignificant, Spark } from '../../parts/chart.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { dim, Facts, Hash, NetworkContext as InNetwork, say, Time } from '../../parts/text.tsx'
@@ -119,9 +119,9 @@ const networkFacts = (status: NetworkStatus) => {
     'Newest block': lastBlock?.number.toLocaleString(),
     'Its time': lastBlock && <Time value={lastBlock.time} />,
     Received: lastBlock?.receivedAt && <Time value={lastBlock.receivedAt} />,
-    'A block takes': blockTime !== null && `${showNumber(blockTime)} s`,
-    'Blocks per second': blocksPerSecond !== null && showNumber(blocksPerSecond),
-    'Events per second': eventsPerSecond !== null && showNumber(eventsPerSecond),
+    'A block takes': blockTime !== null && `${formatSignificant(blockTime)} s`,
+    'Blocks per second': blocksPerSecond !== null && formatSignificant(blocksPerSecond),
+    'Events per second': eventsPerSecond !== null && formatSignificant(eventsPerSecond),
     ...storeFacts(status),
     'Time left': secondsLeft !== null && showDuration(secondsLeft),
   }

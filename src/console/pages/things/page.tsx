@@ -247,7 +247,7 @@ export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
           )
         return (
           <>
-            <p>{`Looked in ${kinds.join(' and ')} documents of ${network}, ${rangesOf(held)}.`}</p>
+            <p>{`Looked in ${kinds.join(' and ')} documents of ${network}, ${storedRangesText(held)}.`}</p>
             {typeof held.head === 'number' && <p>The newest block of the chain is {held.head.toLocaleString()}.</p>}
             {held.ranges.length > 1 && <p>Between these ranges are gaps: what is in a gap is not found.</p>}
             <p>What is not mined yet, or stands in a block outside of these, is not found here.</p>
@@ -260,7 +260,7 @@ export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
 
 const MOST_RANGES = 8
 
-const rangesOf = ({ ranges }: NetworkStatus): string => {
+const storedRangesText = ({ ranges }: NetworkStatus): string => {
   if (ranges.length === 0) return 'which holds no blocks yet'
   const show = (value: number) => value.toLocaleString()
   const shown = ranges

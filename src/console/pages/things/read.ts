@@ -58,7 +58,7 @@ const elementOf = (type: string, word: string): string => {
 }
 
 /** Signed or unsigned integer of an argument; undefined for other types. */
-export const integerOf = (type: string, hex: string): bigint | undefined => {
+export const argumentInteger = (type: string, hex: string): bigint | undefined => {
   const [, unsigned, bits = '256'] = /^(u?)int(\d*)$/.exec(type) ?? []
   if (unsigned === undefined || !/^0x[0-9a-f]+$/i.test(hex)) return undefined
   return unsigned === 'u' ? BigInt(hex) : BigInt.asIntN(Number(bits || 256), BigInt(hex))
@@ -201,7 +201,7 @@ export const movementOf = ({ _source }: SearchHit): Movement | undefined => {
 }
 
 const itemsOfTransfer = (args: Json[], last: Json | undefined): MovedItem[] | undefined => {
-  const units = integerOf(argumentType(last), argumentHex(last))
+  const units = argumentInteger(argumentType(last), argumentHex(last))
   if (units === undefined || args.length !== 3) return undefined
   return [/id$/i.test(textAt(last, 'name') ?? '') ? { id: units } : { value: units }]
 }
@@ -210,7 +210,7 @@ const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | unde
   const [, , , id, value] = args
   if (args.length !== 5) return undefined
   if (name === 'TransferSingle') {
-    const [one, amount] = [id, value].map(argument => integerOf(argumentType(argument), argumentHex(argument)))
+    const [one, amount] = [id, value].map(argument => argumentInteger(argumentType(argument), argumentHex(argument)))
     return one === undefined || amount === undefined ? undefined : [{ id: one, value: amount }]
   }
   const [ids, values] = [id, value].map(argument => elementsOf(argumentType(argument), argumentHex(argument)))

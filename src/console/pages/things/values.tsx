@@ -10,8 +10,8 @@ import { Amount, Coins, dim, Hash, NetworkContext, say, Text, Time } from '../..
 import { hrefOf } from '../../routes.ts'
 import { anyOfThese, term } from './ask.ts'
 import {
+  argumentInteger,
   elementsOf,
-  integerOf,
   isAddress,
   type Movement,
   movementOf,
@@ -121,7 +121,7 @@ const ArgumentValue = ({ argument }: { argument: Json }) => {
   if (type === 'bool') return valueAt(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'
   // Indexed strings are logged as hashes.
   if (type === 'string') return <Text value={utf8Of(hex)} />
-  const integer = integerOf(type, hex)
+  const integer = argumentInteger(type, hex)
   const scaled = AMOUNT.test(textAt(argument, 'name') ?? '') ? numberAt(argument, 'value.scaled') : undefined
   if (integer !== undefined)
     return (
