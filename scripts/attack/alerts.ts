@@ -9,15 +9,11 @@ import type { Victim } from './server.ts'
 export const NETWORK = 'ethereum/attack/chain'
 
 /** A server that follows a chain which grows when it is told. */
-export interface Chain {
-  victim: Victim
-  grow(): void
-  close(): Promise<void>
-}
+export type Chain = Awaited<ReturnType<typeof serveChain>>
 
 const FIRST_BLOCKS = 3
 
-export const serveChain = async (serve: Context['serve']): Promise<Chain> => {
+export const serveChain = async (serve: Context['serve']) => {
   const cleanUps: (() => Promise<void>)[] = []
   const blocks = generateBlocks({ seed: 1 })
   const first = Array.from({ length: FIRST_BLOCKS }, () => blocks.next().value!)
@@ -41,17 +37,11 @@ export const serveChain = async (serve: Context['serve']): Promise<Chain> => {
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Receives alerts: those at `OTHER` as any receiver does, those at other paths by a behaviour that the path names. */
-export interface Host {
-  url: string
-  /** When the alert of each block came to `OTHER`. */
-  arrivals: Map<number, number>
-  hits(): number
-  close(): void
-}
+export type Host = Awaited<ReturnType<typeof startHost>>
 
 export const OTHER = '/other'
 
-export const startHost = async (behaviours: Readonly<Record<string, Behaviour>> = {}): Promise<Host> => {
+export const startHost = async (behaviours: Readonly<Record<string, Behaviour>> = {}) => {
   const arrivals = new Map<number, number>()
   let hits = 0
   const answer = (request: IncomingMessage, response: ServerResponse, body: string) => {

@@ -110,7 +110,7 @@ const disorderOf = (sort: Value | undefined, hits: readonly Hit[], kinds: readon
 
 type Documents = Record<Kind, readonly Shown[]>
 /** The documents of a kind that a body asks for, found by looking at each: without index, columns, segments or caches. */
-export const judgeByPredicate = (text: string, kind: Kind, kinds: readonly Kind[], documents: Documents): Shown[] => {
+const judgeByPredicate = (text: string, kind: Kind, kinds: readonly Kind[], documents: Documents): Shown[] => {
   const request = readOnce(text, kinds)
   const { query, postFilter } = request.parts.find(part => part.kind === kind)!
   const relatives = relativesIn(documents)

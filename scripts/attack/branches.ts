@@ -3,13 +3,7 @@ import { makeChain } from '../../test/support/pack.ts'
 import type { Random } from '../lib/random.ts'
 
 /** A chain that is reorganised at random, and knows of every block that it ever had what it stands on. */
-export interface Branches {
-  chain(): readonly RawBlock[]
-  /** Replaces some of the newest blocks by one more. Transactions that were lost come again, some in another block. Gives the new ones. */
-  reorganise(random: Random): RawBlock[]
-  /** What is wrong with the documents of an answer, if they are not those of one state of the chain. */
-  fault(entity: Entity, documents: readonly Told[], how?: { isCursor?: boolean }): string | undefined
-}
+export type Branches = ReturnType<typeof createBranches>
 
 export type Entity = 'block' | 'tx' | 'log'
 
@@ -25,7 +19,7 @@ const TXS = 2
 const LOGS = 2
 const EACH: Record<Entity, number> = { block: 1, tx: TXS, log: TXS * LOGS }
 
-export const createBranches = (blocks: number): Branches => {
+export const createBranches = (blocks: number) => {
   let chain = makeChain({ blocks, txs: TXS, logs: LOGS })
   let made = 0
   const parents = new Map<string, string>()
@@ -35,8 +29,9 @@ export const createBranches = (blocks: number): Branches => {
   note(chain)
 
   return {
-    chain: () => chain,
-    reorganise(random) {
+    chain: (): readonly RawBlock[] => chain,
+    /** Replaces some of the newest blocks by one more; lost transactions come again, some in another block. */
+    reorganise(random: Random): RawBlock[] {
       const depth = 1 + random.below(DEEPEST)
       const kept = chain.slice(0, -depth)
       const lost = chain.slice(-depth)
@@ -48,7 +43,8 @@ export const createBranches = (blocks: number): Branches => {
       chain = [...kept, ...branch]
       return branch
     },
-    fault(entity, documents, { isCursor = false } = {}) {
+    /** What shows that documents are not of one state of the chain, if anything. */
+    fault(entity: Entity, documents: readonly Told[], { isCursor = false } = {}): string | undefined {
       const ids = new Set<string>()
       const hashes = new Map<number, string>()
       for (const { id, number, hash, parentHash } of documents) {

@@ -5,7 +5,7 @@ import { type Reading, Refusal, textOf } from './reading.ts'
 type Values = (found: readonly unknown[]) => boolean
 
 /** What conditions on one field mean, by the way in which its values compare. */
-export interface FieldJudge {
+interface FieldJudge {
   equals(value: Value): Values
   /** `bounds` may hold `gt gte lt lte`, and for dates `format` and `time_zone`. */
   within(bounds: Record<string, Value>): Values

@@ -32,8 +32,7 @@ interface Place {
 
 type Holder = Record<string, unknown> | unknown[]
 
-export const isHolder = (value: unknown): value is Holder =>
-  typeof value === 'object' && value !== null && !isRaw(value)
+const isHolder = (value: unknown): value is Holder => typeof value === 'object' && value !== null && !isRaw(value)
 
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy)

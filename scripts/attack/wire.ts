@@ -25,13 +25,10 @@ export type Judgement =
   | { is: 'unseen' }
   | { is: 'wrong'; why: string }
 
-export interface BlockJudge {
-  judge(honest: RawBlock, got: RawBlock): Judgement
-  close(): void
-}
+export type BlockJudge = ReturnType<typeof createBlockJudge>
 
 /** Holds blocks against the honest ones by what a search would show of them. */
-export const createBlockJudge = (): BlockJudge => {
+export const createBlockJudge = () => {
   let store = createTestStore()
   const known = new Map<RawBlock, string>()
 
@@ -47,7 +44,7 @@ export const createBlockJudge = (): BlockJudge => {
   }
 
   return {
-    judge(honest, got) {
+    judge(honest: RawBlock, got: RawBlock): Judgement {
       if (JSON.stringify(honest) === JSON.stringify(got)) return { is: 'honest' }
       const wanted = honestOf(honest)
       const { bad } = differences(honest, got)

@@ -20,7 +20,7 @@ export interface AlertsMeasured {
   delivered: number
 }
 
-export interface AlertsOptions {
+interface AlertsOptions {
   program: string
   seed: number
   quiet: number

@@ -22,7 +22,7 @@ export const anew = (request: Buffer): Buffer => {
 }
 
 /** Stands in a request for a number that is another one each time, of as many digits. */
-export const ANOTHER = 800_000_000_000
+const ANOTHER = 800_000_000_000
 const DIGITS = Buffer.from(`${ANOTHER}`)
 
 /** The bytes of a request with another number in each place where it is to stand: what is asked differs, not how it is written. */

@@ -1,18 +1,14 @@
 import { createConnection, type Socket } from 'node:net'
 
 /** HTTP as thin as it gets, so that what is measured is the server and not its client. */
-export interface Connection {
-  /** The whole answer. One request at a time; connects anew where the server has hung up. */
-  ask(request: Buffer): Promise<Reply>
-  close(): void
-}
+export type Connection = ReturnType<typeof connect>
 
 export interface Reply {
   status: number
   body: Buffer
 }
 
-export interface RequestParts {
+interface RequestParts {
   method: 'GET' | 'POST'
   path: string
   headers?: Record<string, string>
@@ -29,7 +25,7 @@ export const requestBytes = (url: string, { method, path, headers = {}, body }: 
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`)
 }
 
-export const connect = (url: string): Connection => {
+export const connect = (url: string) => {
   const { hostname, port } = new URL(url)
   let socket: Socket | undefined
   let waiting: PromiseWithResolvers<Reply> | undefined
@@ -53,7 +49,8 @@ export const connect = (url: string): Connection => {
       .on('error', error => settle(({ reject }) => reject(error)))
       .on('close', () => settle(({ reject }) => reject(new Error(`${url} hung up`))))
   return {
-    ask(request) {
+    /** The whole answer. One request at a time; connects again where the server has hung up. */
+    ask(request: Buffer) {
       if (waiting) throw new Error('a connection answers one request at a time')
       waiting = Promise.withResolvers()
       if (socket === undefined || socket.destroyed || socket.readyState === 'readOnly') socket = open()

@@ -150,7 +150,7 @@ export interface Tracing {
 }
 
 type Import = Pick<Filling, 'seconds' | 'cpuSeconds' | 'others'>
-export interface TracingOptions {
+interface TracingOptions {
   program: string
   network: string
   /** Folder for packs and stores, which are left there. */

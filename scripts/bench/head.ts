@@ -23,7 +23,7 @@ export interface HeadSpeed {
   }
 }
 
-export interface HeadOptions {
+interface HeadOptions {
   program: string
   data: string
   network: string

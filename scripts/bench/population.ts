@@ -21,24 +21,7 @@ export interface Token extends Party {
   poolV3: Party
 }
 
-export interface Population {
-  weth: Token
-  zero: Party
-  routers: Party[]
-  seaport: Party
-  /** Any account, at times one that was never seen before. */
-  account(): Party
-  /** An account that has been seen, as senders mostly have. */
-  sender(): Party
-  token(): Token
-  collection(): Party
-  /** A contract that emits the event of that number. */
-  emitter(event: number): Party
-  validator(index: number): Party
-  builder(): Party
-  /** Sets the block that the picks are for: the population grows with the chain. */
-  at(block: number): void
-}
+export type Population = ReturnType<typeof createPopulation>
 
 export const HOT = 200
 const FRESH = 64
@@ -47,7 +30,7 @@ const TAIL = FRESH * 2_600_000
 const LAUNCH = 8
 
 /** `random` is the stream that picks are drawn from. */
-export const createPopulation = (seed: number, random: Random): Population => {
+export const createPopulation = (seed: number, random: Random) => {
   const maker = createRandom()
   const make = (kind: number, high: number, low: number): Party => {
     maker.seek(seed, kind, high, low)
@@ -98,30 +81,34 @@ export const createPopulation = (seed: number, random: Random): Population => {
     zero: partyOf(`0x${'0'.repeat(40)}`),
     routers: ROUTERS.map(partyOf),
     seaport: partyOf('0x0000000000000068f116a894984e2db1123eb395'),
-    account() {
+    /** Any account, at times a new one. */
+    account(): Party {
       const dice = random.unit()
       if (dice < 0.4) return hot[random.skewed(HOT)]!
       return dice < 0.58 && fresh < FRESH ? accounts(block * FRESH + fresh++) : seen()
     },
-    sender: () => (random.unit() < 0.2 ? hot[random.skewed(HOT)]! : seen()),
-    token() {
+    /** An account that has been seen. */
+    sender: (): Party => (random.unit() < 0.2 ? hot[random.skewed(HOT)]! : seen()),
+    token(): Token {
       const dice = random.unit()
       if (dice < 0.3) return tokens(random.below(3))
       if (dice < 0.75) return tokens(random.skewed(4000))
       return tokens(4000 + Math.max(0, Math.floor(block / LAUNCH) - random.skewed(100_000)))
     },
     collection: () => collections(random.skewed(5000)),
-    emitter: event => contracts(event * 64 + random.skewed(64)),
-    validator: index => hot[(mix(index >> 6) >>> 0) % HOT]!,
+    /** A contract that emits the event of that number. */
+    emitter: (event: number) => contracts(event * 64 + random.skewed(64)),
+    validator: (index: number) => hot[(mix(index >> 6) >>> 0) % HOT]!,
     builder: () => builders(random.skewed(30)),
-    at(number) {
+    /** Sets the block: the population grows with the chain. */
+    at(number: number) {
       block = number
       fresh = 0
     },
   }
 }
 
-export const partyOf = (address: Hex): Party => {
+const partyOf = (address: Hex): Party => {
   const digits = address.slice(2)
   const bytes = Buffer.from(digits, 'hex')
   return { address, bytes, addressBits: -1, topic: `0x${ZEROS}${digits}`, topicBits: -1, heat: -1 }
@@ -186,32 +173,26 @@ export const bloomBits = (value: Uint8Array): number => {
   return part(0) + part(2) * 2048 + part(4) * 4194304
 }
 
-export interface Bloom {
-  clear(): void
-  add(bits: number): void
-  merge(other: Bloom): void
-  text(): Hex
-  readonly bytes: Uint8Array
-}
+export type Bloom = ReturnType<typeof createBloom>
 
-export const createBloom = (): Bloom => {
+export const createBloom = () => {
   const bytes = Buffer.alloc(256)
   const set = (bit: number) => {
     bytes[255 - (bit >> 3)]! |= 1 << (bit & 7)
   }
   return {
-    bytes,
+    bytes: bytes as Uint8Array,
     clear: () => void bytes.fill(0),
-    add(bits) {
+    add(bits: number) {
       const low = bits % 4194304
       set(low & 2047)
       set(low >> 11)
       set(Math.floor(bits / 4194304))
     },
-    merge(other) {
+    merge(other: { readonly bytes: Uint8Array }) {
       for (let i = 0; i < 256; i++) bytes[i]! |= other.bytes[i]!
     },
-    text: () => `0x${bytes.toString('hex')}`,
+    text: (): Hex => `0x${bytes.toString('hex')}`,
   }
 }
 

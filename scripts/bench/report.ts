@@ -225,4 +225,4 @@ export const verdict = (rows: readonly Row[]): string => {
 }
 
 /** Pages of the store that are mapped into memory belong to the system's cache: they go when others need the room. */
-export const showMemory = ({ peak, peakOwn }: Memory) => `${megabytes(peakOwn)} (${megabytes(peak)} with mapped files)`
+const showMemory = ({ peak, peakOwn }: Memory) => `${megabytes(peakOwn)} (${megabytes(peak)} with mapped files)`

@@ -5,7 +5,7 @@ import { CALLED, COMMON, DEEDS, type MadeFunction, type Topic, UNKNOWN_SELECTORS
 import { createPopulation, type Party, type Token } from './population.ts'
 
 /** What a made-up transaction did, as its traces are made from it. */
-export interface Deed {
+interface Deed {
   block: { hash: Hex; number: number }
   hash: Hex
   index: number

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { connect, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 
 /** The demo chain as a network whose documents lie in a cluster. */
-export interface InCluster {
+interface InCluster {
   /** Of the program, to serve the network or to import into it. */
   args: readonly string[]
   /** What is to be imported. */

@@ -13,7 +13,7 @@ export interface Packed {
   files: PackedFile[]
 }
 
-export interface PackedFile {
+interface PackedFile {
   name: string
   type: string
   /** Bytes before compression, and after. */

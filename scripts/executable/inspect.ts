@@ -1,7 +1,7 @@
 import type { Made } from './platforms.ts'
 
 /** What kind of program a file is, as far as it can be told without running it. */
-export interface Inspected {
+interface Inspected {
   format: Made['format'] | 'unknown'
   machine: Made['machine'] | 'unknown'
   /** Whether Node looks for a program in itself when it starts. */

@@ -16,7 +16,7 @@ import { nodeFor, writerFor } from './node.ts'
 import { native, PLATFORMS, type Platform } from './platforms.ts'
 import { warmCache } from './warm.ts'
 
-export interface Executable {
+interface Executable {
   platform: Platform
   /** A CommonJS script that needs nothing but Node itself; it can have no top-level await. */
   script: string

@@ -18,7 +18,7 @@ export interface Outcome {
   blocks: number
 }
 
-export interface ScenarioOptions {
+interface ScenarioOptions {
   program: string
   node: RealNode
   /** Blocks before the server starts. */

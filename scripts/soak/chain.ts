@@ -2,14 +2,7 @@ import type { Hex, RawBlock } from '../../src/chain/wire.ts'
 import { createChain, type MadeChain } from '../bench/chain.ts'
 
 /** A made-up chain that grows and is reorganised. Old blocks are made again when they are asked for: nothing is kept of them. */
-export interface LiveChain {
-  tip(): number
-  /** Of the branch that holds now; undefined beyond the newest block. */
-  block(number: number): RawBlock | undefined
-  grow(blocks: number): void
-  /** Replaces the newest blocks by a branch that is one block longer. */
-  reorganise(depth: number): void
-}
+export type LiveChain = ReturnType<typeof createLiveChain>
 
 interface Branch {
   from: number
@@ -23,7 +16,7 @@ const KEPT = 64
 const CHAINS = 5
 
 /** `most`: transactions of a block; the made-up chain has some 150. */
-export const createLiveChain = (first: number, seed: number, most = Number.POSITIVE_INFINITY): LiveChain => {
+export const createLiveChain = (first: number, seed: number, most = Number.POSITIVE_INFINITY) => {
   const chains = Array.from({ length: CHAINS }, (_, i) => createChain({ seed: seed + i, chainId: 1, traces: false }))
   const branches: Branch[] = [{ from: 0, chain: chains[0]!, parent: undefined }]
   const made = new Map<number, RawBlock>()
@@ -48,10 +41,11 @@ export const createLiveChain = (first: number, seed: number, most = Number.POSIT
   return {
     tip: () => tip,
     block,
-    grow(blocks) {
+    grow(blocks: number) {
       tip += blocks
     },
-    reorganise(depth) {
+    /** Replaces the newest blocks by a branch that is one block longer. */
+    reorganise(depth: number) {
       const from = tip - depth + 1
       const parent = block(from - 1)!.block.hash
       while (branches.at(-1)!.from >= from) branches.pop()

@@ -36,7 +36,7 @@ export interface Judgement {
   flat: boolean
 }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   /** Part of a life, and of the soak, that is not judged. */
   warmMs: { life: number; soak: number }
 }

@@ -14,13 +14,7 @@ export interface Taken {
 }
 
 /** Takes webhooks, and fails now and then as receivers do. */
-export interface FlakyReceiver {
-  url: string
-  taken: Taken[]
-  failed(): number
-  recover(): void
-  close(): void
-}
+export type FlakyReceiver = Awaited<ReturnType<typeof startFlakyReceiver>>
 
 const OUTAGE_EVERY_MS = 60_000
 const OUTAGE_MS = 8_000
@@ -33,7 +27,7 @@ const SLOW_MS = 1_000
 const PROMPT_MS = 20
 
 /** Paths name the rule; `/hang/…` never gets an answer. */
-export const startFlakyReceiver = async (): Promise<FlakyReceiver> => {
+export const startFlakyReceiver = async () => {
   const taken: Taken[] = []
   let [requests, failed, recovered] = [0, 0, false]
   const started = Date.now()
@@ -88,7 +82,7 @@ export const startFlakyReceiver = async (): Promise<FlakyReceiver> => {
 
 const bodyOf = (text: string) => JSON.parse(text) as { entity: { _id: string } }
 
-export interface AuditOptions {
+interface AuditOptions {
   taken: readonly Taken[]
   /** For each rule, `_id`s of the documents of the chain for which it had to fire. */
   due: ReadonlyMap<string, ReadonlySet<string>>

@@ -3,25 +3,11 @@ import type { ServerStatus } from '../../src/ingest/status/status.ts'
 import { type Running, startProgram } from '../lib/program.ts'
 
 /** The server that soaks: always under the same address, killed and started again. */
-export interface Soaked {
-  url: string
-  token: string
-  pid(): number
-  life(): number
-  /** When it began to serve; undefined while it does not. */
-  servesSince(): number | undefined
-  kills: readonly number[]
-  servedSince(at: number): boolean
-  start(): Promise<void>
-  kill(): Promise<void>
-  stop(): Promise<void>
-  status(): Promise<ServerStatus | undefined>
-  ask(path: string, body?: object): Promise<Response>
-}
+export type Soaked = ReturnType<typeof createSoaked>
 
 const START_PATIENCE_MS = 60_000
 
-export const createSoaked = (program: string, token: string, port: number, args: readonly string[]): Soaked => {
+export const createSoaked = (program: string, token: string, port: number, args: readonly string[]) => {
   const url = `http://127.0.0.1:${port}`
   const kills: number[] = []
   let running: Running | undefined
@@ -55,14 +41,16 @@ export const createSoaked = (program: string, token: string, port: number, args:
     since = Date.now()
   }
   return {
-    ...{ url, token, kills, ask, start: begin },
+    ...{ url, token, ask, start: begin },
+    kills: kills as readonly number[],
     pid: () => {
       if (failed !== undefined && since !== undefined) throw failed
       return running?.pid ?? -1
     },
     life: () => life,
     servesSince: () => since,
-    servedSince: at => since !== undefined && since <= at,
+    /** Whether it has served all the time since then. */
+    servedSince: (at: number) => since !== undefined && since <= at,
     async kill() {
       since = undefined
       const own = running!
@@ -76,7 +64,7 @@ export const createSoaked = (program: string, token: string, port: number, args:
       await running?.stop()
       running = undefined
     },
-    async status() {
+    async status(): Promise<Status | undefined> {
       const answer = await ask('/status').catch(() => undefined)
       return answer?.ok ? ((await answer.json()) as ServerStatus) : undefined
     },

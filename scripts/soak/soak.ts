@@ -19,7 +19,7 @@ import { createSoaked, type Soaked } from './server.ts'
 const NETWORK = 'ethereum/soak/chain'
 const FIRST_BLOCK = 22_600_000
 
-export interface SoakOptions {
+interface SoakOptions {
   program: string
   milliseconds: number
   blockMs: number

@@ -32,7 +32,7 @@ export interface PageProps {
   parameters: ReadonlyMap<string, string>
 }
 
-export interface PageMatch {
+interface PageMatch {
   page: ConsolePage
   parameters: ReadonlyMap<string, string>
 }

@@ -7,8 +7,7 @@ import type { DestinationState, Scheduler } from './scheduler.ts'
 import type { Sender } from './sender.ts'
 import type { WorkerOptions } from './worker.ts'
 
-export interface AttemptsOptions
-  extends Pick<WorkerOptions, 'store' | 'channels' | 'clock' | 'onOutcome' | 'failingSince'> {
+interface AttemptsOptions extends Pick<WorkerOptions, 'store' | 'channels' | 'clock' | 'onOutcome' | 'failingSince'> {
   scheduler: Scheduler
   sender: Pick<Sender, 'attempt'>
   counted: Counters
@@ -211,7 +210,7 @@ const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted
     counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
 }
 
-export interface NextDue {
+interface NextDue {
   due: Due
   turn: Turn
   /** The open breaker that this attempt probes, if any. */
@@ -219,7 +218,7 @@ export interface NextDue {
 }
 
 /** Both times of `Clock`: the ledger uses `now`; breakers use `elapsed`, which clock changes do not affect. */
-export interface ClockTimes {
+interface ClockTimes {
   now: number
   elapsed: number
 }
@@ -227,7 +226,7 @@ export interface ClockTimes {
 /** While first tries wait, every fourth attempt is a retry. */
 const AGAIN_IN = 4
 /** Picks due deliveries one by one, first tries before retries. The caller marks each as busy before the next. */
-export const createNextDue = (
+const createNextDue = (
   store: { due: Queue['due'] },
   destination: DestinationState,
   { now, elapsed }: ClockTimes,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
-export interface NameLookupsOptions {
+interface NameLookupsOptions {
   /** By default those of the system. */
   servers?: readonly string[]
   lookup?: Lookup

@@ -21,7 +21,7 @@ export interface HttpOptions {
   log?: Log | undefined
 }
 
-export interface HttpCall {
+interface HttpCall {
   method: 'GET' | 'POST'
   url: URL
   headers: Record<string, string>
@@ -228,7 +228,7 @@ const MAX_ANSWER_BODY = 64 << 10
 const MAX_HEAD = 1_000
 const HEAD_BYTES = 4 * MAX_HEAD
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   connectorOf(account: number): buildConnector.connector
   /** Bytes of response headers. */
   maxHead: number
@@ -249,7 +249,7 @@ export type Connections = ReturnType<typeof createConnections>
  * Connections per account, so that hanging receivers of one block no other. The scheduler limits busy
  * connections; here only idle ones are.
  */
-export const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
+const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
   const accounts = new Map<number, AccountConnections>()
 
   const open = (id: number): AccountConnections => {

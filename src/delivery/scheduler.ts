@@ -1,7 +1,7 @@
 import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
 import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queues.ts'
 
-export const HEALTHS = ['well', 'unknown', 'failing'] as const
+const HEALTHS = ['well', 'unknown', 'failing'] as const
 export type DestinationHealth = (typeof HEALTHS)[number]
 
 /** A destination of one account, so that no account blocks another. */
@@ -28,7 +28,7 @@ export interface DestinationState extends Lane {
   ready: boolean
 }
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   /** Concurrent attempts, without slow ones. */
   total: number
   /** The same per account; default `total`. */

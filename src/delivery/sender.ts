@@ -7,7 +7,7 @@ import type { Job } from './ledger/queue.ts'
 import { readSource } from './payload.ts'
 import type { WorkerOptions } from './worker.ts'
 
-export type SenderOptions = Pick<WorkerOptions, 'store' | 'channels' | 'secrets' | 'clock' | 'log'> & {
+type SenderOptions = Pick<WorkerOptions, 'store' | 'channels' | 'secrets' | 'clock' | 'log'> & {
   signal: AbortSignal
 }
 

@@ -14,7 +14,7 @@ import type { DeliveryData, FailingReceiver, FromDelivery, Questions, ToDelivery
 /** The thread that delivers, as the main thread sees it. */
 export type DeliveryThread = ReturnType<typeof startDelivery>
 
-export interface DeliveryStatus {
+interface DeliveryStatus {
   state: 'delivering' | 'restarting' | 'stuck'
   error: string | null
   restarts?: RestartStatus

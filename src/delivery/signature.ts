@@ -12,7 +12,7 @@ export const sign = (secrets: readonly string[], id: string, seconds: number, bo
 const secretKey = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
 /** Headers by lower-case name. */
-export type WebhookHeaders = Readonly<Record<string, string | string[] | undefined>>
+type WebhookHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** Allowed clock difference and delay, in seconds. */
 const TOLERANCE = 300

@@ -4,10 +4,7 @@ import { VARYING, type Varying } from '../anew.ts'
 import { connect } from '../connection.ts'
 
 /** Many clients in a process of their own: each sends its next request once it has an answer. */
-export interface Clients {
-  run(job: Job): Promise<Work>
-  close(): void
-}
+export type Clients = ReturnType<typeof startClients>
 
 export interface Job {
   url: string
@@ -23,10 +20,10 @@ export interface Work {
   seconds: number
 }
 
-export const startClients = (): Clients => {
+export const startClients = () => {
   const child = fork(fileURLToPath(import.meta.url))
   return {
-    run(job) {
+    run(job: Job) {
       const { promise, resolve, reject } = Promise.withResolvers<Work>()
       const ended = (code: number | null) => reject(new Error(`the clients ended with ${code}`))
       child.once('exit', ended)

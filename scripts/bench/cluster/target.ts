@@ -1,5 +1,4 @@
 import {
-  type Cluster,
   type ClusterOptions,
   type ClusterRequest,
   connect,
@@ -12,28 +11,14 @@ import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { cpuSecondsOf } from '../beside/opensearch.ts'
 
 /** Indices of a network in a cluster, under names of their own. */
-export interface Target {
-  naming: ClusterOptions
-  network: string
-  cluster: Cluster
-  /** The settings of the program that writes there. */
-  flags: string[]
-  /** The JSON of an answer; any status but success is an error. */
-  ask<T>(request: ClusterRequest): Promise<T>
-  prepare(blocks: readonly number[]): Promise<void>
-  /** Merges each index into one segment; bytes and documents of each kind. */
-  settle(): Promise<Record<Kind, Settled>>
-  cpuSeconds(): Promise<number>
-  remove(): Promise<void>
-  close(): Promise<void>
-}
+export type Target = ReturnType<typeof openTarget>
 
 export interface Settled {
   documents: number
   bytes: number
 }
 
-export const openTarget = (url: string, network: string, prefix: string): Target => {
+export const openTarget = (url: string, network: string, prefix: string) => {
   const naming: ClusterOptions = { ...DEFAULT_CLUSTER, urls: [url], replicas: 0, prefix }
   const cluster = connect(naming)
   const base = baseOf(naming, network)
@@ -58,11 +43,13 @@ export const openTarget = (url: string, network: string, prefix: string): Target
       ...['--store', 'opensearch', '--opensearch-url', url, '--opensearch-prefix', prefix],
       ...['--opensearch-replicas', '0'],
     ],
-    async prepare(blocks) {
+    /** Creates the indices as our server does. */
+    async prepare(blocks: readonly number[]) {
       const { prepare, ensure } = createIndices(cluster, naming, network, silent)
       await prepare()
       for (const block of blocks) await ensure(block)
     },
+    /** Merges each index into one segment; bytes and documents of each kind. */
     async settle() {
       await ask({ method: 'POST', path: `/${base}-*/_forcemerge`, query: { max_num_segments: 1 } })
       await ask({ method: 'POST', path: `/${base}-*/_flush` })

@@ -25,7 +25,7 @@ export const nodesByCommands = (commands: { signal: string; start: string }): No
   }
 }
 
-export interface OwnNodes extends Nodes {
+interface OwnNodes extends Nodes {
   urls: readonly string[]
   close(): Promise<void>
 }
@@ -115,7 +115,7 @@ export const removeIndices = async (urls: readonly string[], prefix: string): Pr
 }
 
 /** What happens to a node: it dies, or it stands still and goes on later. */
-export type NodeFault = 'kill' | 'hang'
+type NodeFault = 'kill' | 'hang'
 /** By turns. What comes second happens to the same node: the others have all documents, whatever copies it lacks. */
 const COURSES: readonly (readonly NodeFault[])[] = [['kill'], ['hang'], ['hang', 'kill']]
 export const courseOf = (seed: number): readonly NodeFault[] => COURSES[seed % COURSES.length]!

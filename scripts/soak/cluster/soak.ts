@@ -23,7 +23,7 @@ const ALLOWED_MS = 5_000
 const START_MS = 120_000
 const SETTLE_MS = 240_000
 
-export interface ClusterSoakOptions {
+interface ClusterSoakOptions {
   program: string
   urls: readonly string[]
   seed: number

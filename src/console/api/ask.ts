@@ -105,7 +105,7 @@ export const useEvery = (ms: number | undefined, run: () => void) => {
 }
 
 /** A page of rows with the cursor of the next; null after the last. */
-export interface RowPage<Row, Next> {
+interface RowPage<Row, Next> {
   rows: readonly Row[]
   next: Next | null
 }

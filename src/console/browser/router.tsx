@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { consoleUrl, createStore, useStore } from './state.ts'
 
 /** Path below `/console`, such as `/explore`, and query string. */
-export interface ConsoleAddress {
+interface ConsoleAddress {
   path: string
   query: string
 }

@@ -7,7 +7,7 @@ import { EditorState, Transaction } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
-export interface Edited {
+interface Edited {
   set(value: string): void
   remove(): void
 }

@@ -1,6 +1,6 @@
 import { KNOWN_CHAINS } from '../../config/chains.ts'
 
-export interface VisiblePart {
+interface VisiblePart {
   text: string
   /** Name of an invisible character such as `U+202E`. */
   name?: string

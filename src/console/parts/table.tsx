@@ -15,7 +15,7 @@ export interface Column<Row> {
   cell(row: Row): ComponentChildren
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]

@@ -26,7 +26,7 @@ export const preview = (action: Action, message: AlertMessage): ActionPreview =>
 /** Identifies a receiver across rules: one host may have many. */
 export const receiverOfAction = (action: Action): string => channelKind(action).receiver(action)
 
-export interface ChannelOptions {
+interface ChannelOptions {
   /** Non-public address ranges that webhooks and chats may reach. */
   allowed: readonly string[]
   smtp: Secret | undefined

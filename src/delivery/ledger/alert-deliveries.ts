@@ -207,7 +207,7 @@ const increase = (counts: Map<string, number>, key: string) => counts.set(key, (
 const LANE_SHARE = 10
 const COUNT_EVERY_MS = 1_000
 /** Checks whether an account's queue is full. Counts are refreshed every second: a few more do no harm. */
-export const createBacklogLimit = (db: Db) => {
+const createBacklogLimit = (db: Db) => {
   const queuedOf = db
     .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)
     .pluck()

@@ -11,7 +11,7 @@ export interface OutboxOrigin {
 }
 
 /** An account whose outbox entries above `n` are not processed yet. */
-export interface Backlog {
+interface Backlog {
   account: number
   n: number
 }

@@ -6,7 +6,7 @@ import { readSource } from '../payload.ts'
 import type { Db } from './file.ts'
 
 /** Message parts that all states of an alert share. */
-export type MessageHead = Pick<AlertMessage, 'targetType' | 'confirmations' | 'entity'>
+type MessageHead = Pick<AlertMessage, 'targetType' | 'confirmations' | 'entity'>
 
 /** Stores receivers and messages once each. */
 export const createMessages = (db: Db) => {

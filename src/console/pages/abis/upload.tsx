@@ -138,7 +138,7 @@ const abiSummary = ({ events, functions, errors }: AbiAnswer) =>
 const counted = (number: number | null, what: string) => (number === null ? `many ${what}s` : countText(number, what))
 
 /** A file's name and text. */
-export interface UploadedText {
+interface UploadedText {
   name: string
   text(): Promise<string>
 }

@@ -216,7 +216,7 @@ const addNews = ({ hits, gone }: News, next: readonly SearchHit[], from: Json | 
 const lowest = (a: number | undefined, b: number | undefined) =>
   a === undefined ? b : b === undefined ? a : Math.min(a, b)
 
-export const blockHeight = ({ _source }: SearchHit): number =>
+const blockHeight = ({ _source }: SearchHit): number =>
   Number(valueAt(_source, 'number.num') ?? valueAt(_source, 'blockNumber.num') ?? valueAt(_source, 'firstSeen.num'))
 
 /** New hits, then found ones, each once. */
