@@ -64,7 +64,7 @@ export const createSoaked = (program: string, token: string, port: number, args:
       await running?.stop()
       running = undefined
     },
-    async status(): Promise<Status | undefined> {
+    async status(): Promise<ServerStatus | undefined> {
       const answer = await ask('/status').catch(() => undefined)
       return answer?.ok ? ((await answer.json()) as ServerStatus) : undefined
     },
