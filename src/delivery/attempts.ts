@@ -43,8 +43,7 @@ export const createAttempts = (options: AttemptsOptions) => {
 
   /** Starts due deliveries; returns whether there may be more to start. */
   const start = (): boolean => {
-    const time: ClockTimes = { now: clock.now(), elapsed: clock.elapsed() }
-    const { now, elapsed } = time
+    const [now, elapsed] = [clock.now(), clock.elapsed()]
     const started: RunningAttempt[] = []
     while (started.length < START_AT_ONCE) {
       const destination = scheduler.take(elapsed)
@@ -60,10 +59,10 @@ export const createAttempts = (options: AttemptsOptions) => {
         if (breakers.first.restUntil > elapsed) scheduler.offer(destination, breakers.first.restUntil)
         continue
       }
-      const next = createNextDue(store, destination, time, room, perDestination)
+      const next = createNextDue(store, destination, { now, elapsed }, room, perDestination)
       let taken = 0
       for (let picked = next(); picked; picked = taken < room ? next() : undefined) {
-        started.push(prepare(destination, picked, time))
+        started.push(prepare(destination, picked, { now, elapsed }))
         taken++
       }
       // If all due deliveries wait for running ones, their end offers the destination again.
@@ -77,11 +76,8 @@ export const createAttempts = (options: AttemptsOptions) => {
     return started.length >= START_AT_ONCE
   }
 
-  const prepare = (
-    destination: DestinationState,
-    { due: first, turn, probe }: NextDue,
-    { now, elapsed }: ClockTimes,
-  ): RunningAttempt => {
+  const prepare = (destination: DestinationState, picked: NextDue, { now, elapsed }: ClockTimes): RunningAttempt => {
+    const { due: first, turn, probe } = picked
     const { busy, sequences } = destination
     const combined = channels.of({ type: first.channel }).combines
       ? combinedWith(first, store, destination, now)
