@@ -86,7 +86,7 @@ const buildBundle = async () => {
       throw new Error(`dist/${path} is not ASCII: write other characters as escapes`)
   await makeDemo()
   await makeCache()
-  const { manPage } = await import('./src/app/cli/man.ts')
+  const { manPage } = await import('./src/app/cli/usage.ts')
   writeFileSync('dist/chainsieve.1', manPage(version))
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)

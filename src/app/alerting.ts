@@ -12,7 +12,7 @@ import { readSource } from '../delivery/payload.ts'
 import type { RuleSeries } from '../delivery/series.ts'
 import type { DeliveryThread } from '../delivery/service.ts'
 import type { AlertRecord, FailingReceiver } from '../delivery/thread-messages.ts'
-import type { AlertingService, AlertPage, AlertsPage } from '../http/alerting/service.ts'
+import type { AlertingService, AlertPage, AlertsRequest } from '../http/alerting/service.ts'
 import { finalityTrouble } from '../ingest/finality.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
@@ -181,7 +181,6 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   }
 }
 
-/** Sums the counts of several networks. */
 const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, 'rule'> => ({
   counts: Array.from({ length: parts }, (_, i) => each.reduce((sum, { counts }) => sum + counts[i]!, 0)),
   last24h: each.reduce((sum, { last24h }) => sum + last24h, 0),
@@ -196,7 +195,7 @@ export const alertsOfSeveral = async (
   delivery: Pick<DeliveryThread, 'alerts'>,
   rule: StoredRule,
   networks: readonly string[],
-  { size, before, state }: AlertsPage,
+  { size, before, state }: AlertsRequest,
 ): Promise<AlertPage> => {
   const places = readPlaces(before)
   const each = await Promise.all(
@@ -243,7 +242,6 @@ const readPlaces = (before: string | undefined): Map<string, number> =>
       }),
   )
 
-/** Rules whose warnings are kept. */
 const MAX_KEPT = 20_000
 
 /** Lists are asked for again and again, and to look through every value of every rule takes its time. */
@@ -314,7 +312,6 @@ interface AlertHit {
   _source: Record<string, unknown>
 }
 
-/** In place of the id of a rule that is not stored. */
 const UNSAVED = 0
 
 /** The alert that a stored document would be: of that id, or the newest one that the rule finds. */

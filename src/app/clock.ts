@@ -4,7 +4,6 @@ import { noteLastClock, readLastClock } from '../lib/private-files.ts'
 import { createStepWatch } from '../lib/retry.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 
-/** Milliseconds between two looks at the clock. */
 const CLOCK_INTERVAL_MS = 60_000
 /** Between two looks for steps of it, as others see them. */
 const STEP_LOOK_MS = 1_000
@@ -101,7 +100,6 @@ const REPORT =
 
 const days = (ms: number): number => Math.round(ms / 86_400_000)
 
-/** Looks at the clock for as long as the server runs. */
 export const watchClock = (options: ClockOptions) => {
   const { log } = options
   const { look, lookForStep, warnings } = createClockWatch(options)

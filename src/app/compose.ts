@@ -29,13 +29,11 @@ import { createServerMetrics } from './metrics.ts'
 import { keepTrail } from './retention.ts'
 import { createContracts, createStores } from './stores.ts'
 
-/** What a search server keeps open. */
 interface SearchParts {
   accounts: Accounts
   pool: Pool
 }
 
-/** What a server keeps open. */
 export interface Parts extends SearchParts {
   rules: Rules
   delivery: DeliveryThread

@@ -20,10 +20,9 @@ import { shippingOf } from './clusters.ts'
 import { networksOf, openParts, openPool, startServer } from './compose.ts'
 import { backfill, importBlocks } from './jobs.ts'
 import { receiveWebhooks } from './receive.ts'
-import { startRetention } from './retention.ts'
+import { startRetention, watchStored } from './retention.ts'
 import { createRulesService } from './rules.ts'
 import { takeDataFolder } from './upgrade.ts'
-import { watchStored } from './watch.ts'
 
 /** Loads the code of a command when it runs: the start of the others does not wait for it. */
 const late =
@@ -70,7 +69,6 @@ const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> 
   await aborted(shutdown.signal)
 }
 
-/** Serves what `chainsieve dev` indexes. */
 const serveIndexed = async (config: Config, indexings: readonly Indexing[], run: Run) => {
   const parts = openParts(config, run)
   run.shutdown.add('indexing', () => Promise.all(indexings.map(({ stop }) => stop())))

@@ -40,7 +40,6 @@ import { requestOf } from './retention.ts'
 import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
 import { takeDataFolder, tryToTakeDataFolder } from './upgrade.ts'
 
-/** Settings that choose between file and cluster. */
 type DocumentPlace = 'opensearch' | 'sqlite'
 const documentPlace = (store: string): DocumentPlace => (isInCluster(store) ? 'opensearch' : 'sqlite')
 

@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/index.ts'
 import type { Config } from '../config/index.ts'
 import { storedNetworks, storeFile } from '../engine/files.ts'
-import type { AbiShelf, Management, RedecodingService } from '../http/manage/service.ts'
+import type { AbiShelf, Management, RedecodingService } from '../http/manage/routes.ts'
 import type { RateSample, RatesAnswer, RedecodingAnswer as RedecodingInfo } from '../http/shapes/management.ts'
 import { abiFolder } from '../ingest/decoding/abis.ts'
 import type { Indexing } from '../ingest/network.ts'

@@ -18,7 +18,6 @@ import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 
 interface MetricsOptions {
-  /** The data folder. */
   data: string
   status(): Promise<ServerStatus>
   pool: Pick<Pool, 'holdings'>
@@ -30,7 +29,6 @@ interface MetricsOptions {
 }
 
 interface ServerMetrics {
-  /** Metrics of the main thread. */
   metrics: Metrics
   /** All that is known of the server, in Prometheus's text format. */
   text(): Promise<string>
@@ -204,7 +202,6 @@ const budgetMetrics = (endpoints: NetworkState['endpoints'], hosts: readonly str
   ]
 }
 
-/** No metric without a value. */
 const gaugeIfKnown = (
   name: string,
   help: string,
@@ -231,7 +228,6 @@ const fileMetrics = (data: string): MetricSnapshot[] =>
     ),
   )
 
-/** The disk of the data folder. */
 const diskMetrics = (data: string): MetricSnapshot[] => {
   const { bavail, blocks, bsize } = statfsSync(data)
   return [
@@ -313,7 +309,6 @@ export const clusterMetrics = (health: ClusterHealth): MetricSnapshot[] => {
   ]
 }
 
-/** Process metrics under their usual names. */
 const processMetrics = (version: string): MetricSnapshot[] => {
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
   const { user, system } = process.cpuUsage()

@@ -32,7 +32,6 @@ export interface RuleBook {
   list(page?: RulePage): Promise<ShownRule[]>
   /** In a data folder, all changes are made or none. `step` gets the number of changes made. */
   change(changes: RuleEdits, step?: (done: number) => void): Promise<EditedRules>
-  /** Changes the properties that are given. */
   put(id: number, change: Partial<RuleInput>): Promise<ShownRule & Cancelled>
   remove(id: number): Promise<Cancelled>
   /** Sends each of its alerts once, for the document of that id or the newest that it finds. */
@@ -56,7 +55,6 @@ interface NamedRule {
   name: string
 }
 
-/** The results, in order. */
 export interface EditedRules {
   created: NamedRule[]
   replaced: Cancelled[]

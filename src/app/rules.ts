@@ -28,7 +28,6 @@ import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
 
 interface Searched {
-  /** Stored and configured networks. */
   networks(): readonly string[]
   openPool(): Pool
 }

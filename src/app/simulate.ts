@@ -17,13 +17,11 @@ import type { NetworkCaller } from '../search/service.ts'
 
 interface SimulateOptions {
   pool: Pick<Pool, 'ranges' | 'request'>
-  /** Stored and configured networks. */
   networks(): readonly string[]
 }
 
 const DEFAULT_HITS = 10
 
-/** Searches the stored blocks for matches of a rule. */
 export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,

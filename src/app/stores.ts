@@ -13,7 +13,6 @@ import type { OwnAbis } from '../rules/declared.ts'
 /** The stores of a data folder: file by network. */
 type Stores = (wanted?: string) => ReadonlyMap<string, string>
 
-/** Maximum age of the list: other processes may change the folder. */
 const STORE_LIST_MAX_AGE_MS = 250
 
 /** Keeps the list in memory, and reads the folder again now and then, or where a network that is wanted is not there. */

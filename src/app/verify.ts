@@ -12,11 +12,9 @@ import type { Run } from '../lib/shutdown.ts'
 import { checkPages } from '../sqlite/pages.ts'
 import { storesOf } from './stores.ts'
 
-/** The result of checking one file. */
 export interface Verified {
   file: string
   faults: string[]
-  /** Whether it has no checksums. */
   unchecked: boolean
   /** Why its pages alone were checked: another version wrote it. */
   unread?: string

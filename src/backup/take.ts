@@ -21,7 +21,6 @@ import {
 } from './manifest.ts'
 
 export interface BackupOptions {
-  /** The data folder. */
   data: string
   /** The folder of the backup. */
   folder: string

@@ -261,7 +261,6 @@ const readSetting = ({ kind, list }: Setting, { value, place }: Raw): unknown =>
   return (Array.isArray(value) ? value : [value]).map(one)
 }
 
-/** How the nodes of a network are asked. */
 export const nodeOptions = (network: NetworkConfig) => ({
   urls: network.rpc.map(url => url.reveal()),
   allowances: allowancesOf(network),

@@ -47,7 +47,6 @@ curl -s ${url}/${DEMO_CHAIN}/es/event/search/ -H 'Authorization: Bearer ${token}
 
 `
 
-/** The network of the bundled demo chain. */
 export const DEMO_CHAIN = 'ethereum/demo/local'
 export const DEMO_BATCH = 200
 

@@ -16,7 +16,6 @@ import { type Run, surviveFaults } from '../lib/shutdown.ts'
 import { createChainNews, type DevOptions } from './chain-news.ts'
 import { type Artifact, artifactsState, createNaming, findProjects, readArtifacts, replaceAbis } from './project.ts'
 
-/** Receivers of alerts run on the developer's machine. */
 const LOOPBACK_RANGES = ['127.0.0.0/8', '::1/128']
 /** Time between two looks at the store and at the project. */
 const DEV_POLL_MS = 100
@@ -28,7 +27,6 @@ const EXPLAIN_MS = 3_000
 const UNTRACED =
   'The node has no traces: inner calls are not known, and reasons for failures come from eth_call on the state before the block.'
 
-/** Number of older blocks that are still printed. */
 const PRINTED_BLOCKS = 10
 /** If the chain is longer, only its newest blocks are indexed unless the user asks for more. */
 const LONG_CHAIN = 10_000

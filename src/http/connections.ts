@@ -5,7 +5,7 @@ import { countOpenFiles, readOpenFileLimit } from '../lib/system-limits.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { JSON_TYPE } from './answer.ts'
 import { nameRequest } from './context.ts'
-import { errorText, rawError } from './errors.ts'
+import { errorJson, rawError } from './errors.ts'
 
 /** One address has this share of all connections at most; so has a trusted proxy, and this machine itself for a proxy on it. */
 const MAX_SHARE = 3 / 4
@@ -108,7 +108,6 @@ export interface Proxies {
   originOf(incoming: IncomingMessage): RequestOrigin
 }
 
-/** The origin of a request. */
 export interface RequestOrigin {
   /** The last address that no trusted proxy has. */
   address: string
@@ -206,7 +205,7 @@ export const createCors = (origins: readonly string[]): Cors | undefined => {
     } else {
       const why =
         'The origin of this page may not ask here. The operator of this server allows it with: --cors-origin ORIGIN'
-      outgoing.writeHead(403, JSON_TYPE).end(errorText(403, 'security_exception', why))
+      outgoing.writeHead(403, JSON_TYPE).end(errorJson(403, 'security_exception', why))
     }
     return true
   }

@@ -10,7 +10,6 @@ export interface Env {
   Variables: { account: Caller; held: HeldBytes }
 }
 
-/** The bytes of bodies that a request holds. */
 export interface HeldBytes {
   /** Refuses this many further bytes if there is no room for them now. */
   check(bytes: number): void
@@ -66,10 +65,8 @@ type HeaderName =
 export const header = (c: RequestContext, name: HeaderName): string | undefined =>
   c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name)
 
-/** Who asks, and for how long. */
 export const askedBy = (c: RequestContext) => ({ account: c.get('account').id, signal: whileConnected(c) })
 
-/** Who asks, for the audit trail. */
 export const actorOf = (c: RequestContext): Actor => {
   const caller: Caller | undefined = c.get('account')
   const incoming = c.env?.incoming
@@ -103,15 +100,12 @@ interface RequestFacts {
   origin: RequestOrigin | undefined
   /** Name of the account that asks, once it is known. */
   account: string | undefined
-  /** Set by the server. */
   ending?: Ending
 }
 
 /** Signals of a stopping server to answers in progress. */
 export interface Ending {
-  /** Nothing new should begin. */
   readonly begun: AbortSignal
-  /** Connections are about to be closed. */
   readonly soon: AbortSignal
 }
 

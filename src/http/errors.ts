@@ -17,12 +17,12 @@ export const errorResponse = (
   new Response(JSON.stringify(errorBody(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
 
 /** Its body. */
-export const errorText = (status: number, type: string, reason: string): string =>
+export const errorJson = (status: number, type: string, reason: string): string =>
   JSON.stringify(errorBody(status, type, reason))
 
 /** A raw HTTP error, for a connection without a readable request. */
 export const rawError = (status: number, type: string, reason: string): string => {
-  const body = errorText(status, type, reason)
+  const body = errorJson(status, type, reason)
   const headers = [`content-length: ${Buffer.byteLength(body)}`, ...Object.entries(JSON_TYPE).map(it => it.join(': '))]
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
 }

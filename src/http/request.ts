@@ -227,7 +227,6 @@ export interface Route<Services> extends Operation {
 }
 
 type About<Q extends string> = Partial<Pick<Operation, 'open' | 'values' | 'headers' | 'body'>> & {
-  /** URL parameters besides the common ones. */
   query?: readonly Q[]
   /** All that are described, where that are not the ones that clients send everywhere. */
   described?: readonly string[]

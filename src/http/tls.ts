@@ -7,7 +7,6 @@ import type { Log } from '../lib/log.ts'
 export interface CertificateFiles {
   /** Certificates in PEM, that of the server first. */
   cert: string
-  /** Its private key in PEM. */
   key: string
 }
 

@@ -46,7 +46,6 @@ export const understand = (argv: readonly string[]): Typed => {
   return { wants: 'run', command: command!, args: checkArity(command!, args), ...sort(command!, flags) }
 }
 
-/** Settings that a command takes as flags. */
 export const commandSettings = (command: Command): Record<string, Setting> =>
   Object.fromEntries([...command.settings, ...COMMON_SETTINGS].map(name => [name, ALL_SETTINGS[name]!]))
 

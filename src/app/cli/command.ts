@@ -17,17 +17,13 @@ export interface Streams {
 export interface CommandContext<O extends SettingTable = SettingTable> extends Run, Bars {
   config: Config
   options: Values<O>
-  /** Positional arguments behind the command's name. */
   args: string[]
   services: Services
   streams: Streams
-  /** The working directory. */
   cwd: string
-  /** Writes a line of the result. */
   print(line: string): void
 }
 
-/** Arguments, a call, and how its result is shown. */
 export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   /** One word or two. */
   name: string
@@ -39,11 +35,9 @@ export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   settings: readonly SettingName[]
   /** Defaults of settings for this command. */
   defaults?: Flags
-  /** Flags of its own. */
   options: O
   /** Whether it stands in the audit trail. What changes tokens and rules writes there itself. */
   audited?: true
-  /** Number of positional arguments. */
   arity: readonly [least: number, most: number]
   /** Does the work. Without `format` it prints by itself, and what it returns is the exit code. */
   run(context: CommandContext<O>): Promise<R>
@@ -80,7 +74,6 @@ export const commandNetwork = ({ network, networks }: Config): NetworkConfig => 
   return found
 }
 
-/** Reports a refusal as a misuse of the command. */
 export const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
   try {
     return await find()
@@ -126,7 +119,6 @@ export const SERVER_SETTINGS = [
   'keepDeliveries',
 ] as const satisfies readonly (keyof typeof SETTINGS)[]
 
-/** Settings of retention. */
 export const RETENTION_SETTINGS = [
   'keepBlocks',
   'keepFor',
@@ -158,13 +150,11 @@ export const NODE_SETTINGS = [
   'storeBatch',
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
-/** Settings that choose between file and cluster. */
 export const CLUSTER_SETTINGS = [
   'store',
   ...CLUSTER_OPTIONS,
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
-/** Settings of scopes. */
 export const SCOPE_SETTINGS = [
   'contract',
   'event',

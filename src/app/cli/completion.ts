@@ -4,12 +4,10 @@ import { commandSettings } from './arguments.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
-/** A command as shells complete it. */
 interface Completed {
   /** One word or two. */
   words: readonly string[]
   summary: string
-  /** Whether arguments are names of files. */
   files: boolean
   flags: readonly Flag[]
 }
@@ -22,7 +20,6 @@ export interface Flag {
   value: { placeholder: string; choices: readonly string[]; files: boolean } | undefined
 }
 
-/** Built from the table of the help text. */
 export const completions = (commands: readonly Command[] = COMMANDS): Completed[] =>
   commands.map(command => ({
     words: command.name.split(' '),
@@ -56,7 +53,6 @@ const byFirstWord = (all: readonly Completed[]): [first: string, commands: Compl
 
 const isGroup = (commands: readonly Completed[]): boolean => commands.some(({ words }) => words.length > 1)
 
-/** The summary for the first word of a command. */
 export const summaryOf = (commands: readonly Completed[]): string =>
   isGroup(commands) ? `Commands: ${commands.map(({ words }) => words[1]).join(', ')}.` : commands[0]!.summary
 
@@ -118,7 +114,6 @@ const valueCase = ({ flag, value }: Flag): string => {
     : `    ${flag}) return ;;`
 }
 
-/** Completion for fish 3 and later. */
 export const fish = (all: readonly Completed[]): string => {
   const firsts = byFirstWord(all)
   const lines = firsts.flatMap(([first, commands]) => {
@@ -160,7 +155,6 @@ const fishFlag = ({ flag, meaning, value }: Flag): string => {
 
 const fishQuoted = (text: string): string => `'${text.replace(/['\\]/g, '\\$&')}'`
 
-/** Completion for zsh. */
 export const zsh = (all: readonly Completed[]): string => {
   const firsts = byFirstWord(all)
   return `#compdef chainsieve

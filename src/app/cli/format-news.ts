@@ -2,7 +2,6 @@ import type { DevFailure, DevNews, DevStep } from '../../dev/chain-news.ts'
 import { formatCount, formatText } from './format.ts'
 
 interface Style {
-  /** Whether colours may be used, as on a terminal. */
   colours: boolean
 }
 

@@ -64,7 +64,6 @@ export const formatStatus = ({ networks, deliveries, reasons, warnings = [], sil
 
 const SILENT = 'A server runs on this folder, but has not published its status yet. It stores:'
 
-/** Problems come first. */
 const formatReady = (reasons: readonly Reason[], failing: DeliveryHealth['failing']): string =>
   reasons.length === 0
     ? failing.length === 0

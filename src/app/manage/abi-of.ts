@@ -1,6 +1,6 @@
 import { createLinkLookups } from '../../engine/lookups/index.ts'
 import { readStore } from '../../engine/open.ts'
-import type { AbiShelf } from '../../http/manage/service.ts'
+import type { AbiShelf } from '../../http/manage/routes.ts'
 import type { AbiOfAddress } from '../../http/shapes/management.ts'
 import type { Pool } from '../../search/pool.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AbiShelf } from '../../http/manage/service.ts'
+import type { AbiShelf } from '../../http/manage/routes.ts'
 import type { AbiAnswer, WholeAbiAnswer } from '../../http/shapes/management.ts'
 import { abiFile, abiIn, jsonFileNames, keepAbis, removeAbiFile, type StoredAbi } from '../../ingest/decoding/abis.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'

@@ -69,7 +69,6 @@ const measureInThread: Measure = store =>
     worker.unref()
   })
 
-/** The thread that measures. */
 export const runStorage = ({ store }: { store: string }) => {
   const tell = (told: MeasureMessage) => parentPort!.postMessage(told)
   try {

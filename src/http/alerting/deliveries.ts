@@ -46,7 +46,6 @@ export const alertsRoute = ruleRoute(
   },
 )
 
-/** Size of a page. */
 export const pageSizeOf = (text: string | undefined, byDefault = 20): number =>
   integerParameter('size', text, { max: 1_000 }) ?? byDefault
 

@@ -53,7 +53,7 @@ export interface AlertingService {
   /** Previews the messages of the rule's alerts. Nothing is sent. */
   preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreviewAnswer>
   /** The newest first. */
-  alerts(rule: StoredRule, page: AlertsPage): Promise<AlertPage>
+  alerts(rule: StoredRule, page: AlertsRequest): Promise<AlertPage>
   /**
    * Cancels what is queued for a rule that was deleted or paused since then (epoch milliseconds), and tells how many those are: null where
    * deliveries rest for a fault, and are cancelled when they go on.
@@ -71,7 +71,7 @@ export interface AlertingService {
   series(rules: readonly StoredRule[], parts: TimeParts): Promise<AlertSeries>
 }
 
-export interface AlertsPage {
+export interface AlertsRequest {
   size: number
   /** `next` of the page before. */
   before: string | undefined
@@ -84,7 +84,6 @@ export interface AlertPage {
   next: string | null
 }
 
-/** Services of the routes below `/alerting`. */
 interface RuleServices extends Alerting {
   limits: Limits
   log: Log

@@ -18,7 +18,6 @@ import {
 } from './endpoint.ts'
 import { storeBytes, uuidOf } from './indices.ts'
 
-/** A table, as text or JSON. */
 interface CatTable<Row> {
   columns: Record<string, CatColumn<Row>>
   rows: readonly Row[]
@@ -35,7 +34,6 @@ interface CatColumn<Row> {
   order?(row: Row): number
 }
 
-/** URL parameters of all tables. */
 const TABLE_PARAMETERS = ['format', 'h', 's', 'v', 'help', 'bytes', 'time', 'local', 'master_timeout'] as const
 
 const tableResponse = <Row>(call: EndpointCall, { columns, rows }: CatTable<Row>): JsonAnswer | Response => {
@@ -157,7 +155,6 @@ const formatByteCount = ({ parameters }: EndpointCall, bytes: number): string =>
   return `${String(Math.floor((bytes / unit) * 10) / 10)}${name}`
 }
 
-/** The time, as two columns. */
 const clockColumns = <Row>(now = new Date()): Record<'epoch' | 'timestamp', CatColumn<Row>> => ({
   epoch: {
     aliases: ['t', 'time'],
@@ -306,5 +303,4 @@ const cat: EsEndpoint = {
     textResponse(`=^.^=\n${['aliases', 'count', 'health', 'indices'].map(name => `/_cat/${name}\n`).join('')}`),
 }
 
-/** The tables of `_cat`. */
 export const CAT = [catIndices, catCount, catHealth, catAliases, cat]

@@ -26,7 +26,6 @@ export const INFO = {
   tagline: 'You Know, for Search',
 }
 
-/** The one node that clients see. */
 const ONLY_NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
 
 export const healthOf = (shards: number) => ({
@@ -196,5 +195,4 @@ const aboutEndpoint: EsEndpoint = {
   handle: () => jsonAnswer(INFO),
 }
 
-/** Endpoints that describe the server as a cluster of one node. */
 export const CLUSTER_ENDPOINTS = [aboutEndpoint, clusterHealth, clusterStats, clusterSettings, nodes, searchShards]

@@ -159,7 +159,6 @@ const clearScroll: EsEndpoint = {
 
 const invalidCursor = (why: string) => refuse('action_request_validation_exception', `Validation Failed: 1: ${why};`)
 
-/** Scrolls and points in time. */
 export const CURSORS = [
   scroll,
   clearScroll,

@@ -58,7 +58,6 @@ export const dispatch = (
   }
 }
 
-/** Only of networks that have scopes. */
 const COVERAGE = 'chainsieve-coverage'
 
 const decodeSegment = (segment: string): string => {
@@ -145,7 +144,6 @@ const matched = (parts: readonly string[], segments: readonly string[]): Readonl
 
 export const READ_ONLY_CODE = 'method_not_allowed_exception'
 
-/** Names of endpoints that would change something. */
 export const READ_ONLY = [
   ...['_bulk', '_create', '_update', '_update_by_query', '_delete_by_query', '_reindex', '_aliases', '_alias', '_doc'],
   ...['_mapping', '_mappings', '_settings', '_rollover', '_shrink', '_split', '_clone', '_close', '_open', '_freeze'],

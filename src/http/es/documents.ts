@@ -174,5 +174,4 @@ const wantedDocument = (
   }
 }
 
-/** Documents by their ids. */
 export const DOCUMENT_ENDPOINTS = [getEndpoint, sourceEndpoint, mget]

@@ -38,9 +38,7 @@ export interface EsEndpoint {
   limit?: string
   /** Whether several networks may stand in the path. */
   several?: true
-  /** URL parameters besides the common ones. */
   parameters?: readonly string[]
-  /** Section of the API description. */
   tag?: Tag
   body?: Body
   /** All of them, or the name of the schema of the one with status 200. */
@@ -61,9 +59,7 @@ export interface EndpointCall {
   parameters: ReadonlyMap<string, string>
   /** All URL parameters, in order. */
   pairs: Parameters
-  /** Counts and looks up the names in the request. */
   names: ListedNames
-  /** The parts of the answer to keep. */
   filterPath: readonly string[]
 }
 
@@ -87,16 +83,13 @@ export const keysOf = async <K extends KeyTable>(
 ): Promise<ValuesOf<K>> => readBodyKeys(await jsonBodyOf(call), expected, keys, [])
 
 const textsAt = (place: JsonNode): string[] => elements(place).map(at => toText(at, 'text, or a list of texts'))
-/** Null counts as absent. */
 export const textKey = nullableKey(asText('text'), SCHEMAS.text)
 
-/** A text, or a list of texts. */
 export const textsKey = key(
   (place): string[] => (place === undefined || place.value === null ? [] : textsAt(place)),
   SCHEMAS.texts,
 )
 
-/** URL parameters that hold the body. */
 export const BODY_PARAMETERS = ['source', 'source_content_type'] as const
 
 /** The body, or what stands in its place in the URL; undefined where there is neither. */
@@ -182,7 +175,6 @@ export const callKinds = (call: EndpointCall): Kind[] => {
   return KINDS.filter(kind => entities.split(',').includes(kind))
 }
 
-/** The one kind that a document's path names. */
 export const callKind = (call: EndpointCall): Kind => {
   const { entities } = callTarget(call)
   const [kind, ...more] = entities.split(',')
@@ -219,13 +211,11 @@ export const splitNames = (text: string): string[] =>
     .map(name => name.trim())
     .filter(name => name !== '')
 
-/** The URL parameters of a request, in their order. */
 export const urlParameters = (c: RequestContext): Parameters => {
   const start = c.req.url.indexOf('?')
   return start < 0 ? [] : [...new URLSearchParams(c.req.url.slice(start))]
 }
 
-/** Parameters of endpoints that take names of indexes. */
 export const OF_INDEXES = ['allow_no_indices', 'expand_wildcards', 'ignore_throttled', 'ignore_unavailable'] as const
 
 /** Parameters about shards and copies: there is one of each. */
@@ -241,7 +231,6 @@ export const OF_SHARDS = [
   'search_type',
 ] as const
 
-/** Parameters that filter `_source`. */
 export const SOURCE_PARAMETERS = [
   '_source',
   '_source_includes',
@@ -250,7 +239,6 @@ export const SOURCE_PARAMETERS = [
   '_source_exclude',
 ] as const
 
-/** Parameters of endpoints of the cluster. */
 export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
 
 /** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
@@ -279,7 +267,6 @@ export const isOn = ({ parameters }: Pick<EndpointCall, 'parameters'>, name: str
   )
 }
 
-/** The parts of the answer to keep. */
 export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Limits): string[] => {
   const patterns = [...new Set(splitNames(parameters.get('filter_path') ?? ''))]
   // Each name is looked for in each object of the answer.

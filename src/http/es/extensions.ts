@@ -75,5 +75,4 @@ const suggest: EsEndpoint = {
 
 const MAX_TYPED_LENGTH = 200
 
-/** Endpoints that Elasticsearch does not have. */
 export const EXTENSIONS = [suggest, similarContracts, similarEvents, similarCalls]

@@ -424,7 +424,6 @@ const TOKEN_TYPES: readonly (readonly [pattern: RegExp, type: string])[] = [
 
 const esType = (token: string): string => TOKEN_TYPES.find(([pattern]) => pattern.test(token))?.[1] ?? '<ALPHANUM>'
 
-/** Endpoints about indices. */
 export const INDICES = [
   analyze,
   indices,

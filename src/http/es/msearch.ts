@@ -46,7 +46,6 @@ const msearch: EsEndpoint = {
   handle: call => searchesWith(call, async body => ({ body })),
 }
 
-/** The request of one search. */
 interface AskedSearch {
   body: Uint8Array
   /** Beside those of the URL. */
@@ -314,5 +313,4 @@ const requireBody = async (call: EndpointCall): Promise<Uint8Array> => {
 const renderBody = ({ c, service }: EndpointCall, body: Uint8Array, isJson = false) =>
   service.render({ body, isJson, ...askedBy(c) })
 
-/** Several searches in one request, and searches by templates. */
 export const MULTI_SEARCHES = [msearch, searchTemplate, msearchTemplate, renderTemplate]

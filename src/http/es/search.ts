@@ -24,7 +24,6 @@ export const dialectOf = (call: EndpointCall): Dialect => ({
   ...(call.filterPath.length > 0 && { filterPath: call.filterPath }),
 })
 
-/** The default format of totals, by path and client. */
 export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
   /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
 
@@ -88,7 +87,6 @@ const wantedFormat = ({ c, parameters, filterPath }: EndpointCall) => {
 
 type SearchCall = Parameters<EndpointCall['service']['search']>[0]
 
-/** Answers a search without hits. */
 const answerWith = async (
   { c, service, log, pairs, filterPath }: EndpointCall,
   asked: Pick<SearchCall, 'network' | 'entities' | 'body' | 'form'> & Partial<Pick<SearchCall, 'parameters'>>,
@@ -97,7 +95,6 @@ const answerWith = async (
   return sendAnswer(c, log, await service.search({ parameters: pairs, ...asked, dialect, ...askedBy(c) }))
 }
 
-/** Options of `q`. */
 const QUERY_PARAMETERS = ['q', 'df', 'default_operator', 'analyze_wildcard', 'analyzer', 'lenient'] as const
 
 const countEndpoint: EsEndpoint = {
@@ -156,5 +153,4 @@ const sourceFilterOf = ({ pairs, limits, parameters }: EndpointCall) =>
     ? parseSource({ path: '_source', value: sourceOfParameters(pairs) }, limits)
     : undefined
 
-/** Searches of all forms. */
 export const SEARCHES = [searchEndpoint, countEndpoint, explainEndpoint, validateEndpoint]

@@ -64,7 +64,6 @@ const mustHave = {
 
 const failure = strict({ channel: str, target: str, since: timestamp, at: timestamp, status: orNull(int), error: str })
 
-/** Members that answers add to a rule. */
 const added = {
   ...{ id: int, createdAt: timestamp, updatedAt: timestamp, triggerCount: intFrom(0) },
   idle: described('Why the rule matches nothing for now.', orNull(str)),

@@ -19,7 +19,6 @@ export const anything = v.unknown()
 export const strict = v.strictObject
 /** Later versions may add members. */
 export const extensible = v.object
-/** A property that need not be there. */
 export const may = v.optional
 export const orNull = v.nullable
 export const arrayOf = v.array

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../../src/app/cli/commands/index.ts'
 import { completions } from '../../../src/app/cli/completion.ts'
-import { manPage } from '../../../src/app/cli/man.ts'
-import { grouped, OTHERS, wrapped } from '../../../src/app/cli/usage.ts'
+import { grouped, manPage, OTHERS, wrapped } from '../../../src/app/cli/usage.ts'
 import { chainsieve, collector, folder } from './support.ts'
 
 /** Whether a program is on this machine. */

@@ -7,7 +7,6 @@ import { readStatus } from '../../../ingest/status/live.ts'
 import { command, misused } from '../command.ts'
 import { formatTable } from '../format.ts'
 
-/** An ABI that the user added. */
 interface AbiFile extends Pick<StoredAbi, 'name' | 'address' | 'codeHash' | 'network' | 'probability'> {
   events: number
   functions: number

@@ -18,7 +18,6 @@ import { type CommandContext, command, misused, type Streams } from '../command.
 import { formatCount as counted, formatRanges, formatTable, formatText, formatTime } from '../format.ts'
 import { ACCOUNT, BOOK, formatCancelled, idsOf, openBook } from './rules.ts'
 
-/** The name of a file in output. */
 const fileLabel = (file: string): string => (file === '-' ? 'standard input' : file)
 
 /** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */
@@ -129,7 +128,6 @@ export const rulesCheckCommand = command({
 
 interface CheckedFile {
   file: string
-  /** The fault of the file as a whole. */
   fault?: string
   /** The rule's place in the file's list; null if the file is not a list. */
   rules: { index: number | null; checked: CheckedRule }[]
@@ -465,7 +463,6 @@ const formatHit = ({ _id, _type, _source }: SimulatedHit): string[] => {
 
 const plainJson = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** A document on one line, by its kind. */
 const SUMMARIES: Record<string, (source: Record<string, unknown>) => string> = {
   event: ({ str, event, address }) => plainJson(str ?? `${plainJson(event)} of ${plainJson(address)}`),
   log: ({ address, topics }) => `${plainJson(address)} ${(topics as string[])[0] ?? 'without topics'}`,

@@ -10,7 +10,6 @@ import { type CommandContext, command, misused } from '../command.ts'
 import { formatCount as counted, formatTable, formatText, formatTime } from '../format.ts'
 import { openRuleBook } from '../rule-book.ts'
 
-/** Settings of commands on the rules of one account. */
 export const BOOK = ['server', 'token'] as const
 export const ACCOUNT = {
   account: setting(
@@ -41,14 +40,12 @@ const findRule = (rules: readonly ShownRule[], which: string): ShownRule => {
 
 export const idsOf = (rules: readonly ShownRule[]): string => rules.map(({ id }) => id).join(', ')
 
-/** The fate of queued deliveries, as the end of a sentence. */
 export const formatCancelled = ({ cancelledDeliveries: cancelled }: Cancelled): string => {
   if (cancelled === undefined) return ''
   if (cancelled === null) return ' Its queued deliveries will be cancelled.'
   return cancelled === 0 ? '' : ` ${counted(cancelled, 'queued delivery was', 'queued deliveries were')} cancelled.`
 }
 
-/** Largest page of a server. */
 const MAX_LISTED_RULES = 1_000
 
 export const rulesListCommand = command({
@@ -93,7 +90,6 @@ interface RuleRow {
   fired: unknown
   idle: string | undefined
   failing: readonly string[]
-  /** Printed with `--json`. */
   json: object
 }
 
