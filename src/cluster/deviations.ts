@@ -1,4 +1,5 @@
 import { type ChainsieveError, refuse } from '../lib/errors.ts'
+
 /** What a network in OpenSearch answers otherwise than one in SQLite, for docs/opensearch.md#searches. */
 export interface Deviation {
   what: string

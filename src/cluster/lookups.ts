@@ -26,6 +26,7 @@ import {
   type QueryClient,
 } from './query-client.ts'
 import { type ConsistentRead, shippedNow, shippedUpTo } from './visibility.ts'
+
 /** What is asked of a cluster together with the network's store, which knows its blocks. */
 export type ClusterLookups = ReturnType<typeof createClusterLookups>
 

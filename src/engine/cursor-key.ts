@@ -5,7 +5,7 @@ import { perVersion } from './store-version.ts'
 
 /**
  * The key by which the ids of scrolls and points in time of a network are signed, as hex digits in `meta.cursor_key`. It lies in the store, so that
- * backups have it. Servers that share the network's documents in a cluster share it: see `SharedShelf`.
+ * backups have it. Servers that share the network's remote documents share it: see `PublishedState`.
  */
 export const makeCursorKey = (db: Db): void => {
   if (readCursorKey(db) === undefined) setCursorKey(db, randomBytes(32).toString('hex'))

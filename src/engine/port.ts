@@ -11,8 +11,8 @@ import type { Hit } from './query/hits.ts'
 import type { SearchControl } from './query/options.ts'
 
 /**
- * What the program asks of an engine that keeps the documents of one network. SQLite in this folder answers at once. A
- * cluster would not, so callers await the answers, and know nothing of tables.
+ * What the program asks of a store of one network. SQLite in this folder answers at once. A
+ * remote store does not, so callers await the answers and know nothing of tables.
  */
 
 export type Awaitable<T> = T | Promise<T>

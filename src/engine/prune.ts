@@ -82,8 +82,9 @@ export const createPruning = (db: Db) => {
     },
 
     /**
-     * Hides blocks of which a cluster lost documents that the store no longer has: they may be stored anew. The rest of the segments that hold them goes with
-     * them. What the store has of the others is shipped again. Whether there were any. Within a transaction.
+     * Hides blocks whose remote documents were lost after they were evicted here: they may be stored again. The rest of
+     * their segments goes with them; what the store has of the others is shipped again. Whether there were any. Within a
+     * transaction.
      */
     forget(blocks: readonly Range[]): boolean {
       let any = false

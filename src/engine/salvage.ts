@@ -66,7 +66,7 @@ export const salvageStore = (
   }
 }
 
-/** What was lost is looked for again, and shipped to a cluster again. */
+/** Has lost blocks indexed and shipped again. */
 const loseCoverage = (db: WritableDb, lost: readonly Range[]) => {
   const coverage = createCoverageWriter(db)
   const shelf = createShippingState(db)

@@ -34,7 +34,7 @@ const DOCUMENTS = [
  * documents of a segment were decoded anew: what readers keep of its index holds for one state of it. `col` holds the columns: the values of
  * one field by ordinal, beside the least and the greatest of them; see column-codec.ts. Where no document of a segment has the field there is no row.
  *
- * `emptied`: whether documents of a segment, and their index, lie in a cluster alone; see empty.ts.
+ * `emptied`: whether documents of a segment, and their index, were evicted; see evict.ts.
  *
  * `dropped`: segments that are not listed, with some of their index still, or already, there; see merge.ts.
  *

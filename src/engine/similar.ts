@@ -3,6 +3,7 @@ import { rawBytesOf } from '../lib/bytes.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { useVectorExtension } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
+
 /**
  * Vectors of distinct codes by their numbers, which count up from a small one. Three bits for each number of a vector stand in rows of
  * their own: by how many of these differ, those that may be the nearest are told with little to read.

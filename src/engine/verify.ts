@@ -25,7 +25,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
     if (deep) faults.push(...findFaults(reader.db, 'integrity_check').map(fault => `SQLite finds: ${fault}`))
     if (deep) attempt(faults, 'similar contracts', () => checkSimilar(reader))
     yield* checkLinks(reader, segments, faults)
-    // Documents of others lie in a cluster.
+    // Documents of the others were evicted.
     const held = segments.filter(({ emptied }) => !emptied)
     const sample = deep ? held : evenSample(held, SEGMENTS)
     const searcher = createSearcher(reader)

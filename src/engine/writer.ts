@@ -81,7 +81,7 @@ export const createWriter = (db: WritableDb) => {
      * in. The writer receives each before it applies any, so that it always knows the ids a batch may use. So may revisions.
      */
     receive: dictionaries.receive,
-    /** Which documents lie in a cluster. Its verbs are called in a transaction, such as that of `also`. */
+    /** Which documents were shipped. Its verbs are called in a transaction, such as that of `also`. */
     shelf,
     /** Writes a run of blocks that is not stored yet. */
     apply(batch: SegmentBatch, within: Within = nothing) {
@@ -136,7 +136,7 @@ export const createWriter = (db: WritableDb) => {
         return true
       })
     },
-    /** Writes blocks whose documents lay in a cluster in place of an emptied segment that ends with them; false where that is no more. */
+    /** Writes evicted blocks in place of the end of their segment; false where that is gone. */
     restore(batch: SegmentBatch, segment: number): boolean {
       dictionaries.receive(batch)
       const writeIndex = buildIndex(batch)
@@ -148,7 +148,7 @@ export const createWriter = (db: WritableDb) => {
         return true
       })
     },
-    /** What was restored last is the same as in the cluster. */
+    /** What was restored last is the same as it is remotely. */
     verified: () => attempt(returning.verified),
     /** Removes all blocks above this one. Below 0 another chain begins: what contracts told of themselves goes, too. */
     rollback: (to: number, within: Within = nothing) =>
@@ -227,8 +227,8 @@ const createUpkeep = (
       return more
     },
     /**
-     * One step of forgetting blocks of which these indices of a cluster lost documents that the store no longer has; whether there may be more to do. Afterwards
-     * nothing is counted on what the indices hold.
+     * One step of forgetting blocks whose remote documents these indices lost after they were evicted here; whether there
+     * may be more to do. Afterwards nothing relies on what the indices hold.
      */
     forget: (blocks: readonly Range[], indices: readonly string[]): boolean =>
       attempt(() => {
@@ -237,7 +237,7 @@ const createUpkeep = (
         if (hidden) merging.abandon()
         return hidden || pruning.sweep()
       }),
-    /** One step of removing documents that lie in a cluster; whether there may be more to do, and the first block of a segment that is emptied from now on. */
+    /** One step of evicting shipped documents; whether there may be more, and the first block of a segment that begins to be evicted. */
     empty: () =>
       attempt(() => {
         const first = emptying.mark()

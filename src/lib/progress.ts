@@ -8,7 +8,7 @@ export interface ProgressStep {
   /** Done and total work of this run, both in one unit (blocks of a range, bytes of files); `total` is 0 if it is unknown. */
   done: number
   total: number
-  /** Stored blocks whose documents are still to be sent to a cluster; absent where none is. */
+  /** Stored blocks whose documents are still to be shipped; absent where none ever are. */
   toShip?: number | undefined
 }
 

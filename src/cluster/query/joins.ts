@@ -7,6 +7,7 @@ import { unsupported } from '../deviations.ts'
 import { META_FIELDS } from '../indices/meta.ts'
 import { type Dsl, hiddenClauses, withinRuns } from './dsl.ts'
 import { compileNode, type Joins } from './node.ts'
+
 /** Asks the documents of some kinds by a search, and gives its answer as parsed JSON. */
 export type AskCluster = (kinds: readonly Kind[], body: object, parameters?: object) => Promise<unknown>
 

@@ -6,6 +6,7 @@ import { expressionOf } from '../../query/text/pattern.ts'
 import { unsupported } from '../deviations.ts'
 import { between, type Dsl, has, MATCH_NONE, some, termIn } from './dsl.ts'
 import { existsInteger, integerIn, integerWithin } from './integers.ts'
+
 /** A condition on one field, or on the id. */
 export type Leaf = Extract<Node, { op: 'in' | 'range' | 'fuzzy' | 'pattern' | 'phrase' | 'exists' | 'ids' }>
 

@@ -7,6 +7,7 @@ import type { ClusterOptions } from '../connection/cluster.ts'
 import { metaText } from '../indices/meta.ts'
 import { clusterId, indexNameOf } from '../indices/names.ts'
 import type { ShipContext } from './context.ts'
+
 /**
  * Sends lines as long as the batch counts, a few milliseconds at a time; `touched` takes the indices that they go to. Each step sees another state of the store,
  * in which its documents are the same. Documents belong to the batch, or to `numbers`.

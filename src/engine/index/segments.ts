@@ -27,7 +27,7 @@ export interface SegmentCounts extends Record<CountedKind, number> {
   events: number
   /** 1: of each block what scopes want, else 0: all of it. */
   scoped: number
-  /** 1: its documents lie in a cluster alone; else 0 or nothing. */
+  /** 1: its documents were evicted; else 0 or nothing. */
   emptied?: number
 }
 

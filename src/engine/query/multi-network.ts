@@ -23,7 +23,7 @@ export interface NetworkMember {
 /** What writes what several networks find in one answer. */
 export type JoinedSearcher = Pick<StoreSearcher, 'write' | 'writePages'>
 
-/** Networks of a cluster are not gone on with elsewhere. */
+/** Remote networks are not continued elsewhere. */
 const beginOf = ({ at }: { at(): HitCursor | undefined }): HitCursor => at() ?? { last: undefined, hits: 0 }
 
 /** Hits that are taken, and sent, in one go. */

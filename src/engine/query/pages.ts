@@ -26,7 +26,7 @@ export interface HitCursor {
   last: SearchMatch | undefined
   /** How many it has. */
   hits: number
-  /** What it is of; absent where a cluster knows it. */
+  /** What it is of; absent where documents are remote. */
   snapshot?: Snapshot
   /** Blocks before this one, in the direction of the answer, have nothing more to show. Absent: that of the last hit, where these come block by block. */
   edge?: number | undefined

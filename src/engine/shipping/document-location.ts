@@ -4,8 +4,8 @@ import { createUnverifiedRange } from './restore-evicted.ts'
 import { createShippingState } from './shipping-state.ts'
 
 /**
- * Whether documents of a network are searched in a cluster. `meta.in_cluster` holds since when, in epoch milliseconds, and 0 where the store never held
- * them alone. Without it the store itself answers: it holds all documents, and nothing is taken out of it.
+ * Whether documents of a network are searched remotely. `meta.in_cluster` holds since when, in epoch milliseconds, and 0
+ * where the store never held them alone. Without it the store answers: it holds all documents, and evicts none.
  */
 export type DocumentLocation = ReturnType<typeof createDocumentLocation>
 
@@ -39,13 +39,13 @@ export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
     begin() {
       if (since() === undefined && (any.get() === undefined || emptied.get() !== undefined)) set.run(0)
     },
-    /** Where the store has answered again meanwhile, nobody told the cluster what changed: all of it is shipped again. */
+    /** Has all shipped again where the store answered in between: nothing shipped what changed then. */
     renew() {
       if (forgetBack.run().changes === 0) return
       shelf.rollback(-1)
       shelf.lose(undefined)
     },
-    /** From now on the cluster answers. */
+    /** From now on searches are answered remotely. */
     move: () => void set.run(now()),
     /** The store answers again, if it has all documents; whether it has. */
     back() {

@@ -9,8 +9,9 @@ import { positionOf } from '../schema.ts'
 import { createChangedBlocks } from './partial-blocks.ts'
 
 /**
- * Takes documents out of a store that lie in a cluster. A segment is emptied as a whole: its row goes on under another number with the mark `emptied`, and
- * what the old number has of the index is removed bit by bit, as after merging. Hashes and headers of blocks stay, as contracts and tokens do.
+ * Evicts shipped documents from a store. A segment goes as a whole: its row continues under another number with the mark
+ * `emptied`, and the index of the old number is removed bit by bit, as after merging. Hashes and headers of blocks,
+ * contracts and tokens stay.
  */
 export type Eviction = ReturnType<typeof createEviction>
 

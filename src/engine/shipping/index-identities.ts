@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from '../../sqlite/database.ts'
 
 /**
- * The indices of a cluster that hold what is on the shelf, each by the identity that the cluster gave it: one that is restored from a snapshot or made anew has
- * another. The table `meta` holds them as `index:` and the name, and as `indices` the serial of this state of them. Of an index that is not among them any is the
- * right one. Changes are made within a transaction.
+ * The remote indices that hold what was shipped, each by the identity that it got when it was made: one that is restored
+ * from a snapshot or made again has another. The table `meta` holds them as `index:` and the name, and as `indices` the
+ * serial of this state. An index without a known identity may have any. Changes are made within a transaction.
  */
 export type IndexIdentities = ReturnType<typeof createIndexIdentities>
 

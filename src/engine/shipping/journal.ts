@@ -3,7 +3,7 @@ import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
 import { MIN_LOCAL_BLOCKS } from './evict.ts'
 
-/** How much of a store waits to be shipped to a cluster and emptied. */
+/** How much of a store waits to be shipped and evicted. */
 export type Journal = ReturnType<typeof createJournal>
 
 /** Bytes of the store that a document takes with its index, as measured on mainnet: see docs/internals.md. */
@@ -11,9 +11,7 @@ export const DOCUMENT_BYTES = 300
 /** A count holds so many times as long as it took. */
 const HOLDS = 20
 
-/**
- * `most`: bytes. A store that was filled before there was a cluster may be larger from the beginning: what it held then is allowed for until it is shipped.
- */
+/** `most`: bytes. What a store held before it was shipped for the first time is allowed for until it is shipped. */
 export const createJournal = (db: Db, most: number) => {
   const sum = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
   const documents = db
@@ -46,7 +44,7 @@ export const createJournal = (db: Db, most: number) => {
     },
     /** To be called within the transaction that emptied something. */
     noteLess,
-    /** What it holds now is allowed for, as that of a store that was filled before there was a cluster. Within a transaction. */
+    /** Allows for what it holds now, as it was filled before it was shipped. Within a transaction. */
     begin,
   }
 }

@@ -1,6 +1,7 @@
 import { gapsIn, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
-/** Blocks of which a store holds what scopes want. It keeps their documents also where they lie in a cluster. */
+
+/** Blocks of which a store holds what scopes want. Their documents are never evicted. */
 export type PartialBlocks = ReturnType<typeof createPartialBlocks>
 
 export const createPartialBlocks = (db: Db) => {
@@ -26,8 +27,8 @@ interface ChangedRun extends Range {
 }
 type ChangedEntry = [from: number, to: number, serial: number]
 /**
- * Blocks that scopes change when their documents are in the cluster already: these go on to be seen, and are written anew. The note stands in the table `meta`, so that
- * a restart goes on with them.
+ * Shipped blocks that scopes change: they stay visible and are written again. The note in the table `meta` survives a
+ * restart.
  */
 export const createChangedBlocks = (db: Db) => {
   const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'changed'").pluck()

@@ -15,8 +15,8 @@ import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '.
 import { positionOf } from '../schema.ts'
 
 /**
- * Documents that lie in a cluster alone come back into the store: the newest blocks of the last emptied segment become a segment again, as they are
- * when blocks are indexed, and the rest of it stays emptied. `meta.returned` holds the blocks that came back last, until they were compared with the cluster.
+ * Restores evicted documents: the newest blocks of the last evicted segment become a segment again, as when blocks are
+ * indexed, and the rest of it stays evicted. `meta.returned` holds the blocks restored last until they were verified.
  */
 
 /** Entities whose documents leave the store: those of rows stay. */

@@ -3,12 +3,15 @@ import type { Db } from '../../sqlite/database.ts'
 import { readCursorKey } from '../cursor-key.ts'
 
 /**
- * Which documents of a network lie in a cluster ("on the shelf"), while the store itself is the journal of what is to be shipped there. `shelf`: runs of blocks
- * whose documents are all there. `batch`: what is being shipped, a run of neighbouring blocks each. `hidden`: documents of the cluster
- * that count for nothing: those of batches from `least` to `greatest`, of blocks above `above`, and with `below` of blocks up to that one alone. `since`: when that came up, in epoch milliseconds. `swept`: whether they were removed once.
+ * Which documents of a network were shipped to a remote store; the local one is the journal of what is still to be
+ * shipped. `shelf`: runs of blocks whose documents were all shipped. `batch`: what is being shipped, a run of
+ * neighbouring blocks each. `hidden`: remote documents that count for nothing: those of batches from `least` to
+ * `greatest`, of blocks above `above`, and with `below` of blocks up to that one alone. `since`: when that came up, in
+ * epoch milliseconds. `swept`: whether they were removed once.
  *
- * The table `meta` holds `batches`, the greatest number that a batch ever got, `shelf_top`, the highest block of which documents may have been sent, and
- * `shipped_change`, up to which change of tokens they were shipped, and `following`, whether another process may ship; `in_cluster` tells whether they are searched there: see document-location.ts.
+ * The table `meta` holds `batches`, the greatest number of a batch; `shelf_top`, the highest block of which documents
+ * may have been sent; `shipped_change`, up to which change tokens were shipped; `following`, whether another process may
+ * ship; and `in_cluster`, see document-location.ts.
  */
 const SHIPPING_TABLES = [
   'CREATE TABLE shelf (first INTEGER PRIMARY KEY, last INT NOT NULL)',
@@ -21,7 +24,7 @@ export const SHIPPING_SCHEMA = [...SHIPPING_TABLES, 'CREATE INDEX segment_journa
 /** From version 12: the store holds the documents of all segments. */
 export const SHIPPING_MIGRATION = ['ALTER TABLE segment ADD COLUMN emptied INT NOT NULL DEFAULT 0', ...SHIPPING_SCHEMA]
 
-/** Documents of the cluster that no search may show: those that a write in hand, a crash or a reorganisation left there. */
+/** Remote documents that no search may show: leftovers of a write under way, a crash or a reorganisation. */
 export interface Hidden {
   /** Least and greatest number of the batches that wrote them. */
   batches: Range
