@@ -129,7 +129,7 @@ const STANDARDS: Readonly<Record<string, readonly string[]>> = {
   Diamond: ['facets()', 'facetFunctionSelectors(address)', 'facetAddresses()', 'facetAddress(bytes4)'],
 }
 
-const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
+export const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
 
 const required = lazy(() =>
   Object.entries(STANDARDS).map(([name, functions]) => ({ name, selectors: functions.map(selectorOfText) })),

@@ -1,5 +1,5 @@
 import { keccakHex } from '../lib/keccak.ts'
-import { IMPLEMENTATION, PROXIABLE, type ProxyKind } from './code.ts'
+import { IMPLEMENTATION, PROXIABLE, type ProxyKind, selectorOfText } from './code.ts'
 
 /** The code that a contract runs besides its own, as far as known. */
 export interface Delegation {
@@ -19,7 +19,6 @@ export interface Target {
 }
 
 const slotText = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
-const selectorOfText = (signature: string): string => keccakHex(signature).slice(0, 10)
 
 /** Beacons answer this, too. */
 export const IMPLEMENTATION_CALL = selectorOfText('implementation()')

@@ -46,7 +46,7 @@ export const createBloom = () => {
       let exceeds = 0
       if (statedText.write(stated, 0) !== 514) return 'malformed'
       for (let i = 0; i < 512; i++) {
-        const digit = DIGIT_VALUES[statedText[i + 2]!]!
+        const digit = NIBBLE_VALUES[statedText[i + 2]!]!
         if (digit < 0) return 'malformed'
         any |= digit
         misses |= sum[i]! & ~digit
@@ -100,11 +100,11 @@ export const bloomBitsOf = (value: Uint8Array): number => {
 const HEX_CODES = Buffer.from('0123456789abcdef')
 /** The text of the bloom at hand. */
 const statedText = Buffer.allocUnsafeSlow(1024)
-const DIGIT_VALUES = new Int8Array(256).fill(-1)
+const NIBBLE_VALUES = new Int8Array(256).fill(-1)
 for (const [digits, first] of [
   ['0123456789', 0],
   ['abcdef', 10],
   ['ABCDEF', 10],
 ] as const) {
-  for (let i = 0; i < digits.length; i++) DIGIT_VALUES[digits.charCodeAt(i)] = first + i
+  for (let i = 0; i < digits.length; i++) NIBBLE_VALUES[digits.charCodeAt(i)] = first + i
 }

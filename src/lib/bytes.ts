@@ -28,7 +28,7 @@ export const createByteWriter = (capacity = 1024) => {
     let rest = value
     for (let at = first + size - 1; at >= first; at--) {
       const tenth = (rest / 10) | 0
-      target[at] = ZERO_DIGIT + rest - tenth * 10
+      target[at] = ASCII_ZERO + rest - tenth * 10
       rest = tenth
     }
     length += size
@@ -151,7 +151,7 @@ export const newBytes = (length: number): Uint8Array<ArrayBuffer> =>
 /** Bytes up to which a loop copies an array faster than a call; the same of a part of it, of which a view is to be made. */
 const MAX_LOOPED = 12
 const MAX_LOOPED_PART = 40
-const ZERO_DIGIT = 48
+const ASCII_ZERO = 48
 const NINE_DIGITS = 1e9
 const MAX_KEPT_CAPACITY = 1 << 22
 /** From so many bytes on the runtime's own hex is faster than the table. */

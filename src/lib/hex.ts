@@ -5,7 +5,7 @@ export const isHex = (text: string): boolean => isWritten(text, EITHER_CASE, EIT
 export const isLowerHex = (text: string): boolean => isWritten(text, LOWER, LOWER_PAIRS)
 
 /** Up to here it is faster to look at each character of the text than at a copy of its bytes. */
-const SHORT_TEXT = 16
+const SHORT_HEX = 16
 /** Characters that are looked at in one go. */
 const PIECE_LENGTH = 8192
 
@@ -15,7 +15,7 @@ const scratchPairs = new Uint16Array(scratch.buffer, scratch.byteOffset, PIECE_L
 const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean => {
   if (text.charCodeAt(0) !== ZERO_CODE || text.charCodeAt(1) !== X) return false
   const { length } = text
-  if (length > SHORT_TEXT) {
+  if (length > SHORT_HEX) {
     if (length <= PIECE_LENGTH) return areDigits(text, 2, digits, pairs)
     for (let at = 2; at < length; at += PIECE_LENGTH)
       if (!areDigits(text.slice(at, at + PIECE_LENGTH), 0, digits, pairs)) return false

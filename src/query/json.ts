@@ -108,7 +108,7 @@ export const parseExactJson = (
       if (code === QUOTE_CODE) break
       if (Number.isNaN(code)) throw fault('the rest of a string')
       if (code < SPACE_CODE) throw fault('a string without control characters')
-      if (code !== BACKSLASH_CODE) continue
+      if (code !== JSON_BACKSLASH) continue
       escaped = true
       JSON_ESCAPE.lastIndex = at
       const sequence = JSON_ESCAPE.exec(text)?.[0]
@@ -169,7 +169,7 @@ const JSON_NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const JSON_INTEGER = /^-?\d+$/
 const JSON_ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 const QUOTE_CODE = 34
-const BACKSLASH_CODE = 92
+const JSON_BACKSLASH = 92
 const SPACE_CODE = 32
 
 /** JSON as text, its numbers as they were written. */

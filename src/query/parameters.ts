@@ -37,7 +37,7 @@ const putFlag =
 const putNames =
   (name: string) =>
   (body: MergedBody, value: string): void =>
-    void body.set(name, splitNames(value))
+    void body.set(name, splitParameter(value))
 
 /** Parameters that say what a search answers. */
 export const SEARCH_PARAMETERS = {
@@ -78,7 +78,7 @@ const searchParameter = (name: ParameterName): SearchParameter => SEARCH_PARAMET
 function putSort(body: MergedBody, value: string): void {
   const own = body.get('sort')
   const before: readonly JsonValue[] = own === undefined ? [] : Array.isArray(own) ? own : [own]
-  body.set('sort', [...before, ...splitNames(value).map(sortOfParameter)])
+  body.set('sort', [...before, ...splitParameter(value).map(sortOfParameter)])
 }
 
 const sortOfParameter = (text: string): JsonValue => {
@@ -97,7 +97,7 @@ function putTotal(body: MergedBody, value: string): void {
 const putSource = (body: MergedBody, given: ReadonlyMap<string, string>): void => {
   const source = given.get('_source')
   const flag = source === 'true' || source === 'false' ? source === 'true' : undefined
-  const named = source === undefined || source === '' || flag !== undefined ? undefined : splitNames(source)
+  const named = source === undefined || source === '' || flag !== undefined ? undefined : splitParameter(source)
   const includes = listParameter(given, '_source_includes', '_source_include') ?? named
   const excludes = listParameter(given, '_source_excludes', '_source_exclude')
   if (includes === undefined && excludes === undefined) {
@@ -159,7 +159,7 @@ const isSwitchedOn = (value: string | undefined): boolean => value === '' || val
 
 const listParameter = (given: ReadonlyMap<string, string>, ...names: string[]): string[] | undefined => {
   const value = names.map(name => given.get(name)).find(it => it !== undefined && it !== '')
-  return value === undefined ? undefined : splitNames(value)
+  return value === undefined ? undefined : splitParameter(value)
 }
 
-const splitNames = (value: string): string[] => value.split(',').filter(it => it !== '')
+const splitParameter = (value: string): string[] => value.split(',').filter(it => it !== '')

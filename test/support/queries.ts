@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type FieldPath, type Kind, nestedPaths, queryPaths } from '../../src/mapping/index.ts'
 import type { QueryValue } from '../../src/query/ast.ts'
-import { isText } from '../../src/query/leaves.ts'
+import { isText } from '../../src/query/field-conditions.ts'
 import { indexedValuesOf, type TestedDocument } from '../../src/query/predicate.ts'
 import { isOfFewChains } from './chains.ts'
 

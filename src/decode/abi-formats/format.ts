@@ -29,7 +29,7 @@ export const fault = (place: string, path: string, what: string, cause?: unknown
   refuse('bad_abi', `${place}: ${path}${/^[:,]/.test(what) ? '' : ' '}${what}`, cause)
 
 /** A value as messages show it. */
-export const showValue = (value: unknown): string => {
+export const showFaulty = (value: unknown): string => {
   if (value === undefined) return 'missing'
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
   const text = JSON.stringify(value)

@@ -1,6 +1,6 @@
 import { messageOf } from '../../lib/errors.ts'
 import { IDENTIFIER, parseSignature } from '../signature.ts'
-import { type AbiFormat, type Collector, createCollector, fault, showValue } from './format.ts'
+import { type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 
 /**
  * Signatures as people write them for ethers and viem, one a line: `event Transfer(address indexed from, …)`,
@@ -50,7 +50,7 @@ export const readDeclaration = (
     throw fault(
       place,
       at,
-      `is ${showValue(text)}, which begins with neither "event" nor "function": write it like ${EXAMPLE}`,
+      `is ${showFaulty(text)}, which begins with neither "event" nor "function": write it like ${EXAMPLE}`,
     )
   const plain = expanded(text, structs)
   try {
@@ -78,7 +78,7 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
       throw fault(
         declaration.place,
         declaration.at,
-        `is ${showValue(declaration.text)}, not a struct such as "struct Point { int24 x; int24 y; }"`,
+        `is ${showFaulty(declaration.text)}, not a struct such as "struct Point { int24 x; int24 y; }"`,
       )
     const fields = body!.split(';').flatMap(field => (field.trim() === '' ? [] : [field.trim()]))
     written.set(name, { fields, declaration })

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/record.ts'
 import { canonicalType, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
 import type { AbiParam } from '../types.ts'
-import { type Abi, type AbiFormat, type Collector, createCollector, fault, showValue } from './format.ts'
+import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
 
 /** What compilers write, and signatures as ethers and viem take them in an array; a mixture of both too. */
@@ -19,7 +19,7 @@ export const readEntries = (entries: readonly unknown[], place: string, path: st
   for (const [i, entry] of entries.entries()) {
     const at = `${path}[${i}]`
     if (typeof entry === 'string') readDeclaration({ text: entry, place, at }, structs, collector, 'event')
-    else if (!isRecord(entry)) throw fault(place, at, `is ${showValue(entry)}, not an entry of an ABI or a signature`)
+    else if (!isRecord(entry)) throw fault(place, at, `is ${showFaulty(entry)}, not an entry of an ABI or a signature`)
     else readAbiEntry(entry, place, at, collector)
   }
   return collector.abi(1)
@@ -37,13 +37,13 @@ const readAbiEntry = (
   const kind = entry.type ?? 'function'
   if (UNNAMED_ENTRIES.has(kind)) return
   if (kind !== 'event' && kind !== 'function' && kind !== 'error')
-    throw fault(place, `${path}.type`, `is ${showValue(kind)}, not "event", "function", "error" or "constructor"`)
+    throw fault(place, `${path}.type`, `is ${showFaulty(kind)}, not "event", "function", "error" or "constructor"`)
   const { name } = entry
   if (typeof name !== 'string' || !IDENTIFIER.test(name))
     throw fault(
       place,
       `${path}.name`,
-      `is ${showValue(name)}, not the name of ${kind === 'function' ? 'a function' : `an ${kind}`}`,
+      `is ${showFaulty(name)}, not the name of ${kind === 'function' ? 'a function' : `an ${kind}`}`,
     )
 
   if (kind === 'function') {
@@ -62,7 +62,7 @@ const readAbiEntry = (
   }
   const anonymous = entry.anonymous ?? false
   if (typeof anonymous !== 'boolean')
-    throw fault(place, `${path}.anonymous`, `is ${showValue(anonymous)}, not true or false`)
+    throw fault(place, `${path}.anonymous`, `is ${showFaulty(anonymous)}, not true or false`)
   const inputs = readParams(entry.inputs, place, `${path}.inputs`, 'event', 1)
   const indexed = inputs.filter(input => input.indexed).length
   if (indexed > maxIndexed(anonymous))
@@ -91,21 +91,26 @@ const isForLibrary = (params: unknown): boolean =>
   )
 
 const readParams = (params: unknown, place: string, path: string, of: 'event' | 'value', depth: number): AbiParam[] => {
-  if (!Array.isArray(params)) throw fault(place, path, `is ${showValue(params)}, not an array of arguments`)
+  if (!Array.isArray(params)) throw fault(place, path, `is ${showFaulty(params)}, not an array of arguments`)
   if (depth > MAX_DEPTH) throw fault(place, path, `is nested more than ${MAX_DEPTH} deep`)
   return params.map((param, i) => readParam(param, place, `${path}[${i}]`, of, depth))
 }
 
 const readParam = (param: unknown, place: string, path: string, of: 'event' | 'value', depth: number): AbiParam => {
   if (!isRecord(param))
-    throw fault(place, path, `is ${showValue(param)}, not an argument such as {"name": "to", "type": "address"}`)
+    throw fault(place, path, `is ${showFaulty(param)}, not an argument such as {"name": "to", "type": "address"}`)
   const { name = '', type: written, components, indexed = false } = param
   if (typeof name !== 'string' || (name !== '' && !IDENTIFIER.test(name)))
-    throw fault(place, `${path}.name`, `is ${showValue(name)}, not a name`)
+    throw fault(place, `${path}.name`, `is ${showFaulty(name)}, not a name`)
   const type = typeof written === 'string' ? canonicalType(written) : null
   if (type === null)
-    throw fault(place, `${path}.type`, `is ${showValue(written)}, not a type of the ABI such as "uint256" or "tuple[]"`)
-  if (typeof indexed !== 'boolean') throw fault(place, `${path}.indexed`, `is ${showValue(indexed)}, not true or false`)
+    throw fault(
+      place,
+      `${path}.type`,
+      `is ${showFaulty(written)}, not a type of the ABI such as "uint256" or "tuple[]"`,
+    )
+  if (typeof indexed !== 'boolean')
+    throw fault(place, `${path}.indexed`, `is ${showFaulty(indexed)}, not true or false`)
   const flag = of === 'event' && indexed ? { indexed } : {}
   if (!type.startsWith('tuple')) return { name, type, ...flag }
   const parts = readParams(components, place, `${path}.components`, 'value', depth + 1)
@@ -118,7 +123,7 @@ export const artifact: AbiFormat = {
   is: ({ json }) => isRecord(json) && 'abi' in json,
   read({ json }, place) {
     const { abi } = json as { abi: unknown }
-    if (!Array.isArray(abi)) throw fault(place, 'abi', `is ${showValue(abi)}, not an array of entries`)
+    if (!Array.isArray(abi)) throw fault(place, 'abi', `is ${showFaulty(abi)}, not an array of entries`)
     return readEntries(abi, place, 'abi')
   },
 }
@@ -129,7 +134,7 @@ export const metadata: AbiFormat = {
   read({ json }, place) {
     const { output, settings } = json as { output: { abi?: unknown }; settings?: unknown }
     if (!Array.isArray(output.abi))
-      throw fault(place, 'output.abi', `is ${showValue(output.abi)}, not an array of entries`)
+      throw fault(place, 'output.abi', `is ${showFaulty(output.abi)}, not an array of entries`)
     const name = compilationTargetOf(settings)
     const abi = readEntries(output.abi, place, 'output.abi')
     return name === undefined ? abi : { name, ...abi }

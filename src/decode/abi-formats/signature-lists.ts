@@ -2,7 +2,7 @@ import { keccakHex } from '../../lib/keccak.ts'
 import { isRecord } from '../../lib/record.ts'
 import { STANDINGS } from '../functions.ts'
 import { canonicalSignature, parseSignature } from '../signature.ts'
-import { type Abi, type AbiFormat, type Collector, createCollector, fault, showValue } from './format.ts'
+import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 
 /**
  * Hash and signature a line: OpenChain's export (`0xa9059cbb,transfer(address,uint256)`), exports of 4byte.directory as CSV with
@@ -34,7 +34,7 @@ function* listedLines(text: string, place: string): Generator<ListedSignature> {
       throw fault(
         place,
         at,
-        `is ${showValue(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
+        `is ${showFaulty(line.trim())}, not a hash and a signature such as 0xa9059cbb,transfer(address,uint256); correct it or remove it`,
       )
     const raw = line.replace(hash, '').replace(/^[\s"',;:]+|[\s"',;:]+$/g, '')
     yield { hash: hash.startsWith('0x') ? hash : `0x${hash}`, text: signature, at, raw }
@@ -107,13 +107,13 @@ const readListedSignature = (
     throw fault(
       place,
       at,
-      `: ${showValue(hash)} is not a hash of 0x and 8 digits (a function) or 64 (an event); ${LIST_REMEDY}`,
+      `: ${showFaulty(hash)} is not a hash of 0x and 8 digits (a function) or 64 (an event); ${LIST_REMEDY}`,
     )
   if (typeof text !== 'string')
     throw fault(
       place,
       at,
-      `: ${showValue(text)} is not a signature such as "transfer(address,uint256)"; ${LIST_REMEDY}`,
+      `: ${showFaulty(text)} is not a signature such as "transfer(address,uint256)"; ${LIST_REMEDY}`,
     )
   const wanted = hash.toLowerCase()
   const hashOf = (signature: string): string => keccakHex(signature).slice(0, wanted.length)
@@ -124,7 +124,7 @@ const readListedSignature = (
   const actual = hashOf(declared ? canonicalSignature(declared.abi) : text.trim())
   if (actual !== wanted) {
     if (isRight()) return
-    throw fault(place, at, `: ${wanted} is not the hash of ${showValue(text)}, which is ${actual}; ${LIST_REMEDY}`)
+    throw fault(place, at, `: ${wanted} is not the hash of ${showFaulty(text)}, which is ${actual}; ${LIST_REMEDY}`)
   }
   if (declared?.kind === 'event') addEvent(declared.abi)
   else if (declared) addFunction({ name: declared.abi.name, inputs: declared.abi.inputs })
@@ -144,13 +144,13 @@ export const fourByte: AbiFormat = {
     (isRecord(json) && 'results' in json) || (Array.isArray(json) && isRecord(json[0]) && 'text_signature' in json[0]),
   read({ json }, place) {
     const results = isRecord(json) ? json.results : json
-    if (!Array.isArray(results)) throw fault(place, 'results', `is ${showValue(results)}, not an array`)
+    if (!Array.isArray(results)) throw fault(place, 'results', `is ${showFaulty(results)}, not an array`)
     const path = isRecord(json) ? 'results' : ''
     return readListedSignatures(
       results.map((entry, i): ListedSignature => {
         const at = `${path}[${i}]`
         if (!isRecord(entry))
-          throw fault(place, at, `is ${showValue(entry)}, not {"text_signature": "…", "hex_signature": "0x…"}`)
+          throw fault(place, at, `is ${showFaulty(entry)}, not {"text_signature": "…", "hex_signature": "0x…"}`)
         return { hash: entry.hex_signature, text: entry.text_signature, at }
       }),
       place,
@@ -174,14 +174,14 @@ export const openChain: AbiFormat = {
 }
 
 const openChainEntries = (byHash: unknown, place: string, path: string): ListedSignature[] => {
-  if (!isRecord(byHash)) throw fault(place, path, `is ${showValue(byHash)}, not an object of hashes`)
+  if (!isRecord(byHash)) throw fault(place, path, `is ${showFaulty(byHash)}, not an object of hashes`)
   return Object.entries(byHash).flatMap(([hash, entries]) => {
-    const at = `${path}[${showValue(hash)}]`
+    const at = `${path}[${showFaulty(hash)}]`
     // Unknown hashes are null.
     if (entries === null) return []
-    if (!Array.isArray(entries)) throw fault(place, at, `is ${showValue(entries)}, not an array`)
+    if (!Array.isArray(entries)) throw fault(place, at, `is ${showFaulty(entries)}, not an array`)
     return entries.flatMap((entry, i): ListedSignature[] => {
-      if (!isRecord(entry)) throw fault(place, `${at}[${i}]`, `is ${showValue(entry)}, not {"name": "…"}`)
+      if (!isRecord(entry)) throw fault(place, `${at}[${i}]`, `is ${showFaulty(entry)}, not {"name": "…"}`)
       // Marked there as an invented signature that collides with the hash of a real one.
       if (entry.filtered === true) return []
       return [{ hash, text: entry.name, at: `${at}[${i}]` }]

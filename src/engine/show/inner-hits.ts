@@ -3,7 +3,7 @@ import { asJson, formatLong } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { compareValues, type QueryValue } from '../../query/ast.ts'
-import { compileFields, type FieldValues } from '../../query/hits/fields.ts'
+import { compileFields, type ShownFieldValues } from '../../query/hits/fields.ts'
 import { compileHighlight } from '../../query/hits/highlight.ts'
 import { compileDecorated, compileSourceFilter } from '../../query/hits/source-filter.ts'
 import { compileElement, rawValuesOf, readValue } from '../../query/predicate.ts'
@@ -146,7 +146,7 @@ const elementShow = (
   return (element, { _id }) => {
     const alone = { [list]: [element] }
     const left = filter(alone)
-    const values: FieldValues = {}
+    const values: ShownFieldValues = {}
     docValues?.(alone, { _id, _index }, values)
     fields?.(alone, { _id, _index }, values)
     const highlight = mark?.(alone)

@@ -1,7 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { type AddFields, compileFields, type FieldValues, namedFields } from '../../query/hits/fields.ts'
+import { type AddFields, compileFields, type ShownFieldValues, namedFields } from '../../query/hits/fields.ts'
 import { compileHighlight } from '../../query/hits/highlight.ts'
 import { NO_HIT_OPTIONS } from '../../query/hits/hit-options.ts'
 import { compileDecorated } from '../../query/hits/source-filter.ts'
@@ -167,7 +167,7 @@ const appendFields = (kind: Kind, { collapse }: SearchRequest, shown: HitOptions
   const _index = `${index}-${kind}`
   return [
     (_one, { _id, _source }, out) => {
-      const values: FieldValues = {}
+      const values: ShownFieldValues = {}
       for (const add of adds) add(_source, { _id, _index }, values)
       if (Object.keys(values).length > 0) out.text(`,"fields":${JSON.stringify(values)}`)
     },

@@ -88,7 +88,7 @@ export const fieldClause = <const K extends KeyTable>({
   fieldwise: true,
   lower(place, scope) {
     const [name, at] = onlyField(clauseName, place)
-    const values = Object.fromEntries([main, ...aliases].map(name => [name, VALUE_KEY]))
+    const values = Object.fromEntries([main, ...aliases].map(name => [name, FIELD_VALUE_KEY]))
     const isLong = isJsonMap(at.value)
     const given = readBodyKeys(isLong ? at : NO_OPTIONS, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
     const [value, second] = isLong
@@ -107,7 +107,7 @@ export const fieldClause = <const K extends KeyTable>({
   },
 })
 
-const VALUE_KEY = { read: (place: JsonNode | undefined) => place, schema: {} }
+const FIELD_VALUE_KEY = { read: (place: JsonNode | undefined) => place, schema: {} }
 const NO_OPTIONS: JsonNode = { path: '', value: new Map() }
 
 /** The one field that a clause such as `{"term": {"from": …}}` names. */

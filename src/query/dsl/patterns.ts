@@ -1,7 +1,7 @@
 import { refuse } from '../../lib/errors.ts'
+import { checkText, EXACT, nearOn, notFuzzy, patternOn, prefixOn, readNear } from '../field-conditions.ts'
 import { type JsonNode, toScalar, toWhole, unexpected, where } from '../json-node.ts'
 import { asInteger, booleanKeyOr, key, nodeKey, optionalKey, SCHEMAS } from '../keys.ts'
-import { checkText, EXACT, nearOn, notFuzzy, patternOn, prefixOn, readNear } from '../leaves.ts'
 import { REGEXP_OPERATORS, type RegexpOperator } from '../regexp/parse.ts'
 import { isMeta, testedMetaField } from '../scope.ts'
 import { constantScored } from '../score.ts'

@@ -2,6 +2,7 @@ import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
 import { NONE_NODE } from '../ast.ts'
 import { createDateReader } from '../dates/reader.ts'
+import { type BoundPlaces, fuzzingOf, isText, leniently, nearOn, prefixOn, withinNode } from '../field-conditions.ts'
 import { elements, type JsonNode, toScalar, toText, where } from '../json-node.ts'
 import {
   asInteger,
@@ -17,7 +18,6 @@ import {
   SCHEMAS,
   type ValuesOf,
 } from '../keys.ts'
-import { type BoundPlaces, fuzzingOf, isText, leniently, nearOn, prefixOn, withinNode } from '../leaves.ts'
 import { parseLucene, type RangeBound, type Syntax, type SyntaxPart } from '../lucene/parse.ts'
 import { REGEXP_OPERATORS } from '../regexp/parse.ts'
 import { fieldsBelow, isMeta, onMetaField, type QueryScope, testedMetaField } from '../scope.ts'

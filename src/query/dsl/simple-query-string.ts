@@ -1,6 +1,6 @@
+import { fuzzingOf, isText, leniently, nearOn } from '../field-conditions.ts'
 import { elements, type JsonNode, toBoolean, toScalar, toWhole, unexpected } from '../json-node.ts'
 import { booleanKey, itself, neededKey, nodeKey, nullableKey, optionalKey, SCHEMAS, type ValuesOf } from '../keys.ts'
-import { fuzzingOf, isText, leniently, nearOn } from '../leaves.ts'
 import { parseSimple, SIMPLE_OPERATORS, type Simple, type SimpleOperator } from '../lucene/simple.ts'
 import type { QueryScope } from '../scope.ts'
 import { SCORED_ALL, SCORED_NONE, type ScoredQuery } from '../score.ts'

@@ -1,4 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
+import { checkExpansions, EXACT, notFuzzy, readNear } from '../field-conditions.ts'
 import { elements, type JsonNode, toText, unexpected, where } from '../json-node.ts'
 import {
   booleanKeyOr,
@@ -12,7 +13,6 @@ import {
   SCHEMAS,
   type ValuesOf,
 } from '../keys.ts'
-import { checkExpansions, EXACT, notFuzzy, readNear } from '../leaves.ts'
 import { isMeta, onMetaField } from '../scope.ts'
 import {
   ALL_FIELDS,

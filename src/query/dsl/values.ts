@@ -2,6 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup } from '../../mapping/index.ts'
 import { NONE_NODE } from '../ast.ts'
 import { createDateReader } from '../dates/reader.ts'
+import { type BoundPlaces, equalNode, patternOn, termOn, withinNode } from '../field-conditions.ts'
 import {
   elements,
   isJsonMap,
@@ -14,7 +15,6 @@ import {
   where,
 } from '../json-node.ts'
 import { asText, itself, neededKey, nodeKey, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
-import { type BoundPlaces, equalNode, patternOn, termOn, withinNode } from '../leaves.ts'
 import { canonicalId, checkIdsInSight, fieldsBelow, isMeta, onField, onMetaField, type QueryScope } from '../scope.ts'
 import { constantScored, SCORED_ALL, type ScoredQuery } from '../score.ts'
 import { existsNode, idsNode, orNode } from '../simplify.ts'

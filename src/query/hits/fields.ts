@@ -10,6 +10,7 @@ import { asText, keyOr, nullableKey, optionalKey, readBodyKeys } from '../keys.t
 import { rawValuesOf, readValue } from '../predicate.ts'
 import type { FieldAsk } from '../request.ts'
 import { checkKnown } from '../scope.ts'
+import type { SourceObject } from './source-filter.ts'
 
 /** Whether values are asked for as `_source` has them, or as the columns of Elasticsearch do: sorted, and none of text. */
 export type AskedAs = 'fields' | 'docvalue_fields'
@@ -83,13 +84,11 @@ export const namedFields = (kind: Kind, pattern: string): { name: string; path: 
   return [...queryPaths(kind).values()].flatMap(path => (isNamed(path.path) ? [{ name: path.path, path }] : []))
 }
 
-type Source = Record<string, unknown>
-
 /** What is shown under `fields` of a hit: lists of values by name; of a nested list, an object for each element. */
-export type FieldValues = Record<string, unknown[]>
+export type ShownFieldValues = Record<string, unknown[]>
 
 /** Adds what is asked for to a hit's values. */
-export type AddFields = (source: Source, meta: { _id: string; _index: string }, values: FieldValues) => void
+export type AddFields = (source: SourceObject, meta: { _id: string; _index: string }, values: ShownFieldValues) => void
 /** What shows fields of documents of a kind, as these stand in `_source`. */
 export const compileFields = (
   kind: Kind,
@@ -125,8 +124,8 @@ export const compileFields = (
       if (shown.length > 0) values[name] = shown
     }
     for (const [list, members] of nested) {
-      const shown = (Array.isArray(source[list]) ? source[list] : []).flatMap((element: Source) => {
-        const object: FieldValues = {}
+      const shown = (Array.isArray(source[list]) ? source[list] : []).flatMap((element: SourceObject) => {
+        const object: ShownFieldValues = {}
         for (const { name, path, show } of members) {
           const inner = indexedValues(path, element, list).map(show)
           if (inner.length > 0) object[name.slice(list.length + 1)] = inner
@@ -139,14 +138,14 @@ export const compileFields = (
 }
 
 /** Longer texts than a keyword holds are no values of it: `_source` alone has them. */
-const indexedValues = (field: FieldPath, source: Source, list: string | undefined): unknown[] => {
+const indexedValues = (field: FieldPath, source: SourceObject, list: string | undefined): unknown[] => {
   const { ignoreAbove } = field
   const values = rawValuesOf(field, source, list)
   return ignoreAbove === undefined ? values : values.filter(value => String(value).length <= ignoreAbove)
 }
 
 /** Ascending, and of texts each once. */
-const docValues = (field: FieldPath, source: Source): unknown[] => {
+const docValues = (field: FieldPath, source: SourceObject): unknown[] => {
   const raw = indexedValues(field, source, undefined)
   if (raw.length < 2) return raw
   const keyed = raw.map((value): [QueryValue, unknown] => [readValue(field, value)!, value])

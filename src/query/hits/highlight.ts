@@ -12,8 +12,8 @@ import { type TextToken, textTokens } from '../text/analysis.ts'
 import { nearTo } from '../text/fuzzy.ts'
 import { namedFields } from './fields.ts'
 import type { HitScope } from './hit-options.ts'
+import type { SourceObject } from './source-filter.ts'
 
-type Source = Record<string, unknown>
 type TextTest = (text: string) => boolean
 
 /** What marks matches in documents of a kind: fragments by the names of fields; undefined where nothing is marked. */
@@ -21,7 +21,7 @@ export const compileHighlight = (
   kind: Kind,
   conditions: readonly Node[],
   asks: readonly HighlightField[],
-): ((source: Source) => Record<string, string[]> | undefined) => {
+): ((source: SourceObject) => Record<string, string[]> | undefined) => {
   const byQuery = new Map<readonly Node[], Map<string, TextTest[]>>()
   const testsOf = (nodes: readonly Node[]): Map<string, TextTest[]> => {
     const known = byQuery.get(nodes)
@@ -31,7 +31,7 @@ export const compileHighlight = (
     byQuery.set(nodes, tests)
     return tests
   }
-  const markers = new Map<string, (source: Source) => string[]>()
+  const markers = new Map<string, (source: SourceObject) => string[]>()
   for (const ask of asks) {
     const tests = testsOf(ask.queries?.[kind] ?? conditions)
     for (const { name, path } of namedFields(kind, ask.pattern)) {
@@ -89,7 +89,7 @@ const markerOf = (
   field: FieldPath,
   tests: readonly TextTest[],
   ask: HighlightField,
-): ((source: Source) => string[]) => {
+): ((source: SourceObject) => string[]) => {
   const matches: TextTest = text => tests.some(test => test(text))
   const { ignoreAbove = Number.POSITIVE_INFINITY } = field
   return source => {

@@ -44,9 +44,9 @@ export const parseSort = (place: JsonNode | undefined, scope: SortScope): SortSp
   return sorts
 }
 
-type SortOptions = ValuesOf<typeof SORT_KEYS>
+type SortOptions = ValuesOf<typeof SORT_OPTION_KEYS>
 
-const SORT_KEYS = {
+const SORT_OPTION_KEYS = {
   order: optionalKey(direction),
   missing: nodeKey,
   unmapped_type: nodeKey,
@@ -58,11 +58,11 @@ const SORT_KEYS = {
   numeric_type: nodeKey,
 }
 
-const NO_SORT_OPTIONS = readKeyValues(SORT_KEYS, {})
+const NO_SORT_OPTIONS = readKeyValues(SORT_OPTION_KEYS, {})
 
 const readSortOptions = (place: JsonNode): SortOptions =>
   isJsonMap(place.value)
-    ? readBodyKeys(place, 'an object such as {"order": "desc"}', SORT_KEYS, [])
+    ? readBodyKeys(place, 'an object such as {"order": "desc"}', SORT_OPTION_KEYS, [])
     : { ...NO_SORT_OPTIONS, order: direction(place) }
 
 const META_SORTS: ReadonlyMap<string, '_score' | '_doc' | '_shard_doc'> = new Map([

@@ -7,7 +7,7 @@ import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.
 import { keyOr, readBodyKeys } from '../keys.ts'
 import type { HitOptions, SourceFilter } from '../request.ts'
 
-type Source = Record<string, unknown>
+export type SourceObject = Record<string, unknown>
 
 /** What a filter leaves of the value at a path. `part`: what `cut` makes of it. */
 export type ShownPart = 'whole' | 'part' | 'none'
@@ -25,7 +25,7 @@ interface SourcePaths {
  * What a search shows of a document. As in Elasticsearch, a name selects everything below it, `*` stands for any characters,
  * excludes win, and lists are filtered element by element. Undefined where no `_source` is wanted.
  */
-export const compileSourceFilter = (filter: SourceFilter): ((source: Source) => Source | undefined) => {
+export const compileSourceFilter = (filter: SourceFilter): ((source: SourceObject) => SourceObject | undefined) => {
   if (filter === true) return source => source
   if (filter === false) return () => undefined
   if (filter.includes.length === 0 && filter.excludes.length === 0) return source => source
@@ -56,8 +56,8 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
   const isExcluded = isNamed(excludes)
   const isWhole = (path: string) => excludes.length === 0 && isIncluded(path)
 
-  const filterObject = (source: Source, prefix: string): Source => {
-    const kept: Source = {}
+  const filterObject = (source: SourceObject, prefix: string): SourceObject => {
+    const kept: SourceObject = {}
     for (const [name, value] of Object.entries(source)) {
       const shown = cut(value, prefix + name)
       if (shown !== undefined) kept[name] = shown
@@ -89,7 +89,7 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
 export const isRawJson = (value: unknown): value is { rawJSON: string } =>
   (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 
-const isSourceObject = (value: unknown): value is Source =>
+const isSourceObject = (value: unknown): value is SourceObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value)
 
 const isEmptyRecord = (value: unknown) =>
@@ -110,7 +110,7 @@ export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
   const { value } = place
   if (typeof value === 'boolean') return value
   if (!isJsonMap(value)) return checkedPatterns({ includes: elements(place), excludes: [] }, limits)
-  const keys = readBodyKeys(place, 'an object such as {"includes": ["event", "args"]}', SOURCE_KEYS, [])
+  const keys = readBodyKeys(place, 'an object such as {"includes": ["event", "args"]}', SOURCE_FILTER_KEYS, [])
   return checkedPatterns(
     { includes: [...keys.includes, ...keys.include], excludes: [...keys.excludes, ...keys.exclude] },
     limits,
@@ -118,7 +118,12 @@ export const parseSource = (place: JsonNode, limits: Limits): SourceFilter => {
 }
 
 const patternNodes = keyOr([], elements)
-const SOURCE_KEYS = { includes: patternNodes, excludes: patternNodes, include: patternNodes, exclude: patternNodes }
+const SOURCE_FILTER_KEYS = {
+  includes: patternNodes,
+  excludes: patternNodes,
+  include: patternNodes,
+  exclude: patternNodes,
+}
 
 const checkedPatterns = (
   { includes, excludes }: { includes: JsonNode[]; excludes: JsonNode[] },
@@ -147,7 +152,7 @@ export const compileDecorated = (
   kind: Kind,
   filter: SourceFilter,
   { decimals, argsByName }: Pick<HitOptions, 'decimals' | 'argsByName'>,
-): ((source: Source) => Source | undefined) => {
+): ((source: SourceObject) => SourceObject | undefined) => {
   const show = compileSourceFilter(filter)
   const paths = decimals ? decimalPaths(kind, filter) : []
   const lists = nestedPaths(kind)
@@ -180,16 +185,16 @@ const decimalPaths = (kind: Kind, filter: SourceFilter): string[] => {
 
 const INTEGER_KINDS: ReadonlySet<string> = new Set(['quantity', 'wide', 'amount'])
 /** Objects on the way are copied: what is shown elsewhere stays as it is. */
-const addDecimals = (source: Source, [name = '', ...rest]: readonly string[]): void => {
+const addDecimals = (source: SourceObject, [name = '', ...rest]: readonly string[]): void => {
   const value = source[name]
   if (Array.isArray(value)) {
     source[name] = value.map(element => {
-      const copy = { ...(element as Source) }
+      const copy = { ...(element as SourceObject) }
       addDecimals(copy, rest)
       return copy
     })
   } else if (typeof value === 'object' && value !== null) {
-    const copy = { ...(value as Source) }
+    const copy = { ...(value as SourceObject) }
     if (rest.length > 0) addDecimals(copy, rest)
     else copy.dec = sourceInteger(copy)?.toString() ?? null
     source[name] = copy

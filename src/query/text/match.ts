@@ -1,7 +1,17 @@
 import { refuse } from '../../lib/errors.ts'
 import type { FieldPath } from '../../mapping/index.ts'
+import {
+  isText,
+  leniently,
+  type Near,
+  nearOn,
+  patternOn,
+  prefixOn,
+  scoredTerm,
+  termOn,
+  zeroTerms,
+} from '../field-conditions.ts'
 import { type JsonNode, showJson, toScalar, toText, toWhole, unexpected, where } from '../json-node.ts'
-import { isText, leniently, type Near, nearOn, patternOn, prefixOn, scoredTerm, termOn, zeroTerms } from '../leaves.ts'
 import type { QueryScope } from '../scope.ts'
 import { type ScoredQuery, sumOfScores, sumOfSome } from '../score.ts'
 import { andNode, atLeastNode, inNode, phraseNode } from '../simplify.ts'
