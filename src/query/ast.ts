@@ -42,7 +42,6 @@ export type Node =
   | { readonly op: 'parent'; readonly kind: Kind; readonly of: Node }
   | CompareNode
 
-/** A condition on related documents. */
 export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
 
 /**
@@ -52,7 +51,6 @@ export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
  */
 export interface CompareNode {
   readonly op: 'compare'
-  /** The kind whose fields the steps name. */
   readonly kind: Kind
   /**
    * Way into the document: a field, then members of objects, or zero-based places in lists. In `args` the first step is an argument's name or
@@ -62,7 +60,6 @@ export interface CompareNode {
   readonly how: 'equal' | 'greater' | 'greaterOrEqual' | 'less' | 'lessOrEqual'
   /** Several only with `equal`: one of them is equal. */
   readonly operands: readonly CompareOperand[]
-  /** For `equal` as text. */
   readonly ignoreCase: boolean
   /** An argument's amount in whole tokens: the integer divided by 10^decimals of the emitting token, where these are known. */
   readonly scaled: boolean
@@ -70,7 +67,6 @@ export interface CompareNode {
 
 export interface CompareOperand {
   readonly text: string
-  /** Where the text is a decimal or 0x-hex number. */
   readonly number: Exact | undefined
 }
 

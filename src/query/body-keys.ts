@@ -34,7 +34,7 @@ const readTrackTotal = (place: JsonNode): boolean | number => {
   return place.value
 }
 
-/** Milliseconds, undefined where there is no limit. */
+/** Milliseconds; undefined for no limit. */
 const readTimeout = (place: JsonNode): number | undefined => {
   const text = toScalar(place, EXPECTED_TIME)
   if (text === '-1' || text === '0') return undefined
@@ -136,7 +136,7 @@ export const IGNORED_KEYS: Readonly<Record<string, string>> = {
   stats: 'names a group of searches for statistics, which are not kept',
 }
 
-/** What asks for nothing, such as an empty object, is accepted. */
+/** Accepts refused keys that ask for nothing, such as an empty object. */
 export const checkRefused = (body: JsonNode, expected: string): void => {
   for (const [name, place] of members(body, expected)) {
     const remedy = REFUSED_KEYS.get(name)

@@ -5,7 +5,7 @@ export type QueryBudget = ReturnType<typeof createQueryBudget>
 
 export interface QueryBudgetOptions {
   limits?: Limits | undefined
-  /** Called with every clause: throws where reading the query is to be given up. */
+  /** Called with every clause; throws to stop reading the query. */
   check?: (() => void) | undefined
 }
 

@@ -15,19 +15,18 @@ import {
 import { type CompareNode, type CompareOperand, compareValues, type Exact } from './ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from './exact.ts'
 
-/** What a rule's condition is asked of. */
+/** The document that a condition of a rule is tested on. */
 export type ComparedDocument = Pick<Document, '_source' | 'decoding'>
 
-/** A value as it is compared. */
 export interface ComparedValue {
   readonly text: string
-  /** Exact; absent where the value is no number. A hash, an address or a text is none, whatever it looks like. */
+  /** Absent for hashes, addresses and texts, even if they look like numbers. */
   readonly number: Exact | undefined
   /** Hex, which is equal in any letter case. */
   readonly hex?: true
 }
 
-/** The condition as a test of a document of its kind. */
+/** Compiles the condition to a test of a document of its kind. */
 export const compileCompare = (node: CompareNode): ((document: ComparedDocument) => boolean) => {
   const values = facesAt(node.steps, node.scaled, node.kind)
   const test = compileTest(node)
@@ -39,7 +38,6 @@ export const compileCompare = (node: CompareNode): ((document: ComparedDocument)
 
 export const operandOf = (text: string): CompareOperand => ({ text, number: parseExact(text) })
 
-/** The condition as a test of one value. */
 export const compileTest = ({
   how,
   operands,
@@ -68,7 +66,6 @@ const ORDERS = {
 const compileEqual = (operands: readonly CompareOperand[], ignoreCase: boolean): ((face: ComparedValue) => boolean) => {
   const spelt = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   const all = new Set(operands.map(({ text }) => spelt(text)))
-  /** Made when hex is first compared. */
   let lower = ignoreCase ? all : undefined
   // Beside a number, only those operands are compared as text that are none.
   const texts = new Set(operands.flatMap(({ text, number }) => (number === undefined ? [spelt(text)] : [])))
@@ -116,7 +113,7 @@ export const facesAt = (
   }
 }
 
-/** Whether the mapping has values at the steps. What arguments there are documents alone tell: of them everything is taken for possible. */
+/** Whether the mapping has values at these steps. Any argument may exist, since only documents know their arguments. */
 export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
   isNested(kind, steps[0] ?? '') ? steps.length > 1 : readerAt(steps, kind) !== undefined
 
@@ -124,7 +121,7 @@ const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includ
 
 const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
-/** Adds what a value that is there has to compare. Undefined where no value of the mapping stands at the steps. */
+/** Adds the values to compare of a value that is not null. Undefined if the mapping has none at the steps. */
 type ReadFaces = (value: unknown, faces: ComparedValue[]) => void
 
 const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFaces | undefined => {
@@ -174,17 +171,16 @@ const readerOfTexts = (steps: readonly string[]): ReadFaces | undefined => {
   }
 }
 
-/** The zero-based place that a step means; undefined where it is a name. */
+/** Zero-based index in a list, undefined for a name. */
 const placeOfStep = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
 const textFace = (value: unknown): ComparedValue => ({ text: String(value), number: undefined })
-/** Of bytes, hashes and addresses. */
 export const hexFace = (text: string): ComparedValue => ({ text, number: undefined, hex: true })
 const numberFace = (value: unknown): ComparedValue => ({ text: String(value), number: parseExact(String(value)) })
 const integerFace = (value: bigint): ComparedValue => ({ text: String(value), number: exactOf(value) })
 const exactFace = (number: Exact): ComparedValue => ({ text: showExact(simplifyExact(number)), number })
 
-/** What is shown in several encodings: each of them is the same exact integer, whatever it can hold itself. */
+/** An integer shown in several encodings; each compares as the same exact integer. */
 interface Encodings {
   raw: string
   padded?: string
@@ -208,7 +204,7 @@ const datetimeFace = (value: unknown): ComparedValue => ({
   number: exactOf(BigInt(Date.parse(`${value}Z`) / 1000)),
 })
 
-/** What is compared of a value, by the encoding that is named; without one, the value itself. */
+/** Compared value by encoding; without one, the value itself. */
 const FACES = {
   // As in search, `raw` is the one with letter case.
   address: { '': hexFace, raw: textFace },
@@ -246,18 +242,16 @@ interface SourceArgument {
   value: { hex: string; type: string }
 }
 
-/** A decoded value on the way through tuples and arrays. */
 interface DecodedElement {
-  /** Hex of an address in whatever letter case. */
   hex: string
   type: string
-  /** Undefined where the document says nothing of its decoding: then there is no way into the value. */
+  /** Undefined if the document does not know its decoding; then its parts cannot be reached. */
   param: AbiParam | undefined
-  /** Of the token, for arguments themselves: as in documents, parts of tuples and arrays have no scaled value. */
+  /** Of the token; null for parts of tuples and arrays, which have no scaled value. */
   decimals: number | null
 }
 
-/** An argument is looked for by its name, and only where none has it by its position. */
+/** Finds arguments by name; only if none has the name, by position. */
 const argumentsAt = (
   list: string,
   steps: readonly string[],
@@ -291,7 +285,7 @@ interface FaceReading {
   found: ComparedValue[]
 }
 
-/** What can be read of any value; a tuple's component of that name goes before. */
+/** Properties of any value; a component of a tuple with the same name wins. */
 const PROPERTIES = new Set(['hex', 'num', 'scaled', 'type'])
 
 const readElement = (element: DecodedElement, steps: readonly string[], at: number, reading: FaceReading): void => {
@@ -358,7 +352,7 @@ const readScaled = (value: bigint, { type, decimals }: DecodedElement, found: Co
 
 const INTEGER_TYPE = /^(u?)int(\d+)$/
 
-/** Undefined where the value is no integer and no boolean. Negative ones stand in two's complement of their width. */
+/** Undefined for other types. Negative integers are in two's complement of their width. */
 const elementInteger = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bigint | undefined => {
   if (type === 'bool') return BigInt(hex)
   const [, unsigned, bits] = INTEGER_TYPE.exec(type) ?? []
@@ -369,7 +363,7 @@ const elementInteger = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bi
 const shownHex = ({ type, hex }: DecodedElement): string =>
   type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex
 
-/** The integer that `_source` shows in encodings, or as an argument's value; also of its digits. Undefined where it is none. */
+/** The integer that `_source` shows in encodings, as an argument or as digits; undefined if it is none. */
 export const sourceInteger = (shown: unknown): bigint | undefined => {
   if (typeof shown === 'string') return BigInt(shown)
   const { raw, type, hex } = shown as Record<string, unknown>

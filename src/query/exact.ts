@@ -1,6 +1,5 @@
 import type { Exact } from './ast.ts'
 
-/** Longest text that is read as a number. */
 const LONGEST_EXACT = 400
 
 const EXACT_DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
@@ -23,7 +22,7 @@ export const parseExact = (text: string): Exact | undefined => {
 
 export const exactOf = (digits: bigint): Exact => ({ digits, scale: 0 })
 
-/** The same number with the least scale: equal numbers have equal members then. */
+/** Reduces to the least scale, so that equal numbers have equal members. */
 export const simplifyExact = ({ digits, scale }: Exact): Exact => {
   if (digits === 0n) return exactOf(0n)
   while (scale > 0 && digits % 10n === 0n) {
@@ -50,10 +49,8 @@ export const floorExact = ({ digits, scale }: Exact): bigint => {
   return digits / unit - (digits < 0n && digits % unit !== 0n ? 1n : 0n)
 }
 
-/** The least integer that is not below. */
 export const ceilExact = ({ digits, scale }: Exact): bigint => -floorExact({ digits: -digits, scale })
 
-/** Written as a decimal. */
 export const showExact = ({ digits, scale }: Exact): string => {
   if (scale === 0) return String(digits)
   const text = String(digits < 0n ? -digits : digits).padStart(scale + 1, '0')

@@ -10,13 +10,10 @@ import { analyzeText, LONGEST_TOKEN } from './text/analysis.ts'
 import { type Fuzziness, readFuzziness } from './text/fuzzy.ts'
 import { expressionOf, type TextPattern } from './text/pattern.ts'
 
-/** Conditions on one field with their scores: what clauses and query strings are made of. */
-
-/** The field has this very value. Texts, keywords and booleans count the more the fewer documents have the value. */
+/** The field equals this value. The score grows with the rarity of the value. */
 export const termOn = (field: FieldPath, place: JsonNode, dates: DateScope): ScoredQuery =>
   scoredTerm(field, equalNode(field, place, dates))
 
-/** What a condition of one value counts. */
 export const scoredTerm = (field: FieldPath, node: Node): ScoredQuery => {
   if (node.op !== 'in' || node.values.length !== 1 || !HAS_TERMS.has(field.compare)) return constantScored(node)
   return { node, score: Object.freeze({ by: 'term', field, value: node.values[0]!, boost: 1 }) }
@@ -26,7 +23,6 @@ const HAS_TERMS: ReadonlySet<FieldPath['compare']> = new Set(['hex', 'exact', 't
 
 const existsOn = (field: FieldPath): ScoredQuery => constantScored(existsNode(field))
 
-/** The shape of a text, or for a text field of one of its words. */
 export const patternOn = (clause: string, field: FieldPath, place: JsonNode, given: TextPattern): ScoredQuery => {
   checkText(clause, field, place)
   // The letter case of such fields makes no difference.
@@ -53,7 +49,6 @@ export const checkText = (clause: string, field: FieldPath, place: JsonNode): vo
 
 const fieldContent = (field: FieldPath) => (field.compare === 'integer' ? 'holds integers' : `is of type [${field.es}]`)
 
-/** How near a value has to be. */
 export interface Near {
   at: JsonNode
   fuzziness: Fuzziness
@@ -78,7 +73,7 @@ export const readNear = (
   return at && { at, fuzziness: readFuzziness(at), prefix, transpositions: swapped }
 }
 
-/** All that is near, or begins so, is found: there is no need for a limit. */
+/** The number of values is not limited, so the option is only checked. */
 export const checkExpansions = (place: JsonNode | undefined): void => {
   if (place !== undefined && toWhole(place, EXPECTED_EXPANSIONS) < 1) throw unexpected(place, EXPECTED_EXPANSIONS)
 }
@@ -93,7 +88,6 @@ const readLength = (place: JsonNode): number => {
 
 const EXPECTED_PREFIX_LENGTH = 'how many characters at the beginning are the same, 0 or more'
 
-/** The field, a text or a keyword, has a value that is near. */
 export const nearOn = (
   field: FieldPath,
   text: string,
@@ -106,7 +100,7 @@ export const nearOn = (
   return { node, score: Object.freeze({ by: 'fuzzy', field, near: node.near, boost: 1 }) }
 }
 
-/** Near values are found among names, of which there are few. */
+/** Near values are only searched among names, of which there are few. */
 const checkFuzzy = (field: FieldPath, at: JsonNode): void => {
   if (field.kind === 'text' || field.kind === 'keyword') return
   throw notFuzzy(
@@ -125,7 +119,7 @@ export const notFuzzy = (at: JsonNode, name: string, why: string) =>
     `${where(at)}: fuzziness works on names, such as event and method, and [${name}] ${why}.`,
   )
 
-/** What a value that a field cannot have means where that is no fault: nothing matches. */
+/** If lenient, values that do not fit the field match nothing. */
 export const leniently = (isLenient: boolean, make: () => ScoredQuery): ScoredQuery => {
   if (!isLenient) return make()
   try {
@@ -136,7 +130,7 @@ export const leniently = (isLenient: boolean, make: () => ScoredQuery): ScoredQu
   }
 }
 
-/** Of values that do not fit; what is too much, or misspelt, stays a fault. */
+/** Codes of values that do not fit; exceeded limits and syntax errors stay errors. */
 const FORGIVEN: ReadonlySet<string> = new Set([
   'number_format_exception',
   'parse_exception',
@@ -145,7 +139,6 @@ const FORGIVEN: ReadonlySet<string> = new Set([
   'parsing_exception',
 ])
 
-/** What a text without words matches. */
 export const zeroTerms = (place: JsonNode | undefined): ScoredQuery => {
   if (place === undefined) return SCORED_NONE
   const mode = toScalar(place, '"none" or "all"').toLowerCase()
@@ -154,7 +147,7 @@ export const zeroTerms = (place: JsonNode | undefined): ScoredQuery => {
   throw unexpected(place, '"none" or "all"')
 }
 
-/** Makes what is near of the edits behind a `~`, or of those that an option says. */
+/** Creates the nearness of the edits behind `~`, or of the option. */
 export type Fuzzing = (edits: string | undefined, place: JsonNode) => Near
 
 export const fuzzingOf = (
@@ -176,7 +169,6 @@ export const fuzzingOf = (
   }
 }
 
-/** A keyword begins with this text, or a word of a text field does. */
 export const prefixOn = (field: FieldPath, given: string): ScoredQuery =>
   constantScored(
     // The order of digits is none of numbers.
@@ -185,7 +177,7 @@ export const prefixOn = (field: FieldPath, given: string): ScoredQuery =>
       : beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given),
   )
 
-/** What begins with a text lies between it and the text whose last character is the next one. */
+/** A prefix is the range from the text to the text whose last character is the next one. */
 const beginsWith = (field: FieldPath, text: string): Node => {
   if (text === '') return existsNode(field)
   const characters = Array.from(text)
@@ -203,7 +195,6 @@ const characterAfter = (character: string) => {
   return String.fromCodePoint(code === 0xd800 ? 0xe000 : code)
 }
 
-/** The field equals the value, as the field's encoding compares. */
 export const equalNode = (field: FieldPath, place: JsonNode, dates: DateScope): Node =>
   EQUALS[field.compare](field, place, dates)
 /** The field lies within the bounds. `dates` reads the values of date fields. */
@@ -217,7 +208,7 @@ export const withinNode = (field: FieldPath, bounds: BoundPlaces, dates: DateRea
 }
 
 export type BoundPlaces = { readonly [bound in keyof Bounds]: JsonNode | undefined }
-/** Whether the letter case of a text makes no difference to the field, so that a value is compared in lower case. */
+/** Whether the field ignores letter case, so that values are compared in lower case. */
 export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
 /** Whether values are compared by their letters. Digits of an integer are shown as a text, and compared as the integer. */
@@ -263,7 +254,7 @@ const EQUALS = {
 type BoundName = keyof Bounds
 type ReadBound = (field: FieldPath, place: JsonNode, bound: BoundName, dates: DateReader) => Bounds
 const textBound: ReadBound = (field, place, bound) => ({ [bound]: comparedText(field, place) })
-/** Between two integers, bounds move inwards. */
+/** A fraction moves a bound inwards to the next integer. */
 const integerBound = ({ floor, exact }: Whole, bound: BoundName): Bounds => {
   if (exact) return { [bound]: floor }
   return bound === 'gt' || bound === 'gte' ? { gte: floor + 1n } : { lte: floor }

@@ -10,7 +10,6 @@ export interface JsonNode {
 
 export const bodyNode = (value: JsonValue): JsonNode => ({ path: '', value })
 
-/** The members of an object with their places, in the order in which they were written. */
 export const members = (place: JsonNode, expected: string): [name: string, place: JsonNode][] =>
   Array.from(toObject(place, expected), ([name, value]) => [name, placeMember(place, name, value)])
 
@@ -41,7 +40,7 @@ export const expectKeys = <Name extends string>(
   return found
 }
 
-/** Keys of any clause: how much its score counts, and its name. They are read where clauses are told apart. */
+/** Keys of every clause, read where clauses are dispatched. */
 export const KEYS_OF_CLAUSES = ['boost', '_name'] as const
 
 export const isJsonMap = (value: JsonValue): value is JsonMap => value instanceof Map
@@ -91,7 +90,6 @@ const unknownKey = (place: JsonNode, name: string, names: readonly string[]): Ch
 
 export const where = (place: JsonNode): string => (place.path === '' ? 'the body' : place.path)
 
-/** A received value, short enough for a message. */
 export const showJson = (value: JsonValue): string => {
   if (isJsonMap(value))
     return value.size === 0 ? 'an empty object' : `an object with [${shortenText([...value.keys()].join(', '))}]`
@@ -100,7 +98,7 @@ export const showJson = (value: JsonValue): string => {
   return shortenText(JSON.stringify(value))
 }
 
-/** A name from the body in the brackets of Elasticsearch's messages, short enough for one. */
+/** A name in brackets, as in Elasticsearch's messages, shortened. */
 export const bracketName = (name: string): string => `[${shortenText(name)}]`
 
 export const placeMember = (place: JsonNode, name: string, value: JsonValue): JsonNode => ({

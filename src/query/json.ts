@@ -172,7 +172,6 @@ const QUOTE_CODE = 34
 const JSON_BACKSLASH = 92
 const SPACE_CODE = 32
 
-/** JSON as text, its numbers as they were written. */
 export const textOfJson = (value: JsonValue): string => {
   if (value instanceof Numeral) return value.text
   if (value instanceof Map)
@@ -182,6 +181,5 @@ export const textOfJson = (value: JsonValue): string => {
 }
 
 const LONGEST_SHOWN = 100
-/** A text from the body, short enough for a message. */
 export const shortenText = (text: string): string =>
   text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text

@@ -1,11 +1,10 @@
 import { expectKeys, type JsonNode, toBoolean, toText, toWhole, unexpected } from './json-node.ts'
 import { readDouble } from './numbers.ts'
 
-/** How the value of a key is read: once, for what reads a request as well as for the description of the API. */
+/** How a key is read, and its schema for the description of the API. */
 export interface BodyKey<T = unknown> {
-  /** Also told where the key is absent. */
+  /** Also called for an absent key. */
   readonly read: (place: JsonNode | undefined) => T
-  /** As JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>
   /** What follows "expected an object with [the key]" where it is absent; undefined where it may be. */
   readonly needs?: string
@@ -27,7 +26,7 @@ export const readBodyKeys = <K extends KeyTable>(
   return readKeyValues(keys, given)
 }
 
-/** The values of keys that were told apart already. */
+/** Reads values of keys that were already split. */
 export const readKeyValues = <K extends KeyTable>(keys: K, given: Partial<Record<string, JsonNode>>): ValuesOf<K> =>
   Object.fromEntries(Object.entries(keys).map(([name, { read }]) => [name, read(given[name])])) as ValuesOf<K>
 
@@ -44,11 +43,9 @@ export const key = <T>(read: (place: JsonNode | undefined) => T, schema: BodyKey
   schema,
 })
 
-/** Undefined where it is absent. */
 export const optionalKey = <T>(read: (place: JsonNode) => T, schema: BodyKey['schema'] = {}): BodyKey<T | undefined> =>
   key(place => place && read(place), schema)
 
-/** `fallback` where it is absent. */
 export const keyOr = <T>(fallback: T, read: (place: JsonNode) => T, schema: BodyKey['schema'] = {}): BodyKey<T> =>
   key(place => (place === undefined ? fallback : read(place)), schema)
 
@@ -65,7 +62,6 @@ export const itself = (place: JsonNode): JsonNode => place
 export const asText = (expected: string) => (place: JsonNode) => toText(place, expected)
 export const asInteger = (expected: string) => (place: JsonNode) => toWhole(place, expected)
 
-/** An integer from 0 on. */
 export const natural = (place: JsonNode): number => {
   const number = toWhole(place, 'an integer from 0 on')
   if (number < 0) throw unexpected(place, 'an integer from 0 on')

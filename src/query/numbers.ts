@@ -17,7 +17,7 @@ export const readLong = (field: FieldPath, place: JsonNode): Whole => {
   return whole
 }
 
-/** The same of an integer of any size. */
+/** The same for an integer of any size. */
 export const readInteger = (place: JsonNode): Whole => {
   const text = numeric(place)
   const whole = HEX_TEXT.test(text) ? { floor: BigInt(text), exact: true } : wholeOfDecimal(text)

@@ -2,10 +2,9 @@ import { refuse } from '../lib/errors.ts'
 import type { JsonMap, JsonValue } from './json.ts'
 import { isJsonMap } from './json-node.ts'
 
-/** URL parameters of a search, as they were written. */
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
-/** The body of a search with what the URL says beside it, which wins. */
+/** Merges URL parameters into the body of a search; they win. */
 export const withParameters = (body: JsonValue, parameters: Parameters): JsonValue => {
   if (parameters.length === 0 || !isJsonMap(body)) return body
   const given = new Map(parameters)
@@ -20,9 +19,8 @@ export const withParameters = (body: JsonValue, parameters: Parameters): JsonVal
 type MergedBody = Map<string, JsonValue>
 
 interface SearchParameter {
-  /** For the reference docs. */
   doc: string
-  /** Those without are read together with others. */
+  /** Parameters without it are read together with others. */
   put?(body: MergedBody, value: string): void
 }
 
@@ -115,14 +113,13 @@ const putSource = (body: MergedBody, given: ReadonlyMap<string, string>): void =
   )
 }
 
-/** As `_source` in the body, of requests that have nothing else in it. */
+/** Reads parameters as `_source` of a body. */
 export const sourceOfParameters = (parameters: Parameters): JsonValue => {
   const body: MergedBody = new Map()
   putSource(body, new Map(parameters))
   return body.get('_source') ?? true
 }
 
-/** Options of `q` by their names in `query_string`. */
 const OF_QUERY: readonly (readonly [parameter: string, option: string])[] = [
   ['df', 'default_field'],
   ['default_operator', 'default_operator'],

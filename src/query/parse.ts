@@ -126,7 +126,6 @@ export const parseSearch = (
 }
 
 export interface ParseOptions extends QueryBudgetOptions {
-  /** Those of the URL. */
   parameters?: Parameters | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
@@ -137,7 +136,6 @@ export interface ParseOptions extends QueryBudgetOptions {
 const EXPECTED_SEARCH = 'an object such as {"query": {"match_all": {}}}'
 const MAX_RESULT_WINDOW = 10_000
 
-/** What every hit has where nothing is scored, too. */
 const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1
 
 const parseQuery = (

@@ -14,14 +14,11 @@ import { hasPhrase } from './text/phrase.ts'
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */
 export type TestedDocument = Pick<documents.Document, '_id' | '_parent' | '_source' | 'decoding'>
 
-/** Where a document's parent and children are to be had, which it does not hold itself. */
 export interface Relatives {
   childrenOf(document: TestedDocument, kind: Kind): readonly TestedDocument[]
-  /** Undefined where its parent is of another kind. */
   parentOf(document: TestedDocument, kind: Kind): TestedDocument | undefined
 }
 
-/** Compiles a condition on relatives. */
 type CompileJoin = (node: JoinNode) => (document: TestedDocument) => boolean
 
 /**
@@ -37,11 +34,11 @@ export const compilePredicate = (
   return document => test(document._source, document)
 }
 
-/** The indexed values of a field, canonical as in the query tree. Of a text field: its words. */
+/** Indexed values of a field, canonical as in the query tree; words of a text field. */
 export const indexedValuesOf = (field: FieldPath, source: Record<string, unknown>): QueryValue[] =>
   valueReaderOf(field, undefined)(source)
 
-/** The values of a field as `_source` shows them, through all lists on the way. Of an element of a nested `list`, those of its members. */
+/** Values of a field as `_source` shows them, through all lists. In an element of a nested `list`, those of its members. */
 export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
   const values: unknown[] = []
   collectorOf(field, list)(source, raw => {
@@ -52,14 +49,14 @@ export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, l
   return values
 }
 
-/** A value as `_source` shows it, canonical as in the query tree. Of a text, its first word. */
+/** A value of `_source`, canonical as in the query tree; of a text, its first word. */
 export const readValue = (field: FieldPath, raw: unknown): QueryValue | undefined => {
   const values: QueryValue[] = []
   READ_VALUES[field.compare](field, raw, values)
   return values[0]
 }
 
-/** The values of a member in the first elements of its nested list that have one, and that a condition holds for. */
+/** Values of a member in the first elements of its nested list that have one and fulfil a condition. */
 export const nestedValues = (
   field: FieldPath,
   { path, node, most }: { path: string; node: Node; most: number },
@@ -81,7 +78,7 @@ export const nestedValues = (
   }
 }
 
-/** Whether an element of a nested list fulfils a condition on its members. */
+/** Tests an element of a nested list against a condition on its members. */
 export const compileElement = (node: Node, list: string): ((element: Record<string, unknown>) => boolean) => {
   const test = compileNodeTest(node, list, undefined)
   return element => test(element, { _id: '', _source: {} })
@@ -163,7 +160,6 @@ export const compileNodeTest = (node: Node, list: string | undefined, join: Comp
   }
 }
 
-/** Conditions on relatives that are to be had. */
 export const joinsAmong =
   (relatives: Relatives): CompileJoin =>
   node => {
@@ -227,7 +223,6 @@ const stepsInSource = (field: FieldPath, list: string | undefined): string[] => 
   return (list === undefined ? path : path.slice(list.length + 1)).split('.')
 }
 
-/** Hands over every value of a field that is not null. */
 type CollectValues = (source: Record<string, unknown>, found: (raw: unknown) => void) => void
 
 const collectorOf = (field: FieldPath, list: string | undefined): CollectValues => {
@@ -239,10 +234,10 @@ const collectorOf = (field: FieldPath, list: string | undefined): CollectValues 
   return (source, found) => collectRawValues(source, steps, 0, found)
 }
 
-/** What digits are worked out of stands in the object that they would be a member of. */
+/** Digits are derived from the object that they would be a member of. */
 const DEC = '.dec'
 
-/** Hands over every value at the path that is not null, through all lists on the way. */
+/** Passes every value at the path that is not null, through all lists. */
 const collectRawValues = (
   value: unknown,
   steps: readonly string[],

@@ -7,7 +7,6 @@ import type { Score } from './score.ts'
 
 /** A checked search: what `parseSearch` makes of a request body. */
 export interface SearchRequest {
-  /** The searched kinds, each with the query as it reads on that kind. */
   parts: RequestPart[]
   sort: SortSpec[]
   from: number
@@ -22,11 +21,9 @@ export interface SearchRequest {
   minScore?: number
   /** Of each kind only so many matches count, the first ones in the chain. */
   terminateAfter?: number
-  /** Clauses that have names. */
   names?: readonly NamedClause[]
-  /** Whether sorted hits have scores, too. */
   trackScores?: true
-  /** What hits show beside `_source`. Absent where nothing is: such hits are written the quick way. */
+  /** Absent if hits show only `_source`; such hits are written by a faster path. */
   shown?: HitOptions
   collapse?: Collapse
   aggregations?: Aggregations | undefined
@@ -164,36 +161,31 @@ export interface HighlightField {
   after: string
   /** Most fragments of a field; 0 shows it whole. */
   fragments: number
-  /** Characters of a fragment. */
   fragmentSize: number
-  /** Characters that are shown of a field without a match. */
   noMatchSize: number
   html: boolean
-  /** Whether the fragments with most matches come first. */
   byScore: boolean
-  /** Whether only conditions on the field itself count. */
   requireFieldMatch: boolean
-  /** In place of the search's own query. */
+  /** Replaces the search's own query. */
   queries: Partial<Record<Kind, Node[]>> | undefined
 }
 
-/** Of all hits that have one value in a field only the first is shown. */
+/** Shows only the first hit of each value of a field. */
 export interface Collapse {
   name: string
-  /** A kind without the field is absent: its documents count as those without a value. */
+  /** Kinds without the field are absent; their documents have no value. */
   fields: Partial<Record<Kind, FieldPath>>
   innerHits: { name: string; request: SearchRequest }[]
 }
 
-/** What a clause found for a hit: elements of its list, or documents that are related to it. */
+/** Inner hits of a clause: elements of its list, or related documents. */
 export interface InnerHits {
   name: string
   by: 'nested' | 'child' | 'parent'
-  /** The list, where elements are shown. */
   path: string | undefined
   /** Has one part, with the clause's inner query; of `nested`, the kind is that of the hit. */
   request: SearchRequest
-  /** Of `nested`: what elements are sorted by, in place of the request's own sort. */
+  /** For `nested`: sort of the elements, in place of the request's own sort. */
   elementSort: ElementSort[]
 }
 

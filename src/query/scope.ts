@@ -9,24 +9,22 @@ import type { InnerHits } from './request.ts'
 import { SCORED_NONE, type ScoredQuery } from './score.ts'
 import { idsNode, orNode } from './simplify.ts'
 
-/** What a clause is read against. */
 export interface QueryScope {
   kind: Kind
-  /** All kinds of the search: a field that only some of them have matches nothing in the others. */
+  /** All kinds of the search. A field that only some have matches nothing in the others. */
   kinds: readonly Kind[]
   /** Milliseconds since 1970, one moment for the whole request. */
   now: () => number
-  /** The list whose elements are looked at: the path of the `nested` clause around. */
+  /** Path of the surrounding `nested` clause. */
   nested: string | undefined
-  /** What the query may still ask for. */
   budget: QueryBudget
-  /** Where clauses put what they want to be shown of what they found; undefined where nothing of it is shown. */
+  /** Collects inner hits; undefined if none are shown. */
   innerHits?: InnerHits[] | undefined
-  /** Where conditions on fields are put down that may mark words of hits; undefined where nothing is marked. */
+  /** Collects conditions that may mark words of hits; undefined if nothing is marked. */
   marks?: Node[] | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
-  /** Where clauses put their names. Undefined where nobody wants them. */
+  /** Collects names of clauses; undefined if nobody reads them. */
   collected?: CollectedNames | undefined
 }
 
@@ -51,7 +49,7 @@ export const onField = (
   return made
 }
 
-/** Every field at or below a path, so far as it is in sight: `value` stands for `value.num`, `value.coin` and so on. */
+/** Every visible field at or below a path: `value` stands for `value.num`, `value.coin` and so on. */
 export const fieldsBelow = (name: string, place: JsonNode, scope: QueryScope): FieldPath[] => {
   const field = lookup(scope.kind, name)
   const fields = field ? [field] : fieldsUnder(scope.kind, name)
@@ -60,7 +58,7 @@ export const fieldsBelow = (name: string, place: JsonNode, scope: QueryScope): F
   return fields.filter(field => isInSight(field, scope))
 }
 
-/** A path without a field: an object such as `value`, or a name that nothing has, which is refused with the nearest one. */
+/** Refuses a path without a field: an object such as `value`, or an unknown name with the nearest known one. */
 export const checkKnown = (name: string, place: JsonNode, scope: Pick<QueryScope, 'kinds'>): void => {
   const { kinds } = scope
   if (kinds.some(kind => lookup(kind, name) !== undefined)) return
@@ -96,23 +94,21 @@ const fieldsUnder = (kind: Kind, name: string): FieldPath[] =>
 export const isInSight = ({ list }: FieldPath, { nested }: QueryScope): boolean =>
   nested === undefined ? list?.nested !== true : list?.nested === true && list.name === nested
 
-/** What a query says of its hits, beside which they are. */
 export interface CollectedNames {
   names: NamedClause[]
 }
 
-/** A clause that has a name: hits show the names of those that they match. */
+/** A named clause; hits list the names of clauses that they match. */
 export interface NamedClause {
   name: string
   kind: Kind
   query: Node
 }
 
-/** Fields that are no part of the mapping: what a hit shows of itself beside its `_source`. */
 export const META_FIELD_NAMES = ['_id', '_type', '_index'] as const
 export const isMeta = (name: string): name is (typeof META_FIELD_NAMES)[number] =>
   (META_FIELD_NAMES as readonly string[]).includes(name)
-/** The condition on a field that is no part of the mapping, or undefined where the name is none of them. */
+/** Condition on a metadata field; undefined for another name. */
 export const onMetaField = (name: string, values: readonly JsonNode[], scope: QueryScope): Node | undefined => {
   if (name === '_id') {
     const place = values[0]
@@ -125,7 +121,7 @@ export const onMetaField = (name: string, values: readonly JsonNode[], scope: Qu
   return undefined
 }
 
-/** The condition that a text of such a field passes a test: ids are looked up whole. */
+/** Condition that a text of a metadata field passes a test. Ids only match as a whole. */
 export const testedMetaField = (
   clause: string,
   name: string,
@@ -143,7 +139,7 @@ export const testedMetaField = (
 }
 
 const decided = (holds: boolean): Node => (holds ? ALL_NODE : NONE_NODE)
-/** An index goes by the name of its entity, and by that with the network before it. */
+/** An index is named by its entity, optionally with the network in front. */
 const indexNamesOf = ({ kind, index }: QueryScope): string[] =>
   index === undefined ? [kind] : [`${index}-${kind}`, kind]
 /** As Elasticsearch has it, names of indices may hold `*`. */

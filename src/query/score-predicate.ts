@@ -14,7 +14,6 @@ export const compileDocumentScore = (
 ): DocumentScorer => {
   const compileInner = (inner: Score | undefined) => compileDocumentScore(inner, known, list, relatives)
   const join = relatives && joinsAmong(relatives)
-  /** The score of a part; undefined where it does not match. */
   const gated = ({ node, score }: ScoredQuery, path: string | undefined) => {
     const test = compileNodeTest(node, path, join)
     const count = compileDocumentScore(score, known, path, relatives)

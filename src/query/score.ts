@@ -15,7 +15,7 @@ export type Score =
       readonly field: FieldPath
       readonly value: QueryValue
       readonly boost: number
-      /** In how many documents the value counts as being; by default in those that have it. */
+      /** Document frequency that overrides that of the value. */
       readonly frequency?: number
     }
   /** BM25 of words that stand in a row. */
@@ -24,7 +24,6 @@ export type Score =
       readonly field: FieldPath
       readonly words: readonly string[]
       readonly slop: number
-      /** Whether of the last word only the beginning is given. */
       readonly prefix: boolean
       readonly boost: number
     }
@@ -32,13 +31,11 @@ export type Score =
   | { readonly by: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness; readonly boost: number }
   /** The sum of those parts whose node matches. */
   | { readonly by: 'sum'; readonly of: readonly ScoredQuery[] }
-  /** The best of the parts whose node matches, and so much of each of the others. */
+  /** The best matching part, plus `tie` times each of the others. */
   | { readonly by: 'best'; readonly of: readonly ScoredQuery[]; readonly tie: number }
-  /** So much of a score where another node matches, too. */
+  /** A score, multiplied by `factor` where another node matches. */
   | { readonly by: 'lowered'; readonly of: Score; readonly where: Node; readonly factor: number }
-  /** What the matching elements of a list have. */
   | { readonly by: 'nested'; readonly path: string; readonly mode: ScoreMode; readonly of: ScoredQuery }
-  /** What the matching children have. */
   | {
       readonly by: 'child'
       readonly kind: Kind
@@ -46,12 +43,11 @@ export type Score =
       readonly of: ScoredQuery
       readonly boost: number
     }
-  /** What the parent has. */
   | { readonly by: 'parent'; readonly kind: Kind; readonly of: ScoredQuery; readonly boost: number }
 
 export type ScoreMode = 'avg' | 'sum' | 'min' | 'max'
 
-/** A query that is read: which documents match, and how well. Without a score it only filters. */
+/** A query: the matching documents and their score. Without a score it only filters. */
 export interface ScoredQuery {
   readonly node: Node
   readonly score: Score | undefined
@@ -59,7 +55,7 @@ export interface ScoredQuery {
 
 export const sameScore = (value: number): Score => Object.freeze({ by: 'same', value })
 
-/** All that match fit equally well. */
+/** All matches score alike. */
 export const constantScored = (node: Node): ScoredQuery => ({ node, score: SCORE_OF_ONE })
 const SCORE_OF_ONE = sameScore(1)
 
@@ -69,7 +65,7 @@ export const SCORED_ALL: ScoredQuery = Object.freeze(constantScored(ALL_NODE))
 
 export const onlyFilters = (node: Node): ScoredQuery => ({ node, score: undefined })
 
-/** What always counts, and what counts where it matches. */
+/** Sums required scores, and optional ones where they match. */
 export const sumOfScores = (
   required: readonly (Score | undefined)[],
   optional: readonly ScoredQuery[] = [],
@@ -94,7 +90,7 @@ export const sumOfScores = (
   return Object.freeze({ by: 'sum', of: Object.freeze(rest) })
 }
 
-/** What counts of those parts of which at least so many match, beside what always counts. */
+/** Sums required scores and optional ones, of which at least `least` match. */
 export const sumOfSome = (
   required: readonly (Score | undefined)[],
   least: number,
@@ -118,7 +114,7 @@ export const best = (parts: readonly ScoredQuery[], tie = 0): Score | undefined 
   return Object.freeze({ by: 'best', of: Object.freeze(of), tie })
 }
 
-/** The score so many times; of none none. */
+/** Multiplies a score. */
 export const times = (score: Score | undefined, factor: number): Score | undefined =>
   score === undefined || factor === 1 ? score : Object.freeze(multiplied(score, factor))
 
@@ -139,7 +135,7 @@ const multiplied = (score: Score, factor: number): Score => {
   }
 }
 
-/** The score with others in place of those of the same document that it is put together from. */
+/** Replaces the inner scores of the same document. */
 export const mapParts = (score: Score, change: (inner: Score) => Score): Score => {
   switch (score.by) {
     case 'sum':
@@ -152,7 +148,6 @@ export const mapParts = (score: Score, change: (inner: Score) => Score): Score =
   }
 }
 
-/** How a score comes about, as `_explanation` shows it. */
 export interface Explanation {
   readonly value: number
   readonly description: string

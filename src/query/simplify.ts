@@ -67,7 +67,7 @@ export const notNode = (of: Node): Node => {
 export const inNode = (field: FieldPath, values: readonly QueryValue[]): Node =>
   values.length === 0 ? NONE_NODE : Object.freeze({ op: 'in', field, values: Object.freeze([...new Set(values)]) })
 
-/** Without an edit: that the field has that very value. */
+/** Without edits it is the exact value. */
 export const fuzzyNode = (field: FieldPath, near: Nearness): Node => {
   if (near.edits > 0) return Object.freeze({ op: 'fuzzy', field, near: Object.freeze({ ...near }) })
   return tooLong(field, near.text) ? NONE_NODE : inNode(field, [near.text])
@@ -88,18 +88,18 @@ export const existsNode = (field: FieldPath): Node => Object.freeze({ op: 'exist
 export const idsNode = (values: readonly string[]): Node =>
   values.length === 0 ? NONE_NODE : Object.freeze({ op: 'ids', values: Object.freeze([...new Set(values)]) })
 
-/** That an element exists at all is still a condition, so only an inner query that nothing matches folds. */
+/** Even a match-all inner query requires an element, so only match-none folds. */
 export const nestedNode = (path: string, of: Node): Node =>
   of.op === 'none' ? NONE_NODE : Object.freeze({ op: 'nested', path, of })
 
 export const childNode = (kind: Kind, of: Node, min = 1, max = Number.POSITIVE_INFINITY): Node =>
   of.op === 'none' || min > max ? NONE_NODE : Object.freeze({ op: 'child', kind, of, min, max })
 
-/** That there is a parent of the kind is still a condition. */
+/** Even a match-all inner query requires a parent of the kind. */
 export const parentNode = (kind: Kind, of: Node): Node =>
   of.op === 'none' ? NONE_NODE : Object.freeze({ op: 'parent', kind, of })
 
-/** Without a bound: that the field has a value. */
+/** Without bounds it requires a value. */
 export const rangeNode = (field: FieldPath, given: Bounds): Node => {
   const bounds = isWholeField(field) ? wholeLong(given) : field.compare === 'instant' ? wholeSeconds(given) : given
   const lower = bounds.gte ?? bounds.gt
@@ -120,7 +120,6 @@ export const rangeNode = (field: FieldPath, given: Bounds): Node => {
   return Object.freeze({ op: 'range', field, bounds: Object.freeze({ ...bounds }) })
 }
 
-/** Whether no 64-bit integer lies within bounds. */
 const isBeyondLongs = (lower: QueryValue | undefined, upper: QueryValue | undefined): boolean =>
   (typeof lower === 'bigint' && lower > GREATEST_LONG) || (typeof upper === 'bigint' && upper < LEAST_LONG)
 
@@ -133,7 +132,6 @@ export const isWithin = (value: QueryValue, { gt, gte, lt, lte }: Bounds): boole
 export const LEAST_LONG = -(2n ** 63n)
 export const GREATEST_LONG = 2n ** 63n - 1n
 
-/** Whether a text is longer than what its encoding indexes. */
 export const tooLong = (field: FieldPath, value: QueryValue): boolean =>
   typeof value === 'string' && field.ignoreAbove !== undefined && value.length > field.ignoreAbove
 
@@ -142,7 +140,7 @@ const severalNodes = (op: 'and' | 'or', of: readonly Node[], empty: Node): Node 
 
 const isWholeField = ({ compare }: Pick<FieldPath, 'compare'>) => compare === 'long' || compare === 'integer'
 
-/** Of a list field two conditions may hold on two elements, so that only single values can be taken together. */
+/** In a list, two conditions may hold for two elements, so only single values can be merged. */
 const isSingleInteger = ({ compare, list }: FieldPath) =>
   (isWholeField({ compare }) || compare === 'instant') && (list === undefined || list.nested)
 
@@ -158,7 +156,7 @@ const intersect = (a: Bounds, b: Bounds): Bounds => {
   return { ...(lower !== undefined && { gte: lower }), ...(upper !== undefined && { lte: upper }) }
 }
 
-/** Integers have a next one, so every bound can be inclusive. */
+/** Integers have a successor, so every bound can be inclusive. */
 const wholeLong = (bounds: Bounds): Bounds => {
   const { gt, gte, lt, lte } = bounds as { [bound in keyof Bounds]: bigint }
   const lower = gte ?? (gt === undefined ? undefined : gt + 1n)
@@ -166,7 +164,7 @@ const wholeLong = (bounds: Bounds): Bounds => {
   return { ...(lower !== undefined && { gte: lower }), ...(upper !== undefined && { lte: upper }) }
 }
 
-/** The time of a block is a whole second, so every bound can be one. */
+/** Block times are whole seconds, so every bound can be inclusive. */
 const wholeSeconds = (bounds: Bounds): Bounds => {
   const { gt, gte, lt, lte } = bounds as { [bound in keyof Bounds]: number }
   const lower = gte ?? (gt === undefined ? undefined : gt + 1)
@@ -214,6 +212,5 @@ export const mapChildren = (node: Node, change: (inner: Node, kind?: Kind) => No
   }
 }
 
-/** The nodes that a node is made of. */
 export const innerNodes = (node: Node): readonly Node[] =>
   'of' in node ? (Array.isArray(node.of) ? (node.of as readonly Node[]) : [node.of as Node]) : []

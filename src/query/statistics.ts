@@ -4,19 +4,18 @@ import type { QueryValue } from './ast.ts'
 import type { Score, ScoredQuery } from './score.ts'
 import { inNode } from './simplify.ts'
 
-/** What scores are counted from. Of members of a nested list, elements count as documents. */
+/** Statistics for scores. Elements of a nested list count as documents. */
 export interface Statistics {
-  /** How many documents have the field. */
   documents(field: FieldPath): number
-  /** How many documents have the value; undefined where that would take too long to tell. */
+  /** Documents with the value; undefined if counting would take too long. */
   frequency(field: FieldPath, value: QueryValue): number | undefined
-  /** How many words a text field has on the average; of other fields how many different values. */
+  /** Average number of words of a text field; of other fields, of distinct values. */
   averageLength(field: FieldPath): number
-  /** All values of the field that pass a test; undefined where there is no list of them. */
+  /** Values of the field that pass a test; undefined if values are not listed. */
   values(field: FieldPath, test: (value: string) => boolean): readonly string[] | undefined
 }
 
-/** What one value counts where it occurs: where nobody can tell how rare it is, 1. */
+/** Weight of a value; 1 if its frequency is unknown. */
 export const weightOf = (
   { field, value, boost, frequency }: Extract<Score, { by: 'term' }>,
   known: Statistics,
@@ -46,7 +45,7 @@ export const expandNear = ({ field, near, boost }: Extract<Score, { by: 'fuzzy' 
   return { by: 'sum', of }
 }
 
-/** All values that begin so, as the sum of each. */
+/** Sums the scores of all values with the prefix. */
 export const expandBeginning = (field: FieldPath, start: string, boost: number, known: Statistics): Score => {
   const values = known.values(field, value => value.startsWith(start))
   if (values === undefined) return { by: 'same', value: boost }
@@ -56,7 +55,6 @@ export const expandBeginning = (field: FieldPath, start: string, boost: number, 
   }
 }
 
-/** How rare the words of a phrase are together. */
 export const weightOfPhrase = (
   { field, words, prefix, boost }: Extract<Score, { by: 'phrase' }>,
   known: Statistics,
@@ -76,7 +74,7 @@ export const weightOfPhrase = (
 const K1 = 1.2
 const B = 0.75
 
-/** How telling a term is that so many of so many documents have. Both are those that have the field at all. */
+/** Inverse document frequency, among documents that have the field. */
 const inverseFrequency = (documents: number, frequency: number): number =>
   Math.fround(Math.log(1 + (Math.max(documents, frequency) - frequency + 0.5) / (frequency + 0.5)))
 
@@ -89,7 +87,7 @@ export const bm25 = (weight: number, times: number, length: number, average: num
   return (weight * (1 + K1) * times) / (times + norm)
 }
 
-/** Lengths are stored in a byte: from 40 on the last bits of them are lost. */
+/** Lucene stores lengths in a byte, so long ones lose their last bits. */
 export const stored = (length: number): number => {
   if (length < 40) return length
   const rest = length - 24
@@ -97,7 +95,7 @@ export const stored = (length: number): number => {
   return bits < 4 ? length : 24 + ((rest >>> (bits - 4)) << (bits - 4))
 }
 
-/** A number of single precision with no more digits than tell it apart, as Elasticsearch writes scores. */
+/** Shortest decimal of a single-precision number, as Elasticsearch writes scores. */
 export const asFloat = (value: number): number => {
   const float = Math.fround(value)
   for (let digits = 1; digits < 9; digits++) {

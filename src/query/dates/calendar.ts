@@ -4,7 +4,6 @@ import type { Interval } from './rounding.ts'
 import { TIME_UNIT_MS, type TimeUnit } from './time-value.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
-/** The three spellings of how long a bucket of a date histogram is. */
 interface IntervalKeys {
   interval?: JsonNode | undefined
   calendar_interval?: JsonNode | undefined
@@ -67,7 +66,7 @@ export const parseLength = (text: string): number | undefined => {
 
 const LONGEST_LENGTH = Number.MAX_SAFE_INTEGER
 
-/** By how much buckets begin later: `+6h`, `-1d`, or milliseconds. */
+/** Milliseconds by which buckets start later: `+6h`, `-1d` or a number. */
 export const readOffset = (place: JsonNode | undefined): number => {
   if (place === undefined) return 0
   if (typeof place.value === 'number') return place.value
@@ -80,14 +79,11 @@ export const readOffset = (place: JsonNode | undefined): number => {
   )
 }
 
-/** Units of the calendar. A local time is what a clock shows, counted in milliseconds since 1970 as if it were UTC. */
+/** A unit of the calendar. Local times are milliseconds since 1970 as if the clock showed UTC. */
 export interface CalendarUnit {
   readonly name: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
-  /** Shortest length in milliseconds. */
   readonly least: number
-  /** The start of the unit in which a local time lies. */
   floor(local: number): number
-  /** The start of the next unit, from the start of one. */
   next(start: number): number
 }
 
@@ -121,7 +117,6 @@ const CALENDAR_UNIT_LIST = [
 
 const SHORT_UNIT_NAMES = ['1s', '1m', '1h', '1d', '1w', '1M', '1q', '1y']
 
-/** By all their spellings in `calendar_interval` and `interval`. */
 export const CALENDAR_UNITS: ReadonlyMap<string, CalendarUnit> = new Map(
   CALENDAR_UNIT_LIST.flatMap((unit, i) => [
     [SHORT_UNIT_NAMES[i]!, unit],

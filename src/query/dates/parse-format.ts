@@ -5,7 +5,7 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import { type JsonNode, showJson, where } from '../json-node.ts'
 import { PATTERNS, splitPattern } from './patterns.ts'
 
-/** A date and time as it was written; what was not written is absent. `offset` from UTC in milliseconds. */
+/** A date and time as written, without the missing units. `offset` from UTC is in milliseconds. */
 export interface LocalTime {
   year: number
   month?: number
@@ -17,7 +17,7 @@ export interface LocalTime {
   offset?: number
 }
 
-/** Reads a text, as an instant in milliseconds since 1970 or as local time; undefined where it has another form. */
+/** Parses a text to milliseconds since 1970 or to local time; undefined if it has another format. */
 type DateParser = (text: string) => number | LocalTime | undefined
 
 /** What a date means where the query names no format. */
@@ -98,7 +98,6 @@ const parserOfGroups = (...parts: string[]) => byExpression(new RegExp(`^${parts
 const OPTIONAL_TIME = `(?:T(?:${HOUR_GROUP}(?::${MINUTE_GROUP}(?::${SECOND_GROUP}(?:${FRACTION_GROUP})?)?)?${ZONE_GROUP}?)?)?`
 const parseIsoDate = parserOfGroups(YEAR_GROUP, `(?:-${MONTH_GROUP}(?:-${DAY_GROUP}${OPTIONAL_TIME})?)?`)
 
-/** Letters of a pattern, by how often they stand in a row. */
 const yearGroup = (count: number) => (count === 4 ? YEAR_GROUP : count === 1 ? '(?<year>\\d{1,9})' : undefined)
 const zoneGroup = (count: number) => (count <= 3 ? ZONE_GROUP : undefined)
 const READ_LETTERS = new Map<string, (count: number) => string | undefined>([
@@ -139,7 +138,6 @@ const parserOfPattern = (place: JsonNode | undefined, pattern: string): DatePars
   return parserOfGroups(...source)
 }
 
-/** Names that are read by the patterns that dates are written by. */
 const READ_PATTERNS = [
   'date',
   'year_month_day',

@@ -38,12 +38,10 @@ export const PATTERNS: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** A piece of a pattern: text, which may be quoted, or one letter several times. */
 export type PatternPiece = { text: string; isQuoted: boolean } | { letter: string; count: number }
 
 const LONGEST_PATTERN = 100
 
-/** The pieces of a pattern of Java letters. */
 export const splitPattern = (pattern: string, bad: (why: string) => ChainsieveError): PatternPiece[] => {
   if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
   return pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!.map((piece): PatternPiece => {

@@ -14,13 +14,13 @@ export interface DateReader {
   read(place: JsonNode, text: string, up: boolean): number
 }
 
-/** What dates are read against: the moment of the request, in milliseconds since 1970, and what the query may still ask for. */
+/** Context for reading dates: the time of the request in milliseconds since 1970, and the budget. */
 export interface DateScope {
   readonly now: () => number
   readonly budget: QueryBudget
 }
 
-/** The moment of a request, and whether date math counted from it: then the request means something else at another moment. */
+/** The time of a request, and whether date math read it, which makes the answer depend on the time. */
 export const createMoment = (time: number) => {
   let isRead = false
   return {
@@ -66,7 +66,7 @@ export const createDateReader = (
   }
 }
 
-/** Where the clock is put back, the earlier of two instants; where it is put forward, as if it had not been yet. */
+/** Takes the earlier instant of a repeated local time, and the offset before a skipped one. */
 const toInstant = (local: number, zone: Zone): number => {
   const before = zone(local - DAY)
   if (zone(local - before) === before) return local - before
@@ -89,7 +89,7 @@ const instantOfParts = (parts: LocalTime, zone: Zone, up: boolean): number | und
   return parts.offset === undefined ? toInstant(local, zone) : local - parts.offset
 }
 
-/** `+1M-7d/d`: what stands behind `now` or `||`. */
+/** Applies date math such as `+1M-7d/d`, which follows `now` or `||`. */
 const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up: boolean): number => {
   let instant = start
   let rest = math
@@ -146,7 +146,7 @@ const notADate = (place: JsonNode, format: string) =>
     }`,
   )
 
-/** Characters: date math may go on for ever, and each step of it asks for the time zone. */
+/** Characters. Each step of date math looks up the time zone, so long texts are refused. */
 const LONGEST_DATE = 256
 
 const FIXED_UNITS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }

@@ -3,11 +3,8 @@ import { DAY, SECOND, type Zone } from './time-zone.ts'
 
 /** From instants to the buckets of a date histogram. All times are milliseconds since 1970. */
 export interface Rounding {
-  /** What it was made from. */
   readonly of: RoundingOf
-  /** The start of the bucket in which an instant lies. */
   round(instant: number): number
-  /** The start of the next bucket, from the start of one. */
   next(start: number): number
   /** At least as many buckets as lie between two instants, both included, without counting them one by one. */
   count(first: number, last: number): number
@@ -20,7 +17,6 @@ export interface RoundingOf {
   readonly offset: number
 }
 
-/** A unit of the calendar, or a length in milliseconds. */
 export type Interval = CalendarUnit | number
 
 export const createRounding = (interval: Interval, zone: Zone, offset = 0): Rounding => {
@@ -46,15 +42,15 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
 
 type RoundingByZone = Pick<Rounding, 'round' | 'next'>
 
-/** What a local time means that comes twice or never, where a period begins. `earlier` reads it in the period before. */
+/** How a local time is read that occurs twice or never where a period begins. `earlier` reads it in the previous period. */
 interface Doubt {
   skipped(local: number, period: ZonePeriod, earlier: (local: number) => number): number
   twice(local: number, period: ZonePeriod, earlier: (local: number) => number): number
-  /** A local time before the first of those that come twice: the instant, or the local time to be looked for earlier. */
+  /** Reads a local time before a repeated one: an instant, or a local time to look for earlier. */
   beforeTwice?(local: number, period: ZonePeriod): { instant: number } | { earlier: number }
 }
 
-/** The instant of a local time that is not after the end of the period. Long intervals begin thousands of periods earlier. */
+/** Finds the instant of a local time in the last period or earlier. Long intervals may begin thousands of periods before. */
 const instantOfLocal = (local: number, last: ZonePeriod, periods: ZonePeriods, doubt: Doubt): number => {
   let sought = local
   for (let period = last; ; period = periods(period.from - 1)) {
@@ -100,7 +96,7 @@ const calendar = (unit: CalendarUnit, periods: ZonePeriods): RoundingByZone => {
   }
 }
 
-/** A day begins with its first moment: the first midnight of two, or when clocks are put forward over it. */
+/** A day begins at its first moment: the first of two midnights, or the moment that clocks skip midnight. */
 const MIDNIGHT: Doubt = {
   skipped: (_, { from }) => from,
   twice: (local, _, earlier) => earlier(local),
@@ -119,19 +115,17 @@ const after = (start: number, near: number, round: (instant: number) => number):
   return next > start ? next : round(near + (near - start))
 }
 
-/** A time during which a zone's clocks show the same offset from UTC. All times in milliseconds. */
+/** A period in which the clocks of a zone have one offset from UTC, in milliseconds. */
 interface ZonePeriod {
   readonly from: number
   readonly until: number
   readonly offset: number
-  /** The offset just before `from`, which may be the same. */
   readonly before: number
 }
 
-/** Finds the period of an instant. */
 type ZonePeriods = (instant: number) => ZonePeriod
 
-/** The periods of a zone, found as they are asked for: asking the runtime for an offset takes microseconds. */
+/** Caches the periods of a zone: asking the runtime for an offset takes microseconds. */
 export const periodsOf = (zone: Zone): ZonePeriods => {
   const found = knownPeriods.get(zone)
   if (found) return found
@@ -180,7 +174,7 @@ const periodsIn = (zone: Zone, start: number): ZonePeriod[] => {
   return periods
 }
 
-/** The second in which the offset changes, that of `low` being another than that of `high`. */
+/** Finds the second between `low` and `high` in which the offset changes. */
 const changeIn = (zone: Zone, low: number, high: number): number => {
   const first = zone(low)
   while (high - low > SECOND) {
@@ -194,8 +188,8 @@ const changeIn = (zone: Zone, low: number, high: number): number => {
 /** Two changes of a zone lie further apart than a step. */
 const ZONE_STEP = 7 * DAY
 const ZONE_CHUNK = 52 * ZONE_STEP
-/** Before it, 1767, every place had its local mean time. */
+/** Before 1767 every place had its local mean time. */
 const FIRST_CHUNK = -204 * ZONE_CHUNK
-/** From the year 2398 on, calendars and so the changes repeat in 400 years. */
+/** From 2398 on, calendars and so the changes repeat every 400 years. */
 const LAST_CHUNK = 430 * ZONE_CHUNK
 const ZONE_CYCLE = 146_097 * DAY

@@ -5,7 +5,6 @@ import { bodyNode, isJsonMap, memberNode, toText } from '../json-node.ts'
 import { asText, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
 import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 
-/** In milliseconds. */
 export const TIME_UNIT_MS = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1, micros: 1e-3, nanos: 1e-6 } as const
 export type TimeUnit = keyof typeof TIME_UNIT_MS
 
@@ -25,10 +24,9 @@ const parseTimeValue = (name: string, text: string): number => {
   )
 }
 
-/** The longest keep-alive of a cursor. */
 export const MOST_KEEP_ALIVE_MS = 86_400_000
 
-/** How long a cursor stays open after its last use. */
+/** Milliseconds that a cursor stays open after its last use. */
 export const parseKeepAlive = (name: string, text: string): number => {
   const time = parseTimeValue(name, text)
   if (time > MOST_KEEP_ALIVE_MS)
@@ -42,10 +40,9 @@ export const parseKeepAlive = (name: string, text: string): number => {
 
 const DEFAULT_KEEP_ALIVE_MS = 300_000
 
-/** The point in time that a search is within. */
 interface PitKeys {
   id: string
-  /** Its keep-alive from now on; undefined where that it was opened with holds. */
+  /** Keep-alive from now on; undefined to keep that of its opening. */
   keepAliveMs: number | undefined
 }
 
@@ -54,7 +51,7 @@ export const PIT_KEYS = {
   keep_alive: optionalKey(place => parseKeepAlive('keep_alive', toText(place, 'a time such as "1m"')), SCHEMAS.text),
 }
 
-/** The member `pit` of a body, which says what the search is of: it is read before all else. */
+/** Reads `pit` of a body before all else, since it says what is searched. */
 export const pitOf = (body: string | undefined, limits: Limits): PitKeys | undefined => {
   if (!body?.includes('"pit"')) return undefined
   const root = parseExactJson(body, limits)

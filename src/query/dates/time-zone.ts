@@ -8,7 +8,7 @@ export type Zone = (instant: number) => number
 
 export const UTC: Zone = () => 0
 
-/** How others name it: an offset such as `+02:00`, or a name of the tz database. */
+/** Name of a zone for other systems: an offset such as `+02:00`, or a name of the tz database. */
 export const nameOfZone = (zone: Zone): string => zoneNames.get(zone) ?? 'UTC'
 
 const zoneNames = new WeakMap<Zone, string>()
@@ -33,7 +33,7 @@ export const zoneOf = (place: JsonNode, text: string, budget: QueryBudget): Zone
   return zone
 }
 
-/** Making the formatter of a zone takes a thousand times as long as using it. */
+/** Creating a formatter takes a thousand times as long as using it. */
 const zones = createRecentCache<Zone>(50)
 
 const namedZone = (place: JsonNode, text: string): Zone => {

@@ -7,7 +7,7 @@ import { DATE, FINEST, PATTERNS, splitPattern } from './patterns.ts'
 import { periodsOf } from './rounding.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 
-/** A date as text, from milliseconds since 1970, and nanoseconds within the last one. */
+/** Formats milliseconds since 1970, and nanoseconds within the last one. */
 type DateWriter = (instant: number, nanoseconds?: number) => string
 
 /** The writer of a format: Elasticsearch's names, and patterns of Java letters. Of alternatives (`a||b`) the first one writes. */
@@ -57,7 +57,6 @@ interface WrittenTime {
   day: number
   /** Years that `local` lacks. */
   shift: number
-  /** Within the last millisecond. */
   nanoseconds: number
 }
 
@@ -73,7 +72,6 @@ const localTimeOf = (instant: number, offset: number): WrittenTime => {
 const CYCLE_YEARS = 400
 const CYCLE = 146_097n * BigInt(DAY)
 
-/** Of an instant that a double does not tell to the millisecond. */
 const farTimeOf = (instant: bigint, offset: number): WrittenTime => {
   const within = ((instant % CYCLE) + CYCLE) % CYCLE
   const time = localTimeOf(Number(within), offset)
@@ -140,13 +138,11 @@ const inDay = ({ local }: WrittenTime) => local - Math.floor(local / DAY) * DAY
 const hourOf = (time: WrittenTime) => Math.floor(inDay(time) / HOUR)
 const dayOfYear = ({ local, year, shift }: WrittenTime) =>
   Math.floor((local - startOfMonth((year - shift) * 12)) / DAY) + 1
-/** Days since Sunday. */
 const weekday = ({ local }: WrittenTime) => {
   const days = Math.floor(local / DAY) + THURSDAY
   return days - Math.floor(days / 7) * 7
 }
 
-/** The day of the week of 1 January 1970. */
 const THURSDAY = 4
 
 /** Weeks of Java without a language begin on Sundays, the first one of a year holds 1 January. */

@@ -16,27 +16,21 @@ import { readDouble } from '../numbers.ts'
 import { onField, onMetaField, type QueryScope } from '../scope.ts'
 import { constantScored, type ScoredQuery, times } from '../score.ts'
 
-/** One kind of query clause. */
 export interface Clause {
-  /** What it means, for the reference docs. */
   doc: string
-  /** What is not as in Elasticsearch, for the reference docs. */
   limit?: string
-  /** The body of a working clause, for the reference docs. */
   example: unknown
-  /** What the example searches. Default: events. */
   on?: Kind
-  /** Whether it names one field, beside whose value its options stand: `boost` and `_name` among them. */
+  /** Whether it names one field, with its options (`boost` and `_name` too) next to the value. */
   fieldwise?: true
-  /** What its body may hold; of one that names a field, what may stand beside the value. */
+  /** Keys that its body may hold, or the options of a field. */
   keys: KeyTable
-  /** The meaning of the clause's body, without `boost` and `_name`. `inner` reads a clause inside of it. */
+  /** Lowers the body, without `boost` and `_name`. `inner` reads a clause inside of it. */
   lower(place: JsonNode, scope: QueryScope, inner: LowerInner): ScoredQuery
 }
 
 export type LowerInner = (place: JsonNode, scope: QueryScope) => ScoredQuery
 
-/** Where a clause is read. */
 export interface ClauseReading {
   place: JsonNode
   scope: QueryScope
@@ -45,7 +39,6 @@ export interface ClauseReading {
 
 type AboutClause = Pick<Clause, 'doc' | 'limit' | 'example' | 'on'>
 
-/** A clause whose body is an object with these keys. */
 export const objectClause = <const K extends KeyTable>({
   expected = 'an object',
   lower,
@@ -59,7 +52,6 @@ export const objectClause = <const K extends KeyTable>({
   lower: (place, scope, inner) => lower(readBodyKeys(place, expected, about.keys), { place, scope, inner }),
 })
 
-/** What a clause asks of a field: the value by itself, or in an object with options. */
 export interface FieldRequest<K extends KeyTable> {
   name: string
   at: JsonNode
@@ -78,9 +70,7 @@ export const fieldClause = <const K extends KeyTable>({
 }: AboutClause & {
   name: string
   keys: K
-  /** The names that the value goes by where it stands in an object. */
   value?: readonly [string, ...string[]]
-  /** What it means of a field that is no part of the mapping. */
   meta?(asked: FieldRequest<K>): Node | undefined
   make(field: FieldPath, asked: FieldRequest<K>): ScoredQuery
 }): Clause => ({
@@ -110,7 +100,7 @@ export const fieldClause = <const K extends KeyTable>({
 const FIELD_VALUE_KEY = { read: (place: JsonNode | undefined) => place, schema: {} }
 const NO_OPTIONS: JsonNode = { path: '', value: new Map() }
 
-/** The one field that a clause such as `{"term": {"from": …}}` names. */
+/** Reads the only field that a clause such as `{"term": {"from": …}}` names. */
 export const onlyField = (clause: string, place: JsonNode): [name: string, place: JsonNode] => {
   const [first, second] = members(place, `an object that names a field, such as {"${clause}": {"event": …}}`)
   if (first === undefined) throw unexpected(place, 'the name of a field')
@@ -121,13 +111,11 @@ export const onlyField = (clause: string, place: JsonNode): [name: string, place
   )
 }
 
-/** The body without what every clause may say. */
 export const withoutCommon = (place: JsonNode, expected: string): JsonNode => {
   const rest = members(place, expected).filter(([name]) => !(KEYS_OF_CLAUSES as readonly string[]).includes(name))
   return { path: place.path, value: new Map(rest.map(([name, { value }]) => [name, value])) }
 }
 
-/** What every clause may say beside what it means: how much its score counts, and a name for itself. */
 export const withCommon = (
   name: string,
   { fieldwise }: Clause,
@@ -147,7 +135,6 @@ export const withCommon = (
   return { ...scored, score: times(scored.score, readBoost({ path: `${holder.path}.boost`, value: boost }, name)) }
 }
 
-/** How many times a score counts. */
 const readBoost = (place: JsonNode, clause: string): number => {
   const boost = readDouble(place)
   if (boost >= 0) return boost

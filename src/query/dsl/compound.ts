@@ -9,8 +9,6 @@ import { andNode, atLeastNode, notNode, orNode } from '../simplify.ts'
 import { minimumOf } from '../text/match.ts'
 import { objectClause } from './clause.ts'
 
-/** Clauses that hold others, and those that match everything or nothing. */
-
 const neededQuery = neededKey(itself, SCHEMAS.query)
 const queries = optionalKey(itself, SCHEMAS.queries)
 

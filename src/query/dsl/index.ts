@@ -28,7 +28,6 @@ import {
 } from './texts.ts'
 import { existsClause, idsClause, rangeClause, spanTermClause, termClause, termsClause, typeClause } from './values.ts'
 
-/** Every clause that a query may hold, by its name in the body. */
 export const CLAUSES = {
   bool: boolClause,
   term: termClause,
@@ -61,10 +60,10 @@ export const CLAUSES = {
   type: typeClause,
 } satisfies Record<string, Clause>
 
-/** Which documents of the kind that the scope names match a clause such as `{"term": {…}}`. */
+/** Lowers a clause such as `{"term": {…}}` to the documents of a kind that match. */
 export const lowerClause = (place: JsonNode, scope: QueryScope): Node => lowerScored(place, scope).node
 
-/** The same, and how well they match. */
+/** Lowers a clause to the matching documents and their scores. */
 export const lowerScored = (place: JsonNode, scope: QueryScope): ScoredQuery => {
   scope.budget.clauses(1, place)
   const [first, second] = members(place, 'a query clause, such as {"term": {…}}')

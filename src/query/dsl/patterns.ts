@@ -9,19 +9,17 @@ import { shapeOn } from '../text/match.ts'
 import { matcherOf } from '../text/pattern.ts'
 import { type FieldRequest, fieldClause } from './clause.ts'
 
-/** Clauses on the shape of a text. */
-
 const REWRITE_WAYS = ['constant_score', 'constant_score_boolean', 'constant_score_auto']
 const EXPECTED_REWRITE =
   '"constant_score", "constant_score_boolean" or "constant_score_auto": other ways to score a pattern are not supported'
 
-/** How Lucene would carry out a pattern: it changes nothing about what matches, and the score is 1 in either way that is usual. */
+/** How Lucene would run a pattern. Matches and scores stay the same. */
 export const rewrite = key(place => {
   if (place === undefined || place.value === null) return
   if (!REWRITE_WAYS.includes(toScalar(place, EXPECTED_REWRITE))) throw unexpected(place, EXPECTED_REWRITE)
 }, SCHEMAS.text)
 
-/** Near values score by how near they are, unless they are to count alike: whether they are. */
+/** Whether near values score alike, rather than by distance. */
 export const fuzzyRewrite = key(place => {
   if (place === undefined || place.value === null) return false
   const name = toScalar(place, EXPECTED_REWRITE)

@@ -89,7 +89,6 @@ const SPECIAL = /[\\+\-!():^[\]"{}~*?|&/]/g
 
 type StringReading = ReturnType<typeof stringReadingOf>
 
-/** How a query string is read, by its keys. */
 const stringReadingOf = (keys: ValuesOf<typeof QUERY_STRING_KEYS>, scope: QueryScope) => {
   const { query: place, default_field, fields: some, time_zone: zone, default_operator: all, analyzer } = keys
   if (default_field !== undefined && some !== undefined)
@@ -98,7 +97,6 @@ const stringReadingOf = (keys: ValuesOf<typeof QUERY_STRING_KEYS>, scope: QueryS
       `${where(some)}: cannot use [fields] parameter in conjunction with [default_field].`,
     )
   const named = default_field ? [readFieldName(default_field)] : some ? readFieldNames(elements(some)) : []
-  /** What is asked where the string names no field. */
   const fields = orAllFields(named, place)
   if (zone) scope.budget.timeZone(toText(zone, 'a time zone'), zone)
   const lenient = keys.lenient ?? fields.some(({ name }) => name === ALL_FIELDS)
@@ -144,7 +142,7 @@ const lowerSyntax = (syntax: Syntax, reading: StringReading): ScoredQuery => {
 
 type Occur = 'must' | 'should' | 'not'
 
-/** Several parts, of which AND makes both sides required, whatever stands further on. */
+/** AND makes both its sides required, whatever follows. */
 const lowerSeveral = (
   parts: readonly SyntaxPart[],
   minimum: JsonNode | undefined,
@@ -182,7 +180,7 @@ const lowerSeveral = (
   }
 }
 
-/** Words beside each other in the one field that is meant count each for itself. */
+/** Bare words in a single field count one by one. */
 const separateWords = (syntax: Syntax, reading: StringReading): ScoredQuery[] | undefined => {
   if (syntax.is !== 'text' || !syntax.words) return undefined
   const { place, scope, texts } = reading
@@ -303,7 +301,7 @@ const lowerRange = (name: string | undefined, low: RangeBound, high: RangeBound,
     },
   })
 
-/** One of the fields that are meant fulfils the condition. */
+/** One of the named fields fulfils the condition. */
 const onFields = (
   name: string | undefined,
   reading: StringReading,
@@ -328,7 +326,7 @@ const fieldsMeant = (name: string | undefined, reading: StringReading): Weighted
     ? fieldsNamed(reading.fields, reading.scope)
     : forgiving(reading, [], () => fieldsNamed([{ name, boost: 1, place: reading.place }], reading.scope))
 
-/** What a name that nothing has stands for, where that is no fault. */
+/** Replaces an unknown name of a field by `otherwise` if the query is lenient. */
 const forgiving = <T>({ keys }: StringReading, otherwise: T, make: () => T): T => {
   try {
     return make()
@@ -345,5 +343,5 @@ const OPEN_BOUND: RangeBound = { text: undefined, included: true }
 const maxStatesOf = ({ keys: { max_determinized_states: states } }: StringReading) =>
   states === undefined ? {} : { states }
 
-/** Words that are none, which are left out of what stands around them. */
+/** Text without words, which is left out. */
 const NO_WORDS: ScoredQuery = onlyFilters(NONE_NODE)

@@ -11,9 +11,6 @@ import { constantScored, SCORED_NONE, type ScoredQuery, type ScoreMode, sameScor
 import { childNode, idsNode, nestedNode, orNode, parentNode } from '../simplify.ts'
 import { type LowerInner, objectClause } from './clause.ts'
 
-/** Clauses on elements of lists, and on related documents. */
-
-/** What the scores of several elements or children make together. */
 const scoreMode = (fallback: ScoreMode | 'none') =>
   key((place): ScoreMode | 'none' => {
     if (place === undefined || place.value === null) return fallback
@@ -116,7 +113,7 @@ export const hasChildClause = objectClause({
   },
 })
 
-/** The name of old versions for whether the parent's score counts. */
+/** Old option for whether the score of the parent counts. */
 const isScoreCounted = (place: JsonNode): boolean => {
   const mode = toText(place, '"none" or "score"').toLowerCase()
   if (mode !== 'none' && mode !== 'score') throw unexpected(place, '"none" or "score"')
@@ -183,13 +180,13 @@ export const parentIdClause = objectClause({
   },
 })
 
-/** The kind that a clause names as its other side, undefined where the name is none. */
+/** Kind of the other side; undefined for an unknown name. */
 export const kindNamed = (place: JsonNode): { name: string; kind: Kind | undefined } => {
   const name = toText(place, 'the name of an entity')
   return { name, kind: KINDS.find(kind => kind === name) }
 }
 
-/** Reads the query of a clause on relatives on their kind, and takes note of what it shows. Undefined where the kind at hand has none. */
+/** Reads the query of a relative on its kind and collects its inner hits. Undefined if this kind has no such relative. */
 const lowerRelative = (
   by: 'child' | 'parent',
   type: JsonNode,

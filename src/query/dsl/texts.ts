@@ -37,8 +37,6 @@ import {
 import { fieldClause, objectClause } from './clause.ts'
 import { fuzzyRewrite } from './patterns.ts'
 
-/** Clauses on the words of texts. */
-
 export const analyzer = key(readAnalyzer, SCHEMAS.text)
 export const operator = key(readOperator, SCHEMAS.text)
 export const slop = key(readSlop, SCHEMAS.whole)

@@ -20,8 +20,6 @@ import { constantScored, SCORED_ALL, type ScoredQuery } from '../score.ts'
 import { existsNode, idsNode, orNode } from '../simplify.ts'
 import { type Clause, fieldClause, objectClause, onlyField, withoutCommon } from './clause.ts'
 
-/** Clauses on values: one of them, several, bounds, any at all. */
-
 export const termClause = fieldClause({
   name: 'term',
   doc: 'The field has exactly this value. A text field is compared by its lower-case words, its .raw as it is; with case_insensitive in any letter case.',
@@ -36,7 +34,7 @@ export const spanTermClause: Clause = {
   doc: 'As term. Alone it finds the same: other clauses of spans are refused.',
 }
 
-/** Option `case_insensitive`: that the field has the value in whatever letter case; undefined where it is not wanted. */
+/** Option `case_insensitive`: matches the value in any letter case; undefined if it is off. */
 const inAnyCase = (
   option: JsonNode | undefined,
   field: FieldPath,
@@ -87,7 +85,7 @@ const RANGE = {
   ...{ gt: bound, gte: bound, lt: bound, lte: bound, from: bound, to: bound },
   ...{ include_lower: optionalKey(itself, SCHEMAS.flag), include_upper: optionalKey(itself, SCHEMAS.flag) },
   ...{ format: optionalKey(itself, SCHEMAS.text), time_zone: optionalKey(itself, SCHEMAS.text) },
-  /** Every field has points rather than ranges as its values: of these the three relations mean the same. */
+  /** Fields hold points, not ranges, so all three relations mean the same. */
   relation: optionalKey(place => {
     const name = toText(place, RELATIONS).toLowerCase()
     if (!['intersects', 'contains', 'within'].includes(name)) throw unexpected(place, RELATIONS)
@@ -139,14 +137,14 @@ const upperBoundOf = ({ lt, lte, to, include_upper }: GivenBounds): BoundPlaces 
   return isIncluded(place, [lt, lte], include_upper) ? { lte: place } : { lt: place }
 }
 
-/** A bound says by its name whether it is included; of the older spelling it is, unless the option says otherwise. */
+/** `gte` and `lte` are inclusive; older bounds are unless the option says otherwise. */
 const isIncluded = (
   place: JsonNode,
   [strict, loose]: readonly [JsonNode | undefined, JsonNode | undefined],
   option: JsonNode | undefined,
 ): boolean => place === loose || (place !== strict && (option === undefined || toBoolean(option)))
 
-/** The bound that is given; null means that there is none. The option goes with the older spelling. */
+/** The given bound; null means none. Include options belong to the older spelling. */
 const soleBound = (given: GivenBounds): JsonNode | undefined => {
   const options = Object.entries(given).filter(([name]) => name.startsWith('include_'))
   const bounds = Object.entries(given).filter(

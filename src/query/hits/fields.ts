@@ -44,12 +44,12 @@ const readAsk = (at: JsonNode): FieldAsk & { lenient: boolean } => {
 const FIELD_ASK_KEYS = {
   field: optionalKey(asText('the name of a field')),
   format: nullableKey(asText('a date format')),
-  /** The mapping is closed: nothing unmapped can be shown, and that a name is unknown is no fault then. */
+  /** The mapping is closed, so an unmapped name is accepted and shows nothing. */
   include_unmapped: keyOr(false, toBoolean),
 }
 
 const EXPECTED_FIELD_ASK = 'the name of a field, or an object such as {"field": "timestamp", "format": "epoch_millis"}'
-/** What hits tell of themselves and can be asked for as a field, too. */
+/** Metadata of hits that can be requested as fields. */
 export const META_NAMES: readonly string[] = ['_id', '_index']
 
 interface CheckedAsk extends FieldAsk {
@@ -84,17 +84,15 @@ export const namedFields = (kind: Kind, pattern: string): { name: string; path: 
   return [...queryPaths(kind).values()].flatMap(path => (isNamed(path.path) ? [{ name: path.path, path }] : []))
 }
 
-/** What is shown under `fields` of a hit: lists of values by name; of a nested list, an object for each element. */
+/** Values under `fields` of a hit: lists by name; for a nested list, an object for each element. */
 export type ShownFieldValues = Record<string, unknown[]>
 
-/** Adds what is asked for to a hit's values. */
 export type AddFields = (source: SourceObject, meta: { _id: string; _index: string }, values: ShownFieldValues) => void
-/** What shows fields of documents of a kind, as these stand in `_source`. */
 export const compileFields = (
   kind: Kind,
   asks: readonly FieldAsk[],
   as: AskedAs,
-  /** The list of which one element is shown, so that its members are values of their own. */
+  /** The list of which a single element is shown. */
   within?: string,
 ): AddFields => {
   const metas = META_NAMES.filter(name => asks.some(({ pattern }) => pattern === name)) as ('_id' | '_index')[]
@@ -137,14 +135,14 @@ export const compileFields = (
   }
 }
 
-/** Longer texts than a keyword holds are no values of it: `_source` alone has them. */
+/** Keywords above the limit are only in `_source`. */
 const indexedValues = (field: FieldPath, source: SourceObject, list: string | undefined): unknown[] => {
   const { ignoreAbove } = field
   const values = rawValuesOf(field, source, list)
   return ignoreAbove === undefined ? values : values.filter(value => String(value).length <= ignoreAbove)
 }
 
-/** Ascending, and of texts each once. */
+/** Sorted; keywords without duplicates. */
 const docValues = (field: FieldPath, source: SourceObject): unknown[] => {
   const raw = indexedValues(field, source, undefined)
   if (raw.length < 2) return raw
@@ -161,6 +159,5 @@ const shownAs = (field: FieldPath, format: string | undefined): ((raw: unknown) 
   return raw => print(readValue(field, raw) as number)
 }
 
-/** The format of the mapping. */
 const formatOfMapping = ({ kind }: FieldPath): string =>
   kind === 'seconds' ? 'epoch_second' : 'strict_date_optional_time'

@@ -16,7 +16,7 @@ import type { SourceObject } from './source-filter.ts'
 
 type TextTest = (text: string) => boolean
 
-/** What marks matches in documents of a kind: fragments by the names of fields; undefined where nothing is marked. */
+/** Highlights documents of a kind: fragments by field; undefined if nothing is marked. */
 export const compileHighlight = (
   kind: Kind,
   conditions: readonly Node[],
@@ -51,7 +51,7 @@ export const compileHighlight = (
   }
 }
 
-/** The conditions on texts that a document may fulfil by its words, by the field; what must not hold marks nothing. */
+/** Collects conditions on texts by field. Negated ones mark nothing. */
 const collectTests = (node: Node, tests: Map<string, TextTest[]>) => {
   const add = ({ es, path }: FieldPath, test: TextTest) => {
     if (es !== 'text' && es !== 'keyword') return
@@ -148,7 +148,6 @@ export const parseHighlight = (place: JsonNode, scope: HitScope): HighlightField
   })
 }
 
-/** Options of all fields and of one; what is not given is as in `common`. */
 const optionKeys = (common: HighlightOptions, scope: HitScope) => ({
   pre_tags: keyOr(common.before, at => firstTag(at, scope)),
   post_tags: keyOr(common.after, at => firstTag(at, scope)),
@@ -209,7 +208,7 @@ const FIELD_KEYS = {
   }),
 }
 
-/** All marks are alike, so that the first tag is the one that counts, as for Elasticsearch's own highlighter. */
+/** Only the first tag counts, as in Elasticsearch's default highlighter. */
 const firstTag = (place: JsonNode, { limits }: HitScope): string => {
   const [first] = elements(place)
   if (first === undefined) throw unexpected(place, 'a list of tags, such as ["<em>"]')
@@ -218,16 +217,14 @@ const firstTag = (place: JsonNode, { limits }: HitScope): string => {
   return tag
 }
 
-/** Fragments of the values of a field. */
 interface Fragments {
   marked: { text: string; marks: number }[]
-  /** The beginning of the first value, where nothing is marked. */
   unmarked: string | undefined
 }
 
 type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
 
-/** Adds the fragments of a text that have marks: whole sentences, or parts of them that end between two words. */
+/** Adds the marked fragments of a text: sentences, or parts of them that end between words. */
 const fragmentsOf = (text: string, marks: readonly TextToken[], options: FragmentOptions, found: Fragments): void => {
   const { fragments, fragmentSize, noMatchSize } = options
   if (marks.length === 0) {
@@ -265,7 +262,7 @@ const mark = (
   return shown + encodeText(text.slice(at, Math.max(at, end)), options)
 }
 
-/** Sentences, those that are too long in parts, which end with the word that reaches that length. */
+/** Splits into sentences, and long ones after the word that reaches the size. */
 function* partsOf(text: string, size: number): Generator<readonly [number, number]> {
   const most = size === 0 ? Number.POSITIVE_INFINITY : size
   let start = 0

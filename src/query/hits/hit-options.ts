@@ -25,7 +25,6 @@ const noScripts = (place: JsonNode): void => {
   )
 }
 
-/** Keys of a search, of `inner_hits` and of `top_hits` that say what a hit shows. */
 export const HIT_OPTION_KEYS = {
   _source: nodeKey,
   fields: nodeKey,
@@ -46,13 +45,11 @@ type ShownKeys = ValuesOf<typeof HIT_OPTION_KEYS> & {
 export interface HitScope {
   kinds: readonly Kind[]
   limits: Limits
-  /** The conditions of a query on each of the kinds that may mark words. */
   queries(place: JsonNode): Partial<Record<Kind, Node[]>>
 }
 
 interface ParsedShown {
   source: SourceFilter
-  /** Absent where hits show nothing but `_source`. */
   shown?: HitOptions
   trackScores?: true
 }

@@ -19,7 +19,6 @@ import type { ScoredQuery } from '../score.ts'
 import { HIT_OPTION_KEYS, type HitScope, parseHitOptions } from './hit-options.ts'
 import { parseSort, type SortScope } from './sort.ts'
 
-/** Hits that are shown of each clause, unless it says otherwise. */
 const DEFAULT_SIZE = 3
 /** As in Elasticsearch (index.max_inner_result_window). */
 const MAX_INNER_WINDOW = 100

@@ -8,7 +8,7 @@ import type { After, BlockSlice, ChainPlace, Collapse, SearchRequest, SortSpec }
 import type { SortScope } from './sort.ts'
 import { readScore, readSortValue, sortDateWriter, standInOf, standsForMissing } from './sort-value.ts'
 
-/** What the body says of where hits are looked for, and what does not go with it. */
+/** Keys that position a page, and keys that exclude them. */
 type PagingKeys = {
   readonly [key in 'search_after' | 'slice' | 'resume' | 'collapse' | 'aggs' | 'aggregations']?: JsonNode | undefined
 }
@@ -20,7 +20,7 @@ interface PagingScope extends SortScope {
   from: number
   size: number
   collapse: Collapse | undefined
-  /** Of an open scroll or point in time: whether hits show one sort value more. Undefined where there is neither. */
+  /** For an open scroll or point in time: whether hits show an extra sort value. */
   cursor?: SearchRequest['tiebreak']
 }
 
@@ -54,7 +54,6 @@ const parseResume = (keys: PagingKeys, place: JsonNode, { sort, from, size, curs
 
 const MOST_SLICES = 1024
 
-/** Numbers are read together. */
 const ofNumber = { ...nodeKey, schema: { type: 'integer' } }
 export const SLICE_KEYS = { id: ofNumber, max: ofNumber, field: nodeKey }
 
@@ -114,7 +113,7 @@ const parseAfter = (place: JsonNode, scope: PagingScope): After => {
 const isSortedByGroup = ([first, ...others]: readonly SortSpec[], { fields }: Collapse): boolean =>
   others.length === 0 && KINDS.every(kind => first?.fields[kind]?.path === fields[kind]?.path)
 
-/** Whether hits show one sort value more than there are keys: that of a point in time, as Elasticsearch does it. */
+/** Whether hits show the extra sort value of a point in time, as in Elasticsearch. */
 export const hasImplicitKey = (sort: readonly SortSpec[], tiebreak: SearchRequest['tiebreak']): boolean =>
   tiebreak === 'shown' && sort.length > 0 && !sort.some(({ by }) => by === '_shard_doc')
 
@@ -136,7 +135,7 @@ const readAfterValue = (sort: SortSpec, place: JsonNode, scope: PagingScope): Qu
   }
 }
 
-/** A format may write it so that it cannot be read. */
+/** The format may write a stand-in that cannot be parsed. */
 const isShownForMissing = (value: unknown, sort: SortSpec): boolean => {
   const standIn = standInOf(sort)
   if (typeof value !== 'string' || sort.format === undefined || typeof standIn !== 'bigint') return false
@@ -153,7 +152,6 @@ const readPlace = (place: JsonNode): bigint => {
 export const numberOfPlace = ({ kind, position }: ChainPlace, kinds: readonly Kind[]): bigint =>
   BigInt(position) * BigInt(kinds.length) + BigInt(kinds.indexOf(kind))
 
-/** The place that such a number stands for. */
 export const placeOfNumber = (number: bigint, kinds: readonly Kind[]): ChainPlace => {
   const count = BigInt(kinds.length)
   const kind = ((number % count) + count) % count
@@ -161,7 +159,7 @@ export const placeOfNumber = (number: bigint, kinds: readonly Kind[]): ChainPlac
   return { kind: kinds[Number(kind)]!, position: Math.max(-1, Math.min(position, Number.MAX_SAFE_INTEGER)) }
 }
 
-/** What does not go with a search that ends early. */
+/** Options that exclude `terminate_after`. */
 interface Beside {
   size: number
   cursor: unknown

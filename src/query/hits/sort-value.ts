@@ -12,7 +12,6 @@ import { GREATEST_LONG, LEAST_LONG } from '../simplify.ts'
 
 interface SortValueOptions extends Pick<SortSpec, 'format' | 'as'> {
   field: FieldPath
-  /** Whether it stands for documents without a value. */
   missing?: boolean
 }
 
@@ -71,7 +70,7 @@ const sortDateOf = (
     false,
   )
 
-/** A long of nanoseconds holds these years only. */
+/** A long of nanoseconds covers only these years. */
 const nanosecondsOf = (place: JsonNode, date: number): bigint => {
   const nanoseconds = BigInt(date) * 1_000_000n
   if (nanoseconds >= 0n && nanoseconds <= GREATEST_LONG) return nanoseconds
@@ -81,7 +80,7 @@ const nanosecondsOf = (place: JsonNode, date: number): bigint => {
   )
 }
 
-/** Cut off at the point, and at the bounds of a long, as Java does. */
+/** Truncates at the decimal point and clamps to a long, as Java does. */
 const readSortLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
   const number = truncated(place)
   if (number === undefined) throw unparsed(place, field)
@@ -90,14 +89,13 @@ const readSortLong = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint =
   return number
 }
 
-/** Of any size. */
 const readSortInteger = (place: JsonNode, field: Pick<FieldPath, 'path'>): bigint => {
   const text = sortTextOf(place).trim()
   if (/^-?\d{1,80}$/.test(text)) return BigInt(text)
   throw unparsed(place, field)
 }
 
-/** Where the greatest long is not exact as a double, as in JavaScript, it comes as the double. */
+/** Clients that read numbers as doubles send the greatest long as a double. */
 const truncated = ({ value }: JsonNode): bigint | undefined => {
   if (typeof value === 'number') return BigInt(Math.trunc(value))
   const text = value instanceof Numeral ? value.text : typeof value === 'string' ? value.trim() : ''
@@ -110,7 +108,6 @@ const truncated = ({ value }: JsonNode): bigint | undefined => {
 
 const DOUBLE_TEXT = /^[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?$/
 
-/** A score. */
 export const readScore = (place: JsonNode): number => {
   const score = place.value === null ? 0 : readSortDouble(place, { path: '_score' })
   return Number.isFinite(score) ? score : 0
@@ -165,7 +162,6 @@ export const standsForMissing = (value: QueryValue, sort: StandInSort): boolean 
   return typeof value === 'number' ? value === Number(standIn) : value === standIn
 }
 
-/** Writes dates among sort values in a format. */
 export const sortDateWriter = (format: string, as: SortSpec['as']): ((value: number | bigint) => string) => {
   const write = dateWriterOf({ path: 'sort', value: null }, format, UTC)
   if (as !== 'date_nanos') return value => write(Number(value))

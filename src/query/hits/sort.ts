@@ -22,9 +22,7 @@ import type { NestedSort, SortMode, SortSpec } from '../request.ts'
 import { checkKnown, type QueryScope } from '../scope.ts'
 import { readSortValue, standsForMissing } from './sort-value.ts'
 
-/** What sort keys are read against. */
 export interface SortScope extends Pick<QueryScope, 'kinds' | 'now' | 'budget'> {
-  /** Reads a condition on elements of a nested list. */
   lower(place: JsonNode, scope: QueryScope): Node
 }
 
@@ -117,7 +115,6 @@ const plainMissing = (place: JsonNode | undefined): '_last' | '_first' => {
   throw unexpected(place, '"_last" or "_first"')
 }
 
-/** A value counts as that of documents without one. */
 const sortMissingOf = (
   place: JsonNode | undefined,
   { field, as, order }: { field: FieldPath | undefined; as: SortSpec['as']; order: SortSpec['order'] },
@@ -135,7 +132,7 @@ const sortMissingOf = (
 
 const SORT_MODES: readonly string[] = ['min', 'max', 'sum', 'avg', 'median'] satisfies SortMode[]
 
-/** The mode that is not meant anyway. */
+/** Undefined for the default mode. */
 const modeOf = (
   place: JsonNode,
   { field, order, nested }: { field: FieldPath | undefined; order: SortSpec['order']; nested: boolean },
@@ -170,7 +167,7 @@ const unmappedType = (place: JsonNode): EsType => {
   return type
 }
 
-/** Undefined where the type is that of the field, or shown as it is. */
+/** Undefined if the type changes nothing. */
 const castOf = (place: JsonNode, field: FieldPath | undefined): SortSpec['as'] => {
   const type = toText(place, '"long", "double", "date" or "date_nanos"')
   if (!['long', 'double', 'date', 'date_nanos'].includes(type))
@@ -235,7 +232,7 @@ const NESTED_KEYS = {
 
 type NestedKeys = Pick<SortOptions, 'nested' | 'nested_path' | 'nested_filter'>
 
-/** `nested`, or what it was called before: of which elements of a list the values are that are sorted by. */
+/** Reads `nested`, or its older spelling: the elements of a list whose values are sorted by. */
 const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope): NestedSort | undefined => {
   const {
     path: pathPlace,
@@ -277,7 +274,7 @@ const parseNested = (given: NestedKeys, { kinds, now, budget, lower }: SortScope
 const isUnset = (place: JsonNode | undefined): place is (JsonNode & { value: null }) | undefined =>
   place === undefined || place.value === null
 
-/** Every document has one id, so that what is said of missing values, of several values, and of lists changes nothing. */
+/** Each document has one id, so `missing`, `mode` and `nested` change nothing. */
 const idSort = (order: SortSpec['order'], given: SortOptions, scope: SortScope): SortSpec => {
   const { mode, format, numeric_type } = given
   if (mode && !['min', 'max'].includes(toText(mode, '"min" or "max"').toLowerCase()))

@@ -13,11 +13,9 @@ export type SourceObject = Record<string, unknown>
 export type ShownPart = 'whole' | 'part' | 'none'
 
 interface SourcePaths {
-  /** False where no `_source` is shown at all. */
   any: boolean
   /** `members`: the paths of all single values below this one; without them it is such a value itself, or a list of such. */
   of(path: string, members?: readonly string[]): ShownPart
-  /** What is left of a value, undefined where nothing is. */
   cut(value: unknown, path: string): unknown
 }
 
@@ -33,7 +31,7 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: SourceObjec
   return source => filterObject(source, '')
 }
 
-/** The same for who builds `_source` field by field, and wants to know before what is worth building. */
+/** As `compileSourceFilter`, for callers that build `_source` field by field and skip what is not shown. */
 export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
   if (typeof filter === 'boolean') return { any: filter, of: () => (filter ? 'whole' : 'none'), cut: value => value }
   const { isIncluded, isExcluded, isWhole, cut } = filtersOf(filter)
@@ -85,7 +83,7 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
   return { isIncluded, isExcluded, isWhole, filterObject, cut }
 }
 
-/** Text that stands in JSON as it is: how integers of more digits than a double holds are shown. */
+/** Raw JSON: integers with more digits than a double holds. */
 export const isRawJson = (value: unknown): value is { rawJSON: string } =>
   (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 
@@ -167,7 +165,7 @@ export const compileDecorated = (
   }
 }
 
-/** The integers that get `dec`: those for which a pattern names it, or all where no pattern does. */
+/** Integers that get `dec`: those named by a pattern, or all if none is named. */
 const decimalPaths = (kind: Kind, filter: SourceFilter): string[] => {
   const named = typeof filter === 'object' ? filter.includes.filter(pattern => pattern.endsWith('.dec')) : []
   const all = Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
@@ -201,7 +199,7 @@ const addDecimals = (source: SourceObject, [name = '', ...rest]: readonly string
   }
 }
 
-/** Arguments by their names; those whose name is empty or occurs twice by their positions. Names come from outside: they may be any text. */
+/** Arguments by name; by position if the name is empty or repeated. Names may be any text. */
 const argumentsByName = (args: readonly NamedArgument[]): Record<string, NamedArgument> => {
   const counts = new Map<string, number>()
   for (const { name } of args) counts.set(name, (counts.get(name) ?? 0) + 1)

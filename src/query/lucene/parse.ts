@@ -1,9 +1,8 @@
 import { refuse } from '../../lib/errors.ts'
 import { shortenText } from '../json.ts'
 
-/** What a query string says, before it is known which fields there are. Without a field the default ones are meant. */
+/** A parsed query string, before fields are resolved. Without a field, the default ones apply. */
 export type Syntax =
-  /** Several in a row, each with its sign. */
   | { is: 'several'; of: SyntaxPart[] }
   /** `words`: several bare words beside each other, which are one text. */
   | { is: 'text'; field: SyntaxField; text: string; words: boolean }
@@ -24,14 +23,11 @@ export interface RangeBound {
 }
 
 export interface SyntaxPart {
-  /** `+`, `-`, or neither. */
   sign: 'must' | 'not' | undefined
-  /** The operator before it. */
   joint: 'and' | 'or' | undefined
   syntax: Syntax
 }
 
-/** The tokens of a query string, of which some may be looked at before they are taken. */
 const createLuceneTokens = (text: string) => {
   let end = 0
   const ahead: LuceneToken[] = []
@@ -74,7 +70,6 @@ const createLuceneTokens = (text: string) => {
     if (!token) throw fault(peek())
     return token
   }
-  /** A text without its backslashes. */
   const plain = (token: LuceneToken, raw = token.text): string => {
     const found = unescaped(raw)
     if (found === undefined) throw fault(token)
@@ -107,7 +102,7 @@ export const parseLucene = (text: string): Syntax => {
       : { is: 'several', of }
   }
 
-  /** Two bare words beside each other, the second of which belongs to nothing else. */
+  /** Two bare words in a row, the second not bound to what follows. */
   const isMany = (): boolean => peek().is === 'term' && peek(1).is === 'term' && !BINDS.has(peek(2).is)
 
   const many = (field: SyntaxField): Syntax => {
@@ -213,13 +208,13 @@ export const parseLucene = (text: string): Syntax => {
 
 const DEEPEST_GROUPS = 100
 
-/** Behind a word they make something else of it. */
+/** Tokens that bind to the word before. */
 const BINDS: ReadonlySet<TokenName> = new Set<TokenName>(['colon', 'star', 'fuzzy', 'caret', 'and', 'or'])
 const ENDS_LOOKING: ReadonlySet<TokenName> = new Set<TokenName>(['caret', 'rangeIn', 'rangeOut', 'end'])
 
 const isWords = (syntax: Syntax): boolean => syntax.is === 'text' && syntax.words
 
-/** A token of Lucene's query syntax: of several that fit the longest, of equally long ones the first, as its grammar has it. */
+/** The longest matching token wins, then the first, as in Lucene's grammar. */
 interface LuceneToken {
   is: TokenName
   text: string
@@ -236,7 +231,7 @@ const WORD_INNER = r`(?:${WORD_START}|[-+])`
 
 const tokenPattern = (source: string) => new RegExp(source, 'uy')
 
-/** Each takes time in proportion to what it reads: no two parts of one can read the same. */
+/** Each takes linear time: no two parts of one can match the same text. */
 const PLAIN_TOKENS = {
   and: tokenPattern(r`AND|&&`),
   or: tokenPattern(r`OR|\|\|`),
@@ -272,7 +267,6 @@ const BLANK = tokenPattern(`${BLANK_CHARACTER}*`)
 
 type Mode = 'plain' | 'range' | 'boost'
 
-/** The next token from a place on; undefined where nothing fits. */
 const nextToken = (text: string, from: number, mode: Mode): LuceneToken | undefined => {
   BLANK.lastIndex = from
   const at = from + BLANK.exec(text)![0].length
@@ -291,7 +285,7 @@ const nextToken = (text: string, from: number, mode: Mode): LuceneToken | undefi
   return best
 }
 
-/** What stands behind each backslash as it is, or a character by its number. Undefined where the text ends too early. */
+/** Resolves escapes. Undefined if the text ends within one. */
 const unescaped = (text: string): string | undefined => {
   let isWhole = true
   const plain = text.replace(LUCENE_ESCAPE, (_, code: string | undefined, character: string | undefined) => {

@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 
-/** What a simple query string says. Whatever makes no sense in it is passed over, so that nothing is an error. */
+/** A parsed simple query string. Syntax errors are skipped, so that nothing is refused. */
 export type Simple =
   | { is: 'text' | 'prefix'; text: string }
   | { is: 'phrase'; text: string; slop: number }
@@ -24,16 +24,14 @@ export type SimpleOperator = (typeof SIMPLE_OPERATORS)[number]
 
 interface SimpleOptions {
   operators: ReadonlySet<SimpleOperator>
-  /** What joins two without an operator between them. */
   joint: 'and' | 'or'
 }
 
-/** A part of the text with what was found of it. */
 interface SimpleState {
   at: number
   end: number
   top: Simple | undefined
-  /** The operator that is to join what comes, and the one that joined the last. */
+  /** The operator that joins the next part, and the one that joined the last. */
   current: 'and' | 'or' | undefined
   previous: 'and' | 'or' | undefined
   nots: number
@@ -75,7 +73,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
     state.at++
   }
 
-  /** Groups that are never closed, or lie too deep, are none. */
+  /** Groups that are unclosed or too deep are skipped. */
   const subQuery = (state: SimpleState) => {
     const start = state.at + 1
     const end = ends.get(state.at)
@@ -124,7 +122,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
     } else add(state, isPrefix ? { is: 'prefix', text: copied.slice(0, -1) } : { is: 'text', text: copied })
   }
 
-  /** What stands behind `~`; without a number it is 2. */
+  /** The number behind `~`, 2 by default. */
   const number = (state: SimpleState): number => {
     const start = ++state.at
     while (state.at < state.end && !isEnd(text[state.at]!)) state.at++
@@ -171,7 +169,7 @@ const tooDeep = () =>
 
 const isSpace = (character: string) => /[ \t\n\r]/.test(character)
 
-/** Where each group that is opened is closed. */
+/** Index of the closing bracket of each group. */
 const closings = (text: string, escapes: boolean): ReadonlyMap<number, number> => {
   const ends = new Map<number, number>()
   const open: number[] = []

@@ -62,16 +62,15 @@ export const automatonOf = (expression: Expression, mostStates = MAX_STATES): ((
 
 interface AutomatonState {
   at: Expression
-  /** By group of code points. */
   next: Map<number, AutomatonState>
 }
 
 /** As many as Elasticsearch lets an automaton have. */
 export const MAX_STATES = 10_000
-/** Sub-expressions that are followed, and parts that are put together, for all states: less than a second. */
+/** Limit of visited sub-expressions and joined parts over all states: less than a second. */
 const MOST_WORK = 500_000
 
-/** Code points between two neighbouring boundaries are the same to an expression: where each such group begins, ascending. */
+/** Where each group of code points begins that the expression cannot tell apart, ascending. */
 const boundaries = (expression: Expression): number[] => {
   const starts = new Set([0])
   const seen = new Set<number>()

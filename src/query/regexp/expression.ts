@@ -10,7 +10,6 @@ export type Expression = { readonly id: number; readonly nullable: boolean } & E
 type ExpressionShape =
   | { readonly op: 'nothing' }
   | { readonly op: 'empty' }
-  /** One code point in one of these ranges, ascending. */
   | { readonly op: 'one'; readonly ranges: readonly Range[] }
   | { readonly op: 'then'; readonly first: Expression; readonly rest: Expression }
   | { readonly op: 'either' | 'both'; readonly of: readonly Expression[] }
@@ -22,7 +21,7 @@ export const LAST_CODE_POINT = 0x10ffff
 let known = new Map<string, Expression>()
 let next = 0
 
-/** Expressions that were made lately, by their shape. Ids are never used again, so that forgetting them costs no more than time. */
+/** Cache of expressions by shape. Ids are never reused, so evicting only costs time. */
 const interned = (key: string, nullable: boolean, shape: ExpressionShape): Expression => {
   let found = known.get(key)
   if (!found) {
@@ -60,7 +59,7 @@ export const literalCharacter = (character: string, ignoreCase = false): Express
 
 const pointRange = (code: number): Range => ({ from: code, to: code })
 
-/** A number as text, from one up to another. With `digits` it has as many, else it may begin with any number of zeros. */
+/** A number as text between two others, with `digits` digits or with any leading zeros. */
 export const numberBetween = (least: number, most: number, digits: number): Expression => {
   if (least > most) return NO_TEXT
   if (digits > 0) return digitsBetween(String(least).padStart(digits, '0'), String(most).padStart(digits, '0'))
@@ -95,7 +94,6 @@ const digitsBetween = (low: string, high: string): Expression => {
   return either(parts)
 }
 
-/** All but these. */
 export const except = (ranges: readonly Range[]): Expression =>
   characterIn(gapsIn(mergeRanges(ranges), 0, LAST_CODE_POINT))
 
@@ -149,7 +147,7 @@ export const both = (parts: readonly Expression[]): Expression => {
         )
 }
 
-/** What may still be spent on the derivation under way, in parts that are put together. */
+/** Budget of the derivation in progress, in joined parts. */
 export const effort = { left: Number.POSITIVE_INFINITY }
 
 const distinctParts = (op: 'either' | 'both', parts: readonly Expression[]): Expression[] => {
@@ -180,7 +178,7 @@ export const repeatExpression = (of: Expression, least: number, most: number): E
 
 export const ANY_TEXT = lasting(true, { op: 'repeat', of: ANY_CHARACTER, least: 0, most: Number.POSITIVE_INFINITY })
 
-/** What has to follow a code point. Sub-expressions that occur in several places are derived once: `memo` is of this one code point. */
+/** The expression that must follow a code point. `memo` caches shared sub-expressions of this code point. */
 export const deriveExpression = (whole: Expression, code: number, memo: Map<number, Expression>): Expression => {
   const found = memo.get(whole.id)
   if (found) return found

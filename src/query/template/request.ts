@@ -153,7 +153,6 @@ export const fillTemplate = (
   return render(parseTemplate(template), [params])
 }
 
-/** What a step costs, in characters. */
 const STEP_COST = 8
 /** Characters that take some tenths of a millisecond. */
 const CHECK_TEMPLATE_EVERY = 16_384
@@ -168,7 +167,7 @@ const isFalse = (value: JsonValue | undefined): boolean =>
   value === '' ||
   (Array.isArray(value) && value.length === 0)
 
-/** The innermost scope that has the first of the names leads on. */
+/** The innermost scope with the first name resolves the path. */
 const lookUpValue = (path: string, scopes: readonly JsonValue[]): JsonValue | undefined => {
   if (path === '.') return scopes.at(-1)
   const [first = '', ...rest] = path.split('.')
@@ -187,7 +186,7 @@ const memberNamed = (value: JsonValue | undefined, name: string): JsonValue | un
   return /^\d{1,9}$/.test(name) ? (value as readonly JsonValue[])[Number(name)] : undefined
 }
 
-/** As Java writes it. A list stands as the map of its places, as Elasticsearch hands it to templates. */
+/** Text as Java writes it. A list is written as a map by index, as Elasticsearch does. */
 const plainText = (value: JsonValue | undefined): string => {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value))
@@ -205,13 +204,11 @@ const inner = (value: JsonValue): string => {
 
 const numberText = (text: string): string => (/^-?\d+$/.test(text) ? text : javaDouble(Number(text)))
 
-/** A piece of a mustache template. */
 type TemplatePiece =
   | { is: 'text'; text: string }
   | { is: 'variable'; name: string; escaped: boolean }
   | { is: 'section' | 'inverted'; name: string; of: TemplatePiece[] }
 
-/** Reads a template; one that is none is refused. */
 const parseTemplate = (template: string): TemplatePiece[] => {
   let [open, close] = ['{{', '}}']
   const top: TemplatePiece[] = []

@@ -11,7 +11,6 @@ export const analyzeText = (text: string): string[] => {
     .flatMap(word => cutLongWord(lowerCaseLetters(word)))
 }
 
-/** A word of a text, and where it stands in it, in UTF-16 units. */
 export interface TextToken {
   word: string
   start: number

@@ -1,12 +1,12 @@
 import { editDistance } from '../../lib/edit-distance.ts'
 import { type JsonNode, toScalar, unexpected } from '../json-node.ts'
 
-/** Which texts are near to a text: what the `fuzzy` node of the tree and its two back ends share. */
+/** Texts within an edit distance; shared by the query tree and both engines. */
 export interface Nearness {
   readonly text: string
   /** The greatest number of edits: one character more, less or another, or two neighbours that are swapped. */
   readonly edits: number
-  /** So many characters at the beginning have to be the same. */
+  /** Length of the prefix that must be equal. */
   readonly prefix: number
   /** Whether a swap is one edit, rather than two. */
   readonly transpositions: boolean
@@ -28,7 +28,6 @@ export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((val
   }
 }
 
-/** The number of edits that Elasticsearch's `fuzziness` allows a text. */
 export type Fuzziness = (text: string) => number
 
 /** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */

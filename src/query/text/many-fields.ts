@@ -8,9 +8,7 @@ import { orNode } from '../simplify.ts'
 import { analyzeText } from './analysis.ts'
 import { boolPrefixOn, combineWords, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './match.ts'
 
-/** A text in several fields. */
-
-/** How each field is searched, and how much the fields beside the best one count. */
+/** How each field is searched, and the weight of fields other than the best. */
 export const MATCH_TYPES = {
   best_fields: { on: matchOn, tie: 0 },
   most_fields: { on: matchOn, tie: 1 },
@@ -24,11 +22,10 @@ export type MatchType = keyof typeof MATCH_TYPES
 export const isMatchType = (name: string): name is MatchType => Object.hasOwn(MATCH_TYPES, name)
 
 interface ManyOptions extends TextOptions {
-  /** Whether fields that know no near values are left out. */
+  /** Whether fields without near values are skipped. */
   skipsFuzzy?: boolean
 }
 
-/** Each field is asked by itself. */
 export const inFields = (
   type: MatchType,
   fields: readonly Weighted[],
@@ -51,14 +48,14 @@ export const boostBy = ({ node, score }: ScoredQuery, boost: number): ScoredQuer
   score: times(score, boost),
 })
 
-/** What one of these matches; of several the best score counts. */
+/** Matches any of the parts; the best score counts. */
 export const bestOfFields = (parts: readonly ScoredQuery[], tie: number): ScoredQuery => {
   const some = parts.filter(({ node }) => node.op !== 'none')
   if (some.length === 0) return SCORED_NONE
   return { node: orNode(some.map(({ node }) => node)), score: best(some, tie) }
 }
 
-/** Each word may stand in any of the fields that make words in the same way, which count as one. */
+/** Treats text fields as one: each word may be in any of them. */
 const acrossFields = (
   fields: readonly Weighted[],
   text: JsonNode,
@@ -86,7 +83,6 @@ const acrossFields = (
   )
 }
 
-/** A field that a text is looked for in, and how much it counts. */
 export interface Weighted {
   field: FieldPath
   boost: number
@@ -109,11 +105,11 @@ export const readFieldName = (place: JsonNode): FieldName => {
 
 export const ALL_FIELDS = '*'
 
-/** The fields that a clause lists; without any, all of them. */
+/** The listed fields, or all fields. */
 export const orAllFields = (listed: readonly FieldName[], place: JsonNode): readonly FieldName[] =>
   listed.length > 0 ? listed : [{ name: ALL_FIELDS, boost: 1, place }]
 
-/** The fields of the kind that these names mean, so far as they are in sight. Names that nothing has are refused. */
+/** Visible fields of the kind with these names. Unknown names are refused. */
 export const fieldsNamed = (names: readonly FieldName[], scope: QueryScope): Weighted[] => {
   const found = new Map<string, Weighted>()
   for (const { name, boost, place } of names) {
@@ -150,6 +146,5 @@ const fieldsLike = (name: string, place: JsonNode, { kind, kinds, budget }: Quer
   )
 }
 
-/** Names as a clause gives them: one, or a list. */
 export const readFieldNames = (places: readonly JsonNode[]): FieldName[] =>
   places.map(place => readFieldName({ path: place.path, value: toScalar(place, 'the name of a field') }))

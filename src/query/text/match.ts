@@ -17,11 +17,9 @@ import { type ScoredQuery, sumOfScores, sumOfSome } from '../score.ts'
 import { andNode, atLeastNode, inNode, phraseNode } from '../simplify.ts'
 import { analyzeText } from './analysis.ts'
 
-/** How a text is looked for in a field: the options of match and of all that is made of it. */
+/** Options of `match` and of the clauses derived from it. */
 export interface TextOptions {
-  /** Whether all words have to be there. */
   all?: boolean
-  /** How many of the words have to be there. */
   minimum?: JsonNode | undefined
   near?: Near | undefined
   analyzer?: Analyzer | undefined
@@ -31,7 +29,7 @@ export interface TextOptions {
   slop?: number
 }
 
-/** How a text becomes words: as a text field makes them, or not at all. */
+/** Whether a text is split into words or kept whole. */
 export type Analyzer = 'standard' | 'keyword'
 
 export const readAnalyzer = (place: JsonNode | undefined): Analyzer | undefined => {
@@ -58,7 +56,7 @@ export const readSlop = (place: JsonNode | undefined): number => {
   throw refuse('illegal_argument_exception', `${where(place)}: No negative slop allowed.`)
 }
 
-/** The words of a text as the field has them; undefined where it is compared whole. */
+/** Words of a text as the field has them; undefined if it is compared whole. */
 const fieldWordsOf = (field: FieldPath, text: string, analyzer: Analyzer | undefined): string[] | undefined => {
   if (analyzer === 'keyword') return field.compare === 'token' ? [text] : undefined
   const hasWords = field.compare === 'token' || (analyzer === 'standard' && isText(field))
@@ -70,7 +68,7 @@ const textIn = (value: JsonNode, scope: QueryScope): string => scope.budget.text
 const wordOn = (field: FieldPath, word: string, near: Near | undefined): ScoredQuery =>
   near ? nearOn(field, word, near) : scoredTerm(field, inNode(field, [word]))
 
-/** The field has one of the words of a text, or as many as the options say. A field without words equals it. */
+/** The field has one of the words, or as many as the options say. A field without words equals the text. */
 export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
@@ -89,10 +87,10 @@ export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions,
     )
   })
 
-/** Each is held against all names. */
+/** Each fuzzy word is compared with all names. */
 const MAX_FUZZY = 100
 
-/** All of several conditions, or as many as a minimum says. */
+/** Requires all conditions, or as many as `minimum`. */
 export const combineWords = (
   parts: readonly ScoredQuery[],
   all: boolean,
@@ -108,7 +106,7 @@ export const combineWords = (
   return { node: atLeastNode(least, nodes), score: sumOfSome([], least, parts) }
 }
 
-/** The field has the words of a text in a row. A field without words equals it. */
+/** The field has the words in a row. A field without words equals the text. */
 export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { analyzer, slop = 0, zero } = options
@@ -126,7 +124,6 @@ export const phraseOn = (field: FieldPath, value: JsonNode, options: TextOptions
     }
   })
 
-/** The same, with the last word only begun. */
 export const phrasePrefixOn = (
   field: FieldPath,
   value: JsonNode,
@@ -148,7 +145,7 @@ export const phrasePrefixOn = (
     return { node, score: Object.freeze({ by: 'phrase', field, words, slop, prefix: true, boost: 1 }) }
   })
 
-/** The field has the words of a text, the last one as a beginning. */
+/** The field has the words, the last one as a prefix. */
 export const boolPrefixOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
@@ -177,7 +174,7 @@ export const shapeOn = (
   return patternOn(clause, field, value, { how: clause, text: shape, ignoreCase, ...rest })
 }
 
-/** Moves are looked for word by word. */
+/** Moves are searched word by word. */
 const checkPhrase = (words: readonly string[], value: JsonNode): void => {
   if (words.length > MAX_PHRASE) throw unexpected(value, `a phrase of at most ${MAX_PHRASE} words`)
 }
@@ -220,7 +217,7 @@ const simpleMinimum = (place: JsonNode, spec: string, count: number): number => 
   return Math.max(0, number < 0 ? count + share : share)
 }
 
-/** Characters: spaces among them are looked at again and again. */
+/** Characters. Spaces are scanned repeatedly, so long texts are refused. */
 const LONGEST_MINIMUM = 1000
 
 const malformedMinimum = (place: JsonNode) =>

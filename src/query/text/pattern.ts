@@ -2,19 +2,18 @@ import { automatonOf, MAX_STATES, parseWildcard } from '../regexp/automaton.ts'
 import { ANY_TEXT, chain, concatenate, type Expression, literalCharacter } from '../regexp/expression.ts'
 import { parseRegexp, type RegexpOperator } from '../regexp/parse.ts'
 
-/** Texts that a query describes by their shape: what the `pattern` node of the tree and its two back ends share. */
+/** A text pattern; shared by the query tree and both engines. */
 export interface TextPattern {
   readonly how: 'prefix' | 'wildcard' | 'regexp'
   readonly text: string
-  /** Of the letters of ASCII. */
+  /** For ASCII letters. */
   readonly ignoreCase: boolean
-  /** Of a regular expression: the operators that it may use beside the plain ones. */
+  /** Operators that a regular expression may use. */
   readonly operators?: readonly RegexpOperator[]
-  /** The most states that its automaton may have. */
   readonly states?: number
 }
 
-/** Whether a text matches a pattern as a whole. Each text takes time in proportion to its length alone. */
+/** Whether a text matches a pattern as a whole, in linear time. */
 export const matcherOf = (pattern: TextPattern): ((text: string) => boolean) => {
   let matcher = MATCHERS.get(pattern)
   if (!matcher) {
@@ -25,7 +24,7 @@ export const matcherOf = (pattern: TextPattern): ((text: string) => boolean) => 
 }
 const MATCHERS = new WeakMap<TextPattern, (text: string) => boolean>()
 
-/** Refuses a text that is no such pattern. */
+/** Refuses invalid patterns. */
 export const expressionOf = ({ how, text, ignoreCase, operators = [] }: TextPattern): Expression => {
   switch (how) {
     case 'prefix':
@@ -37,7 +36,7 @@ export const expressionOf = ({ how, text, ignoreCase, operators = [] }: TextPatt
   }
 }
 
-/** A text that all that match begin with. */
+/** A prefix of all matches. */
 export const patternStart = ({ how, text, ignoreCase }: TextPattern): string => {
   if (ignoreCase) return ''
   if (how === 'prefix') return text

@@ -1,9 +1,7 @@
-/** What a phrase asks of the words of a text, in their order. */
 interface Phrase {
   readonly words: readonly string[]
-  /** How many moves of a word by one place are forgiven. */
+  /** Allowed moves of a word by one place. */
   readonly slop: number
-  /** Whether of the last word only the beginning is given. */
   readonly prefix: boolean
 }
 
