@@ -1,7 +1,7 @@
 import type { Document } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { type AddFields, compileFields, type ShownFieldValues, namedFields } from '../../query/hits/fields.ts'
+import { type AddFields, compileFields, namedFields, type ShownFieldValues } from '../../query/hits/fields.ts'
 import { compileHighlight } from '../../query/hits/highlight.ts'
 import { NO_HIT_OPTIONS } from '../../query/hits/hit-options.ts'
 import { compileDecorated } from '../../query/hits/source-filter.ts'
