@@ -12,7 +12,7 @@ const NAMES_KINDS = [
   /^src\/engine\/documents\//,
   /^src\/engine\/show\//,
   // What ABIs decode anew, of documents of each kind in its own way.
-  /^src\/engine\/(redecode\/|index\/revision\.ts$)/,
+  /^src\/engine\/(redecode\/|index\/redecode-patch\.ts$)/,
   /^src\/ingest\/jobs\/redecode\.ts$/,
   /^src\/cluster\/redecoding\//,
   // What blocks are made of again from their documents.

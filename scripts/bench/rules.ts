@@ -11,7 +11,7 @@ import { asJson } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { type BlockEntities, createMatcher, type Matcher } from '../../src/rules/matcher.ts'
-import type { Condition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
+import type { RuleCondition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
 import { runMain, wholeNumber } from '../lib/flags.ts'
 import { createRandom, type Random } from '../lib/random.ts'
 import { count, fixed, megabytes, showTimes, type Times, timesOf } from '../lib/table.ts'
@@ -174,7 +174,7 @@ const addressesIn = (blocks: readonly RawBlock[]): Pool => {
 const USDT = checksumAddress('0xdac17f958d2ee523a2206206994597c13d831ec7')
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-const ruleOf = (id: number, targetType: TargetType, targetMap: Condition[]): StoredRule => {
+const ruleOf = (id: number, targetType: TargetType, targetMap: RuleCondition[]): StoredRule => {
   const config: RuleConfig = {
     targetType,
     targetMap,
@@ -201,8 +201,8 @@ const ruleOf = (id: number, targetType: TargetType, targetMap: Condition[]): Sto
   }
 }
 
-const equals = (name: string, value: string): Condition => ({ name, operator: 'Equals', value })
-const inspect = (name: string, condition: Condition): Condition => ({
+const equals = (name: string, value: string): RuleCondition => ({ name, operator: 'Equals', value })
+const inspect = (name: string, condition: RuleCondition): RuleCondition => ({
   name: 'args',
   operator: 'Inspect',
   operatorParameters: [{ ...condition, name }],
@@ -217,7 +217,7 @@ const mixedRule = (id: number, random: Random, pool: Pool): StoredRule => {
   const contract = () => address(pool.contracts)
   const amount = (digits: number) => String(1 + random.below(9)).padEnd(1 + random.below(digits), '0')
   const transfer = equals('event', 'Transfer')
-  const shapes: readonly (readonly [number, () => [TargetType, Condition[]]])[] = [
+  const shapes: readonly (readonly [number, () => [TargetType, RuleCondition[]]])[] = [
     [20, () => ['Event', [transfer, inspect('to', equals('', account()))]]],
     [
       10,

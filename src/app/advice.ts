@@ -1,6 +1,5 @@
 import type { Config, NetworkConfig } from '../config/index.ts'
-import type { OwnAbis } from '../rules/declared.ts'
-import { impossibleIn } from '../rules/impossible.ts'
+import type { OwnAbis } from '../rules/argument-types.ts'
 import {
   covers,
   isWide,
@@ -10,6 +9,7 @@ import {
   type TargetType,
   unknownNames,
 } from '../rules/rule.ts'
+import { findUnsatisfiable } from '../rules/unsatisfiable.ts'
 /** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */
 export const idleReason = (
   rule: StoredRule,
@@ -43,7 +43,7 @@ export const networkWarnings = (input: RuleInput, networks: readonly string[]): 
 /** Warnings about a rule. */
 export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'networks'>, abis: OwnAbis): string[] => [
   ...outsideScopes(input, config.networks),
-  ...impossibleIn(input.config, abis),
+  ...findUnsatisfiable(input.config, abis),
   ...actionWarnings(input, config),
 ]
 

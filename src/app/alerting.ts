@@ -19,7 +19,7 @@ import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { mapInTurns } from '../lib/scheduling/event-loop.ts'
 import { overLimit } from '../limits/index.ts'
 import { covers, isWide, networkOf, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
-import { blockOfDocument } from '../rules/search.ts'
+import { documentBlock } from '../rules/search.ts'
 import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
@@ -335,7 +335,7 @@ export const alertFor = async (
         ? 'No stored document matches this rule: name one to test it with, as {"_id": "…"}.'
         : `There is no ${kind} ${id} in ${rule.network}.`,
     )
-  const { number, hash } = blockOfDocument(hit)
+  const { number, hash } = documentBlock(hit)
   const entity = { _id: hit._id, _type: hit._type }
   const network = among.find(one => hit._index === `${networkIndex(one)}-${hit._type}`) ?? rule.network
   const match = { rule: rule.id, revision: rule.matching, blockHash: hash, entity }

@@ -10,7 +10,7 @@ import { systemClock } from '../lib/retry.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import { networkOf, type RuleInput, type StoredRule } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
-import { checkRoom, type NewRule, openSecrets, type Rules } from '../rules/store.ts'
+import { checkRuleQuota, type NewRule, openSecrets, type Rules } from '../rules/store.ts'
 import type { Pool } from '../search/pool.ts'
 import { alertFor } from './alerting.ts'
 import { createOwnAbis } from './stores.ts'
@@ -166,7 +166,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
         // Somebody else's change came between reading and writing.
         if (all.some(({ id, revision }) => rules.revisionOf(id) !== revision)) return undefined
         const after = [...rewritten, ...fresh].map(({ input }) => input)
-        checkRoom(rules, account, { before: all.map(({ input }) => input), after }, limits)
+        checkRuleQuota(rules, account, { before: all.map(({ input }) => input), after }, limits)
         for (const { id } of gone) rules.remove(account, id)
         return {
           replaced: rewritten.map(

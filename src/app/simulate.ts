@@ -4,10 +4,10 @@ import { gapsIn, type Range } from '../lib/ranges.ts'
 import { partsBetween } from '../lib/time.ts'
 import { covers, isWide, networkOf, type RuleInput } from '../rules/rule.ts'
 import {
-  edgeOf,
-  type Simulation,
+  edgeSearch,
+  type RuleSimulation,
+  type SimulatedRange,
   type SimulationOfNetwork,
-  type SimulationRange,
   type SimulationSeries,
   searchOf,
   withSeries,
@@ -25,9 +25,9 @@ const DEFAULT_HITS = 10
 export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,
-  range: SimulationRange,
+  range: SimulatedRange,
   asking: Pick<NetworkCaller, 'account' | 'signal'>,
-): Promise<Simulation> => {
+): Promise<RuleSimulation> => {
   const named = networkOf(rule)
   const among = networks().filter(network => covers(named, network))
   if (among.length === 0)
@@ -44,8 +44,8 @@ export const simulate = async (
 /** Numbers of blocks, and what is missing of them, are those of each network. */
 const addUp = (
   each: readonly SimulationOfNetwork[],
-  { size = DEFAULT_HITS, buckets }: SimulationRange,
-): Simulation => ({
+  { size = DEFAULT_HITS, buckets }: SimulatedRange,
+): RuleSimulation => ({
   total: each.reduce((sum, { total }) => sum + total, 0),
   fromBlock: Math.min(...each.map(({ fromBlock }) => fromBlock)),
   toBlock: Math.max(...each.map(({ toBlock }) => toBlock)),
@@ -69,9 +69,9 @@ const simulateIn = async (
   pool: SimulateOptions['pool'],
   network: string,
   rule: RuleInput,
-  { buckets, size = DEFAULT_HITS, ...range }: SimulationRange,
+  { buckets, size = DEFAULT_HITS, ...range }: SimulatedRange,
   asking: Pick<NetworkCaller, 'account' | 'signal'>,
-): Promise<Simulation> => {
+): Promise<RuleSimulation> => {
   const ranges = await pool.ranges(network)
   const { from, to } = endsOf(range, ranges)
   const request = searchOf(rule.config, { from, to, order: 'desc', size })
@@ -88,7 +88,7 @@ const simulateIn = async (
   }
   const hitsIn = (text: string) => (readSource(text) as unknown as HitsAnswer).hits
   const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
-    const { hits } = JSON.parse(await ask(edgeOf(from, to, order))) as { hits: { hits: BlockHit[] } }
+    const { hits } = JSON.parse(await ask(edgeSearch(from, to, order))) as { hits: { hits: BlockHit[] } }
     const [hit] = hits.hits
     return hit && Number(hit._source.timestamp) * 1_000
   }
@@ -124,7 +124,7 @@ interface Aggregated {
 }
 
 /** One end that is given may lie outside of what is stored. */
-const endsOf = ({ fromBlock, toBlock, lastBlocks }: SimulationRange, ranges: readonly Range[]) => {
+const endsOf = ({ fromBlock, toBlock, lastBlocks }: SimulatedRange, ranges: readonly Range[]) => {
   const top = ranges.at(-1)?.to ?? 0
   if (lastBlocks !== undefined) return { from: Math.max(0, top - lastBlocks + 1), to: top }
   const from = fromBlock ?? Math.min(ranges[0]?.from ?? 0, toBlock ?? Number.POSITIVE_INFINITY)

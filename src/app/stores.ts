@@ -8,7 +8,7 @@ import { createDocumentLocation } from '../engine/shipping/document-location.ts'
 import { abiFolder, findAbi, jsonFileNames, type StoredAbi } from '../ingest/decoding/abis.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
-import type { OwnAbis } from '../rules/declared.ts'
+import type { OwnAbis } from '../rules/argument-types.ts'
 
 /** The stores of a data folder: file by network. */
 type Stores = (wanted?: string) => ReadonlyMap<string, string>

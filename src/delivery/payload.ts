@@ -1,4 +1,4 @@
-import { TOKEN } from '../rules/extracts.ts'
+import { URL_TOKEN } from '../rules/payload-check.ts'
 import type { PayloadItem } from '../rules/rule.ts'
 import { cutText } from './text.ts'
 
@@ -22,9 +22,9 @@ export const select = (
 export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
   if (tokensInAuthority(template)) return 'its URL has a token before the path: only path and query may have tokens'
   const url = parseUrl(
-    template.replace(TOKEN, (_, path: string) => encode(asToken(followPath(source, path.split('.'))))),
+    template.replace(URL_TOKEN, (_, path: string) => encode(asToken(followPath(source, path.split('.'))))),
   )
-  const shape = parseUrl(template.replace(TOKEN, 'a'))
+  const shape = parseUrl(template.replace(URL_TOKEN, 'a'))
   if (url === null || shape === null) return 'its URL is not valid'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'its URL is neither http nor https'
   // A value of dots (`..`) would change the path.
@@ -35,8 +35,8 @@ export const fillUrl = (template: string, source: Record<string, unknown>): URL 
 
 /** Whether a token could change scheme, host, port or credentials; such URLs are refused. */
 export const tokensInAuthority = (template: string): boolean => {
-  if (template.search(TOKEN) < 0) return false
-  const [first, ...others] = TOKEN_PROBES.map(probe => parseUrl(template.replace(TOKEN, probe)))
+  if (template.search(URL_TOKEN) < 0) return false
+  const [first, ...others] = TOKEN_PROBES.map(probe => parseUrl(template.replace(URL_TOKEN, probe)))
   return others.some(it => first === null || it === null || authority(it!) !== authority(first!))
 }
 

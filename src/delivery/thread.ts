@@ -8,8 +8,8 @@ import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { secret } from '../lib/secret.ts'
 import type { Action } from '../rules/rule.ts'
+import { createRuleCache } from '../rules/rule-cache.ts'
 import { openRules, openSecrets } from '../rules/store.ts'
-import { createToldRules } from '../rules/told.ts'
 import { createChannels, receiverOfAction } from './channels/index.ts'
 import { createFailingReceivers, type Receiver } from './failing-receivers.ts'
 import { isPaused } from './ledger/alert-deliveries.ts'
@@ -29,7 +29,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const native = nativeBinding()
   const store = openDeliveries(data, { ...nativeOption(), limits: settings.limits })
   const rules = openRules(data, { ...nativeOption(), limits: settings.limits })
-  const ruleOf = createToldRules(rules)
+  const ruleOf = createRuleCache(rules)
   const secrets = openSecrets(data, nativeOption())
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()

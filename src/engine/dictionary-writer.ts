@@ -1,6 +1,6 @@
 import type { WritableDb } from '../sqlite/database.ts'
-import type { Additions } from './documents/additions.ts'
 import type { SegmentBatch } from './documents/batch.ts'
+import type { Additions } from './documents/derived-rows.ts'
 import { manyInserter } from './documents/insert.ts'
 import { createSimilarWriter } from './similar.ts'
 

@@ -6,7 +6,7 @@ import type { Range } from '../lib/ranges.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { CoverageNotes, CoverageReader } from './coverage.ts'
 import type { SegmentBatch } from './documents/batch.ts'
-import type { Revision } from './index/revision.ts'
+import type { Revision } from './index/redecode-patch.ts'
 import type { Hit } from './query/hits.ts'
 import type { SearchControl } from './query/options.ts'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import type { Fault } from '../rules/schema.ts'
+import type { RuleFault } from '../rules/schema.ts'
 import { JSON_TYPE } from './answer.ts'
 import { disconnected, type Exchange, type Handler, requestFacts } from './context.ts'
 
@@ -45,7 +45,7 @@ export const causeOf = ({ code: type, message, details }: ChainsieveError) => {
 }
 
 /** Refuses a body and lists all faults. */
-export const invalid = (faults: readonly Fault[]): Response => {
+export const invalid = (faults: readonly RuleFault[]): Response => {
   const [first, ...others] = faults.map(({ message }) => message)
   const reason = others.length === 0 ? first! : `${first} (and ${others.length} more, see faults)`
   return errorResponse(400, 'validation_exception', reason, undefined, { faults })

@@ -5,7 +5,7 @@ import { isRecord } from '../lib/record.ts'
 import { parseTime } from '../lib/time.ts'
 import type { Limits } from '../limits/index.ts'
 import { shortenText } from '../query/json.ts'
-import { expected, type Fault, listOf, type Place, placeOf } from '../rules/place.ts'
+import { createInputPlace, type InputPlace, quotedList, type RuleFault, reportExpected } from '../rules/input.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { Alerting } from './alerting/service.ts'
 import { readRequestBody, readWithin } from './body.ts'
@@ -48,7 +48,7 @@ export const choiceParameter = <const T extends string>(
   known: readonly T[],
 ): T | undefined => {
   if (text === undefined || known.includes(text as T)) return text as T | undefined
-  throw wrong(name, text, listOf(known, 'or'), didYouMean(shortenText(text), known))
+  throw wrong(name, text, quotedList(known, 'or'), didYouMean(shortenText(text), known))
 }
 
 export const flagParameter = (name: string, text: string | undefined): boolean =>
@@ -123,7 +123,11 @@ export const readRuleBody = (c: RequestContext, limits: Limits): Promise<Record<
 type ShapeMembers<E extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<E, undefined>>
 
 /** Looks for faults between members, each time that one was read. */
-type CheckMembers<E extends v.ObjectEntries> = (place: Place, members: Partial<ShapeMembers<E>>, read: keyof E) => void
+type CheckMembers<E extends v.ObjectEntries> = (
+  place: InputPlace,
+  members: Partial<ShapeMembers<E>>,
+  read: keyof E,
+) => void
 
 /** A small body by its shape: its members, or the faults of all. A missing body has no members. */
 export const readMembers = async <E extends v.ObjectEntries>(
@@ -131,11 +135,11 @@ export const readMembers = async <E extends v.ObjectEntries>(
   limits: Limits,
   shape: v.StrictObjectSchema<E, undefined>,
   check?: CheckMembers<E>,
-): Promise<{ members: ShapeMembers<E>; faults: [] } | { faults: Fault[] }> => {
+): Promise<{ members: ShapeMembers<E>; faults: [] } | { faults: RuleFault[] }> => {
   const known = Object.keys(shape.entries)
   const body = (await readWithin(c, 'shortBody', limits, limits => readJsonBody(c, limits))) ?? {}
-  const faults: Fault[] = []
-  const place = placeOf(body, faults, { label: 'The body' })
+  const faults: RuleFault[] = []
+  const place = createInputPlace(body, faults, { label: 'The body' })
   if (!isRecord(body)) throw refuse('parsing_exception', 'The body must be a JSON object, or be left out.')
   for (const name of Object.keys(body)) {
     if (place.full()) break
@@ -143,7 +147,7 @@ export const readMembers = async <E extends v.ObjectEntries>(
       place
         .member(name)
         .fault(
-          `${shortenText(name)} is not known here: the body has ${listOf(known)}.${didYouMean(shortenText(name), known)}`,
+          `${shortenText(name)} is not known here: the body has ${quotedList(known)}.${didYouMean(shortenText(name), known)}`,
         )
   }
   const members = readShape(shape, place, check)
@@ -153,7 +157,7 @@ export const readMembers = async <E extends v.ObjectEntries>(
 /** Members of an object that fit the shape; others become faults. Unknown members are ignored. */
 export const readShape = <E extends v.ObjectEntries>(
   { entries }: v.StrictObjectSchema<E, undefined>,
-  place: Place,
+  place: InputPlace,
   check: CheckMembers<E> = () => {},
 ): Partial<ShapeMembers<E>> => {
   const members: Record<string, unknown> = {}
@@ -163,7 +167,7 @@ export const readShape = <E extends v.ObjectEntries>(
     if (!issues) members[name] = output
     for (const { path = [], message, type } of issues ?? []) {
       const at = path.reduce((at, { key }) => at.element(key as number), member)
-      expected(at, message, remedyOf(at.value, type))
+      reportExpected(at, message, remedyOf(at.value, type))
     }
     check(place, members as Partial<ShapeMembers<E>>, name)
   }
@@ -192,7 +196,7 @@ export const readParameters = <T extends string>(
     if (!known.includes(name as T))
       throw refuse(
         'illegal_argument_exception',
-        `The URL parameter [${shortenText(name)}] is not known: there are ${listOf(known)}.${didYouMean(shortenText(name), known)}`,
+        `The URL parameter [${shortenText(name)}] is not known: there are ${quotedList(known)}.${didYouMean(shortenText(name), known)}`,
       )
     found[name as T] = value
   }

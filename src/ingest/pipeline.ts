@@ -1,7 +1,7 @@
 import type { AlertUpdate } from '../alerts/alert-store.ts'
 import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
-import type { Additions } from '../engine/documents/additions.ts'
 import { type SegmentBatch, transferables } from '../engine/documents/batch.ts'
+import type { Additions } from '../engine/documents/derived-rows.ts'
 import type { Blocks, Lookups } from '../engine/port.ts'
 import { gapsIn, holds, mergeRanges, type Range } from '../lib/ranges.ts'
 import { createLaneTurns } from '../lib/scheduling/lane-turns.ts'

@@ -8,7 +8,7 @@ import { TARGET_KINDS, type TargetType } from './rule.ts'
  * Path into a document of a condition's name and those of the `Inspect`s around it. The outermost
  * may be written with dots (`value.coin`).
  */
-export const stepsOf = (kind: Kind, [name = '', ...inspected]: readonly string[]): string[] => {
+export const attributeSteps = (kind: Kind, [name = '', ...inspected]: readonly string[]): string[] => {
   const [first = '', second, ...rest] = [...name.split('.'), ...inspected]
   if (second === undefined) return [first]
   // Fields of objects, such as a trace's `action.from`, are one step.
@@ -20,17 +20,17 @@ export const findAttribute = (
   kind: Kind,
   names: readonly string[],
 ): { known: true } | { known: false; remedy: string } => {
-  const steps = stepsOf(kind, names)
+  const steps = attributeSteps(kind, names)
   if (isAttribute(steps, kind)) return { known: true }
   const written = steps.join('.')
   if (nestedPaths(kind).includes(written))
     return { known: false, remedy: ' Use Inspect to reach one of its elements, or an argument by its name.' }
   const below = fieldsOf(kind).flatMap(({ path }) => (path.startsWith(`${written}.`) ? [path] : []))
   if (below.length > 0) return { known: false, remedy: ` It is a list of objects: name ${below.join(' or ')}.` }
-  return { known: false, remedy: didYouMean(shortenText(withoutPlaces(steps)), attributesOf(kind)) }
+  return { known: false, remedy: didYouMean(shortenText(joinWithoutPlaces(steps)), attributesOf(kind)) }
 }
 
-const namesIn = (kind: Kind): readonly string[] => {
+const attributeNames = (kind: Kind): readonly string[] => {
   const names = fieldsOf(kind).filter(({ list }) => !list?.nested)
   return [
     ...new Set([
@@ -42,7 +42,7 @@ const namesIn = (kind: Kind): readonly string[] => {
 }
 
 /** A rule may name thousands of them. */
-const ATTRIBUTES: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [kind, namesIn(kind)]))
+const ATTRIBUTES: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind => [kind, attributeNames(kind)]))
 
 /** Names that conditions may have, without places in lists and names of arguments. */
 export const attributesOf = (kind: Kind): readonly string[] => ATTRIBUTES.get(kind)!
@@ -52,7 +52,7 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   const kind = TARGET_KINDS[targetType]
   const found = findAttribute(kind, names)
   if (found.known) return undefined
-  return `${MAPPING[kind].name} has no attribute "${shortenText(stepsOf(kind, names).join('.'))}" to compare.${found.remedy}`
+  return `${MAPPING[kind].name} has no attribute "${shortenText(attributeSteps(kind, names).join('.'))}" to compare.${found.remedy}`
 }
 
 /** The fault in the name of an outermost `Inspect`, if there is one. */
@@ -64,14 +64,15 @@ export const checkOutermost = (targetType: TargetType, name: string): string | u
 
 /** Whether the dotted name is an attribute or leads to one. Any argument may exist: contracts declare them. */
 export const leadsToAttribute = (kind: Kind, name: string): boolean => {
-  const plain = withoutPlaces(name.split('.'))
+  const plain = joinWithoutPlaces(name.split('.'))
   const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))
   return (
     inside ||
-    isAttribute(stepsOf(kind, [plain]), kind) ||
+    isAttribute(attributeSteps(kind, [plain]), kind) ||
     attributesOf(kind).some(path => path === plain || path.startsWith(`${plain}.`))
   )
 }
 
 /** Positions in lists are not part of a name. */
-const withoutPlaces = (steps: readonly string[]) => steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')
+const joinWithoutPlaces = (steps: readonly string[]) =>
+  steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')

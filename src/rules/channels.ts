@@ -12,15 +12,15 @@ export interface Parameter {
   secret?: true
 }
 
-const url = {
+const urlParameter = {
   label: 'URL',
   hint: 'A name in braces, such as {hash} or {blockNumber}, is replaced by the value of the document, in path and query.',
   holds: 'url',
 } as const
 
 export const CHANNELS = {
-  'Webhook (GET)': { url },
-  'Webhook (POST)': { url },
+  'Webhook (GET)': { url: urlParameter },
+  'Webhook (POST)': { url: urlParameter },
   Email: { recipients: { label: 'Recipients, one on each line', holds: 'addresses' } },
   Chat: {
     url: { label: 'URL of the incoming webhook', holds: 'url', secret: true },
@@ -33,12 +33,12 @@ export const CHANNELS = {
 export type ChannelType = keyof typeof CHANNELS
 export const CHANNEL_TYPES = Object.keys(CHANNELS) as ChannelType[]
 
-type Held<P extends Parameter> = P['holds'] extends 'addresses' ? string[] : string
+type ParameterValue<P extends Parameter> = P['holds'] extends 'addresses' ? string[] : string
 
 /** A receiver of each type has all of its parameters. */
-export type Receiver = {
+export type AlertReceiver = {
   [T in ChannelType]: {
     type: T
-    parameters: { -readonly [P in keyof (typeof CHANNELS)[T]]: Held<(typeof CHANNELS)[T][P] & Parameter> }
+    parameters: { -readonly [P in keyof (typeof CHANNELS)[T]]: ParameterValue<(typeof CHANNELS)[T][P] & Parameter> }
   }
 }[ChannelType]

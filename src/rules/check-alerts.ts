@@ -2,8 +2,19 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { CHANNEL_TYPES, CHANNELS, type Parameter } from './channels.ts'
-import { TOKEN } from './extracts.ts'
-import { atMost, expected, filled, list, object, oneOf, optional, type Place, string, wrongOf } from './place.ts'
+import {
+  checkFilled,
+  checkLength,
+  checkList,
+  checkObject,
+  checkOneOf,
+  checkOptional,
+  checkString,
+  elementsUnlike,
+  type InputPlace,
+  reportExpected,
+} from './input.ts'
+import { URL_TOKEN } from './payload-check.ts'
 
 export interface RuleOptions {
   /** Completes "the host is …" if nothing may be sent there. */
@@ -11,17 +22,17 @@ export interface RuleOptions {
 }
 
 /** A webhook's URL, which may have tokens such as `{transactionHash}`. */
-const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
+const checkUrl = (place: InputPlace, { refusedHost }: RuleOptions): void => {
   const what = 'a URL that starts with http:// or https://'
-  const value = string(place, what)
+  const value = checkString(place, what)
   if (value === undefined) return
-  if (UNSEEN.test(value)) {
-    expected(place, what, 'It has surrounding white space or control characters: remove them.')
+  if (INVISIBLE.test(value)) {
+    reportExpected(place, what, 'It has surrounding white space or control characters: remove them.')
     return
   }
-  const url = URL.parse(value.replace(TOKEN, PLACEHOLDER))
+  const url = URL.parse(value.replace(URL_TOKEN, PLACEHOLDER))
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    expected(place, what, 'One is https://example.org/{transactionHash}.')
+    reportExpected(place, what, 'One is https://example.org/{transactionHash}.')
     return
   }
   const { username, password, host } = url
@@ -33,24 +44,24 @@ const checkUrl = (place: Place, { refusedHost }: RuleOptions): void => {
   const why = refusedHost?.(url.hostname)
   if (why !== undefined)
     place.fault(
-      `${place.label} leads to ${url.hostname}, which is ${why}: use a public address, or have the operator of this server allow it: --allow-target ${rangeOf(url.hostname)}`,
+      `${place.label} leads to ${url.hostname}, which is ${why}: use a public address, or have the operator of this server allow it: --allow-target ${allowedRange(url.hostname)}`,
     )
 }
 
 /** A range for the operator to allow. The addresses of a name may change. */
-const rangeOf = (host: string): string => {
+const allowedRange = (host: string): string => {
   const address = host.replace(/^\[|\]$/g, '')
   if (isIPv4(address)) return `${address}/32`
   return isIPv6(address) ? `${address}/128` : host === 'localhost' ? '127.0.0.1/32' : 'ADDRESS/32'
 }
 
-const checkRecipients = (place: Place): void => {
+const checkRecipients = (place: InputPlace): void => {
   const { value } = place
-  if (!Array.isArray(value) || value.length === 0) expected(place, 'a list of one or more email addresses')
-  for (const it of wrongOf(place, isEmail)) expected(it, EMAIL_ADDRESS)
+  if (!Array.isArray(value) || value.length === 0) reportExpected(place, 'a list of one or more email addresses')
+  for (const it of elementsUnlike(place, isEmail)) reportExpected(it, EMAIL_EXPECTATION)
 }
 
-const EMAIL_ADDRESS = 'an email address such as alice@example.org'
+const EMAIL_EXPECTATION = 'an email address such as alice@example.org'
 
 /** What mail servers take in practice: no quoted names, no comments, no address literals, one line. */
 const isEmail = (text: unknown): boolean => {
@@ -68,13 +79,13 @@ const isEmail = (text: unknown): boolean => {
 const LOCAL = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
 const DOMAIN = /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u
 const PLACEHOLDER = 'chainsieve-token'
-const UNSEEN = /^\s|\s$|\p{Cc}/u
+const INVISIBLE = /^\s|\s$|\p{Cc}/u
 
 /** Reports elements that repeat another one. */
-export const distinct = (places: readonly Place[]) => {
-  const seen = new Map<string, Place>()
+export const checkDistinct = (places: readonly InputPlace[]) => {
+  const seen = new Map<string, InputPlace>()
   for (const place of places) {
-    const key = JSON.stringify(place.value, sorted)
+    const key = JSON.stringify(place.value, sortedProperties)
     const same = seen.get(key)
     if (same) place.fault(`${place.label} is the same as ${same.label}: remove one of them.`)
     else seen.set(key, place)
@@ -82,7 +93,7 @@ export const distinct = (places: readonly Place[]) => {
 }
 
 /** The order of an object's properties does not matter. */
-const sorted = (_: string, value: unknown): unknown => {
+const sortedProperties = (_: string, value: unknown): unknown => {
   if (isRecord(value)) return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
   return typeof value === 'bigint' ? String(value) : value
 }
@@ -91,68 +102,70 @@ interface AlertOptions extends RuleOptions {
   limits: Limits
 }
 
-export const checkAlerts = (place: Place, options: AlertOptions): void => {
-  const alerts = [...list(place, { of: 'alerts', min: 1, max: 10 })]
-  for (const it of alerts) action(it, options)
-  distinct(alerts)
+export const checkAlerts = (place: InputPlace, options: AlertOptions): void => {
+  const alerts = [...checkList(place, { of: 'alerts', min: 1, max: 10 })]
+  for (const it of alerts) checkAction(it, options)
+  checkDistinct(alerts)
 }
 
-type Check = (place: Place, options: AlertOptions) => unknown
+type ParameterCheck = (place: InputPlace, options: AlertOptions) => unknown
 
-const url: Check = (place, options) => atMost(place, 'ruleUrl', options.limits) && checkUrl(place, options)
+const checkLimitedUrl: ParameterCheck = (place, options) =>
+  checkLength(place, 'ruleUrl', options.limits) && checkUrl(place, options)
 
-const textOf =
-  (limit: 'ruleName' | 'ruleText'): Check =>
+const checkText =
+  (limit: 'ruleName' | 'ruleText'): ParameterCheck =>
   (place, { limits }) =>
-    atMost(place, limit, limits) && string(place)
+    checkLength(place, limit, limits) && checkString(place)
 
-const recipients: Check = (place, { limits }) => {
+const checkLimitedRecipients: ParameterCheck = (place, { limits }) => {
   if (Array.isArray(place.value) && place.value.length > limits.ruleRecipients)
     place.fault(overLimit('ruleRecipients', limits, place.label).message)
   else checkRecipients(place)
 }
 
-const CHECKS: Record<Parameter['holds'], Check> = {
-  ...{ url, addresses: recipients },
-  ...{ text: textOf('ruleText'), name: textOf('ruleName') },
+const PARAMETER_CHECKS: Record<Parameter['holds'], ParameterCheck> = {
+  ...{ url: checkLimitedUrl, addresses: checkLimitedRecipients },
+  ...{ text: checkText('ruleText'), name: checkText('ruleName') },
 }
 
-const action = (place: Place, options: AlertOptions) => {
-  if (!object(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
-  const type = oneOf(place.member('type'), CHANNEL_TYPES, 'a type of receiver')
+const checkAction = (place: InputPlace, options: AlertOptions) => {
+  if (!checkObject(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
+  const type = checkOneOf(place.member('type'), CHANNEL_TYPES, 'a type of receiver')
   const parameters = place.member('parameters')
   if (type !== undefined) {
     const known: Record<string, Parameter> = CHANNELS[type]
-    if (object(parameters, { what: `the parameters of "${type}"`, known: Object.keys(known) }))
-      for (const [name, { holds }] of Object.entries(known)) CHECKS[holds](parameters.member(name), options)
-  } else if (!isRecord(parameters.value)) expected(parameters, 'an object')
-  optional(place.member('payload'), it => payload(it, options.limits))
+    if (checkObject(parameters, { what: `the parameters of "${type}"`, known: Object.keys(known) }))
+      for (const [name, { holds }] of Object.entries(known)) PARAMETER_CHECKS[holds](parameters.member(name), options)
+  } else if (!isRecord(parameters.value)) reportExpected(parameters, 'an object')
+  checkOptional(place.member('payload'), it => checkPayload(it, options.limits))
 }
 
-const payload = (place: Place, limits: Limits) => {
+const checkPayload = (place: InputPlace, limits: Limits) => {
   // A list that is too long is not looked through.
-  if (fieldsIn(place.value) > limits.rulePayload)
+  if (countPayloadFields(place.value) > limits.rulePayload)
     return place.fault(overLimit('rulePayload', limits, place.label).message)
-  const items = [...list(place, { of: 'fields', max: 10 })]
-  for (const item of items) payloadItem(item, 1, limits)
-  distinct(items)
+  const items = [...checkList(place, { of: 'fields', max: 10 })]
+  for (const item of items) checkPayloadItem(item, 1, limits)
+  checkDistinct(items)
 }
 
-const fieldsIn = (value: unknown, level = 1): number =>
+const countPayloadFields = (value: unknown, level = 1): number =>
   Array.isArray(value) && level <= 3
-    ? value.reduce((sum: number, it) => sum + 1 + (isRecord(it) ? fieldsIn(it.subPayloads, level + 1) : 0), 0)
+    ? value.reduce((sum: number, it) => sum + 1 + (isRecord(it) ? countPayloadFields(it.subPayloads, level + 1) : 0), 0)
     : 0
 
-const payloadItem = (place: Place, level: 1 | 2 | 3, limits: Limits) => {
-  if (!object(place, { what: 'a field of a payload', known: ['fieldType', 'fieldName', 'subPayloads'] })) return
+const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) => {
+  if (!checkObject(place, { what: 'a field of a payload', known: ['fieldType', 'fieldName', 'subPayloads'] })) return
   const type = place.member('fieldType')
   const sub = type.value === 'Sub Field'
-  if (sub && level === 3) expected(type, '"Field"', 'The third level is the last.')
-  else oneOf(type, ['Field', 'Sub Field'], 'one of two')
-  filled(place.member('fieldName'))
-  atMost(place.member('fieldName'), 'ruleValue', limits)
+  if (sub && level === 3) reportExpected(type, '"Field"', 'The third level is the last.')
+  else checkOneOf(type, ['Field', 'Sub Field'], 'one of two')
+  checkFilled(place.member('fieldName'))
+  checkLength(place.member('fieldName'), 'ruleValue', limits)
   const inner = place.member('subPayloads')
-  if (sub && level !== 3) for (const it of list(inner, { of: 'fields' })) payloadItem(it, level === 1 ? 2 : 3, limits)
+  if (sub && level !== 3)
+    for (const it of checkList(inner, { of: 'fields' })) checkPayloadItem(it, level === 1 ? 2 : 3, limits)
   else if (type.value === 'Field' && inner.value !== undefined && inner.value !== null)
-    expected(inner, 'null or left out', 'Only "Sub Field" takes it.')
+    reportExpected(inner, 'null or left out', 'Only "Sub Field" takes it.')
 }

@@ -1,46 +1,58 @@
 import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
+import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'
 import { checkAttribute, checkOutermost } from './attributes.ts'
-import { distinct } from './check-alerts.ts'
-import { argumentTypesOf, type OwnAbis, type TypesAt } from './declared.ts'
-import { impossibleFor } from './impossible.ts'
-import { atMost, boolean, expected, filled, list, listOf, object, oneOf, type Place, string, wrongOf } from './place.ts'
-import { type Condition, OPERATORS, type Operator, type TargetType } from './rule.ts'
+import { checkDistinct } from './check-alerts.ts'
+import {
+  checkBoolean,
+  checkFilled,
+  checkLength,
+  checkList,
+  checkObject,
+  checkOneOf,
+  checkString,
+  elementsUnlike,
+  type InputPlace,
+  quotedList,
+  reportExpected,
+} from './input.ts'
+import { RULE_OPERATORS, type RuleCondition, type RuleOperator, type TargetType } from './rule.ts'
+import { unsatisfiableTest } from './unsatisfiable.ts'
 
 /** Checks a rule's `targetMap`. `target` is undefined if it is faulty. */
 export const checkConditions = (
-  place: Place,
+  place: InputPlace,
   target: TargetType | undefined,
   { limits, isKept, abis }: { limits: Limits; isKept: boolean; abis: OwnAbis },
 ): void => {
-  const counts = countsIn(place.value)
+  const counts = countConditions(place.value)
   const over = (['ruleConditions', 'ruleValues'] as const).filter(limit => counts[limit] > limits[limit])
   for (const limit of over) place.fault(overLimit(limit, limits, place.label).message)
   // A list that is too long is not looked through.
   if (over.length > 0) return
-  const targets = [...list(place, { of: 'conditions', min: 1, max: 10 })]
-  const typesAt = target && argumentTypesOf({ targetType: target, targetMap: place.value as Condition[] }, abis)
-  for (const it of targets) condition(it, 1, { target, steps: [], scaled: false, limits, isKept, typesAt })
-  distinct(targets)
+  const targets = [...checkList(place, { of: 'conditions', min: 1, max: 10 })]
+  const typesAt = target && argumentTypesOf({ targetType: target, targetMap: place.value as RuleCondition[] }, abis)
+  for (const it of targets) checkCondition(it, 1, { target, steps: [], scaled: false, limits, isKept, typesAt })
+  checkDistinct(targets)
 }
 
 /** Counts conditions of all levels, and the values that they compare with. */
-const countsIn = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
+const countConditions = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
   const counts = { ruleConditions: 0, ruleValues: 0 }
-  let level = listAt(targetMap)
+  let level = asList(targetMap)
   for (let depth = 1; depth <= 3 && level.length > 0; depth++) {
     counts.ruleConditions += level.length
     const records = level.filter(isRecord)
-    for (const { value } of records) counts.ruleValues += listAt(value).length
-    level = records.flatMap(({ operatorParameters }) => listAt(operatorParameters))
+    for (const { value } of records) counts.ruleValues += asList(value).length
+    level = records.flatMap(({ operatorParameters }) => asList(operatorParameters))
   }
   return counts
 }
 
-const listAt = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-interface Way {
+interface ConditionContext {
   /** Undefined if it is faulty. */
   target: TargetType | undefined
   steps: readonly string[]
@@ -51,21 +63,21 @@ interface Way {
   typesAt: TypesAt | undefined
 }
 
-const CONDITION = ['name', 'operator', 'value', 'operatorParameters'] as const
-const SECOND = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
-const COMPARING = OPERATORS.filter(it => it !== 'Inspect')
-const WITH_LIST: readonly (Operator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
+const CONDITION_MEMBERS = ['name', 'operator', 'value', 'operatorParameters'] as const
+const SECOND_LEVEL_MEMBERS = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
+const COMPARING_OPERATORS = RULE_OPERATORS.filter(it => it !== 'Inspect')
+const WITH_LIST: readonly (RuleOperator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
-const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
+const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionContext) => {
   const { target, steps, limits, isKept, typesAt } = around
-  const known = level === 2 ? SECOND : CONDITION
-  if (!object(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
-  const name = filled(place.member('name'))
-  atMost(place.member('name'), 'ruleValue', limits)
+  const known = level === 2 ? SECOND_LEVEL_MEMBERS : CONDITION_MEMBERS
+  if (!checkObject(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
+  const name = checkFilled(place.member('name'))
+  checkLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
   operandAt(place.member('value'), operator)
-  for (const it of longOperands(place.member('value'), limits)) atMost(it, 'ruleValue', limits)
+  for (const it of longOperands(place.member('value'), limits)) checkLength(it, 'ruleValue', limits)
   const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
   if (scaled) numericAt(place.member('value'), operator)
 
@@ -74,17 +86,17 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   if (unknown !== undefined) place.member('name').fault(unknown)
   // An unknown attribute hides the faults inside.
   const inside = unknown === undefined && name !== undefined
-  const way: Way = inside
+  const way: ConditionContext = inside
     ? { target, steps: [...steps, name], scaled, limits, isKept, typesAt }
     : { target: undefined, steps: [], scaled, limits, isKept, typesAt }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
     const min = operator === 'Inspect' ? 1 : 0
-    const parameters = list(inner, { of: 'conditions on what is inspected', min })
-    for (const parameter of parameters) condition(parameter, level === 1 ? 2 : 3, way)
+    const parameters = checkList(inner, { of: 'conditions on what is inspected', min })
+    for (const parameter of parameters) checkCondition(parameter, level === 1 ? 2 : 3, way)
   } else if (operator !== undefined && inner.value !== undefined && inner.value !== null)
-    expected(
+    reportExpected(
       inner,
       'null or left out',
       `Only "Inspect" takes it${level === 3 ? ', and the third level is the last' : ''}.`,
@@ -95,15 +107,15 @@ const condition = (place: Place, level: 1 | 2 | 3, around: Way) => {
   if (complaint !== undefined) place.member('name').fault(complaint)
   // Scaled values were checked above.
   else if (operator !== undefined && !isKept && typesAt && !scaled)
-    possibleAt(place.member('value'), impossibleFor(way.target, way.steps, operator, typesAt))
+    possibleAt(place.member('value'), unsatisfiableTest(way.target, way.steps, operator, typesAt))
 }
 
 /** Refuses values that never match, or would be compared as text. */
-const possibleAt = (place: Place, impossible: ReturnType<typeof impossibleFor>) => {
+const possibleAt = (place: InputPlace, impossible: ReturnType<typeof unsatisfiableTest>) => {
   const found = (value: unknown) => (typeof value === 'string' ? impossible(value) : undefined)
-  for (const it of found(place.value) ? [place] : wrongOf(place, value => found(value) === undefined)) {
+  for (const it of found(place.value) ? [place] : elementsUnlike(place, value => found(value) === undefined)) {
     const { must, remedy, asText } = found(it.value)!
-    expected(it, must, asText ? remedy : `${remedy} Nothing would ever match.`.trim())
+    reportExpected(it, must, asText ? remedy : `${remedy} Nothing would ever match.`.trim())
   }
 }
 
@@ -112,13 +124,13 @@ const ELSEWHERE = {
     'useScaledValue belongs to conditions of the second level, which compare an argument: remove it here.',
 }
 
-const operatorAt = (place: Place, level: 1 | 2 | 3): Operator | undefined => {
-  if (level < 3) return oneOf(place, OPERATORS, 'an operator')
-  if (place.value !== 'Inspect') return oneOf(place, COMPARING, 'an operator')
-  return expected(place, 'another operator', 'The third level is the last: it compares.')
+const operatorAt = (place: InputPlace, level: 1 | 2 | 3): RuleOperator | undefined => {
+  if (level < 3) return checkOneOf(place, RULE_OPERATORS, 'an operator')
+  if (place.value !== 'Inspect') return checkOneOf(place, COMPARING_OPERATORS, 'an operator')
+  return reportExpected(place, 'another operator', 'The third level is the last: it compares.')
 }
 
-const operandAt = (place: Place, operator: Operator | undefined) => {
+const operandAt = (place: InputPlace, operator: RuleOperator | undefined) => {
   const { value } = place
   if (operator === undefined) return
   // It has no operand, but clients that fill every property send one.
@@ -126,42 +138,46 @@ const operandAt = (place: Place, operator: Operator | undefined) => {
   if (!WITH_LIST.includes(operator)) {
     const instead = operator === 'Equals (ignore case)' ? 'Equals any (ignore case)' : 'Equals any'
     if (Array.isArray(value))
-      expected(place, `a string with "${operator}"`, operator.startsWith('Equals') ? `"${instead}" takes a list.` : '')
-    else string(place, `a string with "${operator}"`)
+      reportExpected(
+        place,
+        `a string with "${operator}"`,
+        operator.startsWith('Equals') ? `"${instead}" takes a list.` : '',
+      )
+    else checkString(place, `a string with "${operator}"`)
   } else if (typeof value === 'string')
-    expected(
+    reportExpected(
       place,
       `a list of strings with "${operator}"`,
       `Put it in brackets, or use "${operator.replace(' any', '')}".`,
     )
-  else if (!Array.isArray(value)) expected(place, `a list of strings with "${operator}"`)
-  else for (const it of wrongOf(place, isString)) string(it)
+  else if (!Array.isArray(value)) reportExpected(place, `a list of strings with "${operator}"`)
+  else for (const it of elementsUnlike(place, isString)) checkString(it)
 }
 
 /** Values that may be too long: many short ones cost only a look at each. */
-const longOperands = (place: Place, { ruleValue: most }: Limits): Iterable<Place> => {
-  const isShort = (value: unknown) => typeof value === 'string' && value.length * BYTES <= most
-  return Array.isArray(place.value) ? wrongOf(place, isShort) : [place]
+const longOperands = (place: InputPlace, { ruleValue: most }: Limits): Iterable<InputPlace> => {
+  const isShort = (value: unknown) => typeof value === 'string' && value.length * MAX_UTF8_BYTES <= most
+  return Array.isArray(place.value) ? elementsUnlike(place, isShort) : [place]
 }
 
 /** Most bytes of a UTF-16 code unit in UTF-8. */
-const BYTES = 3
+const MAX_UTF8_BYTES = 3
 
-const scaledAt = (place: Place, { target, steps }: Way): boolean => {
-  if (place.value === undefined || boolean(place) !== true) return false
+const scaledAt = (place: InputPlace, { target, steps }: ConditionContext): boolean => {
+  if (place.value === undefined || checkBoolean(place) !== true) return false
   if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== 'args'))
     place.fault(
-      `useScaledValue can be true only for arguments, which are the "args" of ${listOf(WITH_ARGS)}: leave it out.`,
+      `useScaledValue can be true only for arguments, which are the "args" of ${quotedList(WITH_ARGS)}: leave it out.`,
     )
   return true
 }
 
-const numericAt = (place: Place, operator: Operator | undefined) => {
+const numericAt = (place: InputPlace, operator: RuleOperator | undefined) => {
   if (operator === undefined || operator === 'Inspect') return
   // Values that are not text were reported above.
   const numeric = (operand: unknown) => typeof operand !== 'string' || parseExact(operand) !== undefined
-  for (const operand of numeric(place.value) ? wrongOf(place, numeric) : [place])
-    expected(operand, 'a decimal or 0x-hex number, since useScaledValue is true', 'Write an amount as "1000.5".')
+  for (const operand of numeric(place.value) ? elementsUnlike(place, numeric) : [place])
+    reportExpected(operand, 'a decimal or 0x-hex number, since useScaledValue is true', 'Write an amount as "1000.5".')
 }
 
 const isString = (value: unknown) => typeof value === 'string'

@@ -26,13 +26,13 @@ export interface Entity {
   tx: RpcTransaction | undefined
   receipt: RpcReceipt | undefined
   log: RpcLog | undefined
-  decoded: Decoded | undefined
+  decoded: DecodedEntity | undefined
 }
 
-type Decoded = Pick<DecodedLog, 'args' | 'signature'>
+type DecodedEntity = Pick<DecodedLog, 'args' | 'signature'>
 
 /** Undefined for an event without a known name. */
-export const documentOf = ({ kind, index, block: { documents } }: Entity): Document | undefined =>
+export const entityDocument = ({ kind, index, block: { documents } }: Entity): Document | undefined =>
   documents[kind](index)
 
 let lastStamp = 0
@@ -47,7 +47,7 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
     tx?: RpcTransaction,
     receipt?: RpcReceipt,
     log?: RpcLog,
-    decoded?: Decoded,
+    decoded?: DecodedEntity,
   ): Entity => ({ kind, stamp: ++lastStamp, block, index, tx, receipt, log, decoded })
 
   if (kinds.has('block')) yield entity('block', 0)
@@ -72,31 +72,31 @@ export function* entitiesOf(block: BlockEntities, kinds: { has(kind: Kind): bool
 
 const LISTED_KINDS = Object.keys(BLOCK_LISTS) as (keyof typeof BLOCK_LISTS)[]
 
-export type Keys = undefined | string | readonly string[]
+export type EntityKeys = undefined | string | readonly string[]
 
 /** Reads what a condition compares, from data of the wire if possible. */
-export interface Source {
+export interface ValueSource {
   /** As `valuesAt` reads from the document. */
   faces(entity: Entity): readonly ComparedValue[]
   /** Keys of everything that the values may be equal to. */
-  keys(entity: Entity): Keys
+  keys(entity: Entity): EntityKeys
   /** Whether there would be a value if the decimals were known. */
   needsDecimals(entity: Entity): boolean
 }
 
-export const sourceOf = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
+export const valueSource = (kind: Kind, steps: readonly string[], scaled: boolean): ValueSource => {
   const [name = '', ...rest] = steps
   const fields = MAPPING[kind].fields
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
-  if (field && isListField(field) && name === 'args' && rest.length === 1) return argument(rest[0]!, scaled)
-  const read = scaled ? undefined : own(READERS[kind] ?? {}, name)
+  if (field && isListField(field) && name === 'args' && rest.length === 1) return argumentSource(rest[0]!, scaled)
+  const read = scaled ? undefined : own(ENTITY_READERS[kind] ?? {}, name)
   if (read && field && !isListField(field) && rest.length < 2) {
     const [inner = ''] = rest
-    const form = own(FORMS[field.kind] ?? {}, inner)
+    const form = own(COMPARED_FORMS[field.kind] ?? {}, inner)
     if (form) return wireSource(read, form)
-    const place = placeOf(inner)
+    const place = placeOfStep(inner)
     if (field.kind === 'hexList' && place !== undefined)
-      return wireSource(entity => (read(entity) as unknown[])[place], hex)
+      return wireSource(entity => (read(entity) as unknown[])[place], hexValue)
   }
   return documentSource(kind, steps, scaled)
 }
@@ -107,38 +107,38 @@ const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined
 
 const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
-const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): Source => {
+const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): ValueSource => {
   const values = facesAt(steps, scaled, kind)
   const faces = (entity: Entity) => {
-    const document = documentOf(entity)
+    const document = entityDocument(entity)
     return document === undefined ? NO_FACES : values(document)
   }
   return {
     faces,
     keys: entity => faces(entity).flatMap(keysOfFace),
     needsDecimals(entity) {
-      const document = documentOf(entity)
+      const document = entityDocument(entity)
       if (document?.decoding === undefined) return false
       return values({ ...document, decoding: { ...document.decoding, decimals: 0 } }).length > 0
     },
   }
 }
 
-type Read = (entity: Entity) => unknown
+type ReadEntity = (entity: Entity) => unknown
 
-const OF_BLOCK: Readonly<Record<string, Read>> = {
+const BLOCK_READERS: Readonly<Record<string, ReadEntity>> = {
   blockNumber: ({ block }) => block.raw.block.number,
   blockHash: ({ block }) => block.raw.block.hash,
 }
-const OF_LOG: Readonly<Record<string, Read>> = {
+const LOG_READERS: Readonly<Record<string, ReadEntity>> = {
   address: ({ log }) => log!.address,
   transactionHash: ({ log }) => log!.transactionHash,
   logIndex: ({ log }) => log!.logIndex,
-  ...OF_BLOCK,
+  ...BLOCK_READERS,
 }
 
 /** Members of the wire that fields show as they are. Other fields are read from documents. */
-const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> = {
+const ENTITY_READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, ReadEntity>>>>> = {
   block: Object.fromEntries(
     ['number', 'hash', 'miner', 'gasUsed', 'gasLimit', 'baseFeePerGas'].map(name => [
       name,
@@ -158,16 +158,16 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
     status: ({ receipt }) => receipt!.status,
     gasUsed: ({ receipt }) => receipt!.gasUsed,
     contractAddress: ({ receipt }) => receipt!.contractAddress,
-    ...OF_BLOCK,
+    ...BLOCK_READERS,
   },
   log: {
     signature: ({ log }) => log!.topics[0],
     topics: ({ log }) => log!.topics,
-    ...OF_LOG,
+    ...LOG_READERS,
   },
   event: {
     event: ({ decoded }) => decoded!.signature.event!.name,
-    ...OF_LOG,
+    ...LOG_READERS,
   },
   call: {
     from: ({ block, index }) => block.calls[index]!.from,
@@ -178,7 +178,7 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
     selector: ({ decoded }) => decoded!.signature.topic,
     depth: ({ block, index }) => block.calls[index]!.depth,
     reverted: ({ block, index }) => block.calls[index]!.reverted,
-    ...OF_BLOCK,
+    ...BLOCK_READERS,
   },
   trace: {
     type: ({ block, index }) => block.traces[index]!.type,
@@ -194,12 +194,12 @@ const READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read>>>>> =
       const trace = block.traces[index]!
       return trace.type === 'reward' ? undefined : trace.transactionHash
     },
-    ...OF_BLOCK,
+    ...BLOCK_READERS,
   },
 }
 
 /** How a wire value is compared, and its key. */
-interface Form {
+interface ComparedForm {
   face(value: never): ComparedValue
   key(value: never): string
 }
@@ -215,41 +215,41 @@ const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
   number: { digits, scale },
 })
 
-const address: Form = { face: (text: string) => hexFace(checksumAddress(text)), key: keyOfHex }
-const checksummed: Form = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
-const hex: Form = { face: (text: string) => hexFace(text.toLowerCase()), key: keyOfHex }
-const text: Form = { face: textFace, key: keyOfText }
+const addressValue: ComparedForm = { face: (text: string) => hexFace(checksumAddress(text)), key: keyOfHex }
+const checksummedValue: ComparedForm = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
+const hexValue: ComparedForm = { face: (text: string) => hexFace(text.toLowerCase()), key: keyOfHex }
+const textValue: ComparedForm = { face: textFace, key: keyOfText }
 /** Some nodes leave nothing behind the `0x` of a zero. */
 const toInteger = (value: string | number): bigint => (value === '0x' ? 0n : BigInt(value))
-const whole: Form = {
+const wholeValue: ComparedForm = {
   face: (value: string | number) => integerFace(toInteger(value)),
   key: (value: string | number) =>
     typeof value === 'string' && value !== '0x' ? keyOfHex(value) : keyOfInteger(toInteger(value)),
 }
-const coin: Form = {
+const coinValue: ComparedForm = {
   face: (value: string | number) => fractionFace(toInteger(value), COIN_DECIMALS),
   key: (value: string | number) => keyOfNumber({ digits: toInteger(value), scale: COIN_DECIMALS }),
 }
-const truth: Form = {
+const booleanValue: ComparedForm = {
   face: (value: unknown) => booleanFace(isTrue(value)),
   key: (value: unknown) => (isTrue(value) ? '1' : '0'),
 }
 const COIN_DECIMALS = 18
 
 /** By encoding. Others are read from documents. */
-const FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, Form | undefined>>>>> = {
-  address: { '': address, raw: checksummed },
-  hex: { '': hex },
-  hexList: { '': hex },
-  quantity: { '': whole, num: whole },
-  amount: { '': whole, num: whole, coin },
-  boolean: { '': truth },
-  long: { '': whole },
-  keyword: { '': text },
-  text: { '': text, raw: text },
+const COMPARED_FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, ComparedForm | undefined>>>>> = {
+  address: { '': addressValue, raw: checksummedValue },
+  hex: { '': hexValue },
+  hexList: { '': hexValue },
+  quantity: { '': wholeValue, num: wholeValue },
+  amount: { '': wholeValue, num: wholeValue, coin: coinValue },
+  boolean: { '': booleanValue },
+  long: { '': wholeValue },
+  keyword: { '': textValue },
+  text: { '': textValue, raw: textValue },
 }
 
-const wireSource = (read: Read, { face, key }: Form): Source => ({
+const wireSource = (read: ReadEntity, { face, key }: ComparedForm): ValueSource => ({
   faces(entity) {
     const value = read(entity)
     if (value === null || value === undefined) return NO_FACES
@@ -264,9 +264,9 @@ const wireSource = (read: Read, { face, key }: Form): Source => ({
 })
 
 /** An argument by its name, or if none has that name by its position. */
-const argument = (name: string, scaled: boolean): Source => {
-  const place = placeOf(name)
-  const read = <T>({ args }: Decoded, of: (arg: DecodedArg) => T): T | T[] | undefined => {
+const argumentSource = (name: string, scaled: boolean): ValueSource => {
+  const place = placeOfStep(name)
+  const read = <T>({ args }: DecodedEntity, of: (arg: DecodedArg) => T): T | T[] | undefined => {
     if (args === null) return undefined
     let found: T | undefined
     let more: T[] | undefined
@@ -285,7 +285,7 @@ const argument = (name: string, scaled: boolean): Source => {
   if (scaled)
     return {
       faces(entity) {
-        const decimals = decimalsOf(entity)
+        const decimals = entityDecimals(entity)
         if (decimals === undefined) return NO_FACES
         return list(read(entity.decoded!, arg => arg)).flatMap(arg =>
           isAmount(arg) ? [fractionFace(arg.int, decimals)] : [],
@@ -301,27 +301,27 @@ const argument = (name: string, scaled: boolean): Source => {
   }
 }
 
-const placeOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
+const placeOfStep = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
 const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.int !== null && arg.type !== 'bool'
 
-const faceOf = (arg: DecodedArg, log: Decoded): ComparedValue => {
+const faceOf = (arg: DecodedArg, log: DecodedEntity): ComparedValue => {
   const { int, type, hex } = arg
   if (int !== null) return type === 'bool' ? booleanFace(int === 1n) : integerFace(int)
-  if (isText(arg, log)) return textFace(utf8(hex))
+  if (isTextArgument(arg, log)) return textFace(utf8(hex))
   return hexFace(type === 'address' && hex.length === 42 ? checksumAddress(hex) : hex)
 }
 
-const keyOfArgument = (arg: DecodedArg, log: Decoded): string =>
-  arg.int !== null ? keyOfInteger(arg.int) : isText(arg, log) ? keyOfText(utf8(arg.hex)) : keyOfHex(arg.hex)
+const keyOfArgument = (arg: DecodedArg, log: DecodedEntity): string =>
+  arg.int !== null ? keyOfInteger(arg.int) : isTextArgument(arg, log) ? keyOfText(utf8(arg.hex)) : keyOfHex(arg.hex)
 
-const isText = ({ type, pos }: DecodedArg, { signature }: Decoded): boolean =>
+const isTextArgument = ({ type, pos }: DecodedArg, { signature }: DecodedEntity): boolean =>
   type === 'string' && signature.event?.inputs[pos]?.indexed !== true
 
 const utf8 = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()
 
 /** Of the token that emitted the event, or is called. */
-const decimalsOf = ({ block, index, log }: Entity): number | undefined =>
+const entityDecimals = ({ block, index, log }: Entity): number | undefined =>
   block.decimals(log ? emitterOf(log) : emitterOf({ address: block.calls[index]!.to }))
 
 /** 40 lower-case digits. */

@@ -2,14 +2,14 @@ import type { Kind } from '../mapping/index.ts'
 import type { CompareNode, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { andNode } from '../query/simplify.ts'
-import { stepsOf } from './attributes.ts'
-import { hintOf } from './hints.ts'
-import { type Condition, type Operator, type RuleConfig, TARGET_KINDS } from './rule.ts'
+import { attributeSteps } from './attributes.ts'
+import { hintOf } from './prefilter.ts'
+import { type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS } from './rule.ts'
 
 /** All conditions of a rule. */
-export const lower = ({ targetType, targetMap }: RuleConfig): CompareNode[] => {
+export const lowerConditions = ({ targetType, targetMap }: RuleConfig): CompareNode[] => {
   const kind = TARGET_KINDS[targetType]
-  const conditions = targetMap.flatMap(condition => flatten(kind, [], false, condition))
+  const conditions = targetMap.flatMap(condition => flattenCondition(kind, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }
 
@@ -24,17 +24,23 @@ const TOP_LEVEL: CompareNode = Object.freeze({
   scaled: false,
 })
 
-const flatten = (kind: Kind, around: readonly string[], scaled: boolean, condition: Condition): CompareNode[] => {
+const flattenCondition = (
+  kind: Kind,
+  around: readonly string[],
+  scaled: boolean,
+  condition: RuleCondition,
+): CompareNode[] => {
   const { name, operator, value, useScaledValue, operatorParameters } = condition
   const names = [...around, name]
   const isScaled = scaled || useScaledValue === true
-  if (operator === 'Inspect') return (operatorParameters ?? []).flatMap(inner => flatten(kind, names, isScaled, inner))
+  if (operator === 'Inspect')
+    return (operatorParameters ?? []).flatMap(inner => flattenCondition(kind, names, isScaled, inner))
   const operands = value === undefined ? [] : typeof value === 'string' ? [value] : value
   return [
     Object.freeze({
       op: 'compare',
       kind,
-      steps: Object.freeze(stepsOf(kind, names)),
+      steps: Object.freeze(attributeSteps(kind, names)),
       ...OPERATOR_MEANINGS[operator],
       operands: Object.freeze(operands.map(operandOf)),
       scaled: isScaled,
@@ -51,7 +57,7 @@ export const OPERATOR_MEANINGS = {
   'Equals (ignore case)': { how: 'equal', ignoreCase: true },
   'Equals any': { how: 'equal', ignoreCase: false },
   'Equals any (ignore case)': { how: 'equal', ignoreCase: true },
-} as const satisfies Record<Exclude<Operator, 'Inspect'>, Pick<CompareNode, 'how' | 'ignoreCase'>>
+} as const satisfies Record<Exclude<RuleOperator, 'Inspect'>, Pick<CompareNode, 'how' | 'ignoreCase'>>
 
 /** A query for the conditions. A hint precedes its condition, or replaces it if it is exact. */
 export const toQuery = (kind: Kind, conditions: readonly CompareNode[]): Node =>

@@ -1,34 +1,34 @@
 import { type CompareNode, compareValues } from '../query/ast.ts'
 import { type ComparedValue, compileTest } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
-import { type Entity, type Keys, type Source, sourceOf } from './entities.ts'
+import { type Entity, type EntityKeys, type ValueSource, valueSource } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
-import { createTable } from './match-table.ts'
+import { createMatchTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
 /** What conditions on one kind read. The current entity's values are read once. */
-export interface Attribute {
+export interface MatchedAttribute {
   readonly name: string
   readonly steps: readonly string[]
   /** Whether it depends on the decimals of the emitting token. */
   readonly scaled: boolean
-  readonly source: Source
+  readonly source: ValueSource
   /** Groups by the keys of their `key` condition on it. */
-  readonly table: ReturnType<typeof createTable<Group>>
+  readonly table: ReturnType<typeof createMatchTable<RuleGroup>>
   uses: number
   /** Stamp of the entity that `faces` were read from. */
   facesOf: number
   faces: readonly ComparedValue[]
   keysOf: number
-  keys: Keys
+  keys: EntityKeys
 }
 
-export const createAttribute = (name: string, node: CompareNode): Attribute => ({
+export const createAttribute = (name: string, node: CompareNode): MatchedAttribute => ({
   name,
   steps: node.steps,
   scaled: isScaled(node),
-  source: sourceOf(node.kind, node.steps, node.scaled),
-  table: createTable(),
+  source: valueSource(node.kind, node.steps, node.scaled),
+  table: createMatchTable(),
   uses: 0,
   facesOf: 0,
   faces: [],
@@ -40,7 +40,7 @@ export const createAttribute = (name: string, node: CompareNode): Attribute => (
 export const isScaled = ({ steps, scaled }: Pick<CompareNode, 'steps' | 'scaled'>): boolean =>
   scaled || (steps[0] === 'args' && steps.length > 2 && steps.at(-1) === 'scaled')
 
-export const facesOf = (attribute: Attribute, entity: Entity): readonly ComparedValue[] => {
+export const attributeFaces = (attribute: MatchedAttribute, entity: Entity): readonly ComparedValue[] => {
   if (attribute.facesOf !== entity.stamp) {
     attribute.faces = attribute.source.faces(entity)
     attribute.facesOf = entity.stamp
@@ -48,7 +48,7 @@ export const facesOf = (attribute: Attribute, entity: Entity): readonly Compared
   return attribute.faces
 }
 
-export const keysOf = (attribute: Attribute, entity: Entity): Keys => {
+export const attributeKeys = (attribute: MatchedAttribute, entity: Entity): EntityKeys => {
   if (attribute.keysOf !== entity.stamp) {
     attribute.keys = attribute.source.keys(entity)
     attribute.keysOf = entity.stamp
@@ -57,9 +57,9 @@ export const keysOf = (attribute: Attribute, entity: Entity): Keys => {
 }
 
 /** One condition of any number of rules. */
-export interface Condition {
+export interface SharedCondition {
   readonly name: string
-  readonly attribute: Attribute
+  readonly attribute: MatchedAttribute
   readonly node: CompareNode
   uses: number
   /** Keys of its operands. Made on demand, as is the test. */
@@ -68,14 +68,14 @@ export interface Condition {
 }
 
 /** Scaled amounts have no keys: they may wait for decimals. */
-export const hasKeys = ({ node }: Condition): boolean => node.how === 'equal' && !isScaled(node)
+export const hasKeys = ({ node }: SharedCondition): boolean => node.how === 'equal' && !isScaled(node)
 
-export const keysOfCondition = ({ node }: Condition): string[] => [
+export const keysOfCondition = ({ node }: SharedCondition): string[] => [
   ...new Set(node.operands.map(({ text }) => keyOfText(text))),
 ]
 
 /** Keys are compared first; only if they are equal, values are compared exactly. */
-export const holds = (condition: Condition, entity: Entity): boolean => {
+export const conditionHolds = (condition: SharedCondition, entity: Entity): boolean => {
   const { attribute } = condition
   if (hasKeys(condition)) {
     if (condition.keys === undefined) {
@@ -83,14 +83,14 @@ export const holds = (condition: Condition, entity: Entity): boolean => {
       condition.keys = keys.length === 1 ? keys[0]! : new Set(keys)
     }
     const wanted = condition.keys
-    const found = keysOf(attribute, entity)
+    const found = attributeKeys(attribute, entity)
     if (
       found === undefined ||
       !(typeof found === 'string' ? allows(wanted, found) : found.some(key => allows(wanted, key)))
     )
       return false
   }
-  const faces = facesOf(attribute, entity)
+  const faces = attributeFaces(attribute, entity)
   if (faces.length === 0) return false
   condition.test ??= compileTest(condition.node)
   for (const face of faces) if (condition.test(face)) return true
@@ -100,9 +100,9 @@ export const holds = (condition: Condition, entity: Entity): boolean => {
 const allows = (wanted: string | ReadonlySet<string>, key: string): boolean =>
   typeof wanted === 'string' ? wanted === key : wanted.has(key)
 
-export interface Member {
+export interface GroupMember {
   readonly rule: StoredRule
-  readonly group: Group
+  readonly group: RuleGroup
   /** The operand of the group's bound, if it has one. */
   readonly operand: CompareNode['operands'][number] | undefined
   /** False once the rule is removed; it stays in lists until many are. */
@@ -112,47 +112,47 @@ export interface Member {
 }
 
 /** Rules that differ in nothing but one bound. */
-export interface Group {
+export interface RuleGroup {
   readonly name: string
   /** Cheap ones first, except that conditions of wide rules move to the front when they fail. */
-  readonly conditions: Condition[]
-  readonly bound: Bound | undefined
+  readonly conditions: SharedCondition[]
+  readonly bound: GroupBound | undefined
   /** The condition by whose keys the group is found; a group without one is tried for every entity. */
-  key: Condition | undefined
+  key: SharedCondition | undefined
   live: number
   /** With a bound, only those whose operands are numbers, by number. */
-  readonly members: Ordered
+  readonly members: OrderedMembers
   /** Members by the text of their operands, for values that are not numbers; built on demand. */
-  texts: Ordered | undefined
+  texts: OrderedMembers | undefined
   tried: number
 }
 
 /** A comparison whose operand differs from rule to rule. */
-export interface Bound {
-  readonly attribute: Attribute
+export interface GroupBound {
+  readonly attribute: MatchedAttribute
   readonly how: CompareNode['how']
   readonly numeric: boolean
 }
 
 /** Sorted up to `sorted`; later items are sorted in before the next look-up. */
-interface Ordered {
-  items: Member[]
+interface OrderedMembers {
+  items: GroupMember[]
   sorted: number
 }
 
-export const createOrdered = (items: Member[] = []): Ordered => ({ items, sorted: 0 })
+export const createOrdered = (items: GroupMember[] = []): OrderedMembers => ({ items, sorted: 0 })
 
-type Order = (a: Member, b: Member) => number
-const byNumber: Order = (a, b) => compareExact(a.operand!.number!, b.operand!.number!)
-const byText: Order = (a, b) => compareValues(a.operand!.text, b.operand!.text)
+type MemberOrder = (a: GroupMember, b: GroupMember) => number
+const byOperandNumber: MemberOrder = (a, b) => compareExact(a.operand!.number!, b.operand!.number!)
+const byOperandText: MemberOrder = (a, b) => compareValues(a.operand!.text, b.operand!.text)
 
-export const addMember = (group: Group, member: Member): void => {
+export const addMember = (group: RuleGroup, member: GroupMember): void => {
   group.live++
   group.members.items.push(member)
   group.texts?.items.push(member)
 }
 
-export const dropMember = (group: Group, member: Member): void => {
+export const dropMember = (group: RuleGroup, member: GroupMember): void => {
   member.live = false
   group.live--
   for (const list of [group.members, group.texts]) {
@@ -166,12 +166,12 @@ export const dropMember = (group: Group, member: Member): void => {
 }
 
 /** So many later items are inserted; more are sorted with the rest. */
-const FEW = 16
+const MAX_INSERTED = 16
 
-const settle = (list: Ordered, order: Order): readonly Member[] => {
+const sortMembers = (list: OrderedMembers, order: MemberOrder): readonly GroupMember[] => {
   const { items, sorted } = list
   if (sorted === items.length) return items
-  if (items.length - sorted > FEW || sorted === 0) items.sort(order)
+  if (items.length - sorted > MAX_INSERTED || sorted === 0) items.sort(order)
   else
     for (let i = sorted; i < items.length; i++) {
       const item = items[i]!
@@ -189,29 +189,39 @@ const settle = (list: Ordered, order: Order): readonly Member[] => {
 }
 
 /** Calls `found` for members whose bound holds, in no order, maybe more than once. */
-export const passing = (group: Group, entity: Entity, found: (member: Member) => void): void => {
+export const visitPassing = (group: RuleGroup, entity: Entity, found: (member: GroupMember) => void): void => {
   const { bound, members } = group
   if (bound === undefined) {
     for (const member of members.items) found(member)
     return
   }
-  for (const face of facesOf(bound.attribute, entity)) {
+  for (const face of attributeFaces(bound.attribute, entity)) {
     const { number } = face
     if (bound.numeric && number !== undefined)
-      within(settle(members, byNumber), bound.how, it => compareExact(it.operand!.number!, number), found)
+      visitWithin(
+        sortMembers(members, byOperandNumber),
+        bound.how,
+        it => compareExact(it.operand!.number!, number),
+        found,
+      )
     else {
       group.texts ??= createOrdered(members.items.slice())
-      within(settle(group.texts, byText), bound.how, it => compareValues(it.operand!.text, face.text), found)
+      visitWithin(
+        sortMembers(group.texts, byOperandText),
+        bound.how,
+        it => compareValues(it.operand!.text, face.text),
+        found,
+      )
     }
   }
 }
 
 /** `order` compares a member's operand with the value. */
-const within = (
-  items: readonly Member[],
+const visitWithin = (
+  items: readonly GroupMember[],
   how: CompareNode['how'],
-  order: (member: Member) => number,
-  found: (member: Member) => void,
+  order: (member: GroupMember) => number,
+  found: (member: GroupMember) => void,
 ): void => {
   /** Index of the first operand that is not less than the value, or greater than it. */
   const first = (orEqual: boolean): number => {

@@ -9,25 +9,25 @@ import { parseExact, simplifyExact } from '../query/exact.ts'
  */
 export const keyOfText = (text: string): string => {
   const lower = text.toLowerCase()
-  if (HEX.test(lower)) return withoutZeros(lower)
+  if (HEX_KEY.test(lower)) return trimZeros(lower)
   const number = parseExact(lower)
   if (number !== undefined) return keyOfNumber(number)
   return BOOLEANS[lower] ?? `t${lower}`
 }
 
-const HEX = /^0x[0-9a-f]+$/
+const HEX_KEY = /^0x[0-9a-f]+$/
 const BOOLEANS: Readonly<Record<string, string>> = { __proto__: null as never, true: '1', false: '0' }
 
 /** For text that is surely hex. */
-export const keyOfHex = (hex: string): string => (hex.length > 2 ? withoutZeros(hex.toLowerCase()) : keyOfText(hex))
+export const keyOfHex = (hex: string): string => (hex.length > 2 ? trimZeros(hex.toLowerCase()) : keyOfText(hex))
 
-const withoutZeros = (lower: string): string => {
+const trimZeros = (lower: string): string => {
   let start = 2
-  while (start < lower.length - 1 && lower.charCodeAt(start) === ZERO) start++
+  while (start < lower.length - 1 && lower.charCodeAt(start) === ZERO_CODE) start++
   return lower.slice(start)
 }
 
-const ZERO = 48
+const ZERO_CODE = 48
 
 export const keyOfInteger = (value: bigint): string => value.toString(16)
 
@@ -49,37 +49,37 @@ export const keysOfFace = ({ text, number }: ComparedValue): string[] => {
  */
 export const frequencyOf = ({ steps }: Pick<CompareNode, 'steps'>, operand: string): number =>
   (steps[0] === 'args' ? undefined : FREQUENCIES[steps[0]!]) ?? frequencyOfValue(operand)
-const HASH = 1e-6
+const HASH_FREQUENCY = 1e-6
 const INDEXED_ADDRESS = 1e-4
-const TEXT = 1e-3
-const ADDRESS = 2e-3
-const INTEGER = 1e-2
-const NAME = 0.1
-const BOOLEAN = 0.5
+const TEXT_FREQUENCY = 1e-3
+const ADDRESS_FREQUENCY = 2e-3
+const INTEGER_FREQUENCY = 1e-2
+const NAME_FREQUENCY = 0.1
+const BOOLEAN_FREQUENCY = 0.5
 const FREQUENCIES: Readonly<Record<string, number | undefined>> = {
   __proto__: null as never,
-  hash: HASH,
-  transactionHash: HASH,
-  blockHash: HASH,
-  parentHash: HASH,
-  from: ADDRESS,
-  to: ADDRESS,
-  address: ADDRESS,
+  hash: HASH_FREQUENCY,
+  transactionHash: HASH_FREQUENCY,
+  blockHash: HASH_FREQUENCY,
+  parentHash: HASH_FREQUENCY,
+  from: ADDRESS_FREQUENCY,
+  to: ADDRESS_FREQUENCY,
+  address: ADDRESS_FREQUENCY,
   contractAddress: INDEXED_ADDRESS,
-  blockNumber: INTEGER,
-  event: NAME,
-  method: NAME,
-  signature: NAME,
-  topics: INTEGER,
-  type: BOOLEAN,
-  status: BOOLEAN,
-  removed: BOOLEAN,
-  error: BOOLEAN,
-  probability: BOOLEAN,
+  blockNumber: INTEGER_FREQUENCY,
+  event: NAME_FREQUENCY,
+  method: NAME_FREQUENCY,
+  signature: NAME_FREQUENCY,
+  topics: INTEGER_FREQUENCY,
+  type: BOOLEAN_FREQUENCY,
+  status: BOOLEAN_FREQUENCY,
+  removed: BOOLEAN_FREQUENCY,
+  error: BOOLEAN_FREQUENCY,
+  probability: BOOLEAN_FREQUENCY,
 }
 const frequencyOfValue = (operand: string): number => {
-  if (operand.length >= 66) return HASH
+  if (operand.length >= 66) return HASH_FREQUENCY
   if (operand.length === 42) return INDEXED_ADDRESS
-  if (operand === 'true' || operand === 'false') return BOOLEAN
-  return operand.length <= 2 ? NAME : /^\d+$/.test(operand) ? INTEGER : TEXT
+  if (operand === 'true' || operand === 'false') return BOOLEAN_FREQUENCY
+  return operand.length <= 2 ? NAME_FREQUENCY : /^\d+$/.test(operand) ? INTEGER_FREQUENCY : TEXT_FREQUENCY
 }

@@ -1,57 +1,57 @@
 import type { CompareNode } from '../query/ast.ts'
 import { type Entity, emitterOf } from './entities.ts'
 import {
-  type Attribute,
   addMember,
-  type Condition,
+  attributeFaces,
+  attributeKeys,
+  conditionHolds,
   createAttribute,
   createOrdered,
   dropMember,
-  facesOf,
-  type Group,
+  type GroupMember,
   hasKeys,
-  holds,
   isScaled,
-  keysOf,
   keysOfCondition,
-  type Member,
-  passing,
+  type MatchedAttribute,
+  type RuleGroup,
+  type SharedCondition,
+  visitPassing,
 } from './match-group.ts'
 import { frequencyOf, keyOfText } from './match-keys.ts'
-import { type Choice, nameOfAttribute, type Shape, shapeOf } from './match-shape.ts'
-import { createProbed } from './match-table.ts'
+import { type GroupChoice, nameOfAttribute, type RuleShape, ruleShape } from './match-shape.ts'
+import { createProbedAttributes } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
 /** Takes the matches of one block. */
-export interface Matching {
+export interface BlockMatching {
   readonly block: number
   found(rule: StoredRule, entity: Entity): void
   /** A match depends on the unknown decimals of that token. */
   undecided(token: string): void
   failed(rule: StoredRule, error: unknown): void
   /** Rules that have failed in this block. */
-  readonly broken: Set<Group | Attribute>
+  readonly broken: Set<RuleGroup | MatchedAttribute>
   /** Accounts with all matches that they may have. */
   readonly full: ReadonlySet<number>
   /** Groups of such accounts alone. */
-  readonly spent: Set<Group>
+  readonly spent: Set<RuleGroup>
 }
 
 export type KindMatcher = ReturnType<typeof createKindMatcher>
 
 export const createKindMatcher = () => {
   const conditions = createConditions()
-  const groups = new Map<string, Group>()
-  const choices = createChoices()
+  const groups = new Map<string, RuleGroup>()
+  const choices = createGroupChoices()
   /** Groups without a key. */
-  const loose = new Set<Group>()
-  const probed = createProbed()
+  const loose = new Set<RuleGroup>()
+  const probed = createProbedAttributes()
   let size = 0
 
-  const createGroup = ({ nodes }: Shape, { name, bound }: Choice): Group => {
-    const rest: Condition[] = []
+  const createGroup = ({ nodes }: RuleShape, { name, bound }: GroupChoice): RuleGroup => {
+    const rest: SharedCondition[] = []
     for (const [nodeName, node] of nodes) if (node !== bound) rest.push(conditions.use(nodeName, node))
-    const group: Group = {
+    const group: RuleGroup = {
       name,
       conditions: rest.sort(cheapestFirst),
       bound: bound && {
@@ -76,7 +76,7 @@ export const createKindMatcher = () => {
     return group
   }
 
-  const dropGroup = (group: Group) => {
+  const dropGroup = (group: RuleGroup) => {
     groups.delete(group.name)
     if (group.key === undefined) loose.delete(group)
     else {
@@ -89,11 +89,11 @@ export const createKindMatcher = () => {
   }
 
   const attempt = (
-    group: Group,
+    group: RuleGroup,
     entity: Entity,
-    found: (member: Member) => void,
+    found: (member: GroupMember) => void,
     open: () => void,
-    matching: Matching,
+    matching: BlockMatching,
   ) => {
     const { block, full } = matching
     if (group.tried === entity.stamp || isSpent(group, matching)) return
@@ -102,25 +102,25 @@ export const createKindMatcher = () => {
     const { conditions } = group
     for (let i = 0; i < conditions.length; i++) {
       const condition = conditions[i]!
-      if (holds(condition, entity)) continue
-      if (isOpen(condition.attribute, entity)) {
+      if (conditionHolds(condition, entity)) continue
+      if (waitsForDecimals(condition.attribute, entity)) {
         waits = true
         continue
       }
       // What has failed will fail again: a wide rule asks it first from now on.
-      if (i >= WIDE) {
+      if (i >= WIDE_RULE) {
         conditions.copyWithin(1, 0, i)
         conditions[0] = condition
       }
       return
     }
     const { bound } = group
-    const boundWaits = bound !== undefined && isOpen(bound.attribute, entity)
+    const boundWaits = bound !== undefined && waitsForDecimals(bound.attribute, entity)
     if (boundWaits) {
       for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) return open()
       return
     }
-    passing(group, entity, member => {
+    visitPassing(group, entity, member => {
       if (!member.live || member.rule.startBlock! > block || member.found === entity.stamp) return
       if (full.size > 0 && full.has(member.rule.account)) return
       member.found = entity.stamp
@@ -133,45 +133,45 @@ export const createKindMatcher = () => {
     get size(): number {
       return size
     },
-    add(rule: StoredRule, nodes: readonly CompareNode[]): Member {
-      const shape = shapeOf(nodes)
+    add(rule: StoredRule, nodes: readonly CompareNode[]): GroupMember {
+      const shape = ruleShape(nodes)
       choices.count(shape, 1)
       const choice = choices.best(shape)
       const group = groups.get(choice.name) ?? createGroup(shape, choice)
-      const member: Member = { rule, group, operand: choice.bound?.operands[0], live: true, found: 0 }
+      const member: GroupMember = { rule, group, operand: choice.bound?.operands[0], live: true, found: 0 }
       addMember(group, member)
       size++
       return member
     },
-    remove(member: Member, nodes: readonly CompareNode[]) {
+    remove(member: GroupMember, nodes: readonly CompareNode[]) {
       const { group } = member
-      choices.count(shapeOf(nodes), -1)
+      choices.count(ruleShape(nodes), -1)
       dropMember(group, member)
       if (group.live === 0) dropGroup(group)
       size--
     },
-    match(entity: Entity, matching: Matching) {
+    match(entity: Entity, matching: BlockMatching) {
       const { broken } = matching
-      const hits: Member[] = []
-      const hit = (member: Member) => void hits.push(member)
+      const hits: GroupMember[] = []
+      const hit = (member: GroupMember) => void hits.push(member)
       const open = () => matching.undecided(emitterOf(entity.log!))
-      const tried = (group: Group) => {
+      const tried = (group: RuleGroup) => {
         if (broken.size > 0 && broken.has(group)) return
         try {
           attempt(group, entity, hit, open, matching)
         } catch (error) {
-          blame(group, error, matching)
+          failGroup(group, error, matching)
         }
       }
-      const probe = (attribute: Attribute) => {
+      const probe = (attribute: MatchedAttribute) => {
         if (broken.size > 0 && broken.has(attribute)) return
         try {
-          const keys = keysOf(attribute, entity)
+          const keys = attributeKeys(attribute, entity)
           if (typeof keys === 'string') attribute.table.forEach(keys, tried)
           else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
         } catch (error) {
           broken.add(attribute)
-          for (const group of groups.values()) if (group.key?.attribute === attribute) blame(group, error, matching)
+          for (const group of groups.values()) if (group.key?.attribute === attribute) failGroup(group, error, matching)
         }
       }
       probed.forEach(entity, probe)
@@ -185,10 +185,10 @@ export const createKindMatcher = () => {
 
 /** Shares conditions and attributes among rules. */
 const createConditions = () => {
-  const attributes = new Map<string, Attribute>()
-  const conditions = new Map<string, Condition>()
+  const attributes = new Map<string, MatchedAttribute>()
+  const conditions = new Map<string, SharedCondition>()
 
-  const useAttribute = (node: CompareNode): Attribute => {
+  const useAttribute = (node: CompareNode): MatchedAttribute => {
     const name = nameOfAttribute(node)
     let attribute = attributes.get(name)
     if (attribute === undefined) {
@@ -199,14 +199,14 @@ const createConditions = () => {
     return attribute
   }
 
-  const releaseAttribute = (attribute: Attribute) => {
+  const releaseAttribute = (attribute: MatchedAttribute) => {
     if (--attribute.uses === 0) attributes.delete(attribute.name)
   }
 
   return {
     useAttribute,
     releaseAttribute,
-    use(name: string, node: CompareNode): Condition {
+    use(name: string, node: CompareNode): SharedCondition {
       let condition = conditions.get(name)
       if (condition === undefined) {
         condition = { name, attribute: useAttribute(node), node, uses: 0, keys: undefined, test: undefined }
@@ -215,7 +215,7 @@ const createConditions = () => {
       condition.uses++
       return condition
     },
-    release(condition: Condition) {
+    release(condition: SharedCondition) {
       if (--condition.uses > 0) return
       conditions.delete(condition.name)
       releaseAttribute(condition.attribute)
@@ -224,14 +224,14 @@ const createConditions = () => {
 }
 
 /** Chooses among the groups that a rule could be in, by their bounds. */
-const createChoices = () => {
+const createGroupChoices = () => {
   const counts = new Map<string, number>()
-  const countOf = ({ name }: Choice) => counts.get(name) ?? 0
+  const countOf = ({ name }: GroupChoice) => counts.get(name) ?? 0
   return {
     /** The group that most rules could be in. */
-    best: ({ choices: [first, ...others] }: Shape): Choice =>
+    best: ({ choices: [first, ...others] }: RuleShape): GroupChoice =>
       others.reduce((best, it) => (countOf(it) > countOf(best) ? it : best), first!),
-    count({ choices }: Shape, change: 1 | -1) {
+    count({ choices }: RuleShape, change: 1 | -1) {
       if (choices.length < 2) return
       for (const choice of choices) {
         const count = countOf(choice) + change
@@ -243,13 +243,13 @@ const createChoices = () => {
 }
 
 /** Rules of a group ask the same: what fails for one fails for all. */
-const blame = (group: Group, error: unknown, { block, broken, failed }: Matching) => {
+const failGroup = (group: RuleGroup, error: unknown, { block, broken, failed }: BlockMatching) => {
   broken.add(group)
   for (const { live, rule } of group.members.items) if (live && rule.startBlock! <= block) failed(rule, error)
 }
 
 /** Whether only full accounts have rules in the group. */
-const isSpent = (group: Group, { full, spent }: Matching): boolean => {
+const isSpent = (group: RuleGroup, { full, spent }: BlockMatching): boolean => {
   if (full.size === 0) return false
   if (spent.has(group)) return true
   if (!group.members.items.every(({ live, rule }) => !live || full.has(rule.account))) return false
@@ -258,11 +258,11 @@ const isSpent = (group: Group, { full, spent }: Matching): boolean => {
 }
 
 /** Conditions up to which a rule keeps the order of their cost. */
-const WIDE = 8
+const WIDE_RULE = 8
 
 /** The rarest equality, by its operands and the groups that have them as keys already. */
-const chooseKey = ({ conditions }: Group): Condition | undefined => {
-  let chosen: Condition | undefined
+const chooseKey = ({ conditions }: RuleGroup): SharedCondition | undefined => {
+  let chosen: SharedCondition | undefined
   let least = Number.POSITIVE_INFINITY
   for (const condition of conditions) {
     if (!hasKeys(condition)) continue
@@ -275,13 +275,13 @@ const chooseKey = ({ conditions }: Group): Condition | undefined => {
 }
 
 /** Whether only unknown decimals are missing for a value. */
-const isOpen = (attribute: Attribute, entity: Entity): boolean =>
+const waitsForDecimals = (attribute: MatchedAttribute, entity: Entity): boolean =>
   attribute.scaled &&
   entity.kind === 'event' &&
   entity.block.undecided?.(emitterOf(entity.log!)) === true &&
-  facesOf(attribute, entity).length === 0 &&
+  attributeFaces(attribute, entity).length === 0 &&
   attribute.source.needsDecimals(entity)
 
 /** Conditions with keys first, amounts in whole tokens last. */
-const cheapestFirst = (a: Condition, b: Condition): number => rankOf(a) - rankOf(b)
-const rankOf = (condition: Condition): number => (isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1)
+const cheapestFirst = (a: SharedCondition, b: SharedCondition): number => costRank(a) - costRank(b)
+const costRank = (condition: SharedCondition): number => (isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1)

@@ -3,12 +3,12 @@ import type { CompareNode } from '../query/ast.ts'
 import { isScaled } from './match-group.ts'
 
 /** A rule's conditions by their sorted names, and the groups that it could be in. */
-export interface Shape {
+export interface RuleShape {
   nodes: ReadonlyMap<string, CompareNode>
-  choices: readonly Choice[]
+  choices: readonly GroupChoice[]
 }
 
-export interface Choice {
+export interface GroupChoice {
   /** Equal for rules that differ in nothing but the operand of the bound. */
   name: string
   bound: CompareNode | undefined
@@ -17,8 +17,8 @@ export interface Choice {
 /** Bounds of one rule that are considered: each costs a name as long as the rule. */
 const MAX_BOUNDS = 10
 
-export const shapeOf = (nodes: readonly CompareNode[]): Shape => {
-  const named = new Map(nodes.map(node => [nameOf(node), node]))
+export const ruleShape = (nodes: readonly CompareNode[]): RuleShape => {
+  const named = new Map(nodes.map(node => [conditionName(node), node]))
   const inOrder = new Map([...named.keys()].sort().map(name => [name, named.get(name)!]))
   const bounds = [...inOrder.values()].filter(isBound).slice(0, MAX_BOUNDS)
   const choices = bounds.length === 0 ? [undefined] : bounds
@@ -32,10 +32,10 @@ const isBound = (node: CompareNode): boolean =>
 export const nameOfAttribute = ({ steps, scaled }: Pick<CompareNode, 'steps' | 'scaled'>): string =>
   `${JSON.stringify(steps)}${scaled ? 's' : ''}`
 
-const nameOf = (node: CompareNode): string =>
-  `${nameOfAttribute(node)}${SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${JSON.stringify(node.operands.map(({ text }) => text))}`
+const conditionName = (node: CompareNode): string =>
+  `${nameOfAttribute(node)}${COMPARISON_SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${JSON.stringify(node.operands.map(({ text }) => text))}`
 
-const SIGNS = {
+const COMPARISON_SIGNS = {
   equal: '=',
   greater: '>',
   greaterOrEqual: '>=',
@@ -43,16 +43,16 @@ const SIGNS = {
   lessOrEqual: '<=',
 } as const satisfies Record<CompareNode['how'], string>
 
-const nameOfGroup = (nodes: Shape['nodes'], bound: CompareNode | undefined): string => {
+const nameOfGroup = (nodes: RuleShape['nodes'], bound: CompareNode | undefined): string => {
   const names: string[] = []
   for (const [name, node] of nodes) if (node !== bound) names.push(name)
   if (bound !== undefined)
     names.push(
-      `${nameOfAttribute(bound)}${SIGNS[bound.how]}${bound.operands[0]!.number === undefined ? 'text' : 'number'}`,
+      `${nameOfAttribute(bound)}${COMPARISON_SIGNS[bound.how]}${bound.operands[0]!.number === undefined ? 'text' : 'number'}`,
     )
   const name = names.join('\n')
-  return name.length <= LONGEST ? name : createHash('sha256').update(name).digest('base64')
+  return name.length <= MAX_GROUP_NAME ? name : createHash('sha256').update(name).digest('base64')
 }
 
 /** Longer names are hashed, which saves memory for wide rules. */
-const LONGEST = 400
+const MAX_GROUP_NAME = 400

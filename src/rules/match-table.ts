@@ -1,11 +1,11 @@
 import type { Entity } from './entities.ts'
-import type { Attribute } from './match-group.ts'
+import type { MatchedAttribute } from './match-group.ts'
 
 /** Keys from which on a filter is asked first; a smaller map fits the processor's cache. */
-const MANY = 256
-const BITS_PER_KEY = 16
+const MIN_FILTERED_KEYS = 256
+const FILTER_BITS_PER_KEY = 16
 
-export const createTable = <T extends object>() => {
+export const createMatchTable = <T extends object>() => {
   const items = new Map<string, T | Set<T>>()
   /** A filter of the keys since it was last rebuilt. */
   let bits: Uint32Array | undefined
@@ -13,13 +13,13 @@ export const createTable = <T extends object>() => {
   let marked = 0
 
   const mark = (key: string) => {
-    const at = hashOf(key) & mask
+    const at = hashKey(key) & mask
     bits![at >>> 5]! |= 1 << (at & 31)
     marked++
   }
 
   const renew = () => {
-    const size = 2 ** Math.ceil(Math.log2(items.size * 2 * BITS_PER_KEY))
+    const size = 2 ** Math.ceil(Math.log2(items.size * 2 * FILTER_BITS_PER_KEY))
     bits = new Uint32Array(size / 32)
     mask = size - 1
     marked = 0
@@ -38,7 +38,7 @@ export const createTable = <T extends object>() => {
         return
       }
       items.set(key, item)
-      if (bits === undefined ? items.size >= MANY : marked * BITS_PER_KEY > mask) renew()
+      if (bits === undefined ? items.size >= MIN_FILTERED_KEYS : marked * FILTER_BITS_PER_KEY > mask) renew()
       else if (bits !== undefined) mark(key)
     },
     remove(key: string, item: T) {
@@ -52,7 +52,7 @@ export const createTable = <T extends object>() => {
     },
     forEach(key: string, found: (item: T) => void) {
       if (bits !== undefined) {
-        const at = hashOf(key) & mask
+        const at = hashKey(key) & mask
         if ((bits[at >>> 5]! & (1 << (at & 31))) === 0) return
       }
       const there = items.get(key)
@@ -64,22 +64,23 @@ export const createTable = <T extends object>() => {
 }
 
 /** Of the last characters, which are random for hashes and addresses. */
-const hashOf = (key: string): number => {
+const hashKey = (key: string): number => {
   let hash = key.length
-  for (let i = Math.max(0, key.length - LAST); i < key.length; i++) hash = Math.imul(hash, 31) + key.charCodeAt(i)
+  for (let i = Math.max(0, key.length - HASHED_CHARACTERS); i < key.length; i++)
+    hash = Math.imul(hash, 31) + key.charCodeAt(i)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return hash ^ (hash >>> 13)
 }
 
-const LAST = 8
+const HASHED_CHARACTERS = 8
 
 /** The attributes with keys. Of arguments only those that an event has are probed. */
-export const createProbed = () => {
-  const plain = new Set<Attribute>()
-  const named = new Map<string, Set<Attribute>>()
-  const placed = new Map<number, Set<Attribute>>()
+export const createProbedAttributes = () => {
+  const plain = new Set<MatchedAttribute>()
+  const named = new Map<string, Set<MatchedAttribute>>()
+  const placed = new Map<number, Set<MatchedAttribute>>()
 
-  const placesOf = ({ steps: [list, name] }: Attribute): [Map<unknown, Set<Attribute>>, unknown][] => {
+  const placesOf = ({ steps: [list, name] }: MatchedAttribute): [Map<unknown, Set<MatchedAttribute>>, unknown][] => {
     if (list !== 'args' || name === undefined) return []
     return /^\d{1,15}$/.test(name)
       ? [
@@ -90,7 +91,7 @@ export const createProbed = () => {
   }
 
   return {
-    add(attribute: Attribute) {
+    add(attribute: MatchedAttribute) {
       const places = placesOf(attribute)
       if (places.length === 0) plain.add(attribute)
       for (const [map, place] of places) {
@@ -99,7 +100,7 @@ export const createProbed = () => {
         else map.set(place, new Set([attribute]))
       }
     },
-    remove(attribute: Attribute) {
+    remove(attribute: MatchedAttribute) {
       plain.delete(attribute)
       for (const [map, place] of placesOf(attribute)) {
         const there = map.get(place)!
@@ -107,7 +108,7 @@ export const createProbed = () => {
         if (there.size === 0) map.delete(place)
       }
     },
-    forEach({ decoded }: Entity, probe: (attribute: Attribute) => void) {
+    forEach({ decoded }: Entity, probe: (attribute: MatchedAttribute) => void) {
       for (const attribute of plain) probe(attribute)
       const args = decoded?.args
       if (!args) return

@@ -1,32 +1,32 @@
 import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
-import { type BlockEntities, documentOf, entitiesOf } from './entities.ts'
-import { lower } from './lower.ts'
-import type { Member } from './match-group.ts'
-import { createKindMatcher, type KindMatcher, type Matching } from './match-kind.ts'
+import { type BlockEntities, entitiesOf, entityDocument } from './entities.ts'
+import { lowerConditions } from './lower.ts'
+import type { GroupMember } from './match-group.ts'
+import { type BlockMatching, createKindMatcher, type KindMatcher } from './match-kind.ts'
 import { type StoredRule, TARGET_KINDS } from './rule.ts'
 
 export type { BlockEntities } from './entities.ts'
 
-export interface Matches {
-  found: Found[]
+export interface BlockMatches {
+  found: MatchedRule[]
   /**
    * Addresses (40 digits) of tokens whose unknown decimals decide on further matches: when they are
    * known, the block is to be matched again.
    */
   undecided: string[]
   /** Rules that failed by a fault of the program, which others survive. */
-  failed: Failed[]
+  failed: FailedRule[]
   /** Accounts with more matches than they may have: `found` has the first of them. */
   cut: number[]
 }
 
-export interface Failed {
+export interface FailedRule {
   rule: StoredRule
   error: unknown
 }
 
-export interface Found {
+export interface MatchedRule {
   rule: StoredRule
   kind: Kind
   /** Built on demand: not every match needs it. */
@@ -45,7 +45,7 @@ export type Matcher = ReturnType<typeof createMatcher>
  * hardly matters.
  */
 export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}) => {
-  const members = new Map<number, Member>()
+  const members = new Map<number, GroupMember>()
   const kinds = new Map<Kind, KindMatcher>()
   const starts = createStarts()
 
@@ -57,7 +57,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
     const { config } = member.rule.input
     const kind = TARGET_KINDS[config.targetType]
     const matcher = kinds.get(kind)!
-    matcher.remove(member, lower(config))
+    matcher.remove(member, lowerConditions(config))
     if (matcher.size === 0) kinds.delete(kind)
   }
 
@@ -67,7 +67,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
       const kind = TARGET_KINDS[rule.input.config.targetType]
-      const nodes = lower(rule.input.config)
+      const nodes = lowerConditions(rule.input.config)
       let matcher = kinds.get(kind)
       if (matcher === undefined) {
         matcher = createKindMatcher()
@@ -83,14 +83,14 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
     /** Whether any rule looks at this block. */
     wants: (block: number): boolean => block >= starts.first,
     looksAt: (kind: Kind): boolean => kinds.has(kind),
-    match(block: BlockEntities): Matches {
-      const found: Found[] = []
+    match(block: BlockEntities): BlockMatches {
+      const found: MatchedRule[] = []
       const undecided = new Set<string>()
-      const failed = new Map<number, Failed>()
+      const failed = new Map<number, FailedRule>()
       const full = new Set<number>()
       const counts = new Map<number, number>()
       const number = Number(block.raw.block.number)
-      const matching: Matching = {
+      const matching: BlockMatching = {
         block: number,
         found(rule, entity) {
           const count = (counts.get(rule.account) ?? 0) + 1
@@ -100,7 +100,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
             rule,
             kind: entity.kind,
             get document() {
-              return documentOf(entity)!
+              return entityDocument(entity)!
             },
           })
         },

@@ -1,5 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
-import type { Receiver } from './channels.ts'
+import type { AlertReceiver } from './channels.ts'
 
 /** What a rule may look at. */
 export const TARGET_KINDS = {
@@ -18,7 +18,7 @@ export const TARGET_KINDS = {
 export type TargetType = keyof typeof TARGET_KINDS
 export const TARGET_TYPES = Object.keys(TARGET_KINDS) as readonly TargetType[]
 
-export const OPERATORS = [
+export const RULE_OPERATORS = [
   'Greater',
   'Greater or Equal',
   'Less',
@@ -29,24 +29,24 @@ export const OPERATORS = [
   'Equals any (ignore case)',
   'Inspect',
 ] as const
-export type Operator = (typeof OPERATORS)[number]
+export type RuleOperator = (typeof RULE_OPERATORS)[number]
 
-export interface Condition {
+export interface RuleCondition {
   name: string
-  operator: Operator
+  operator: RuleOperator
   /** A list with the two `Equals any`, absent with `Inspect`. */
   value?: string | string[]
   /** Second level only. */
   useScaledValue?: boolean
   /** With `Inspect` only. */
-  operatorParameters?: Condition[] | null
+  operatorParameters?: RuleCondition[] | null
 }
 
 export type PayloadItem =
   | { fieldType: 'Field'; fieldName: string; subPayloads?: null }
   | { fieldType: 'Sub Field'; fieldName: string; subPayloads: PayloadItem[] }
 
-export type Action = { payload?: PayloadItem[] } & Receiver
+export type Action = { payload?: PayloadItem[] } & AlertReceiver
 
 /** Tags by which nodes name final blocks. */
 export const FINALITY_TAGS = ['safe', 'finalized'] as const
@@ -56,7 +56,7 @@ export type Confirmations = number | FinalityTag
 
 export interface RuleConfig {
   targetType: TargetType
-  targetMap: Condition[]
+  targetMap: RuleCondition[]
   alerts: Action[]
 }
 
@@ -105,9 +105,10 @@ export interface StoredRule {
 }
 
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
-  [technology, blockchain, network].map(textOf).join('/')
+  [technology, blockchain, network].map(networkNamesText).join('/')
 /** Sorted, so that equal networks have equal names. */
-const textOf = (names: NetworkNames): string => (typeof names === 'string' ? names : [...names].sort().join(','))
+const networkNamesText = (names: NetworkNames): string =>
+  typeof names === 'string' ? names : [...names].sort().join(',')
 /** Whether it is the pattern of several networks. */
 export const isWide = (network: string): boolean => /[*,]/.test(network)
 export const covers = (rule: string, network: string): boolean => {

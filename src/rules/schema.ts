@@ -1,31 +1,31 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../lib/record.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import type { OwnAbis } from './argument-types.ts'
 import { checkAlerts, type RuleOptions } from './check-alerts.ts'
 import { checkConditions } from './check-conditions.ts'
-import type { OwnAbis } from './declared.ts'
 import {
-  atMost,
-  boolean,
-  expected,
-  type Fault,
-  integer,
-  listOf,
-  object,
-  oneOf,
-  optional,
-  type Place,
-  placeOf,
-  string,
-} from './place.ts'
+  checkBoolean,
+  checkInteger,
+  checkLength,
+  checkObject,
+  checkOneOf,
+  checkOptional,
+  checkString,
+  createInputPlace,
+  type InputPlace,
+  quotedList,
+  type RuleFault,
+  reportExpected,
+} from './input.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 
 export type { RuleOptions } from './check-alerts.ts'
-export type { Fault } from './place.ts'
+export type { RuleFault } from './input.ts'
 
-export type CheckedRule = { rule: RuleInput; faults: [] } | { rule?: undefined; faults: Fault[] }
+export type RuleCheck = { rule: RuleInput; faults: [] } | { rule?: undefined; faults: RuleFault[] }
 
-export interface CheckOptions extends RuleOptions {
+export interface RuleCheckOptions extends RuleOptions {
   limits?: Limits
   /** The rule that it replaces: its conditions may come from an earlier version. */
   before?: RuleInput | undefined
@@ -40,44 +40,44 @@ export interface CheckOptions extends RuleOptions {
  */
 export const checkRule = (
   value: unknown,
-  { refusedHost, limits = DEFAULT_LIMITS, before, abis = () => [] }: CheckOptions = {},
-): CheckedRule => {
-  const faults: Fault[] = []
-  const rule = placeOf(value, faults, { label: 'The rule' })
+  { refusedHost, limits = DEFAULT_LIMITS, before, abis = () => [] }: RuleCheckOptions = {},
+): RuleCheck => {
+  const faults: RuleFault[] = []
+  const rule = createInputPlace(value, faults, { label: 'The rule' })
   if (!isRecord(value)) {
-    expected(rule, 'an object')
+    reportExpected(rule, 'an object')
     return { faults }
   }
-  const { kept, tooDeep } = split(value)
+  const { kept, tooDeep } = splitProperties(value)
   // It is not a rule, and recursive code must not walk it.
   if (tooDeep !== undefined) {
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }
   }
-  if (bytesOf(kept) > limits.rule) {
+  if (ruleBytes(kept) > limits.rule) {
     rule.fault(overLimit('rule', limits, rule.label).message)
     return { faults }
   }
 
-  string(rule.member('name'))
-  atMost(rule.member('name'), 'ruleName', limits)
-  confirmations(rule.member('maxConfirmationCount'))
-  for (const name of NETWORK_PARTS) networkPart(rule.member(name))
-  config(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis })
-  optional(rule.member('version'), integer)
-  optional(rule.member('description'), place => {
-    if (place.value !== null && typeof place.value !== 'string') expected(place, 'a string or null')
-    atMost(place, 'ruleText', limits)
+  checkString(rule.member('name'))
+  checkLength(rule.member('name'), 'ruleName', limits)
+  checkConfirmations(rule.member('maxConfirmationCount'))
+  for (const name of NETWORK_PARTS) checkNetworkPart(rule.member(name))
+  checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis })
+  checkOptional(rule.member('version'), checkInteger)
+  checkOptional(rule.member('description'), place => {
+    if (place.value !== null && typeof place.value !== 'string') reportExpected(place, 'a string or null')
+    checkLength(place, 'ruleText', limits)
   })
-  optional(rule.member('enabled'), boolean)
-  optional(rule.member('startBlock'), place => integer(place, { min: 0, orNull: true }))
-  optional(rule.member('notifyPending'), boolean)
-  for (const name of Object.keys(kept)) if (!OWN.includes(name)) further(rule.member(name))
+  checkOptional(rule.member('enabled'), checkBoolean)
+  checkOptional(rule.member('startBlock'), place => checkInteger(place, { min: 0, orNull: true }))
+  checkOptional(rule.member('notifyPending'), checkBoolean)
+  for (const name of Object.keys(kept)) if (!OWN_PROPERTIES.includes(name)) checkFurther(rule.member(name))
   return faults.length === 0 ? { rule: kept as RuleInput, faults: [] } : { faults }
 }
 
 const NETWORK_PARTS = ['technology', 'blockchain', 'network'] as const
-const OWN: readonly string[] = [
+const OWN_PROPERTIES: readonly string[] = [
   'name',
   'maxConfirmationCount',
   ...NETWORK_PARTS,
@@ -89,15 +89,17 @@ const OWN: readonly string[] = [
   'notifyPending',
 ]
 /** Properties that responses add. They may be sent back, and are not stored. */
-export const SERVERS: readonly string[] = [
+export const SERVER_PROPERTIES: readonly string[] = [
   ...['id', 'createdAt', 'updatedAt', 'triggerCount', 'idle', 'failing', 'warnings'],
   'cancelledDeliveries',
 ]
 
 const MAX_LEVELS = 50
 
-const split = (value: Record<string, unknown>): { kept: Record<string, unknown>; tooDeep: string | undefined } => {
-  const own = Object.entries(value).filter(([name]) => !SERVERS.includes(name))
+const splitProperties = (
+  value: Record<string, unknown>,
+): { kept: Record<string, unknown>; tooDeep: string | undefined } => {
+  const own = Object.entries(value).filter(([name]) => !SERVER_PROPERTIES.includes(name))
   return { kept: Object.fromEntries(own), tooDeep: own.find(([, inner]) => levelsExceed(inner, MAX_LEVELS))?.[0] }
 }
 
@@ -111,41 +113,43 @@ const levelsExceed = (value: unknown, most: number): boolean => {
   return false
 }
 
-const bytesOf = (rule: object): number =>
+const ruleBytes = (rule: object): number =>
   Buffer.byteLength(JSON.stringify(rule, (_, value) => (typeof value === 'bigint' ? String(value) : value)))
 
-const confirmations = (place: Place) => {
+const checkConfirmations = (place: InputPlace) => {
   const { value } = place
   if (FINALITY_TAGS.includes(value as FinalityTag)) return
-  if (typeof value !== 'string' || /^-?\d+$/.test(value)) integer(place, { min: 0, max: 100_000 })
-  else expected(place, `an integer from 0 to 100000, or ${listOf(FINALITY_TAGS, 'or')}`)
+  if (typeof value !== 'string' || /^-?\d+$/.test(value)) checkInteger(place, { min: 0, max: 100_000 })
+  else reportExpected(place, `an integer from 0 to 100000, or ${quotedList(FINALITY_TAGS, 'or')}`)
 }
 
 const NETWORK_PART = /^[a-z0-9][a-z0-9_.-]{0,63}$/
 
-const networkPart = (place: Place) => {
+const checkNetworkPart = (place: InputPlace) => {
   if (place.value === '*') return
-  if (Array.isArray(place.value)) return networkNames(place, place.value)
-  networkName(place)
+  if (Array.isArray(place.value)) return checkNetworkNames(place, place.value)
+  checkNetworkName(place)
 }
 
-const MAX_NAMES = 100
+const MAX_NETWORK_NAMES = 100
 
-const networkNames = (place: Place, names: readonly unknown[]) => {
-  if (names.length === 0 || names.length > MAX_NAMES)
-    return place.fault(`${place.label} must have 1 to ${MAX_NAMES} names, not ${names.length}. Write "*" for any.`)
+const checkNetworkNames = (place: InputPlace, names: readonly unknown[]) => {
+  if (names.length === 0 || names.length > MAX_NETWORK_NAMES)
+    return place.fault(
+      `${place.label} must have 1 to ${MAX_NETWORK_NAMES} names, not ${names.length}. Write "*" for any.`,
+    )
   for (const [i, name] of names.entries()) {
     if (names.indexOf(name) < i) place.element(i).fault(`${place.label}[${i}] is in the list twice: leave it out.`)
-    else networkName(place.element(i))
+    else checkNetworkName(place.element(i))
   }
 }
 
-const networkName = (place: Place) => {
+const checkNetworkName = (place: InputPlace) => {
   const what = `one part of a network's name, such as "ethereum"`
-  const value = string(place, what)
+  const value = checkString(place, what)
   if (value === undefined || NETWORK_PART.test(value)) return
   const lower = value.toLowerCase()
-  expected(
+  reportExpected(
     place,
     what,
     NETWORK_PART.test(lower)
@@ -155,29 +159,29 @@ const networkName = (place: Place) => {
 }
 
 /** Further properties must come back as they were. */
-const further = (place: Place) => {
+const checkFurther = (place: InputPlace) => {
   if (place.label === '__proto__') place.fault('"__proto__" cannot be kept: give the property another name.')
-  const steps = inexact(place.value)
+  const steps = inexactPath(place.value)
   if (!steps) return
   const it = steps.reduce((at, step) => (typeof step === 'number' ? at.element(step) : at.member(step)), place)
   it.fault(`${it.label} is a number that loses digits in JSON: write it as a string.`)
 }
 
 /** The path to the first number that JSON does not keep. */
-const inexact = (value: unknown): (string | number)[] | undefined => {
+const inexactPath = (value: unknown): (string | number)[] | undefined => {
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value)) ? undefined : []
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, inner] of Object.entries(value)) {
-    const steps = inexact(inner)
+    const steps = inexactPath(inner)
     if (steps) return [Array.isArray(value) ? Number(name) : name, ...steps]
   }
   return undefined
 }
 
-const config = (place: Place, options: CheckOptions & { limits: Limits; abis: OwnAbis }) => {
-  if (!object(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
-  const target = oneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
+const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Limits; abis: OwnAbis }) => {
+  if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
+  const target = checkOneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
   const conditions = place.member('targetMap')
   const { limits, before, abis } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)

@@ -3,7 +3,7 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { andNode, rangeNode } from '../query/simplify.ts'
-import { lower, toQuery } from './lower.ts'
+import { lowerConditions, toQuery } from './lower.ts'
 import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 export interface SearchOfRule {
@@ -15,7 +15,7 @@ export interface SearchOfRule {
 }
 
 /** Blocks of a simulation, both inclusive; by default all that are stored. */
-export interface SimulationRange {
+export interface SimulatedRange {
   fromBlock?: number | undefined
   toBlock?: number | undefined
   /** In place of both: so many of the newest blocks. */
@@ -26,7 +26,7 @@ export interface SimulationRange {
 }
 
 /** The result of running a rule over stored history. */
-export interface Simulation {
+export interface RuleSimulation {
   total: number
   /** Whether every block of the range is stored; `holes` are those that are not. */
   complete: boolean
@@ -43,7 +43,7 @@ export interface Simulation {
   warnings?: string[]
 }
 
-export interface SimulationOfNetwork extends Simulation {
+export interface SimulationOfNetwork extends RuleSimulation {
   network: string
 }
 
@@ -66,7 +66,7 @@ export const withSeries = (request: SearchRequest, { intervalMs }: Pick<TimePart
   }
 }
 
-export const edgeOf = (from: number, to: number, order: 'asc' | 'desc'): SearchRequest => ({
+export const edgeSearch = (from: number, to: number, order: 'asc' | 'desc'): SearchRequest => ({
   parts: [{ kind: 'block', query: blocksBetween('block', from, to) }],
   sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
   from: 0,
@@ -77,7 +77,7 @@ export const edgeOf = (from: number, to: number, order: 'asc' | 'desc'): SearchR
 
 export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest => {
   const kind = TARGET_KINDS[config.targetType]
-  const conditions = lower(config)
+  const conditions = lowerConditions(config)
   return {
     parts: [{ kind, query: andNode([blocksBetween(kind, from, to), toQuery(kind, conditions)]) }],
     sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
@@ -94,11 +94,7 @@ const NUMBER_FIELDS: Partial<Record<Kind, string>> = { block: 'number', token: '
 const blocksBetween = (kind: Kind, from: number, to: number): Node =>
   rangeNode(lookup(kind, `${NUMBER_FIELDS[kind] ?? 'blockNumber'}.num`)!, { gte: BigInt(from), lte: BigInt(to) })
 
-export const blockOfDocument = ({
-  _source,
-}: {
-  _source: Record<string, unknown>
-}): { number: number; hash: string } => {
+export const documentBlock = ({ _source }: { _source: Record<string, unknown> }): { number: number; hash: string } => {
   const { blockNumber, number, firstSeen, blockHash, hash } = _source as Record<string, { num: number } & string>
   return { number: (blockNumber ?? number ?? firstSeen)!.num, hash: (blockHash ?? hash)! }
 }

@@ -53,27 +53,27 @@ export const openSecrets = (
   }
 }
 
-interface Exchange {
+interface RuleExchange {
   before?: readonly RuleInput[]
   after?: readonly RuleInput[]
 }
 
 /** Throws if the account has no room for a change. A change that makes less always passes. */
-export const checkRoom = (
+export const checkRuleQuota = (
   rules: Pick<Rules, 'sizeOf'>,
   account: number,
-  { before = [], after = [] }: Exchange,
+  { before = [], after = [] }: RuleExchange,
   limits: Limits,
 ) => {
   const more = after.length - before.length
-  const longer = sizeOf(after) - sizeOf(before)
+  const longer = rulesBytes(after) - rulesBytes(before)
   if (more <= 0 && longer <= 0) return
   const has = rules.sizeOf(account)
   if (more > 0 && has.rules + more > limits.rules) throw overLimit('rules', limits)
   if (longer > 0 && has.bytes + longer > limits.ruleBytes) throw overLimit('ruleBytes', limits)
 }
 
-const sizeOf = (inputs: readonly RuleInput[]): number =>
+const rulesBytes = (inputs: readonly RuleInput[]): number =>
   inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0)
 
 export { networkOf } from './rule.ts'
@@ -97,7 +97,7 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
   const select = `SELECT id, account, revision, matching, enabled, network, start_block AS startBlock,
     iif(octet_length(input) <= ${limits.rule}, input, NULL) AS input,
     created_at AS createdAt, updated_at AS updatedAt FROM rules`
-  const byAccount = db.prepare<[number], Row>(`${select} WHERE account = ? ORDER BY id`)
+  const byAccount = db.prepare<[number], RuleRow>(`${select} WHERE account = ? ORDER BY id`)
   const idsOf = db
     .prepare<[number, number, number], number>('SELECT id FROM rules WHERE account = ? AND id > ? ORDER BY id LIMIT ?')
     .pluck()
@@ -105,7 +105,7 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
   const size = db.prepare<[number], { rules: number; bytes: number }>(
     'SELECT count(*) AS rules, ifnull(sum(octet_length(input)), 0) AS bytes FROM rules WHERE account = ?',
   )
-  const byId = db.prepare<[number], Row>(`${select} WHERE id = ?`)
+  const byId = db.prepare<[number], RuleRow>(`${select} WHERE id = ?`)
   const revision = db.prepare<[number], number>('SELECT revision FROM rules WHERE id = ?').pluck()
   // One look-up for each name, however many rules have it.
   const namesIn = (table: 'rules' | 'rules_gone') =>
@@ -119,14 +119,14 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
   const networks = namesIn('rules')
   const left = namesIn('rules_gone')
   const networkById = db.prepare<[number], string>('SELECT network FROM rules WHERE id = ?').pluck()
-  const everything = db.prepare<[], Row>(`${select} ORDER BY id`)
-  const changedSince = db.prepare<[string, number], Row>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
+  const everything = db.prepare<[], RuleRow>(`${select} ORDER BY id`)
+  const changedSince = db.prepare<[string, number], RuleRow>(`${select} WHERE network = ? AND seq > ? ORDER BY seq`)
   const goneSince = db
     .prepare<[string, number], number>('SELECT rule FROM rules_gone WHERE network = ? AND seq > ? ORDER BY seq')
     .pluck()
   const lastSeq = db.prepare<[], number>('SELECT last FROM rule_changes').pluck()
 
-  const toRule = (row: Row): StoredRule => readRow(row, limits)
+  const toRule = (row: RuleRow): StoredRule => readRow(row, limits)
 
   /** The network, and the patterns that cover it. */
   const namesFor = (network: string, known: Pick<typeof networks, 'all'>): string[] => [
@@ -336,14 +336,14 @@ const actOn = (change: string, id: number, { name, enabled }: RuleInput) => ({
   detail: { name, ...(enabled === false && { enabled }) },
 })
 
-interface Row extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
+interface RuleRow extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   enabled: number
   /** Null if it is too large. */
   input: string | null
 }
 
 /** A rule that cannot be read is paused, so that others do not suffer. */
-const readRow = (row: Row, limits: Limits): StoredRule => {
+const readRow = (row: RuleRow, limits: Limits): StoredRule => {
   if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
   try {
     return { ...row, enabled: row.enabled === 1, input: JSON.parse(row.input) as RuleInput }
@@ -352,7 +352,7 @@ const readRow = (row: Row, limits: Limits): StoredRule => {
   }
 }
 
-const unfitRule = (row: Row, why: string): StoredRule => {
+const unfitRule = (row: RuleRow, why: string): StoredRule => {
   const [technology = '', blockchain = '', network = ''] = row.network.split('/')
   const config: RuleInput['config'] = { targetType: 'Block', targetMap: [], alerts: [] }
   return {

@@ -4,7 +4,7 @@ import type { Searcher, StoreSearcher, Written } from '../engine/query/searcher.
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { StoreReader } from '../engine/reader.ts'
-import { hidesScores } from '../engine/show/plain.ts'
+import { hidesScores } from '../engine/show/basic-hit.ts'
 import { createByteWriter, newBytes } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'

@@ -17,13 +17,13 @@ import { asJson } from '../../src/documents/show.ts'
 import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { attributesOf } from '../../src/rules/attributes.ts'
-import { missingExtracts } from '../../src/rules/extracts.ts'
-import { impossibleIn } from '../../src/rules/impossible.ts'
 import { createMatcher } from '../../src/rules/matcher.ts'
-import { OPERATORS, type RuleInput, type StoredRule, TARGET_KINDS } from '../../src/rules/rule.ts'
+import { missingExtracts } from '../../src/rules/payload-check.ts'
+import { RULE_OPERATORS, type RuleInput, type StoredRule, TARGET_KINDS } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
 import { searchOf } from '../../src/rules/search.ts'
 import { networkOf } from '../../src/rules/store.ts'
+import { findUnsatisfiable } from '../../src/rules/unsatisfiable.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { callsOf, candidatesOf, createShows, createTestStore, decimalsOf, METHODS } from '../support/store.ts'
@@ -99,7 +99,7 @@ const condition = (target: (typeof TARGETS)[number]) => {
     fc
       .tuple(
         names,
-        fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')),
+        fc.constantFrom(...RULE_OPERATORS.filter(it => it !== 'Inspect')),
         fc.array(hostile, { minLength: 1, maxLength: 3 }),
         fc.boolean(),
       )
@@ -246,7 +246,7 @@ test('from the text of a rule to what is sent, hostile strings do nothing but st
       const one = storedAs(++id, input)
       const { config } = one.input
       missingExtracts(input)
-      impossibleIn(config, () => [])
+      findUnsatisfiable(config, () => [])
       const hits = hitsOf(one)
       assert.deepEqual(
         hits.map(({ entity }) => entity._id),

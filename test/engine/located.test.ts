@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { createFunctionDecoder } from '../../src/decode/abi.ts'
 import { renderEvent } from '../../src/decode/render.ts'
 import { asJson, formatArgument as shownArgument } from '../../src/documents/show.ts'
+import { packAbi } from '../../src/engine/forms/abi-words.ts'
 import { createAddresses } from '../../src/engine/forms/addresses.ts'
-import { packAbi } from '../../src/engine/forms/words.ts'
-import { compileArguments, createStaticArguments } from '../../src/engine/show/located.ts'
+import { compileArguments, createStaticArguments } from '../../src/engine/show/static-arguments.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 
 // Arguments that are shown from where they lie packed, against the decoder, on words that fit their types and words that do not.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { packAbi, packTopic, unpackAbi } from '../../src/engine/forms/words.ts'
+import { packAbi, packTopic, unpackAbi } from '../../src/engine/forms/abi-words.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 
 const createAddresses = () => {

@@ -14,6 +14,7 @@ import { endTopics, newLogRecord, readLog, rewriteLog, writeLog } from '../../sr
 import { createRecordRows, newStarts, type RecordRows, startsIn } from '../../src/engine/documents/records/rows.ts'
 import { createTraceWriter, newTraceRecord, readTrace, txOfTrace } from '../../src/engine/documents/records/trace.ts'
 import { wireTxReader } from '../../src/engine/documents/wire-readers.ts'
+import { unpackAbi } from '../../src/engine/forms/abi-words.ts'
 import {
   cursor,
   FOLLOWS_LOGS,
@@ -25,7 +26,6 @@ import {
 } from '../../src/engine/forms/form.ts'
 import { booleanForm } from '../../src/engine/forms/ids.ts'
 import { takeInteger } from '../../src/engine/forms/integer.ts'
-import { unpackAbi } from '../../src/engine/forms/words.ts'
 import type { Statement } from '../../src/engine/reader.ts'
 import { positionOf } from '../../src/engine/schema.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'

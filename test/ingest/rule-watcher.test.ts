@@ -15,7 +15,7 @@ import { retry } from '../../src/lib/errors.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
-import type { Condition, RuleInput } from '../../src/rules/rule.ts'
+import type { RuleCondition, RuleInput } from '../../src/rules/rule.ts'
 import { openRules, type Rules } from '../../src/rules/store.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { makeChain } from '../support/pack.ts'
@@ -24,7 +24,7 @@ import { candidatesOf, createTestStore } from '../support/store.ts'
 const NETWORK = 'ethereum/made-up/mainnet'
 const never = new AbortController().signal
 
-const ruleOf = (rest: Partial<RuleInput> = {}, ...targetMap: Condition[]): RuleInput => ({
+const ruleOf = (rest: Partial<RuleInput> = {}, ...targetMap: RuleCondition[]): RuleInput => ({
   name: 'a rule',
   maxConfirmationCount: 0,
   technology: 'ethereum',
@@ -486,7 +486,7 @@ test('what an account finds beyond its limit is not told, and that is said once,
   assert.deepEqual([...ruleWatcher.accountTroubles], [])
 })
 
-const SENDER: Condition = { name: 'from', operator: 'Greater', value: '0' }
+const SENDER: RuleCondition = { name: 'from', operator: 'Greater', value: '0' }
 const fail = () => {
   throw new Error('a fault of the program')
 }

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseSignature } from '../../src/decode/signature.ts'
 import { parseExact } from '../../src/query/exact.ts'
-import type { OwnAbis } from '../../src/rules/declared.ts'
-import { impossibleIn } from '../../src/rules/impossible.ts'
-import type { Condition, Operator, RuleInput, TargetType } from '../../src/rules/rule.ts'
+import type { OwnAbis } from '../../src/rules/argument-types.ts'
+import type { RuleCondition, RuleInput, RuleOperator, TargetType } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
+import { findUnsatisfiable } from '../../src/rules/unsatisfiable.ts'
 import { conditionAt, ruleBody, ruleConfig } from '../support/rules.ts'
 
 const A = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
 const HASH = `0x${'ab'.repeat(32)}`
 
-const faultsOf = (targetType: TargetType, ...targetMap: Condition[]) =>
+const faultsOf = (targetType: TargetType, ...targetMap: RuleCondition[]) =>
   checkRule(ruleBody({ config: ruleConfig({ targetType, targetMap }) })).faults
 
 describe('a value that nothing can match is refused', () => {
-  const cases: [TargetType, Condition, message: string | undefined][] = [
+  const cases: [TargetType, RuleCondition, message: string | undefined][] = [
     ['Transaction', { name: 'from', operator: 'Equals', value: A.toLowerCase() }, undefined],
     ['Transaction', { name: 'from', operator: 'Equals', value: A.toUpperCase() }, undefined],
     [
@@ -115,7 +115,7 @@ describe('a value that nothing can match is refused', () => {
   })
 
   it('but not of arguments of unknown types: what they can be is the affair of their contract', () => {
-    const operatorParameters: Condition[] = [{ name: 'to', operator: 'Equals', value: '0x12' }]
+    const operatorParameters: RuleCondition[] = [{ name: 'to', operator: 'Equals', value: '0x12' }]
     assert.deepEqual(faultsOf('Event', { name: 'args', operator: 'Inspect', operatorParameters }), [])
   })
 
@@ -125,7 +125,7 @@ describe('a value that nothing can match is refused', () => {
     const before = body as unknown as RuleInput
     assert.deepEqual(checkRule({ ...body, enabled: false }, { before }).faults, [])
     assert.deepEqual(
-      impossibleIn(before.config, () => []),
+      findUnsatisfiable(before.config, () => []),
       ['from never matches "0x12": the value must be an address, which is 0x and 40 hex digits. It has 2 of them.'],
     )
     const other = ruleConfig({ targetType: 'Transaction', targetMap: [{ ...targetMap[0], value: '0x13' }] })
@@ -176,15 +176,15 @@ describe('a value that is not a number is refused where numbers are compared by 
       functions: [parseSignature('rename(string label, uint8 level)', 'function')],
     },
   ]
-  const argument = (path: string[], value: string, operator: Operator = 'Greater') =>
+  const argument = (path: string[], value: string, operator: RuleOperator = 'Greater') =>
     conditionAt(['args', ...path], operator, value, false)
-  const named = (targetType: TargetType, name: string, ...conditions: Condition[]) => {
+  const named = (targetType: TargetType, name: string, ...conditions: RuleCondition[]) => {
     const field = targetType === 'Event' ? 'event' : 'method'
-    const targetMap: Condition[] = [{ name: field, operator: 'Equals', value: name }, ...conditions]
+    const targetMap: RuleCondition[] = [{ name: field, operator: 'Equals', value: name }, ...conditions]
     const body = ruleBody({ config: ruleConfig({ targetType, targetMap }) })
     return {
       faults: checkRule(body, { abis: own }).faults.map(({ path, message }) => `${path}: ${message}`),
-      warnings: impossibleIn((body as unknown as RuleInput).config, own),
+      warnings: findUnsatisfiable((body as unknown as RuleInput).config, own),
     }
   }
   const AT = 'config.targetMap[1].operatorParameters[0].value'
@@ -226,7 +226,7 @@ describe('a value that is not a number is refused where numbers are compared by 
     const targetMap = [argument(['value'], '100,000')]
     const body = ruleBody({ config: ruleConfig({ targetMap }) })
     assert.deepEqual(checkRule(body).faults, [])
-    assert.deepEqual(impossibleIn((body as unknown as RuleInput).config, own), [TEXT])
+    assert.deepEqual(findUnsatisfiable((body as unknown as RuleInput).config, own), [TEXT])
   })
 
   it('not in what is stored already', () => {

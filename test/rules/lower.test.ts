@@ -3,10 +3,11 @@ import { describe, it } from 'node:test'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { CompareNode, Node } from '../../src/query/ast.ts'
 import { checkAttribute } from '../../src/rules/attributes.ts'
-import { lower, toQuery } from '../../src/rules/lower.ts'
-import type { Condition, TargetType } from '../../src/rules/rule.ts'
+import { lowerConditions, toQuery } from '../../src/rules/lower.ts'
+import type { RuleCondition, TargetType } from '../../src/rules/rule.ts'
 
-const lowered = (targetType: TargetType, ...targetMap: Condition[]) => lower({ targetType, targetMap, alerts: [] })
+const lowered = (targetType: TargetType, ...targetMap: RuleCondition[]) =>
+  lowerConditions({ targetType, targetMap, alerts: [] })
 
 const compare = (kind: Kind, steps: string[], text: string, rest: Partial<CompareNode> = {}): CompareNode => ({
   op: 'compare',
@@ -92,11 +93,15 @@ const shown = (node: Node): string => {
 
 const A = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
 const HASH = `0x${'ab'.repeat(32)}`
-const INSPECTED = (name: string, operator: Condition['operator'], value: string, rest: Partial<Condition> = {}) =>
-  ({ name: 'args', operator: 'Inspect', operatorParameters: [{ name, operator, value, ...rest }] }) as Condition
+const INSPECTED = (
+  name: string,
+  operator: RuleCondition['operator'],
+  value: string,
+  rest: Partial<RuleCondition> = {},
+) => ({ name: 'args', operator: 'Inspect', operatorParameters: [{ name, operator, value, ...rest }] }) as RuleCondition
 
 describe('a rule as a query', () => {
-  const cases: [TargetType, kind: Kind, Condition, string][] = [
+  const cases: [TargetType, kind: Kind, RuleCondition, string][] = [
     ['Transaction', 'tx', { name: 'from', operator: 'Equals', value: A }, `from in ${A.toLowerCase()}`],
     ['Transaction', 'tx', { name: 'from', operator: 'Equals', value: A.toLowerCase() }, `from in ${A.toLowerCase()}`],
     ['Transaction', 'tx', { name: 'from.raw', operator: 'Equals', value: A }, `from.raw in ${A}`],

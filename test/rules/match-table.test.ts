@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createTable } from '../../src/rules/match-table.ts'
+import { createMatchTable } from '../../src/rules/match-table.ts'
 
 interface Item {
   n: number
@@ -18,7 +18,7 @@ test('a table finds what a map of sets finds, few keys or many', () => {
   })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 12 }), fc.constantFrom(hex, String), (changes, keyOf) => {
-      const table = createTable<Item>()
+      const table = createMatchTable<Item>()
       const expected = new Map<string, Set<Item>>()
       for (const { add, from, count, item } of changes) {
         for (let n = from; n < from + count; n++) {
@@ -49,7 +49,7 @@ test('a table finds what a map of sets finds, few keys or many', () => {
 })
 
 test('keys that come and go for ever leave a table as small as it was', () => {
-  const table = createTable<Item>()
+  const table = createMatchTable<Item>()
   for (let n = 0; n < 300; n++) table.add(`stays ${n}`, items[0]!)
   for (let n = 0; n < 20_000; n++) {
     table.add(`goes ${n}`, items[1]!)

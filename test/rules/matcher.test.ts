@@ -13,16 +13,16 @@ import { asBigint } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { type ComparedValue, compileCompare, facesAt } from '../../src/query/compare.ts'
-import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
-import { documentOf, type Entity, entitiesOf, sourceOf } from '../../src/rules/entities.ts'
-import { lower } from '../../src/rules/lower.ts'
+import { attributeSteps, attributesOf } from '../../src/rules/attributes.ts'
+import { type Entity, entitiesOf, entityDocument, valueSource } from '../../src/rules/entities.ts'
+import { lowerConditions } from '../../src/rules/lower.ts'
 import { keyOfText, keysOfFace } from '../../src/rules/match-keys.ts'
 import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
 import {
-  type Condition,
-  OPERATORS,
-  type Operator,
+  RULE_OPERATORS,
+  type RuleCondition,
   type RuleConfig,
+  type RuleOperator,
   type StoredRule,
   TARGET_KINDS,
   TARGET_TYPES,
@@ -116,7 +116,7 @@ const raws: readonly RawBlock[] = [
 
 const ALL: ReadonlySet<Kind> = new Set(KINDS)
 const documentsOf = (raw: RawBlock): { kind: Kind; document: Document; entity: Entity }[] =>
-  [...entitiesOf(open(raw), ALL)].map(entity => ({ kind: entity.kind, document: documentOf(entity)!, entity }))
+  [...entitiesOf(open(raw), ALL)].map(entity => ({ kind: entity.kind, document: entityDocument(entity)!, entity }))
 
 const samples = new Map<Kind, Document[]>(KINDS.map(kind => [kind, []]))
 for (const raw of raws) for (const { kind, document } of documentsOf(raw)) samples.get(kind)!.push(document)
@@ -231,10 +231,10 @@ const near = ({ text, number }: ComparedValue): fc.Arbitrary<string> => {
 }
 
 const BOUNDS = ['Greater', 'Greater or Equal', 'Less', 'Less or Equal'] as const
-const EQUALITIES = OPERATORS.filter(it => it.startsWith('Equals'))
+const EQUALITIES = RULE_OPERATORS.filter(it => it.startsWith('Equals'))
 
 /** A condition that the document mostly fulfils. */
-const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<Condition> =>
+const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<RuleCondition> =>
   fc
     .tuple(
       namesOf(kind),
@@ -243,8 +243,8 @@ const conditionOf = (kind: Kind, document: Document): fc.Arbitrary<Condition> =>
     )
     .chain(([names, operator, chance]) => {
       const scaled = names[0] === 'args' && chance < 2
-      const faces = facesAt(stepsOf(kind, names), scaled, kind)(document)
-      const others = faces.length > 0 ? faces : facesAt(stepsOf(kind, names), false, kind)(document)
+      const faces = facesAt(attributeSteps(kind, names), scaled, kind)(document)
+      const others = faces.length > 0 ? faces : facesAt(attributeSteps(kind, names), false, kind)(document)
       const known = others.length === 0 ? fc.constant('1') : fc.constantFrom(...others).chain(near)
       const operand = fc.oneof({ weight: 12, arbitrary: known }, fc.constantFrom(...HOSTILE))
       const isAny = operator.startsWith('Equals any')
@@ -277,7 +277,9 @@ const familyOf = (kind: Kind): fc.Arbitrary<Target[]> =>
       fc.nat(2),
     )
     .chain(([{ targetType, targetMap }, names, scaled, operator, shared]) => {
-      const values = samples.get(kind)!.flatMap(facesAt(stepsOf(kind, names), scaled && hasArguments(kind), kind))
+      const values = samples
+        .get(kind)!
+        .flatMap(facesAt(attributeSteps(kind, names), scaled && hasArguments(kind), kind))
       const known = values.length === 0 ? fc.constant('5') : fc.constantFrom(...values).chain(near)
       return fc.array(
         fc
@@ -302,7 +304,7 @@ const twinsOf = (kind: Kind): fc.Arbitrary<Target[]> =>
   targetOf(kind).chain(({ targetType, targetMap }) => {
     const [first, ...rest] = targetMap
     const change = fc.record({
-      operator: fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')),
+      operator: fc.constantFrom(...RULE_OPERATORS.filter(it => it !== 'Inspect')),
       scaled: fc.boolean(),
       upper: fc.boolean(),
     })
@@ -312,10 +314,10 @@ const twinsOf = (kind: Kind): fc.Arbitrary<Target[]> =>
   })
 
 const changed = (
-  condition: Condition,
-  change: { operator: Operator; scaled: boolean; upper: boolean },
+  condition: RuleCondition,
+  change: { operator: RuleOperator; scaled: boolean; upper: boolean },
   level = 1,
-): Condition => {
+): RuleCondition => {
   const { name, value, operatorParameters } = condition
   if (operatorParameters)
     return { ...condition, operatorParameters: operatorParameters.map(it => changed(it, change, 2)) }
@@ -382,7 +384,7 @@ const createLoop = () => {
     if (!compiled.has(config))
       compiled.set(
         config,
-        lower(config)!.map(node => {
+        lowerConditions(config)!.map(node => {
           const values = facesAt(node.steps, node.scaled, node.kind)
           return { holds: compileCompare(node), reads: document => values(document).length > 0 }
         }),
@@ -395,7 +397,7 @@ const createLoop = () => {
     const undecided = new Set<string>()
     const sorted = [...rules].sort((a, b) => a.id - b.id)
     for (const entity of entitiesOf(block, ALL)) {
-      const document = documentOf(entity)!
+      const document = entityDocument(entity)!
       const emitter = entity.log?.address.slice(2).toLowerCase()
       const isOpen = emitter !== undefined && block.undecided!(emitter)
       // As if the decimals were known.
@@ -712,8 +714,8 @@ describe('what is read from the wire', () => {
         const names = OFTEN[kind].map(name => [name])
         if (hasArguments(kind)) for (const name of [...argumentNames[kind], '0', '1', '17']) names.push(['args', name])
         for (const [scaled, path] of names.flatMap(path => [[false, path] as const, [true, path] as const])) {
-          const steps = stepsOf(kind, path)
-          const source = sourceOf(kind, steps, scaled)
+          const steps = attributeSteps(kind, path)
+          const source = valueSource(kind, steps, scaled)
           const expected = facesAt(steps, scaled, kind)(document)
           const plain = ({ text, number }: ComparedValue) => ({ text, number })
           assert.deepStrictEqual(source.faces(entity).map(plain), expected.map(plain), `${kind} ${steps.join('.')}`)
@@ -746,8 +748,8 @@ describe('names that every object has', () => {
               [first, name, 'hex'],
               [first, '0', name],
             ]) {
-              const { faces, keys } = sourceOf(entity.kind, steps, false)
-              const document = documentOf(entity)
+              const { faces, keys } = valueSource(entity.kind, steps, false)
+              const document = entityDocument(entity)
               const expected = document === undefined ? [] : facesAt(steps, false, entity.kind)(document)
               assert.equal(faces(entity).length, expected.length, `${entity.kind} ${steps}`)
               assert.ok(expected.length > 0 || [undefined, ''].includes(String(keys(entity) ?? '')))
@@ -768,7 +770,7 @@ describe('names that every object has', () => {
     assert.deepEqual([matcher.size, matches.flatMap(({ failed }) => failed)], [rules, []])
     assert.ok(found.length > 0)
     for (const { rule, document } of found) {
-      const [{ operatorParameters }] = rule.input.config.targetMap as [Condition]
+      const [{ operatorParameters }] = rule.input.config.targetMap as [RuleCondition]
       const args = document._source.args as { name: string }[]
       assert.ok(args.some(arg => arg.name === operatorParameters![0]!.name))
     }
@@ -808,7 +810,7 @@ describe('keys', () => {
     for (const kind of KINDS) {
       const [document] = samples.get(kind)!
       for (const name of attributesOf(kind))
-        for (const face of facesAt(stepsOf(kind, [name]), false, kind)(document!)) {
+        for (const face of facesAt(attributeSteps(kind, [name]), false, kind)(document!)) {
           const keys = keysOfFace(face)
           assert.ok(keys.includes(keyOfText(face.text)), `${kind} ${name}`)
           if (face.number?.scale === 0)

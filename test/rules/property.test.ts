@@ -7,9 +7,9 @@ import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import type { Document } from '../../src/documents/document.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { type ComparedValue, compileCompare, facesAt } from '../../src/query/compare.ts'
-import { attributesOf, stepsOf } from '../../src/rules/attributes.ts'
-import { lower, toQuery } from '../../src/rules/lower.ts'
-import { type Condition, OPERATORS, TARGET_KINDS } from '../../src/rules/rule.ts'
+import { attributeSteps, attributesOf } from '../../src/rules/attributes.ts'
+import { lowerConditions, toQuery } from '../../src/rules/lower.ts'
+import { RULE_OPERATORS, type RuleCondition, TARGET_KINDS } from '../../src/rules/rule.ts'
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
@@ -89,12 +89,12 @@ const conditionOf = (
   kind: Kind,
   documents: readonly Document[],
   names: fc.Arbitrary<string[]>,
-): fc.Arbitrary<Condition> =>
+): fc.Arbitrary<RuleCondition> =>
   fc
-    .tuple(names, fc.constantFrom(...OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
+    .tuple(names, fc.constantFrom(...RULE_OPERATORS.filter(it => it !== 'Inspect')), fc.nat(5))
     .chain(([names, operator, chance]) => {
       const useScaledValue = names[0] === 'args' && chance < 2
-      const values = facesAt(stepsOf(kind, names), useScaledValue, kind)
+      const values = facesAt(attributeSteps(kind, names), useScaledValue, kind)
       const faces = documents.flatMap(document => values(document))
       const isAny = operator.startsWith('Equals any')
       const operand = operandFor(faces)
@@ -199,7 +199,7 @@ const check = (chain: Chain, kind: Kind, cases: number, names = namesOf(kind, sa
     fc.property(fc.array(conditionOf(kind, sample, names), { minLength: 1, maxLength: 2 }), targetMap => {
       const targetType = TARGETS[kind]
       assert.equal(TARGET_KINDS[targetType], kind)
-      const conditions = lower({ targetType, targetMap, alerts: [] })!
+      const conditions = lowerConditions({ targetType, targetMap, alerts: [] })!
       const tests = conditions.map(compileCompare)
       const expected = positions[kind].filter((_, i) => tests.every(test => test(documents[kind][i]!)))
       const found = store.evaluate(kind, toQuery(kind, conditions))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { missingExtracts } from '../../src/rules/extracts.ts'
-import { OPERATORS, type RuleInput, TARGET_TYPES } from '../../src/rules/rule.ts'
+import { missingExtracts } from '../../src/rules/payload-check.ts'
+import { RULE_OPERATORS, type RuleInput, TARGET_TYPES } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
 
@@ -208,7 +208,7 @@ test('there are 1 to 10 conditions and alerts, all distinct', () => {
 
 test('an operator takes the kind of value that is its own', () => {
   const at = 'config.targetMap[0]'
-  for (const operator of OPERATORS.filter(it => it !== 'Inspect')) {
+  for (const operator of RULE_OPERATORS.filter(it => it !== 'Inspect')) {
     const any = operator.startsWith('Equals any')
     accepted(targets({ name: 'event', operator, value: any ? ['a', 'b'] : 'a' }))
     const wrong = faultsOf(targets({ name: 'event', operator, value: any ? 'a' : ['a'] }))
@@ -237,7 +237,7 @@ test('an operator takes the kind of value that is its own', () => {
   )
   refused(
     of('greater', '1'),
-    `${at}.operator: operator must be an operator: ${OPERATORS.map(it => `"${it}"`)
+    `${at}.operator: operator must be an operator: ${RULE_OPERATORS.map(it => `"${it}"`)
       .join(', ')
       .replace(', "Inspect"', ' or "Inspect"')}, not "greater". Did you mean "Greater"?`,
   )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import type { RuleInput, StoredRule } from '../../src/rules/rule.ts'
-import { createToldRules } from '../../src/rules/told.ts'
+import { createRuleCache } from '../../src/rules/rule-cache.ts'
 import { ruleBody } from '../support/rules.ts'
 
 const inputOf = (revision: number) => ruleBody({ name: `revision ${revision}` }) as unknown as RuleInput
@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 
 test('a rule is read once for each of its revisions, and kept without what it looks for', () => {
-  const told = createToldRules(rules)
+  const told = createRuleCache(rules)
   put(1, 1)
   for (let i = 0; i < 3; i++) assert.equal(told(1)!.input.name, 'revision 1')
   assert.deepEqual(read, [1])
@@ -42,7 +42,7 @@ test('a rule is read once for each of its revisions, and kept without what it lo
 
 test('of many rules those are kept that were asked for last', () => {
   put(1, 1)
-  const told = createToldRules(rules, 2.5 * JSON.stringify(createToldRules(rules)(1)).length)
+  const told = createRuleCache(rules, 2.5 * JSON.stringify(createRuleCache(rules)(1)).length)
   read.length = 0
   for (const id of [1, 2, 3]) put(id, 1)
   for (const id of [1, 2, 1, 3, 1, 2, 1, 3]) told(id)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMatcher } from '../../src/rules/matcher.ts'
-import type { Condition, StoredRule } from '../../src/rules/rule.ts'
+import type { RuleCondition, StoredRule } from '../../src/rules/rule.ts'
 import { processorTime } from '../support/processor.ts'
 import { conditionAt } from '../support/rules.ts'
 
-const ruleOf = (targetMap: Condition[], id = 1): StoredRule => ({
+const ruleOf = (targetMap: RuleCondition[], id = 1): StoredRule => ({
   id,
   account: 1,
   revision: 1,
@@ -25,7 +25,7 @@ const ruleOf = (targetMap: Condition[], id = 1): StoredRule => ({
   updatedAt: 0,
 })
 
-const bounds = (count: number): Condition[] =>
+const bounds = (count: number): RuleCondition[] =>
   Array.from({ length: count }, (_, i) => conditionAt(['args', 'value'], 'Greater or Equal', `-${i}`, false))
 
 test('a rule of ten thousand conditions is taken up, and let go, in no time', () => {

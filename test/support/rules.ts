@@ -1,5 +1,5 @@
 import type { Kind } from '../../src/mapping/index.ts'
-import type { Condition, Operator, TargetType } from '../../src/rules/rule.ts'
+import type { RuleCondition, RuleOperator, TargetType } from '../../src/rules/rule.ts'
 
 export const TARGETS = {
   block: 'Block',
@@ -15,11 +15,11 @@ export const TARGETS = {
 /** A condition on an attribute by its names from the outside in: all but the last inspect. */
 export const conditionAt = (
   [name = '', ...inner]: readonly string[],
-  operator: Operator,
+  operator: RuleOperator,
   value: string | string[],
   useScaledValue: boolean,
   level = 1,
-): Condition => ({
+): RuleCondition => ({
   name,
   ...(inner.length > 0
     ? { operator: 'Inspect', operatorParameters: [conditionAt(inner, operator, value, useScaledValue, level + 1)] }

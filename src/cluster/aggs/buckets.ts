@@ -1,5 +1,5 @@
 import { topHitsRequest } from '../../engine/aggs/top-hits.ts'
-import { hidesScores } from '../../engine/show/plain.ts'
+import { hidesScores } from '../../engine/show/basic-hit.ts'
 import type { AggregationType, CompositeSource, GivenTerms, OrderBy, SpecOf } from '../../query/aggs/ast.ts'
 import {
   compositePart,

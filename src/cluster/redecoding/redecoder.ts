@@ -1,7 +1,7 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { Document } from '../../documents/document.ts'
-import type { RevisionBuilder } from '../../engine/index/revision.ts'
+import type { RevisionBuilder } from '../../engine/index/redecode-patch.ts'
 import { openReader, readingIn, type StoreReader } from '../../engine/reader.ts'
 import { createUpgrades } from '../../engine/redecode/comparison.ts'
 import { blockOf, positionOf } from '../../engine/schema.ts'

@@ -15,7 +15,7 @@ import {
   type EvictedRun,
 } from '../../engine/shipping/restore-evicted.ts'
 import { createShippedReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
-import { createDocumentLines, type DocumentLines } from '../../engine/show/lines.ts'
+import { createDocumentLines, type DocumentLines } from '../../engine/show/document-stream.ts'
 import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'

@@ -1,6 +1,6 @@
 import type { PartialBlocks } from '../../engine/shipping/partial-blocks.ts'
 import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
-import type { DocumentLine } from '../../engine/show/lines.ts'
+import type { DocumentLine } from '../../engine/show/document-stream.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { BulkLine } from '../bulk/bulk.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'

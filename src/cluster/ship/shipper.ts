@@ -4,7 +4,7 @@ import { createLocationWriter } from '../../engine/shipping/document-location.ts
 import { createIndexIdentities } from '../../engine/shipping/index-identities.ts'
 import { createPartialBlocks } from '../../engine/shipping/partial-blocks.ts'
 import { createShippedReader } from '../../engine/shipping/shipped-ranges.ts'
-import { createDocumentLines } from '../../engine/show/lines.ts'
+import { createDocumentLines } from '../../engine/show/document-stream.ts'
 import type { Writer } from '../../engine/writer.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'

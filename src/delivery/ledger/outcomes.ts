@@ -1,4 +1,4 @@
-import { TOKEN } from '../../rules/extracts.ts'
+import { URL_TOKEN } from '../../rules/payload-check.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { MessageType, SendOutcome } from '../channels/channel.ts'
 import { nextTry } from '../retry-schedule.ts'
@@ -185,5 +185,5 @@ export const outcomeError = (outcome: DeliveryAttempt['outcome']): string | null
 /** A URL with tokens differs per alert: its 410 says nothing about others. */
 const hasTokens = (action: string): boolean => {
   const { parameters } = JSON.parse(action) as Action
-  return 'url' in parameters && parameters.url.search(TOKEN) >= 0
+  return 'url' in parameters && parameters.url.search(URL_TOKEN) >= 0
 }

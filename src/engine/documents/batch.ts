@@ -10,6 +10,13 @@ import { joinPairs, type TermPairs } from '../index/postings.ts'
 import { encodeSegmentHeader, joinHeaders } from '../index/segment.ts'
 import { FULL_LEVEL, levelOf, type SegmentCounts } from '../index/segments.ts'
 import {
+  type BlockEncoder,
+  createBlockEncoder,
+  type EncodedBlocks,
+  type EncodingContext,
+  NUMBERED_KINDS,
+} from './block-encoder.ts'
+import {
   type Additions,
   type BatchDerivedRows,
   createAdditions,
@@ -17,14 +24,7 @@ import {
   type DerivedRows,
   type LearntLink,
   type LearntToken,
-} from './additions.ts'
-import {
-  type BlockEncoder,
-  createBlockEncoder,
-  type EncodedBlocks,
-  type EncodingContext,
-  NUMBERED_KINDS,
-} from './piece.ts'
+} from './derived-rows.ts'
 import { type BlockRows, joinBlockRows } from './records/block.ts'
 import { joinRecordRows, type RecordRows } from './records/rows.ts'
 

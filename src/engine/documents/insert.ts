@@ -1,5 +1,5 @@
 import type { Db } from '../../sqlite/database.ts'
-import type { ContractRow } from './additions.ts'
+import type { ContractRow } from './derived-rows.ts'
 import type { BlockRows } from './records/block.ts'
 import type { RecordRows } from './records/rows.ts'
 

@@ -1,11 +1,11 @@
 import { type Field, type FieldKind, isListField, type ListField } from '../../mapping/index.ts'
+import { wordsForm } from './abi-words.ts'
 import { bloomForm, byteStringForm, hashesForm, integersForm } from './bytes.ts'
 import type { FieldForm } from './form.ts'
 import { addressForm, booleanForm, nameForm } from './ids.ts'
 import { integerForm } from './integer.ts'
 import { listForm } from './list.ts'
 import { writeAmount, writeHexNumber, writeLong, writeQuantity, writeWide } from './numbers.ts'
-import { wordsForm } from './words.ts'
 
 /** `extra` has forms of its own: see rest.ts. */
 const FORM_BY_KIND: Record<Exclude<FieldKind, 'flattened'>, FieldForm> = {

@@ -2,7 +2,7 @@ import { RECORD_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { createRewriter } from '../documents/rewrite.ts'
 import { positionOf } from '../schema.ts'
-import type { Revision } from './revision.ts'
+import type { Revision } from './redecode-patch.ts'
 import { blockAt } from './segment.ts'
 import { readHeader, type SegmentCounts } from './segments.ts'
 

@@ -4,7 +4,7 @@ import type { SegmentBatch } from '../documents/batch.ts'
 import { createColumnStructure } from './columns-structure.ts'
 import { createPointStructure } from './points-structure.ts'
 import { createPostingStructure, type PostingStructure } from './postings-structure.ts'
-import type { Revision } from './revision.ts'
+import type { Revision } from './redecode-patch.ts'
 import type { SegmentRow } from './segments.ts'
 
 /** How many documents of each kind. */

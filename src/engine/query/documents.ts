@@ -6,7 +6,7 @@ import type { Node, QueryValue } from '../../query/ast.ts'
 import { indexedValuesOf } from '../../query/predicate.ts'
 import { innerNodes } from '../../query/simplify.ts'
 import type { StoreReader } from '../reader.ts'
-import { type Show, showsOf } from '../show/shows.ts'
+import { type Show, showsOf } from '../show/source-writers.ts'
 
 export interface Documents {
   /**

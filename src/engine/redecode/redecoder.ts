@@ -1,6 +1,6 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
-import type { RevisionBuilder } from '../index/revision.ts'
+import type { RevisionBuilder } from '../index/redecode-patch.ts'
 import type { Redecoder, RedecodingStep } from '../port.ts'
 import { openReader, readingIn, type StoreReader } from '../reader.ts'
 import { type Candidates, createCandidateFinder, cutNewest, findAbiOwners, lastBlock } from './candidates.ts'

@@ -8,7 +8,7 @@ import { tokenDocument } from '../../documents/tokens.ts'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, type Kind, RECORD_KINDS, type RecordKind, type RowKind } from '../../mapping/index.ts'
-import { addressDigits } from '../documents/additions.ts'
+import { addressDigits } from '../documents/derived-rows.ts'
 import { createInputs, type Records, type RecordView } from '../documents/record-reader.ts'
 import { indexOfTx, type StoredBlock } from '../documents/records/block.ts'
 import { writeBlockCall } from '../documents/records/call.ts'
@@ -20,7 +20,7 @@ import type { Ids } from '../forms/form.ts'
 import { restoreIntegers } from '../query/documents.ts'
 import { placeOf, positionOf } from '../schema.ts'
 import { createContext } from './context.ts'
-import { createRecordShows } from './shows.ts'
+import { createRecordShows } from './source-writers.ts'
 
 /**
  * Documents of a block before it is stored, each built on demand: its record is written and shown

@@ -8,10 +8,10 @@ import type { RecordView } from '../documents/record-reader.ts'
 import { newCallRecord, readCall } from '../documents/records/call.ts'
 import { seek } from '../documents/records/fields.ts'
 import { newTraceRecord, readTrace } from '../documents/records/trace.ts'
+import { unpackAbi, WORD_CONTROL } from '../forms/abi-words.ts'
 import { cursor, takeLength, writeNull } from '../forms/form.ts'
 import { writeAddress } from '../forms/ids.ts'
 import { FALSE, NULL, piece, TRUE, writeHex, writeJson } from '../forms/json.ts'
-import { unpackAbi, WORD_CONTROL } from '../forms/words.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
 import {
@@ -22,7 +22,7 @@ import {
   type ShownDeclaration,
 } from './decoded.ts'
 import { sourceWriter, type WriteBy, writeAlways } from './plan.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 import { writePath } from './trace.ts'
 
 interface CallDeclaration extends ShownDeclaration {

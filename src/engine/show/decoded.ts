@@ -5,7 +5,7 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { type FieldPlan, writeCut } from '../forms/form.ts'
 import { NULL, piece, writeJson } from '../forms/json.ts'
-import { compileArguments, createStaticArguments, planArguments, type StaticArgument } from './located.ts'
+import { compileArguments, createStaticArguments, planArguments, type StaticArgument } from './static-arguments.ts'
 export const MAX_CACHED_DECLARATIONS = 5_000
 
 export interface ShownDeclaration {

@@ -1,8 +1,8 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
 import { memoize } from '../../lib/caches.ts'
 import type { eventMapping as mapping } from '../../mapping/documents/event.ts'
+import { unpackAbi } from '../forms/abi-words.ts'
 import { piece } from '../forms/json.ts'
-import { unpackAbi } from '../forms/words.ts'
 import type { StoredSignature } from '../reader.ts'
 import type { ShowContext } from './context.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { sourceWriter, type WriteBy, writeAlways } from './plan.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 
 interface EventDeclaration extends ShownDeclaration {
   signature: StoredSignature

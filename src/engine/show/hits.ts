@@ -8,10 +8,10 @@ import { groupHitsOf, relatedBy } from '../query/inner-hits.ts'
 import type { Evaluator } from '../query/match/evaluate.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import type { StoreReader } from '../reader.ts'
+import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './basic-hit.ts'
+import { createRichWriter, isRich, type Relating } from './full-hit.ts'
 import { createHitCache } from './hit-cache.ts'
-import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './plain.ts'
-import { createRichWriter, isRich, type Relating } from './rich.ts'
-import { type Show, showsOf } from './shows.ts'
+import { type Show, showsOf } from './source-writers.ts'
 
 export interface HitsOptions {
   reader: StoreReader

@@ -12,8 +12,8 @@ import { explanation } from '../../query/score.ts'
 import type { Related } from '../query/inner-hits.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import { missingValue } from '../query/sort/sort-values.ts'
+import type { Append, RichOptions } from './full-hit.ts'
 import type { Totals } from './hits.ts'
-import type { Append, RichOptions } from './rich.ts'
 
 type WriteInnerHits = (one: SearchMatch, document: Document, out: ByteWriter) => void
 

@@ -2,13 +2,13 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 import { memoize } from '../../lib/caches.ts'
 import type { logMapping as mapping } from '../../mapping/documents/event.ts'
 import { newLogRecord, readLog } from '../documents/records/log.ts'
+import { endOfWord, writeWords } from '../forms/abi-words.ts'
 import { writeAddress } from '../forms/ids.ts'
 import { CLOSE_LIST, COMMA, FALSE, OPEN_LIST, writeHex } from '../forms/json.ts'
-import { endOfWord, writeWords } from '../forms/words.ts'
 import { blockOf, placeOf } from '../schema.ts'
 import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
 import { sourceWriter, type WriteBy, type WriteField, writeAlways } from './plan.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 
 /** The current log, or event. */
 export interface LogAt {

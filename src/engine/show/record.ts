@@ -13,7 +13,7 @@ import { blockOf, placeOf, positionOf } from '../schema.ts'
 import { createBloomShow } from './bloom.ts'
 import { placeFields, type ShowContext, type ShownBlock, writeTxHash } from './context.ts'
 import { planMembers, planSource, type WriteBy, writeAlways } from './plan.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 
 /** The fields of the current record. */
 export interface RecordFields {

@@ -7,7 +7,7 @@ import { checksumAddress } from '../../lib/keccak.ts'
 import { byKind, ROW_KINDS, type RowKind } from '../../mapping/index.ts'
 import { compileSourceFilter } from '../../query/hits/source-filter.ts'
 import { requirePresent } from '../../sqlite/damage.ts'
-import type { ContractColumns } from '../documents/additions.ts'
+import type { ContractColumns } from '../documents/derived-rows.ts'
 import { valueReader } from '../documents/record-values.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { writeJson } from '../forms/json.ts'
@@ -15,7 +15,7 @@ import { splitHex } from '../query/fields/row-kinds.ts'
 import type { StoreReader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
 import type { ShowContext } from './context.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 
 /** Shows contracts and tokens, which are few, through objects. */
 export const createRowShows = (context: ShowContext, reader: StoreReader): Record<RowKind, Show> => {

@@ -2,7 +2,7 @@ import type { ListedState } from '../../delivery/ledger/listing.ts'
 import type { DeliveryState } from '../../delivery/ledger/records.ts'
 import { refuse } from '../../lib/errors.ts'
 import { DAY_MS, partsBetween } from '../../lib/time.ts'
-import type { Place } from '../../rules/place.ts'
+import type { InputPlace } from '../../rules/input.ts'
 import { createNameCounter } from '../../search/index-names.ts'
 import { jsonResponse } from '../answer.ts'
 import { actorOf } from '../context.ts'
@@ -157,7 +157,7 @@ export const redeliverRoute = ruleRoute(
     },
 )
 
-const checkWide = (place: Place, members: WideRedelivery, read: keyof WideRedelivery) => {
+const checkWide = (place: InputPlace, members: WideRedelivery, read: keyof WideRedelivery) => {
   if (read !== 'dead') return
   checkTimes(place, members)
   if (Object.values(members).every(value => value === undefined || value === false))
@@ -181,7 +181,7 @@ export const redeliverRuleRoute = ruleRoute(
   },
 )
 
-const checkWhich = (place: Place, members: Redelivery, read: keyof Redelivery) => {
+const checkWhich = (place: InputPlace, members: Redelivery, read: keyof Redelivery) => {
   if (read !== 'dead') return
   checkTimes(place, members)
   if (Object.keys(redelivery.entries).every(name => [undefined, false].includes(place.member(name).value as undefined)))
@@ -190,6 +190,6 @@ const checkWhich = (place: Place, members: Redelivery, read: keyof Redelivery) =
     )
 }
 
-const checkTimes = (place: Place, { from, to }: Redelivery) => {
+const checkTimes = (place: InputPlace, { from, to }: Redelivery) => {
   if (from !== undefined && to !== undefined && to < from) place.member('to').fault('to must not be earlier than from.')
 }

@@ -1,11 +1,11 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { createPauses, createYield, LOOP_PIECE_MS, mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
-import { missingExtracts } from '../../rules/extracts.ts'
-import { MAX_FAULTS, within } from '../../rules/place.ts'
+import { faultInList, MAX_FAULTS } from '../../rules/input.ts'
+import { missingExtracts } from '../../rules/payload-check.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
-import { checkRule, type Fault } from '../../rules/schema.ts'
-import { checkRoom, type NewRule, networkOf } from '../../rules/store.ts'
+import { checkRule, type RuleFault } from '../../rules/schema.ts'
+import { checkRuleQuota, type NewRule, networkOf } from '../../rules/store.ts'
 import { jsonResponse, sendAnswer } from '../answer.ts'
 import { readRequestBody } from '../body.ts'
 import { actorOf } from '../context.ts'
@@ -66,7 +66,7 @@ export const createRuleRoute = ruleRoute(
       const { id } = c.get('account')
       const start = startBlock ?? (await service.startBlockOf(networkOf(input)))
       const rule = rules.together(() => {
-        checkRoom(rules, id, { after: [input] }, limits)
+        checkRuleQuota(rules, id, { after: [input] }, limits)
         return rules.create(id, input, start, actorOf(c))
       })
       await rules.synced()
@@ -117,7 +117,7 @@ export const updateRuleRoute = ruleRoute(
       const { startBlock, ...input } = checked.rule
       const start = startBlock ?? (await startAfterMove(service, before, input))
       const after = rules.together(() => {
-        checkRoom(rules, before.account, { before: [before.input], after: [input] }, limits)
+        checkRuleQuota(rules, before.account, { before: [before.input], after: [input] }, limits)
         return rules.update(before.account, before.id, input, {
           ifRevision: before.revision,
           startBlock: start,
@@ -191,14 +191,14 @@ export const createRulesRoute = ruleRoute(
       const pause = createPauses()
       const starts = new Map<string, number | null>()
       const list: NewRule[] = []
-      const faults: Fault[] = []
+      const faults: RuleFault[] = []
       let index = 0
       for (const line of linesOf(body)) {
         await pause()
         if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
         if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
         const checked = checkRule(parseRuleLine(line, index), { refusedHost, abis, limits })
-        faults.push(...checked.faults.map(fault => within(index, fault)))
+        faults.push(...checked.faults.map(fault => faultInList(index, fault)))
         if (faults.length >= MAX_FAULTS) break
         index++
         if (!checked.rule) continue
@@ -210,7 +210,7 @@ export const createRulesRoute = ruleRoute(
       if (faults.length > 0) return invalid(faults.slice(0, MAX_FAULTS))
       if (index === 0) throw refuse('parsing_exception', 'The body has no rule: send one as JSON in each line.')
       const made = rules.together(() => {
-        checkRoom(rules, id, { after: list.map(({ input }) => input) }, limits)
+        checkRuleQuota(rules, id, { after: list.map(({ input }) => input) }, limits)
         return rules.createAll(id, list, actorOf(c))
       })
       await rules.synced()

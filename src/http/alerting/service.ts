@@ -4,9 +4,9 @@ import type { FailingReceiver } from '../../delivery/thread-messages.ts'
 import type { Log } from '../../lib/log.ts'
 import type { TimeParts } from '../../lib/time.ts'
 import { type Limits, overNow } from '../../limits/index.ts'
-import type { OwnAbis } from '../../rules/declared.ts'
+import type { OwnAbis } from '../../rules/argument-types.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
-import type { Simulation, SimulationRange } from '../../rules/search.ts'
+import type { RuleSimulation, SimulatedRange } from '../../rules/search.ts'
 import type { Rules } from '../../rules/store.ts'
 import { routesOf } from '../request.ts'
 import type {
@@ -45,9 +45,9 @@ export interface AlertingService {
   triggerCounts(rules: readonly number[]): Promise<ReadonlyMap<number, number>>
   simulate(
     rule: RuleInput,
-    range: SimulationRange,
+    range: SimulatedRange,
     asking: { account: number; signal: AbortSignal },
-  ): Promise<Simulation>
+  ): Promise<RuleSimulation>
   /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResultAnswer>
   /** Previews the messages of the rule's alerts. Nothing is sent. */

@@ -1,4 +1,4 @@
-import { type Fault, type Place, placeOf } from '../../rules/place.ts'
+import { createInputPlace, type InputPlace, type RuleFault } from '../../rules/input.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { jsonResponse } from '../answer.ts'
 import { actorOf, askedBy, whileConnected } from '../context.ts'
@@ -16,8 +16,8 @@ export const simulateRoute = ruleRoute(
   ({ service, limits, gate }) =>
     async c => {
       const { fromBlock, toBlock, lastBlocks, size, buckets, ...rule } = await readRuleBody(c, limits)
-      const faults: Fault[] = []
-      const place = placeOf({ fromBlock, toBlock, lastBlocks, size, buckets }, faults)
+      const faults: RuleFault[] = []
+      const place = createInputPlace({ fromBlock, toBlock, lastBlocks, size, buckets }, faults)
       const range = readShape(simulationRange, place, checkRange)
       const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
@@ -40,7 +40,11 @@ export const simulateRuleRoute = ruleRoute(
   },
 )
 
-const checkRange = (place: Place, { fromBlock, toBlock, lastBlocks }: SimulationRange, read: keyof SimulationRange) => {
+const checkRange = (
+  place: InputPlace,
+  { fromBlock, toBlock, lastBlocks }: SimulationRange,
+  read: keyof SimulationRange,
+) => {
   if (read === 'toBlock' && fromBlock !== undefined && toBlock !== undefined && toBlock < fromBlock)
     place.member('toBlock').fault(`toBlock is ${toBlock}, and must not be below fromBlock, which is ${fromBlock}.`)
   if (read === 'lastBlocks' && lastBlocks !== undefined && (fromBlock !== undefined || toBlock !== undefined))
@@ -72,8 +76,8 @@ export const previewTestRoute = ruleRoute(
   ({ service, limits, gate }) =>
     async c => {
       const { _id, ...rule } = await readRuleBody(c, limits)
-      const faults: Fault[] = []
-      const { _id: id } = readShape(testRequest, placeOf({ _id }, faults))
+      const faults: RuleFault[] = []
+      const { _id: id } = readShape(testRequest, createInputPlace({ _id }, faults))
       const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked

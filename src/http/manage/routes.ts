@@ -7,8 +7,8 @@ import { version } from '../../lib/runtime.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import type { Limits } from '../../limits/index.ts'
 import { shortenText } from '../../query/json.ts'
-import { filled, object, optional, type Place, placeOf } from '../../rules/place.ts'
-import type { Fault } from '../../rules/schema.ts'
+import { checkFilled, checkObject, checkOptional, createInputPlace, type InputPlace } from '../../rules/input.ts'
+import type { RuleFault } from '../../rules/schema.ts'
 import { jsonResponse } from '../answer.ts'
 import { readRequestBody, readWithin } from '../body.ts'
 import { actorOf, askedBy, type RequestContext } from '../context.ts'
@@ -210,7 +210,7 @@ const readNew = async (
   c: RequestContext,
   limits: Limits,
   around: Around,
-): Promise<{ abis: NewAbi[]; faults: readonly Fault[] }> => {
+): Promise<{ abis: NewAbi[]; faults: readonly RuleFault[] }> => {
   const bytes = await readWithin(c, 'abiUpload', limits, limits => readRequestBody(c, limits))
   if (bytes === undefined)
     throw refuse('parsing_exception', 'The body is missing: send a JSON ABI, an artifact, or {"abis": […]}.')
@@ -240,9 +240,9 @@ const ENTRY_KEYS = ['address', 'codeHash', 'network']
 const ABI_KEYS = ['abi', 'name', 'network', 'address', 'codeHash']
 const MAX_ABIS_AT_ONCE = 1_000
 
-const severalIn = (body: object, around: Around): { abis: NewAbi[]; faults: readonly Fault[] } => {
-  const faults: Fault[] = []
-  const list = placeOf(body, faults).member('abis')
+const severalIn = (body: object, around: Around): { abis: NewAbi[]; faults: readonly RuleFault[] } => {
+  const faults: RuleFault[] = []
+  const list = createInputPlace(body, faults).member('abis')
   const entries = list.value as readonly unknown[]
   if (entries.length === 0 || entries.length > MAX_ABIS_AT_ONCE)
     list.fault(`abis must be a list of 1 to ${MAX_ABIS_AT_ONCE} ABIs, not of ${entries.length}.`)
@@ -250,7 +250,7 @@ const severalIn = (body: object, around: Around): { abis: NewAbi[]; faults: read
   return { abis, faults }
 }
 
-const readAbiEntry = (place: Place, around: Around): NewAbi | undefined => {
+const readAbiEntry = (place: InputPlace, around: Around): NewAbi | undefined => {
   if (!isRecord(place.value) || !Object.hasOwn(place.value, 'abi')) {
     place.fault(`${place.label} must be an object with "abi": a JSON ABI, or an artifact.`)
     return undefined
@@ -258,8 +258,8 @@ const readAbiEntry = (place: Place, around: Around): NewAbi | undefined => {
   const { contractName } = place.value
   // An artifact has much besides.
   const isArtifact = contractName !== undefined || Object.hasOwn(place.value, 'bytecode')
-  if (!isArtifact && !object(place, { what: 'an ABI', known: ABI_KEYS })) return undefined
-  for (const name of ['name', 'network']) optional(place.member(name), member => void filled(member))
+  if (!isArtifact && !checkObject(place, { what: 'an ABI', known: ABI_KEYS })) return undefined
+  for (const name of ['name', 'network']) checkOptional(place.member(name), member => void checkFilled(member))
   checkHex(place.member('address'), 20)
   checkHex(place.member('codeHash'), 32)
   const { abi, ...entry } = place.value as { abi: unknown } & Partial<Record<keyof Around, string>>
@@ -269,8 +269,8 @@ const readAbiEntry = (place: Place, around: Around): NewAbi | undefined => {
   })
 }
 
-const checkHex = (place: Place, bytes: number) =>
-  optional(place, ({ value, label, fault }) => {
+const checkHex = (place: InputPlace, bytes: number) =>
+  checkOptional(place, ({ value, label, fault }) => {
     if (typeof value === 'string' && value.length === 2 + 2 * bytes && /^0x[0-9a-f]+$/i.test(value)) return
     fault(`${label} must be 0x and ${2 * bytes} hex digits.`)
   })

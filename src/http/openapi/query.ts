@@ -6,7 +6,7 @@ import type { Clause } from '../../query/dsl/clause.ts'
 import { CLAUSES } from '../../query/dsl/index.ts'
 import { REFUSED_KEYS } from '../../query/refused.ts'
 import { CHANNELS, type Parameter } from '../../rules/channels.ts'
-import { OPERATORS, type Operator } from '../../rules/rule.ts'
+import { RULE_OPERATORS, type RuleOperator } from '../../rules/rule.ts'
 import {
   booleanSchema,
   closedSchema,
@@ -132,8 +132,8 @@ const action: Schema = {
   }),
 }
 
-const LIST_OPERATORS: readonly Operator[] = ['Equals any', 'Equals any (ignore case)']
-const TEXT_OPERATORS = OPERATORS.filter(it => it !== 'Inspect' && !LIST_OPERATORS.includes(it))
+const LIST_OPERATORS: readonly RuleOperator[] = ['Equals any', 'Equals any (ignore case)']
+const TEXT_OPERATORS = RULE_OPERATORS.filter(it => it !== 'Inspect' && !LIST_OPERATORS.includes(it))
 const COMPARES = { useScaledValue: booleanSchema, operatorParameters: { type: 'null' } }
 
 const condition: Schema = {

@@ -7,7 +7,7 @@ import {
   readAddressWord,
   readDelegation,
 } from '../../decode/proxies.ts'
-import type { LearntLink } from '../../engine/documents/additions.ts'
+import type { LearntLink } from '../../engine/documents/derived-rows.ts'
 
 export interface LinkInquiryOptions {
   state: ChainSource['state']

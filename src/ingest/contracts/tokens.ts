@@ -1,6 +1,6 @@
 import type { ChainSource } from '../../chain/source.ts'
 import { isVault, readDecimals, readTokenText, TOKEN_CALLS } from '../../decode/token-answers.ts'
-import type { LearntToken } from '../../engine/documents/additions.ts'
+import type { LearntToken } from '../../engine/documents/derived-rows.ts'
 import type { Lookups, StoredToken } from '../../engine/port.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'

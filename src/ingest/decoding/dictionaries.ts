@@ -1,6 +1,6 @@
 import type { Signature } from '../../decode/types.ts'
+import type { Numbered } from '../../engine/index/argument-terms.ts'
 import { createDictionary, type Dictionary } from '../../engine/index/dictionary.ts'
-import type { Numbered } from '../../engine/index/indexing.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../../engine/index/terms.ts'
 import type { StoredDictionaries } from '../../engine/lookups/dictionary-reader.ts'
 import { createHash } from '../../lib/hash.ts'

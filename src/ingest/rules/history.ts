@@ -5,7 +5,7 @@ import type { Hit } from '../../engine/query/hits.ts'
 import type { Log } from '../../lib/log.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { isWide, type StoredRule } from '../../rules/rule.ts'
-import { blockOfDocument, searchOf } from '../../rules/search.ts'
+import { documentBlock, searchOf } from '../../rules/search.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
 
 interface HistoryOptions {
@@ -118,7 +118,7 @@ const searchWindow = async (
   const receivedAt = Date.now()
   const found = await historyHits({ ...request, trackTotal: false }, range.size < 0, documents)
   return found.map(({ kind, document: { _id, _source } }): RuleMatch => {
-    const { number, hash } = blockOfDocument({ _source })
+    const { number, hash } = documentBlock({ _source })
     return {
       rule: rule.id,
       revision: rule.matching,

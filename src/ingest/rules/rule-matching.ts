@@ -8,7 +8,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Found, Matcher, Matches } from '../../rules/matcher.ts'
+import type { BlockMatches, MatchedRule, Matcher } from '../../rules/matcher.ts'
 import { isWide } from '../../rules/rule.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
@@ -20,7 +20,7 @@ export interface RuleMatchingOptions {
   tokens: Pick<ChainTokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
   contracts: Pick<ChainContracts, 'in' | 'isOpen' | 'require'>
   links?: Pick<ProxyResolver, 'isOpen' | 'require'> | undefined
-  onTrouble(trouble: Pick<Matches, 'failed' | 'cut'>, block: number): void
+  onTrouble(trouble: Pick<BlockMatches, 'failed' | 'cut'>, block: number): void
   log: Log
   clock: Clock
   metrics: Metrics
@@ -42,7 +42,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   /** Why a block waits, by its number: lanes wait each for itself. */
   const waits = new Map<number, string>()
 
-  const toMatch = ({ rule, kind, document }: Found, raw: RawBlock, receivedAt: number): RuleMatch => ({
+  const toMatch = ({ rule, kind, document }: MatchedRule, raw: RawBlock, receivedAt: number): RuleMatch => ({
     rule: rule.id,
     revision: rule.matching,
     targetType: rule.input.config.targetType,
@@ -56,7 +56,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
     ...(isWide(rule.network) && { network }),
   })
 
-  const toMatches = ({ found, failed }: Pick<Matches, 'found' | 'failed'>, raw: RawBlock, receivedAt: number) =>
+  const toMatches = ({ found, failed }: Pick<BlockMatches, 'found' | 'failed'>, raw: RawBlock, receivedAt: number) =>
     found.flatMap((one): RuleMatch[] => {
       try {
         return [toMatch(one, raw, receivedAt)]

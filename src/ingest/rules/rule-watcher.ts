@@ -4,7 +4,7 @@ import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { createMatcher, type Matches } from '../../rules/matcher.ts'
+import { type BlockMatches, createMatcher } from '../../rules/matcher.ts'
 import { isWide, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
 import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
@@ -200,7 +200,7 @@ const createRuleTroubles = (log: Log, limits: Limits) => {
   const accounts = createTroubles(log, 'account')
   return {
     ...{ rules, accounts },
-    note({ failed, cut }: Pick<Matches, 'failed' | 'cut'>, block: number) {
+    note({ failed, cut }: Pick<BlockMatches, 'failed' | 'cut'>, block: number) {
       const why = `The rule could not be matched with all of block ${block}, because of a fault of the server.`
       for (const { rule, error } of failed) rules.add(rule.id, why, error)
       const tooMany = `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`

@@ -10,8 +10,8 @@ import { KINDS, type Kind } from '../../../src/mapping/index.ts'
 import { compilePredicate } from '../../../src/query/predicate.ts'
 import type { SearchRequest } from '../../../src/query/request.ts'
 import * as make from '../../../src/query/simplify.ts'
-import { lower, toQuery } from '../../../src/rules/lower.ts'
-import type { Condition } from '../../../src/rules/rule.ts'
+import { lowerConditions, toQuery } from '../../../src/rules/lower.ts'
+import type { RuleCondition } from '../../../src/rules/rule.ts'
 import { readFixture } from '../../answers/fixture.ts'
 import { CONTENTS } from '../../answers/stores.ts'
 import { type FilledCluster, fillCluster, withoutCluster } from '../../support/cluster-fill.ts'
@@ -170,7 +170,7 @@ describe('searches of a chain', { skip: withoutCluster }, () => {
   })
 
   it('find all that conditions of rules may hold for', async () => {
-    const conditions: Condition[] = [
+    const conditions: RuleCondition[] = [
       {
         name: 'args',
         operator: 'Inspect',
@@ -182,7 +182,7 @@ describe('searches of a chain', { skip: withoutCluster }, () => {
     ]
     let asked = 0
     for (const condition of conditions) {
-      const [compare] = lower({ targetType: 'Event', targetMap: [condition], alerts: [] })
+      const [compare] = lowerConditions({ targetType: 'Event', targetMap: [condition], alerts: [] })
       const own = toQuery('event', [compare!])
       for (const node of [own, make.notNode(own), make.notNode(compare!), make.orNode([own, make.idsNode(['0x00'])])]) {
         const { node: superset, exact } = supersetOf(node)

@@ -11,7 +11,7 @@ import {
   KEPT_AFTER_MS,
 } from '../../../src/engine/shipping/document-location.ts'
 import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
-import { createDocumentLines } from '../../../src/engine/show/lines.ts'
+import { createDocumentLines } from '../../../src/engine/show/document-stream.ts'
 import { holds } from '../../../src/lib/ranges.ts'
 import { KINDS } from '../../../src/mapping/index.ts'
 import { memoryCluster, troubled } from '../../support/memory-cluster.ts'

@@ -8,10 +8,10 @@ import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import { collectAtMost, readAtMost } from '../../../lib/read.ts'
 import { isRecord } from '../../../lib/record.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
-import { within } from '../../../rules/place.ts'
+import { faultInList } from '../../../rules/input.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
-import { checkRule, type Fault, SERVERS } from '../../../rules/schema.ts'
-import type { Simulation } from '../../../rules/search.ts'
+import { checkRule, type RuleFault, SERVER_PROPERTIES } from '../../../rules/schema.ts'
+import type { RuleSimulation } from '../../../rules/search.ts'
 import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rule-book.ts'
 import type { CheckedRule, RulesService } from '../../rules.ts'
 import { type CommandContext, command, misused, type Streams } from '../command.ts'
@@ -37,7 +37,7 @@ const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Prom
 }
 
 /** `rules.json: config.targetMap[0].value: value must be …` */
-const formatFault = (file: string, { path, message }: Fault): string =>
+const formatFault = (file: string, { path, message }: RuleFault): string =>
   [fileLabel(file), path, message].filter(part => part !== '').join(': ')
 
 interface FileRule {
@@ -78,12 +78,12 @@ const readRules = async (
     for (const [index, one] of list.entries()) {
       const checked = checkRule(one, { limits })
       const place = Array.isArray(value) ? index : null
-      for (const fault of checked.faults) faults.push(formatFault(file, within(place, fault)))
+      for (const fault of checked.faults) faults.push(formatFault(file, faultInList(place, fault)))
       if (!checked.rule) continue
       const other = rules.get(checked.rule.name)
       if (other) {
         const message = `${fileLabel(other.file)} has a rule of this name, too: names tell rules apart here.`
-        faults.push(formatFault(file, within(place, { path: 'name', message })))
+        faults.push(formatFault(file, faultInList(place, { path: 'name', message })))
       } else rules.set(checked.rule.name, { file, rule: checked.rule })
     }
   }
@@ -158,7 +158,9 @@ const formatChecked = (checked: CheckedFile): string => {
   const { file, fault, rules } = checked
   if (fault !== undefined) return formatFault(file, { path: '', message: fault })
   const lines = rules.flatMap(({ index, checked }) =>
-    checked.rule ? remarks(file, index, checked) : checked.faults.map(fault => formatFault(file, within(index, fault))),
+    checked.rule
+      ? remarks(file, index, checked)
+      : checked.faults.map(fault => formatFault(file, faultInList(index, fault))),
   )
   if (isGood(checked)) lines.unshift(formatFault(file, { path: '', message: goodness(rules) }))
   return lines.map(line => formatText(line, 2_000)).join('\n')
@@ -169,7 +171,7 @@ const goodness = (rules: CheckedFile['rules']): string =>
 
 const remarks = (file: string, index: number | null, { warnings, idle }: CheckedRule & { rule: object }): string[] =>
   [...(idle === undefined ? [] : [`idle: ${idle}.`]), ...warnings.map(warning => `warning: ${warning}`)].map(message =>
-    formatFault(file, within(index, { path: '', message })),
+    formatFault(file, faultInList(index, { path: '', message })),
   )
 
 const checkedJson = (checked: CheckedFile) => ({
@@ -178,12 +180,12 @@ const checkedJson = (checked: CheckedFile) => ({
   faults:
     checked.fault !== undefined
       ? [{ path: '', message: checked.fault }]
-      : checked.rules.flatMap(({ index, checked }) => checked.faults.map(fault => within(index, fault))),
+      : checked.rules.flatMap(({ index, checked }) => checked.faults.map(fault => faultInList(index, fault))),
   warnings: checked.rules.flatMap(({ index, checked }) =>
-    checked.rule ? checked.warnings.map(message => within(index, { path: '', message })) : [],
+    checked.rule ? checked.warnings.map(message => faultInList(index, { path: '', message })) : [],
   ),
   idle: checked.rules.flatMap(({ index, checked }) =>
-    checked.rule && checked.idle !== undefined ? [within(index, { path: '', message: checked.idle })] : [],
+    checked.rule && checked.idle !== undefined ? [faultInList(index, { path: '', message: checked.idle })] : [],
   ),
 })
 
@@ -276,7 +278,7 @@ const planSteps = (known: readonly ShownRule[], wanted: readonly FileRule[], pru
 
 /** A rule without what the server adds. State and start are left as they are where the file does not name them. */
 const asWritten = (rule: ShownRule, wanted: RuleInput): Record<string, unknown> => {
-  const own = Object.entries(rule).filter(([name]) => !SERVERS.includes(name))
+  const own = Object.entries(rule).filter(([name]) => !SERVER_PROPERTIES.includes(name))
   const left = own.filter(
     ([name]) => !((name === 'enabled' || name === 'startBlock') && (wanted[name] ?? undefined) === undefined),
   )
@@ -437,7 +439,7 @@ const readRuleFile = async (
 
 const formatSimulated = (
   rule: RuleInput,
-  { total, fromBlock, toBlock, holes, hits, warnings = [] }: Simulation,
+  { total, fromBlock, toBlock, holes, hits, warnings = [] }: RuleSimulation,
 ): string => {
   const { name, technology, blockchain, network } = rule
   const blocks = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock}-${toBlock}`

@@ -1,5 +1,5 @@
 import { CHANNEL_TYPES, CHANNELS, type Parameter } from '../../../rules/channels.ts'
-import { type Operator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
+import { type RuleOperator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
 import {
   isJsonObject,
   type Json,
@@ -36,7 +36,7 @@ export const hasArguments = (targetType: string): boolean => ['event', 'call'].i
 
 export const INSPECT = 'Inspect'
 
-const OPERATOR_PHRASES: Record<Exclude<Operator, typeof INSPECT>, string> = {
+const OPERATOR_PHRASES: Record<Exclude<RuleOperator, typeof INSPECT>, string> = {
   Equals: 'is',
   'Equals (ignore case)': 'is, in any letter case,',
   'Equals any': 'is one of',

@@ -1,7 +1,7 @@
 import type { RpcLog } from '../../../chain/wire.ts'
 import type { ByteWriter } from '../../../lib/bytes.ts'
+import { packData, packTopic } from '../../forms/abi-words.ts'
 import { cursor, type Ids, takeVarint } from '../../forms/form.ts'
-import { packData, packTopic } from '../../forms/words.ts'
 
 /** The packed topics and data lie in the row, between these places. */
 export interface LogRecord {

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Question } from '../../../chain/blocks/read-blocks.ts'
 import { type BlockFile, readBlockLines } from '../../../chain/files/block-files.ts'
 import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
-import type { EncodedBlocks } from '../../../engine/documents/piece.ts'
+import type { EncodedBlocks } from '../../../engine/documents/block-encoder.ts'
 import { startWorker } from '../../../lib/runtime.ts'
 import type { BuilderData, Built, FromBuilder, ReadBlocks, ToBuilder } from './thread.ts'
 

@@ -10,14 +10,14 @@ import type { DecodedDocuments } from '../../../documents/document.ts'
 import { hasInteger } from '../../../documents/logs.ts'
 import { emittersIn, type TokenStandard } from '../../../documents/tokens.ts'
 import { type CodeUpgrade, upgradesIn } from '../../../documents/upgrades.ts'
-import { addressDigits } from '../../../engine/documents/additions.ts'
 import {
   type BlockEncoder,
   createBlockEncoder,
   type EncodedBlocks,
   type EncodingContext,
   pieceBuffers,
-} from '../../../engine/documents/piece.ts'
+} from '../../../engine/documents/block-encoder.ts'
+import { addressDigits } from '../../../engine/documents/derived-rows.ts'
 import { createStoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
 import { createTokenLookup } from '../../../engine/lookups/index.ts'
 import { openForReading } from '../../../engine/open.ts'

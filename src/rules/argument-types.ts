@@ -14,7 +14,7 @@ export type OwnAbis = () => readonly Pick<OwnAbi, 'events' | 'functions'>[]
 export type TypesAt = (steps: readonly string[]) => ReadonlySet<string> | undefined
 
 /** Names that are looked up for one rule, and functions of one name: a look-up takes milliseconds. */
-const MAX_NAMES = 4
+const MAX_LOOKED_UP_NAMES = 4
 const MAX_FUNCTIONS = 500
 
 /** Finds the types of a rule's arguments, on demand, by the events or methods that its conditions name. */
@@ -24,16 +24,16 @@ export const argumentTypesOf = (config: Pick<RuleConfig, 'targetType' | 'targetM
   return steps => {
     if (!declared) {
       const mine = own()
-      const each = namesIn(kind, config.targetMap).map(name => declarationsOf(kind, name, mine))
+      const each = declaredNames(kind, config.targetMap).map(name => declarationsOf(kind, name, mine))
       declared = each.every(it => it !== undefined) ? each.flat() : []
     }
-    const types = declared.flatMap(inputs => typesIn(inputs, steps))
+    const types = declared.flatMap(inputs => argumentTypes(inputs, steps))
     return types.length === 0 ? undefined : new Set(types)
   }
 }
 
 /** None if the conditions name none, or too many. */
-const namesIn = (kind: Kind, targetMap: unknown): string[] => {
+const declaredNames = (kind: Kind, targetMap: unknown): string[] => {
   const field = kind === 'event' ? 'event' : 'method'
   for (const condition of Array.isArray(targetMap) ? targetMap : []) {
     if (!isRecord(condition)) continue
@@ -41,7 +41,7 @@ const namesIn = (kind: Kind, targetMap: unknown): string[] => {
     const isName = (name === field || name === `${field}.raw`) && (operator === 'Equals' || operator === 'Equals any')
     if (!isName) continue
     const names = (Array.isArray(value) ? value : [value]).filter(it => typeof it === 'string')
-    return names.length > MAX_NAMES ? [] : names
+    return names.length > MAX_LOOKED_UP_NAMES ? [] : names
   }
   return []
 }
@@ -69,9 +69,10 @@ const functionsNamed = (name: string) => {
 }
 
 /** By its name, or if none has that name by its position. */
-const typesIn = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
+const argumentTypes = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
   const named = inputs.filter(({ name }) => name === first)
-  const found = named.length > 0 ? named : PLACE.test(first) ? inputs.slice(Number(first), Number(first) + 1) : []
+  const found =
+    named.length > 0 ? named : ARGUMENT_PLACE.test(first) ? inputs.slice(Number(first), Number(first) + 1) : []
   return found.flatMap(param => typesBelow(param, rest))
 }
 
@@ -82,9 +83,11 @@ const typesBelow = (param: AbiParam, [step, ...rest]: readonly string[]): string
   if (step === undefined) return [type]
   if (param.indexed && /[\])]$|^tuple/.test(type)) return []
   const inner = type.endsWith(']') ? { ...param, type: type.slice(0, type.lastIndexOf('[')) } : undefined
-  if (inner && PLACE.test(step)) return typesBelow(inner, rest)
+  if (inner && ARGUMENT_PLACE.test(step)) return typesBelow(inner, rest)
   if (inner && components.length > 0) return typesBelow(inner, [step, ...rest])
-  const named = components.filter(({ name }, place) => name === step || (PLACE.test(step) && place === Number(step)))
+  const named = components.filter(
+    ({ name }, place) => name === step || (ARGUMENT_PLACE.test(step) && place === Number(step)),
+  )
   if (named.length > 0) return named.flatMap(component => typesBelow(component, rest))
   if (step === 'value') return typesBelow(param, rest)
   if (rest.length > 0) return []
@@ -92,4 +95,4 @@ const typesBelow = (param: AbiParam, [step, ...rest]: readonly string[]): string
   return ['num', 'scaled', 'hex'].includes(step) ? [type] : []
 }
 
-const PLACE = /^\d{1,15}$/
+const ARGUMENT_PLACE = /^\d{1,15}$/

@@ -20,23 +20,23 @@ export const argumentHint = (kind: Kind, compare: CompareNode): Node => {
   const [list = '', name, ...steps] = compare.steps
   if (name === undefined) return NONE_NODE
   const member = (path: string): FieldPath => lookup(kind, `${list}.${path}`)!
-  const fields: Fields = {
+  const fields: ArgumentFields = {
     hex: member('value.hex'),
     num: member('value.num'),
     scaled: member('value.scaled'),
     type: member('value.type'),
   }
   const place = /^\d{1,15}$/.test(name) ? inNode(member('pos'), [BigInt(name)]) : NONE_NODE
-  const role = name.length > LONGEST ? ALL_NODE : orNode([inNode(member('name'), [name]), place])
+  const role = name.length > MAX_HINT_CHARACTERS ? ALL_NODE : orNode([inNode(member('name'), [name]), place])
   const [property = '', ...deeper] = steps.slice(steps.findLastIndex((_, i) => isRunOfValue(steps, i)) + 1)
-  if (deeper.length > 0 || !isProperty(property)) return nestedNode(list, role)
+  if (deeper.length > 0 || !isArgumentProperty(property)) return nestedNode(list, role)
   const value = valueHint(property, fields, compare)
   // A tuple may have a component of that name.
   const inTuple = steps.length === 0 ? NONE_NODE : isTuple(fields.type)
   return nestedNode(list, andNode([role, orNode([value, inTuple])]))
 }
 
-interface Fields {
+interface ArgumentFields {
   hex: FieldPath
   num: FieldPath
   scaled: FieldPath
@@ -44,24 +44,25 @@ interface Fields {
 }
 
 /** Longer texts are not indexed. */
-const LONGEST = 256
+const MAX_HINT_CHARACTERS = 256
 
 /** `value` may stand between an argument and its properties. */
 const isRunOfValue = (steps: readonly string[], to: number): boolean =>
   steps.slice(0, to + 1).every(step => step === 'value')
 
-type Property = '' | 'hex' | 'num' | 'scaled' | 'type'
-const isProperty = (step: string): step is Property => ['', 'hex', 'num', 'scaled', 'type'].includes(step)
+type ArgumentProperty = '' | 'hex' | 'num' | 'scaled' | 'type'
+const isArgumentProperty = (step: string): step is ArgumentProperty =>
+  ['', 'hex', 'num', 'scaled', 'type'].includes(step)
 
 /** Types with components begin with a parenthesis; very long ones are not indexed. */
 const isTuple = (type: FieldPath): Node => orNode([rangeNode(type, { gte: '(', lt: ')' }), notNode(existsNode(type))])
 
-const valueHint = (property: Property, fields: Fields, compare: CompareNode): Node => {
+const valueHint = (property: ArgumentProperty, fields: ArgumentFields, compare: CompareNode): Node => {
   if (property === 'scaled' || (compare.scaled && (property === '' || property === 'num')))
     return scaledHint(fields, compare)
   if (compare.scaled) return NONE_NODE
   const { how, operands } = compare
-  if (how === 'equal') return orNode(operands.map(operand => EQUAL[property](fields, operand, compare)))
+  if (how === 'equal') return orNode(operands.map(operand => EQUAL_HINTS[property](fields, operand, compare)))
   const number = operands[0]?.number
   if ((property !== '' && property !== 'num') || number === undefined) return ALL_NODE
   // Values beyond 64-bit integers are compared separately: integers as numbers, all others as text.
@@ -80,7 +81,7 @@ const valueHint = (property: Property, fields: Fields, compare: CompareNode): No
 }
 
 /** Both sides are doubles: rounding keeps the order. */
-const scaledHint = ({ scaled }: Fields, { how, operands }: CompareNode): Node => {
+const scaledHint = ({ scaled }: ArgumentFields, { how, operands }: CompareNode): Node => {
   if (how === 'equal')
     return orNode(
       operands.map(({ number }) => {
@@ -93,7 +94,7 @@ const scaledHint = ({ scaled }: Fields, { how, operands }: CompareNode): Node =>
   return number === undefined ? existsNode(scaled) : doublesFrom(scaled, how, number)
 }
 
-type EqualHint = (fields: Fields, operand: CompareOperand, compare: CompareNode) => Node
+type EqualHint = (fields: ArgumentFields, operand: CompareOperand, compare: CompareNode) => Node
 
 const ownEqual: EqualHint = (fields, operand, { ignoreCase }) => {
   const { text } = operand
@@ -104,27 +105,28 @@ const ownEqual: EqualHint = (fields, operand, { ignoreCase }) => {
   if (lower === 'false') found.push('0x0')
   // Addresses, bytes, hashes of indexed arguments, the encoding of arrays and tuples.
   if (PLAIN_HEX.test(lower)) {
-    if (lower.length <= LONGEST) found.push(lower)
+    if (lower.length <= MAX_HINT_CHARACTERS) found.push(lower)
     else others.push(notNode(existsNode(fields.hex)))
   }
   const utf8 = `0x${Buffer.from(text).toString('hex')}`
   // Bytes that are no UTF-8 are read as U+FFFD.
-  if (ignoreCase || utf8.length > LONGEST || text.includes('\ufffd')) others.push(inNode(fields.type, ['string']))
+  if (ignoreCase || utf8.length > MAX_HINT_CHARACTERS || text.includes('\ufffd'))
+    others.push(inNode(fields.type, ['string']))
   else if (text.isWellFormed()) found.push(utf8)
   return orNode([inNode(fields.hex, found), ...others])
 }
 
-const EQUAL: Record<Property, EqualHint> = {
+const EQUAL_HINTS: Record<ArgumentProperty, EqualHint> = {
   '': ownEqual,
   num: ({ hex }, operand) => inNode(hex, integerHexes(operand)),
   hex: ({ hex }, { text, number }) => {
     const lower = text.toLowerCase()
-    if (lower.length > LONGEST) return number === undefined ? notNode(existsNode(hex)) : ALL_NODE
+    if (lower.length > MAX_HINT_CHARACTERS) return number === undefined ? notNode(existsNode(hex)) : ALL_NODE
     const quantity = number?.scale === 0 && number.digits >= 0n ? [`0x${number.digits.toString(16)}`] : []
     return inNode(hex, [lower, ...quantity])
   },
   type: ({ type }, { text }) =>
-    text.length > LONGEST ? notNode(existsNode(type)) : inNode(type, [text.toLowerCase()]),
+    text.length > MAX_HINT_CHARACTERS ? notNode(existsNode(type)) : inNode(type, [text.toLowerCase()]),
   scaled: () => ALL_NODE,
 }
 
@@ -141,10 +143,10 @@ const integerHexes = ({ number }: CompareOperand): string[] => {
   return hexes
 }
 
-export type Order = Exclude<CompareNode['how'], 'equal'>
+export type ComparisonOrder = Exclude<CompareNode['how'], 'equal'>
 export type IntegerBounds = { least: bigint } | { most: bigint }
 /** The integers in that order to a number. */
-export const integersFrom = (how: Order, number: Exact): IntegerBounds => {
+export const integersFrom = (how: ComparisonOrder, number: Exact): IntegerBounds => {
   switch (how) {
     case 'greater':
       return { least: floorExact(number) + 1n }
@@ -157,7 +159,7 @@ export const integersFrom = (how: Order, number: Exact): IntegerBounds => {
   }
 }
 /** The doubles in that order to a number. The bound may have been rounded, and is included. */
-export const doublesFrom = (field: FieldPath, how: Order, number: Exact): Node => {
+export const doublesFrom = (field: FieldPath, how: ComparisonOrder, number: Exact): Node => {
   const bound = doubleOf(number)
   if (!Number.isFinite(bound)) return existsNode(field)
   return rangeNode(field, how === 'greater' || how === 'greaterOrEqual' ? { gte: bound } : { lte: bound })

@@ -8,7 +8,7 @@ import { type Documents, fieldsRead } from '../query/documents.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues, type ValuesFrom } from '../query/sort/sort-values.ts'
 import type { WriteHits } from './hits.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 
 export interface PlainOptions extends ValuesFrom {
   between: number

@@ -2,13 +2,13 @@ import type { StoredRule } from './rule.ts'
 import type { Rules } from './store.ts'
 
 /** A rule for notifications, without its conditions. Its `startBlock` may be older. */
-export type ToldRule = (id: number) => StoredRule | undefined
+export type FindAlertRule = (id: number) => StoredRule | undefined
 
 /** Bytes of JSON that are cached. */
-const KEPT = 8e6
+const RULE_CACHE_BYTES = 8e6
 
 /** Reads each revision of a rule once: it may be long. */
-export const createToldRules = (rules: Pick<Rules, 'find' | 'revisionOf'>, kept = KEPT): ToldRule => {
+export const createRuleCache = (rules: Pick<Rules, 'find' | 'revisionOf'>, kept = RULE_CACHE_BYTES): FindAlertRule => {
   /** Least recently used first. */
   const known = new Map<number, { rule: StoredRule; bytes: number }>()
   let held = 0

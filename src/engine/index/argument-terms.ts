@@ -1,7 +1,7 @@
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import { scaled } from '../../documents/show.ts'
-import type { EncodingContext } from '../documents/piece.ts'
+import type { EncodingContext } from '../documents/block-encoder.ts'
 import type { createNumbersBuilder } from './points.ts'
 import type { createPairsBuilder } from './postings.ts'
 import {

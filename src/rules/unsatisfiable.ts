@@ -5,15 +5,15 @@ import type { CompareNode, CompareOperand } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { parseExact } from '../query/exact.ts'
 import { shortenText } from '../query/json.ts'
-import { stepsOf } from './attributes.ts'
-import { argumentTypesOf, type OwnAbis, type TypesAt } from './declared.ts'
-import { type At, fieldAt, hintOf } from './hints.ts'
+import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'
+import { attributeSteps } from './attributes.ts'
+import { quotedList } from './input.ts'
 import { OPERATOR_MEANINGS } from './lower.ts'
-import { listOf } from './place.ts'
-import { type Condition, type Operator, type RuleConfig, TARGET_KINDS, type TargetType } from './rule.ts'
+import { type AttributeField, findAttributeField, hintOf } from './prefilter.ts'
+import { type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS, type TargetType } from './rule.ts'
 
 /** What a value must be, and what to write instead. */
-export interface Impossible {
+export interface Unsatisfiable {
   must: string
   remedy: string
   /** Numbers would be compared as texts, which nobody means. */
@@ -21,25 +21,25 @@ export interface Impossible {
 }
 
 /** Makes a test of the values of one condition. */
-export const impossibleFor = (
+export const unsatisfiableTest = (
   targetType: TargetType,
   names: readonly string[],
-  operator: Exclude<Operator, 'Inspect'>,
+  operator: Exclude<RuleOperator, 'Inspect'>,
   typesAt: TypesAt,
-): ((value: string) => Impossible | undefined) => {
+): ((value: string) => Unsatisfiable | undefined) => {
   const kind = TARGET_KINDS[targetType]
-  const steps = stepsOf(kind, names)
+  const steps = attributeSteps(kind, names)
   const meaning = OPERATOR_MEANINGS[operator]
   if (nestedPaths(kind).includes(steps[0] ?? '')) {
     // A condition may have thousands of values.
     let integers: boolean | undefined
     return value => {
-      if (isNumber(value)) return undefined
+      if (isNumberText(value)) return undefined
       integers ??= areIntegers(typesAt(steps.slice(1)))
       return integers ? notNumber(value, meaning.how) : undefined
     }
   }
-  const at = fieldAt(kind, steps)
+  const at = findAttributeField(kind, steps)
   if (at === undefined) return () => undefined
   const node = { op: 'compare', kind, steps, ...meaning, scaled: false } as const
   return value => whyNever(at, { ...node, operands: [operandOf(value)] })
@@ -53,16 +53,16 @@ const MAX_LOOKED_AT = 50
  * Warnings of values that never match, which an earlier version may have stored, and of texts that
  * are compared with numbers.
  */
-export const impossibleIn = (config: RuleConfig, own: OwnAbis): string[] => {
+export const findUnsatisfiable = (config: RuleConfig, own: OwnAbis): string[] => {
   const { targetType, targetMap } = config
   const typesAt = argumentTypesOf(config, own)
   const found: string[] = []
   for (const { names, operator, value = [] } of comparisonsIn(targetMap, []).slice(0, MAX_LOOKED_AT)) {
-    const impossible = impossibleFor(targetType, names, operator, typesAt)
+    const impossible = unsatisfiableTest(targetType, names, operator, typesAt)
     for (const one of typeof value === 'string' ? [value] : value) {
       const why = impossible(one)
       const [name, shown] = [shortenText(names.join('.')), shortenText(JSON.stringify(one))]
-      if (why?.asText || isDoubtful(targetType, names, operator, one, typesAt))
+      if (why?.asText || isDoubtfulComparison(targetType, names, operator, one, typesAt))
         found.push(`${name} is compared with ${shown} as text, since that is not a number. ${remedyFor(one)}`)
       else if (why !== undefined)
         found.push(`${name} never matches ${shown}: the value must be ${why.must}. ${why.remedy}`.trim())
@@ -73,27 +73,27 @@ export const impossibleIn = (config: RuleConfig, own: OwnAbis): string[] => {
 }
 
 /** Whether an argument of unknown type is compared by size with a text. */
-const isDoubtful = (
+const isDoubtfulComparison = (
   targetType: TargetType,
   names: readonly string[],
-  operator: Operator,
+  operator: RuleOperator,
   value: string,
   typesAt: TypesAt,
 ): boolean => {
-  if (operator.startsWith('Equals') || isNumber(value)) return false
+  if (operator.startsWith('Equals') || isNumberText(value)) return false
   const kind = TARGET_KINDS[targetType]
-  const [list = '', ...steps] = stepsOf(kind, names)
+  const [list = '', ...steps] = attributeSteps(kind, names)
   if (!nestedPaths(kind).includes(list)) return false
   const types = typesAt(steps)
-  return types === undefined || [...types].some(isInteger)
+  return types === undefined || [...types].some(isIntegerType)
 }
 
-const isNumber = (text: string): boolean => parseExact(text) !== undefined
-const isInteger = (type: string): boolean => /^u?int\d+$/.test(type)
+const isNumberText = (text: string): boolean => parseExact(text) !== undefined
+const isIntegerType = (type: string): boolean => /^u?int\d+$/.test(type)
 const areIntegers = (types: ReadonlySet<string> | undefined): boolean =>
-  types !== undefined && [...types].every(isInteger)
+  types !== undefined && [...types].every(isIntegerType)
 
-const notNumber = (text: string, how: CompareNode['how'], must = 'a number'): Impossible => ({
+const notNumber = (text: string, how: CompareNode['how'], must = 'a number'): Unsatisfiable => ({
   must,
   remedy: remedyFor(text),
   ...(how !== 'equal' && { asText: true }),
@@ -102,7 +102,7 @@ const notNumber = (text: string, how: CompareNode['how'], must = 'a number'): Im
 /** How to write a number instead, for example without separators. */
 const remedyFor = (text: string): string => {
   const plain = text.trim().replace(SEPARATORS, '')
-  return plain !== text && isNumber(plain)
+  return plain !== text && isNumberText(plain)
     ? `Write "${shortenText(plain)}".`
     : 'Write decimal digits without separators or units, or 0x-hex.'
 }
@@ -110,75 +110,78 @@ const remedyFor = (text: string): string => {
 const SEPARATORS = /(?<=^[+-]?\d{1,3}(?:[,_'\s]\d{3})*)[,_'\s](?=\d{3}(?!\d))/g
 
 const comparisonsIn = (
-  conditions: readonly Condition[],
+  conditions: readonly RuleCondition[],
   around: readonly string[],
-): { names: string[]; operator: Exclude<Operator, 'Inspect'>; value: Condition['value'] }[] =>
+): { names: string[]; operator: Exclude<RuleOperator, 'Inspect'>; value: RuleCondition['value'] }[] =>
   conditions.flatMap(({ name, operator, value, operatorParameters }) => {
     const names = [...around, name]
     return operator === 'Inspect' ? comparisonsIn(operatorParameters ?? [], names) : [{ names, operator, value }]
   })
 
-const whyNever = (at: At, compare: CompareNode): Impossible | undefined => {
+const whyNever = (at: AttributeField, compare: CompareNode): Unsatisfiable | undefined => {
   const [operand] = compare.operands
   const { field } = at
-  if (compare.how !== 'equal' && operand!.number === undefined && ORDERED.has(at.fieldKind))
+  if (compare.how !== 'equal' && operand!.number === undefined && ORDERED_KINDS.has(at.fieldKind))
     return notNumber(operand!.text, compare.how, at.fieldKind === 'seconds' ? SECONDS : undefined)
   if (compare.how !== 'equal') return hintOf(at.kind, compare).node.op === 'none' ? outOfRange(at, compare) : undefined
   const { text } = operand!
-  const isHex = HEX.test(text)
+  const isHex = HEX_TEXT.test(text)
   if (field.bytes !== undefined && !(isHex && text.length === 2 + 2 * field.bytes))
-    return { must: `0x and the ${2 * field.bytes} hex digits of ${field.bytes} bytes`, remedy: lengthOf(text) }
+    return { must: `0x and the ${2 * field.bytes} hex digits of ${field.bytes} bytes`, remedy: describeLength(text) }
   if (field.values) return outOfList(field.values, text, compare.ignoreCase)
   const [, name] = (field.identifier && WITH_ARGUMENTS.exec(text)) || []
   if (name !== undefined) return { must: 'a name without its arguments', remedy: `Write "${shortenText(name)}".` }
-  if (NUMBERS.has(at.fieldKind) && operand!.number === undefined) return notNumber(text, compare.how)
+  if (NUMBER_KINDS.has(at.fieldKind) && operand!.number === undefined) return notNumber(text, compare.how)
   return hintOf(at.kind, compare).node.op === 'none' ? unlike(at, operand!) : undefined
 }
 
-const HEX = /^0x[0-9a-f]*$/i
-const ADDRESS = /^0x[0-9a-f]{40}$/i
+const HEX_TEXT = /^0x[0-9a-f]*$/i
+const ADDRESS_TEXT = /^0x[0-9a-f]{40}$/i
 const WITH_ARGUMENTS = /^([A-Za-z_$][\w$]*)\(/
 /** Kinds of number of which the index knows too little. */
-const NUMBERS: ReadonlySet<string> = new Set(['long', 'integers', 'integer256', 'decimal', 'hexNumber'])
-const ORDERED: ReadonlySet<string> = new Set([...NUMBERS, 'quantity', 'wide', 'amount', 'double', 'seconds'])
+const NUMBER_KINDS: ReadonlySet<string> = new Set(['long', 'integers', 'integer256', 'decimal', 'hexNumber'])
+const ORDERED_KINDS: ReadonlySet<string> = new Set([...NUMBER_KINDS, 'quantity', 'wide', 'amount', 'double', 'seconds'])
 
 const SECONDS = 'a time in whole seconds since 1970'
 
-const lengthOf = (text: string): string =>
-  HEX.test(text) ? `It has ${text.length - 2} of them.` : 'It has other characters.'
+const describeLength = (text: string): string =>
+  HEX_TEXT.test(text) ? `It has ${text.length - 2} of them.` : 'It has other characters.'
 
-const outOfList = (values: readonly string[], text: string, ignoreCase: boolean): Impossible | undefined => {
+const outOfList = (values: readonly string[], text: string, ignoreCase: boolean): Unsatisfiable | undefined => {
   const isOne = ignoreCase ? values.some(it => it.toLowerCase() === text.toLowerCase()) : values.includes(text)
   return isOne
     ? undefined
-    : { must: `one of ${listOf(values, 'or')}`, remedy: didYouMean(shortenText(text), values).trim() }
+    : { must: `one of ${quotedList(values, 'or')}`, remedy: didYouMean(shortenText(text), values).trim() }
 }
 
-const outOfRange = ({ kind, path }: At, { how, operands: [operand], steps }: CompareNode): Impossible => {
+const outOfRange = (
+  { kind, path }: AttributeField,
+  { how, operands: [operand], steps }: CompareNode,
+): Unsatisfiable => {
   const bound = shortenText(JSON.stringify(operand!.text))
   const shown = shortenText(steps.join('.'))
   return {
-    must: `a value that ${shown} can be ${SAID[how as keyof typeof SAID]}`,
-    remedy: `No ${path} of ${kind} documents is ${SAID[how as keyof typeof SAID]} ${bound}.`,
+    must: `a value that ${shown} can be ${ORDER_WORDS[how as keyof typeof ORDER_WORDS]}`,
+    remedy: `No ${path} of ${kind} documents is ${ORDER_WORDS[how as keyof typeof ORDER_WORDS]} ${bound}.`,
   }
 }
 
-const SAID = {
+const ORDER_WORDS = {
   greater: 'greater than',
   greaterOrEqual: 'greater than or equal to',
   less: 'less than',
   lessOrEqual: 'less than or equal to',
 } as const satisfies Record<Exclude<CompareNode['how'], 'equal'>, string>
 
-const unlike = ({ fieldKind, encoding, path }: At, { text, number }: CompareOperand): Impossible => {
+const unlike = ({ fieldKind, encoding, path }: AttributeField, { text, number }: CompareOperand): Unsatisfiable => {
   switch (fieldKind) {
     case 'address':
-      return encoding === 'raw' && ADDRESS.test(text)
+      return encoding === 'raw' && ADDRESS_TEXT.test(text)
         ? {
             must: 'an address in the letter case of EIP-55',
             remedy: `Write "${checksumAddress(text.toLowerCase())}", or name ${path}, which takes any letter case.`,
           }
-        : { must: 'an address, which is 0x and 40 hex digits', remedy: lengthOf(text) }
+        : { must: 'an address, which is 0x and 40 hex digits', remedy: describeLength(text) }
     case 'hex':
     case 'hexList':
       return { must: 'hex, which is 0x and hex digits', remedy: '' }

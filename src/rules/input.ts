@@ -4,13 +4,13 @@ import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 import { shortenText } from '../query/json.ts'
 
 /** A fault at one place of a rule, e.g. at `config.targetMap[0].value`. */
-export interface Fault {
+export interface RuleFault {
   path: string
   message: string
 }
 
 /** A value in what is checked. Faults are collected, so that all of them are reported. */
-export interface Place {
+export interface InputPlace {
   readonly value: unknown
   readonly path: string
   /** The last step of its path, as sentences name it. */
@@ -18,18 +18,18 @@ export interface Place {
   fault(message: string): void
   /** There are enough faults: to look for more is in vain. */
   full(): boolean
-  member(name: string): Place
-  element(index: number): Place
+  member(name: string): InputPlace
+  element(index: number): InputPlace
 }
 
 /** More faults than anybody reads: a list of a million wrong elements makes no huge response. */
 export const MAX_FAULTS = 100
 
-export const placeOf = (
+export const createInputPlace = (
   value: unknown,
-  faults: Fault[],
+  faults: RuleFault[],
   { path = '', label = 'The body' }: { path?: string; label?: string } = {},
-): Place => ({
+): InputPlace => ({
   value,
   path,
   label,
@@ -38,8 +38,8 @@ export const placeOf = (
   },
   full: () => faults.length >= MAX_FAULTS,
   member: name =>
-    placeOf(isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined, faults, {
-      path: IDENTIFIER.test(name)
+    createInputPlace(isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined, faults, {
+      path: PLAIN_NAME.test(name)
         ? path === ''
           ? name
           : `${path}.${name}`
@@ -47,30 +47,33 @@ export const placeOf = (
       label: shortenText(name),
     }),
   element: index =>
-    placeOf((value as readonly unknown[])[index], faults, { path: `${path}[${index}]`, label: `${label}[${index}]` }),
+    createInputPlace((value as readonly unknown[])[index], faults, {
+      path: `${path}[${index}]`,
+      label: `${label}[${index}]`,
+    }),
 })
 
 /** A fault of a rule that is an element of a list, or null if it is in none. */
-export const within = (index: number | null, { path, message }: Fault): Fault => ({
+export const faultInList = (index: number | null, { path, message }: RuleFault): RuleFault => ({
   path: index === null ? path : `[${index}]${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
   message,
 })
 
 /** Reports a value that is wrong. `remedy` is a sentence of its own. */
-export const expected = ({ value, label, fault }: Place, what: string, remedy = ''): undefined =>
+export const reportExpected = ({ value, label, fault }: InputPlace, what: string, remedy = ''): undefined =>
   void fault(
-    `${label} must be ${what}, ${value === undefined ? 'and is missing' : `not ${shown(value)}`}.${remedy && ` ${remedy}`}`,
+    `${label} must be ${what}, ${value === undefined ? 'and is missing' : `not ${shortenValue(value)}`}.${remedy && ` ${remedy}`}`,
   )
 
-export const shown = (value: unknown): string => {
+export const shortenValue = (value: unknown): string => {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object' && value !== null) return 'an object'
   return typeof value === 'string' ? shortenText(JSON.stringify(value)) : String(value)
 }
 
 /** Whether it is an object; unknown properties are faults. */
-export const object = (
-  place: Place,
+export const checkObject = (
+  place: InputPlace,
   {
     what,
     known,
@@ -79,7 +82,7 @@ export const object = (
 ): boolean => {
   const { value } = place
   if (!isRecord(value)) {
-    expected(place, `an object with ${listOf(known)}`)
+    reportExpected(place, `an object with ${quotedList(known)}`)
     return false
   }
   for (const name of Object.keys(value)) {
@@ -90,49 +93,53 @@ export const object = (
       .member(name)
       .fault(
         why ??
-          `${shortenText(JSON.stringify(name))} is not a property of ${what}, which has ${listOf(known)}.${didYouMean(shortenText(name), known)}`,
+          `${shortenText(JSON.stringify(name))} is not a property of ${what}, which has ${quotedList(known)}.${didYouMean(shortenText(name), known)}`,
       )
   }
   return true
 }
 
-export const string = (place: Place, what = 'a string'): string | undefined => {
+export const checkString = (place: InputPlace, what = 'a string'): string | undefined => {
   const { value } = place
   if (typeof value === 'string') return value
-  return expected(place, what, typeof value === 'number' ? `Put it in quotes: "${value}".` : '')
+  return reportExpected(place, what, typeof value === 'number' ? `Put it in quotes: "${value}".` : '')
 }
 
 /** Whether a text has no more bytes than its limit allows. */
-export const atMost = ({ value, label, fault }: Place, limit: LimitName, limits: Limits): boolean => {
+export const checkLength = ({ value, label, fault }: InputPlace, limit: LimitName, limits: Limits): boolean => {
   if (typeof value !== 'string' || Buffer.byteLength(value) <= limits[limit]) return true
   fault(overLimit(limit, limits, label).message)
   return false
 }
 
-export const optional = (place: Place, check: (place: Place) => void): void => {
+export const checkOptional = (place: InputPlace, check: (place: InputPlace) => void): void => {
   if (place.value !== undefined) check(place)
 }
 
-export const filled = (place: Place, what = 'a string that is not empty'): string | undefined => {
-  const value = string(place, what)
-  return value === '' ? expected(place, what) : value
+export const checkFilled = (place: InputPlace, what = 'a string that is not empty'): string | undefined => {
+  const value = checkString(place, what)
+  return value === '' ? reportExpected(place, what) : value
 }
 
-export const oneOf = <const T extends string>(place: Place, known: readonly T[], what: string): T | undefined => {
+export const checkOneOf = <const T extends string>(
+  place: InputPlace,
+  known: readonly T[],
+  what: string,
+): T | undefined => {
   const { value } = place
   if (known.includes(value as T)) return value as T
-  return expected(
+  return reportExpected(
     place,
-    `${what}: ${listOf(known, 'or')}`,
+    `${what}: ${quotedList(known, 'or')}`,
     typeof value === 'string' ? didYouMean(shortenText(value), known).trim() : '',
   )
 }
 
-export const boolean = (place: Place): boolean | undefined =>
-  typeof place.value === 'boolean' ? place.value : expected(place, 'true or false')
+export const checkBoolean = (place: InputPlace): boolean | undefined =>
+  typeof place.value === 'boolean' ? place.value : reportExpected(place, 'true or false')
 
-export const integer = (
-  place: Place,
+export const checkInteger = (
+  place: InputPlace,
   { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, orNull = false } = {},
 ): number | undefined => {
   const { value } = place
@@ -150,14 +157,14 @@ export const integer = (
       : typeof value === 'string' && /^-?\d+$/.test(value)
         ? 'Write it without quotes.'
         : ''
-  return expected(place, orNull ? `${bounds}, or null` : bounds, remedy)
+  return reportExpected(place, orNull ? `${bounds}, or null` : bounds, remedy)
 }
 
 /** The first `max` elements of a list; more are a fault. */
-export function* list(
-  place: Place,
+export function* checkList(
+  place: InputPlace,
   { of, min = 0, max = Number.POSITIVE_INFINITY }: { of: string; min?: 0 | 1; max?: number },
-): Generator<Place, void> {
+): Generator<InputPlace, void> {
   const { value } = place
   const count =
     max === Number.POSITIVE_INFINITY
@@ -169,16 +176,16 @@ export function* list(
         : `${min} to ${max} `
   const what = `a list of ${count}${of}`
   if (!Array.isArray(value)) {
-    expected(place, what)
+    reportExpected(place, what)
     return
   }
-  if (value.length < min || value.length > max) expected(place, what)
+  if (value.length < min || value.length > max) reportExpected(place, what)
   const end = Math.min(value.length, max)
   for (let index = 0; index < end && !place.full(); index++) yield place.element(index)
 }
 
 /** Elements that are not `good`: a list of a million good ones costs only a look at each. */
-export function* wrongOf(place: Place, good: (value: unknown) => boolean): Generator<Place, void> {
+export function* elementsUnlike(place: InputPlace, good: (value: unknown) => boolean): Generator<InputPlace, void> {
   const { value } = place
   if (!Array.isArray(value)) return
   for (const [index, element] of value.entries()) {
@@ -188,9 +195,9 @@ export function* wrongOf(place: Place, good: (value: unknown) => boolean): Gener
 }
 
 /** `"a", "b" and "c"` */
-export const listOf = (names: readonly string[], and = 'and'): string => {
+export const quotedList = (names: readonly string[], and = 'and'): string => {
   const quoted = names.map(name => `"${name}"`)
   return quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} ${and} ${quoted.at(-1)}`
 }
 
-const IDENTIFIER = /^[A-Za-z_$][\w$]{0,99}$/
+const PLAIN_NAME = /^[A-Za-z_$][\w$]{0,99}$/

@@ -3,7 +3,7 @@ import type { Range } from '../../lib/ranges.ts'
 import { type Kind, RECORD_KINDS } from '../../mapping/index.ts'
 import type { StoreReader } from '../reader.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
-import { showsOf } from './shows.ts'
+import { showsOf } from './source-writers.ts'
 
 export interface DocumentLine {
   kind: Kind

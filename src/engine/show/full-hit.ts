@@ -13,10 +13,10 @@ import type { Related } from '../query/inner-hits.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
 import type { StoreReader } from '../reader.ts'
+import { envelopeOf, hitWriter, matchedNames, scoreWriter } from './basic-hit.ts'
 import type { Hits, Totals, WriteHits } from './hits.ts'
 import { createInnerHits } from './inner-hits.ts'
-import { envelopeOf, hitWriter, matchedNames, scoreWriter } from './plain.ts'
-import type { Show } from './shows.ts'
+import type { Show } from './source-writers.ts'
 
 /** Whether hits show more than their envelope and `_source`. */
 export const isRich = ({ shown, collapse, parts }: SearchRequest): boolean =>

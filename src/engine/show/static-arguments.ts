@@ -2,11 +2,11 @@ import { elementaryType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
 import { scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { endOfWord, expandWord, WORD_CONTROL } from '../forms/abi-words.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { cursor, type FieldPlan, takeVarint } from '../forms/form.ts'
 import { CLOSE, CLOSE_LIST, COMMA, FALSE, NULL, OPEN, OPEN_LIST, piece, QUOTE, TRUE } from '../forms/json.ts'
 import { integerOfBytes, scaledOf, writeDecimal, writeDigits, writeLong } from '../forms/numbers.ts'
-import { endOfWord, expandWord, WORD_CONTROL } from '../forms/words.ts'
 
 /** Shows arguments of one word each from their packed form. */
 export type StaticArguments = ReturnType<typeof createStaticArguments>

@@ -5,7 +5,7 @@ import { attributesOf, leadsToAttribute } from './attributes.ts'
 import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 
 /** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
-export const TOKEN: RegExp = /\{([\w$.]+)\}/g
+export const URL_TOKEN: RegExp = /\{([\w$.]+)\}/g
 
 /** Names in a rule's URLs and payloads that its entities never have, each in a sentence. */
 export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
@@ -25,7 +25,7 @@ export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, m
   }
   for (const [index, { parameters, payload = [] }] of alerts.entries()) {
     if ('url' in parameters)
-      for (const name of new Set([...parameters.url.matchAll(TOKEN)].map(([, name]) => name!)))
+      for (const name of new Set([...parameters.url.matchAll(URL_TOKEN)].map(([, name]) => name!)))
         look(name, `the URL of alerts[${index}]`)
     lookInPayload(payload, '', `the payload of alerts[${index}]`)
   }
