@@ -32,6 +32,7 @@ import type { RemoteStore, ShippingReport } from './remote.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
 import { openStoredBlocks, type StoredBlocks } from './scoped/partial-blocks.ts'
 import { createChainPace, createSince, PACE_BLOCKS, silence } from './status/chain-pace.ts'
+
 export const runIndexer = async (data: IndexerData & { port: MessagePort }, remote?: RemoteStore) => {
   const stopping = new AbortController()
   const failing = new AbortController()

@@ -205,12 +205,12 @@ interface NetworkMemory {
 
 const MEMORY_OF_ALL = { youngMb: 96, writerCacheMb: 256, readerCacheMb: 128 }
 const MAX_MEMORY = { writerCacheMb: 128, readerCacheMb: 64 }
-const MIN_MEMORY = { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 }
+const LEAST_MEMORY = { youngMb: 6, writerCacheMb: 16, readerCacheMb: 8 }
 
 export const memoryOf = (job: IndexJob['type'], networks: number, isSmall = isMemorySmall()): NetworkMemory => {
-  if (isSmall) return MIN_MEMORY
+  if (isSmall) return LEAST_MEMORY
   const part = (what: keyof NetworkMemory, most: number) =>
-    Math.min(most, Math.max(MIN_MEMORY[what], Math.floor(MEMORY_OF_ALL[what] / networks)))
+    Math.min(most, Math.max(LEAST_MEMORY[what], Math.floor(MEMORY_OF_ALL[what] / networks)))
   return {
     // What ends by itself runs alone.
     youngMb: job === 'follow' || job === 'watch' ? part('youngMb', YOUNG_MB_BY_JOB[job]) : YOUNG_MB_BY_JOB[job],

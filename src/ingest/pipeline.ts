@@ -13,6 +13,7 @@ import type { PatchLine } from './remote.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
 import { type Cut, cutStored, type StoredBlocks } from './scoped/partial-blocks.ts'
 import { createWriterLink, type WriterLink, type WriterLinkOptions } from './writer/writer-link.ts'
+
 export type Pipeline = ReturnType<typeof createPipeline>
 
 export interface PipelineOptions extends WriterLinkOptions {
@@ -183,12 +184,14 @@ export const applyJobChanges = async (
     next = await changes.next(outcome)
   }
 }
+
 const NOTHING_DONE: Revised = { done: false, took: 0 }
 interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'signal' | 'neighbours' | 'joining'> {
   link: WriterLink
   track: LaneContext['track']
   replace: LaneContext['replace']
 }
+
 export const createApplier = (context: ApplierContext) => {
   const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
   /** Of batches that were restored since the writer last wrote something: it keeps what is new in the dictionaries until then. */

@@ -103,6 +103,7 @@ export interface RedecodeRequest {
   next: number | null
   inCluster?: true
 }
+
 export const redecodeFolder = (data: string): string => join(data, 'redecode')
 /** Each time it is asked for counts, also of an ABI for which it was: others may have changed meanwhile. */
 export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]): RedecodeRequest[] =>
@@ -116,6 +117,7 @@ export const askToRedecodeBy = (folder: string, file: string, networks: readonly
     return redecoding
   })
 }
+
 export const openRedecodings = (folder: string, network?: string): RedecodeRequest[] =>
   jsonFileNames(folder).flatMap(name => {
     const path = join(folder, name)
@@ -131,19 +133,23 @@ export const noteProgress = (redecoding: RedecodeRequest, next: number) => {
   redecoding.next = next
   writeRedecode(redecoding)
 }
+
 export const noteStoreDone = (redecoding: RedecodeRequest) => {
   redecoding.inCluster = true
   noteProgress(redecoding, Number.MAX_SAFE_INTEGER)
 }
+
 export const noteBack = (redecoding: RedecodeRequest) => {
   delete redecoding.inCluster
   redecoding.next = null
   writeRedecode(redecoding)
 }
+
 export const endRedecoding = ({ path }: RedecodeRequest) => {
   rmSync(path, { force: true })
   rmSync(stopFile(path), { force: true })
 }
+
 export const redecodeId = ({ path }: RedecodeRequest): string => basename(path, '.json')
 export const askedAt = (redecoding: RedecodeRequest): number => Number(redecodeId(redecoding).split('-')[0])
 /** A file of its own, since each step of decoding writes the other one. */
@@ -153,6 +159,7 @@ export const stopRedecode = ({ path }: RedecodeRequest, hasBegun: boolean) => {
   writeFileSync(stopFile(path), '', { mode: PRIVATE_FILE })
   if (!hasBegun) rmSync(path, { force: true })
 }
+
 export const isStopped = ({ path }: RedecodeRequest): boolean => existsSync(stopFile(path))
 const writeRedecode = ({ path, ...redecoding }: RedecodeRequest) => {
   writeFileSync(`${path}.new`, JSON.stringify(redecoding), { mode: PRIVATE_FILE })

@@ -62,10 +62,12 @@ interface EventInput {
   indexed: boolean
   name: string | undefined
 }
+
 export interface ParsedEvent {
   topic: string
   inputs: readonly EventInput[]
 }
+
 const TOPIC = /^0x[0-9a-fA-F]{64}$/
 const PARAMETER_NAME = /^[A-Za-z_$][\w$]*$/
 const TYPE = /^(address|bool|string|function|bytes(\d{1,2})?|u?int(\d{1,3})?)((\[\d*\])*)$/
@@ -76,6 +78,7 @@ export const parseEvent = (text: string): ParsedEvent => {
   const inputs = splitParameters(match[2]!, text).map(part => parseInput(part, text))
   return { topic: keccakHex(`${match[1]}(${inputs.map(({ type }) => type).join()})`), inputs }
 }
+
 const splitParameters = (list: string, text: string): string[] => {
   if (list.trim() === '') return []
   const parts = ['']
@@ -89,6 +92,7 @@ const splitParameters = (list: string, text: string): string[] => {
   if (depth !== 0) throw badEvent(text, 'its parentheses do not match')
   return parts.map(part => part.trim())
 }
+
 const parseInput = (part: string, text: string): EventInput => {
   const tuple = /^(?:tuple\s*)?\((.*)\)((?:\[\d*\])*)\s*(.*)$/s.exec(part)
   const [type, rest] = tuple
@@ -102,10 +106,12 @@ const parseInput = (part: string, text: string): EventInput => {
     throw badEvent(text, `${JSON.stringify(part)} is not a parameter`)
   return { type: type.replace(/^(u?int)(?!\d)/, '$1256'), indexed, name }
 }
+
 const splitType = (part: string): [type: string, rest: string] => {
   const at = part.search(/\s/)
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at)]
 }
+
 const badEvent = (text: string, why: string) =>
   refuse(
     'bad_event',
@@ -131,5 +137,6 @@ export const parameterPlace = (text: string, parameter: string): Factory['place'
     )
   return { word: before.length }
 }
+
 /** One that takes a word in the head, whatever it holds. */
 const isDynamic = (type: string): boolean => /\[\]$/.test(type)

@@ -1,5 +1,6 @@
 import type { LogFilter } from '../chain/source.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
+
 export const filterText = ({ addresses, topics }: LogFilter): string => JSON.stringify([addresses, topics])
 
 export const filterOf = (text: string): LogFilter => {
@@ -100,6 +101,7 @@ const subtractFilters = ({ addresses, topics }: LogFilter, known: readonly Known
 export interface RangeQuestion extends Range {
   filter: LogFilter
 }
+
 const BLOCKS_OF_CALL = 10_000
 /** The same questions by fewer calls: those for the same events are joined where ranges overlap. */
 export const planQuestions = (questions: readonly RangeQuestion[]): RangeQuestion[] => {
@@ -108,6 +110,7 @@ export const planQuestions = (questions: readonly RangeQuestion[]): RangeQuestio
     clustersOf(some).flatMap(joinQuestions),
   )
 }
+
 const clustersOf = (questions: readonly RangeQuestion[]): RangeQuestion[][] => {
   const clusters: { questions: RangeQuestion[]; cost: QuestionCost }[] = []
   for (const question of questions.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {
@@ -127,10 +130,12 @@ const clustersOf = (questions: readonly RangeQuestion[]): RangeQuestion[][] => {
   }
   return clusters.map(({ questions }) => questions)
 }
+
 interface QuestionCost {
   calls: number
   parts: number
 }
+
 const costOf = (questions: readonly RangeQuestion[]): QuestionCost => {
   const parts = splitByQuestions(questions)
   return {
@@ -138,6 +143,7 @@ const costOf = (questions: readonly RangeQuestion[]): QuestionCost => {
     parts: parts.length,
   }
 }
+
 const splitByQuestions = (questions: readonly RangeQuestion[]): (Range & { questions: RangeQuestion[] })[] => {
   const starts = [...new Set(questions.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b)
   return starts.slice(0, -1).flatMap((from, i) => {
@@ -145,6 +151,7 @@ const splitByQuestions = (questions: readonly RangeQuestion[]): (Range & { quest
     return there.length > 0 ? [{ from, to: starts[i + 1]! - 1, questions: there }] : []
   })
 }
+
 const joinQuestions = (questions: readonly RangeQuestion[]): RangeQuestion[] => {
   const found: RangeQuestion[] = []
   for (const { from, to, questions: there } of splitByQuestions(questions)) {

@@ -11,7 +11,7 @@ import {
   readArtifacts,
   replaceAbis,
 } from '../../src/dev/project.ts'
-import { readAbis } from '../../src/ingest/decoding/abis.ts'
+import { readStoredAbis } from '../../src/ingest/decoding/abis.ts'
 
 const tempFolder = (t: TestContext, files: Record<string, unknown> = {}): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-project-'))
@@ -168,7 +168,7 @@ test('a folder of ABIs holds those of the last build and no others, with names t
     return replaceAbis(abis, readArtifacts(out).artifacts).map(({ file }) => file.slice(out.length + 1))
   }
   const held = () =>
-    readAbis(abis)
+    readStoredAbis(abis)
       .map(({ name, events }) => `${name}: ${events.map(it => it.name).join(' ')}`)
       .sort()
   assert.deepEqual(replace({ 'A.json': { abi: [event('One')] }, 'B.json': { abi: [event('Two')] } }), [])

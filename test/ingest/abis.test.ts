@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import {
   createAbiWatch,
-  readAbis,
   readOwnAbis,
+  readStoredAbis,
   removeAbisByName,
   storeAbiFiles,
 } from '../../src/ingest/decoding/abis.ts'
@@ -24,7 +24,7 @@ const setUp = (t: TestContext) => {
     writeFileSync(join(root, name), text)
     return join(root, name)
   }
-  return { root, folder, file, names: () => readAbis(folder).map(({ name }) => name) }
+  return { root, folder, file, names: () => readStoredAbis(folder).map(({ name }) => name) }
 }
 
 test('an ABI is kept under its own name or that of its file, with how sure it is', t => {
@@ -47,7 +47,7 @@ test('an ABI is kept under its own name or that of its file, with how sure it is
     { name: 'written', ...where, probability: 1, events: [{ name: 'B', inputs: [] }], functions: [] },
   ])
   const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
-  assert.deepEqual(readAbis(folder).toSorted(byName), added.toSorted(byName))
+  assert.deepEqual(readStoredAbis(folder).toSorted(byName), added.toSorted(byName))
   assert.equal(readOwnAbis(folder, 'a/b/c').length, 0)
   assert.equal(readOwnAbis(folder, NETWORK).length, 4)
 })
@@ -73,7 +73,7 @@ test('what an older version kept counts as an ABI', t => {
   storeAbiFiles(folder, [file('A.json', '["event A()"]')], ANYWHERE)
   const old = { name: 'Old', ...ANYWHERE, events: [], functions: [] }
   writeFileSync(join(folder, '0123456789abcdef.json'), JSON.stringify(old))
-  assert.deepEqual(readAbis(folder)[0], { ...old, probability: 1, codeHash: null })
+  assert.deepEqual(readStoredAbis(folder)[0], { ...old, probability: 1, codeHash: null })
 })
 
 test('ABIs are removed by name, all of it or those of one network and contract', t => {
@@ -116,7 +116,7 @@ test('an ABI for a code is kept, listed and removed as such, and one without is 
   const token = file('Token.json', '["event A()"]')
   storeAbiFiles(folder, [token], { ...ANYWHERE, codeHash: hash })
   const kept = { name: 'Token', address: null, codeHash: hash.toLowerCase(), network: null, probability: 1 }
-  assert.deepEqual(readAbis(folder), [{ ...kept, events: [{ name: 'A', inputs: [] }], functions: [] }])
+  assert.deepEqual(readStoredAbis(folder), [{ ...kept, events: [{ name: 'A', inputs: [] }], functions: [] }])
   assert.equal(readOwnAbis(folder, NETWORK)[0]?.codeHash, kept.codeHash)
   storeAbiFiles(folder, [token], ANYWHERE)
   assert.ok(readdirSync(folder).includes('068a90700b8756df.json'), String(readdirSync(folder)))
@@ -125,7 +125,7 @@ test('an ABI for a code is kept, listed and removed as such, and one without is 
     code: 'unknown_abi',
   })
   assert.equal(removeAbisByName(folder, ['Token'], { ...ANYWHERE, codeHash: hash })[0]?.codeHash, kept.codeHash)
-  assert.equal(readAbis(folder)[0]?.codeHash, null)
+  assert.equal(readStoredAbis(folder)[0]?.codeHash, null)
 })
 
 test('what is made of ABIs is made anew where they change, at most once a second', t => {

@@ -54,17 +54,13 @@ export const createHeads = (options: HeadsOptions) => {
   }
   const wait = async (ms: number, signal: AbortSignal) => {
     const controller = new AbortController()
-    const abort = () => controller.abort()
-    signal.addEventListener('abort', abort, { once: true })
-    wake = abort
+    wake = () => controller.abort()
     try {
-      await clock.sleep(ms, controller.signal)
+      await clock.sleep(ms, AbortSignal.any([signal, controller.signal]))
     } catch (error) {
-      if (!controller.signal.aborted) throw error
-      signal.throwIfAborted()
+      if (signal.aborted || !controller.signal.aborted) throw error
     } finally {
       wake = undefined
-      signal.removeEventListener('abort', abort)
     }
   }
 

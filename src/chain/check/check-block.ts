@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { BlockRef } from '../source.ts'
 import type { Hex, RawBlock, RpcBlock } from '../wire.ts'
 import { BLOCK, RECEIPTS } from './schema.ts'
-import { faultOf, type Shape, showValue } from './shape.ts'
+import { describeValue, faultOf, type Shape } from './shape.ts'
 
 export interface CheckOptions {
   /** Whether blooms must be exactly those of the logs; some rollups send zeros. Default true. */
@@ -43,22 +43,22 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     const receipt = receipts[i]!
     const index = excerpt ? parseIndex(tx.transactionIndex) : i
     if (excerpt ? !(index > lastTransaction && index < stated) : !isIndex(tx.transactionIndex, i)) {
-      throw inconsistent(`${where} has transaction index ${showValue(tx.transactionIndex)} at place ${i}`)
+      throw inconsistent(`${where} has transaction index ${describeValue(tx.transactionIndex)} at place ${i}`)
     }
     lastTransaction = index
     if (tx.blockHash !== hash || !isSameNumber(tx.blockNumber, block.number, number)) {
       throw inconsistent(
-        `${where} ${hash}: transaction ${index} says block ${showValue(tx.blockNumber)} ${showValue(tx.blockHash)}`,
+        `${where} ${hash}: transaction ${index} says block ${describeValue(tx.blockNumber)} ${describeValue(tx.blockHash)}`,
       )
     }
     if (receipt.blockHash !== hash || !isSameNumber(receipt.blockNumber, block.number, number)) {
       throw inconsistent(
-        `${where} ${hash}: receipt ${index} is of block ${showValue(receipt.blockNumber)} ${showValue(receipt.blockHash)}`,
+        `${where} ${hash}: receipt ${index} is of block ${describeValue(receipt.blockNumber)} ${describeValue(receipt.blockHash)}`,
       )
     }
     if (receipt.transactionHash !== tx.hash || !isIndex(receipt.transactionIndex, index)) {
       throw inconsistent(
-        `${where}: receipt ${index} is of transaction ${showValue(receipt.transactionIndex)} ${showValue(receipt.transactionHash)}, not ${tx.hash}`,
+        `${where}: receipt ${index} is of transaction ${describeValue(receipt.transactionIndex)} ${describeValue(receipt.transactionHash)}, not ${tx.hash}`,
       )
     }
     const { logs } = receipt
@@ -69,11 +69,11 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
       if (log.blockHash === NO_HASH) log.blockHash = hash
       const fault =
         log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)
-          ? `is of block ${showValue(log.blockNumber)} ${showValue(log.blockHash)}, not ${hash}`
+          ? `is of block ${describeValue(log.blockNumber)} ${describeValue(log.blockHash)}, not ${hash}`
           : log.transactionHash !== tx.hash || !isIndex(log.transactionIndex, index)
-            ? `is of transaction ${showValue(log.transactionIndex)} ${showValue(log.transactionHash)}, not ${index} ${tx.hash}`
+            ? `is of transaction ${describeValue(log.transactionIndex)} ${describeValue(log.transactionHash)}, not ${index} ${tx.hash}`
             : (excerpt ? !(next > lastLog) : !isIndex(log.logIndex, next))
-              ? `has index ${showValue(log.logIndex)} instead of ${lastLog + 1}`
+              ? `has index ${describeValue(log.logIndex)} instead of ${lastLog + 1}`
               : log.removed === true
                 ? 'is marked as removed'
                 : undefined
@@ -115,14 +115,15 @@ export const checkShape = (shape: Shape, name: string, value: unknown, where: st
 }
 
 export const checkHeader = (block: Pick<RpcBlock, 'number' | 'hash' | 'parentHash' | 'timestamp'>): number => {
-  if (typeof block !== 'object' || block === null) throw inconsistent(`the block is ${showValue(block)}`)
+  if (typeof block !== 'object' || block === null) throw inconsistent(`the block is ${describeValue(block)}`)
   const number = parseIndex(block.number)
-  if (!(number <= MAX_BLOCK)) throw inconsistent(`the block has no usable number: ${showValue(block.number)}`)
+  if (!(number <= MAX_BLOCK)) throw inconsistent(`the block has no usable number: ${describeValue(block.number)}`)
   for (const name of ['hash', 'parentHash'] as const) {
-    if (!isHash(block[name])) throw inconsistent(`block ${number} has a malformed ${name}: ${showValue(block[name])}`)
+    if (!isHash(block[name]))
+      throw inconsistent(`block ${number} has a malformed ${name}: ${describeValue(block[name])}`)
   }
   if (!(parseIndex(block.timestamp) <= LAST_SECOND)) {
-    throw inconsistent(`block ${number} has a malformed timestamp: ${showValue(block.timestamp)}`)
+    throw inconsistent(`block ${number} has a malformed timestamp: ${describeValue(block.timestamp)}`)
   }
   return number
 }
@@ -168,7 +169,7 @@ const NO_BLOOM = `0x${'0'.repeat(512)}`
 
 const checkBloom = (stated: unknown, logs: number, where: string): void => {
   if (typeof stated !== 'string' || stated.length !== 514)
-    throw inconsistent(`${where} has no logs bloom: ${showValue(stated)}`)
+    throw inconsistent(`${where} has no logs bloom: ${describeValue(stated)}`)
   switch (bloom.compare(stated)) {
     case 'equal':
       return

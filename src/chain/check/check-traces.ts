@@ -3,7 +3,7 @@ import type { RawBlock, RpcTrace } from '../wire.ts'
 import { checkShape, inconsistent, MAX_PLACES } from './check-block.ts'
 import { mayLackTraces } from './normal-traces.ts'
 import { TRACES } from './schema.ts'
-import { showValue } from './shape.ts'
+import { describeValue } from './shape.ts'
 
 /** Throws `retry('block_inconsistent')` unless the traces are all of this block's, in whole trees. */
 export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): void => {
@@ -24,7 +24,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
     for (let d = stated.length - 1; d >= depth; d--) {
       if (stated[d] === came[d]) continue
       throw inconsistent(
-        `${where}: the traces of transaction ${at} are incomplete: ${showValue(path.slice(0, d))} announces ${stated[d]} inner ones, ${came[d]} came`,
+        `${where}: the traces of transaction ${at} are incomplete: ${describeValue(path.slice(0, d))} announces ${stated[d]} inner ones, ${came[d]} came`,
       )
     }
     stated.length = depth
@@ -37,7 +37,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
     if (fault !== undefined) throw inconsistent(`${where}: trace ${i} ${fault}`)
     if (trace.blockHash !== hash || trace.blockNumber !== number) {
       throw inconsistent(
-        `${where} ${hash}: trace ${i} is of block ${showValue(trace.blockNumber)} ${showValue(trace.blockHash)}, not of this one`,
+        `${where} ${hash}: trace ${i} is of block ${describeValue(trace.blockNumber)} ${describeValue(trace.blockHash)}, not of this one`,
       )
     }
     if (trace.type === 'reward') continue
@@ -49,21 +49,21 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
       while (at < transactions.length && transactions[at]!.hash !== trace.transactionHash) {
         if (!mayLackTraces(transactions[at]!)) {
           throw inconsistent(
-            `${where}: trace ${i} is of transaction ${showValue(trace.transactionPosition)} ${showValue(trace.transactionHash)} instead of ${at} ${transactions[at]!.hash}`,
+            `${where}: trace ${i} is of transaction ${describeValue(trace.transactionPosition)} ${describeValue(trace.transactionHash)} instead of ${at} ${transactions[at]!.hash}`,
           )
         }
         at++
       }
       if (at === transactions.length) {
         throw inconsistent(
-          `${where}: trace ${i} is of transaction ${showValue(trace.transactionHash)}, which does not come after place ${before} in the block`,
+          `${where}: trace ${i} is of transaction ${describeValue(trace.transactionHash)}, which does not come after place ${before} in the block`,
         )
       }
     }
     const tx = transactions[at]
     if (tx?.hash !== trace.transactionHash || trace.transactionPosition !== Number(tx?.transactionIndex)) {
       throw inconsistent(
-        `${where}: trace ${i} is of transaction ${showValue(trace.transactionPosition)} ${showValue(trace.transactionHash)}, not of ${tx === undefined ? 'any' : `${at} ${tx.hash}`}`,
+        `${where}: trace ${i} is of transaction ${describeValue(trace.transactionPosition)} ${describeValue(trace.transactionHash)}, not of ${tx === undefined ? 'any' : `${at} ${tx.hash}`}`,
       )
     }
     if (depth > 0) {
@@ -72,7 +72,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
       while (same < last && traceAddress[same] === path[same]) same++
       if (same < last || depth > stated.length || traceAddress[last] !== came[last]) {
         throw inconsistent(
-          `${where}: trace ${i} of transaction ${at} is at ${showValue(traceAddress)}, which does not follow ${showValue(path)}`,
+          `${where}: trace ${i} of transaction ${at} is at ${describeValue(traceAddress)}, which does not follow ${describeValue(path)}`,
         )
       }
       close(depth)
@@ -96,6 +96,6 @@ const resultFault = (trace: RpcTrace): string | undefined => {
   const { type, result, error } = trace
   if (type !== 'suicide' && !result && error === undefined) return 'has neither result nor error'
   if (type === 'create' && error === undefined && typeof trace.result?.address !== 'string')
-    return `has no address of the contract that it created: ${showValue(trace.result?.address)}`
+    return `has no address of the contract that it created: ${describeValue(trace.result?.address)}`
   return undefined
 }

@@ -13,7 +13,7 @@ import {
 } from '../wire.ts'
 import { checkShape, inconsistent } from './check-block.ts'
 import { FRAME } from './schema.ts'
-import { showValue } from './shape.ts'
+import { describeValue } from './shape.ts'
 
 /**
  * Call trees of geth's callTracer in the form of `trace_block`. The gas of the transaction is taken
@@ -26,7 +26,7 @@ export const fromCallTracer = (
 ): RpcTrace[] => {
   const { block, receipts } = raw
   const where = `block ${Number(block.number)}`
-  if (!Array.isArray(results)) throw inconsistent(`${where} has no list of call trees: ${showValue(results)}`)
+  if (!Array.isArray(results)) throw inconsistent(`${where} has no list of call trees: ${describeValue(results)}`)
   const traces: RpcTrace[] = []
   let i = 0
   for (const item of results) {
@@ -40,7 +40,7 @@ export const fromCallTracer = (
     const at = `${where}: call tree ${i}`
     if (named !== undefined && named !== tx.hash) throw inconsistent(`${at} is of transaction ${named}, not ${tx.hash}`)
     if (isObject(item) && item.result === undefined && item.type === undefined) {
-      throw inconsistent(`${at} failed: ${showValue(item.error ?? item)}`)
+      throw inconsistent(`${at} failed: ${describeValue(item.error ?? item)}`)
     }
     const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
     // Without a hash, only the transaction's content shows that a tree is of this block.
@@ -186,11 +186,11 @@ const intrinsicGas = (block: RpcBlock, tx: RpcTransaction): number => {
 
 const toFrame = (value: unknown, at: string, limits: Limits): Frame => {
   if (!isObject(value) || typeof value.type !== 'string')
-    throw inconsistent(`${at} has no call in it: ${showValue(value)}`)
+    throw inconsistent(`${at} has no call in it: ${describeValue(value)}`)
   checkShape(FRAME, '', value, at, limits)
   const { calls } = value
   if (calls !== undefined && calls !== null && !Array.isArray(calls)) {
-    throw inconsistent(`${at} has no list of inner calls: ${showValue(calls)}`)
+    throw inconsistent(`${at} has no list of inner calls: ${describeValue(calls)}`)
   }
   return value as unknown as Frame
 }

@@ -15,7 +15,7 @@ export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limi
   return fault && `${`${name}${fault.path}`.replace(/^\./, '')} ${fault.what}`
 }
 
-export const showValue = (value: unknown): string => {
+export const describeValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === '') return '""'
   if (typeof value === 'string') return shorten(value)
@@ -34,7 +34,7 @@ const leaf =
   value =>
     is(value) ? undefined : not(due, value)
 
-const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${showValue(value)}, not ${due}` })
+const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${describeValue(value)}, not ${due}` })
 
 /** A member that older chains leave out and some nodes set to null. */
 export const optional =

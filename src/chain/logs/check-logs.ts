@@ -1,7 +1,7 @@
 import type { Limits } from '../../limits/index.ts'
 import { checkShape, inconsistent, MAX_PLACES } from '../check/check-block.ts'
 import { LOGS } from '../check/schema.ts'
-import { showValue } from '../check/shape.ts'
+import { describeValue } from '../check/shape.ts'
 import type { Endpoint } from '../rpc/endpoint.ts'
 import type { RpcLog } from '../wire.ts'
 import type { Fits } from './log-filter.ts'
@@ -26,15 +26,15 @@ export const checkLogs = (
   for (const log of answer as RpcLog[]) {
     const number = Number(log.blockNumber)
     const fault = !(number >= asked.from && number <= asked.to)
-      ? `is of block ${showValue(log.blockNumber)}`
+      ? `is of block ${describeValue(log.blockNumber)}`
       : log.removed === true
         ? 'is marked as removed'
         : !fits(log)
-          ? `is of contract ${log.address} with the first topic ${showValue(log.topics[0])}, which were not asked for`
+          ? `is of contract ${log.address} with the first topic ${describeValue(log.topics[0])}, which were not asked for`
           : Number(log.logIndex) >= MAX_PLACES || Number(log.transactionIndex) >= MAX_PLACES
             ? 'has a place that no block has'
             : undefined
-    if (fault !== undefined) throw inconsistent(`${where}: log ${showValue(log.logIndex)} ${fault}`)
+    if (fault !== undefined) throw inconsistent(`${where}: log ${describeValue(log.logIndex)} ${fault}`)
     const block = blocks.get(number)
     if (block === undefined) blocks.set(number, { number, hash: log.blockHash, logs: [log] })
     else {
@@ -54,13 +54,13 @@ const checkLogOrder = ({ number, logs }: BlockLogs, where: string) => {
   for (let i = 1; i < logs.length; i++) {
     const [before, log] = [logs[i - 1]!, logs[i]!]
     if (Number(before.logIndex) === Number(log.logIndex))
-      throw inconsistent(`${where}: block ${number} has log ${showValue(log.logIndex)} twice`)
+      throw inconsistent(`${where}: block ${number} has log ${describeValue(log.logIndex)} twice`)
     if (
       Number(before.transactionIndex) > Number(log.transactionIndex) ||
       (before.transactionIndex === log.transactionIndex) !== (before.transactionHash === log.transactionHash)
     )
       throw inconsistent(
-        `${where}: log ${showValue(log.logIndex)} of block ${number} is of another transaction than is due`,
+        `${where}: log ${describeValue(log.logIndex)} of block ${number} is of another transaction than is due`,
       )
   }
 }

@@ -158,6 +158,7 @@ export interface Head {
   hash: string
   parentHash: string
 }
+
 /** Linked headers of consecutive blocks. The same request checks the chain, which may change. */
 export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
@@ -181,10 +182,12 @@ export const readHeads = async (endpoint: Endpoint, from: number, to: number, si
   }
   return heads
 }
+
 export const readHead = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
   const [answer] = await endpoint.send([{ method: GET_BLOCK, params: ['latest', false] }], signal, true)
   return toHead(resultOf(answer!, 'the latest block'))
 }
+
 export const toHead = (header: unknown, due?: number): Head => {
   if (typeof header !== 'object' || header === null) {
     throw blockMissing(
@@ -198,12 +201,14 @@ export const toHead = (header: unknown, due?: number): Head => {
     throw retry('block_inconsistent', `block ${due}: the node gave block ${number}`)
   return { number, hash: block.hash, parentHash: block.parentHash }
 }
+
 export const toChainId = (answer: Answer): number => {
   const told = resultOf(answer, CHAIN_ID.method)
   const id = typeof told === 'number' || (typeof told === 'string' && told !== '') ? Number(told) : Number.NaN
   if (!Number.isSafeInteger(id)) throw retry('node_bad_answer', 'does not send its chain id as a number')
   return id
 }
+
 /** Why a node does not have a method, by the error that a probe gives back; undefined where it does. */
 export const probeMethod = async (
   endpoint: Endpoint,
@@ -222,5 +227,6 @@ export const probeMethod = async (
     return error.message
   }
 }
+
 export const CHAIN_ID: Call = { method: 'eth_chainId', params: [] }
 export const GET_BLOCK = 'eth_getBlockByNumber'

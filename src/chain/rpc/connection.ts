@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { addAbortListener, once } from 'node:events'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
@@ -28,16 +29,8 @@ export const openConnection = (url: URL, signal: AbortSignal): Promise<Connectio
 const openIpc = async (url: URL, signal: AbortSignal): Promise<Connection> => {
   signal.throwIfAborted()
   const socket = connect({ path: decodeURIComponent(url.pathname) })
-  await new Promise<void>((resolve, reject) => {
-    const abort = () => socket.destroy(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    socket.once('error', reject)
-    socket.once('connect', () => {
-      socket.off('error', reject)
-      signal.removeEventListener('abort', abort)
-      resolve()
-    })
-  })
+  using _ = addAbortListener(signal, () => socket.destroy(signal.reason))
+  await once(socket, 'connect')
   const reader = createReader(socket)
   return {
     send: message => void socket.write(message),
@@ -217,15 +210,12 @@ const createReader = (socket: Duplex, head: Buffer = Buffer.alloc(0)) => {
     },
     async whole({ signal }: Reading, read: () => Promise<Buffer>): Promise<Buffer> {
       signal.throwIfAborted()
-      const abort = () => socket.destroy(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
+      using _ = addAbortListener(signal, () => socket.destroy(signal.reason))
       try {
         return await read()
       } catch (error) {
         socket.destroy()
         throw signal.aborted ? signal.reason : error
-      } finally {
-        signal.removeEventListener('abort', abort)
       }
     },
   }

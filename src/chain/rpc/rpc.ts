@@ -18,6 +18,7 @@ import {
 import type { Endpoint } from './endpoint.ts'
 import { BUDGET_USED, LEFT_ALONE } from './post.ts'
 import { createTracer, type Tracer } from './trace-methods.ts'
+
 export type Rpc = ReturnType<typeof createRpc>
 
 interface RpcOptions {

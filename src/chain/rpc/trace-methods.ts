@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/retry.ts'
 import type { Tracing } from '../source.ts'
 import { type Call, isMissingBlock, isMissingMethod, probeMethod, type RpcError, resultOf } from './answers.ts'
 import type { Endpoint } from './endpoint.ts'
+
 export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
 export type Tracer = ReturnType<typeof createTracer>

@@ -128,7 +128,7 @@ export const authorization = (url: URL): { authorization?: string } => {
 
 /** Takes the secrets of a URL out of what a node says about them, and line feeds, and all beyond 300 characters. */
 export const createHider = (url: URL): ((text: string) => string) => {
-  if (url.protocol === 'ipc:') return text => shorten(text)
+  if (url.protocol === 'ipc:') return text => shortenLine(text)
   const secrets = [
     url.username,
     url.password,
@@ -136,10 +136,10 @@ export const createHider = (url: URL): ((text: string) => string) => {
     ...url.pathname.split('/').filter(it => it.length >= 8),
     ...url.searchParams.values(),
   ].filter(it => it !== '')
-  return text => shorten(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text))
+  return text => shortenLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text))
 }
 
-const shorten = (text: string): string => {
+const shortenLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ')
   return line.length > 300 ? `${line.slice(0, 297)}...` : line
 }

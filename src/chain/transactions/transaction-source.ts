@@ -105,10 +105,12 @@ export interface SearchOptions {
   clock: Clock
   random: () => number
 }
+
 export interface SearchWindow {
   window: AskedRange
   found: FoundBlock[]
 }
+
 export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions) => {
   const asker = createTransactionAsker(rpc)
   const reachOf = createReaches()
@@ -234,12 +236,14 @@ export const createTransactionSearch = ({ rpc, concurrency, clock, random }: Sea
     },
   }
 }
+
 const probeOf = (method: SearchMethod, from: number): Call => {
   const block = toQuantity(Math.max(1, from))
   return method === OTS
     ? { method: 'ots_searchTransactionsBefore', params: [PROBED_ADDRESS, 1, 1] }
     : { method, params: [{ fromBlock: block, toBlock: block, fromAddress: [PROBED_ADDRESS], count: 1 }] }
 }
+
 const blocksOf = (found: ByBlock): FoundBlock[] =>
   [...found].sort(([a], [b]) => a - b).map(([number, hashes]) => ({ number, hashes: [...hashes] }))
 const SEARCH_METHODS: readonly SearchMethod[] = ['trace_filter', OTS]

@@ -166,7 +166,7 @@ export const removeAbisByName = (folder: string, names: readonly string[], where
   return found.map(({ abi }) => abi)
 }
 
-export const readAbis = (folder: string): StoredAbi[] => readAbiFolder(folder).map(({ abi }) => abi)
+export const readStoredAbis = (folder: string): StoredAbi[] => readAbiFolder(folder).map(({ abi }) => abi)
 
 const readAbiFolder = (folder: string): { path: string; abi: StoredAbi }[] =>
   jsonFileNames(folder).flatMap(name => {
@@ -207,7 +207,7 @@ export const findAbi = (folder: string, file: string): StoredAbi | undefined => 
 }
 
 export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>
-  readAbis(folder).filter(abi => abi.network === null || abi.network === network)
+  readStoredAbis(folder).filter(abi => abi.network === null || abi.network === network)
 
 const ABI_LOOK_MS = 1000
 

@@ -23,6 +23,7 @@ import { type Builders, createBuilders } from './builders/pool.ts'
 import { createAddressFilter, createDictionaries } from './dictionaries.ts'
 import { createPreparer } from './prepare.ts'
 import { ownDictionaries, type Room } from './shared/dictionaries.ts'
+
 export const openSignatures = () => ({
   registry: createRegistry(parseRegistry(readTextAsset('events.txt'))),
   functions: openFunctions(readAsset('functions.bin')),

@@ -25,6 +25,7 @@ import type { ChainTokens } from '../contracts/tokens.ts'
 import type { BuiltPiece } from './builders/thread.ts'
 import { createDictionaries, createSignatureNumbering, type Dictionaries, UNKNOWN_SIGNATURES } from './dictionaries.ts'
 import type { JoinedDictionaries } from './shared/dictionaries.ts'
+
 export type Preparer = ReturnType<typeof createPreparer>
 
 export interface BatchRun extends Pick<BatchBuilder, 'blocks' | 'documents' | 'finish'> {
@@ -161,7 +162,7 @@ export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: R
   const callSignature = createCallSignatures()
   return raw => {
     const { log, call, revert, methodOf } = decoding()
-    const at = positionsIn(raw)
+    const at = decodingPositions(raw)
     const failures = blockFailures(raw, (address, data, tx) => revert(address, data, at.tx(tx)))
     const calls = blockCalls(
       raw,
@@ -188,7 +189,7 @@ interface Positions {
   tx(place: number): number
 }
 
-const positionsIn = (raw: RawBlock): Positions => {
+const decodingPositions = (raw: RawBlock): Positions => {
   const number = Number(raw.block.number)
   const places = findBlockPlaces(raw)
   const base = positionOf(number, 0)

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import type { Part, Taken } from '../../chain/blocks/fetch-range.ts'
 import { type Question, readBodyOf } from '../../chain/blocks/read-blocks.ts'
 import type { RangeOptions } from '../../chain/source.ts'
@@ -110,8 +111,7 @@ const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range:
     for (const part of begun.splice(0)) await takePart(work, lane, part)
     await lane.flush()
   }
-  const stop = () => void builders.close()
-  signal.addEventListener('abort', stop, { once: true })
+  using _ = addAbortListener(signal, () => void builders.close())
   try {
     for await (const parts of source!.parts!(range, taker)) {
       if (dictionaries?.isFilling() || !taker.mayGoAhead(parts)) await finish()
@@ -126,8 +126,6 @@ const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range:
     // The good blocks before a fault are kept.
     await finish()
     throw error
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }
 

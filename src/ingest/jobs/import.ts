@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events'
 import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../chain/files/block-files.ts'
 import { linkPackBlock, type PackLine, packLinePlace } from '../../chain/files/pack.ts'
 import type { BlockRef } from '../../chain/source.ts'
@@ -95,8 +96,7 @@ const takeGroups = async (
   work: Work,
 ) => {
   const { signal } = work
-  const stop = () => void builders.close()
-  signal.addEventListener('abort', stop, { once: true })
+  using _ = addAbortListener(signal, () => void builders.close())
   try {
     for await (const group of builders.each(groups, taker.isPlain)) {
       await taker.group(group)
@@ -106,8 +106,6 @@ const takeGroups = async (
   } catch (error) {
     signal.throwIfAborted()
     throw error
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }
 

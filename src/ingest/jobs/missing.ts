@@ -95,17 +95,20 @@ export const fillUntilWhole = async (
 }
 
 const warn = (log: Log, { ranges, why, remedy }: MissingBlocks) =>
-  log.warn('No node has some of the blocks, goes on without them', { blocks: rangesText(ranges), why, remedy })
+  log.warn('No node has some of the blocks, goes on without them', { blocks: missingRangesText(ranges), why, remedy })
 
 export const cannotFill = ({ ranges, why }: Unavailable): ChainsieveError =>
-  stop('blocks_missing', `no node has ${rangesText(ranges)} (${why}); all others are stored: ${missingRemedy(ranges)}`)
+  stop(
+    'blocks_missing',
+    `no node has ${missingRangesText(ranges)} (${why}); all others are stored: ${missingRemedy(ranges)}`,
+  )
 
 export const joinUnavailable = (all: readonly (Unavailable | undefined)[]): Unavailable | undefined => {
   const some = all.filter(it => it !== undefined)
   return some[0] && { ranges: mergeRanges(some.flatMap(({ ranges }) => ranges)), why: some[0].why }
 }
 
-const rangesText = (ranges: readonly Range[]): string => {
+const missingRangesText = (ranges: readonly Range[]): string => {
   const shown = ranges.slice(-MAX_SHOWN_RANGES).map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`))
   return `${ranges.length === 1 && ranges[0]!.from === ranges[0]!.to ? 'block' : 'blocks'} ${shown.join(', ')}${ranges.length > MAX_SHOWN_RANGES ? ' and others' : ''}`
 }

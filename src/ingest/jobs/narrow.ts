@@ -11,8 +11,8 @@ import { openNarrowRequest } from '../requests.ts'
 import type { Cut, StoredBlocks } from '../scoped/partial-blocks.ts'
 import { questionsIn, scopesAt } from './scopes.ts'
 
-const NO_BLOCKS = { from: 0, to: -1 }
-const ALL_BLOCKS = { from: 0, to: Number.MAX_SAFE_INTEGER }
+const EMPTY_RANGE = { from: 0, to: -1 }
+const EVERY_BLOCK = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
 export async function* narrowAsAsked(work: Pick<Work, 'store' | 'lookups' | 'log'>): JobChanges {
   for (let open = openNarrowRequest(work.store); open; open = openNarrowRequest(work.store)) {
@@ -27,9 +27,9 @@ async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: 
   const questions = questionsIn(lookups, scopes)
   const kept = new Map([...coverage.covered().keys()].map(text => [text, remainingCoverage(text, questions)]))
   const orphans = coverage.children().filter(({ factory, number }) => !isWantedChild(scopes, factory, number))
-  yield { type: 'cut', range: NO_BLOCKS, keep: raw => raw, narrowed: { kept, orphans } }
+  yield { type: 'cut', range: EMPTY_RANGE, keep: raw => raw, narrowed: { kept, orphans } }
   const keep = cutToQuestions(questions)
-  for (const { first, last } of lookups.partial(ALL_BLOCKS)) {
+  for (const { first, last } of lookups.partial(EVERY_BLOCK)) {
     yield null
     yield { type: 'cut', range: { from: first, to: last }, keep }
   }
@@ -40,7 +40,7 @@ async function* narrow({ lookups, log }: Pick<Work, 'lookups' | 'log'>, scopes: 
 export const scopesIn = (
   { coverage, partial }: Pick<Lookups, 'coverage' | 'partial'>,
   { scopes }: Scoping,
-): ChainScope[] => scopesAt(scopes, coverage.newest()?.number ?? partial(ALL_BLOCKS).at(-1)?.last ?? 0)
+): ChainScope[] => scopesAt(scopes, coverage.newest()?.number ?? partial(EVERY_BLOCK).at(-1)?.last ?? 0)
 
 const isWantedChild = (scopes: readonly ChainScope[], text: string, number: number): boolean =>
   scopes.some(({ factory, to = number }) => factory && textOfFactory(factory) === text && number <= to)
@@ -77,7 +77,7 @@ export const countOutside = (
 ): Outside => {
   const cut = cutToQuestions(questionsIn(lookups, scopes))
   const found: Outside = { blocks: 0, transactions: 0, logs: 0 }
-  for (const { first, last } of lookups.partial(ALL_BLOCKS))
+  for (const { first, last } of lookups.partial(EVERY_BLOCK))
     for (const raw of stored.read(first, last)) {
       const rest = cut(raw)
       if (!rest) found.blocks++

@@ -94,6 +94,7 @@ export async function* forgetAsAsked(work: Work): JobChanges {
     }
   }
 }
+
 async function* forget({ store, state, log }: Work, remote: RemoteStore): JobChanges {
   const db = openForReading(store, nativeBinding())
   try {
@@ -107,6 +108,7 @@ async function* forget({ store, state, log }: Work, remote: RemoteStore): JobCha
     db.close()
   }
 }
+
 export const BLOCKS_FORGOTTEN = 'blocks_forgotten'
 export const untilForgotten = async ({ state, signal }: Pick<Work, 'state' | 'signal'>): Promise<never> => {
   const before = state.forgotten

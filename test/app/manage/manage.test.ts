@@ -8,7 +8,7 @@ import { createStorage } from '../../../src/app/manage/storage.ts'
 import { createRateSampler, createRedecodings } from '../../../src/app/manage.ts'
 import type { Stats } from '../../../src/engine/stats.ts'
 import type { NewAbi } from '../../../src/http/manage/routes.ts'
-import { readAbis, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
+import { readStoredAbis, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
 import { NO_REPORT, type RedecodingReport } from '../../../src/ingest/messages.ts'
 import { isStopped, noteProgress, openRedecodings } from '../../../src/ingest/requests.ts'
 import type { NetworkState } from '../../../src/ingest/status/status.ts'
@@ -43,7 +43,7 @@ test('an ABI is added, listed, shown and removed, as the command line sees it to
   })
   assert.deepEqual(await shelf.list({}), [added])
   assert.deepEqual(await shelf.get(id), { ...added, abi: [EVENT, CALL] })
-  assert.equal(readAbis(folder)[0]!.name, 'Harbour')
+  assert.equal(readStoredAbis(folder)[0]!.name, 'Harbour')
   assert.deepEqual(await shelf.add([newAbi({ network: 'a/b/c', address: ADDRESS })]), [added])
 
   const file = join(folderOf(t), 'Other.json')

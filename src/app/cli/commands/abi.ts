@@ -1,7 +1,13 @@
 import { textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { storedNetworks } from '../../../engine/files.ts'
-import { abiFolder, readAbis, removeAbisByName, type StoredAbi, storeAbiFiles } from '../../../ingest/decoding/abis.ts'
+import {
+  abiFolder,
+  readStoredAbis,
+  removeAbisByName,
+  type StoredAbi,
+  storeAbiFiles,
+} from '../../../ingest/decoding/abis.ts'
 import { askToRedecode, redecodeFolder } from '../../../ingest/requests.ts'
 import { readStatus } from '../../../ingest/status/live.ts'
 import { command, misused } from '../command.ts'
@@ -78,7 +84,7 @@ export const abiListCommand = command({
   settings: [],
   options: {},
   arity: [0, 0],
-  run: async ({ config }) => readAbis(abiFolder(config.data)).map(toAbiFile),
+  run: async ({ config }) => readStoredAbis(abiFolder(config.data)).map(toAbiFile),
   format: formatAbis,
 })
 

@@ -30,6 +30,7 @@ import { abiVersion, createAbiWatch } from '../abis.ts'
 import { openSignatures } from '../open-decoding.ts'
 import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
 import { type DictionariesMemory, joinDictionaries } from '../shared/dictionaries.ts'
+
 /** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
 export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
@@ -195,6 +196,7 @@ export interface BuilderData {
   traces: 'calls' | 'all'
   youngMb: number
 }
+
 /** Each message is answered, in their order. */
 export type ToBuilder =
   /** Lines of a pack, in memory that all threads share. Answered by `Built`. */
@@ -214,15 +216,18 @@ export interface ReadBlocks {
   decimals: string[]
   abis: string
 }
+
 export interface Built {
   pieces: BuiltPiece[]
   abis: string
 }
+
 /** Neighbouring blocks that were built apart from those before them. */
 export interface BuiltPiece {
   piece: EncodedBlocks
   blocks: BlockFacts[]
 }
+
 export interface BlockFacts {
   number: number
   hash: string
@@ -232,6 +237,7 @@ export interface BlockFacts {
   emitters: ReadonlyMap<string, TokenStandard>
   upgrades: readonly CodeUpgrade[]
 }
+
 export const blockFactsOf = (raw: RawBlock, creations: readonly ContractCreation[]): BlockFacts => ({
   number: Number(raw.block.number),
   hash: raw.block.hash,

@@ -16,7 +16,7 @@ interface AddressesOptions {
   find(digits: string): number | undefined
 }
 
-const FIRST_ADDRESS = 1
+const FIRST_ADDRESS_ID = 1
 const ADDRESS_COUNT = 2
 const ADDRESS_WORDS = 3
 
@@ -31,7 +31,7 @@ export const createAddressesMemory = (
   room = ADDRESS_ROOM,
 ): AddressesMemory => {
   const state = new SharedArrayBuffer(ADDRESS_WORDS * 4)
-  new Int32Array(state)[FIRST_ADDRESS] = first
+  new Int32Array(state)[FIRST_ADDRESS_ID] = first
   return {
     state,
     slots: new SharedArrayBuffer(room * SLOTS_PER_KEY * 4),
@@ -81,7 +81,7 @@ const openAddresses = (
     keys.set(key, count * KEY_WORDS)
     state[ADDRESS_COUNT] = count + 1
     Atomics.store(slots, slot, count + 1)
-    return state[FIRST_ADDRESS]! + count
+    return state[FIRST_ADDRESS_ID]! + count
   }
 
   return {
@@ -90,10 +90,10 @@ const openAddresses = (
       const from = hash(digits).low & mask
       own.write(digits, 'hex')
       const known = probe(from)
-      if (known > 0) return state[FIRST_ADDRESS]! + known - 1
+      if (known > 0) return state[FIRST_ADDRESS_ID]! + known - 1
       const added = locked(state, () => {
         const place = probe(from)
-        if (place > 0) return state[FIRST_ADDRESS]! + place - 1
+        if (place > 0) return state[FIRST_ADDRESS_ID]! + place - 1
         return filter.add(digits) ? undefined : insert(digits)
       })
       if (added !== undefined) return added
@@ -102,7 +102,7 @@ const openAddresses = (
       // Stored addresses leave the table only while nobody is here: it was never written before.
       return locked(state, () => {
         const place = probe(from)
-        return place > 0 ? state[FIRST_ADDRESS]! + place - 1 : insert(digits)
+        return place > 0 ? state[FIRST_ADDRESS_ID]! + place - 1 : insert(digits)
       })
     },
   }
@@ -117,7 +117,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
   const alone = new Map<string, number>()
   let taken = 0
   const addresses = openAddresses(memory, options, digits => {
-    const id = alone.get(digits) ?? state[FIRST_ADDRESS]! + room + alone.size
+    const id = alone.get(digits) ?? state[FIRST_ADDRESS_ID]! + room + alone.size
     alone.set(digits, id)
     return id
   })
@@ -127,7 +127,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
     /** What was added since the last call, in the order of ids. */
     takeAdded() {
       const count = locked(state, () => state[ADDRESS_COUNT]!)
-      const added: Added = { first: state[FIRST_ADDRESS]! + taken, texts: [] }
+      const added: Added = { first: state[FIRST_ADDRESS_ID]! + taken, texts: [] }
       for (let i = taken; i < count; i++)
         added.texts.push(keys.toString('hex', i * ADDRESS_BYTES, (i + 1) * ADDRESS_BYTES))
       for (const digits of [...alone.keys()].slice(Math.max(0, taken - count))) added.texts.push(digits)
@@ -138,7 +138,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
     isFilling: () => Atomics.load(state, ADDRESS_COUNT) > room / 2,
     /** All are stored, and no other thread looks for any at the moment. */
     reset() {
-      state[FIRST_ADDRESS]! += state[ADDRESS_COUNT]! + alone.size
+      state[FIRST_ADDRESS_ID]! += state[ADDRESS_COUNT]! + alone.size
       state[ADDRESS_COUNT] = 0
       new Int32Array(memory.slots).fill(0)
       alone.clear()

@@ -10,6 +10,7 @@ import {
   NoRoom,
   ownAddresses,
 } from './addresses.ts'
+
 /** Texts of several threads: a log in shared memory that each reads to its end before it adds. */
 export type SharedTexts = ReturnType<typeof openTexts>
 
@@ -152,16 +153,19 @@ export interface DictionariesMemory {
   names: TextsMemory
   signatures: TextsMemory
 }
+
 export interface Room {
   addresses?: number
   texts?: number
 }
+
 /** Those of a thread that builds pieces of batches. Its ids may throw `NoRoom`. */
 export interface JoinedDictionaries {
   addresses: Pick<Dictionary, 'id'>
   names: Pick<Dictionary, 'id'>
   signatures: SignatureIds
 }
+
 /** Those of the thread that puts batches together, and hands on what all threads add. */
 export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number) => {
   const memory = createDictionariesMemory(stored, room)
@@ -189,11 +193,13 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, cap
     },
   }
 }
+
 export const joinDictionaries = (memory: DictionariesMemory, stored: StoredDictionaries): JoinedDictionaries => ({
   addresses: cacheIds(joinAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address }).id),
   names: cacheIds(nameId(joinTexts(memory.names), stored)),
   signatures: signatureIds(joinTexts(memory.signatures, signatureOptions(stored))),
 })
+
 const createDictionariesMemory = (stored: StoredDictionaries, room: Room): DictionariesMemory => {
   const filter = createFilterMemory(stored.last('address'), bytes => new SharedArrayBuffer(bytes))
   const { add } = openAddressFilter(filter)
@@ -205,6 +211,7 @@ const createDictionariesMemory = (stored: StoredDictionaries, room: Room): Dicti
     signatures: createTextsMemory(lastSignature + 1, room.texts),
   }
 }
+
 /** Ids hold for good, so that a thread may keep, and forget, as many of them as it likes. */
 const cacheIds = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
   createDictionary({ last: Number.POSITIVE_INFINITY, find, ...(capacity !== undefined && { capacity }) })
@@ -214,6 +221,7 @@ const signatureOptions = (stored: StoredDictionaries) => ({
   keyOf: (text: string) => (JSON.parse(text) as Signature).key,
   load: () => stored.signatures().map(({ key, id }): [string, number] => [key, id]),
 })
+
 const signatureIds = (texts: SharedTexts): SignatureIds => ({
   find: texts.find,
   add: (signature, most) => texts.add(signature.key, JSON.stringify(signature), most),
