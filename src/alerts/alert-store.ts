@@ -15,10 +15,7 @@ export interface AlertUpdate {
   gone?: readonly number[]
   /** Rules that are matched from here on, and the history that is still to be searched for them. */
   scans?: readonly Scan[]
-  /**
-   * Finality as nodes report it, where it has changed. Until then no alert that waits for a mark
-   * fires.
-   */
+  /** Finality of nodes, where it changed. Without it no alert that waits for a mark fires. */
   marks?: FinalityMarks
 }
 
@@ -125,10 +122,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   }
 
   return {
-    /**
-     * After blocks were stored or history was searched: adds what was found, and confirms what is
-     * due.
-     */
+    /** After blocks were stored or history was searched: adds hits, and confirms what is due. */
     stored({ hits, paused: nowPaused, gone = [], scans = [], marks: told }: AlertUpdate) {
       const at = now()
       if (told) marks.tell(told)

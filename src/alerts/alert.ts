@@ -9,10 +9,7 @@ export interface RuleMatch {
   /** `matching` of the rule. */
   revision: number
   targetType: TargetType
-  /**
-   * Blocks above the entity's own before it fires, 0: at once; or the mark that must have reached
-   * it.
-   */
+  /** Blocks above the entity's own before it fires, or the mark that must have reached it. */
   confirmations: Confirmations
   notifyPending: boolean
   block: number

@@ -69,10 +69,7 @@ const PAGE = 500
 
 export type AlertPruning = ReturnType<typeof createAlertPruning>
 
-/**
- * Forgets old alerts and their outbox entries, but not pending ones, nor those that may be
- * retracted.
- */
+/** Forgets old alerts and their outbox entries, but none that is pending or may be retracted. */
 export const createAlertPruning = (db: Db) => {
   const newest = newestBlock(db)
   const alerts = db.prepare<[number], { n: number; state: number; changed: number; block: number }>(

@@ -125,10 +125,7 @@ export interface ScopedSource {
     signal: AbortSignal,
     bloomOf?: (number: number) => string | undefined,
   ): AsyncIterable<ScopedPart>
-  /**
-   * What fits in one block of the head, by its hash; undefined: nothing. Throws `retry` if it is
-   * gone.
-   */
+  /** What fits in one block of the head, or undefined. Throws `retry` if the block is gone. */
   findIn(filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }
 

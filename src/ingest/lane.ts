@@ -178,10 +178,7 @@ export const createLane = (name: LaneName, context: LaneContext) => {
 
   return {
     add: (raw: RawBlock) => whileTaking(() => take(raw)),
-    /**
-     * The same of blocks built elsewhere; false, and nothing is taken, where one needs a closer
-     * look.
-     */
+    /** The same of blocks built elsewhere; false: none is taken, as one needs a closer look. */
     addBuilt: (built: BuiltPiece) => whileTaking(() => takeBuilt(built)),
     addScoped: (change: ScopedChange) => whileTaking(() => takeScoped(change)),
     flush,

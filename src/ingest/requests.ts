@@ -5,15 +5,9 @@ import { makePrivateFolder, PRIVATE_FILE } from '../lib/private-files.ts'
 import type { ChainScope } from '../scopes/factory.ts'
 import { abiFile, jsonFileNames, type StoredAbi } from './decoding/abis.ts'
 
-/**
- * A request to prune, in a file next to the store: its writer does it in steps, and removes the
- * file.
- */
+/** A request to prune, in a file next to the store; its writer removes the file when done. */
 export interface PruneRequest extends PruneLimits {
-  /**
-   * Alerts that ended before, in epoch milliseconds; `taken`: up to where the outbox was taken
-   * over.
-   */
+  /** Alerts that ended before, in epoch milliseconds; `taken`: last outbox entry taken over. */
   alerts?: { before: number; taken: number } | undefined
 }
 

@@ -141,7 +141,7 @@ test('a reorganisation below everything that is held starts again at its first b
   assert.equal(await follower.until(branch.at(-1)!), "back to 14 15' 16' 17' 18' 19' 20' 21'")
 })
 
-test('blocks that a node has told to be finalized are never left', async t => {
+test('blocks that a node has reported as finalized are never left', async t => {
   for (const { depth, finalized, follows } of [
     { depth: 4, finalized: 15, follows: true },
     { depth: 5, finalized: 15, follows: false },
@@ -155,7 +155,7 @@ test('blocks that a node has told to be finalized are never left', async t => {
     else {
       await follower.done
       assert.equal((follower.ended as { code: string }).code, 'reorg_below_finalized')
-      assert.match(String(follower.ended), /up to block 19 \(0x.*\), below block 15, although a node had told/)
+      assert.match(String(follower.ended), /up to block 19 \(0x.*\), below block 15, although a node had reported/)
       assert.deepEqual(follower.told, [])
     }
   }

@@ -34,10 +34,7 @@ export async function* fetchRange(rpc: Rpc, range: RangeOptions, options: FetchO
     yield parts.flatMap(part => ('taken' in part ? [] : part.blocks))
 }
 
-/**
- * The same, but answers go unread to the taker; what it gives back, and what is read again, is read
- * here.
- */
+/** The same, but answers go unread to the taker; what it gives back is read here. */
 export async function* fetchParts<T extends Taken>(
   rpc: Rpc,
   range: RangeOptions,

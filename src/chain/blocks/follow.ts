@@ -13,10 +13,7 @@ export interface FollowSettings extends FetchOptions {
   heads: Heads
   clock: Clock
   random: () => number
-  /**
-   * Whether the node is one for development, whose chain may be cut back or restarted. Default
-   * false.
-   */
+  /** Whether the node is for development: its chain may be cut back or restarted. Default false. */
   shrinks?: boolean
 }
 

@@ -117,10 +117,7 @@ export const createBudget = (
         .sort((a, b) => a.perMs - b.perMs)
       return tightest
     },
-    /**
-     * When to ask again, as epoch milliseconds; 0: now. Urgent calls may use what is kept for the
-     * head.
-     */
+    /** When to ask again, as epoch milliseconds; 0: now. Urgent calls use the head's reserve. */
     closedUntil(urgent: boolean): number {
       const until = urgent ? closed.urgent : closed.others
       // A clock that was set back has days and months begin that end before.

@@ -206,10 +206,7 @@ const isSame = (a: unknown, b: Hex) => typeof a === 'string' && (a === b || a.to
 const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
   if (!traces.some(isIdleCall)) return traces
   const kept: RpcTrace[] = []
-  /**
-   * The trace at hand and those around it, outermost first; calls below each that came, or were
-   * left out.
-   */
+  /** The trace at hand and those around it, outermost first; calls below that came or were left out. */
   const path: { told: UnrewardedTrace; trace: UnrewardedTrace; came: number; leftOut: number }[] = []
   for (const told of traces) {
     if (told?.type === 'reward') {

@@ -101,10 +101,7 @@ export interface Claim extends BlockLogs {
 
 export interface LogFinding {
   number: number
-  /**
-   * What nodes said of its logs. Where there is not exactly one claim, the block itself has to
-   * tell.
-   */
+  /** What nodes said of its logs. Unless there is exactly one claim, the block itself is read. */
   claims: Claim[]
   isDoubted?: true
 }

@@ -100,10 +100,7 @@ export const createLogReader = ({ rpc, verify, clock, random, limits }: LogReade
 
   return {
     reach: (): Reach => reachOf(last),
-    /**
-     * Blocks of a range with logs that fit, ascending. No question begins with a block that is
-     * ruled out.
-     */
+    /** Ascending blocks with logs that fit. No question begins with a block that is ruled out. */
     async read(
       filter: LogFilter,
       range: AskedRange,

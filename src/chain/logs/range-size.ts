@@ -70,10 +70,7 @@ export const createReach = () => {
       const growth = Math.max(FIRST_SPAN, proved * GROWTH)
       return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, (results * (1 - margin)) / perBlock)))
     },
-    /**
-     * Whether a node is known to answer so many blocks: several such ranges may be asked for at a
-     * time.
-     */
+    /** Whether a node is known to answer so many blocks: then several ranges go at a time. */
     isProved: (count: number): boolean => count <= proved * 1.5,
     passed(asked: AskedRange, logs: number, density: Density) {
       const count = countOf(asked)

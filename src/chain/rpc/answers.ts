@@ -66,10 +66,7 @@ const MISSING_BLOCK: readonly RegExp[] = [
   /\barchiv(e|al)\b/i,
 ]
 
-/**
- * 3 is geth's code, -32015 Parity's; others use words. A revert that is missed is retried for
- * ever.
- */
+/** 3 is geth's code, -32015 Parity's; others use words. A missed revert is retried for ever. */
 export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
   code === 3 ||
   code === -32015 ||

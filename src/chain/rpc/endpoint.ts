@@ -46,10 +46,7 @@ export interface Endpoint {
   chainIdAt: number
   otherChain: number | undefined
   head: (Head & { at: number }) | undefined
-  /**
-   * A block of it that is not ours, since when and how often it was seen; undefined while it has
-   * ours.
-   */
+  /** A block that is not ours, since when and how often it was seen; undefined while it has ours. */
   branch: (BlockRef & { since: number; times: number }) | undefined
   readonly lacks: Set<string>
   readonly traces: TraceState
@@ -61,10 +58,7 @@ export interface Endpoint {
     signal: AbortSignal,
     take: Take<T>,
   ): Promise<Answer[] | { taken: T }>
-  /**
-   * Sends calls in one request. An error that is `heard` is an answer, whatever its code and
-   * status.
-   */
+  /** Sends calls in one request. An error that is `heard` counts as an answer. */
   sendOnce(calls: readonly Call[], signal: AbortSignal, options: OnceOptions): Promise<Answer[] | 'too large'>
   readonly batch: number
   /** For small answers: one that is too large has the error `ANSWER_TOO_LARGE`, and others none. */

@@ -8,10 +8,7 @@ export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
 export type Tracer = ReturnType<typeof createTracer>
 
-/**
- * Traces are waited for; blocks come without only if all nodes that answer within `GRACE_MS` lack
- * them.
- */
+/** Traces are waited for, unless all nodes that answer within `GRACE_MS` lack them. */
 export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }) => {
   const { endpoints, clock, log } = options
   const asking = new Map<Endpoint, Promise<void>>()

@@ -241,10 +241,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       const [target, ...others] = targetsOf(address.toLowerCase(), at)
       return target && others.length === 0 ? target.address : null
     },
-    /**
-     * Notes upgrades, and asks contracts that have not answered. `head`: how far the chain is
-     * known.
-     */
+    /** Notes upgrades, and asks contracts without an answer. `head`: how far the chain is known. */
     async prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal) {
       const [first, last] = [blocks.at(0), blocks.at(-1)]
       if (!first || !last) return

@@ -26,10 +26,7 @@ export interface Replacing {
 
 const MAX_BATCH_BLOCKS = 4_096
 
-/**
- * Joins partial blocks with those stored around them, as segments never overlap; skips whole
- * blocks.
- */
+/** Joins partial blocks with stored ones around them, as segments never overlap; skips whole ones. */
 export const joinStored = (
   fresh: readonly RawBlock[],
   range: Range,

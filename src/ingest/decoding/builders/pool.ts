@@ -79,10 +79,7 @@ export const createBuilders = (count: number, data: BuilderData) => {
   }
 
   return {
-    /**
-     * Groups of lines with what was built of them, in order; nothing is built where it is of no
-     * use.
-     */
+    /** Groups of lines in order, with what was built of them where that is of use. */
     async *each(groups: AsyncIterable<LineGroup>, isOfUse: () => boolean) {
       const source = groups[Symbol.asyncIterator]()
       const under: Promise<BuiltGroup>[] = []
