@@ -14,14 +14,14 @@ export interface AnswerCache {
 
 /** Questions that are remembered for as long as they were asked once. */
 const MAX_QUESTIONS = 2_000
-/** What is kept beside the bytes and the key. */
+/** Bytes of an entry beside its answer and key. */
 const ANSWER_OVERHEAD = 200
 /** An answer takes no more than one of so many parts. */
 const CACHE_PARTS = 8
 
 /** `capacity` is in bytes. */
 export const createAnswerCache = (capacity: number): AnswerCache => {
-  /** Those that were asked for last stand last. */
+  /** The entry used last stands last. */
   const answers = new Map<string, Uint8Array>()
   const asked = new Set<string>()
   let bytes = 0
@@ -88,7 +88,7 @@ const endOfTook = (body: Uint8Array): number | undefined => {
   return end < 0 ? undefined : end
 }
 
-/** What an answer depends on beside the state of the store, and the moment if `readsNow`; undefined for a page of a scroll. */
+/** The key of an answer within one state of the store; undefined for a page of a scroll. */
 export const keyOfSearch = (
   { entities, index, parameters, dialect, form, isNamed, format, scroll }: BodySearch & { index: string },
   text: string,

@@ -41,7 +41,7 @@ export const answerForm = answering((searcher, asked: FormSearch, body: string |
   return whenThere(reply, reply => (read.request?.readsNow ? { ...reply, readsNow: true } : reply))
 })
 
-/** Of a search that is a query alone. */
+/** Answers a search whose body is a query alone. */
 type Answerer = (
   searcher: StoreSearcher,
   asked: { index: string; entities: string; body: string | undefined },

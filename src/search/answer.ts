@@ -42,11 +42,11 @@ import {
 
 export interface Reply {
   status: number
-  /** Of what is no JSON. */
+  /** Absent for JSON. */
   format?: AnswerFormat | undefined
   /** The cursor that this is a page of. */
   cursor?: UsedCursor | undefined
-  /** Another moment has another answer. */
+  /** The answer depends on the moment. */
   readsNow?: true
   /** JSON text, whole, as bytes that own their memory, or in parts. */
   body: Uint8Array<ArrayBuffer> | AnswerParts
@@ -58,7 +58,7 @@ export interface AnswerOptions extends SearchControl {
   now?: number
   /** Whether the account may have one more long answer. */
   mayStream?: boolean
-  /** Those of the URL, which win over the body. */
+  /** Parameters of the URL, which win over the body. */
   parameters?: Parameters | undefined
   dialect?: Dialect | undefined
   isNamed?: boolean | undefined
@@ -128,7 +128,7 @@ const nothingOf = (request: SearchRequest): SearchRequest => ({
   ...(request.each && { each: request.each.map(nothingOf) }),
 })
 
-/** What the head of an answer tells. */
+/** Values in the head of an answer. */
 interface HeadValues {
   /** Members before all others. */
   text: string
@@ -196,7 +196,7 @@ export const answerRequest = answering(
   },
 )
 
-/** What each hit of an answer that is too long repeats, where that is much. */
+/** Names what each hit of a too long answer repeats, where that is much. */
 const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): string => {
   const texts = [
     ...names.map(({ name }) => ['the _name', name] as const),

@@ -166,7 +166,7 @@ const checkPaced = async ({ store, hasteMs }: CheckTask): Promise<Checked> => {
     if (now - started > hasteMs) await sleep((now - begun) * (1 / DISK_SHARE - 1))
   }
 }
-/** What is wrong with a store; null where all its pages are as they were written. Between two steps of reading, whoever asks may rest. */
+/** Checks all pages of a store, step by step: the fault, or null. */
 export function* checkStore(store: string): Generator<void, TransferredError | null> {
   try {
     const steps = checkPages(store)
@@ -183,7 +183,6 @@ export function* checkStore(store: string): Generator<void, TransferredError | n
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : toTransferredError(error)
   }
 }
-/** The same without a pause. */
 export const checkAtOnce = (store: string): TransferredError | null => {
   const steps = checkStore(store)
   for (;;) {
@@ -191,7 +190,7 @@ export const checkAtOnce = (store: string): TransferredError | null => {
     if (done) return value
   }
 }
-/** What can be told of it at once. */
+/** A quick check. */
 export const checkShortly = (store: string): TransferredError | null => {
   try {
     checkQuickly(store)

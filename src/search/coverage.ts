@@ -19,7 +19,7 @@ export interface ShownFilter {
   topicCount: number
 }
 
-/** What was looked for in blocks that are not stored whole. */
+/** A filter of partial blocks, with the blocks it was applied to. */
 export interface ScopeCoverage extends ShownFilter {
   /** Blocks that were looked at. */
   ranges: Range[]
@@ -62,7 +62,7 @@ export const coverageSpan = (coverage: readonly ScopeCoverage[]): Range => {
   return span
 }
 
-/** What a store was looked through for, where it holds blocks in part. */
+/** The coverage of a store with partial blocks. */
 export const scopedIn = (reader: StoreReader): { coverage?: ScopeCoverage[]; looked?: number } => {
   const coverage = coverageIn(reader)
   return coverage.length > 0 ? { coverage, looked: coverageSpan(coverage).to } : {}
@@ -78,7 +78,7 @@ export const coverageHeader = (reader: StoreReader): string | undefined => {
   return `partial; whole=${headerRanges(wholeRanges(reader.segments()))}; filters=${coverage.length}${ofTransactions}; looked=${from}-${to}`
 }
 
-/** The same, looked for anew where the store has changed. */
+/** The header, read again where the store has changed. */
 export const createCoverageHeader = (reader: StoreReader): (() => string | undefined) => {
   const read = readingIn(reader)
   return perVersion(reader.db, () => read(() => coverageHeader(reader)))

@@ -7,12 +7,12 @@ const MAX_SHAPES = 2_000
 const CHEAP_ANSWERS = 8
 /** From so many milliseconds on, on average, queries of a shape are long. */
 const LONG_MS = 0.5
-/** What one query counts for in the average, and at most, in milliseconds: one that met the collector makes no shape a long one. */
+/** The weight of one query in the average, and its greatest value in milliseconds: a garbage collection makes no shape a long one. */
 const WEIGHT = 0.25
 const MAX_COUNTED_MS = 1.5
 /** One in so many of a long shape is answered all the same: its queries may have become short. */
 const LOOK_AGAIN = 16
-/** What attempts in vain may take: a share of all time, and so many milliseconds at once. */
+/** Time that failed attempts may take: a share of all time, and milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
 export type InlineAdmission = ReturnType<typeof createInlineAdmission>
@@ -64,7 +64,7 @@ export const createInlineAdmission = (now: () => number = () => performance.now(
       known.left--
       return false
     },
-    /** Whether those before it took so long that it should not make others wait: a thread is to answer it where any do. */
+    /** Whether earlier queries of the shape took long: a thread answers it where others wait. */
     isLong(shape: () => string): boolean {
       if (long.size === 0) return false
       const known = long.get(shape())
@@ -95,7 +95,7 @@ export const createInlineAdmission = (now: () => number = () => performance.now(
   }
 }
 
-/** What queries that differ in their numbers and hashes alone have in common. */
+/** The key of queries that differ in numbers and hashes alone. */
 export const queryShape = (target: string, body: string): string => {
   const shape = `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0')}`
   return shape.length > SHORT_SHAPE ? hash('sha1', shape, 'base64') : shape

@@ -25,7 +25,7 @@ export interface Inline {
   /** Undefined where a thread has to answer. */
   search(search: InlineSearch, asking: SearchCaller): InlineAnswer
   get(get: Extract<ToReader, { type: 'get' }>, asking: SearchCaller): InlineAnswer
-  /** What of the store's blocks is stored in part, for the header of answers; undefined where nothing is. */
+  /** The coverage of partial blocks, for the header of answers; undefined without such blocks. */
   coverage(store: string): string | undefined
   close(): void
 }
@@ -59,7 +59,7 @@ const ANSWERS_SHARE = 16
 interface InlineStore extends OpenStore {
   coverage(): string | undefined
   answers: AnswerCache
-  /** Refuses where it does not hold all documents. */
+  /** Throws where documents have moved elsewhere. */
   checkWhole(): void
 }
 
@@ -136,7 +136,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     const waits = turns.wait(account, () => {
       try {
         signal.throwIfAborted()
-        // Those before it may have used up what it had.
+        // Queries before it may have used up its budget.
         resolve(credit.mayTry(account, shape) ? run() : undefined)
       } catch (error) {
         reject(error)
@@ -145,7 +145,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return waits ? promise : undefined
   }
 
-  /** What was answered before of the state that the store is in now. */
+  /** The cached answer for the present state of the store. */
   const answered = (store: string, key: string): StoreAnswer | undefined => {
     const opened = budgetMs === 0 ? undefined : openOf(store)
     if (!opened || !holdsAll(opened)) return undefined
@@ -162,7 +162,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return body && { status: 200, body }
   }
 
-  /** Hands on what is found, and keeps it where the same is asked for again and again. */
+  /** Returns the answer, and caches it where it is asked for again. */
   const keeping = (store: string, key: string | undefined, found: StoreAnswer | undefined) => {
     if (key === undefined || found?.status !== 200 || found.readsNow || !(found.body instanceof Uint8Array))
       return found
@@ -210,7 +210,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 }
 
-/** A thread tells why it does not. */
+/** The error comes from a thread. */
 const holdsAll = ({ checkWhole }: InlineStore): boolean => {
   try {
     checkWhole()
@@ -226,12 +226,12 @@ const tryToOpen = (
   { kept, forAnswers }: { kept: KeptMemory; forAnswers: number },
 ): InlineStore | null => {
   try {
-    // What can be opened without waiting for anything; a thread waits for the rest.
+    // Only what can be opened without waiting; a thread waits for the rest.
     if (!statSync(store).isFile()) return null
     const opened = openStore(store, limits, kept, 0)
     const checkWhole = createLocalDocumentsCheck(opened.reader.db)
     checkWhole()
-    // What all queries need is read before the first one.
+    // Reads what all queries need before the first one.
     opened.reader.begin()
     opened.reader.end()
     const coverage = createCoverageHeader(opened.reader)
@@ -241,7 +241,7 @@ const tryToOpen = (
   }
 }
 
-/** Of this thread, in milliseconds: what others take of the machine meanwhile makes no query a dear one. An older Node does not tell it. */
+/** Milliseconds of this thread, so that a busy machine makes no query a dear one. An older Node does not have it. */
 const processorTime = (): number => {
   if (!process.threadCpuUsage) return performance.now()
   const { user, system } = process.threadCpuUsage()

@@ -80,7 +80,7 @@ const eachPage = <T>(
   })(),
 })
 
-/** What stands beside the hits, or in them, would be left out. */
+/** Refuses what lines cannot show beside the hits, or in them. */
 const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   const { resume, aggregations } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
@@ -106,7 +106,7 @@ export interface AnswerParts extends AwaitedPages, Pick<WrittenPages, 'at' | 'go
   ended(): boolean
 }
 
-/** What writes around the hits of a part, which is the first one of its answer or not. */
+/** Writes around the hits of a part. */
 interface PartWriter {
   begin?(isFirst: boolean): void
   /** Of the last part, which has no hits. */
@@ -177,7 +177,7 @@ const orderedPaths = (paths: readonly string[], source: SourceFilter): string[] 
   const named = source.includes.flatMap(pattern => paths.filter(compileGlobs([pattern, `${pattern}.*`])))
   return [...new Set([...named, ...paths])]
 }
-/** What the columns of a table hold, in their order. */
+/** Reads the columns of a table, in their order. */
 export const tableValues = (request: Pick<SearchRequest, 'parts' | 'source'>) => {
   const columns = csvColumns(request)
   const { cut } = compileSourcePaths(request.source)
@@ -216,7 +216,7 @@ const sourceValue = (source: Record<string, unknown>, steps: readonly string[]):
     source,
   )
 }
-/** Lists and objects as JSON; what is not there as nothing. */
+/** Lists and objects as JSON; missing values as nothing. */
 const rawCell = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 /** Texts alone: a negative number is no formula. */

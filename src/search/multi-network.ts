@@ -60,7 +60,7 @@ const checkSeveral = (request: SearchRequest, format: AnswerFormat | undefined):
   for (const one of aggregations?.aggs ?? []) checkAggregation(one)
 }
 
-/** What these show is found in one store; what segments give of all others is the same in each store. */
+/** These show documents of one store; all others merge by values that are the same in each store. */
 const OF_ONE: ReadonlySet<AggregationType> = new Set(['top_hits', 'top_metrics'])
 
 const checkAggregation = ({ name, spec, aggs }: Aggregation): void => {

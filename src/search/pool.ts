@@ -116,7 +116,7 @@ export const createPool = (options: PoolOptions) => {
       if (scroll !== undefined && networksIn(network).length > 1)
         throw oneOnly('[scroll]', 'page by [search_after], or take all hits by "size": -1')
       if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
-      // What goes on with an answer counts from the moment that the first part did.
+      // Later parts of an answer keep the moment of the first one.
       return search(network, { ...asked, now: Date.now() }, { account, signal })
     },
     cursors: {

@@ -7,7 +7,7 @@ import type { Reply } from './answer.ts'
 import type { Dialect, DocumentOptions, DocumentRef, Holdings, RenderedTemplate } from './service.ts'
 import type { BodySearch, HeldBlocks, RemoteNetworks } from './store.ts'
 
-/** What a reading thread is asked. `store` is the file of the network's store. */
+/** Requests to a reading thread. `store` is the file of the network's store. */
 export type ToReader =
   | SearchTask
   | ({ type: 'get'; id: number; store: string; index: string; entity: string; document: string } & DocumentOptions)
@@ -42,7 +42,7 @@ interface Into {
 export type SearchTask = {
   id: number
   store: string
-  /** Of all networks that are searched, with commas between them. */
+  /** Index names of all searched networks, comma-joined. */
   index: string
   /** Files of further networks, in the order of their names. */
   more?: readonly string[]

@@ -105,7 +105,7 @@ interface HandlersOptions {
 
 type Handlers = { [T in ToReader['type']]: (message: Extract<ToReader, { type: T }>) => Eventually<void> }
 
-/** What the thread does for each message. */
+/** The handler of each message. */
 const createHandlers = ({ stores, flags, limits, send, openElsewhere }: HandlersOptions): Handlers => {
   const { opened, whole } = stores
   const parts = createReaderParts(send)
@@ -160,7 +160,7 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
       const reply = await answer(one.searcher, search, options)
       if (reply.body instanceof Uint8Array) one.close()
       else await reply.body.ready?.()
-      // What was begun with others is not begun anew.
+      // An answer that waits for other machines cannot begin again.
       options.yields = () => false
       parts.reply(id, reply, options, one.close)
     } catch (error) {

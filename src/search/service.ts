@@ -12,7 +12,7 @@ export interface SearchService {
   networks(wanted?: string): string[]
   search(request: NetworkCaller & SearchParams): Promise<SearchAnswer>
   cursors: CursorService
-  /** What a template makes of its parameters; `isJson`: refused where that is no JSON. */
+  /** Renders a template; `isJson`: a result that is no JSON is refused. */
   render(request: Omit<NetworkCaller, 'network'> & { body: Uint8Array; isJson?: boolean }): Promise<RenderedTemplate>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: NetworkCaller & { q: string; size: number }): Promise<SearchAnswer>
@@ -25,13 +25,13 @@ export interface SearchService {
   ): Promise<SearchAnswer>
   /** How many documents of each kind there are, and how many bytes they take. */
   holdings(request: NetworkCaller): Promise<Holdings>
-  /** What of the network's blocks is stored in part, for a header of answers; undefined where nothing is. */
+  /** The coverage of partial blocks, for a header of answers; undefined without such blocks. */
   coverage?(network: string): string | undefined
 }
 
 export interface RenderedTemplate {
   body: Uint8Array
-  /** Whether the search is to tell how scores come about. */
+  /** Whether the search explains scores. */
   explain: boolean
 }
 
@@ -39,11 +39,11 @@ export interface SearchParams {
   /** Names of kinds, comma-joined; nothing is found where there is none. */
   entities: string
   body: Uint8Array | undefined
-  /** Those of the URL, which win over the body. */
+  /** Parameters of the URL, which win over the body. */
   parameters?: Parameters | undefined
   /** That of `…/search/` by default. */
   dialect?: Dialect | undefined
-  /** What an answer contains: the hits by default. */
+  /** The content of the answer: hits by default. */
   form?: AnswerForm | undefined
   /** Whether the path names what is searched, as it does by default; a point in time says so itself. */
   isNamed?: boolean | undefined
@@ -123,7 +123,7 @@ export interface SearchAnswer {
   body: Uint8Array | ReadableStream<Uint8Array>
   /** The same as a stream, for who takes it without copies: then nobody may read `body`. */
   pieces?: Pieces | undefined
-  /** Of what is no JSON. */
+  /** Absent for JSON. */
   format?: AnswerFormat | undefined
 }
 
@@ -152,7 +152,7 @@ export interface Dialect {
 export const NATIVE_DIALECT: Dialect = { totals: 'integer', typedKeys: false }
 /** One of several answers in the list that it stands in. */
 export const wrapResponse = (json: Uint8Array): Uint8Array => Buffer.concat([RESPONSES_START, json, RESPONSES_END])
-/** What is left of it there; undefined where nothing is. */
+/** The answer without that list; undefined where nothing is left. */
 export const unwrapResponse = (json: Uint8Array): Uint8Array | undefined =>
   json.length > RESPONSES_START.length ? json.subarray(RESPONSES_START.length, -RESPONSES_END.length) : undefined
 /** `{"took": …}` with a member more. */

@@ -14,13 +14,13 @@ export interface SqliteStoresOptions {
   inline: Inline
   threads: Threads
   streams: AnswerStreams
-  /** Those of several networks that lie elsewhere. */
+  /** The remote ones of several networks. */
   among: RemoteStores['among']
   deadlineMs: number
   nextId(): number
 }
 
-/** What answers by the SQLite files of networks: the main thread where it can do so at once, otherwise a reading thread. */
+/** Stores that answer from SQLite files: in the main thread where that takes a moment, otherwise in a reading thread. */
 export const createSqliteStores = (options: SqliteStoresOptions) => {
   const { fileOf, inline, threads, streams, among, deadlineMs, nextId } = options
   const ask = threads.askWhole
@@ -40,7 +40,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
       const bytes = search.type === 'search' ? (search.body?.length ?? 0) : 0
       const elsewhere = among(network)
       const first = await threads.ask({
-        // Who waits for other machines leaves a thread to others.
+        // A search that waits for other machines leaves a thread to others.
         ...{ id: search.id, account, signal, lane: elsewhere ? 'dear' : 'cheap', bytes },
         message: () => ({ ...search, mayStream: streams.mayOpen(account), elsewhere: elsewhere?.() }),
       })

@@ -36,7 +36,7 @@ export interface NetworkStore {
   /** The stored blocks of this moment, for a point in time. */
   seen(asking: SearchCaller): Promise<Seen>
   held(): Promise<HeldBlocks>
-  /** What of the blocks is stored in part, for the header of answers; undefined where nothing is. */
+  /** The coverage of partial blocks, for the header of answers; undefined without such blocks. */
   coverage(): string | undefined
 }
 
@@ -49,7 +49,7 @@ export interface RemoteStores {
   close(): void
 }
 
-/** What a store elsewhere shares with those of files. */
+/** Parts that remote stores share with stores of files. */
 export interface SharedParts {
   fileOf(network: string): string
   /** Answers in reading threads: a search with a large body, or what the file alone knows. */
@@ -62,7 +62,7 @@ export interface SharedParts {
   limits: Limits
 }
 
-/** Of several networks those whose documents lie elsewhere, by their places, and how a thread asks for them. */
+/** The remote ones among several networks, by index, and the port by which a thread asks for them. */
 export interface RemoteNetworks {
   networks: readonly (object | undefined)[]
   port: MessagePort
@@ -71,7 +71,7 @@ export interface RemoteNetworks {
 /** In a reading thread: a search of several networks of which some lie elsewhere. */
 export type OpenRemoteSearch = (options: {
   elsewhere: RemoteNetworks
-  /** Of each network, in their order; those that lie elsewhere hold only their blocks. */
+  /** The store of each network, in order; those of remote networks hold only their blocks. */
   stores: readonly (() => OpenStore)[]
   /** Names of the networks, with commas between them. */
   index: string
@@ -79,11 +79,10 @@ export type OpenRemoteSearch = (options: {
   limits: Limits
 }) => {
   searcher: StoreSearcher
-  /** Nobody wants the answer any more, or all of it is there. */
+  /** Called when the answer is complete, or no longer wanted. */
   close(): void
 }
 
-/** Who asks. */
 export type SearchCaller = Pick<NetworkCaller, 'account' | 'signal'>
 
 /** A search by its body. Date math counts from `now`. */
@@ -91,7 +90,7 @@ export type BodySearch = Omit<SearchParams, 'scroll'> & { now: number; scroll?: 
 
 export interface StoreAnswer extends SearchAnswer {
   cursor?: UsedCursor | undefined
-  /** Another moment has another answer. */
+  /** The answer depends on the moment. */
   readsNow?: true
 }
 
@@ -99,7 +98,7 @@ export interface StoreAnswer extends SearchAnswer {
 export interface HeldBlocks {
   ranges: { from: number; to: number }[]
   newest: { number: number; time: number } | null
-  /** What scopes want, where blocks are stored in part. */
+  /** The filters of scopes, where blocks are stored in part. */
   coverage?: ScopeCoverage[]
   /** The newest block that was looked at for scopes. */
   looked?: number

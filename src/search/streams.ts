@@ -5,7 +5,6 @@ import type { AnswerFormat, Pieces, SearchAnswer } from './service.ts'
 
 /** Long answers, given piece by piece as they are read. */
 export interface AnswerStreams {
-  /** Whether the account may have one more. */
   mayOpen(account: number): boolean
   open(stream: StreamOptions): Pick<SearchAnswer, 'body' | 'pieces'>
 }
@@ -16,7 +15,7 @@ export interface StreamOptions {
   body: Uint8Array
   /** JSON by default. */
   format?: AnswerFormat | undefined
-  /** What gives the parts behind it. The signal aborts with the answer. */
+  /** Makes the parts behind the first one. The signal aborts with the answer. */
   ahead(signal: AbortSignal): ReadAhead
   /** Nobody gets the answer: the account has too many already. */
   drop(): void
@@ -46,7 +45,7 @@ export const createAnswerStreams = (limits: Limits): AnswerStreams => {
       const { signal } = ending
       const ahead = aheadOf(signal)
       let unread: NodeJS.Timeout | undefined
-      /** What of the part at hand is still to be read. In pieces: that a slow client takes one shows that it reads. */
+      /** The unread rest of the current part. A slow client that takes a piece of it shows that it reads. */
       let left: Uint8Array = body
       let more = true
       /** Why the rest cannot be given: that is told first. */

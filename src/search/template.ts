@@ -6,7 +6,7 @@ import { bodyNode } from '../query/json-node.ts'
 import { readTemplate } from '../query/template/request.ts'
 import type { RenderedTemplate } from './service.ts'
 
-/** What a template makes, of a body as it was sent. */
+/** Renders the template of a request body. */
 export const renderTemplateBody = (
   body: Uint8Array,
   { limits, isJson, check }: { limits: Limits; isJson: boolean; check(): void },

@@ -15,7 +15,7 @@ export interface SharesOptions {
 interface Share {
   running: number
   dear: number
-  /** What its tasks took lately before they ended or turned out to be dear, in the mean, in milliseconds. */
+  /** Mean milliseconds that its latest tasks took before they ended or became dear. */
   cost: number
   askedAt: number
 }
@@ -29,7 +29,7 @@ const ACTIVE_MS = 60_000
 
 export type Shares = ReturnType<typeof createShares>
 
-/** Who may have one more of so many threads. */
+/** Decides which accounts may have one more thread. */
 export const createShares = ({ threads, most = threads, cheapMs, now = () => performance.now() }: SharesOptions) => {
   const accounts = new Map<number, Share>()
   /** One thread is left to cheap tasks and, where there are enough, one of the others to other accounts. */
@@ -57,7 +57,7 @@ export const createShares = ({ threads, most = threads, cheapMs, now = () => per
   }
 
   return {
-    /** Whether the task may begin now: a dear one beside other dear ones, and not all threads may be one account's. */
+    /** Whether the task may begin now: dear tasks, and tasks of one account, leave threads to others. */
     mayRun({ account, lane }: QueuedTask): boolean {
       if (lane === 'first') return true
       const share = shareOf(account)

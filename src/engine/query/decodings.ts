@@ -56,7 +56,7 @@ const createShapes = (reader: StoreReader, of: 'log' | 'call'): ((shape: string)
 
 const shapeOf = (name: unknown, args: readonly (readonly string[])[]): string => JSON.stringify([name, args])
 
-/** Those that integers are shown with; null where they have none. */
+/** The decimals that integers are shown with; null without any. */
 const commonDecimals = (args: readonly DecodedArgument[]): number | null => {
   const shown = args.filter(({ value }) => value.scaled !== null)
   if (shown.length === 0) return null

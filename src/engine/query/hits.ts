@@ -60,17 +60,17 @@ export interface Ranked {
   found: SearchMatch
   /** By what is sorted by; dates as hits show them. */
   values: readonly (QueryValue | null)[]
-  /** Of its block, in seconds. */
+  /** The time of its block, in seconds. */
   time: number
 }
-/** What one network finds, for as long as its state is held. */
+/** The hits of one network, for as long as its transaction is open. */
 export interface Ranking {
   total: number
   maxScore?: number
   isEarly?: boolean
   /** The first ones, in their order. */
   ranked: readonly Ranked[]
-  /** What they are ordered by; nothing where that is the place in the chain. */
+  /** Their sort; empty for the order of the chain. */
   sort: readonly SortSpec[]
   /** Whether of those that are sorted by the same the newest comes first. */
   descending: boolean

@@ -82,7 +82,7 @@ export const groupHitsOf = (
   }
 }
 
-/** What the hits of a group have in common; undefined is the value of those that have none, and the field of kinds without it. */
+/** The condition that all hits of a group fulfil; undefined stands for no value, or a kind without the field. */
 export const inGroup = (field: FieldPath | undefined, value: QueryValue | undefined): Node => {
   if (value === undefined) return field ? notNode(existsNode(field)) : andNode([])
   return field ? inNode(field, [value]) : NO_MATCH

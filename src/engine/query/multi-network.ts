@@ -20,7 +20,7 @@ export interface NetworkMember {
   isAway?: boolean | undefined
 }
 
-/** What writes what several networks find in one answer. */
+/** Writes hits of several networks into one answer. */
 export type JoinedSearcher = Pick<StoreSearcher, 'write' | 'writePages'>
 
 /** Remote networks are not continued elsewhere. */
@@ -83,7 +83,7 @@ export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher
         'illegal_argument_exception',
         '[from] beside "size": -1 does not work on several networks of which one lies in a cluster: leave [from] out.',
       )
-    // What comes behind one network's page depends on the others.
+    // The hits behind one network's page depend on the others.
     const alone = withoutReached(options)
     const begin = ({ searcher, index }: NetworkMember, i: number) =>
       searcher.pieces(asRead(request, i), alone, { ...writing, index, out: scratch }, after?.each?.[i])
@@ -148,7 +148,7 @@ export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher
 
 const COMMA = 0x2c
 
-/** What members give that have to be waited for, by their places; of others nothing. */
+/** Asks the members that have to be waited for; the others are left undefined. */
 const awayOf = <T>(
   members: readonly NetworkMember[],
   ask: (member: NetworkMember, i: number) => Eventually<T>,

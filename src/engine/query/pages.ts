@@ -30,7 +30,7 @@ export interface HitCursor {
   snapshot?: Snapshot
   /** Blocks before this one, in the direction of the answer, have nothing more to show. Absent: that of the last hit, where these come block by block. */
   edge?: number | undefined
-  /** Of an answer of several networks: how far it has come in each. */
+  /** The cursor of each network, where several are searched. */
   each?: readonly HitCursor[]
 }
 
@@ -179,7 +179,7 @@ function* walk(
     try {
       const started = performance.now()
       ;({ last, edge } = progress.at)
-      // What was made elsewhere has to be made anew.
+      // Hits that another thread has passed are found again.
       const isBehind = last !== undefined && walked !== undefined && order(last, walked) < 0
       if (reader.version() !== version || isBehind) {
         version = reader.version()
@@ -195,7 +195,7 @@ function* walk(
       parts[0]?.scoring?.mark(some, request.shown)
       const foundAt = performance.now()
       spent.finding += foundAt - started
-      // Whoever helps finds all of it again: that is worth while only where most of the time goes into writing.
+      // A helping thread finds all hits again: that pays only where most of the time goes into writing.
       const { at } = progress
       const reached = { ...at, last, hits: at.hits + some.length, edge }
       if (!isLast && spent.writing > 2 * spent.finding) progress.reached?.(reached)
@@ -279,7 +279,7 @@ function* pagesOf(
     reader: StoreReader
     take: TakeHits
     progress: StreamProgress
-    /** Of the state in which they were found. */
+    /** The version of the store in which they were found. */
     version: number
   },
 ): Generator<number> {

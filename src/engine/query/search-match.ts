@@ -8,7 +8,7 @@ import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
 import type { Evaluation } from './match/evaluate.ts'
 import type { SearchScoring } from './scores/scoring.ts'
 
-/** What a query finds of one kind. */
+/** The matches of one kind. */
 export interface SearchPart {
   kind: Kind
   evaluation: Evaluation

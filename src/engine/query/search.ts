@@ -83,7 +83,7 @@ const cursorAt = (
   seen: request.seen === 'now' ? seenNow(reader) : request.seen,
 })
 
-/** What was looked up to be counted is known. */
+/** Reuses evaluations that the count has made. */
 const aggregateOf = (
   request: SearchRequest,
   parts: readonly SearchPart[],
@@ -126,7 +126,7 @@ export const rankOnce = (
   }
 }
 
-/** What the searches of one store share. */
+/** Parts that all searches of one store share. */
 export const createSearchContext = (reader: StoreReader, limits: Limits) => {
   const shown = createDocuments(reader, asJson)
   const exact = createDocuments(reader, asBigint)
@@ -148,7 +148,7 @@ export const prepareParts = (context: SearchContext, asked: SearchRequest, snaps
   }))
   return withScores(request, parts, context)
 }
-/** The same of a request that may end early: the first matches alone. */
+/** As `prepareParts`, for a request that may end early: the first matches alone. */
 export const prepareFirst = (
   context: SearchContext,
   asked: SearchRequest,
@@ -160,7 +160,7 @@ export const prepareFirst = (
   // Scores of what is left out are not looked at.
   return { ...first, parts: withScores(rest, first.parts, context) }
 }
-/** What was reorganised away since, and what came since, is left out. */
+/** Limits a page of a cursor to blocks that its first page saw and that are still there. */
 export const amongSeen = (request: SearchRequest, reader: StoreReader): SearchRequest => {
   const { seen, within } = request
   return typeof seen !== 'object' || within ? request : { ...request, within: stillThere(seen, reader) }

@@ -36,7 +36,7 @@ export type StoreSearcher = Pick<Searcher, 'cursorKey' | 'seen'> & {
   ) => Eventually<ReturnType<Searcher[Name]> & Awaiting<ReturnType<Searcher[Name]>>>
 } & { out?: ByteWriter }
 
-/** Of a long answer that is fetched page by page. */
+/** Adds waiting to an answer that is fetched page by page. */
 type Awaiting<T> = T extends { pages: unknown } ? AwaitedPages : unknown
 
 export interface AwaitedPages {
@@ -51,15 +51,15 @@ export interface Written {
   hits: number
   /** Where scores are not all 1. */
   maxScore?: number
-  /** Of a search that may end before all is found: whether it did. */
+  /** Whether a search with `terminate_after` ended early. */
   isEarly?: boolean
-  /** What stands under `aggregations`, as JSON text. */
+  /** The JSON text under `aggregations`. */
   aggregations?: string
-  /** Of a request that is one page of a cursor: what its first one saw. */
+  /** The blocks that the first page of a cursor saw. */
   seen?: Seen | undefined
-  /** Of the same: where the next one begins. Undefined where this one is empty. */
+  /** Where a cursor's next page begins; undefined where this one is empty. */
   end?: After | undefined
-  /** Of a request behind a reader's token: how far it is now, and from which block on what it had is no longer so. */
+  /** The new point of a reader's token, and the first block that was reorganised since the old one. */
   resumed?: { point: ResumePoint; reorganisedFrom: number | undefined } | undefined
 }
 
@@ -161,7 +161,7 @@ export const openSearcher = (store: string, native?: string) => {
   return { ...createSearcher(reader), close: reader.close }
 }
 
-/** What a page has put into a list, each time. */
+/** Yields what each page has put into the list. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
   for (const _ of pages) yield list.splice(0)
 }

@@ -8,7 +8,7 @@ import { segmentAt } from './fields/ordinals.ts'
 
 export interface SimilarRequest {
   kind: SimilarKind
-  /** Of the document that others are to be like: of a contract its address. */
+  /** The document that others are compared with: for a contract, its address. */
   id: string
   size: number
 }
@@ -18,7 +18,7 @@ export type SimilarKind = 'contract' | 'event' | 'call'
 /** A document whose contract has a code that is like that of another one. */
 export interface SimilarFound {
   position: number
-  /** Of the codes: from 1, the same, to 0, nothing in common. */
+  /** Of the codes, from 1, equal, to 0, nothing in common. */
   similarity: number
 }
 

@@ -13,13 +13,12 @@ import type { SearchMatch } from './search-match.ts'
  */
 export interface Snapshot {
   runs: readonly BlockRun[]
-  /** Of the latest alteration. */
+  /** The serial of the latest alteration. */
   serial: number
   /** How many hits there are; undefined where they were not counted. */
   hits: number | undefined
 }
 
-/** Of the state that the reader sees. */
 export const takeSnapshot = (reader: StoreReader, hits: number | undefined): Snapshot => ({
   ...{ runs: runsOfSegments(reader.segments()), serial: readAltered(reader.db).serial, hits },
 })

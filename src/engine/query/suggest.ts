@@ -15,7 +15,7 @@ export interface NameSuggestion {
   entity: string
   /** In lower case, or as it was given. */
   address?: string
-  /** What a token calls itself, beside its symbol. */
+  /** The name of a token, beside its symbol. */
   name?: string
   /** Comparable within one answer only. */
   score: number
@@ -28,7 +28,7 @@ export interface NamedContract {
 }
 
 export interface SuggestRequest {
-  /** What was typed so far; nothing asks for the events that occur most. */
+  /** The typed text; an empty one asks for the events that occur most. */
   q: string
   size: number
   contracts: readonly NamedContract[]
@@ -89,7 +89,7 @@ export const createSuggester = (reader: StoreReader, tokens: () => readonly Toke
     namedContracts = named.map(({ name, address }) => index.add({ text: name, kind: 'contract', ...EMITTER, address }))
   }
 
-  /** What a contract tells goes before what is listed. */
+  /** A contract's own symbol goes before a listed one. */
   const setToken = ({ symbol, name, address }: Pick<Token, 'symbol' | 'address'> & { name?: string | null }) => {
     const before = tokensByAddress.get(address)
     if (before) index.remove(before)
@@ -165,7 +165,7 @@ const createSuggestIndex = () => {
       search.remove(entry)
       entries.delete(entry.id)
     },
-    /** What begins with all words that were typed or, where nothing does, what is near to them. */
+    /** Names that begin with all typed words or, where none does, similar names. */
     find(q: string, size: number): NameSuggestion[] {
       const begun = found(q, { prefix: true })
       return (begun.length > 0 ? begun : found(q, { prefix: true, fuzzy: editsOf }))
@@ -175,7 +175,7 @@ const createSuggestIndex = () => {
   }
 }
 
-/** Whoever types more than this says enough by the first ones. */
+/** More typed words are ignored. */
 const MAX_TYPED_WORDS = 5
 
 /** A swap of neighbours counts as two edits here. Of an address a near one is another account. */

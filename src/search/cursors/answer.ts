@@ -14,12 +14,12 @@ import {
   type ScrollState,
 } from './state.ts'
 
-/** What the main thread is to take note of. */
+/** A cursor's use, for the table in the main thread. */
 export interface UsedCursor extends CursorHead {
   /** Until when it was open as its id says; `until` is from now on. */
   was: number
   id: string
-  /** Of a scroll: pages that were given, and where the last one ended. */
+  /** A scroll's pages so far, and where the last one ended. */
   page: number
   after: After | undefined
 }
@@ -55,7 +55,7 @@ export interface UsedPit {
 
 interface PitOptions {
   limits: Limits
-  /** What ids are signed by. */
+  /** The key that signs ids. */
   key(): Buffer
   now: number
   isNamed: boolean | undefined
@@ -115,7 +115,7 @@ export const answerPit = (
   }))
 }
 
-/** What a page of a scroll adds, the first one where none was given yet, to the request that its body makes. */
+/** The request of a scroll's body for its next page. */
 export const scrollRequest = (request: SearchRequest, state: ScrollState, limits: Limits): SearchRequest => {
   checkScroll(request)
   if (state.body !== undefined && state.body.length > limits.cursorQuery) throw overLimit('cursorQuery', limits)
@@ -133,7 +133,7 @@ const checkScroll = ({ size, from, after, collapse, trackTotal }: SearchRequest)
   if (trackTotal !== true) throw invalidScroll('disabling [track_total_hits] is not allowed in a scroll context')
 }
 
-/** What a reader sends that has no token yet: `start` from the first stored block, `now` from the next one on. */
+/** The point of a reader without a token: `start` is the first stored block, `now` the next one. */
 const START_POINT: ResumePoint = { place: { kind: 'block', position: -1 }, marks: [] }
 export const resumePoint = (token: string, index: string): ResumePoint | 'now' => {
   if (token === 'start') return START_POINT
@@ -157,7 +157,7 @@ export const resuming = (request: SearchRequest, index: string): SearchRequest =
     throw refuse('illegal_argument_exception', 'resume: there is no entity to follow: name one in the path.')
   return { ...request, sort: [CHAIN], resume: { point: resumePoint(resume, index) } }
 }
-/** What is told beside the hits. */
+/** The member beside the hits. */
 export const resumeMember = (
   { point, reorganisedFrom }: { point: ResumePoint; reorganisedFrom: number | undefined },
   index: string,

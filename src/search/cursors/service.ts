@@ -23,7 +23,7 @@ import { createCursorTable } from './table.ts'
 export interface CursorsOptions {
   limits: Limits
   now?: () => number
-  /** What ids of the network are signed by. */
+  /** The key that signs the network's ids. */
   key(network: string): Buffer
   /** Gives one page of a scroll. */
   page(asking: NetworkCaller & Pick<SearchParams, 'dialect'>, state: ScrollState): Promise<SearchAnswer>
@@ -83,7 +83,7 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
       const state = here(decodeScroll(id, signingOf(asking.network)), asking.network)
       const open = table.check(asking.account, state)
       const keepAliveMs = keepAlive ?? state.keepAliveMs
-      // Who sends the first id again and again, as clients may that know it stays the same, gets page after page, too.
+      // A client may send the first id again and again: it gets page after page, too.
       const isStale = open !== undefined && state.page === 1 && open.page > 1
       const at = isStale ? { page: open.page, after: open.after } : {}
       return page(asking, { ...state, ...at, keepAliveMs, until: now() + keepAliveMs })

@@ -28,7 +28,7 @@ export interface CursorState extends CursorHead {
 
 export interface ScrollState extends CursorState {
   kind: 'scroll'
-  /** What was asked for, by the URL too; date math counts from `now` on all pages. */
+  /** The search, with its URL parameters; date math counts from `now` on all pages. */
   asked: Pick<SearchParams, 'entities' | 'parameters'>
   body: string | undefined
   now: number
@@ -37,7 +37,7 @@ export interface ScrollState extends CursorState {
   total: number
   /** The greatest score, where that is not 1. */
   maxScore?: number | undefined
-  /** Where the next one begins; undefined where there is none. */
+  /** The next page begins behind it; undefined where there is none. */
   after: After | undefined
 }
 
@@ -45,7 +45,7 @@ export interface PitState extends CursorState {
   kind: 'pit'
   entities: string
   opened: number
-  /** Whose dialect it was opened in: in that of Elasticsearch hits show one sort value more. */
+  /** The dialect that opened it: in Elasticsearch's, hits show one sort value more. */
   dialect: 'elasticsearch' | 'opensearch'
 }
 
@@ -56,14 +56,14 @@ export interface ResumeState extends ResumePoint {
   index: string
 }
 
-/** What ids are signed by, and how long they may be. */
+/** The key that signs ids, and limits of their length. */
 export interface Signing {
   key: Buffer
   limits: Limits
 }
 
 const STATE_VERSION = 2
-/** Of a SHA-256. */
+/** Bytes of a SHA-256 that are kept. */
 const SIGNATURE = 16
 const SIGNED = 1 + SIGNATURE
 const HEAD_START = SIGNED + 2

@@ -18,15 +18,15 @@ export interface CursorTable {
   check(account: number, cursor: CursorHead): OpenCursor | undefined
   /** Closes one; false where it was closed already. */
   close(account: number, cursor: CursorHead): boolean
-  /** Those of an account that are open. */
+  /** Open cursors of an account. */
   open(account: number, kind: CursorHead['kind'], network: string): OpenCursor[]
 }
 
 export interface OpenCursor extends CursorHead {
-  /** Of a scroll: pages that were given, and where the last of them ended. */
+  /** A scroll's pages so far, and where the last of them ended. */
   page: number
   after: After | undefined
-  /** Of a point in time: its newest id. */
+  /** The newest id of a point in time. */
   id?: string
 }
 

@@ -17,7 +17,7 @@ export const testOf = (leaf: FieldCondition): ((value: QueryValue) => boolean) =
     const values = new Set(leaf.values)
     return value => values.has(value)
   }
-  // Of longer texts than an index holds there is none.
+  // Texts longer than an index holds count as missing.
   if (leaf.op === 'exists') return value => !tooLong(field, value)
   if (leaf.op === 'pattern') {
     const matches = matcherOf(leaf.pattern)
@@ -26,11 +26,11 @@ export const testOf = (leaf: FieldCondition): ((value: QueryValue) => boolean) =
   return value => !tooLong(field, value) && isWithin(value, leaf.bounds)
 }
 
-/** What all texts that fulfil a condition begin with. */
+/** The common start of all texts that fulfil a condition. */
 export const commonStart = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): string =>
   leaf.op === 'pattern' ? patternStart(leaf.pattern) : sharedStart(leaf.bounds)
 
-/** What all texts between two bounds begin with. */
+/** The common start of all texts between two bounds. */
 const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
   const [low, high] = [String(gte ?? gt ?? ''), String(lte ?? lt ?? '')]
   let length = 0

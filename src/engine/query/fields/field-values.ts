@@ -9,7 +9,7 @@ import type { ColumnData } from '../../index/column-codec.ts'
 import { columnFieldOf } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
 import { endOrdinal, type NumberedKind, numberedAs, partialPlaces, type SegmentView } from './ordinals.ts'
-/** What columns and records hold of a field: ids of dictionaries, integers, texts. */
+/** A value in a column or record: the id of a dictionary, an integer or a text. */
 export type StoredScalar = number | bigint | string | boolean
 
 /**
@@ -84,7 +84,7 @@ export const recordReader = (
   field: FieldPath,
   reader: StoreReader,
 ): ((position: number) => QueryValue | undefined) | undefined => {
-  // Of text there are several values: its words.
+  // A text has several values: its words.
   if (field.kind === 'text' && field.encoding === '') return undefined
   const read = field.list === undefined ? valueReader(kind, field.field, reader.records) : undefined
   if (!read) return undefined

@@ -5,7 +5,7 @@ import { documentCount } from '../../index/segments.ts'
 import type { ReadHeader, Segment, StoreReader } from '../../reader.ts'
 import { blockOf, placeOf, positionOf } from '../../schema.ts'
 
-/** What is numbered within a segment: all kinds, but events share their logs' numbers. */
+/** Kinds with ordinals of their own: events share those of their logs. */
 export type NumberedKind = Exclude<Kind, 'event'>
 
 export const numberedAs = (kind: Kind): NumberedKind => (kind === 'event' ? 'log' : kind)
@@ -72,11 +72,11 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: NumberedKind, or
   return positionOf(blockAt(header, low), partialPlaces(header, numbered, low)?.[place] ?? place)
 }
 
-/** Those of some ascending positions that lie in a segment. */
+/** Ascending positions that lie in a segment. */
 export const positionsIn = ({ first, last }: Segment, positions: readonly number[]): number[] =>
   positions.slice(lowerBound(positions, positionOf(first, 0)), lowerBound(positions, positionOf(last + 1, 0)))
 
-/** Of a position that holds no document: the ordinal of the next one that does. */
+/** The ordinal at a position, or of the next document behind it. */
 export const ordinalOfPosition = (header: ReadHeader, numbered: NumberedKind, position: number): number => {
   const block = blockOf(position)
   const index = indexFrom(header, block)
@@ -90,7 +90,7 @@ export const ordinalOfPosition = (header: ReadHeader, numbered: NumberedKind, po
   return Math.min(start + place, endOrdinal(header, numbered, index))
 }
 
-/** Of a partial block the places that its documents stand at. */
+/** The places of the documents of a partial block. */
 export const partialPlaces = (header: ReadHeader, numbered: NumberedKind, index: number): Uint32Array | undefined => {
   if (header.partials.size === 0 || (numbered !== 'tx' && numbered !== 'log')) return undefined
   const partial = header.partials.get(index)

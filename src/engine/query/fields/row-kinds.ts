@@ -65,7 +65,7 @@ export const positionsBy = (kind: RowKind, column: string, ids: readonly number[
     .pluck()
     .all(JSON.stringify(ids)) as number[]
 
-/** Of codes their ids, else positions: of those rows that an index of SQLite's finds. */
+/** Rows that an index of SQLite finds: ids of codes, else positions. */
 const rowsByKey = (
   { table, column, form }: RowCell,
   leaf: FieldCondition,
@@ -102,7 +102,7 @@ const rowsByScan = ({ table, column, form }: RowCell, leaf: FieldCondition, read
   })
 }
 
-/** What the transaction tells that created a contract. */
+/** A field of the transaction that created a contract. */
 const isOrigin = (kind: RowKind, { field }: FieldPath): boolean => kind === 'contract' && field === 'origin'
 
 const originPositions = (leaf: FieldCondition, reader: StoreReader): number[] => {

@@ -26,7 +26,7 @@ export const dictionaryValues = (kind: Kind, field: FieldPath, reader: StoreRead
   return [...new Set(known)].filter(value => !tooLong(field, value))
 }
 
-/** What the events' declarations tell. */
+/** Values from declarations of events. */
 const OF_LOGS: Record<string, (reader: StoreReader) => string[]> = {
   event: reader => reader.signatures('log').flatMap(({ event }) => event?.name ?? []),
   error: reader => reader.signatures('log').flatMap(({ error }) => error ?? []),
@@ -34,7 +34,7 @@ const OF_LOGS: Record<string, (reader: StoreReader) => string[]> = {
   'args.value.type': reader => inputsOf(reader, 'log').map(fullType),
 }
 
-/** What the functions' declarations tell. */
+/** Values from declarations of functions. */
 const OF_CALLS: Record<string, (reader: StoreReader) => string[]> = {
   method: reader => reader.signatures('call').flatMap(({ event }) => event?.name ?? []),
   callType: reader => [...reader.names()],
@@ -85,7 +85,7 @@ export const expandFuzzy = (kind: Kind, node: Extract<Node, { op: 'fuzzy' }>, re
   return inNode(node.field, near)
 }
 
-/** The same within a condition on the elements of a list. */
+/** As `expandFuzzy`, within a condition on the elements of a list. */
 export const expandAllFuzzy = (kind: Kind, node: Node, reader: StoreReader): Node =>
   node.op === 'fuzzy'
     ? expandFuzzy(kind, node, reader)

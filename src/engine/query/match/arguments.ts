@@ -134,7 +134,7 @@ const possibleIds = (nested: Nested, signatures: ReadonlySet<number> | undefined
     .flatMap(id => argumentIds(id, reader))
     .filter(id => mayMatch(termOf(0, id), nested, undefined))
 
-/** Those of the signatures that the segment has logs or calls of. */
+/** The signatures that the segment has logs or calls of. */
 const idsIn = (segment: number, ids: readonly number[], reader: StoreReader): number[] => {
   const [first, last] = logTerms(0)
   const terms = reader.termsBetween(segment, first, last)

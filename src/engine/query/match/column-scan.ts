@@ -3,16 +3,16 @@ import { type ColumnData, type StoredValues, valueAt } from '../../index/column-
 import { type ColumnCondition, type ColumnVerdict, DOUBT, NO, YES } from '../plan/column-conditions.ts'
 import { count, countedBits, EMPTY_SET, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'
 
-/** What a scan of a column finds among the candidates. */
+/** The result of a scan among candidates. */
 export interface Scanned {
   found: OrdinalSet
-  /** Those that the column does not tell all about. */
+  /** Candidates that the column cannot decide. */
   doubtful: OrdinalSet
 }
 
 /** Values that are compared between two looks at whether to go on. */
 const STRETCH = 2 ** 14
-/** The same where each may have to be looked up. */
+/** Values between two checks where each may have to be looked up. */
 const JUDGED = 2 ** 9
 
 /** Candidates whose value fulfils a condition. */
@@ -73,7 +73,7 @@ const scanBetween = (
 /** Candidates side by side from which on bits take less time than a list. */
 const MANY = 1024
 
-/** The same as bits, where candidates stand side by side. */
+/** As `scanBetween` with bits as result, for a run of candidates. */
 const bitsBetween = (
   values: StoredValues,
   [from, to]: readonly [number, number],
@@ -99,7 +99,7 @@ const bitsBetween = (
   return count(found) === within.to - within.from ? within : found
 }
 
-/** Of an ascending list; neighbours are a run. */
+/** The set of an ascending list; neighbours are a run. */
 const setOf = (list: Uint32Array): OrdinalSet => {
   const last = list.length - 1
   return last >= 0 && list[last]! - list[0]! === last ? run(list[0]!, list[0]! + last + 1) : listed(list)

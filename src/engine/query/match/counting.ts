@@ -4,7 +4,7 @@ import type { SearchPart } from '../search-match.ts'
 import { count, EMPTY_SET, listed, type OrdinalSet, takeOrdinals } from './ordinal-set.ts'
 import { segmentsOf } from './segment-matcher.ts'
 
-/** Of each part's matches the first ones of the chain, and whether there are more. */
+/** The first matches of each part in chain order, and whether there are more. */
 export const terminated = (
   parts: readonly SearchPart[],
   most: number,

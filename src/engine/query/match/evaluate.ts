@@ -65,7 +65,7 @@ export const evaluatePlan = ({ kind, plan, reader, ask }: EvaluationOptions): Ev
   const numbered = numberedAs(kind)
   const part = build(plan, { kind, numbered, reader, ask })
   const viewOfSegment = (segment: Segment): SegmentView => viewOf(segment, numbered, reader)
-  /** What had to be found to be counted, by segment: hits are looked for next. */
+  /** Matches by segment that a count has found: hits need them next. */
   const known = new Map<number, OrdinalSet>()
   const undecoded =
     kind === 'event' && !part.events

@@ -46,7 +46,7 @@ export interface JoinOptions {
   /** The kind on the other side. */
   kind: Kind
   related: RelatedMatches
-  /** Of the documents on the other side, which share their segment. */
+  /** Segments of the documents on the other side, which share their segment. */
   where?: Where | undefined
   numbered: NumberedKind
   reader: StoreReader

@@ -88,7 +88,7 @@ export const complement = (set: OrdinalSet, size: number): OrdinalSet => {
   return { form: 'bits', bits, count: size - count(set) }
 }
 
-/** Those of a set that are not in another one. */
+/** Ordinals of a set that are not in another one. */
 export const minus = (set: OrdinalSet, other: OrdinalSet, size: number): OrdinalSet => {
   if (isEmptySet(other)) return set
   if (set.form !== 'list') return and(set, complement(other, size), size)
@@ -195,7 +195,7 @@ const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
 const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet =>
   listed(list.filter(ordinal => hasOrdinal(set, ordinal)))
 
-/** Of some lists, half by half: so each ordinal is looked at as often as halves can be halved. */
+/** Merges lists pairwise, so that each ordinal is read log n times. */
 const unitedOf = (lists: readonly Uint32Array[]): Uint32Array => {
   if (lists.length === 1) return lists[0]!
   const half = lists.length >>> 1
@@ -234,7 +234,7 @@ const addToBits = (bits: Uint32Array, set: OrdinalSet) => {
   }
 }
 
-/** What the bits of some ordinals tell. */
+/** The set of these bits. */
 export const countedBits = (bits: Uint32Array): OrdinalSet => {
   let count = 0
   for (let i = 0; i < bits.length; i++) {

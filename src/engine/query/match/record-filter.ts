@@ -23,7 +23,7 @@ export const byRecords = (node: FieldCondition, context: MatchContext): SegmentM
   return fulfils ? byTest(fulfils, context, isInRows(node, context)) : byDocuments(node, context)
 }
 
-/** What no index, no column and no single value tells: each candidate is read as far as the condition needs it. */
+/** Tests whole documents, where no index, column or single value decides: each candidate is read as far as needed. */
 export const byDocuments = (node: Node, context: MatchContext): SegmentMatcher => {
   const { ask, kind, reader, among } = context
   const { matches } = byTest(position => ask(kind, node, [position])[0]!, context, true)

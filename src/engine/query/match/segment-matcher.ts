@@ -19,7 +19,7 @@ export interface MatchContext {
   numbered: NumberedKind
   reader: StoreReader
   ask: AskDocuments
-  /** Of a part of a conjunction: it is asked in these segments alone. */
+  /** Segments in which a part of a conjunction is asked. */
   among?: Where | undefined
 }
 
@@ -45,7 +45,7 @@ export const postingsBySegment = (
 }
 const NO_POSTINGS: readonly Posting[] = []
 
-/** Of neighbouring candidates those alone are put together that are among them. */
+/** Joins postings; those outside of a run of candidates are cut off first. */
 export const union = (
   postings: readonly Posting[],
   reader: StoreReader,
@@ -89,7 +89,7 @@ export type Where = () => ReadonlySet<number> | undefined
 interface Somewhere {
   where?: Where | undefined
 }
-/** Of what has to match all of some parts. */
+/** Segments for matches of all parts. */
 export const whereAll = (parts: readonly Somewhere[]): ReadonlySet<number> | undefined => {
   let all: ReadonlySet<number> | undefined
   for (const { where } of parts) {
@@ -99,7 +99,7 @@ export const whereAll = (parts: readonly Somewhere[]): ReadonlySet<number> | und
   }
   return all
 }
-/** Of what has to match one of some parts at least. */
+/** Segments for matches of any part. */
 export const whereAny = (parts: readonly Somewhere[]): ReadonlySet<number> | undefined => {
   let any: ReadonlySet<number> = NOWHERE
   for (const { where } of parts) {
@@ -110,7 +110,7 @@ export const whereAny = (parts: readonly Somewhere[]): ReadonlySet<number> | und
   return any
 }
 export const NOWHERE: ReadonlySet<number> = new Set()
-/** Of documents at certain positions. */
+/** Segments of documents at positions. */
 export const whereAt = (positions: readonly number[], reader: StoreReader): ReadonlySet<number> => {
   const ids = new Set<number>()
   for (const position of positions) {
@@ -119,7 +119,7 @@ export const whereAt = (positions: readonly number[], reader: StoreReader): Read
   }
   return ids
 }
-/** Of documents of certain blocks; undefined where these are in most segments. */
+/** Segments of blocks; undefined where these are most segments. */
 export const whereIn = (
   runs: readonly (readonly [number, number])[],
   reader: StoreReader,
@@ -142,13 +142,13 @@ export const segmentsWith = (parts: readonly Somewhere[], reader: StoreReader): 
   if (!ids || ids.size * FEW_SEGMENTS > all.length) return all
   return Array.from(ids, id => reader.segment(id)).sort((a, b) => a.first - b.first)
 }
-/** The same of what a search finds of several kinds. */
+/** As `segmentsWith`, for the parts of a search. */
 export const segmentsOf = (parts: readonly { evaluation: Somewhere }[], reader: StoreReader): readonly Segment[] =>
   segmentsWith(
     parts.map(({ evaluation }) => evaluation),
     reader,
   )
-/** Those of some segments that are few enough to be looked at one by one. */
+/** The segments, where they are few enough to be read one by one. */
 export const segmentsIfFew = (where: Where | undefined, reader: StoreReader): ReadonlySet<number> | undefined => {
   const ids = where?.()
   return ids && ids.size * FEW_SEGMENTS <= reader.segments().length ? ids : undefined

@@ -25,7 +25,7 @@ export interface ColumnCondition {
   edges?: true
 }
 
-/** What a condition on a field that has a column means for its numbers. `never` where no document can fulfil it. */
+/** Translates a condition on a field to the numbers of its column; `never` where no document can fulfil it. */
 export const conditionOf = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   const { kind, encoding, compare } = leaf.field
   if (compare === 'integer') return ofIntegers(leaf)
@@ -126,7 +126,7 @@ const integersBetween = (low: bigint, high: bigint): ColumnCondition | 'never' =
   return { low: from, high: to, judge: value => verdictInside(value, from, to, low, high), edges: true }
 }
 
-/** Of a value between two bounds as doubles: only one that is as far as a bound may stand for integers on both sides of it. */
+/** Judges a value between two bounds as doubles: only a value equal to a bound may stand for integers on both sides of it. */
 const verdictInside = (value: number, from: number, to: number, low: bigint, high: bigint): ColumnVerdict => {
   if (value < INEXACT || (value !== from && value !== to)) return YES
   const [least, greatest] = integersOfDouble(value)
@@ -162,7 +162,7 @@ const ofLongs = (leaf: FieldCondition): ColumnCondition | 'never' => {
   return integersBetween(low, high)
 }
 
-/** Of any size: longs with no bound of their own. */
+/** Integers of any size. */
 const ofIntegers = (leaf: FieldCondition): ColumnCondition | 'never' => {
   if (leaf.op === 'in') return oneInteger(leaf.values.map(toBigint).filter(value => value >= 0n))
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
@@ -260,7 +260,7 @@ const leastOfCoin = (value: number, beyond: boolean): bigint => {
 const ofAddresses = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return oneOfNumbers(addressIds(leaf, reader))
-  // What all addresses between the bounds begin with is looked up in the dictionary, where it is long enough to tell a few.
+  // The dictionary finds addresses by their common start, where that is long enough to match few.
   const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(commonStart(leaf).toLowerCase()) ?? []
   if (start.length < TELLING_DIGITS) return judged(leaf, reader)
   const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))

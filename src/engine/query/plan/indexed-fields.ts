@@ -82,7 +82,7 @@ export const firstTopic: Planner = (leaf, reader) => {
 
 const SELECTOR_FIELD_ID = fieldId('call', 'selector')
 
-/** Of functions that nobody knows the selectors are in the index themselves. */
+/** The index holds the selectors of undeclared functions themselves. */
 export const selector: Planner = (leaf, reader) => {
   if (leaf.op === 'exists') return EVERYTHING
   if (leaf.op !== 'in') return undefined
@@ -140,7 +140,7 @@ const indexedArguments = (word: string, reader: StoreReader): Plan[] => {
   return plans
 }
 
-/** Of arguments that share a slot the index does not tell which one has a value: their logs are looked at themselves. */
+/** Arguments that share a slot cannot be told apart by the index: their logs are read. */
 const farArguments = (leaf: FieldCondition, reader: StoreReader): Plan => {
   const logs = ofSignatures(
     reader

@@ -22,7 +22,7 @@ import { type FieldCondition, testOf } from '../fields/condition.ts'
 export interface Nested {
   node: Node
   of: 'log' | 'call'
-  /** What must hold for the value of an argument of this role. */
+  /** The condition on the value of an argument of this role. */
   forRole(signature: number, position: number): Node
   /** Positions that the slot of a field id stands for: where there are several, its postings do not tell which. */
   positions(signature: number, slot: number): number[]

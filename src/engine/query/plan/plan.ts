@@ -41,7 +41,7 @@ export type Plan =
   | { by: 'parent'; kind: Kind; of: Plan }
   /** Documents whose number in a column fulfils a condition. Where that is in doubt they are asked themselves. */
   | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: FieldCondition }
-  /** What no index and no column tells: the documents themselves are asked. */
+  /** Documents are read and tested: neither an index nor a column knows. */
   | { by: 'documents'; node: Node }
 
 export const EVERYTHING: Plan = { by: 'all' }
@@ -59,7 +59,7 @@ export const isEverywhere = ({
   terminateAfter,
 }: Among & Pick<SearchRequest, 'terminateAfter'>): boolean =>
   within === undefined && slice === undefined && terminateAfter === undefined
-/** What a plan finds in these blocks. */
+/** Limits a plan to these blocks. */
 export const among = ({ within, slice }: Among, plan: Plan): Plan => {
   const of: Plan[] = [
     ...(within ? [{ by: 'blocks' as const, runs: within.map(([from, to]): [number, number] => [from, to]) }] : []),

@@ -140,7 +140,7 @@ const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: S
 const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
 const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
 
-/** What of a plan on children has parents of this kind: rewards alone are traces of the block itself. */
+/** Limits a plan on children to those with a parent of this kind: of traces, only rewards belong to the block itself. */
 export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: StoreReader): Plan => {
   if (child !== 'trace' || parent !== 'block') return plan
   const rewards = planQuery('trace', inNode(lookup('trace', 'type')!, ['reward']), reader)
@@ -150,7 +150,7 @@ export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: StoreRea
 const planLeaf = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Plan => {
   const { field } = leaf
   if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddressValue)) return NO_DOCUMENTS
-  // What is found by numbers knows no shape of their digits.
+  // Numeric indexes know no patterns of digits.
   const isShape = leaf.op === 'pattern' && field.compare === 'integer'
   const special = isShape
     ? undefined
@@ -234,7 +234,7 @@ const blockTransactions: Planner = (leaf, reader) =>
     ? { by: 'headers', test: ({ ends: { tx } }, index) => tx[index]! > (index > 0 ? tx[index - 1]! : 0) }
     : transactionsIn(leaf, reader)
 
-/** What a contract or a token is called, word by word. */
+/** Names of contracts and tokens, word by word. */
 const byWords =
   (table: RowKind): Planner =>
   (leaf, reader) => {

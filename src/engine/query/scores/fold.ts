@@ -22,16 +22,16 @@ export interface Scorer {
    * where a part's score depends on more than whether it matches.
    */
   groups: ((segment: Segment, matches: OrdinalSet) => readonly ScoreGroup[]) | undefined
-  /** Of the documents at these ordinals, which ascend and match. */
+  /** Scores the documents at these ordinals, which ascend and match. */
   scores(segment: Segment, ordinals: Uint32Array): Float64Array
 }
 
 type Matches = (segment: Segment, within: OrdinalSet) => OrdinalSet
 
 export interface FoldOptions {
-  /** Of a score that is not put together from others of the same document. */
+  /** Makes the scorer of a score that combines no others. */
   leaf(score: Exclude<Score, { by: 'sum' | 'best' | 'lowered' }>): Scorer
-  /** Those of some documents that match. */
+  /** Finds the documents among some that match. */
   matchesOf(node: Node): Matches
   sizeOf(segment: Segment): number
   /** Whether a document has no more than one value of the field. */
@@ -240,7 +240,7 @@ const combineScores = (
   }
 }
 
-/** Those of a set that lie in another one, which may be known to be a part of it, and those that do not. */
+/** Splits a set by another one. `isPart`: the other one lies inside of it. */
 const splitSet = (
   set: OrdinalSet,
   other: OrdinalSet,

@@ -46,7 +46,7 @@ const simplified = (score: Score, known: Statistics): Score => {
   return mapParts(score, inner => simplified(inner, known))
 }
 
-/** Those of some documents that match. */
+/** Finds the documents among some that match. */
 export const matchesOf = (node: Node, { kind, reader, ask }: ScorerOptions) => {
   const evaluation = evaluatePlan({ kind, plan: planQuery(kind, node, reader), reader, ask })
   return (segment: Segment, within: OrdinalSet): OrdinalSet => {

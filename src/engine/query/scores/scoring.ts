@@ -18,7 +18,7 @@ export const withScores = (
   parts: SearchPart[],
   given: Omit<ScorerOptions, 'kind' | 'within'>,
 ): SearchPart[] => {
-  // What came since the first page of a cursor would shift the scores of the next one.
+  // Later blocks must not shift the scores of a cursor's next page.
   const options = { ...given, ...(within && { within }) }
   if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
   const scorers = new Map(asked.map(({ kind, score = SCORE_ONE }) => [kind, createScorer(score, { ...options, kind })]))
@@ -55,7 +55,7 @@ const createScoring = (
   const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
   const uniform = others.every(other => other === first) ? first : undefined
   const evaluations = new Map(parts.map(({ kind, evaluation }) => [kind, evaluation]))
-  /** Of each kind those of the segment that was asked for last. */
+  /** Scores of each kind in the segment that was read last. */
   const last = new Map<Kind, { segment: number; scores: Float64Array }>()
 
   const scoresOf = (kind: Kind, segment: Segment): Float64Array => {
@@ -76,13 +76,13 @@ const createScoring = (
   }
 
   return {
-    /** What every hit has, where it is the same. */
+    /** The score of all hits, where it is the same. */
     uniform,
     /** No hit scores more, where there are groups. */
     greatest: Math.max(...Array.from(scorers.values(), ({ greatest }) => greatest)),
     /** The matches of one kind in a segment by their scores, of those with the least score that is asked for. */
     groups: [...scorers.values()].every(({ groups }) => groups) ? groups : undefined,
-    /** Of one kind's documents of a segment, by ordinal: of those that match. */
+    /** Scores of one kind's matches in a segment, by ordinal. */
     in(kind: Kind, segment: Segment): Float64Array {
       const known = last.get(kind)
       if (known?.segment === segment.id) return known.scores
@@ -158,7 +158,7 @@ const atLeastScore = (
 export const bestFirst = (request: SearchRequest, parts: readonly SearchPart[]): SearchRequest => {
   const scoring = parts[0]?.scoring
   const isOrdered = request.sort.length > 0 || !scoring || scoring.uniform !== undefined
-  // Of a scroll whose hits once scored the same.
+  // The pages so far of a scroll had equal scores.
   const isBegun = request.after?.values.length === 0
   return isOrdered || isBegun ? request : { ...request, sort: BEST_FIRST }
 }

@@ -46,7 +46,7 @@ const signaturesIn = ({ id }: Segment, reader: StoreReader) => {
   return reader.termsBetween(id, first, last)
 }
 
-/** Of arguments: each counts as a document of its own. */
+/** Statistics of arguments: each counts as a document of its own. */
 export const elementStatistics = (
   kind: Kind,
   reader: StoreReader,
@@ -102,7 +102,7 @@ export const elementStatistics = (
 
 /** The documents that scores are counted from: those of all blocks, or of some. */
 export interface Coverage {
-  /** The same for the same blocks. */
+  /** Equal for equal blocks. */
   text: string
   of(segment: Segment): 'all' | 'none' | 'some'
   /** Where it is some of a segment: ordinals, each from one up to and without another. */
@@ -135,7 +135,7 @@ export const countWithin = (ordinals: Uint32Array, runs: readonly BlockRun[]): n
   return count
 }
 
-/** What was found out of one state of the store, for as long as that lasts. */
+/** Remembers values for as long as the store stays in one state. */
 export const rememberedOfState = <T>(reader: StoreReader, key: string, find: () => T): T => {
   const known = stateValues(reader)
   const version = reader.version()

@@ -36,7 +36,7 @@ export interface StatisticsOptions {
 export const createStatistics = ({ kind, reader, ask, within }: StatisticsOptions): Statistics => {
   const coverage = coverageOf(within, reader)
   const elements = elementStatistics(kind, reader, coverage)
-  /** What is the same for all documents of a field. */
+  /** Remembers a number per field. */
   const ofField =
     (what: string, find: (field: FieldPath) => number) =>
     (field: FieldPath): number =>
@@ -56,7 +56,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
     return sum
   }
 
-  /** Of segments that count as a whole, and of those that do so in part. */
+  /** Evaluations for whole segments, and for segments of which some blocks count. */
   const evaluations = (plan: Plan) => {
     let some: Evaluation | undefined
     return {
@@ -89,7 +89,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
     if (field.list?.nested) return elements.frequency(field, value)
     const plan = planQuery(kind, inNode(field, [value]), reader)
     if (!isIndexed(plan)) return undefined
-    // What a document asked of itself would tell is left out.
+    // Documents themselves are not read.
     return isCounted(plan) ? countOf(plan, `${field.path} ${value}`) : sumOf(plan)
   }
   /** Postings know their counts. */
@@ -195,7 +195,7 @@ const lengthsOfNames = (kind: Kind, reader: StoreReader, coverage: Coverage): [n
   return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
 }
 
-/** Of texts that the documents themselves have. What a segment holds is read once. */
+/** Averages texts in a column. Each segment is read once. */
 const averageInColumn = (kind: Kind, column: number, reader: StoreReader, coverage: Coverage): number => {
   const known = perSegment<[words: number, documents: number]>(reader, `words ${column}`)
   const countIn = (segment: Segment, runs?: readonly BlockRun[]): [words: number, documents: number] => {
@@ -245,7 +245,7 @@ const ALL_BLOCKS = [[0, 2 ** 30]] as const
 /** Whether each document that has the field has one word in it, so that all score the same. */
 export const isOneWord = (kind: Kind, field: FieldPath, reader: StoreReader): boolean => {
   if (field.compare !== 'token') return true
-  // Of a list each document has as many words as elements.
+  // A document has as many words as its list has elements.
   if (field.list && !field.list.nested) return false
   if (field.kind !== 'text') return true
   if (isRowKind(kind) || columnFieldOf(kind, field)) return false

@@ -15,7 +15,7 @@ import type { KeyReader } from './sort-keys.ts'
 export interface Behind {
   /** Whether a match comes behind; its keys are read. */
   has(found: SearchMatch): boolean
-  /** Of an order that follows the chain. */
+  /** Set where the order follows the chain. */
   blocks: BlockRuns | undefined
   /** The first key that the page before ended with. */
   keyOf(kind: Kind): MatchKey | null

@@ -58,7 +58,7 @@ export interface KeyOptions {
   apart?: boolean
   /** Where scores differ. */
   scoring?: SearchScoring | undefined
-  /** Those of the search. */
+  /** Kinds of the search. */
   kinds: readonly Kind[]
 }
 
@@ -73,7 +73,7 @@ export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockN
 export const keyReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyReader => {
   const { missing } = sort
   if (typeof missing === 'string') return plainReader(kind, sort, options)
-  // What stands for missing values is compared with what the field holds, as a query reads it.
+  // The stand-in for missing values is compared with stored values as a query reads them.
   const plain = plainReader(kind, sort, { ...options, last: false })
   const instead = plain.keyOf(missing.value)
   return {
@@ -145,7 +145,7 @@ const scoreKeys = (kind: Kind, scoring: SearchScoring): KeyReader => ({
   keyOf: value => Math.fround(Number(value)),
 })
 
-/** Of several values the least counts in ascending order, the greatest in descending order. */
+/** The least of several values in ascending order, the greatest in descending order. */
 export const extreme = (values: readonly QueryValue[], order: SortSpec['order']): QueryValue | undefined =>
   values.reduce<QueryValue | undefined>((best, value) => {
     if (best === undefined) return value

@@ -34,7 +34,7 @@ export const chosenReader = (
 const isMany = ({ kind, list }: NonNullable<SortSpec['fields'][Kind]>): boolean =>
   list !== undefined || kind === 'hexList' || kind === 'integers'
 
-/** Of one value or more. Integers are those of Java: sums that are too large begin anew at the other end, means are rounded. */
+/** Each takes one value or more. Integers are Java's longs: sums overflow, means are rounded. */
 const MODE_VALUES: Record<SortMode, (values: readonly QueryValue[]) => QueryValue> = {
   min: values => values.reduce((best, value) => (compareValues(value, best) < 0 ? value : best)),
   max: values => values.reduce((best, value) => (compareValues(value, best) > 0 ? value : best)),

@@ -26,7 +26,7 @@ export interface ValuesFrom {
   reader: StoreReader | undefined
 }
 
-/** What a hit's `sort` shows, as Elasticsearch writes it: dates in milliseconds, and a stand-in for what is missing. */
+/** A hit's `sort` as Elasticsearch writes it: dates in milliseconds, stand-ins for missing values. */
 export const sortValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => unknown[]) => {
   const valuesAt = rawValues(request, from)
   const { sort, parts, tiebreak } = request
@@ -48,7 +48,7 @@ export const cursorAfter = (request: SortedRequest, last: Scored, from: ValuesFr
   place: { kind: last.kind, position: last.position },
 })
 
-/** What a hit is sorted by, key by key; null where it has nothing. */
+/** The sort values of a hit; null where one is missing. */
 export const comparedValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => (QueryValue | null)[]) => {
   const valuesAt = rawValues(request, from)
   return one =>
@@ -61,7 +61,7 @@ export const shardDoc = (place: ChainPlace, kinds: readonly Kind[]): number | st
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number)
 }
 
-/** What a hit's `sort` shows of a value; undefined: of none. */
+/** Formats a value for a hit's `sort`; undefined is a missing one. */
 export const sortShowing = (sort: SortSpec): ((value: QueryValue | undefined) => unknown) => {
   const { format, fields, as } = sort
   const print = format === undefined ? undefined : sortDateWriter(format, as)
@@ -134,7 +134,7 @@ const fieldValueReader = (
   }
 }
 
-/** What is shown for a missing value: numbers show the end of their range that comes last, or first. */
+/** Stands for a missing value: numbers show the end of their range that comes last, or first. */
 export const missingValue = (sort: StandInSort & Pick<SortSpec, 'format'>): unknown => {
   const standIn = standInOf(sort)
   if (typeof standIn === 'number') return String(standIn)

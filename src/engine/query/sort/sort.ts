@@ -68,13 +68,13 @@ const uniformScoreSide = ({ sort: [first], after }: SortOrder, uniform = 1): num
   return first.order === 'desc' ? above : -above
 }
 
-/** What orders nothing is left out, with what the page before ended with. */
+/** Sorts that order something, with the values that the page before ended with. */
 const effectiveKeys = ({ sort, after }: SortOrder, isScored: boolean): EffectiveKeys => {
   const sorts = effective(sort, isScored)
   return { sorts, after: after && { ...after, values: sorts.map(one => after.values[sort.indexOf(one)]!) } }
 }
 
-/** What orders the hits before they are found: all that asks for scores may have them. */
+/** Sorts that may order hits, before scores are known. */
 const expected = ({ sort, parts }: SortOrder): SortSpec[] =>
   effective(
     sort,
@@ -115,7 +115,7 @@ export const sortKeysOf = (
     }
   const kinds = parts.map(({ kind }) => kind)
   const isChain = followsChain(first, parts)
-  // What is told apart by integers that its values do not show could not be gone on with behind one of these.
+  // Coins that are equal may hide different integers: `search_after` could not continue behind one of them.
   const isWhole = !request.after && !request.tiebreak
   const readers = new Map(
     KINDS.map((kind): [Kind, KeyReader[]] => [
@@ -125,7 +125,7 @@ export const sortKeysOf = (
       ),
     ]),
   )
-  /** Of keys that are the same double the integers are compared. */
+  /** Compares integers whose keys are the same double. */
   const compareExactly = (a: SearchMatch, b: SearchMatch, i: number): number => {
     const [left, right] = [a, b].map(({ kind, position }) => readers.get(kind)![i]!.exact?.(position))
     return left === undefined || right === undefined ? 0 : compareKeys(left, right, sorts[i]!)

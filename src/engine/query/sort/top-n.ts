@@ -32,7 +32,7 @@ export const findByKeys = (
 ): SearchMatch[] => {
   const { reader } = finding
   const best = createTopMatches(wanted, keys, finding)
-  // Of equal ones those go before that come first in this order of segments and documents.
+  // Equal matches keep this order of segments and documents.
   const isOrdered = keys.single && parts.length === 1
   const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column, isOrdered)
   const segments = segmentsOf(parts, reader)
@@ -85,7 +85,7 @@ const passedBy = (
   { greatest, fractions }: KeyColumn,
 ): KeyRange | undefined => {
   const key = behind?.keyOf(kind)
-  // What comes before a missing key is of any value.
+  // Any value comes before a missing key.
   if (typeof key !== 'number' || key >= INEXACT) return undefined
   const step = fractions ? 2 * key * Number.EPSILON : 1
   // The greatest number of all may be a key and may be none.
@@ -95,7 +95,7 @@ const passedBy = (
 /** The next smaller double. */
 const nextBelow = (number: number): number => (Number.isFinite(number) ? number * (1 - Number.EPSILON) : number)
 
-/** Those of some matches that the page before has not passed. */
+/** Matches that the page before has not passed. */
 const notPassed = (
   column: KeyColumn,
   segment: Segment,
@@ -117,7 +117,7 @@ const isWorse = (column: KeyColumn, segment: Segment, good: KeyRange | undefined
   return !bounds || bounds.least > good.high || bounds.greatest < good.low
 }
 
-/** Those of some matches that may still be among the best. */
+/** Matches that may still be among the best. */
 const stillPromising = (
   column: KeyColumn,
   segment: Segment,
@@ -195,7 +195,7 @@ export const findByScore = (
           here.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [score], score })
       }
     }
-    // Those of the same segment may lie between one another: they count from the next one on.
+    // Matches of one segment may interleave: they count from the next segment on.
     for (const { score } of here) counts.set(score!, (counts.get(score!) ?? 0) + 1)
     best.add(here)
     if (notWorse(Math.fround(greatest)) >= wanted) break
