@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { openAccounts, SCOPES } from '../../src/accounts/index.ts'
-import { startProgram, startServer, type Usage } from '../lib/program.ts'
+import { startProgram, startServer } from '../lib/program.ts'
 
 export interface ServeOptions {
   /** Packs to be imported before the start, by network. Default: the blocks of the scenarios. */
@@ -10,19 +10,7 @@ export interface ServeOptions {
 }
 
 /** The program under attack, run as its users run it: built, in a process of its own, on a data folder of its own. */
-export interface Victim {
-  url: string
-  port: number
-  /** Tokens of two accounts; the second one, which attacks, may do everything. */
-  tokens: readonly [string, string]
-  pid: number
-  alive(): boolean
-  /** Longest answer of `/health` so far in milliseconds, asked by a client from another address. */
-  worstHealthMs(): number
-  usage(): Usage | undefined
-  /** Asks it to stop, and ends it where it does not in time: how long that took, and what it said when it ended otherwise. */
-  stop(patienceMs?: number): Promise<{ ms: number; died: string | undefined; peak: number }>
-}
+export type Victim = Awaited<ReturnType<typeof startVictim>>
 
 /** Where the honest client of an attack comes from: addresses have limits of their own. */
 export const HONEST = '127.0.0.2'
@@ -30,7 +18,7 @@ export const HONEST = '127.0.0.2'
 const SCENARIOS = new URL('../../test/scenario/blocks.ndjson', import.meta.url).pathname
 export const SCENARIO_NETWORK = 'ethereum/scenario/mainnet'
 
-export const startVictim = async (program: string, data: string, options: ServeOptions = {}): Promise<Victim> => {
+export const startVictim = async (program: string, data: string, options: ServeOptions = {}) => {
   const { packs = { [SCENARIO_NETWORK]: SCENARIOS }, args = [], openFiles } = options
   for (const [network, pack] of Object.entries(packs))
     await startProgram(program, ['import', '--network', network, pack, '--data', data]).ended
@@ -66,11 +54,14 @@ export const startVictim = async (program: string, data: string, options: ServeO
   return {
     url: server.url,
     port,
-    tokens,
+    /** Tokens of two accounts; the second one, which attacks, may do everything. */
+    tokens: tokens as readonly [string, string],
     pid: server.pid,
     alive: () => alive,
+    /** Longest answer of `/health` so far in milliseconds, asked by a client from another address. */
     worstHealthMs: () => worst,
     usage: () => server.usage(),
+    /** Asks it to stop, and ends it where it does not in time. */
     async stop(patienceMs = STOP_PATIENCE_MS) {
       running = false
       const start = performance.now()

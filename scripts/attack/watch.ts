@@ -26,10 +26,10 @@ export interface Watched extends Times {
 }
 
 /** Asks on behalf of an account that attacks nothing, from now on until it is stopped. */
-export const watchOther = async (ground: Ground): Promise<Watch> => {
+export const watchOther = async (ground: Ground) => {
   const thread = new Worker(new URL('watch-thread.ts', import.meta.url), { workerData: ground })
   await once(thread, 'message')
-  const tell = async (what: keyof Watch): Promise<Seen> => {
+  const tell = async (what: 'lap' | 'stop'): Promise<Seen> => {
     const told = once(thread, 'message')
     thread.postMessage(what)
     const [seen] = (await told) as [Seen]
@@ -38,11 +38,7 @@ export const watchOther = async (ground: Ground): Promise<Watch> => {
   return { lap: () => tell('lap'), stop: () => tell('stop') }
 }
 
-export interface Watch {
-  /** What it saw since it was asked last; what was asked before is waited for. */
-  lap(): Promise<Seen>
-  stop(): Promise<Seen>
-}
+export type Watch = Awaited<ReturnType<typeof watchOther>>
 
 const MAX_MS: Partial<Record<keyof Seen, number>> = { term: 50, health: 100 }
 

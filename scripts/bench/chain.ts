@@ -7,10 +7,7 @@ import { type Act, pickAction } from './actions.ts'
 import { addressBits, createBloom, createPopulation, EMPTY_BLOOM, type Party, topicBits } from './population.ts'
 import { createTracer, type Emission } from './traces.ts'
 
-export interface MadeChain {
-  /** The block of that number, made without those before it. */
-  block(number: number): RawBlock
-}
+export type MadeChain = ReturnType<typeof createChain>
 
 const BLOCK = 101
 const BLOCK_HASH = 102
@@ -27,7 +24,7 @@ export interface ChainOptions {
 }
 
 /** A chain shaped like Ethereum's of 2025, in the words of geth. Nothing in it depends on which blocks were asked for before. */
-export const createChain = ({ seed, chainId, traces: isTraced }: ChainOptions): MadeChain => {
+export const createChain = ({ seed, chainId, traces: isTraced }: ChainOptions) => {
   const root = mix(seed) ^ mix(chainId + 0x1000193)
   const random = createRandom()
   const hasher = createRandom()

@@ -1,14 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'undici'
-import {
-  createToken,
-  freePort,
-  type Memory,
-  type Running,
-  startProgram,
-  startServer,
-  watchUsage,
-} from '../lib/program.ts'
+import { createToken, freePort, type Memory, startProgram, startServer, watchUsage } from '../lib/program.ts'
 import { type Times, timesOf } from '../lib/table.ts'
 import { connect, requestBytes } from './connection.ts'
 import { createHitCounter } from './hits.ts'
@@ -22,15 +14,9 @@ export interface Served {
   flags?: readonly string[]
 }
 
-export interface Server extends Pick<Running, 'usage'> {
-  url: string
-  network: string
-  token: string
-  way: Way
-  stop(): Promise<void>
-}
+export type Server = Awaited<ReturnType<typeof openServer>>
 
-export const openServer = async ({ program, data, network, flags = [] }: Served): Promise<Server> => {
+export const openServer = async ({ program, data, network, flags = [] }: Served) => {
   const token = await createToken(program, data)
   // Streams of all hits take longer than queries may by default.
   const server = await startServer(program, ['--data', data, '--port', '0', '--query-deadline', '10m', ...flags])

@@ -28,11 +28,7 @@ export interface Emission {
   data: Hex
 }
 
-export interface Tracer {
-  at(block: number): void
-  /** The traces of a transaction, the outer before the inner. */
-  traces(deed: Deed): RpcTrace[]
-}
+export type Tracer = ReturnType<typeof createTracer>
 
 interface Step {
   kind: 'call' | 'staticcall' | 'delegatecall' | 'create' | 'suicide'
@@ -52,7 +48,7 @@ const TRACES = 104
  * the others have a dozen, one in a hundred some fifty; of ten traces five are calls, four ask, and one passes a proxy's call on. They
  * are drawn from a stream of their own, so that blocks are the same with them and without.
  */
-export const createTracer = (root: number): Tracer => {
+export const createTracer = (root: number) => {
   const random = createRandom()
   const abi = createAbi(random)
   const people = createPopulation(root, random)
@@ -331,8 +327,9 @@ export const createTracer = (root: number): Tracer => {
   }
 
   return {
-    at: number => people.at(number),
-    traces(deed) {
+    at: (block: number) => people.at(block),
+    /** The traces of a transaction, the outer before the inner. */
+    traces(deed: Deed): RpcTrace[] {
       const { block, hash, index, gas, gasUsed, failed } = deed
       random.seek(root, TRACES, block.number, index)
       const top = treeOf(deed)

@@ -16,10 +16,6 @@ export const withoutOpenSearch: string | false =
   OPENSEARCH_START === undefined &&
   'neither OPENSEARCH_URL names a running OpenSearch nor OPENSEARCH_START a program that starts one'
 
-/** The same for a test that needs one of several nodes, or one that it may stop. */
-export const withoutOwnOpenSearch: string | false =
-  OPENSEARCH_START === undefined && 'OPENSEARCH_START does not name a program that starts OpenSearch'
-
 /** The one that runs, or one of its own. */
 export const runOpenSearch = async (): Promise<Pick<OpenSearch, 'url' | 'stop'>> =>
   OPENSEARCH_URL === undefined ? startOpenSearch() : { url: OPENSEARCH_URL, stop() {} }

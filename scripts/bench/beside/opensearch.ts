@@ -9,22 +9,11 @@ import type { Kind } from '../../../src/mapping/index.ts'
 import { openSearchIndex } from '../../scenario-mapping.ts'
 import { requestBytes } from '../connection.ts'
 import { createHitCounter, hitsIn } from '../hits.ts'
+import type { Request } from '../queries.ts'
 import { openStream, type Server, type Streamed } from '../serving.ts'
-import type { Side } from './sides.ts'
 
 /** What the benchmark asks of OpenSearch besides searches. */
-export interface OpenSearch extends Side {
-  /** Its name and version. */
-  version: string
-  /** Replaces what there is by these documents; the seconds until all of them can be found. */
-  load(files: readonly DocumentFile[], way: LoadWay): Promise<number>
-  /** Writes everything to disk as one segment an index; the bytes of all. */
-  settle(): Promise<number>
-  /** All documents of an index, by a scroll. */
-  scroll(index: string, size: number): Promise<Omit<Streamed, 'memory'>>
-  remove(): Promise<void>
-  close(): Promise<void>
-}
+export type OpenSearch = Awaited<ReturnType<typeof openOpenSearch>>
 
 export interface LoadWay {
   bytes: number
@@ -33,7 +22,7 @@ export interface LoadWay {
 
 export const INDEX_OF = (entity: string): string => `chainsieve-bench-${entity}`
 
-export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
+export const openOpenSearch = async (url: string) => {
   // A merge into one segment takes minutes, and is answered when it is done.
   const client = new Client(url, { headersTimeout: 0, bodyTimeout: 0 })
   const json = async <T>(method: Dispatcher.HttpMethod, path: string, body?: object): Promise<T> => {
@@ -55,7 +44,8 @@ export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
 
   return {
     ...{ url, version },
-    async load(files, { bytes, parallel }) {
+    /** Replaces what there is by these documents; the seconds until all of them can be found. */
+    async load(files: readonly DocumentFile[], { bytes, parallel }: LoadWay) {
       await remove()
       for (const { entity } of files) await create(entity)
       const start = performance.now()
@@ -68,6 +58,7 @@ export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
       }
       return seconds
     },
+    /** Writes everything to disk as one segment an index; the bytes of all. */
     async settle() {
       await json('POST', `/${all}/_forcemerge?max_num_segments=1`)
       await json('POST', `/${all}/_flush`)
@@ -77,8 +68,9 @@ export const openOpenSearch = async (url: string): Promise<OpenSearch> => {
       }
       return (await json<Stats>('GET', `/${all}/_stats/store`))._all.primaries.store.size_in_bytes
     },
-    scroll: (index, size) => scroll(client, index, size),
-    bytes({ entities, body = '' }) {
+    /** All documents of an index, by a scroll. */
+    scroll: (index: string, size: number) => scroll(client, index, size),
+    bytes({ entities, body = '' }: Request) {
       const indices = entities.split(',').map(INDEX_OF).join(',')
       return requestBytes(url, { method: 'POST', path: `/${indices}/_search`, body })
     },
