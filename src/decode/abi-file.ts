@@ -30,7 +30,7 @@ const ABI_REMEDY =
   "give a JSON ABI, a Foundry or Hardhat artifact, Sourcify's metadata.json, a list of signatures from 4byte or OpenChain, or signatures " +
   'such as event Transfer(address indexed from, address indexed to, uint256 value), one a line or as a JSON array'
 
-/** Every form that is read; the first one that a file has is taken. */
+/** Supported formats in the order in which they are tried. */
 export const FORMATS = {
   artifact,
   metadata,

@@ -55,20 +55,18 @@ export const createFunctionDecoder = ({ inputs }: FunctionAbi): FunctionDecoder 
     input.length < 10 ? refusedResult('the data is shorter than a selector') : decodeData(layout, [], input)
 }
 
-/** How the arguments of one declaration lie in topics and data. */
 interface Layout {
   inputs: readonly AbiParam[]
   steps: DecodeStep[]
-  /** Where the data begins, in characters; its offsets count from here. */
+  /** Character at which the data begins; offsets count from here. */
   base: number
-  /** Characters of the heads. */
   head: number
   dynamic: boolean
-  /** Topics, with the first one. */
+  /** Number of topics, with the first one. */
   indexed: number
 }
 
-/** Gives the reason where a type is not one that can be decoded. */
+/** Returns the reason if a type cannot be decoded. */
 const layOutArguments = (inputs: readonly AbiParam[], base: number, firstIndexed: number): Layout | string => {
   const layout: Layout = { inputs, steps: [], base, head: 0, dynamic: false, indexed: firstIndexed }
   let pos = 0
@@ -90,7 +88,7 @@ const layOutArguments = (inputs: readonly AbiParam[], base: number, firstIndexed
   return layout
 }
 
-/** Gives both arguments and error where the data is longer than its arguments. */
+/** Returns both arguments and error if the data is longer than its arguments. */
 const decodeData = (layout: Layout, topics: readonly string[], data: string): FunctionResult => {
   const { inputs, steps, base, head, dynamic } = layout
   let text = data
@@ -166,7 +164,7 @@ const dataStep = (name: string, pos: number, codec: Codec, at: number, base: num
       }
 }
 
-/** Decodes once more and keeps account of what is read: up to where, and whether with a gap. Few logs come here. */
+/** Decodes again to find the end of what is read, and gaps in it. Few logs come here. */
 const readBy = ({ steps, base, head }: Layout, topics: readonly string[], text: string) => {
   const spans: [from: number, to: number][] = []
   const reader = createWordReader(text, spans)

@@ -1,4 +1,4 @@
-/** Opcodes by the names of the yellow paper; those that take and give words of the stack and do no more stand in `ARITY` alone. */
+/** Opcodes by the names of the yellow paper; opcodes that only move words are in `ARITY` alone. */
 export const EVM = {
   STOP: 0x00,
   ADD: 0x01,
@@ -91,7 +91,6 @@ export const ARITY: Uint8Array = (() => {
 
 export const isPush = (opcode: number): boolean => opcode >= EVM.PUSH1 && opcode <= EVM.PUSH32
 
-/** After these nothing runs but what is jumped to. */
 export const endsRun = (opcode: number): boolean =>
   opcode === EVM.STOP ||
   opcode === EVM.JUMP ||
@@ -101,13 +100,12 @@ export const endsRun = (opcode: number): boolean =>
   ARITY[opcode] === 255 ||
   opcode === EVM.INVALID
 
-/** The byte after an instruction and its data. */
 export const nextOf = (code: Uint8Array, at: number): number => {
   const opcode = code[at]!
   return isPush(opcode) ? at + opcode - EVM.PUSH0 + 1 : at + 1
 }
 
-/** The number that an instruction pushes; behind the end of the code there are zeros. */
+/** The number that an instruction pushes; beyond the end of the code there are zeros. */
 export const pushed = (code: Uint8Array, at: number): bigint => {
   let value = 0n
   const end = nextOf(code, at)
@@ -115,12 +113,12 @@ export const pushed = (code: Uint8Array, at: number): bigint => {
   return value
 }
 
-/** Keys that solc and vyper write into the map, or vyper the list, behind the code. */
+/** Keys that solc and vyper write into the metadata behind the code. */
 const METADATA_KEYS = ['ipfs', 'bzzr', 'solc', 'vyper', 'experimental'].map(key => Buffer.from(key))
 /** Bytes. Those of real code are below a hundred. */
 const METADATA_MOST = 512
 
-/** Where the CBOR begins that compilers put behind a program, its length in the last two bytes; the code's end where there is none. */
+/** Start of the CBOR metadata behind a program, whose length is in the last two bytes; the code's end if there is none. */
 export const metadataStart = (code: Uint8Array): number => {
   if (code.length < 4) return code.length
   const length = (code[code.length - 2]! << 8) | code[code.length - 1]!

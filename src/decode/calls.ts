@@ -8,7 +8,7 @@ export interface DecodedCall {
   selector: string | null
   /** Null where the selector is not known; kept where it is and the calldata does not decode. */
   function: FunctionAbi | null
-  /** How sure the function is: 1 by the contract's own ABI, 0 where none is known. */
+  /** 1 by the contract's own ABI, 0 if unknown. */
   probability: number
   /** Null where the calldata could not be decoded. */
   args: DecodedArg[] | null
@@ -20,17 +20,17 @@ export interface DecodedCall {
 }
 
 export interface CallDecoderOptions {
-  /** Declarations of a selector in lower case, the likeliest first. The same objects each time save compiling them again. */
+  /** Declarations of a lower-case selector, the likeliest first. Stable objects save compiling them again. */
   find(selector: string): readonly FunctionCandidate[]
-  /** Declarations that hold for some contracts alone, at a position of the chain. Where there are any, no others are asked. */
+  /** Declarations for some contracts at a position of the chain. If there are any, `find` is not called. */
   own?(to: string, selector: string, at: number): readonly FunctionCandidate[]
 }
 
-/** Factors of a guess if bytes after the arguments, or the arguments themselves, speak against it. */
+/** Factors of the probability if bytes after the arguments, or the arguments themselves, do not fit. */
 const SURPLUS_FACTOR = 0.9
 const MISFIT_FACTOR = 0.5
 
-/** Decodes a call that is made at a position of the chain; by default at its end. */
+/** Decodes a call at a position of the chain, by default at its end. */
 export type CallDecoder = (to: string, input: string, at?: number) => DecodedCall
 
 /**
@@ -102,9 +102,9 @@ const probabilityOf = (best: FunctionCandidate, fitting: readonly Attempt[], fit
 
 const roundProbability = (probability: number): number => Math.round(probability * 1000) / 1000
 
-/** Calls of unknown selectors, and of what one declaration may come to, that are remembered at a time. */
+/** Cached selectors and declarations. */
 const MAX_KNOWN_CALLS = 200_000
-/** Of a call: which of its kind it is, as logs have it, told by what is stored once for all of them. */
+/** Signature of a call, the stored key that calls of one kind share. */
 export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
   const known = new Map<object | string, Map<number, Signature>>()
   return ({ selector, function: declared, probability, args, error }) => {
@@ -136,7 +136,6 @@ export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
   }
 }
 
-/** What the keys of calls' signatures begin with. */
 const CALL = 'call/'
-/** Of which a stored key is: the key is all that a store keeps of it. */
+/** Document of a stored key, which is all that a store keeps of a signature. */
 export const documentOfKey = (key: string): Signature['of'] => (key.startsWith(CALL) ? 'call' : 'log')

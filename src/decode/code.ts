@@ -20,7 +20,6 @@ export interface CodeAnalysis {
   topics: string[]
   /** The token or contract standard that it implements, null where none is recognised. */
   standard: string | null
-  /** How it delegates, if it is a proxy. */
   proxy: {
     kind: ProxyKind
     /** Address that the code itself names, in lower case: of clones, and of EIP-7702. */
@@ -47,7 +46,6 @@ const designatedBy = (hex: string): string | null =>
 
 const hashOf = (text: string): bigint => BigInt(keccakHex(text))
 
-/** Slots that hold the address of the code. */
 export const IMPLEMENTATION = hashOf('eip1967.proxy.implementation') - 1n
 export const PROXIABLE = hashOf('PROXIABLE')
 
@@ -61,7 +59,7 @@ const proxyOf = (delegates: readonly MachineValue[], own: ReadonlySet<string>): 
 
 /** A contract with more functions of its own forwards unknown calls, and is not merely a proxy. */
 const MAX_OWN = 16
-/** Below lie the contracts that are built into the chain. */
+/** Lower addresses are precompiled contracts. */
 const FIRST_ADDRESS = 0x10000n
 
 const proxyKindOf = (to: MachineValue, own: ReadonlySet<string>): ProxyKind | null => {
@@ -86,7 +84,7 @@ const ERC20 = [
   'allowance(address,address)',
 ]
 
-/** By the functions that a contract of it must have. The first that fits is meant: a vault's shares are a token, too. */
+/** Required functions by standard; the first match wins, since shares of a vault are a token, too. */
 const STANDARDS: Readonly<Record<string, readonly string[]>> = {
   'ERC-4626': [
     ...ERC20,
@@ -171,10 +169,10 @@ const topicsOf = ({ code, targets, instructions }: Program): string[] => {
 const TOPIC_STEPS = 200
 /** Steps for all words of a code together: the largest contracts need a third of them. */
 const ALL_TOPICS_STEPS = 20_000
-/** Distinct bytes that a hash of 32 has at least: one in some 10^7 has fewer. */
+/** Distinct bytes of a 32-byte hash; one in some 10^7 has fewer. */
 const MIN_DISTINCT_BYTES = 20
 
-/** The hash that an instruction brings up: by a push or, where solc saves on size, as a copy of what lies behind the code. */
+/** The hash that an instruction pushes or, where solc saves size, copies from behind the code. */
 const wordAt = (code: Uint8Array, at: number): bigint | null => {
   const opcode = code[at]!
   let word: bigint
@@ -189,19 +187,15 @@ const wordAt = (code: Uint8Array, at: number): bigint | null => {
   return bytes.size < MIN_DISTINCT_BYTES ? null : word
 }
 
-/** Code as a contract's program: what of it runs, and where calls go. */
 export interface Program {
   code: Uint8Array
   targets: Uint8Array
-  /** Offsets of the instructions that may run, ascending. */
   instructions: number[]
-  /** The functions that it has, as numbers of 32 bits. */
   selectors: Set<number>
-  /** Where it forwards whole calls. */
   delegates: MachineValue[]
 }
 
-/** Steps to look for functions, far more than the largest contracts need: some thousand. */
+/** Budget of steps to find functions; the largest contracts need some thousand. */
 const DISPATCH_STEPS = 20_000
 export const readProgram = (hex: string): Program => {
   const code = new Uint8Array(Buffer.from(hex.slice(2), 'hex'))

@@ -1,7 +1,6 @@
 import type { Code } from './contract-code.ts'
 import { holderOf, type LinksOf, type OwnAbi, probabilityOfLike } from './declarations.ts'
 
-/** What a contract's functions and events are known from. */
 export interface AbiKnowledge {
   /** Name that the ABI was given under. */
   name: string | null
@@ -20,7 +19,7 @@ export const createAbiFinder = (
   own: readonly (OwnAbi & { name?: string })[],
   isNamed: (selector: string) => boolean,
   linksOf: LinksOf,
-  /** The contract or code with an ABI to which a code is nearest. */
+  /** The contract or code with an ABI whose code is most similar. */
   nearest: (codeHash: string) => { holder: string; similarity: number } | null = () => null,
 ) => {
   const byHolder = new Map(

@@ -2,15 +2,13 @@ import { keccak256 } from '../lib/keccak.ts'
 import { analyzeCode, type CodeAnalysis } from './code.ts'
 import { featuresOf } from './features.ts'
 
-/** The code of a contract: what it is known by, and what it tells. */
+/** Identity of a code and its analysis. */
 export interface Code extends CodeAnalysis {
   /** Keccak-256, as `0x` hex. */
   hash: string
-  /** Bytes. */
   size: number
   /** How the standard is known; null with it. */
   standardSource: 'selectors' | 'bytecode' | null
-  /** Its features, see `featuresOf`. */
   features: Int8Array
 }
 
@@ -28,10 +26,10 @@ export const readCode = (code: string): Code => {
   }
 }
 
-/** Codes that are remembered: most contracts are copies of a few. */
+/** Cached codes; most contracts are copies of a few. */
 const CODES = 2_000
 
-/** The same of any `0x` hex, the same object for the same code; null for no code. */
+/** Caches `readCode` by hash; null for no code. */
 export const createCodeReader = (): ((code: string) => Code | null) => {
   const codes = new Map<string, Code>()
   return text => {

@@ -5,17 +5,15 @@ import type { Registry } from './registry.ts'
 import { type FunctionAbi, selectorOf, topicOf } from './signature.ts'
 import type { EventAbi } from './types.ts'
 
-/** Declarations that the user gave. */
 export interface OwnAbi {
   /** Lower-case `0x` address of the one contract that they hold for. */
   address: string | null
   /** Lower-case `0x` hash of the code of the contracts that they hold for; without it and an address they hold for all. */
   codeHash?: string | null
-  /** 1 for an ABI; less for a list of signatures, which goes behind the registry and does not tell which arguments are indexed. */
+  /** 1 for an ABI; less for a list of signatures, which ranks behind the registry and does not say which arguments are indexed. */
   probability: number
   events: readonly EventAbi[]
   functions: readonly FunctionAbi[]
-  /** Their errors. */
   errors?: readonly FunctionAbi[]
 }
 
@@ -47,7 +45,7 @@ export const boundKeys = (own: readonly OwnAbi[]): ReadonlySet<string> =>
 
 /** How sure a declaration of the registry is: it fits the log in all its bytes, but another contract may mean something else by it. */
 export const REGISTRY_PROBABILITY = 0.9
-/** How sure the ABI of another contract of the same code is, which may have been given for what is not in the code. */
+/** Probability for the ABI of another contract with the same code, which may declare more than the code has. */
 const LIKENESS_PROBABILITY = 0.95
 
 /**
@@ -129,7 +127,7 @@ const isGuess = ({ probability }: { probability: number }): boolean => probabili
 const isSure = ({ probability }: { probability: number }): boolean => probability > REGISTRY_PROBABILITY
 const isUnsure = ({ probability }: { probability: number }): boolean => probability <= REGISTRY_PROBABILITY
 
-/** How sure the ABI of a contract is for another one whose code is like its own, in hundredths: declarations are kept for each. */
+/** Probability for the ABI of a contract with similar code, rounded since declarations are cached for each. */
 export const probabilityOfLike = (likeness: number): number => Math.round(likeness * LIKENESS_PROBABILITY * 100) / 100
 
 /** The candidates of a contract that is only like the one at hand are the less sure; the same objects each time. */
@@ -160,7 +158,6 @@ const likenings = new WeakMap<object, Map<number, any>>()
 
 const toCandidate = (event: EventAbi): Candidate => ({ event, probability: REGISTRY_PROBABILITY })
 
-/** Keyed candidates of one ABI. */
 type Entries<C> = (abi: OwnAbi) => [key: string, candidate: C][]
 
 const eventsByTopic: Entries<Candidate> = ({ events, probability }) =>
@@ -169,7 +166,7 @@ const eventsByTopic: Entries<Candidate> = ({ events, probability }) =>
 const functionsBySelector: Entries<FunctionCandidate> = ({ functions, probability }) =>
   functions.map(abi => [selectorOf(abi), { function: abi, probability }])
 
-/** What the ABI is for, null for all contracts; no address is a hash. */
+/** Address or code hash of an ABI, null if it is for all contracts. No address is a hash. */
 export const holderOf = ({ address, codeHash = null }: OwnAbi): string | null => address ?? codeHash
 
 /** ABIs for the contract come before ABIs for its code. */
@@ -182,7 +179,7 @@ const candidatesOfHolder = <T>({ address, codeHash }: Linked, byHolder: Readonly
 const keysIn = (special: ReadonlyMap<string, ReadonlyMap<string, unknown>>): ReadonlySet<string> =>
   new Set([...special.values()].flatMap(byKey => [...byKey.keys()]))
 
-/** Candidates by topic or selector: those for all contracts, and those for some by their address or the hash of their code. */
+/** Candidates by topic or selector: general ones, and special ones by address or code hash. */
 const createIndexes = <C>(own: readonly OwnAbi[], entries: Entries<C>) => {
   const general = new Map<string, C[]>()
   const special = new Map<string, Map<string, C[]>>()
@@ -202,7 +199,7 @@ const createIndexes = <C>(own: readonly OwnAbi[], entries: Entries<C>) => {
   return { general, special }
 }
 
-/** The candidates of a topic that have so many indexed arguments, ABIs before guesses; the same objects each time. */
+/** Candidates of a topic with a number of indexed arguments, ABIs before guesses; the same objects each time. */
 const createVariants = (byTopic: ReadonlyMap<string, readonly Candidate[]>) => {
   const answers = new Map<string, readonly Candidate[]>()
   return (topic: string, indexed: number): readonly Candidate[] => {
@@ -224,7 +221,6 @@ const NO_CANDIDATES: readonly Candidate[] = []
 
 const indexedIn = ({ inputs }: EventAbi): number => inputs.filter(input => input.indexed).length
 
-/** Choices of indexed arguments that are tried for one guess. */
 const MAX_CHOICES = 40
 
 /**
@@ -243,7 +239,7 @@ const variantsOf = ({ event, probability }: Candidate, indexed: number): Candida
   }))
 }
 
-/** The first ways to take `count` of the numbers below `size`, in their order. */
+/** The first ways to choose `count` of the numbers below `size`. */
 const chooseIndexed = (size: number, count: number): number[][] => {
   const found: number[][] = []
   const take = (from: number, taken: number[]) => {

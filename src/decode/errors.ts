@@ -6,7 +6,6 @@ import { registryLines } from './registry.ts'
 import { renderEvent, renderText } from './render.ts'
 import { type FunctionAbi, parseSignature } from './signature.ts'
 
-/** What a contract said when it reverted. */
 export interface Revert {
   /** Name of the error, null where it is not known. */
   name: string | null
@@ -14,10 +13,9 @@ export interface Revert {
   reason: string | null
 }
 
-/** Decodes what a contract returned when it reverted, at a position of the chain. Null where it returned nothing. */
+/** Decodes revert data at a position of the chain. Null for no data. */
 export type RevertDecoder = (address: string, data: string, at?: number) => Revert | null
 
-/** Errors by their selectors. */
 export type Errors = Pick<Functions, 'find'>
 
 /** What Solidity itself reverts with: `require(…, "…")`, and failed checks. */
@@ -64,13 +62,12 @@ export const createRevertDecoder = (registry: Errors, abis: readonly OwnAbi[], l
   }
 }
 
-/** What of an ABI may be an error: lists of signatures do not tell errors from functions. */
+/** Possible errors of an ABI: lists of signatures do not separate errors from functions. */
 export const errorsOf = ({ errors = [], functions, probability }: OwnAbi): readonly FunctionAbi[] =>
   probability < 1 ? [...errors, ...functions] : errors
 
 const UNKNOWN_REVERT: Revert = { name: null, reason: null }
 
-/** Characters of a message. */
 const MAX_REASON_LENGTH = 1000
 
 /** `Panic(0x11): arithmetic overflow or underflow` */

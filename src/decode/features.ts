@@ -1,7 +1,6 @@
 import { ARITY, EVM } from './bytecode.ts'
 import { analyzeCode, type CodeAnalysis, readProgram } from './code.ts'
 
-/** Numbers of a vector of features. */
 export const DIMENSIONS = 256
 
 /**
@@ -34,7 +33,7 @@ export const similarityOf = (a: Int8Array, b: Int8Array): number => {
   return product <= 0 ? 0 : product / Math.sqrt(squareA * squareB)
 }
 
-/** Adds what makes up `share` of the vector's square, each feature by the root of how often it is there. */
+/** Adds `share` of the vector's square, each feature by the root of its frequency. */
 const addGroup = (sum: Float64Array, salt: number, share: number, features: readonly number[]) => {
   const sorted = Int32Array.from(features).sort()
   const scale = Math.sqrt(share / sorted.length)
@@ -53,7 +52,7 @@ const addGroup = (sum: Float64Array, salt: number, share: number, features: read
 /** Numbers of the vector that each feature adds to. */
 const SPREAD = 4
 
-/** What pushes of 4 to 16 bytes hold, such as selectors of calls and errors. Longer ones are addresses and hashes, which may be filled in at deployment. */
+/** Values of pushes of 4 to 16 bytes, such as selectors. Longer ones are addresses and hashes, which deployment may fill in. */
 const constantsOf = (code: Uint8Array, instructions: readonly number[]): number[] => {
   const found = new Set<number>()
   for (const at of instructions) {
@@ -66,7 +65,7 @@ const constantsOf = (code: Uint8Array, instructions: readonly number[]): number[
   return [...found]
 }
 
-/** Runs of four instructions, without those that only move words on the stack: the optimizer and the rest of the code change these. */
+/** Sequences of four opcodes without stack operations, which optimizers change. */
 const opcodeRuns = (code: Uint8Array, instructions: readonly number[]): number[] => {
   const found: number[] = []
   let gram = 0
@@ -80,7 +79,6 @@ const opcodeRuns = (code: Uint8Array, instructions: readonly number[]): number[]
   return found
 }
 
-/** Mixes 32 bits so that each depends on all. */
 const mix = (number: number): number => {
   let hash = Math.imul(number ^ (number >>> 16), 0x7feb352d)
   hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b)

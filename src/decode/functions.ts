@@ -3,10 +3,8 @@ import { createRecentCache } from '../lib/caches.ts'
 import { stop } from '../lib/errors.ts'
 import { type FunctionAbi, parseSignature, selectorOf } from './signature.ts'
 
-/** A declaration that calls may be decoded by. */
 export interface FunctionCandidate {
   function: FunctionAbi
-  /** How sure it is that a call with this selector, if it decodes, means this declaration. */
   probability: number
 }
 
@@ -35,9 +33,9 @@ export const BLOCK_SIZE = 1024
 /** Bytes of an unpacked block; a declaration has about forty. */
 export const BLOCK_LIMIT = 1 << 22
 
-/** Selectors in one generation of answers; two generations of them take some 6 MB. */
+/** Cached selectors per generation; two generations take some 6 MB. */
 const GENERATION = 8192
-/** Blocks that stay unpacked, some 200 kB each. */
+/** Unpacked blocks in the cache, some 200 kB each. */
 const UNPACKED = 8
 
 export type Functions = ReturnType<typeof openFunctions>
@@ -58,7 +56,6 @@ export const openFunctions = (bytes: Uint8Array) => {
   const groups = lower + 2 * size
   if (groups + 2 * size > bytes.length) throw broken('it ends within its index')
 
-  /** Offsets of the blocks. */
   const starts = new Uint32Array(blocks + 1)
   starts[0] = groups + 2 * size
   for (let i = 0; i < blocks; i++) starts[i + 1] = starts[i]! + view.getUint32(at + 4 * i, true)
@@ -80,7 +77,7 @@ export const openFunctions = (bytes: Uint8Array) => {
     return lines
   }
 
-  /** The last ones used, the latest last. */
+  /** The most recently used one is last. */
   const unpacked = new Map<number, string[]>()
   const linesOf = (block: number): string[] => {
     const lines = unpacked.get(block) ?? unpack(block)
@@ -127,7 +124,6 @@ export const openFunctions = (bytes: Uint8Array) => {
     return found.length === 0 ? NO_FUNCTIONS : found.sort((a, b) => b.probability - a.probability)
   }
 
-  /** The first declaration of each block that was looked at. */
   const heads: string[] = []
   const headOf = (block: number): string => {
     heads[block] ??= textsOf((block * BLOCK_SIZE) / GROUP_SIZE)[0]!.slice(2)
@@ -138,7 +134,6 @@ export const openFunctions = (bytes: Uint8Array) => {
   const unknown = new Set<string>()
 
   return {
-    /** Number of declarations. */
     size,
     /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
     find(selector: string): readonly FunctionCandidate[] {

@@ -1,22 +1,20 @@
 import type { RpcLog } from '../chain/wire.ts'
 import type { DecodedLog, DecodeResult, EventAbi, Signature } from './types.ts'
 
-/** A declaration that logs may be decoded by. */
 export interface Candidate {
   event: EventAbi
-  /** How sure it is that a log of this topic means this declaration. */
   probability: number
 }
 
 export interface LogDecoderOptions {
   /** Declarations of a first topic and a number of indexed arguments, the likeliest first. */
   find(topic: string, indexed: number): readonly Candidate[]
-  /** Declarations that hold for some contracts alone, at a position of the chain; they go before all others. */
+  /** Declarations for some contracts at a position of the chain; they come first. */
   own?(address: string, topic: string, indexed: number, at: number): readonly Candidate[]
   compile(event: EventAbi): (topics: readonly string[], data: string) => DecodeResult
 }
 
-/** Decodes a log that stands at a position of the chain; by default at its end. */
+/** Decodes a log at a position of the chain, by default at its end. */
 export type LogDecoder = (log: Pick<RpcLog, 'address' | 'topics' | 'data'>, at?: number) => DecodedLog
 
 interface CompiledEvent {
@@ -25,13 +23,13 @@ interface CompiledEvent {
   failures: Map<string, Signature>
 }
 
-/** Distinct reasons that are kept apart for one declaration; chain data must not be able to fill the dictionary. */
+/** Distinct reasons per declaration, so that chain data cannot fill the dictionary. */
 const REASONS = 16
 
-/** Unknown signatures that are remembered at a time. */
+/** Cached unknown signatures. */
 const MAX_UNKNOWN = 200_000
 
-/** Decodes logs one by one: the first declaration that decodes without remainder is the log's meaning. */
+/** Decodes logs: the first declaration without remainder wins. */
 export const createLogDecoder = ({ find, own, compile }: LogDecoderOptions): LogDecoder => {
   /** By topic, then by number of indexed arguments. */
   const compiled = new Map<string, CompiledEvent[][]>()

@@ -18,7 +18,7 @@ export type MachineValue =
 
 type Origin = Exclude<MachineValue, bigint>
 
-/** Values of these kinds are these very objects. */
+/** Values of these kinds are these very objects, so identity tells them apart. */
 export const UNKNOWN_WORD: Origin = { kind: 'unknown' }
 const FIRST_WORD: Origin = { kind: 'word' }
 const LEFT_WORD: Origin = { kind: 'left' }
@@ -26,7 +26,6 @@ const SELECTOR_WORD: Origin = { kind: 'selector' }
 const MIXED_WORD: Origin = { kind: 'mixed' }
 const KEYED_WORD: Origin = { kind: 'keyed' }
 
-/** The newest write to memory and those before it. */
 interface MemoryWrite {
   at: number
   size: number
@@ -41,22 +40,20 @@ interface MachineState {
   memory: MemoryWrite | null
   /** Whether memory is all zeros but for what was written. */
   fresh: boolean
-  /** Before the first call the length of returned data is zero, which short code uses for its zeros. */
+  /** Before the first call returned data is empty, which short code uses as zero. */
   called: boolean
 }
 
 export interface Watch {
-  /** A branch is taken where the selector is one of these. */
+  /** A branch requires one of these selectors. */
   selectors?(selectors: readonly number[]): void
-  /** All call data is handed on to the code of another contract, in this one's name. */
+  /** All call data is delegated to another contract. */
   delegates?(to: MachineValue): void
-  /** A log has this first topic. */
   logs?(topic: MachineValue): void
-  /** False ends the way when it jumps. */
+  /** False ends the path when it jumps. */
   worth?(stack: readonly MachineValue[]): boolean
-  /** A hash of the selector is taken, by which vyper finds the place to jump to in a table. */
+  /** The selector is hashed: vyper looks up jumps in a hash table. */
   hashes?(): void
-  /** True ends all. */
   done?(): boolean
 }
 
@@ -138,15 +135,14 @@ export const explore = (code: Uint8Array, targets: Uint8Array, from: number, bud
   return steps
 }
 
-/** Words on a stack: the dispatchers of compilers need a dozen. */
+/** Words on the stack; dispatchers of compilers need a dozen. */
 const MAX_WORDS = 128
-/** Ways that wait. A hash table of functions opens one for each bucket, and another for each function. */
+/** Open paths. A hash table of functions opens one for each bucket, and one for each function. */
 const MAX_OPEN = 1024
 
 const MASK_256 = (1n << 256n) - 1n
 const MASK_32 = 0xffffffffn
 const SHIFT = 224n
-/** Buckets of a hash table of functions. */
 const MAX_BUCKETS = 512n
 
 /** Runs one instruction that neither jumps nor pushes what the code holds. False ends the path. */
@@ -255,13 +251,13 @@ const isZero = (a: MachineValue): MachineValue => {
   return isCondition(a) ? { kind: a.kind === 'equal' ? 'differs' : 'equal', selectors: a.selectors } : UNKNOWN_WORD
 }
 
-/** A word of known origin and a number, in either order; undefined where there is not one of each. */
+/** A word of known origin and a number, in either order; undefined for other pairs. */
 const originAndNumber = (a: MachineValue, b: MachineValue): { origin: Origin; number: bigint } | undefined => {
   if (typeof a === 'bigint') return typeof b === 'bigint' ? undefined : { origin: b, number: a }
   return typeof b === 'bigint' ? { origin: a, number: b } : undefined
 }
 
-/** The number of buckets among which the selector, or a hash of it, is divided here; zero where it is not. */
+/** Number of hash table buckets that the selector is reduced to here, or 0. */
 const countBuckets = (opcode: number, a: MachineValue, b: MachineValue): number => {
   const { origin, number } = originAndNumber(a, b) ?? {}
   if (number === undefined || (origin !== SELECTOR_WORD && origin !== MIXED_WORD)) return 0
@@ -269,7 +265,7 @@ const countBuckets = (opcode: number, a: MachineValue, b: MachineValue): number 
   return number < MAX_BUCKETS && (number & (number + 1n)) === 0n ? Number(number) + 1 : 0
 }
 
-/** A word that was cut out of one of known origin, such as an address out of a slot, keeps that origin. */
+/** A word derived from one of known origin, such as an address in a slot, keeps the origin. */
 const compound = (a: MachineValue, b: MachineValue): MachineValue => {
   if (typeof a === 'object' && typeof b === 'object') {
     const [one, other] = isCondition(a) ? [a, b] : [b, a]
@@ -285,7 +281,7 @@ type SelectorCondition = Extract<MachineValue, { kind: 'equal' | 'differs' }>
 const isCondition = (value: MachineValue): value is SelectorCondition =>
   typeof value === 'object' && (value.kind === 'equal' || value.kind === 'differs')
 
-/** Computes an opcode of two operands as far as these are known. */
+/** Computes an opcode of two operands, as far as they are known. */
 const evaluate = (opcode: number, a: MachineValue, b: MachineValue): MachineValue => {
   if (typeof a === 'bigint' && typeof b === 'bigint') return COMPUTE[opcode]!(a, b)
   const { origin, number = 0n } = originAndNumber(a, b) ?? {}
@@ -339,7 +335,7 @@ const evaluate = (opcode: number, a: MachineValue, b: MachineValue): MachineValu
 
 const negative = (a: MachineValue): MachineValue => (typeof a === 'bigint' ? BigInt.asUintN(256, -a) : a)
 
-/** The selector that the call's is compared with, null where it is not. */
+/** The selector that is compared, or null. */
 const comparedWith = (a: MachineValue, b: MachineValue): number | null => {
   const { origin, number = 0n } = originAndNumber(a, b) ?? {}
   if (origin === SELECTOR_WORD) return number <= MASK_32 ? Number(number) : null
@@ -372,7 +368,7 @@ const power = (base: bigint, exponent: bigint): bigint => {
   return result
 }
 
-/** Further back memory is taken to be unknown. */
+/** Memory is unknown beyond this number of writes. */
 const MAX_WRITES = 64
 
 const store = (state: MachineState, place: MachineValue, size: number, value: MachineValue) => {

@@ -1,7 +1,6 @@
 import { keccakHex } from '../lib/keccak.ts'
 import { IMPLEMENTATION, PROXIABLE, type ProxyKind, selectorOfText } from './code.ts'
 
-/** The code that a contract runs besides its own, as far as known. */
 export interface Delegation {
   /**
    * `fixed`: the code of its target, which no log tells to have changed. `upgradeable`: the same, until an `Upgraded` log names another one.
@@ -26,11 +25,10 @@ export const IMPLEMENTATION_CALL = selectorOfText('implementation()')
 interface ProxyQuestion {
   kind: Delegation['kind']
   slot?: string
-  /** Selector of a function without arguments. */
   call?: string
 }
 
-/** How proxies are asked for what their code does not name itself. */
+/** How to read the implementation of a proxy that its code does not name. */
 export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, ProxyQuestion>> = {
   'EIP-1167': { kind: 'fixed' },
   'EIP-7702': { kind: 'fixed' },
@@ -47,7 +45,7 @@ export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, ProxyQuestion>> = {
   Diamond: { kind: 'diamond', call: selectorOfText('facets()') },
 }
 
-/** What a proxy answered: `word` of the slot, `answer` to the call, each undefined where it was not asked, and null where it reverted. */
+/** Reads answers of a proxy: `word` of the slot and result of the call, undefined if not requested, null if reverted. */
 export const readDelegation = (
   proxy: ProxyKind,
   word: string | undefined,
@@ -63,7 +61,7 @@ export const readDelegation = (
   return { kind, targets: address === null ? [] : [{ address }] }
 }
 
-/** The address in a word of storage or in what a function returned; null where it is none. */
+/** Address in a word of storage or in a returned value; null if it is none. */
 export const readAddressWord = (word: string | null): string | null => {
   // Some nodes leave out zeros in front.
   const digits = /^0{24}([0-9a-f]{40})$/.exec(word?.slice(2).padStart(64, '0') ?? '')?.[1]
@@ -74,7 +72,7 @@ export const readAddressWord = (word: string | null): string | null => {
 const MAX_FACETS = 200
 const MAX_SELECTORS = 5_000
 
-/** What `facets()` returned: `(address, bytes4[])[]`; nothing where it is anything else. */
+/** Decodes the result of `facets()`: `(address, bytes4[])[]`; empty for anything else. */
 export const readFacets = (answer: string | null): Required<Target>[] => {
   const bytes = Buffer.from(answer?.slice(2) ?? '', 'hex')
   const numberAt = (at: number): number =>

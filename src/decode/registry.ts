@@ -6,7 +6,6 @@ import type { EventAbi } from './types.ts'
 /** A line of `data/events.txt`; its declaration is read only when a log asks for it, so that starting stays fast. */
 export interface RegistryEvent {
   topic0: string
-  /** Number of indexed arguments. */
   indexed: number
   /** `Transfer(address indexed from, address indexed to, uint256 value)` */
   signature: string
@@ -29,7 +28,6 @@ export const registryLines = (
     )
   })
 
-/** Reads the text of `data/events.txt`. */
 export const parseRegistry = (text: string): RegistryEvent[] =>
   registryLines('events.txt', text, {
     pattern: /^(0x[0-9a-f]{64}) ([A-Za-z_$][\w$]*\([^#]*\))$/,
@@ -58,7 +56,6 @@ export const createRegistry = (events: readonly RegistryEvent[]) => {
   const find = (topic0: string, indexed: number): readonly EventAbi[] =>
     byTopic.has(topic0) ? declared(`${topic0}${indexed}`) : NO_DECLARATIONS
   return {
-    /** Number of declarations. */
     size: events.length,
     find,
     /** A declaration with this first topic, whatever its number of indexed arguments: it names a log that it cannot decode. */
@@ -89,7 +86,6 @@ export interface Token {
   symbol: string
 }
 
-/** Reads the text of `data/tokens.txt`. */
 export const parseTokens = (text: string): Token[] =>
   registryLines('tokens.txt', text, {
     pattern: /^(\d+) (0x[0-9a-fA-F]{40}) (\d\d?|1\d\d|2[0-4]\d|25[0-5]) (\S+)$/,
@@ -108,7 +104,6 @@ export const createTokenList = (tokens: readonly Token[]) => {
   const byAddress = new Map(tokens.map(token => [`${token.chainId} ${token.address}`, token]))
   return {
     size: tokens.length,
-    /** Takes the address in lower case. */
     find: (chainId: number, address: string): Token | undefined => byAddress.get(`${chainId} ${address}`),
   }
 }

@@ -5,11 +5,11 @@ import type { AbiParam, EventAbi } from './types.ts'
 export interface FunctionAbi {
   name: string
   inputs: readonly AbiParam[]
-  /** Absent where only the selector is known, which does not tell them. */
+  /** Absent if only the selector is known. */
   outputs?: readonly AbiParam[]
 }
 
-/** Tuples and arrays may lie in one another so deep; Solidity's own stack gives out long before. */
+/** Maximal nesting of tuples and arrays; Solidity's own stack allows far less. */
 export const MAX_DEPTH = 32
 
 /** An event is given by one topic for its signature and up to three (anonymous: four) for indexed arguments. */
@@ -43,10 +43,8 @@ export function parseSignature(text: string, kind: 'event' | 'function' = 'event
 export const canonicalSignature = (abi: { name: string; inputs: readonly AbiParam[] }): string =>
   `${abi.name}(${abi.inputs.map(fullType).join(',')})`
 
-/** The first topic of the event's logs, in lower case. */
 export const topicOf = (event: EventAbi): string => keccakHex(canonicalSignature(event))
 
-/** The first four bytes of a call to the function. */
 export const selectorOf = (abi: FunctionAbi): string => keccakHex(canonicalSignature(abi)).slice(0, 10)
 
 /** The form that `parseSignature` reads, without the word `event`. */
@@ -59,7 +57,7 @@ export const fullType = (param: AbiParam): string =>
     ? param.type
     : `(${param.components.map(fullType).join(',')})${param.type.slice('tuple'.length)}`
 
-/** The canonical form of a type without components (`uint[2]` is `uint256[2]`), or null where there is no such type. */
+/** Canonical form of a type without components (`uint[2]` is `uint256[2]`), null for an unknown type. */
 export const canonicalType = (type: string): string | null => {
   const [, base, suffix] = /^(\w+)((?:\[\d*\])*)$/.exec(type) ?? []
   const canonical = base === undefined ? null : base === 'tuple' ? base : elementaryType(base)
@@ -104,7 +102,6 @@ type Scanner = ReturnType<typeof createScanner>
 const createScanner = (text: string) => {
   const token = /\s*([A-Za-z_$][\w$]*|\d+|\S|$)/y
   let current = ''
-  /** Where the current token begins. */
   let at = 0
   const advance = () => {
     current = token.exec(text)![1]!
@@ -197,7 +194,6 @@ const FUNCTION_WORDS = new Set(
   'external public internal private view pure payable nonpayable constant virtual override'.split(' '),
 )
 
-/** Outputs of a function. */
 const functionTail = (scan: Scanner): AbiParam[] => {
   while (FUNCTION_WORDS.has(scan.peek())) scan.next()
   const outputs = scan.take('returns') ? params(scan, 'function', 1) : []

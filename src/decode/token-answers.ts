@@ -5,7 +5,6 @@ export interface TokenAnswer<T> {
   error: string | null
 }
 
-/** Selectors that tokens are asked by. */
 export const TOKEN_CALLS = {
   name: '0x06fdde03',
   symbol: '0x95d89b41',
@@ -15,7 +14,7 @@ export const TOKEN_CALLS = {
   totalAssets: '0x01e1d114',
 } as const
 
-/** More decimals than a 256-bit integer has digits are nonsense. */
+/** A 256-bit integer has no more digits. */
 const MAX_DECIMALS = 77
 
 /** `answer` is what `decimals()` returned, null where it reverted. */
@@ -27,7 +26,7 @@ export const readDecimals = (answer: string | null): TokenAnswer<number> => {
   return { value: null, error: `decimals() answers ${decimals}` }
 }
 
-/** Characters that are kept: a longer text is not a name. */
+/** Characters; a longer text is not a name. */
 const MAX_TOKEN_TEXT = 256
 
 /**
@@ -62,7 +61,7 @@ const isData = (answer: string | null): answer is string => answer !== null && a
 
 const byteCountOf = (hex: string): number => (hex.length - 2) / 2
 
-/** Control characters, and those that are not seen but change how others are. */
+/** Control characters, and invisible ones that change how others are shown. */
 const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu
 
 const withoutZeros = (bytes: Buffer): Buffer => {

@@ -1,4 +1,3 @@
-/** One parameter of an event or function, or one component of a tuple. */
 export interface AbiParam {
   name: string
   /** Canonical Solidity type; tuples are `tuple`, `tuple[]`, `tuple[3][]` … with `components`. */
@@ -7,7 +6,6 @@ export interface AbiParam {
   indexed?: boolean
 }
 
-/** An event as an ABI declares it. */
 export interface EventAbi {
   name: string
   inputs: readonly AbiParam[]

@@ -1,6 +1,6 @@
 type Numeric = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>
 
-/** All values of some arrays one behind the other, as an array of just their size. */
+/** Concatenates arrays. */
 const joiner =
   <T extends Numeric>(make: (length: number) => T) =>
   (parts: readonly T[]): T => {
@@ -31,7 +31,7 @@ export const joinMoved = (
   return joined
 }
 
-/** Index of the first of some ascending numbers that is not below another one. */
+/** Index of the first ascending number that is not below `number`. */
 export const lowerBound = (list: ArrayLike<number>, number: number): number => {
   let low = 0
   let high = list.length
@@ -43,7 +43,7 @@ export const lowerBound = (list: ArrayLike<number>, number: number): number => {
   return low
 }
 
-/** Index of the first of some ascending numbers that is above another one. */
+/** Index of the first ascending number that is above `number`. */
 export const upperBound = (list: ArrayLike<number>, number: number): number => {
   let low = 0
   let high = list.length
@@ -55,7 +55,7 @@ export const upperBound = (list: ArrayLike<number>, number: number): number => {
   return low
 }
 
-/** The first of some indexes below `length` for which a condition holds that holds for all behind it, too; `length` where it holds for none. */
+/** First index below `length` from which on a condition holds; `length` if nowhere. */
 export const firstHolding = (length: number, holds: (index: number) => boolean): number => {
   let low = 0
   let high = length

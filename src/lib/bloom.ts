@@ -30,7 +30,6 @@ export const createBloom = () => {
       set(knownLast[slot]!)
       return hashedValues[slot]!
     },
-    /** ORs another sum in. */
     include({ digits }: { digits: Uint8Array }) {
       for (let i = 0; i < 512; i++) sum[i]! |= digits[i]!
     },
@@ -60,7 +59,6 @@ export const createBloom = () => {
   }
 }
 
-/** The logs bloom of logs, as a header has it. */
 export const logsBloomOf = (logs: readonly { address: HexText; topics: readonly HexText[] }[]): HexText => {
   const bloom = createBloom()
   for (const log of logs) {
@@ -78,7 +76,7 @@ const knownLast = new Uint16Array(HASH_SLOTS)
 
 const valueBytes = Buffer.allocUnsafeSlow(64)
 
-/** False where the value is neither address nor topic. */
+/** False if the value is neither address nor topic. */
 const learnBits = (slot: number, value: HexText): boolean => {
   const size = valueBytes.write(value.slice(2), 0, 'hex')
   // What is not hex ends before its time.
@@ -98,7 +96,6 @@ export const bloomBitsOf = (value: Uint8Array): number => {
 }
 
 const HEX_CODES = Buffer.from('0123456789abcdef')
-/** The text of the bloom at hand. */
 const statedText = Buffer.allocUnsafeSlow(1024)
 const NIBBLE_VALUES = new Int8Array(256).fill(-1)
 for (const [digits, first] of [

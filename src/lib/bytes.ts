@@ -2,7 +2,7 @@ import { brotliDecompressSync } from 'node:zlib'
 
 export interface SizeBound {
   most: number
-  /** What is thrown beyond it. */
+  /** Error for more bytes. */
   fail(): Error
 }
 
@@ -45,7 +45,6 @@ export const createByteWriter = (capacity = 1024) => {
     return buffer
   }
   return {
-    /** Bytes written so far. */
     get length(): number {
       return length
     },
@@ -92,7 +91,6 @@ export const createByteWriter = (capacity = 1024) => {
       }
       length = putDigits(view, length, source, start, end)
     },
-    /** Text as UTF-8. */
     text(text: string) {
       length += reserve(text.length * 3).write(text, length, 'utf8')
     },
@@ -121,7 +119,7 @@ export const createByteWriter = (capacity = 1024) => {
     advance(written: number) {
       length += written
     },
-    /** The bytes from `start` on, as a view that is valid until the next write. */
+    /** A view from `start` on, valid until the next write. */
     view: (start: number = 0, end: number = length): Buffer => buffer.subarray(start, end),
     /** All that was written as text, of which every byte is a letter: ASCII, say. */
     // A view for each short text would take longer than the text.
@@ -135,7 +133,7 @@ export const createByteWriter = (capacity = 1024) => {
     truncate(to: number) {
       length = to
     },
-    /** Starts again, and releases memory that only an unusually long text needed. `bound`: more bytes are refused before memory is taken for them. */
+    /** Starts again, and frees the memory of unusually long texts. `bound` refuses more bytes before allocating them. */
     clear(bound?: SizeBound) {
       length = 0
       limit = bound
@@ -144,17 +142,17 @@ export const createByteWriter = (capacity = 1024) => {
   }
 }
 
-/** An array in memory of its own, to be written to as a whole: nobody clears it before. */
+/** Uninitialised memory of its own, to be filled completely. */
 export const newBytes = (length: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer)
 
-/** Bytes up to which a loop copies an array faster than a call; the same of a part of it, of which a view is to be made. */
+/** Bytes up to which a loop copies faster than a call; and than a view of a part. */
 const MAX_LOOPED = 12
 const MAX_LOOPED_PART = 40
 const ASCII_ZERO = 48
 const NINE_DIGITS = 1e9
 const MAX_KEPT_CAPACITY = 1 << 22
-/** From so many bytes on the runtime's own hex is faster than the table. */
+/** From here on native hex is faster than the table. */
 const MIN_NATIVE_HEX = 128
 
 /** Puts the lower-case hex digits of bytes into a view, and returns the place behind them. */

@@ -50,7 +50,7 @@ export const createSlotCache = <T extends { readonly text: string }>(
   }
 }
 
-/** Makes a value when it is first asked for: a start pays for nothing that it does not use. */
+/** Creates a value on first use, so that a start pays for nothing that it does not need. */
 export const lazy = <T>(make: () => T): (() => T) => {
   let made: { value: T } | undefined
   return () => {
@@ -59,7 +59,7 @@ export const lazy = <T>(make: () => T): (() => T) => {
   }
 }
 
-/** Makes a value of each key when it is first asked for, and remembers `most` of them: then it begins anew. */
+/** Caches values by key; a full cache starts again. */
 export const memoize = <K, V extends NonNullable<unknown> | null>(
   most: number,
   make: (key: K) => V,
@@ -76,7 +76,7 @@ export const memoize = <K, V extends NonNullable<unknown> | null>(
   }
 }
 
-/** Makes a value of each object when it is first asked for, and remembers it for as long as the object lives. */
+/** Caches values by object, as long as the object lives. */
 export const rememberedBy = <K extends WeakKey, V>(make: (key: K) => V): ((key: K) => V) => {
   const known = new WeakMap<K, { value: V }>()
   return key => {

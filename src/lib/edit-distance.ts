@@ -13,16 +13,16 @@ export const nearestName = (name: string, known: Iterable<string>): string | und
   return best
 }
 
-/** ` Did you mean "x"?`, or nothing where no known name is near: to be appended to a sentence. */
+/** Suggestion to append to a sentence: ` Did you mean "x"?`, or nothing. */
 export const didYouMean = (name: string, known: Iterable<string>): string => {
   const best = nearestName(name, known)
   return best === undefined ? '' : ` Did you mean "${best}"?`
 }
 
 export interface DistanceOptions {
-  /** The greatest distance that is told; whatever lies beyond is infinite. */
+  /** Greater distances are infinite. */
   most: number
-  /** Whether a swap of two neighbours is one edit, rather than two. */
+  /** Whether a swap of neighbours is one edit, not two. */
   transpositions: boolean
 }
 

@@ -10,7 +10,7 @@ export class ChainsieveError extends Error {
   readonly code: string
   /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
   readonly retryAfterMs: number | undefined
-  /** Further facts for the caller, by the names that it knows. */
+  /** Further facts for the caller. */
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(
@@ -83,17 +83,17 @@ const SYSTEM_REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   ],
 ]
 
-/** Those of the system that may be over when one tries again: a disk gets room, files are closed. */
+/** System errors that may pass: a disk gets room, files are closed. */
 const PASSING_CODES: ReadonlySet<string> = new Set([
   ...SYSTEM_REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
   'data_folder_not_writable',
 ])
 
-/** Whether it makes sense to start again after an error: a bug may not show a second time, either. */
+/** Whether a restart may help; bugs may not recur either. */
 export const isPassingError = (error: unknown): boolean =>
   !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING_CODES.has(error.code)
 
-/** An error as it travels between threads, which take no classes along. */
+/** An error as it is sent between threads, which do not transfer classes. */
 export interface TransferredError {
   next: ChainsieveError['next'] | 'bug'
   code: string

@@ -26,7 +26,7 @@ interface NamePattern {
   below: NamePattern | undefined
 }
 
-/** The rests of patterns that a place in the text is held against, and what they are below members that were seen. */
+/** Remaining patterns at a place, and cached states below it by name. */
 interface PatternState {
   patterns: readonly NamePattern[]
   below: Map<string, PatternState | 'whole'>
@@ -34,7 +34,7 @@ interface PatternState {
 
 let ids = 0
 
-/** A dot parts names, but for one behind a backslash. */
+/** Dots separate names unless escaped by a backslash. */
 const parsePattern = (text: string): NamePattern => {
   const names = text.split(/(?<!\\)\./).map(part => part.replaceAll('\\.', '.'))
   const of = (name: string, below: NamePattern | undefined) => ({
@@ -84,7 +84,7 @@ const createStates = (patterns: readonly NamePattern[]) => {
   }
 }
 
-/** Names that are remembered in one place: more are the keys of buckets, which seldom come again. */
+/** Cached names per state; more names are keys of buckets, which seldom recur. */
 const MAX_STATE_NAMES = 1_000
 
 const filterByPatterns = (
@@ -123,7 +123,7 @@ const filterByPatterns = (
     return (place - before) % 2 === 1
   }
 
-  /** Goes behind the value at `at`. */
+  /** Skips the value at `at`. */
   const skipValue = () => {
     let depth = 0
     do {
@@ -156,7 +156,6 @@ const filterByPatterns = (
     return name.includes('\\') ? (JSON.parse(`"${name}"`) as string) : name
   }
 
-  /** Writes what is left of the value at `at`; false where that is nothing. */
   const value = (rest: PatternState): boolean => {
     skipSpace()
     if (bytes[at] === OPEN) return members(rest)
@@ -231,7 +230,7 @@ const filterByPatterns = (
   return out.take()
 }
 
-/** Strings of so many bytes are gone through byte by byte: beyond that it is faster to look for the quote. */
+/** Short strings are scanned by byte; longer ones by `indexOf`. */
 const SHORT_STRING = 24
 /** Members and elements that take little time together. */
 const MEMBERS_PER_CHECK = 64

@@ -1,4 +1,3 @@
-/** A 62-bit hash in two parts, both exact as JavaScript numbers. */
 export interface Hash62 {
   /** 30 bits. */
   high: number
@@ -54,7 +53,6 @@ export const createHash = (key: readonly [number, number]): ((text: string) => H
   }
 }
 
-/** MurmurHash3 of 32 bits, as a signed number. */
 export const murmur3 = (bytes: Uint8Array, seed: number): number => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let hash = seed

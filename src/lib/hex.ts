@@ -4,7 +4,7 @@ export const isHex = (text: string): boolean => isWritten(text, EITHER_CASE, EIT
 /** The same in lower case. */
 export const isLowerHex = (text: string): boolean => isWritten(text, LOWER, LOWER_PAIRS)
 
-/** Up to here it is faster to look at each character of the text than at a copy of its bytes. */
+/** Up to here characters are faster than a copy of the bytes. */
 const SHORT_HEX = 16
 /** Characters that are looked at in one go. */
 const PIECE_LENGTH = 8192
@@ -25,7 +25,7 @@ const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean
   return true
 }
 
-/** Looks at two digits at a time, without a branch for each: digits are as good as random, and wrong guesses take most of the time. */
+/** Checks two digits at a time without branches, since digits are unpredictable. */
 const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8Array): boolean => {
   const { length } = text
   // Text that is not ASCII has more bytes than characters, or is cut off.

@@ -9,7 +9,7 @@ import { createRecentCache } from './caches.ts'
 export const keccak256 = (bytes: Uint8Array): Uint8Array => hash(bytes)
 
 let hash = keccak_256 as (bytes: Uint8Array) => Uint8Array
-/** Resolves when the fast one is there: a thread that never waits for anything must wait for this. */
+/** Resolves when WebAssembly is ready; a thread that never waits must wait for this. */
 export const keccakReady = createKeccak(256).then(
   hasher => {
     hash = bytes => hasher.init().update(bytes).digest('binary')
@@ -48,7 +48,7 @@ const checksum = (lower: string): string => {
   return `0x${ascii.toString('latin1')}`
 }
 
-/** EIP-55 for the 40 lower-case digits from there on: a letter is upper case where the digit at its place in their hash is 8 or more. */
+/** EIP-55 for 40 lower-case digits: a letter is upper case if the digit of the hash at its place is 8 or more. */
 export const checksumDigits = (digits: Uint8Array, at: number) => {
   const digest = keccak256(digits.subarray(at, at + 40))
   for (let i = 0; i < 40; i++) {

@@ -62,7 +62,7 @@ const textLine = (time: Date, level: Level, message: string, fields: LogFields):
   return redact([time.toISOString(), level.padEnd(5), message, ...parts].join(' '))
 }
 
-/** Names under which a value is a secret whatever it looks like. */
+/** Fields that are secret by name. */
 const SECRET_NAME = /^(authorization|cookie|password|secret|token|api_?key|private_?key)$/i
 
 const plainFields = (fields: LogFields): LogFields => {
@@ -73,7 +73,7 @@ const plainFields = (fields: LogFields): LogFields => {
   return plain
 }
 
-/** Errors become what an operator needs: of a known one its message, of a bug its stack too. */
+/** Known errors become their message, bugs their stack. */
 const plainValue = (name: string, value: unknown): unknown => {
   if (SECRET_NAME.test(name)) return '[secret]'
   if (typeof value === 'bigint') return value.toString()
@@ -103,7 +103,6 @@ const textValue = (value: unknown): string => {
   return typeof value === 'string' && !/^[\w.:/@+[\]-]+$/.test(text) ? JSON.stringify(text) : text
 }
 
-/** A line for the log, on its way to the thread that writes it. */
 export interface LogMessage {
   type: 'log'
   level: 'debug' | 'info' | 'warn' | 'error'
@@ -111,7 +110,7 @@ export interface LogMessage {
   fields: LogFields
 }
 
-/** The log of a thread: its lines are handed over by `tell`. */
+/** Log of a thread, which sends its lines to the main thread. */
 export const createThreadLog = (tell: (message: LogMessage) => void, common: LogFields = {}): Log => {
   const at = (level: LogMessage['level']) => (message: string, fields?: LogFields) =>
     tell({ type: 'log', level, message, fields: plainThreadFields({ ...common, ...fields }) })
@@ -124,7 +123,7 @@ export const createThreadLog = (tell: (message: LogMessage) => void, common: Log
   }
 }
 
-/** Errors do not travel between threads with all that they say; of those that are bugs, where they came from matters. */
+/** Errors are not transferred completely; of bugs the stack is kept. */
 const plainThreadFields = (fields: LogFields): LogFields =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

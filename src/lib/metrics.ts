@@ -10,7 +10,7 @@ export type MetricSnapshot =
       type: 'histogram'
       name: string
       help: string
-      /** Upper bounds, inclusive, ascending; what is above the last one is counted in `count` alone. */
+      /** Inclusive ascending upper bounds; values above the last one are only in `count`. */
       bounds: readonly number[]
       /** `counts[i]` values were at most `bounds[i]`, those of lower bounds included, as Prometheus has them. */
       series: { labels: Labels; counts: number[]; sum: number; count: number }[]
@@ -25,7 +25,7 @@ export const createMetrics = () => {
     metrics.set(name, snapshot)
   }
   return {
-    /** Names are unique; a name that is there already is a bug. */
+    /** Names are unique; a repeated name is a bug. */
     counter(name: string, help: string) {
       const series = createSeries(() => ({ value: 0 }))
       add(name, () => ({ type: 'counter', name, help, series: series.all() }))
@@ -83,13 +83,13 @@ const createSeries = <T extends object>(zero: () => T) => {
 
 /** Prometheus's text format, version 0.0.4. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-/** All series of a name must stand together, so snapshots of one name become one. */
+/** Prometheus requires all series of a name together, so snapshots of a name are merged. */
 export const exposition = (snapshots: readonly MetricSnapshot[]): string => {
   const byName = Map.groupBy(snapshots, ({ name }) => name)
   return [...byName.values()].map(family).join('')
 }
 
-/** The same metrics with labels that their owner does not know. */
+/** Adds labels. */
 export const labelled = (snapshots: readonly MetricSnapshot[], more: Labels): MetricSnapshot[] =>
   snapshots.map(one => {
     const add = <T extends { labels: Labels }>(series: T): T => ({ ...series, labels: { ...more, ...series.labels } })

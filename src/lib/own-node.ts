@@ -35,7 +35,7 @@ export const runByOwnNode = async (script: string): Promise<void> => {
   for (const name of SIGNALS) process.on(name, () => handOn(child, name))
 }
 
-/** Has this process stop when the one that started it by `runByOwnNode` is gone, even if that was killed. */
+/** Stops this process when the one that started it by `runByOwnNode` ends, even if killed. */
 export const stopWithStarter = () => {
   if (process.argv0 !== STARTED_NAME || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))

@@ -1,11 +1,11 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What is kept is for the user alone that runs the program, whatever the umask: alerts and rules of all accounts are in it. */
+/** Files are private to the user that runs the program, whatever the umask: they hold alerts and rules of all accounts. */
 export const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
-/** Makes a folder. One that is there keeps its mode, which its owner may have meant: what lies in it has its own. */
+/** Creates a folder. An existing one keeps its mode, which its owner may have chosen. */
 export const makePrivateFolder = (path: string) => {
   if (mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER }) !== undefined) chmodSync(path, PRIVATE_FOLDER)
 }
@@ -16,7 +16,7 @@ export const makePrivateFile = (path: string) => {
   for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
 }
 
-/** One that is there is not opened: to close it again would give up the locks of this process's connections to it. */
+/** An existing file is not opened: closing it would release the locks of this process's connections. */
 const createIfMissing = (path: string) => {
   try {
     closeSync(openSync(path, 'ax', PRIVATE_FILE))
@@ -38,7 +38,6 @@ const keepPrivate = (path: string) => {
   }
 }
 
-/** Has the disk keep a file. */
 export const syncFile = (path: string) => {
   const file = openSync(path, 'r+')
   fsyncSync(file)
@@ -50,7 +49,7 @@ export const syncFile = (path: string) => {
  * is the modification time of a file without content, since that can be set on a full disk, too.
  */
 const fileIn = (folder: string): string => join(folder, 'last-clock')
-/** Undefined where the folder has not been in use since it is noted. */
+/** Undefined if the folder was not used since it is recorded. */
 export const readLastClock = (folder: string): number | undefined =>
   statSync(fileIn(folder), { throwIfNoEntry: false })?.mtimeMs
 export const noteLastClock = (folder: string, time: number): void => {
@@ -59,6 +58,6 @@ export const noteLastClock = (folder: string, time: number): void => {
   utimesSync(path, time / 1_000, time / 1_000)
 }
 
-/** Epoch milliseconds that ages are counted up to, where what is too old is removed. */
+/** Epoch milliseconds up to which ages are counted for removal. */
 export const ageClock = (folder: string, now: number = Date.now()): number =>
   Math.min(now, readLastClock(folder) ?? now)

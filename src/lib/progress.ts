@@ -1,11 +1,10 @@
 import type { Log } from './log.ts'
 
-/** How far a run has come: what it has stored since it started. */
 export interface ProgressStep {
   blocks: number
   logs: number
   events: number
-  /** Done and total work of this run, both in one unit (blocks of a range, bytes of files); `total` is 0 if it is unknown. */
+  /** Done and total work in one unit (blocks, bytes of files); `total` is 0 if unknown. */
   done: number
   total: number
   /** Stored blocks whose documents are still to be shipped; absent where none ever are. */
@@ -14,7 +13,6 @@ export interface ProgressStep {
 
 export interface Progress {
   update(step: ProgressStep): void
-  /** Shows the whole run and frees the line. */
   finish(): void
 }
 
@@ -26,7 +24,7 @@ export interface Output {
 
 export type Screen = ReturnType<typeof createScreen>
 
-/** The terminal's lines, one of which may be rewritten in place: ordinary lines are written above it. */
+/** Terminal whose last line may be rewritten; ordinary lines are written above it. */
 export const createScreen = (out: Output) => {
   let shown = ''
   const CLEAR = '\r\x1b[2K'
@@ -43,7 +41,6 @@ export const createScreen = (out: Output) => {
 }
 
 export interface ProgressOptions {
-  /** What is shown beside the numbers, e.g. the network. */
   label: string
   /** Milliseconds, monotonic; default `performance.now`. */
   now?: () => number
@@ -77,7 +74,7 @@ export const progressLines = (log: Log, { label, now }: ProgressOptions): Progre
     })
   })
 
-/** Of files, as those of a backup, rather than of blocks that are stored. */
+/** Bytes of files, as of a backup, rather than blocks. */
 const isOfBytes = ({ blocks, total }: ProgressStep): boolean => blocks === 0 && total > 0
 
 interface ProgressPace {
@@ -96,7 +93,7 @@ interface Sample {
 const NO_PROGRESS: ProgressStep = { blocks: 0, logs: 0, events: 0, done: 0, total: 0 }
 const PROGRESS_WINDOW_MS = 10_000
 
-/** Calls `show` at most once in `everyMs` with the rates of the last ten seconds, and at the end with those of the whole run. */
+/** Calls `show` at most once in `everyMs` with the rates of the last ten seconds, and at the end with those of the run. */
 const paced = (
   everyMs: number,
   now = () => performance.now(),

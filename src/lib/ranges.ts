@@ -1,10 +1,9 @@
-/** Integers from one to another, both inclusive. Lists of them ascend, and neighbours do not touch. */
+/** Inclusive range of integers. Lists of ranges ascend, and neighbours do not touch. */
 export interface Range {
   from: number
   to: number
 }
 
-/** One list of ranges in which neighbours are one. */
 export const mergeRanges = (ranges: readonly Range[]): Range[] => {
   const result: Range[] = []
   for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
@@ -15,7 +14,6 @@ export const mergeRanges = (ranges: readonly Range[]): Range[] => {
   return result
 }
 
-/** The missing ranges between `from` and `to`. */
 export const gapsIn = (held: readonly Range[], from: number, to: number): Range[] => {
   const gaps: Range[] = []
   let next = from
@@ -35,7 +33,6 @@ export const partsIn = (held: readonly Range[], from: number, to: number): Range
     .map(range => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))
     .filter(part => part.from <= part.to)
 
-/** How many integers they are. */
 export const countIntegers = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
 

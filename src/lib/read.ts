@@ -1,9 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** How much is read at a time. */
 const READ_SIZE = 1 << 20
 
-/** The content of a file, a pipe or a device; undefined where it has more bytes than `most`, of which no more are read. */
+/** Content of a file, a pipe or a device; undefined beyond `most` bytes, of which no more are read. */
 export const readAtMost = (path: string, most: number): Buffer | undefined => {
   const file = openSync(path, 'r')
   try {
@@ -21,7 +20,7 @@ export const readAtMost = (path: string, most: number): Buffer | undefined => {
   }
 }
 
-/** The same of what comes in by a stream. */
+/** The same for a stream. */
 export const collectAtMost = async (stream: AsyncIterable<unknown>, most: number): Promise<Buffer | undefined> => {
   const parts: Buffer[] = []
   let total = 0

@@ -19,10 +19,10 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Slower changes are those of a clock that is kept right; shorter ones make no wait too long. */
+/** Smaller steps are regular clock corrections, and lengthen no wait. */
 const LEAST_STEP_MS = 5_000
 
-/** Milliseconds that the clock was set ahead since the last call, or back where they are negative; 0 where it went on as time does. */
+/** Milliseconds by which the clock was set since the last call, negative for back; 0 for normal time. */
 export const createStepWatch = ({ now, elapsed }: Pick<Clock, 'now' | 'elapsed'>): (() => number) => {
   let known = now() - elapsed()
   return () => {

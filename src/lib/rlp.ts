@@ -9,10 +9,10 @@ export const encodeRlp = (item: Rlp): Buffer => {
   return target
 }
 
-/** Throws a `RangeError` where a length leads beyond the bytes. Bytes behind the item are left alone. */
+/** Throws a `RangeError` for a length beyond the bytes. Bytes behind the item are ignored. */
 export const decodeRlp = (bytes: Uint8Array): Rlp => readItem(bytes, 0, bytes.length).item
 
-/** The same of a list, of at least so many items. */
+/** Decodes a list of at least `least` items. */
 export const decodeRlpList = (bytes: Uint8Array, least = 0): readonly Rlp[] => rlpList(decodeRlp(bytes), least)
 
 export const rlpList = (item: Rlp | undefined, least = 0): readonly Rlp[] => {
@@ -28,7 +28,6 @@ export const rlpBytes = (item: Rlp | undefined): Uint8Array => {
 
 const isList = (item: Rlp): item is readonly Rlp[] => Array.isArray(item)
 
-/** Bytes of an encoded item, with its prefix. */
 const encodedSize = (item: Rlp): number => {
   const length = payloadLength(item)
   return isItself(item) ? 1 : length + (length < SHORT_LENGTH ? 1 : 1 + sizeInBytes(length))
@@ -49,7 +48,6 @@ const sizeInBytes = (length: number): number => Math.ceil((32 - Math.clz32(lengt
 /** A byte that needs no prefix. */
 const isItself = (item: Rlp): item is Uint8Array => !isList(item) && item.length === 1 && item[0]! < 0x80
 
-/** Returns where the item ends. */
 const writeItem = (target: Buffer, at: number, item: Rlp): number => {
   if (isItself(item)) {
     target[at] = item[0]!
@@ -114,7 +112,7 @@ interface TrieEntry {
 }
 
 const EMPTY_BYTES = new Uint8Array(0)
-/** The node of some entries, sorted by their paths, which are the same before `depth`. */
+/** Trie node of sorted entries whose paths are equal before `depth`. */
 const nodeOf = (entries: readonly TrieEntry[], depth: number): Rlp => {
   const first = entries[0]!
   if (entries.length === 1) return [toPath(first.path.subarray(depth), true), first.value]
@@ -132,7 +130,7 @@ const nodeOf = (entries: readonly TrieEntry[], depth: number): Rlp => {
   return [...children, EMPTY_BYTES]
 }
 
-/** Nodes of less than 32 bytes stand in their parents. */
+/** Nodes of less than 32 bytes are embedded in their parents. */
 const toReference = (node: Rlp): Rlp => {
   const encoded = encodeRlp(node)
   return encoded.length < 32 ? node : keccak256(encoded)

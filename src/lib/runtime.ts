@@ -37,10 +37,9 @@ export const version: string =
     ? (JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version
     : CHAINSIEVE_VERSION
 
-/** Whether this is a build: in a checkout, what was built may be of older sources. */
+/** Whether this is a build; built files in a checkout may be outdated. */
 export const isBuilt = form !== 'source'
 
-/** The content of a file of `data/`. */
 export const readAsset = (name: string): Buffer => {
   try {
     return form === 'executable' ? Buffer.from(getAsset(name)) : readFileSync(new URL(`data/${name}`, root))
@@ -49,7 +48,7 @@ export const readAsset = (name: string): Buffer => {
   }
 }
 
-/** The content of a file that the build makes in `dist/`; undefined where it was not built, as in a fresh checkout. */
+/** Content of a built file in `dist/`; undefined in a fresh checkout. */
 export const readBuilt = (name: string): Buffer | undefined => {
   if (form === 'executable') return isAsset(name) ? Buffer.from(getAsset(name)) : undefined
   const path = new URL(`dist/${name}`, root)
@@ -65,7 +64,6 @@ const isAsset = (name: string): boolean => {
   }
 }
 
-/** The content of a text file of `data/`, which is UTF-8. */
 export const readTextAsset = (name: string): string => readAsset(name).toString('utf8')
 
 /**
@@ -112,13 +110,13 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   return path
 }
 
-/** The same as an option, left out where there is none. */
+/** The same as an option, absent if undefined. */
 export const nativeOption = (dataFolder?: string): { native?: string } => {
   const native = nativeBinding(dataFolder)
   return native === undefined ? {} : { native }
 }
 
-/** Takes the place of better-sqlite3's own search for its native code in the executable (build.ts puts it there). */
+/** Replaces better-sqlite3's search for its native code in the executable. */
 export const getBinding = (): unknown => {
   const path = nativeBinding()
   if (path === undefined) throw new Error('only the executable loads SQLite this way')
@@ -165,7 +163,7 @@ export const FROM_ASSETS = `
   script.runInThisContext()(require)
 `
 
-/** Under this name tests say, for all threads to come, what starts them in place of the sources: one file is read sooner than hundreds. */
+/** Key under which tests name a bundle that starts threads faster than hundreds of source files. */
 const THREADS = 'threads'
 const sourceOfThreads = (): URL => {
   const named = getEnvironmentData(THREADS)
@@ -192,7 +190,7 @@ const loadAddon = (path: string): unknown => {
   return addon
 }
 
-/** Writes an asset where this process alone can open it; `use` throws where the folder is no good, as native code in one mounted noexec. */
+/** Writes an asset that only this process can open; `use` throws if the folder does not work, such as native code in one mounted noexec. */
 const unfold = (name: string, dataFolder: string | undefined, use: (path: string) => unknown = () => {}): string => {
   const content = readAsset(name)
   const place = existsSync('/proc/self/fd') ? unfoldUnnamed : unfoldCached
@@ -221,7 +219,7 @@ const folders = (dataFolder: string | undefined): string[] => {
   ]
 }
 
-/** A file without a name, held by a descriptor that stays open: there is nothing to clean up, even after a kill. */
+/** An unnamed file held by an open descriptor: nothing is left to clean up, even after a kill. */
 const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   const path = join(folder, `.chainsieve-${process.pid}-${randomBytes(8).toString('hex')}-${name}`)
   writeNew(path, content)
@@ -240,7 +238,7 @@ const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   }
 }
 
-/** Where descriptors have no path: one copy per content, kept for the next start. */
+/** Without descriptor paths: one copy per content, kept for the next start. */
 const unfoldCached: UnfoldInto = (folder, name, content, use) => {
   const hash = createHash('sha256').update(content).digest('hex')
   const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that must not be printed: whatever writes it as text or JSON gets `shown` instead. */
+/** A value that is printed and serialised as `shown`. */
 export interface Secret {
   reveal(): string
   toString(): string
@@ -15,7 +15,7 @@ export const secret = (value: string, shown = HIDDEN_TEXT): Secret => ({
   [inspect.custom]: () => shown,
 })
 
-/** Nodes are paid for by keys inside their URLs: scheme and host are shown, the rest is not. */
+/** Keys of paid nodes are in their URLs, so only scheme and host are shown. */
 export const secretUrl = (url: string): Secret => {
   const { protocol, host, username, pathname, search, hash } = new URL(url)
   // A path of this machine.
@@ -33,7 +33,7 @@ export const redact = (text: string): string =>
 
 const HIDDEN_TEXT = '[secret]'
 
-/** `host:port` of each URL, which holds no key, or the path of a Unix socket; of several behind one host, the later ones with their number. */
+/** `host:port` of each URL without keys, or the path of a Unix socket; repeated hosts get a number. */
 export const hostsOf = (urls: readonly string[]): string[] => {
   const hosts = urls.map(url => new URL(url).host || new URL(url).pathname)
   return hosts.map((host, i) => {

@@ -41,11 +41,10 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
   })
 
   return {
-    /** Aborts when the program is asked to stop. */
     signal: controller.signal,
-    /** Has `close` called when the program stops, before whatever was added earlier. */
+    /** Registers `close` to run at the stop, before those added earlier. */
     add: (name: string, close: () => unknown) => void started.push({ name, close }),
-    /** Aborts the signal and closes everything; a second call waits for the first. Failures to close are logged, never thrown. */
+    /** Aborts the signal and closes everything; a second call waits for the first. Failures are logged, never thrown. */
     close: (): Promise<void> => {
       controller.abort()
       closing ??= closeAll()
@@ -54,14 +53,13 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
   }
 }
 
-/** Resolves when the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** Most faults that are logged in a minute: what repeats itself must not fill the disk. */
+/** Logged faults per minute, so that repeated ones do not fill the disk. */
 const MAX_LOGGED_FAULTS = 20
 /**
  * Lets the process go on after what nothing has caught. That is a fault of the program, and clients have nothing to do with it. The

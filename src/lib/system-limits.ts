@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 
-/** How many files and connections the operating system lets this process have open; undefined where it does not say. */
+/** Limit of open files and connections; undefined if unknown. */
 export const readOpenFileLimit = (): number | undefined => {
   const most = Number(mostByLinux() ?? mostByReport())
   return Number.isSafeInteger(most) ? most : undefined
@@ -24,7 +24,7 @@ const mostByReport = (): unknown => {
   return userLimits?.open_files?.soft
 }
 
-/** How many it has open now; undefined where that cannot be seen. */
+/** Open files and connections now; undefined if unknown. */
 export const countOpenFiles = (): number | undefined => {
   try {
     return readdirSync('/dev/fd').length
@@ -33,8 +33,8 @@ export const countOpenFiles = (): number | undefined => {
   }
 }
 
-/** Bytes that this process may use: those of the machine, or of its container. */
+/** Memory of the machine or of its container, in bytes. */
 export const grantedMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 const SMALL_MEMORY = 512 * 1024 ** 2
-/** Whether caches and work in flight have to be small; then 256 MB are enough. */
+/** Whether caches and concurrency must be small; 256 MB are enough then. */
 export const isMemorySmall = (): boolean => grantedMemory() < SMALL_MEMORY

@@ -1,6 +1,6 @@
 export const DAY_MS = 86_400_000
 
-/** Epoch milliseconds of a time in ISO 8601; a time without a zone is UTC, a day without a time its beginning. Undefined where it is none. */
+/** Epoch milliseconds of an ISO 8601 time, UTC without a zone. Undefined for other texts. */
 export const parseTime = (text: string): number | undefined => {
   const [, day, clock = '', zone = 'Z'] = ISO.exec(text) ?? []
   if (day === undefined) return undefined
@@ -12,7 +12,7 @@ export const parseTime = (text: string): number | undefined => {
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/
 
-/** Lengths that people read easily, in milliseconds. */
+/** Readable lengths in milliseconds. */
 const LENGTHS = [
   ...[1, 5, 10, 30].map(seconds => seconds * 1_000),
   ...[1, 5, 10, 30].map(minutes => minutes * 60_000),
@@ -25,7 +25,7 @@ export interface TimeParts {
   starts: number[]
 }
 
-/** At most `most` parts that hold every moment from the first to the last, and begin at multiples of their length. */
+/** Divides a time into at most `most` parts that begin at multiples of their length. */
 export const partsBetween = (first: number, last: number, most: number): TimeParts => {
   const countOf = (length: number) => Math.floor(last / length) - Math.floor(first / length) + 1
   let intervalMs = LENGTHS.find(length => countOf(length) <= most) ?? LENGTHS.at(-1)!

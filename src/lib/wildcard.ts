@@ -20,10 +20,9 @@ export const compileGlob = (pattern: string): ((name: string) => boolean) => {
   }
 }
 
-/** The same for one name. */
 export const matchesGlob = (name: string, pattern: string): boolean => compileGlob(pattern)(name)
 
-/** Whether a name fits one of several patterns. Names without `*` cost nothing, however many there are. */
+/** Whether a name matches any pattern. Patterns without `*` cost nothing, however many there are. */
 export const compileGlobs = (patterns: Iterable<string>): ((name: string) => boolean) => {
   const names = new Set(patterns)
   const tests = [...names].filter(name => name.includes('*')).map(compileGlob)

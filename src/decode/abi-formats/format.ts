@@ -2,24 +2,20 @@ import { refuse } from '../../lib/errors.ts'
 import { canonicalSignature, type FunctionAbi, formatSignature } from '../signature.ts'
 import type { EventAbi } from '../types.ts'
 
-/** What a file declares, each declaration once. */
 export interface Abi {
-  /** The contract's name, where the file says it. */
   name?: string
-  /** How sure it is that a contract means these declarations: 1 for an ABI, less for a list of signatures that somebody collected. */
+  /** 1 for an ABI, less for a list of signatures that somebody collected. */
   probability: number
   events: EventAbi[]
   functions: FunctionAbi[]
-  /** Errors; absent if there are none. */
   errors?: FunctionAbi[]
 }
 
-/** A file that is to be read: parsed where it is JSON. */
+/** A file, parsed if it is JSON. */
 export type AbiContent = { json: unknown; text?: undefined } | { text: string; json?: undefined }
 
-/** One form in which ABIs are handed around. */
 export interface AbiFormat {
-  /** Whether this is the form of a file, faulty or not; told from its outline alone. */
+  /** Whether a file has this format, faulty or not, by its outline. */
   is(content: AbiContent): boolean
   /** `place` is the file's name for messages. */
   read(content: AbiContent, place: string): Abi
@@ -28,7 +24,6 @@ export interface AbiFormat {
 export const fault = (place: string, path: string, what: string, cause?: unknown) =>
   refuse('bad_abi', `${place}: ${path}${/^[:,]/.test(what) ? '' : ' '}${what}`, cause)
 
-/** A value as messages show it. */
 export const showFaulty = (value: unknown): string => {
   if (value === undefined) return 'missing'
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
@@ -36,7 +31,7 @@ export const showFaulty = (value: unknown): string => {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
-/** Gathers declarations; of those that are the same, the first is kept. */
+/** Collects declarations; of equal ones the first wins. */
 export const createCollector = () => {
   const events = new Map<string, EventAbi>()
   const functions = new Map<string, FunctionAbi>()

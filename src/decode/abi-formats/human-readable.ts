@@ -19,7 +19,6 @@ export const humanReadable: AbiFormat = {
   },
 }
 
-/** A signature and where it stands. */
 export interface Declaration {
   text: string
   place: string
@@ -27,17 +26,16 @@ export interface Declaration {
   at: string
 }
 
-/** By name, the components: `(int24 x, int24 y)`. */
 export type Structs = ReadonlyMap<string, string>
 
-/** Declarations that nothing on the chain is looked up by. */
+/** Declarations by which nothing on the chain is looked up. */
 const PASSED_OVER = new Set(['constructor', 'fallback', 'receive', 'struct'])
 
 const DECLARED = new Set(['event', 'function', 'error'])
 
 const EXAMPLE = '"event Transfer(address indexed from, address indexed to, uint256 value)"'
 
-/** `bare` is what a signature without a word in front is. */
+/** `bare` is the kind of a signature without a leading word. */
 export const readDeclaration = (
   { text, place, at }: Declaration,
   structs: Structs,
@@ -62,13 +60,12 @@ export const readDeclaration = (
   }
 }
 
-/** The word in front of an opening bracket or of a space. */
 const wordOf = (text: string): string => /^\s*([\w$]*)/.exec(text)![1]!
 
-/** Characters of a struct with all structs in it; written out, a few lines could become gigabytes. */
+/** Characters of a struct with its inner structs: a few lines could expand to gigabytes. */
 const MAX_STRUCT_LENGTH = 20_000
 
-/** The structs among some declarations, with those in them written out. */
+/** Reads structs, with inner structs expanded. */
 export const readStructs = (declarations: readonly Declaration[]): Structs => {
   const written = new Map<string, { fields: string[]; declaration: Declaration }>()
   for (const declaration of declarations) {
@@ -85,7 +82,6 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
   }
 
   const structs = new Map<string, string>()
-  /** Those that are being written out. */
   const open = new Set<string>()
   const write = (name: string): string => {
     const done = structs.get(name)
@@ -109,7 +105,7 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
   return structs
 }
 
-/** With structs written out where a type stands: behind an opening bracket or a comma. */
+/** Expands structs where a type stands: behind an opening bracket or a comma. */
 const expanded = (text: string, structs: Structs): string =>
   structs.size === 0
     ? text
@@ -121,7 +117,7 @@ const expanded = (text: string, structs: Structs): string =>
 const uncommented = (text: string): string =>
   text.replace(/\/\*[\s\S]*?(?:\*\/|$)|(?:\/\/|#).*/g, comment => comment.replace(/[^\n]/g, ' '))
 
-/** Declarations with the numbers of the lines where they begin. */
+/** Declarations with their first lines. */
 const split = (text: string): { line: number; text: string }[] => {
   const found: { line: number; text: string }[] = []
   let open = 0

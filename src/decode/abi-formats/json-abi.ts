@@ -4,13 +4,12 @@ import type { AbiParam } from '../types.ts'
 import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
 
-/** What compilers write, and signatures as ethers and viem take them in an array; a mixture of both too. */
+/** What compilers write, or signatures in an array as ethers and viem take them, or both. */
 export const jsonAbi: AbiFormat = {
   is: ({ json }) => Array.isArray(json),
   read: ({ json }, place) => readEntries(json as unknown[], place, ''),
 }
 
-/** `path` is where the entries stand in the file. */
 export const readEntries = (entries: readonly unknown[], place: string, path: string): Abi => {
   const collector = createCollector()
   const structs: Structs = readStructs(
@@ -25,7 +24,7 @@ export const readEntries = (entries: readonly unknown[], place: string, path: st
   return collector.abi(1)
 }
 
-/** Entries that have no name: nothing on the chain is looked up by them. */
+/** Entries without a name, by which nothing on the chain is looked up. */
 const UNNAMED_ENTRIES = new Set<unknown>(['constructor', 'fallback', 'receive'])
 
 const readAbiEntry = (
@@ -141,7 +140,6 @@ export const metadata: AbiFormat = {
   },
 }
 
-/** The contract that was compiled: all files of this form have the same name. */
 const compilationTargetOf = (settings: unknown): string | undefined => {
   const target = isRecord(settings) && isRecord(settings.compilationTarget) ? settings.compilationTarget : {}
   const [name] = Object.values(target)

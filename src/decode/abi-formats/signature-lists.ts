@@ -17,7 +17,6 @@ export const signatureList: AbiFormat = {
   read: ({ text }, place) => readListedSignatures(listedLines(text!, place), place),
 }
 
-/** Lines that are enough to tell what a file is. */
 const OUTLINE = 50
 
 function* listedLines(text: string, place: string): Generator<ListedSignature> {
@@ -67,14 +66,13 @@ const signatureIn = (line: string): string | undefined => {
 const PROBABILITY = STANDINGS['?']!
 /** Signatures of one list: each indexing thread holds them in memory. */
 const MAX_LISTED_SIGNATURES = 50_000
-/** A hash and what it is said to be the hash of. */
 export interface ListedSignature {
   /** `0x` and 8 digits of a function, or 64 of an event. */
   hash: unknown
   text: unknown
   /** The place in the file: `line 3`, `results[2]`. */
   at: string
-  /** The whole of what stands there for `text`, where that is more. */
+  /** The whole text of the entry, if longer. */
   raw?: string
 }
 
@@ -117,7 +115,7 @@ const readListedSignature = (
     )
   const wanted = hash.toLowerCase()
   const hashOf = (signature: string): string => keccakHex(signature).slice(0, wanted.length)
-  /** Right, but of no use: a library's function has types of the language, which no calldata can be decoded by. */
+  /** Correct but useless: a library's function has types of the language, by which no calldata decodes. */
   const isRight = (): boolean => hashOf(text.trim()) === wanted || (raw !== undefined && hashOf(raw.trim()) === wanted)
 
   const declared = tryParseSignature(text, wanted.length === 10 ? 'function' : 'event')

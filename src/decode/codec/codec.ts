@@ -2,26 +2,23 @@ import { elementaryType, fullType, MAX_DEPTH } from '../signature.ts'
 import type { AbiParam, DecodedArg } from '../types.ts'
 import { DecodeFault, follow, readSize, type Word, type WordReader, wordTypeOf } from './words.ts'
 
-/** How values of one type lie in the data. */
 export interface Codec {
   /** With tuples spelt out. */
   type: string
   /** Whether the head holds an offset instead of the value. */
   dynamic: boolean
-  /** Words in the head. */
   words: number
   /** Set for types that fill one word. */
   word?: Word
-  /** The canonical encoding of the value at this place, as digits; all but the words of its head are taken here. */
+  /** Canonical encoding of the value as digits; takes all but the words of its head. */
   encode(reader: WordReader, at: number): string
   /** What a decoded argument shows. */
   hex(reader: WordReader, at: number): string
-  /** Elements or components. */
   parts?(reader: WordReader, at: number, most: number): DecodedArg[]
 }
 
 const sizeWord = (size: number): string => size.toString(16).padStart(64, '0')
-/** What `abi.encode` of one dynamic value begins with. */
+/** Prefix of `abi.encode` of one dynamic value. */
 const HEAD_OFFSET = `0x${sizeWord(32)}`
 
 export const compile = (param: AbiParam, depth: number): Codec => {
@@ -81,7 +78,7 @@ const bytesCodec = (type: string): Codec => {
   }
 }
 
-/** `length` as it is written: empty for an array that says its length itself. */
+/** `length` as written, empty for a dynamic array. */
 const arrayCodec = (element: Codec, length: string): Codec => {
   const fixed = length === '' ? null : Number(length)
   if (fixed === 0) throw new DecodeFault('its array has no elements')
@@ -131,11 +128,11 @@ const tupleCodec = (names: readonly string[], components: readonly Codec[]): Cod
 /** Words of the largest static type; JavaScript's longest string holds fewer. */
 const MAX_ARRAY_ELEMENTS = 2 ** 32
 
-/** `abi.encode` of the one value: a dynamic one stands behind its offset. */
+/** `abi.encode` of one value: a dynamic one follows its offset. */
 const standalone = (dynamic: boolean, encode: Codec['encode']): Codec['hex'] =>
   dynamic ? (reader, at) => HEAD_OFFSET + encode(reader, at) : (reader, at) => `0x${encode(reader, at)}`
 
-/** What arrays and tuples have in common: values whose heads lie side by side from `base`, which offsets count from. */
+/** Elements of an array or tuple: their heads are adjacent from `base`, from which offsets count. */
 interface Items {
   reader: WordReader
   base: number

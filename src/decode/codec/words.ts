@@ -1,4 +1,3 @@
-/** A type that fills one word. */
 export interface Word {
   hex(text: string, at: number): string
   int(hex: string): bigint | null
@@ -84,7 +83,7 @@ const readQuantity = (text: string, at: number): string => {
   return `0x${text.slice(i, at + 64)}`
 }
 
-/** Why a value is none of its type. Thrown inside the ABI decoder only; no Error, since nobody wants its stack. */
+/** Reason why a value does not fit its type. Not an Error, since nobody needs its stack. */
 export class DecodeFault {
   readonly reason: string
   path = ''
@@ -96,9 +95,9 @@ export class DecodeFault {
 /** Hex text that is read at character positions; 64 characters are a word. */
 export interface WordReader {
   readonly text: string
-  /** Words taken so far: the length of the canonical encoding, once all is read. */
+  /** Words taken so far, in the end the length of the canonical encoding. */
   words: number
-  /** Accounts for so many characters, which must be there. */
+  /** Takes characters, which must exist. */
   take(at: number, length: number): void
 }
 
@@ -128,7 +127,7 @@ export const follow = (reader: WordReader, head: number, base: number): number =
   return at
 }
 
-/** An offset or a length, infinite where it is longer than any data. */
+/** An offset or a length; infinite if longer than any data. */
 export const readSize = (text: string, at: number): number =>
   text.startsWith(ZEROS_52, at) ? Number.parseInt(text.slice(at + 52, at + 64), 16) : Number.POSITIVE_INFINITY
 const ZEROS_52 = '0'.repeat(52)

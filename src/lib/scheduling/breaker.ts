@@ -6,11 +6,10 @@
 export interface Breaker {
   /** Failures in a row that open it. */
   readonly most: number
-  /** Failures in a row. */
   failures: number
-  /** Probes that have failed since it opened, and the failure that opened it. */
+  /** Failed probes since it opened, plus the failure that opened it. */
   opened: number
-  /** When something may be sent again, as of `clock.elapsed`; 0 while it is closed. */
+  /** Time of the next try by `clock.elapsed`; 0 while closed. */
   restUntil: number
   /** Time of the first failure in a row. */
   failingSince: number | undefined
@@ -32,17 +31,16 @@ export const createBreakers = (): Breakers => ({
   again: { most: FAILURES_AGAIN, ...CLOSED_BREAKER },
 })
 
-/** How many may be under way at once. */
+/** Allowed concurrency. */
 export const allowed = ({ opened, restUntil }: Breaker, now: number, most: number): number =>
   opened === 0 ? most : now < restUntil ? 0 : 1
 
-/** Something was taken, whatever it was. */
 export const succeeded = ({ first, again }: Breakers) => {
   Object.assign(first, CLOSED_BREAKER)
   Object.assign(again, CLOSED_BREAKER)
 }
 
-/** `probe`: the breaker that it was to try. Failures of what was sent before that one opened change nothing more. */
+/** `probe` is the breaker that was tested. Failures of messages sent before it opened change nothing. */
 export const failed = ({ first, again }: Breakers, turn: Turn, now: number, probe?: Breaker) => {
   // If every delivery was tried before, one that failed is the probe.
   const breaker = turn === 'first' || first.opened > 0 ? first : again
@@ -53,7 +51,7 @@ export const failed = ({ first, again }: Breakers, turn: Turn, now: number, prob
   breaker.opened++
 }
 
-/** Since when nothing was taken, undefined where the last attempt was a success. */
+/** Since when nothing succeeded; undefined after a success. */
 export const failingSince = ({ first, again }: Breakers): number | undefined => {
   const since = Math.min(first.failingSince ?? Number.POSITIVE_INFINITY, again.failingSince ?? Number.POSITIVE_INFINITY)
   return Number.isFinite(since) ? since : undefined

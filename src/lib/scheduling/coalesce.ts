@@ -1,4 +1,4 @@
-/** One call for all who ask while another one runs: each gets what was read after it asked. */
+/** Coalesces calls during a run into one more run: each caller gets what was read after its call. */
 export const coalesce = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<T> | undefined
@@ -13,7 +13,7 @@ export const coalesce = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   }
 }
 
-/** One call for all who ask while it runs, and within `ms` after that. A failure is not kept. */
+/** Coalesces calls during a run and for `ms` after it. Failures are not cached. */
 export const coalesceFor = <T>(work: () => Promise<T>, ms: number): (() => Promise<T>) => {
   let last: { result: Promise<T>; until: number } | undefined
   return () => {
@@ -31,7 +31,7 @@ export const coalesceFor = <T>(work: () => Promise<T>, ms: number): (() => Promi
   }
 }
 
-/** One call for all who ask before the process looks at events again: nothing can have happened outside of it. */
+/** Coalesces calls within one turn of the event loop, in which nothing can change. */
 export const oncePerTick = <T>(read: () => T): (() => T) => {
   let known: { value: T } | undefined
   const forget = () => {

@@ -1,4 +1,4 @@
-/** Lets several wait until something has changed; each then looks for itself whether that is what it waits for. */
+/** Lets several callers wait for a change; each then checks its own condition. */
 export const createCondition = () => {
   const waiting = new Set<() => void>()
   return {
@@ -14,7 +14,6 @@ export const createCondition = () => {
         waiting.add(end)
         signal.addEventListener('abort', end, { once: true })
       }),
-    /** Something has changed. */
     notify() {
       for (const end of [...waiting]) end()
     },

@@ -10,10 +10,10 @@ export const createYield = (): (() => Promise<void>) => {
   }
 }
 
-/** Time in milliseconds for which one piece of long work keeps the event loop. */
+/** Milliseconds that a piece of long work may block the event loop. */
 export const LOOP_PIECE_MS = 4
 
-/** To be awaited between pieces of work: lets others have the event loop once such a time has passed. */
+/** To await between pieces of work: yields the event loop once the time is up. */
 export const createPauses = (): (() => Promise<void> | undefined) => {
   let until = performance.now() + LOOP_PIECE_MS
   const pause = async () => {
@@ -38,6 +38,6 @@ export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R):
 
 /** A value that is there at once, or that has to be waited for. */
 export type Eventually<T> = T | Promise<T>
-/** Goes on with a value, at once where it is there: what waits for nothing stays in its turn. */
+/** Continues at once if the value is there, so that it stays in its turn. */
 export const whenThere = <T, U>(value: Eventually<T>, go: (value: T) => Eventually<U>): Eventually<U> =>
   value instanceof Promise ? value.then(go) : go(value)

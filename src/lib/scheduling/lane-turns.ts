@@ -1,4 +1,4 @@
-/** A turn that lasts as long waits for something itself, a node say: the other lanes go on beside it. */
+/** A longer turn waits for something itself, such as a node, so other lanes continue. */
 const STUCK_MS = 100
 
 /** Has lanes take turns on the event loop, by their parts of the thread's time. `now` in milliseconds. */
@@ -13,7 +13,7 @@ export const createLaneTurns = <L extends string>(
   let timer: NodeJS.Timeout | undefined
 
   const awaited = (): L[] => [...waiting].flatMap(([lane, all]) => (all.length > 0 ? [lane] : []))
-  /** Not before the event loop has come round: a lane that goes on at once is among those that wait by then. */
+  /** Waits for the event loop, so that a lane that continues at once is among the waiting. */
   const admitLater = () => {
     if (isDue) return
     isDue = true
@@ -44,7 +44,7 @@ export const createLaneTurns = <L extends string>(
   }
 
   return {
-    /** Resolves when it is this lane's turn, after whatever else the thread has at hand; the function that comes back ends it. */
+    /** Resolves with the turn of the lane, after other work of the thread; the returned function ends it. */
     async enter(lane: L): Promise<() => void> {
       await new Promise<void>(resolve => {
         waiting.get(lane)!.push(() => {
@@ -66,7 +66,6 @@ export const createLaneTurns = <L extends string>(
 
 export type LaneTurns<L extends string> = ReturnType<typeof createLaneTurns<L>>
 
-/** What a lane has of a thread's time. */
 export interface LanePart {
   /** Part of the time, of which all lanes together have 1. */
   part: number
@@ -77,10 +76,9 @@ export interface LanePart {
   creditMs: number
 }
 
-/** Divides the time of a thread between lanes: one that needs no more than its part goes first, and others have the rest. */
+/** Divides the time of a thread: lanes that need less than their part go first, others share the rest. */
 export const createLaneShares = <L extends string>(parts: Readonly<Record<L, LanePart>>) => {
   const lanes = Object.keys(parts) as L[]
-  /** Thread time that each has used. */
   const used = Object.fromEntries(lanes.map(lane => [lane, 0])) as Record<L, number>
   return {
     /** Which of those that wait goes next. */

@@ -4,7 +4,6 @@ export type Load = ReturnType<typeof createWorkLoad>
 export const createWorkLoad = (now: () => number) => {
   const since = new Map<symbol, number>()
   let mean: Mean | undefined
-  /** Of the last pieces. */
   let times: number[] = []
   let endedAt = 0
   const forget = () => {
@@ -12,7 +11,6 @@ export const createWorkLoad = (now: () => number) => {
     times = []
   }
   return {
-    /** Pieces of work under way. */
     get active(): number {
       return since.size
     },
@@ -31,7 +29,7 @@ export const createWorkLoad = (now: () => number) => {
       const [oldest] = since.values()
       return oldest === undefined ? 0 : Math.max(0, now() - oldest)
     },
-    /** Called back when the piece is done, with whether it came to something. */
+    /** Returns a callback for the end of the piece, with whether it succeeded. */
     begin(): (done: boolean) => void {
       const began = now()
       const piece = Symbol()
@@ -47,12 +45,11 @@ export const createWorkLoad = (now: () => number) => {
         mean = mean ? addToMean(mean, ms, beside) : { ms, active: beside, spread: 0, together: 0, pieces: 1 }
       }
     },
-    /** Forgets how soon it was. */
     forget,
   }
 }
 
-/** Means over the last pieces: of their times, of how many were under way, of the square of that, and of both together. */
+/** Means of time, of pieces in progress, of its square, and of their product. */
 interface Mean {
   ms: number
   active: number
@@ -74,11 +71,10 @@ const addToMean = (mean: Mean, ms: number, active: number): Mean => {
   }
 }
 
-/** Milliseconds that each further piece under way adds, between none and all of the time. */
+/** Milliseconds that each further piece adds, between none and all. */
 const slopeOf = ({ ms, active, spread, together }: Mean): number =>
   Math.min(ms / active, Math.max(0, together / (spread + SPREAD_DOUBT)))
 
-/** What can be chosen from. */
 export interface Sharer {
   readonly load: Load
   /** How much faster its budget is spent than time goes by; absent and up to 1 where it will do. */
@@ -112,15 +108,15 @@ export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefin
   return sharers.find(({ load, strain }, i) => i === first || (load.active === 0 && isNear(etas[i]!, strain?.())))
 }
 
-/** Pieces of which the quickest is remembered: none will be done sooner. */
+/** Recent times, of which the quickest is a lower bound. */
 const MAX_TIMES = 16
-/** So many times the mean a node may be idle before what was seen of it is forgotten. */
+/** Multiple of the mean after which an idle node is measured again. */
 const STALE = 10
 /** Weight of the last piece in a mean. */
 const NEWS = 0.05
-/** So many times the mean a piece may take before it is not thought to come soon. */
+/** Multiple of the mean up to which a piece is expected soon. */
 const PATIENCE_FACTOR = 3
-/** Spread of numbers under way of which half of what is seen is believed. */
+/** Spread of pieces in progress at which half of the measurement is trusted. */
 const SPREAD_DOUBT = 1
 const UNKNOWN_PIECES = 2
 const MAX_UNKNOWN_MS = 1_000

@@ -4,7 +4,7 @@ export interface Queued<L extends string> {
   lane: L
 }
 
-/** Tasks by lane; in each, the accounts take turns, and one account's tasks stay in their order. */
+/** Tasks by lane; in each, accounts take turns and tasks of an account keep their order. */
 export const createFairQueue = <T extends Queued<string>>() => {
   /** By account, whose turn it is first. */
   const lanes = new Map<T['lane'], Map<number, T[]>>()
@@ -32,7 +32,6 @@ export const createFairQueue = <T extends Queued<string>>() => {
       size++
     },
 
-    /** Whether it was there. */
     remove(task: T): boolean {
       const lane = lanes.get(task.lane)
       const index = lane?.get(task.account)?.indexOf(task) ?? -1
@@ -40,7 +39,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
       return index >= 0
     },
 
-    /** Removes and gives the next one in a lane: of an account that is served now, and allowed itself; or the account's newest. */
+    /** Removes the next task of a lane: of an account that is served, and allowed itself; or its newest. */
     take(
       name: T['lane'],
       {

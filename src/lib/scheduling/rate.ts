@@ -1,18 +1,17 @@
-/** Has no more go in any second than there may. */
+/** Limits requests in any second. */
 export interface RequestPace {
   /** Milliseconds until so much may go; 0 where it may now. */
   waitMs(cost: number): number
-  /** Counts what goes now. */
   take(cost: number): void
 }
 
-/** The pace of a node whose limit nobody has named. */
+/** Learns the limit of a node. */
 export interface LearntPace extends RequestPace {
-  /** Most calls of a second; infinite until the node refused some. */
+  /** Calls per second; infinite until the node refused some. */
   readonly most: number
   /** How often that was lowered. */
   readonly cuts: number
-  /** The node asked to slow down, in the place of an answer to so many calls; `cuts` is what it was when they went. */
+  /** The node refused `calls`; `cuts` is the count when they were sent. */
   refused(calls: number, cuts: number): void
 }
 
@@ -21,7 +20,7 @@ export interface LearntPace extends RequestPace {
  * second has goes alone, and keeps the others waiting for as many seconds.
  */
 export const createRequestPace = (most: number, elapsed: () => number): RequestPace & { used(): number } => {
-  /** Ascending by the time at which it counts no more. */
+  /** Ascending by the time at which it no longer counts. */
   const gone: { until: number; cost: number }[] = []
   let used = 0
 
@@ -69,7 +68,6 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
   let refusedMost = Number.POSITIVE_INFINITY
   let cuts = 0
   let changedAt = elapsed()
-  /** When the next one may go. */
   let dueAt = Number.NEGATIVE_INFINITY
   const gone = createRequestPace(Number.POSITIVE_INFINITY, elapsed)
   const refusals = createRequestPace(Number.POSITIVE_INFINITY, elapsed)
@@ -113,14 +111,14 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
   }
 }
 
-/** Part of the rate that was refused within which it grows slowly: each refusal costs a rest. */
+/** Part of the refused rate within which it grows slowly, since each refusal costs a rest. */
 const NEAR_REFUSED = 0.1
 const SLOWLY = 0.002
 const FAST = 0.25
 const CUT = 0.9
 const DEEPEST_CUT = 0.5
-/** Parts of the rate that one request may have: whoever counts in seconds has one of them more in some than in others. */
+/** Parts of the rate for one request, since counting by the second is uneven. */
 export const LEARNT_PARTS = 8
 
-/** A second as the other side may count it: requests take longer and shorter to get there. */
+/** A second of the other side, since latency varies. */
 const SECOND_MS = 1_050

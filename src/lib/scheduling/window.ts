@@ -32,7 +32,6 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
   let cutAt = -1
   const waiting: Waiter[] = []
   const closing = new AbortController()
-  /** When the pace is looked at again. */
   let dueAt = Number.POSITIVE_INFINITY
 
   const look = (ms: number) => {
@@ -72,11 +71,10 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     else waiting.push(waiter)
   }
   return {
-    /** Requests that may be in flight. */
     get size(): number {
       return Math.floor(size)
     },
-    /** Waits for a place, before all others where it is urgent. The function that comes back gives it up and must be called once. */
+    /** Waits for a place, urgent ones first. The returned function releases it and must be called once. */
     async enter(
       signal: AbortSignal,
       urgent: boolean = false,
@@ -109,7 +107,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
       })
       return leave(ticket)
     },
-    /** Has all that wait for a place throw this instead. */
+    /** Rejects all waiting requests. */
     turnAway(error: Error) {
       for (const waiter of waiting.splice(0)) waiter.end(error)
     },
