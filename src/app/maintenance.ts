@@ -34,7 +34,7 @@ import type { Run } from '../lib/shutdown.ts'
 import { compactStore, replaceStore } from '../sqlite/compact.ts'
 import { readDamage } from '../sqlite/damage.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
-import { fileSize, findDamaged, refuseDamaged } from '../sqlite/pages.ts'
+import { findDamaged, refuseDamaged, sizeOnDisk } from '../sqlite/pages.ts'
 import { shippingOf } from './clusters.ts'
 import { requestOf } from './retention.ts'
 import { isInCluster, rangesOf, storeOf, storesOf } from './stores.ts'
@@ -255,11 +255,11 @@ export const compactStores = async ({ data }: Config, network: string | undefine
   const done: { file: string; before: number; after: number }[] = []
   for (const [, file] of stores) {
     shutdown.signal.throwIfAborted()
-    const before = fileSize(file)
+    const before = sizeOnDisk(file)
     // Opening and closing the file copies its log into it.
     openForWriting(file, native).close()
     compactStore(file, native)
-    done.push({ file, before, after: fileSize(file) })
+    done.push({ file, before, after: sizeOnDisk(file) })
   }
   if (network !== undefined) return done
   for (const compactFile of [compactAccounts, compactDeliveries]) done.push(...compactFile(data, native))

@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { PRIVATE_FILE } from '../lib/private-files.ts'
-import { PAGE_BYTES } from '../sqlite/log-file.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { pageSum } from '../sqlite/sums.ts'
 
 /**
@@ -9,7 +9,7 @@ import { pageSum } from '../sqlite/sums.ts'
  */
 export type PageWriter = ReturnType<typeof createChangesWriter>
 
-const ENTRY = 4 + PAGE_BYTES
+const ENTRY = 4 + SQLITE_PAGE_BYTES
 /** Pages between two syncs, so that other writers do not wait long: 8 MB. */
 const SYNC_EVERY = 2_048
 
@@ -33,7 +33,9 @@ const createChangesWriter = (path: string, write: (file: number, page: number, c
 }
 
 export const writeCopy = (path: string): PageWriter =>
-  createChangesWriter(path, (file, page, content) => writeSync(file, content, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES))
+  createChangesWriter(path, (file, page, content) =>
+    writeSync(file, content, 0, SQLITE_PAGE_BYTES, (page - 1) * SQLITE_PAGE_BYTES),
+  )
 
 export const writeChanges = (path: string): PageWriter => {
   const entry = Buffer.alloc(ENTRY)
@@ -55,8 +57,11 @@ export const placesOfChanges = (path: string): Map<number, number> => {
 export const applyChanges = (copy: string, changes: string, pages: number) => {
   const file = openSync(copy, 'r+')
   try {
-    each(changes, (page, content) => void writeSync(file, content, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES))
-    ftruncateSync(file, pages * PAGE_BYTES)
+    each(
+      changes,
+      (page, content) => void writeSync(file, content, 0, SQLITE_PAGE_BYTES, (page - 1) * SQLITE_PAGE_BYTES),
+    )
+    ftruncateSync(file, pages * SQLITE_PAGE_BYTES)
     fdatasyncSync(file)
   } finally {
     closeSync(file)
@@ -83,16 +88,16 @@ export const comparePages = function* (
   const places = copy.changes === null ? new Map<number, number>() : placesOfChanges(copy.changes)
   const file = openSync(copy.file, 'r')
   const changes = copy.changes === null ? undefined : openSync(copy.changes, 'r')
-  const buffer = Buffer.alloc(RUN * PAGE_BYTES)
+  const buffer = Buffer.alloc(RUN * SQLITE_PAGE_BYTES)
   const wrong: number[] = []
   try {
     for (let first = 1; first <= sums.length; first += RUN) {
       buffer.fill(0)
-      readSync(file, buffer, 0, buffer.length, (first - 1) * PAGE_BYTES)
+      readSync(file, buffer, 0, buffer.length, (first - 1) * SQLITE_PAGE_BYTES)
       for (let page = first; page < Math.min(first + RUN, sums.length + 1); page++) {
-        const content = buffer.subarray((page - first) * PAGE_BYTES, (page - first + 1) * PAGE_BYTES)
+        const content = buffer.subarray((page - first) * SQLITE_PAGE_BYTES, (page - first + 1) * SQLITE_PAGE_BYTES)
         const place = places.get(page)
-        if (place !== undefined) readSync(changes!, content, 0, PAGE_BYTES, place)
+        if (place !== undefined) readSync(changes!, content, 0, SQLITE_PAGE_BYTES, place)
         if (pageSum(page, content) !== sums[page - 1]) wrong.push(page)
         onPage(page, content)
       }

@@ -13,7 +13,7 @@ import { dirname, join, sep } from 'node:path'
 import { refuse } from '../lib/errors.ts'
 import { makePrivateFolder, PRIVATE_FILE, syncFile } from '../lib/private-files.ts'
 import { restoringFolder } from '../sqlite/lock.ts'
-import { PAGE_BYTES } from '../sqlite/log-file.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { makeSums } from '../sqlite/sums.ts'
 import {
   type BackedUp,
@@ -52,8 +52,8 @@ export function* checkBackup(backup: string): Generator<BackupStep, Manifest> {
   const total = backupBytes(manifest)
   let done = 0
   for (const entry of manifest.databases) {
-    for (const page of checkCopy(backup, entry)) yield { done: done + page * PAGE_BYTES, total }
-    done += entry.pages * PAGE_BYTES
+    for (const page of checkCopy(backup, entry)) yield { done: done + page * SQLITE_PAGE_BYTES, total }
+    done += entry.pages * SQLITE_PAGE_BYTES
   }
   for (const file of manifest.files) readPlain(backup, file)
   return manifest
@@ -97,7 +97,8 @@ const openBackup = (backup: string): Manifest => {
   return manifest
 }
 
-const backupBytes = ({ databases }: Manifest) => databases.reduce((sum, { pages }) => sum + pages * PAGE_BYTES, 0)
+const backupBytes = ({ databases }: Manifest) =>
+  databases.reduce((sum, { pages }) => sum + pages * SQLITE_PAGE_BYTES, 0)
 
 const contentOf = (data: string): string[] =>
   existsSync(data) ? readdirSync(data).filter(name => !NOT_RESTORED.test(name)) : []
@@ -116,8 +117,8 @@ function* stage(backup: string, manifest: Manifest, staged: string): Generator<B
   const total = backupBytes(manifest)
   let done = 0
   for (const entry of manifest.databases) {
-    for (const page of stageDatabase(backup, entry, staged)) yield { done: done + page * PAGE_BYTES, total }
-    done += entry.pages * PAGE_BYTES
+    for (const page of stageDatabase(backup, entry, staged)) yield { done: done + page * SQLITE_PAGE_BYTES, total }
+    done += entry.pages * SQLITE_PAGE_BYTES
   }
   for (const file of manifest.files) {
     const path = join(staged, file.name)
@@ -135,7 +136,7 @@ function* stageDatabase(backup: string, entry: BackedUp, staged: string): Genera
     sums = yield* checkCopy(
       backup,
       entry,
-      (page, content) => void writeSync(file, content, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES),
+      (page, content) => void writeSync(file, content, 0, SQLITE_PAGE_BYTES, (page - 1) * SQLITE_PAGE_BYTES),
     )
   } finally {
     closeSync(file)

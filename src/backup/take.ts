@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
 import { makePrivateFolder } from '../lib/private-files.ts'
 import type { Db } from '../sqlite/database.ts'
-import { PAGE_BYTES } from '../sqlite/log-file.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { type FileSnapshot, openSnapshot, SNAPSHOT_RUN } from '../sqlite/snapshot.ts'
 import { pageSum } from '../sqlite/sums.ts'
 import { applyChanges, comparePages, writeChanges, writeCopy } from './changes.ts'
@@ -113,7 +113,7 @@ function* copyAll(
   const manifest = newManifest(program, (before?.generation ?? 0) + 1)
   const pages = snapshots.reduce((sum, snapshot) => sum + snapshot.pages, 0)
   // Each page is read to be copied, and again to be checked.
-  const total = 2 * pages * PAGE_BYTES
+  const total = 2 * pages * SQLITE_PAGE_BYTES
   let done = 0
   const written: number[] = []
   for (const [i, snapshot] of snapshots.entries()) {
@@ -127,9 +127,9 @@ function* copyAll(
         written.push(step.value.written)
         break
       }
-      yield { done: done + step.value * PAGE_BYTES, total }
+      yield { done: done + step.value * SQLITE_PAGE_BYTES, total }
     }
-    done += snapshot.pages * PAGE_BYTES
+    done += snapshot.pages * SQLITE_PAGE_BYTES
   }
   let fileBytes = 0
   for (const name of files) {
@@ -142,14 +142,14 @@ function* copyAll(
   writeManifest(folder, manifest)
   settle(folder, manifest)
   for (const entry of manifest.databases) {
-    for (const checked of checkCopy(folder, entry)) yield { done: done + checked * PAGE_BYTES, total }
-    done += entry.pages * PAGE_BYTES
+    for (const checked of checkCopy(folder, entry)) yield { done: done + checked * SQLITE_PAGE_BYTES, total }
+    done += entry.pages * SQLITE_PAGE_BYTES
   }
   return {
     databases: manifest.databases.map(({ name, pages }, i) => ({ name, pages, written: written[i]! })),
     files: files.length,
-    bytes: pages * PAGE_BYTES + fileBytes,
-    written: written.reduce((sum, count) => sum + count, 0) * PAGE_BYTES + fileBytes,
+    bytes: pages * SQLITE_PAGE_BYTES + fileBytes,
+    written: written.reduce((sum, count) => sum + count, 0) * SQLITE_PAGE_BYTES + fileBytes,
   }
 }
 
@@ -180,7 +180,7 @@ function* copyPages(
     else {
       const content = snapshot.read(first, count)
       for (let page = first; page < first + count; page++) {
-        const bytes = content.subarray((page - first) * PAGE_BYTES, (page - first + 1) * PAGE_BYTES)
+        const bytes = content.subarray((page - first) * SQLITE_PAGE_BYTES, (page - first + 1) * SQLITE_PAGE_BYTES)
         sums[page - 1] = pageSum(page, bytes)
         if (sums[page - 1] !== before?.[page - 1]) writer.put(page, bytes)
       }
@@ -243,7 +243,7 @@ export function* checkCopy(
 /** SQLite's mark, its size of pages, and how many there are: see its file format, 1.3. */
 const isFirstPage = (page: Buffer, pages: number): boolean =>
   page.toString('latin1', 0, 16) === 'SQLite format 3\0' &&
-  page.readUInt16BE(16) === PAGE_BYTES &&
+  page.readUInt16BE(16) === SQLITE_PAGE_BYTES &&
   page.readUInt32BE(28) > 0 &&
   page.readUInt32BE(28) <= pages
 

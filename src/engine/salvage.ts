@@ -5,7 +5,7 @@ import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { isDamage, readDamage } from '../sqlite/damage.ts'
 import type { WritableDb } from '../sqlite/database.ts'
-import { PAGE_BYTES } from '../sqlite/log-file.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { openForWriting } from './open.ts'
 import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
@@ -85,7 +85,7 @@ export const removeStoreFiles = (store: string) => {
 /** A page that a long value goes on in is not recognised when it is empty: then the page where the value begins goes with it. */
 const emptyPages = (copy: string, damagedPages: readonly number[], native?: string) => {
   // Pages that the file lacks are as good as damaged ones; SQLite opens no file that is too short.
-  truncateSync(copy, Math.max(statSync(copy).size, PAGE_BYTES * (damagedPages.at(-1) ?? 0)))
+  truncateSync(copy, Math.max(statSync(copy).size, SQLITE_PAGE_BYTES * (damagedPages.at(-1) ?? 0)))
   const db = new Database(copy, native ? { nativeBinding: native } : {})
   const pages = new Set(damagedPages)
   try {
@@ -101,7 +101,8 @@ const emptyPages = (copy: string, damagedPages: readonly number[], native?: stri
   if (pages.has(1)) throw lostAll('its first page is damaged')
   const file = openSync(copy, 'r+')
   try {
-    for (const page of pages) writeSync(file, Buffer.alloc(PAGE_BYTES), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES)
+    for (const page of pages)
+      writeSync(file, Buffer.alloc(SQLITE_PAGE_BYTES), 0, SQLITE_PAGE_BYTES, (page - 1) * SQLITE_PAGE_BYTES)
   } finally {
     closeSync(file)
   }

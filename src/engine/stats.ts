@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
-import { fileSize } from '../sqlite/pages.ts'
+import { sizeOnDisk } from '../sqlite/pages.ts'
 import { createBlocks } from './blocks.ts'
 import { openForReading } from './open.ts'
 
@@ -103,7 +103,7 @@ export const readStats = (store: string, native?: string): Stats => {
       (db.pragma('freelist_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
     return {
       bytes: statSync(store).size,
-      log: fileSize(`${store}-wal`),
+      log: sizeOnDisk(`${store}-wal`),
       free,
       ranges: createBlocks(db).ranges(),
       parts,

@@ -6,7 +6,7 @@ import { startWorker } from '../lib/runtime.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { damagedStore, exchanged } from '../sqlite/damage.ts'
-import { checkPages, checkQuickly, fileIdentity, fileSize, rawFile } from '../sqlite/pages.ts'
+import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOnDisk } from '../sqlite/pages.ts'
 
 /** Bytes of a store up to which all of it is checked before the first answer from it: some 20 ms. */
 const SMALL_STORE = 24 * 2 ** 20
@@ -50,7 +50,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   const start = () => {
     starting = undefined
     // What a thread has opened of a store stays open, and the next one has to find it; see rawFile.
-    for (const { store } of toCheck) if (fileSize(store) > 0) rawFile(store)
+    for (const { store } of toCheck) if (sizeOnDisk(store) > 0) rawFile(store)
     worker = startWorker('checker', {}, { trackUnmanagedFds: false })
     worker.on('message', ({ store, failure }: Checked) => {
       found(store, failure && fromTransferredError(failure))
@@ -83,9 +83,9 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   }
   const checkFirst = (store: string) => {
     checked.add(store)
-    const failure = fileSize(store) > SMALL_STORE ? checkShortly(store) : checkAtOnce(store)
+    const failure = sizeOnDisk(store) > SMALL_STORE ? checkShortly(store) : checkAtOnce(store)
     found(store, failure && fromTransferredError(failure))
-    if (fileSize(store) > SMALL_STORE) ask({ store, hasteMs: HASTE_MS })
+    if (sizeOnDisk(store) > SMALL_STORE) ask({ store, hasteMs: HASTE_MS })
   }
 
   /** Networks whose file was removed or replaced: connections go on with the old one, which nobody writes to any more. */
@@ -108,7 +108,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   const looking = repeatEvery(FILES_LOOK_MS, lookAtFiles, { log, doing: 'look at the files of stores', atOnce: true })
 
   const atStart = new Set(listed().values())
-  for (const store of atStart) if (fileSize(store) > SMALL_STORE) checkFirst(store)
+  for (const store of atStart) if (sizeOnDisk(store) > SMALL_STORE) checkFirst(store)
   const daily = setInterval(() => {
     for (const store of listed().values()) ask({ store, hasteMs: 0 })
   }, DAY_MS)

@@ -1,7 +1,7 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import { damagedBecause, damagedStore, exchanged, findFaults } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogEnd, PAGE_BYTES, readWriteAheadLog, syncWriteAheadLog } from './log-file.ts'
+import { type LogEnd, readWriteAheadLog, SQLITE_PAGE_BYTES, syncWriteAheadLog } from './log-file.ts'
 import { fileIdentity, findReplaced, sealPages } from './pages.ts'
 import { openSums, type Sums } from './sums.ts'
 
@@ -12,7 +12,7 @@ export interface Copied {
 }
 
 /** Pages in the log from which on they are copied: 64 MB, so that pages that change often are copied once. */
-const CHECKPOINT_PAGES = 2 ** 26 / PAGE_BYTES
+const CHECKPOINT_PAGES = 2 ** 26 / SQLITE_PAGE_BYTES
 
 /** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
 export type Checkpoints = ReturnType<typeof createCheckpoints>

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, syncFile } from '../lib/private-files.ts'
 import { findFaults } from './damage.ts'
-import { fileSize, refuseDamaged, sealPages } from './pages.ts'
+import { refuseDamaged, sealPages, sizeOnDisk } from './pages.ts'
 import { dropSums, sumsFile } from './sums.ts'
 
 /**
@@ -31,7 +31,7 @@ export const compactStore = (store: string, native?: string) => {
     copy.pragma('journal_mode = WAL')
     copy.close()
     if (faults.length > 0) throw stop('store_damaged', `${store} cannot be compacted: ${faults.join('; ')}`)
-    if (fileSize(`${store}-wal`) > 0)
+    if (sizeOnDisk(`${store}-wal`) > 0)
       throw stop('store_busy', `${store} is in use: stop the programs that read or write it first`)
     replaceStore(store, made)
   } catch (error) {

@@ -4,7 +4,7 @@ import { ChainsieveError } from '../lib/errors.ts'
 import { makePrivateFile } from '../lib/private-files.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { readDamage } from './damage.ts'
-import { checkQuickly, fileSize, refuseEmptied } from './pages.ts'
+import { checkQuickly, refuseEmptied, sizeOnDisk } from './pages.ts'
 import { dropSums } from './sums.ts'
 
 export type Db = Database.Database
@@ -30,7 +30,7 @@ interface OpenOptions {
 export const openWritable = (path: string, { native, check, make }: OpenOptions & { make(db: Db): void }): WritableDb =>
   nameDamagedFile(path, () => {
     checkQuickly(path)
-    if (fileSize(path) === 0) dropSums(path)
+    if (sizeOnDisk(path) === 0) dropSums(path)
     makePrivateFile(path)
     const db = connectFile(path, { native })
     closingOnFault(db, () => check(db))
@@ -71,7 +71,7 @@ export const holdOpen = (path: string, native?: string): (() => void) =>
     return () => {
       db.close()
       // A connection that only reads leaves the log's file behind. One that may write removes it; it copies nothing where nothing is left.
-      if (fileSize(`${path}-wal`) === 0 && existsSync(`${path}-wal`)) connectOnce(path, native)
+      if (sizeOnDisk(`${path}-wal`) === 0 && existsSync(`${path}-wal`)) connectOnce(path, native)
     }
   })
 

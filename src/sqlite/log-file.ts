@@ -28,11 +28,11 @@ export interface LogEnd {
   sum: readonly [number, number]
 }
 
-export const PAGE_BYTES = 4096
+export const SQLITE_PAGE_BYTES = 4096
 /** Size of a log that holds nothing but its head. */
 const LOG_HEAD_BYTES = 32
 const FRAME_HEAD = 24
-const LOG_FRAME_BYTES = FRAME_HEAD + PAGE_BYTES
+const LOG_FRAME_BYTES = FRAME_HEAD + SQLITE_PAGE_BYTES
 /** SQLite's mark of a log whose checksums are over little-endian words, as all machines have them that Node runs on. */
 const MAGIC = 0x377f0682
 /** Frames that are read at a time: some 1 MB. */
@@ -57,7 +57,10 @@ export const readLoggedPage = (store: string, place: number, into: Buffer): bool
   const file = openLog(`${store}-wal`)
   if (file === undefined) return false
   try {
-    return readSync(file, into, 0, PAGE_BYTES, LOG_HEAD_BYTES + place * LOG_FRAME_BYTES + FRAME_HEAD) === PAGE_BYTES
+    return (
+      readSync(file, into, 0, SQLITE_PAGE_BYTES, LOG_HEAD_BYTES + place * LOG_FRAME_BYTES + FRAME_HEAD) ===
+      SQLITE_PAGE_BYTES
+    )
   } finally {
     closeSync(file)
   }
@@ -124,7 +127,7 @@ const readLogHead = (file: number): LogEnd | undefined => {
   const sum = logChecksum(int32Words(head), 0, 6, [0, 0])
   const holds =
     head.readUInt32BE(0) === MAGIC &&
-    head.readUInt32BE(8) === PAGE_BYTES &&
+    head.readUInt32BE(8) === SQLITE_PAGE_BYTES &&
     head.readInt32BE(24) === sum[0] &&
     head.readInt32BE(28) === sum[1]
   return holds ? { salts: head.readBigUInt64BE(16), frames: 0, sum } : undefined

@@ -1,7 +1,7 @@
 import { fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 import { damagedBecause, damagedStore } from './damage.ts'
-import { type LogFile, PAGE_BYTES, readWriteAheadLog } from './log-file.ts'
+import { type LogFile, readWriteAheadLog, SQLITE_PAGE_BYTES } from './log-file.ts'
 import { makeSums, openSums, pageSum, type Sums, sumsFile } from './sums.ts'
 
 /** What was found of a store's file so far. */
@@ -29,8 +29,8 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   if (!sums) return undefined
   try {
     const file = rawFile(store)
-    const count = () => Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE_BYTES))
-    const found: PageCheck = { done: 0, total: count() * PAGE_BYTES, damaged: [] }
+    const count = () => Math.max(sums.count(), Math.ceil(fstatSync(file).size / SQLITE_PAGE_BYTES))
+    const found: PageCheck = { done: 0, total: count() * SQLITE_PAGE_BYTES, damaged: [] }
     const known = sums.damaged()
     if (known > 0) found.damaged.push(known)
     // In this order: a writer makes the log longer before it says so.
@@ -39,7 +39,7 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
     for (let first = 1; first <= count(); first += PAGES_PER_STEP) {
       const pages = Array.from({ length: Math.min(PAGES_PER_STEP, count() - first + 1) }, (_, i) => first + i)
       found.damaged.push(...look(store, file, sums, pages))
-      found.done = Math.min(found.total, (first - 1 + PAGES_PER_STEP) * PAGE_BYTES)
+      found.done = Math.min(found.total, (first - 1 + PAGES_PER_STEP) * SQLITE_PAGE_BYTES)
       yield found
     }
     found.damaged = [...new Set(found.damaged)].sort((a, b) => a - b)
@@ -70,7 +70,7 @@ export const checkNewestPages = (store: string): number[] | undefined => {
   if (!sums) return undefined
   try {
     const file = rawFile(store)
-    const count = Math.max(sums.count(), Math.ceil(fstatSync(file).size / PAGE_BYTES))
+    const count = Math.max(sums.count(), Math.ceil(fstatSync(file).size / SQLITE_PAGE_BYTES))
     const first = Math.max(1, count - PAGES_PER_STEP + 1)
     return look(
       store,
@@ -106,14 +106,14 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
   const [first, last] = [pages[0], pages.at(-1)]
   if (first === undefined || last === undefined) return []
   const count = last - first + 1
-  content ??= Buffer.allocUnsafeSlow(PAGES_PER_STEP * PAGE_BYTES)
-  const size = readSync(file, content, 0, count * PAGE_BYTES, (first - 1) * PAGE_BYTES)
+  content ??= Buffer.allocUnsafeSlow(PAGES_PER_STEP * SQLITE_PAGE_BYTES)
+  const size = readSync(file, content, 0, count * SQLITE_PAGE_BYTES, (first - 1) * SQLITE_PAGE_BYTES)
   const expected = sums.read(first, count)
   return pages.filter(page => {
     if (page === LOCK_PAGE) return false
     const at = page - first
-    if (at >= expected.length || (at + 1) * PAGE_BYTES > size) return true
-    return pageSum(page, content!.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES)) !== expected[at]
+    if (at >= expected.length || (at + 1) * SQLITE_PAGE_BYTES > size) return true
+    return pageSum(page, content!.subarray(at * SQLITE_PAGE_BYTES, (at + 1) * SQLITE_PAGE_BYTES)) !== expected[at]
   })
 }
 
@@ -121,7 +121,7 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
 let content: Buffer | undefined
 
 /** The page at 1 GiB, which SQLite keeps for its locks: it is written never, and nothing is in it. */
-export const LOCK_PAGE = 2 ** 30 / PAGE_BYTES + 1
+export const LOCK_PAGE = 2 ** 30 / SQLITE_PAGE_BYTES + 1
 
 /** Whether a log is shorter than it was when SQLite began to copy it: then the file has pages that are newer than what the log still holds. */
 const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: LogFile): boolean =>
@@ -129,21 +129,24 @@ const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: Log
 
 /** The pages of a store's file that are there, with no look at the log: what is there is replaced by that. */
 export const sealPages = (store: string): Sums => {
-  const size = fileSize(store)
+  const size = sizeOnDisk(store)
   const file = rawFile(store)
   return makeSums(store, sums => {
-    const content = Buffer.allocUnsafe(PAGES_PER_STEP * PAGE_BYTES)
-    for (let first = 1; (first - 1) * PAGE_BYTES < size; first += PAGES_PER_STEP) {
-      const read = readSync(file, content, 0, content.length, (first - 1) * PAGE_BYTES)
+    const content = Buffer.allocUnsafe(PAGES_PER_STEP * SQLITE_PAGE_BYTES)
+    for (let first = 1; (first - 1) * SQLITE_PAGE_BYTES < size; first += PAGES_PER_STEP) {
+      const read = readSync(file, content, 0, content.length, (first - 1) * SQLITE_PAGE_BYTES)
       const found = new Map<number, number>()
-      for (let at = 0; at * PAGE_BYTES < read; at++)
-        found.set(first + at, pageSum(first + at, content.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES)))
+      for (let at = 0; at * SQLITE_PAGE_BYTES < read; at++)
+        found.set(
+          first + at,
+          pageSum(first + at, content.subarray(at * SQLITE_PAGE_BYTES, (at + 1) * SQLITE_PAGE_BYTES)),
+        )
       sums.write(found)
     }
   })
 }
 
-export const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+export const sizeOnDisk = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /**
  * Why a database file cannot be what was written, though SQLite would take it for a new one, and even remove the log; undefined where it may
@@ -157,7 +160,7 @@ export const findEmptied = (path: string, isNever0 = false): { file: string; why
   if (file && file.size > 0) return undefined
   const is = file ? 'it has 0 bytes' : 'it is missing'
   if (file && isNever0) return { file: path, why: is }
-  if (fileSize(`${path}-wal`) > 0) return { file: path, why: `${is}, but its log ${path}-wal is there` }
+  if (sizeOnDisk(`${path}-wal`) > 0) return { file: path, why: `${is}, but its log ${path}-wal is there` }
   const sums = openSums(path, 'r')
   const pages = sums?.count() ?? 0
   sums?.close()

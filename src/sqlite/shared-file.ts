@@ -6,7 +6,7 @@ import { stop } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder, syncFile } from '../lib/private-files.ts'
 import { damagedBecause, findFaults } from './damage.ts'
 import { type Db, layoutVersion, migrate } from './database.ts'
-import { fileSize, findEmptied } from './pages.ts'
+import { findEmptied, sizeOnDisk } from './pages.ts'
 
 /** A small file of a data folder that several processes may have open at once. */
 interface SharedFileOptions {
@@ -151,10 +151,10 @@ export const sharedFile = (options: SharedFileOptions) => {
       try {
         const [fault] = findFaults(db, 'quick_check')
         if (fault !== undefined) throw damagedBecause(path, fault, 'Check the disk, and restore a backup.')
-        const before = fileSize(path)
+        const before = sizeOnDisk(path)
         db.exec('VACUUM')
         db.pragma('wal_checkpoint(TRUNCATE)')
-        return [{ file: path, before, after: fileSize(path) }]
+        return [{ file: path, before, after: sizeOnDisk(path) }]
       } finally {
         db.close()
       }

@@ -2,7 +2,7 @@ import { fstatSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { damagedBecause, damagedStore, findFaults, readDamage } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogFile, PAGE_BYTES, readLoggedPage, readWriteAheadLog } from './log-file.ts'
+import { type LogFile, readLoggedPage, readWriteAheadLog, SQLITE_PAGE_BYTES } from './log-file.ts'
 import { LOCK_PAGE, rawFile, refuseEmptied } from './pages.ts'
 import { openSums, pageSum } from './sums.ts'
 
@@ -41,7 +41,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
   const sums = readSnapshotSums(path)
   const log = readWriteAheadLog(path)
   const file = rawFile(path)
-  const pages = log.size || Math.ceil(fstatSync(file).size / PAGE_BYTES)
+  const pages = log.size || Math.ceil(fstatSync(file).size / SQLITE_PAGE_BYTES)
   if (pages === 0) throw damagedBecause(path, 'it has 0 bytes')
   // Without checksums SQLite at least knows how its pages fit together.
   const checkStructure = (db: Db) => {
@@ -49,7 +49,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
     if (fault !== undefined) throw damagedBecause(path, fault)
   }
   checkStructure(db)
-  const buffer = Buffer.alloc(SNAPSHOT_RUN * PAGE_BYTES)
+  const buffer = Buffer.alloc(SNAPSHOT_RUN * SQLITE_PAGE_BYTES)
 
   const known = (first: number, count: number) =>
     Array.from({ length: count }, (_, i) => log.pages.get(first + i) ?? sums?.[first + i - 1])
@@ -62,14 +62,14 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
     known,
     /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
     read(first: number, count: number): Buffer {
-      const content = buffer.subarray(0, count * PAGE_BYTES)
+      const content = buffer.subarray(0, count * SQLITE_PAGE_BYTES)
       content.fill(0)
-      const size = readSync(file, content, 0, content.length, (first - 1) * PAGE_BYTES)
+      const size = readSync(file, content, 0, content.length, (first - 1) * SQLITE_PAGE_BYTES)
       for (let page = first; page < first + count; page++) {
-        const bytes = content.subarray((page - first) * PAGE_BYTES, (page - first + 1) * PAGE_BYTES)
+        const bytes = content.subarray((page - first) * SQLITE_PAGE_BYTES, (page - first + 1) * SQLITE_PAGE_BYTES)
         if (page === LOCK_PAGE) bytes.fill(0)
         else if (log.pages.has(page)) readLogged(path, log, page, bytes)
-        else if ((page - first + 1) * PAGE_BYTES > size || (sums && pageSum(page, bytes) !== sums[page - 1]))
+        else if ((page - first + 1) * SQLITE_PAGE_BYTES > size || (sums && pageSum(page, bytes) !== sums[page - 1]))
           throw damagedStore(path, [page])
       }
       return content

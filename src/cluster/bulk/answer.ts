@@ -32,7 +32,7 @@ export const readBulkAnswer = (
   if (status === 413) return { again: all(count), why: 'it takes no requests of this size', tooLarge: true }
   if (status !== 200) return refusedItem(status, text, count)
   // Most are so: there is no need to look at each.
-  if (text.startsWith('{"errors":false,') && countOf('"status":', text) === count) return { again: [] }
+  if (text.startsWith('{"errors":false,') && countItems('"status":', text) === count) return { again: [] }
   const items = itemsOf(text)
   if (items?.length !== count)
     return { again: all(count), why: `its answer has ${items?.length ?? 'no'} items for ${count} documents` }
@@ -47,7 +47,7 @@ export const readBulkAnswer = (
   return { again, ...(why !== undefined && { why }) }
 }
 
-const countOf = (part: string, text: string): number => {
+const countItems = (part: string, text: string): number => {
   let count = 0
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++
   return count

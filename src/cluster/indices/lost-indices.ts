@@ -1,13 +1,11 @@
 import type { Range } from '../../lib/ranges.ts'
 import { coalesce } from '../../lib/scheduling/coalesce.ts'
 import { KINDS } from '../../mapping/index.ts'
-import type { Cluster, ClusterAnswer, ClusterOptions } from '../connection/cluster.ts'
+import type { Cluster, ClusterAnswer } from '../connection/cluster.ts'
 import { expectOk } from '../connection/expect-ok.ts'
 import { unavailable } from '../connection/faults.ts'
 import type { ClusterNetwork } from '../query-client.ts'
-import { baseOf, indexNameOf } from './names.ts'
-
-type Naming = Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
+import { baseOf, type IndexNaming, indexNameOf } from './names.ts'
 
 /** An index that should hold documents. */
 export interface WantedIndex {
@@ -26,7 +24,7 @@ export const identityIn = (uuid: string | undefined, history: string | undefined
   uuid === undefined || history === undefined ? uuid : `${uuid} ${history}`
 
 /** The indices that hold documents of these blocks. */
-export const wantedIndices = (naming: Naming, network: string, ranges: readonly Range[]): WantedIndex[] => {
+export const wantedIndices = (naming: IndexNaming, network: string, ranges: readonly Range[]): WantedIndex[] => {
   const wanted = new Map<string, Range[]>()
   for (const blocks of piecesOf(ranges, naming.blocksPerIndex))
     for (const kind of KINDS) {
@@ -56,7 +54,7 @@ const INDEX_LIST_TIMES = { timeoutMs: 5_000, retries: 1 }
 
 export const reachedBySearches = async (
   cluster: Pick<Cluster, 'ask'>,
-  naming: Naming,
+  naming: IndexNaming,
   network: string,
   ranges: readonly Range[],
   identityOf: IdentityOf = () => undefined,

@@ -1,10 +1,11 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'
 
-type Naming = Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
+export type IndexNaming = Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
 
 /** What the names of a network's indices begin with: `chainsieve-ethereum-ethereum-mainnet`. */
-export const baseOf = ({ prefix }: Pick<Naming, 'prefix'>, network: string): string => `${prefix}-${dashed(network)}`
+export const baseOf = ({ prefix }: Pick<IndexNaming, 'prefix'>, network: string): string =>
+  `${prefix}-${dashed(network)}`
 
 /** Asked for with each document. */
 const dashed = (network: string): string => {
@@ -14,14 +15,14 @@ const dashed = (network: string): string => {
 let last = { network: '', text: '' }
 
 /** All documents of a kind, whatever index they lie in. */
-export const aliasOf = (naming: Pick<Naming, 'prefix'>, network: string, kind: Kind): string =>
+export const aliasOf = (naming: Pick<IndexNaming, 'prefix'>, network: string, kind: Kind): string =>
   `${baseOf(naming, network)}-${kind}`
 
 /**
  * The index of a document. Tokens lie in one, since the block that first shows a token may become a lower one; other kinds lie by ranges of
  * blocks: `…-tx-000003`.
  */
-export const indexNameOf = (naming: Naming, network: string, kind: Kind, block: number): string => {
+export const indexNameOf = (naming: IndexNaming, network: string, kind: Kind, block: number): string => {
   const { prefix } = naming
   const range = kind === 'token' ? 0 : Math.floor(block / naming.blocksPerIndex)
   const known = names.get(kind)

@@ -3,7 +3,7 @@ import { errorsOf } from '../../decode/errors.ts'
 import { selectorOf } from '../../decode/signature.ts'
 import { originsOf, returnedBy, type ExecutionStep as TraceStep } from '../../documents/failures.ts'
 import { callId } from '../../documents/show.ts'
-import { isKnownRevert, type KnownRevert, ZERO_ADDRESS } from '../../engine/redecode/failures.ts'
+import { isKnownRevert, type KnownRevert, UNKNOWN_ADDRESS } from '../../engine/redecode/failures.ts'
 import { blockOf, placeOf } from '../../engine/schema.ts'
 import type { ClusterHit } from '../hits/cluster-hit.ts'
 import { hitSource, type Quantity } from './compare.ts'
@@ -17,7 +17,7 @@ export const createFailureComparison = (abi: OwnAbi) => {
   return async (hits: { txs: readonly ClusterHit[]; traces: readonly ClusterHit[] }, step: Step) => {
     const { finder, visible, decoding, beginningOf, changes } = step
     const decode = (data: string, address: string | undefined, block: number, tx: number) => {
-      const revert = decoding.revert(address ?? ZERO_ADDRESS, data, beginningOf(block, tx))
+      const revert = decoding.revert(address ?? UNKNOWN_ADDRESS, data, beginningOf(block, tx))
       return isKnownRevert(revert) ? revert : undefined
     }
     const note = (hit: ClusterHit, { name, reason }: KnownRevert) => {

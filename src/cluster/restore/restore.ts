@@ -44,7 +44,7 @@ export type RestoreChanges = AsyncGenerator<
   { done: boolean }
 >
 
-interface RestoreOptions {
+interface RestoreRunsOptions {
   store: Pick<EvictedReader, 'next' | 'unverified'>
   reader: StoreReader
   fetch: FetchDocuments
@@ -66,7 +66,7 @@ const MAX_RESTORED_BLOCKS = 256
  * Brings documents back from a cluster into the store, the newest first: each run of blocks is fetched, counted, written in one transaction, and shown again,
  * which has to be what was fetched. Resolves when all are back and the store answers searches. What a stop interrupts is gone on with by whoever calls it next.
  */
-export async function* restoreRuns(options: RestoreOptions): RestoreChanges {
+export async function* restoreRuns(options: RestoreRunsOptions): RestoreChanges {
   const { store, reader, fetch, count, preparer, decimals, onCompared } = options
   const declarations = createDeclarations(of => during(reader, () => reader.signatures(of)))
   const lines = createDocumentLines(reader)
@@ -170,11 +170,11 @@ const lackIn = (
 const RESTORE_RETRY_MS = 5_000
 
 /** What a network's thread has that documents are brought back with. */
-export interface RestoreWork extends Pick<RestoreOptions, 'preparer'> {
+export interface RestoreWork extends Pick<RestoreRunsOptions, 'preparer'> {
   /** File of the network's store. */
   store: string
   network: string
-  tokens: { of: RestoreOptions['decimals'] }
+  tokens: { of: RestoreRunsOptions['decimals'] }
   state: { trouble: { why: string; since: string } | null }
   signal: AbortSignal
   log: Log

@@ -1,4 +1,4 @@
-import { createDocumentCounts, type DocumentCounts } from '../../engine/shipping/document-counts.ts'
+import { createEvictedCounts, type EvictedCounts } from '../../engine/shipping/document-counts.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { gapsIn, holds, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
@@ -17,7 +17,7 @@ export type IndexComparison = ReturnType<typeof createIndexComparison>
 export const createIndexComparison = (ship: ShipContext, settled: () => Promise<void>) => {
   const { network, naming, visible, requests, shelf, known, publishing, log } = ship
   const { persist, note } = ship.session
-  const expected = createDocumentCounts(ship.db)
+  const expected = createEvictedCounts(ship.db)
   const compare = createComparing(expected, requests)
   /** Those that lack what no store has, by name: they are compared once. */
   const lacking = new Map<string, string>()
@@ -87,7 +87,7 @@ const BLOCKS_PER_READ = 4096
  * those of which it holds something that should not be there. It is of no worth where the chain left blocks meanwhile.
  */
 const createComparing =
-  (expected: DocumentCounts, requests: ShipContext['requests']) =>
+  (expected: EvictedCounts, requests: ShipContext['requests']) =>
   async (
     index: string,
     kind: Exclude<Kind, 'token'>,
@@ -120,7 +120,7 @@ const createComparing =
     return mergeRanges(wrong.toSorted((a, b) => a.from - b.from))
   }
 
-function* dueOf(expected: DocumentCounts, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
+function* dueOf(expected: EvictedCounts, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
   for (const { from, to } of blocks)
     for (let at = from; at <= to; at += BLOCKS_PER_READ)
       yield* expected.counts(kind, { from: at, to: Math.min(to, at + BLOCKS_PER_READ - 1) })

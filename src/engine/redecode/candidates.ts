@@ -119,7 +119,7 @@ export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: 
 
   const failed = (segment: Segment, of: 'tx' | 'trace'): Uint32Array => {
     const column = mayFail ? reader.columns.data(segment, columnNumber(of, 'error')) : undefined
-    if (!column) return NO_ORDINALS
+    if (!column) return NO_CANDIDATES
     const values = new Float64Array(column.count)
     copyValues(column, values, 0)
     const found: number[] = []
@@ -144,7 +144,7 @@ export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: 
   }
 }
 
-const NO_ORDINALS = new Uint32Array(0)
+const NO_CANDIDATES = new Uint32Array(0)
 
 /** In place of a contract: all of them. */
 const ANY_TERM = 0

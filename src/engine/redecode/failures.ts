@@ -34,7 +34,7 @@ export const createStoredFailureComparison = (reader: StoreReader, abi: OwnAbi) 
     const begunAt = createOriginReader(stored.step)
     const decode = (data: string | undefined, address: string | undefined, block: number, place: number) => {
       if (!concerns(data)) return undefined
-      const revert = decoding.revert(address ?? ZERO_ADDRESS, data, beginningOf(block, place))
+      const revert = decoding.revert(address ?? UNKNOWN_ADDRESS, data, beginningOf(block, place))
       return isKnownRevert(revert) ? revert : undefined
     }
     const note = (
@@ -77,7 +77,7 @@ export const createStoredFailureComparison = (reader: StoreReader, abi: OwnAbi) 
 export type KnownRevert = Revert & { name: string; reason: string }
 export const isKnownRevert = (revert: Revert | null): revert is KnownRevert => revert !== null && revert.reason !== null
 
-export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+export const UNKNOWN_ADDRESS = `0x${'0'.repeat(40)}`
 
 const readTxField = ({ records }: StoreReader, field: string) => valueReader('tx', field, records)!
 

@@ -6,9 +6,9 @@ import { readHeader } from '../index/segments.ts'
 import { blockOf, PLACES, positionOf } from '../schema.ts'
 
 /** What a store knows of documents that left it: how many they are. */
-export type DocumentCounts = ReturnType<typeof createDocumentCounts>
+export type EvictedCounts = ReturnType<typeof createEvictedCounts>
 
-export const createDocumentCounts = (db: Db) => {
+export const createEvictedCounts = (db: Db) => {
   const segments = db.prepare<[number, number], { id: number; first: number; last: number; events: number }>(
     'SELECT id, first, last, events FROM segment WHERE first <= ? AND last >= ? ORDER BY first',
   )

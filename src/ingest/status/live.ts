@@ -11,7 +11,7 @@ import { repeatEvery } from '../../lib/scheduling/interval.ts'
 import type { ThreadsState } from '../../search/threads.ts'
 import { isDamage } from '../../sqlite/damage.ts'
 import { countDropped } from '../../sqlite/log-file.ts'
-import { fileSize } from '../../sqlite/pages.ts'
+import { sizeOnDisk } from '../../sqlite/pages.ts'
 import type { Report } from '../messages.ts'
 import type { Indexing } from '../network.ts'
 import { createReadinessLog, type Reason, reasonsOf } from './readiness.ts'
@@ -160,7 +160,7 @@ export const watchLog = (
 ): ((held: readonly Range[]) => LogLoss | undefined) => {
   const transactions = countDropped(store)
   // A store that is new, or was closed in good order, has no log.
-  if (transactions === 0 && (fileSize(store) === 0 || fileSize(`${store}-wal`) > 0)) return () => undefined
+  if (transactions === 0 && (sizeOnDisk(store) === 0 || sizeOnDisk(`${store}-wal`) > 0)) return () => undefined
   const before = lastPublished(data)?.networks.find(one => one.network === network)?.ranges
   return held => {
     const gaps = before?.flatMap(({ from, to }) => gapsIn(held, from, to))
