@@ -70,9 +70,9 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         finalityTrouble(maxConfirmationCount, report.finality),
       ])
       const failing = failingOf(rule, delivery.status().failing).map(it => `${sayFailing(it)}.`)
-      const told = [...networkWarnings(rule.input, networks()), ...advice(rule)]
+      const others = [...networkWarnings(rule.input, networks()), ...advice(rule)]
       // Several networks may have the same one.
-      return [...failing, ...new Set(troubles.filter(it => it !== undefined)), ...told]
+      return [...failing, ...new Set(troubles.filter(it => it !== undefined)), ...others]
     },
 
     failing: rule => failingOf(rule, delivery.status().failing),

@@ -10,7 +10,7 @@ const STEP_LOOK_MS = 1_000
 /** A clock that is set right by so much did not leap. */
 const TOLERANCE_MS = 5 * 60_000
 /** A shorter leap is not reported: it looks like a server that was stopped. */
-const TOLD_MS = 24 * 3_600_000
+const MIN_REPORTED_LEAP_MS = 24 * 3_600_000
 /** The newest block is no older than this where the clock is right and the chain goes on. */
 const BLOCK_AGE_MS = 3_600_000
 /** Without new blocks, a clock is trusted after it has been steady for this long. */
@@ -42,14 +42,14 @@ export const createClockWatch = ({
   let at = elapsed()
   /** `looks`: how often it was seen; `block`: the newest one, and since when there was none newer, by `elapsed`. */
   let leap: { since: number; looks: number; block: number; quietFrom: number } | undefined
-  let told = false
+  let isReported = false
 
   const ahead = () => now() - known
   const believe = (why?: string) => {
     known = Math.max(known, now())
     leap = undefined
-    if (told && why) log.info(`The clock is believed again: ${why}`)
-    told = false
+    if (isReported && why) log.info(`The clock is believed again: ${why}`)
+    isReported = false
   }
 
   const look = async () => {
@@ -64,8 +64,8 @@ export const createClockWatch = ({
       if (block > leap.block) Object.assign(leap, { block, quietFrom: elapsed() })
       if (block >= now() - BLOCK_AGE_MS && block <= now() + BLOCK_AGE_MS) believe('a block of this time was stored')
       else if (elapsed() - leap.quietFrom >= BELIEVED_MS) believe('it has been the same for a day')
-      else if (!told && leap.looks > 1 && ahead() > TOLD_MS) {
-        told = true
+      else if (!isReported && leap.looks > 1 && ahead() > MIN_REPORTED_LEAP_MS) {
+        isReported = true
         log.warn(REPORT, { days: days(ahead()), lastKnown: new Date(known).toISOString() })
       }
     }
@@ -82,7 +82,7 @@ export const createClockWatch = ({
     look,
     lookForStep,
     warnings: (): Reason[] =>
-      told && leap
+      isReported && leap
         ? [
             {
               type: 'clock_leap',

@@ -91,9 +91,9 @@ export const watchClusters = async (
       if (now.lost.length > lost.length)
         log.warn('The cluster lost indices', { network, index, count: now.lost.length })
       if (now.state === before || (before === undefined && now.state === 'green')) return
-      const told = { network, state: now.state, before, error: now.error ?? undefined }
-      if (now.state === 'green' || now.state === 'yellow') log.info('The state of the cluster changed', told)
-      else log.warn('The state of the cluster changed', told)
+      const change = { network, state: now.state, before, error: now.error ?? undefined }
+      if (now.state === 'green' || now.state === 'yellow') log.info('The state of the cluster changed', change)
+      else log.warn('The state of the cluster changed', change)
     }
     const end = repeatEvery(CLUSTER_INTERVAL_MS, look, { log, doing: 'look at the cluster' })
     void look().catch(() => {})

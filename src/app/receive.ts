@@ -14,7 +14,7 @@ interface ReceiveOptions {
   /** HTTP status of every answer. */
   status: number
   delayMs: number
-  tell(news: ReceiveNews): void
+  report(news: ReceiveNews): void
 }
 
 export type ReceiveNews = { type: 'listening'; url: string } | ({ type: 'received' } & Received)
@@ -38,7 +38,7 @@ const HOST = '127.0.0.1'
 
 /** A receiver of webhooks on this machine: reports each request, and answers as configured. */
 export const receiveWebhooks = async (options: ReceiveOptions, { shutdown }: Pick<Run, 'shutdown'>): Promise<void> => {
-  const { port, secret, status, delayMs, tell } = options
+  const { port, secret, status, delayMs, report } = options
   if (secret !== undefined && !isSigningSecret(secret))
     throw refuse('bad_secret', 'The secret is not one: chainsieve rules secret --account NAME prints it (whsec_…).')
 
@@ -63,7 +63,7 @@ export const receiveWebhooks = async (options: ReceiveOptions, { shutdown }: Pic
   const server = createServer(async (request, response) => {
     try {
       const received = await take(request)
-      tell({ type: 'received', ...received })
+      report({ type: 'received', ...received })
       await sleep(delayMs, undefined, { signal: shutdown.signal })
       response.writeHead(status).end()
     } catch {
@@ -79,6 +79,6 @@ export const receiveWebhooks = async (options: ReceiveOptions, { shutdown }: Pic
     server.closeAllConnections()
     return new Promise<void>(resolve => server.close(() => resolve()))
   })
-  tell({ type: 'listening', url: `http://${HOST}:${(server.address() as AddressInfo).port}` })
+  report({ type: 'listening', url: `http://${HOST}:${(server.address() as AddressInfo).port}` })
   await aborted(shutdown.signal)
 }

@@ -65,10 +65,10 @@ export const createRulesService = (
 
   /** From the running server, or else as the last one left it. */
   const failingNow = (): FailingState[] => {
-    const told = readStatus(data)?.deliveries?.failing
+    const published = readStatus(data)?.deliveries?.failing
     const iso = (time: number) => new Date(time).toISOString()
     return (
-      told ??
+      published ??
       deliveries()
         ?.failing()
         .map(it => ({ ...it, since: iso(it.since), at: iso(it.at) })) ??

@@ -57,7 +57,7 @@ const mirror = async (config: Config, { network, cluster: settings }: NetworkCon
     log.warn('Does not know yet what of a network may be shown', { network, error })
   })
   if (known === '') log.warn('The cluster has no documents of a network yet', { network })
-  const end = repeatEvery(MIRROR_INTERVAL_MS, look, { log, doing: `look at what is told of ${network}` })
+  const end = repeatEvery(MIRROR_INTERVAL_MS, look, { log, doing: `read the published state of ${network}` })
   shutdown.add(`mirror of ${network}`, async () => {
     end()
     await cluster.close()

@@ -179,7 +179,7 @@ const followProject = (folder: string, abis: string, report: DevOptions['report'
   let state: string | undefined
   let last: string | undefined
   let nameOf = createNaming([])
-  let told = new Set<string>()
+  let reported = new Set<string>()
 
   return {
     nameOf: (input: string) => nameOf(input),
@@ -199,8 +199,8 @@ const followProject = (folder: string, abis: string, report: DevOptions['report'
       const broken = [...found.flatMap(it => it.broken), ...replaceAbis(abis, artifacts)]
       nameOf = createNaming(artifacts)
       report({ type: 'artifacts', projects, contracts: artifacts.length, again })
-      for (const { file, why } of broken) if (!told.has(file)) report({ type: 'broken', file, why })
-      told = new Set(broken.map(({ file }) => file))
+      for (const { file, why } of broken) if (!reported.has(file)) report({ type: 'broken', file, why })
+      reported = new Set(broken.map(({ file }) => file))
     },
   }
 }

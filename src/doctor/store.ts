@@ -149,11 +149,11 @@ async function* checkCluster(network: string, config: ClusterConfig): AsyncGener
 function* healthOf(subject: string, { state, nodes, unassignedShards, watermark, error }: ClusterHealth) {
   const { ok, warn, fail } = findingsAbout('cluster', subject)
   const shards = unassignedShards === 1 ? 'shard' : 'shards'
-  const told = `is ${state}, with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} and ${unassignedShards} unassigned ${shards}`
-  if (state === 'green') yield ok(told)
+  const health = `is ${state}, with ${nodes} ${nodes === 1 ? 'node' : 'nodes'} and ${unassignedShards} unassigned ${shards}`
+  if (state === 'green') yield ok(health)
   else if (state === 'yellow')
-    yield warn(told, 'Copies of some shards are missing: add a node, or set opensearch-replicas to less.')
-  else yield fail(error ?? told, 'Look at GET /_cluster/allocation/explain of the cluster.')
+    yield warn(health, 'Copies of some shards are missing: add a node, or set opensearch-replicas to less.')
+  else yield fail(error ?? health, 'Look at GET /_cluster/allocation/explain of the cluster.')
   if (watermark === 'flood_stage')
     yield fail('has a node whose disk is so full that nothing is written', 'Free space on its nodes, or add one.')
   else if (watermark !== null)

@@ -28,8 +28,8 @@ export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: Sear
   })
 
 /**
- * An answer that fails half-way breaks its connection: that is the only way left to tell the client that what it got is not
- * all.
+ * An answer that fails half-way breaks its connection: that is the only way to show the client that the answer is
+ * incomplete.
  */
 const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = stream.getReader()
@@ -70,7 +70,7 @@ const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): R
 
 /**
  * Writes a long answer to its connection, each piece when the one before is out, since its memory is then used anew. One that fails half-way
- * breaks its connection: that is the only way left to tell the client that what it got is not all.
+ * breaks its connection: that is the only way to show the client that the answer is incomplete.
  */
 export const sendPieces = async (
   outgoing: ServerResponse,

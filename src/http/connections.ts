@@ -14,7 +14,7 @@ const SHARE_OF_FILES = 1 / 2
 const MIN_CONNECTIONS = 8
 /** With less, threads cannot start once there are some connections. */
 const MIN_OPEN_FILES = 128
-const TELL_REFUSALS_MS = 60_000
+const REPORT_INTERVAL_MS = 60_000
 
 /** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
 export const limitConnections = (
@@ -30,11 +30,11 @@ export const limitConnections = (
   else if (most < limits.connections)
     log.info('The limit of open files is low (ulimit -n), accepts fewer connections', { files, connections: most })
   const open = new Map<string, number>()
-  const tell = createTeller(log)
+  const report = createRefusalLog(log)
 
   // Refused before anything is allocated: an attack costs a few microseconds for each, and no descriptor.
   server.maxConnections = most
-  server.on('drop', () => tell({ connections: most }))
+  server.on('drop', () => report({ connections: most }))
 
   const [serve] = server.listeners('connection')
   server.removeAllListeners('connection')
@@ -44,7 +44,7 @@ export const limitConnections = (
     const allowed = mostFrom(from === THIS_MACHINE || trusts(address), limits, most)
     const already = open.get(from) ?? 0
     if (already >= allowed) {
-      tell({ connectionsByAddress: allowed, address: from })
+      report({ connectionsByAddress: allowed, address: from })
       const { message } = overLimit('connectionsByAddress', { ...limits, connectionsByAddress: allowed })
       // Nothing can be sent before a handshake, which is too expensive here.
       if (isTls) return socket.destroy()
@@ -88,15 +88,15 @@ export const originOf = (address: string): string => {
 }
 
 /** Tells the first refusal, then once a minute how many there were. */
-const createTeller = (log: Log) => {
+const createRefusalLog = (log: Log) => {
   let refused = 0
-  let toldAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
   return (limit: Record<string, unknown>) => {
     refused++
-    if (performance.now() - toldAt < TELL_REFUSALS_MS) return
+    if (performance.now() - reportedAt < REPORT_INTERVAL_MS) return
     log.warn('Refused connections', { refused, ...limit })
     refused = 0
-    toldAt = performance.now()
+    reportedAt = performance.now()
   }
 }
 

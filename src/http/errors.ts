@@ -27,8 +27,8 @@ export const rawError = (status: number, type: string, reason: string): string =
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'connection: close', ...headers, '', body].join('\r\n')
 }
 
-const errorBody = (status: number, type: string, told: string, more?: Record<string, unknown>) => {
-  const reason = shortenReason(told)
+const errorBody = (status: number, type: string, text: string, more?: Record<string, unknown>) => {
+  const reason = shortenReason(text)
   return { error: { root_cause: [{ type, reason }], type, reason, ...more }, status }
 }
 

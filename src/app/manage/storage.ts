@@ -60,8 +60,8 @@ type MeasureMessage = { stats: Stats } | { error: string }
 const measureInThread: Measure = store =>
   new Promise((resolve, reject) => {
     const worker = startWorker('storage', { store })
-    worker.once('message', (told: MeasureMessage) =>
-      'stats' in told ? resolve(told.stats) : reject(new Error(told.error)),
+    worker.once('message', (message: MeasureMessage) =>
+      'stats' in message ? resolve(message.stats) : reject(new Error(message.error)),
     )
     worker.once('error', reject)
     worker.once('exit', code => reject(new Error(`the thread that measures ended with code ${code}`)))
@@ -70,10 +70,10 @@ const measureInThread: Measure = store =>
   })
 
 export const runStorage = ({ store }: { store: string }) => {
-  const tell = (told: MeasureMessage) => parentPort!.postMessage(told)
+  const post = (message: MeasureMessage) => parentPort!.postMessage(message)
   try {
-    tell({ stats: readStats(store, nativeBinding()) })
+    post({ stats: readStats(store, nativeBinding()) })
   } catch (error) {
-    tell({ error: messageOf(error) })
+    post({ error: messageOf(error) })
   }
 }

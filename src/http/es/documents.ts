@@ -169,8 +169,8 @@ const wantedDocument = (
     return { kind: entities as Kind, id, source }
   } catch (error) {
     if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
-    const told = { _index: index, _type: null, _id: id, error: causeOf(error) }
-    return { instead: JSON.stringify(told) }
+    const missing = { _index: index, _type: null, _id: id, error: causeOf(error) }
+    return { instead: JSON.stringify(missing) }
   }
 }
 

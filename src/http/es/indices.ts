@@ -306,11 +306,11 @@ const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: read
       const missing = kinds.filter(kind => ![...byType.values()].some(it => it.kinds.includes(kind)))
       if (unmapped && missing.length > 0) byType.set('unmapped', { capability: UNMAPPED_CAPABILITY, kinds: missing })
       const several = byType.size > 1
-      const told = Array.from(byType, ([type, { capability, kinds }]) => {
+      const capabilities = Array.from(byType, ([type, { capability, kinds }]) => {
         const indices = several && { indices: indexNames(call, kinds) }
         return [type, { ...capability, ...indices }] as const
       })
-      return [path, Object.fromEntries(told)]
+      return [path, Object.fromEntries(capabilities)]
     }),
   )
 }

@@ -136,8 +136,8 @@ const searchItem = async (
     await answer.body.cancel()
     throw refuse('illegal_argument_exception', 'All hits ("size": -1) are available in _search, not in _msearch.')
   } catch (error) {
-    const told = ending?.soon.aborted ? stopping() : error
-    const json = new Uint8Array(await renderError(call.log)(told, c).arrayBuffer())
+    const reported = ending?.soon.aborted ? stopping() : error
+    const json = new Uint8Array(await renderError(call.log)(reported, c).arrayBuffer())
     return isFiltered ? unwrapResponse(filterJson(wrapResponse(json), filterPath)) : json
   }
 }

@@ -96,16 +96,16 @@ interface RuleRow {
 /** A rule as a server answers it: its first warnings are the failing receivers. */
 const serverRuleRow = (rule: ShownRule): RuleRow => {
   const { id, name, technology, blockchain, enabled, failing = [], warnings = [] } = rule
-  const told = warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
+  const failures = warnings.slice(0, failing.length).map(warning => warning.replace(/\.$/, ''))
   const idle = rule.idle ?? undefined
   return {
     ...{ id, name, network: `${technology}/${blockchain}/${rule.network}`, target: rule.config.targetType },
     ...{
-      state: stateFrom(enabled, idle, told),
+      state: stateFrom(enabled, idle, failures),
       confirmations: String(rule.maxConfirmationCount),
       fired: rule.triggerCount,
     },
-    ...{ idle: idle?.replace(/\.$/, ''), failing: told, json: rule },
+    ...{ idle: idle?.replace(/\.$/, ''), failing: failures, json: rule },
   }
 }
 

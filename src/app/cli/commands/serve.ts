@@ -131,7 +131,7 @@ export const receiveCommand = command({
     await services.receive(
       {
         ...{ port, secret, status, delayMs: delay },
-        tell: news => print(config.json ? JSON.stringify(news) : formatReceived(news, secret !== undefined)),
+        report: news => print(config.json ? JSON.stringify(news) : formatReceived(news, secret !== undefined)),
       },
       { shutdown },
     )
