@@ -1,4 +1,8 @@
+import type { Searcher } from '../../src/engine/query/searcher.ts'
+import { createByteWriter } from '../../src/lib/bytes.ts'
+import type { Kind } from '../../src/mapping/index.ts'
 import type { AggregationResult, AggregationResults, Bucket, Metric, ResultValue } from '../../src/query/aggs/result.ts'
+import { parseSearch } from '../../src/query/parse.ts'
 
 type Members = Record<string, unknown>
 
@@ -77,4 +81,18 @@ const valueFrom = (value: unknown): ResultValue => {
     return new Map(Object.entries(value).map(([name, inner]) => [name, valueFrom(inner)]))
   }
   return value as ResultValue
+}
+
+/** The aggregations that a store answers to a body, parsed. */
+export const askAggregations = (
+  searcher: Searcher,
+  kinds: string,
+  body: object,
+  { typedKeys = false, now = 0, index = 'x' } = {},
+) => {
+  const text = JSON.stringify({ size: 0, ...body })
+  const request = parseSearch(text, kinds.split(',') as Kind[], now, { index })
+  const options = { index, out: createByteWriter(1 << 10), totals: 'object', typedKeys } as const
+  const { aggregations } = searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, options)
+  return JSON.parse(aggregations!)
 }

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openSearchIndex } from '../../../scripts/scenario-mapping.ts'
 import { createSearcher } from '../../../src/engine/query/searcher.ts'
-import { createByteWriter } from '../../../src/lib/bytes.ts'
 import { KINDS, type Kind } from '../../../src/mapping/index.ts'
-import { parseSearch } from '../../../src/query/parse.ts'
+import { askAggregations } from '../../support/aggregations.ts'
 import { type Elasticsearch, findElasticsearch } from '../../support/elasticsearch.ts'
 import { stringifyLossless } from '../../support/scenarios.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
@@ -36,7 +35,9 @@ describe('aggregations are those of Elasticsearch 7.17', {
         .join()}/_search?typed_keys=true`
       const { status, body: theirs } = await elasticsearch!.ask('POST', path, { size: 0, ...body })
       assert.equal(status, 200, JSON.stringify(theirs).slice(0, 600))
-      const ours = aggregationsOf(store, kinds, { size: 0, ...body })
+      const searched = KINDS.filter(kind => kinds.split(',').includes(kind)).join()
+      const options = { typedKeys: true, now: NOW, index: 'aggs' }
+      const ours = askAggregations(createSearcher(store.reader), searched, body, options)
       assert.deepStrictEqual(rounded(ours), rounded((theirs as { aggregations: unknown }).aggregations))
     })
 })
@@ -63,23 +64,6 @@ const withoutNormalizers = (mapping: object): unknown =>
     const { normalizer: _, ...rest } = value as Record<string, unknown>
     return rest
   })
-
-const aggregationsOf = (store: TestStore, kinds: string, body: object): unknown => {
-  const out = createByteWriter(1 << 10)
-  const request = parseSearch(
-    JSON.stringify(body),
-    KINDS.filter(kind => kinds.split(',').includes(kind)),
-    NOW,
-    { index: 'aggs' },
-  )
-  const searcher = createSearcher(store.reader)
-  const { aggregations } = searcher.write(
-    request,
-    { deadline: Number.POSITIVE_INFINITY },
-    { index: 'aggs', out, totals: 'object', typedKeys: true },
-  )
-  return JSON.parse(aggregations!)
-}
 
 /** Sums in another order differ in their last digits; hits are told by their ids. */
 const rounded = (value: unknown): unknown => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { DEFAULT_LIMITS } from '../../../src/limits/index.ts'
-import { answerSearch } from '../../../src/search/answer.ts'
+import { askAggregations } from '../../support/aggregations.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
 
 let store: TestStore
@@ -14,13 +14,8 @@ before(() => {
 after(() => store.close())
 
 const refused = (aggs: object) =>
-  assert.throws(
-    () =>
-      answerSearch(searcher, 'x', 'tx', JSON.stringify({ size: 0, aggs }), {
-        deadline: Number.POSITIVE_INFINITY,
-      }),
-    /A search has more than 20MB of data to aggregate/,
-  )
+  assert.throws(() => ask('tx', { aggs }), /A search has more than 20MB of data to aggregate/)
+const ask = (kinds: string, body: object): { [name: string]: unknown } => askAggregations(searcher, kinds, body)
 
 const every = { filters: { filters: Array.from({ length: 256 }, () => ({ match_all: {} })) } }
 const ranges = { range: { field: 'gasUsed.num', ranges: Array.from({ length: 256 }, (_, i) => ({ from: -i })) } }
@@ -38,26 +33,18 @@ test('results that are large in each of many buckets do not take all memory', ()
   refused({ a: { ...each, aggs: { n: { terms: { field: 'from.raw' } }, p: { percentiles_bucket: path } } } })
 })
 
-const ask = (kinds: string, body: object) =>
-  JSON.parse(
-    Buffer.from(
-      answerSearch(searcher, 'x', kinds, JSON.stringify(body), { deadline: Number.POSITIVE_INFINITY })
-        .body as Uint8Array,
-    ).toString(),
-  ) as { aggregations: object }
-
 test('kinds without a list have no elements to come back from', () => {
   const names = { terms: { field: 'args.name' }, aggs: { d: { reverse_nested: {} } } }
-  const body = { size: 0, aggs: { a: { nested: { path: 'args' }, aggs: { names } } } }
-  assert.deepEqual(ask('block,event', body).aggregations, ask('event', body).aggregations)
+  const body = { aggs: { a: { nested: { path: 'args' }, aggs: { names } } } }
+  assert.deepEqual(ask('block,event', body), ask('event', body))
 })
 
 test('what lets nothing through has no documents in any bucket of a histogram', () => {
   const none = { bool: { must_not: { match_all: {} } } }
   const blocks = { histogram: { field: 'blockNumber.num', interval: 5 } }
   const counts = (kinds: string, inside: object): number[] => {
-    const { aggregations } = ask(kinds, { size: 0, aggs: { a: { ...blocks, aggs: { b: inside } } } })
-    return (aggregations as { a: { buckets: { b: { doc_count: number } }[] } }).a.buckets.map(({ b }) => b.doc_count)
+    const { a } = ask(kinds, { aggs: { a: { ...blocks, aggs: { b: inside } } } })
+    return (a as { buckets: { b: { doc_count: number } }[] }).buckets.map(({ b }) => b.doc_count)
   }
   assert.ok(counts('event', { filter: none }).length > 1)
   assert.ok(counts('event', { filter: none }).every(count => count === 0))

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createSearcher } from '../../../src/engine/query/searcher.ts'
-import { createByteWriter } from '../../../src/lib/bytes.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
-import { parseSearch } from '../../../src/query/parse.ts'
+import { askAggregations } from '../../support/aggregations.ts'
 import { oddBlocks, oddEvents } from '../../support/odd.ts'
 import { processorTime } from '../../support/processor.ts'
 import { createTestStore, generatedBlocks, type TestStore } from '../../support/store.ts'
@@ -17,13 +16,7 @@ describe('aggregations over a store', () => {
   })
   after(() => store.close())
 
-  const ask = (kind: Kind, aggs: object): Record<string, unknown> => {
-    const out = createByteWriter(1 << 10)
-    const request = parseSearch(JSON.stringify({ size: 0, aggs }), [kind], 0)
-    const searcher = createSearcher(store.reader)
-    const written = searcher.write(request, { deadline: Number.POSITIVE_INFINITY }, { index: 'x', out })
-    return JSON.parse(written.aggregations!) as Record<string, unknown>
-  }
+  const ask = (kind: Kind, aggs: object) => askAggregations(createSearcher(store.reader), kind, { aggs })
 
   it('sums amounts of transactions to the last digit, also those beyond 64 bits', () => {
     const total = store

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createSearcher } from '../../../src/engine/query/searcher.ts'
-import { createByteWriter } from '../../../src/lib/bytes.ts'
 import type { Kind } from '../../../src/mapping/index.ts'
-import { parseSearch } from '../../../src/query/parse.ts'
+import { askAggregations } from '../../support/aggregations.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
 
 /** What is looked at of a document of any kind. */
@@ -29,13 +28,8 @@ describe('aggregations of relatives and of first values', () => {
   after(() => store.close())
 
   const all = (kind: Kind) => store.all(kind).map(({ _source }) => _source as unknown as Source)
-  const ask = (kinds: string, body: object) => {
-    const request = parseSearch(JSON.stringify({ size: 0, ...body }), kinds.split(',') as Kind[], 0)
-    const out = createByteWriter(64)
-    const options = { deadline: Number.POSITIVE_INFINITY }
-    const { aggregations } = createSearcher(store.reader).write(request, options, { index: 'x', out, typedKeys: true })
-    return JSON.parse(aggregations!)
-  }
+  const ask = (kinds: string, body: object) =>
+    askAggregations(createSearcher(store.reader), kinds, body, { typedKeys: true })
 
   it('children are those that the documents have, in the buckets of these', () => {
     const { 'lterms#t': found } = ask('tx', {
