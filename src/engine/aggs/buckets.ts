@@ -28,7 +28,7 @@ import {
 import type { FoundValues } from './values.ts'
 
 /** How a multi-bucket aggregation groups documents and shows buckets. */
-export interface Bucketing {
+interface Bucketing {
   type: string
   isNamed?: boolean
   group(at: BatchView, batch: Batch, wantsInner: boolean): Groups
@@ -43,7 +43,7 @@ export interface Bucketing {
 }
 
 export type BucketEntry = readonly [key: number, bucket: number]
-export interface BucketPage extends Partial<Pick<Buckets, 'members' | 'after'>> {
+interface BucketPage extends Partial<Pick<Buckets, 'members' | 'after'>> {
   entries: readonly BucketEntry[]
 }
 

@@ -22,7 +22,7 @@ export interface Keys {
 
 export const keyOfValue = (value: QueryValue, keys: Keys | undefined): number => (keys ? keys.of(value) : Number(value))
 
-export const keySpaceOf = ({ fields, type }: Pick<FieldValues, 'fields' | 'type'>): Space => {
+const keySpaceOf = ({ fields, type }: Pick<FieldValues, 'fields' | 'type'>): Space => {
   if (type !== 'keyword') return 'number'
   const spaces = new Set(KINDS.flatMap(kind => (fields[kind] ? [ownSpace(fields[kind])] : [])))
   const [space = 'text'] = spaces

@@ -63,7 +63,7 @@ export const mergeRows = (parts: readonly RowsPart[], check: () => void): Merged
 
 const OFTEN = 0xff
 
-export interface OrderedRows {
+interface OrderedRows {
   starts: Uint32Array
   keys: Float64Array<ArrayBuffer>
   counts: Float64Array<ArrayBuffer>

@@ -40,7 +40,7 @@ export const termKey = (
   }
 }
 
-export interface HistogramSteps {
+interface HistogramSteps {
   round(value: number): number
   next(key: number): number
   /** An upper bound of the keys from `first` to `last`. */

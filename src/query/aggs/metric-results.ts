@@ -14,7 +14,7 @@ export const counting = (type: string, value: number): Metric => ({
   number: rest => (rest === undefined || rest === 'value' ? value : undefined),
 })
 
-export const namedNumbers =
+const namedNumbers =
   (numbers: ReadonlyMap<string, number | null>): Metric['number'] =>
   rest =>
     rest === undefined ? undefined : numbers.get(rest)

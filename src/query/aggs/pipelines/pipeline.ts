@@ -20,7 +20,7 @@ export interface PipelineKind {
   read(place: JsonNode): PipelineWork
 }
 
-export interface PipelineWork {
+interface PipelineWork {
   paths: readonly BucketsPath[]
   /** For siblings: computes a result. */
   sibling?(results: AggregationResults): Metric
@@ -132,7 +132,7 @@ export const parsePath = (place: JsonNode, text: string): BucketsPath => {
 }
 const MAX_PATH_STEPS = 50
 /** The rest of a path inside each bucket; `h._count` is the count of each. */
-export const pathInBuckets = (path: BucketsPath): BucketsPath => {
+const pathInBuckets = (path: BucketsPath): BucketsPath => {
   const names = path.names.slice(1)
   return { ...path, names, text: names.length === 1 && names[0] === '_count' ? '_count' : path.text }
 }

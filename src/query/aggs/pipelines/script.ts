@@ -303,7 +303,7 @@ const MATH_FUNCTIONS = new Map<string, { takes: number; of: (numbers: ScriptNumb
   ['pow', ofDoubles(2, (a, b) => a ** b)],
 ])
 
-export interface ScriptSource {
+interface ScriptSource {
   text: string
   params: ReadonlyMap<string, number | boolean>
   /** Names of params written as integers. */
