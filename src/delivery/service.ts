@@ -26,16 +26,10 @@ export interface DeliveryOptions {
   data: string
   /** Current store file of each network. */
   stores(): ReadonlyMap<string, string>
-  settings: {
-    allowTarget: readonly string[]
+  settings: Omit<DeliveryData['settings'], 'smtp' | 'digestMs' | 'keepMs' | 'limits'> & {
     smtp: Secret | undefined
-    mailFrom: string | undefined
     /** How long emails of a rule are collected, in milliseconds; 0: not at all. */
     mailDigest: number
-    /** Waits after each failed try in milliseconds; empty: those of Standard Webhooks. */
-    retries: readonly number[]
-    /** Timeout of one attempt. */
-    timeoutMs: number
     /** How long delivered ones are kept; default 30 days. */
     keepMs?: number | undefined
     limits?: Limits

@@ -94,7 +94,7 @@ export interface Sort {
   order: 'asc' | 'desc'
 }
 
-export const HITS_PER_PAGE = 100
+export const EXPLORE_PAGE_SIZE = 100
 
 /** Chain order, unique across kinds. */
 export const PLACE = '_shard_doc'
@@ -126,11 +126,11 @@ export const allBody = (asked: ExploreQuery, fields: readonly string[] | undefin
 
 /** The same request for programs. */
 export const plainBody = (asked: ExploreQuery): string =>
-  objectOf([`"size":${HITS_PER_PAGE}`, `"sort":${sortOf(asked)}`, `"query":${fullQuery(asked)}`])
+  objectOf([`"size":${EXPLORE_PAGE_SIZE}`, `"sort":${sortOf(asked)}`, `"query":${fullQuery(asked)}`])
 
 const body = (asked: ExploreQuery, more: readonly string[]): string =>
   objectOf([
-    `"size":${HITS_PER_PAGE}`,
+    `"size":${EXPLORE_PAGE_SIZE}`,
     `"sort":${sortOf(asked)}`,
     `"_source":${sourceFields(asked)}`,
     `"query":${fullQuery(asked)}`,

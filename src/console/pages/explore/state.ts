@@ -9,9 +9,9 @@ import { dateOf } from '../../parts/format.ts'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
   type BoxQuestion,
+  EXPLORE_PAGE_SIZE,
   type ExploreQuery,
   firstBody,
-  HITS_PER_PAGE,
   NEW,
   nextBody,
   PLACE,
@@ -148,7 +148,7 @@ export const useHits = (network: string | undefined, kinds: readonly string[], a
   const key = network !== undefined && body !== undefined ? `${network} ${kinds.join()} ${body}` : undefined
   return usePages(key, async (after: Json[] | undefined, signal) => {
     const text = after ? nextBody(asked!, stringifyJson(after)) : body
-    return hitPage(await searchDocuments(network!, kinds, text, signal), HITS_PER_PAGE)
+    return hitPage(await searchDocuments(network!, kinds, text, signal), EXPLORE_PAGE_SIZE)
   })
 }
 
