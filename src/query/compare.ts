@@ -119,7 +119,7 @@ export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
 
 const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includes(name)
 
-const NO_FACES: readonly ComparedValue[] = Object.freeze([])
+export const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
 /** Adds the values to compare of a value that is not null. Undefined if the mapping has none at the steps. */
 type ReadFaces = (value: unknown, faces: ComparedValue[]) => void
@@ -177,7 +177,7 @@ const placeOfStep = (step: string): number | undefined => (/^\d{1,15}$/.test(ste
 const textFace = (value: unknown): ComparedValue => ({ text: String(value), number: undefined })
 export const hexFace = (text: string): ComparedValue => ({ text, number: undefined, hex: true })
 const numberFace = (value: unknown): ComparedValue => ({ text: String(value), number: parseExact(String(value)) })
-const integerFace = (value: bigint): ComparedValue => ({ text: String(value), number: exactOf(value) })
+export const integerFace = (value: bigint): ComparedValue => ({ text: String(value), number: exactOf(value) })
 const exactFace = (number: Exact): ComparedValue => ({ text: showExact(simplifyExact(number)), number })
 
 /** An integer shown in several encodings; each compares as the same exact integer. */

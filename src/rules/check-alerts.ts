@@ -3,8 +3,8 @@ import { isRecord } from '../lib/record.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { CHANNEL_TYPES, CHANNELS, type Parameter } from './channels.ts'
 import {
+  checkByteLength,
   checkFilled,
-  checkLength,
   checkList,
   checkObject,
   checkOneOf,
@@ -111,12 +111,12 @@ export const checkAlerts = (place: InputPlace, options: AlertOptions): void => {
 type ParameterCheck = (place: InputPlace, options: AlertOptions) => unknown
 
 const checkLimitedUrl: ParameterCheck = (place, options) =>
-  checkLength(place, 'ruleUrl', options.limits) && checkUrl(place, options)
+  checkByteLength(place, 'ruleUrl', options.limits) && checkUrl(place, options)
 
-const checkText =
+const checkLimitedText =
   (limit: 'ruleName' | 'ruleText'): ParameterCheck =>
   (place, { limits }) =>
-    checkLength(place, limit, limits) && checkString(place)
+    checkByteLength(place, limit, limits) && checkString(place)
 
 const checkLimitedRecipients: ParameterCheck = (place, { limits }) => {
   if (Array.isArray(place.value) && place.value.length > limits.ruleRecipients)
@@ -126,7 +126,7 @@ const checkLimitedRecipients: ParameterCheck = (place, { limits }) => {
 
 const PARAMETER_CHECKS: Record<Parameter['holds'], ParameterCheck> = {
   ...{ url: checkLimitedUrl, addresses: checkLimitedRecipients },
-  ...{ text: checkText('ruleText'), name: checkText('ruleName') },
+  ...{ text: checkLimitedText('ruleText'), name: checkLimitedText('ruleName') },
 }
 
 const checkAction = (place: InputPlace, options: AlertOptions) => {
@@ -162,7 +162,7 @@ const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) =
   if (sub && level === 3) reportExpected(type, '"Field"', 'The third level is the last.')
   else checkOneOf(type, ['Field', 'Sub Field'], 'one of two')
   checkFilled(place.member('fieldName'))
-  checkLength(place.member('fieldName'), 'ruleValue', limits)
+  checkByteLength(place.member('fieldName'), 'ruleValue', limits)
   const inner = place.member('subPayloads')
   if (sub && level !== 3)
     for (const it of checkList(inner, { of: 'fields' })) checkPayloadItem(it, level === 1 ? 2 : 3, limits)

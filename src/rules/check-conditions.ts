@@ -6,8 +6,8 @@ import { checkAttribute, checkOutermost } from './attributes.ts'
 import { checkDistinct } from './check-alerts.ts'
 import {
   checkBoolean,
+  checkByteLength,
   checkFilled,
-  checkLength,
   checkList,
   checkObject,
   checkOneOf,
@@ -26,7 +26,7 @@ export const checkConditions = (
   target: TargetType | undefined,
   { limits, isKept, abis }: { limits: Limits; isKept: boolean; abis: OwnAbis },
 ): void => {
-  const counts = countConditions(place.value)
+  const counts = countRuleConditions(place.value)
   const over = (['ruleConditions', 'ruleValues'] as const).filter(limit => counts[limit] > limits[limit])
   for (const limit of over) place.fault(overLimit(limit, limits, place.label).message)
   // A list that is too long is not looked through.
@@ -38,19 +38,19 @@ export const checkConditions = (
 }
 
 /** Counts conditions of all levels, and the values that they compare with. */
-const countConditions = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
+const countRuleConditions = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
   const counts = { ruleConditions: 0, ruleValues: 0 }
-  let level = asList(targetMap)
+  let level = elementsOrNone(targetMap)
   for (let depth = 1; depth <= 3 && level.length > 0; depth++) {
     counts.ruleConditions += level.length
     const records = level.filter(isRecord)
-    for (const { value } of records) counts.ruleValues += asList(value).length
-    level = records.flatMap(({ operatorParameters }) => asList(operatorParameters))
+    for (const { value } of records) counts.ruleValues += elementsOrNone(value).length
+    level = records.flatMap(({ operatorParameters }) => elementsOrNone(operatorParameters))
   }
   return counts
 }
 
-const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const elementsOrNone = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 interface ConditionContext {
   /** Undefined if it is faulty. */
@@ -74,10 +74,10 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   const known = level === 2 ? SECOND_LEVEL_MEMBERS : CONDITION_MEMBERS
   if (!checkObject(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
   const name = checkFilled(place.member('name'))
-  checkLength(place.member('name'), 'ruleValue', limits)
+  checkByteLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
   operandAt(place.member('value'), operator)
-  for (const it of longOperands(place.member('value'), limits)) checkLength(it, 'ruleValue', limits)
+  for (const it of longOperands(place.member('value'), limits)) checkByteLength(it, 'ruleValue', limits)
   const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
   if (scaled) numericAt(place.member('value'), operator)
 

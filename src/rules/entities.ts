@@ -1,11 +1,12 @@
 import type { RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
 import { BLOCK_LISTS, type BlockDocuments, type BlockDocumentsInput, type Document } from '../documents/document.ts'
+import { COIN_DECIMALS } from '../documents/show.ts'
 import { traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/hex.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isListField, type Kind, MAPPING } from '../mapping/index.ts'
-import { type ComparedValue, facesAt, hexFace } from '../query/compare.ts'
+import { type ComparedValue, facesAt, hexFace, integerFace, NO_FACES } from '../query/compare.ts'
 import { exactOf, showExact, simplifyExact } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
 
@@ -75,7 +76,7 @@ const LISTED_KINDS = Object.keys(BLOCK_LISTS) as (keyof typeof BLOCK_LISTS)[]
 export type EntityKeys = undefined | string | readonly string[]
 
 /** Reads what a condition compares, from data of the wire if possible. */
-export interface ValueSource {
+export interface EntityValues {
   /** As `valuesAt` reads from the document. */
   faces(entity: Entity): readonly ComparedValue[]
   /** Keys of everything that the values may be equal to. */
@@ -84,7 +85,7 @@ export interface ValueSource {
   needsDecimals(entity: Entity): boolean
 }
 
-export const valueSource = (kind: Kind, steps: readonly string[], scaled: boolean): ValueSource => {
+export const entityValues = (kind: Kind, steps: readonly string[], scaled: boolean): EntityValues => {
   const [name = '', ...rest] = steps
   const fields = MAPPING[kind].fields
   const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
@@ -94,20 +95,18 @@ export const valueSource = (kind: Kind, steps: readonly string[], scaled: boolea
     const [inner = ''] = rest
     const form = own(COMPARED_FORMS[field.kind] ?? {}, inner)
     if (form) return wireSource(read, form)
-    const place = placeOfStep(inner)
+    const place = argumentPlaceOf(inner)
     if (field.kind === 'hexList' && place !== undefined)
       return wireSource(entity => (read(entity) as unknown[])[place], hexValue)
   }
-  return documentSource(kind, steps, scaled)
+  return documentValues(kind, steps, scaled)
 }
 
 /** Names come from rules. */
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
-const NO_FACES: readonly ComparedValue[] = Object.freeze([])
-
-const documentSource = (kind: Kind, steps: readonly string[], scaled: boolean): ValueSource => {
+const documentValues = (kind: Kind, steps: readonly string[], scaled: boolean): EntityValues => {
   const values = facesAt(steps, scaled, kind)
   const faces = (entity: Entity) => {
     const document = entityDocument(entity)
@@ -204,9 +203,8 @@ interface ComparedForm {
   key(value: never): string
 }
 
-const textFace = (text: string): ComparedValue => ({ text, number: undefined })
-const integerFace = (value: bigint): ComparedValue => ({ text: String(value), number: exactOf(value) })
-const booleanFace = (value: boolean): ComparedValue => ({ text: String(value), number: exactOf(value ? 1n : 0n) })
+const textEntityFace = (text: string): ComparedValue => ({ text, number: undefined })
+const booleanEntityFace = (value: boolean): ComparedValue => ({ text: String(value), number: exactOf(value ? 1n : 0n) })
 /** Its text is rarely needed: operands are nearly always numbers. */
 const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
   get text() {
@@ -216,9 +214,9 @@ const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
 })
 
 const addressValue: ComparedForm = { face: (text: string) => hexFace(checksumAddress(text)), key: keyOfHex }
-const checksummedValue: ComparedForm = { face: (text: string) => textFace(checksumAddress(text)), key: keyOfHex }
+const checksummedValue: ComparedForm = { face: (text: string) => textEntityFace(checksumAddress(text)), key: keyOfHex }
 const hexValue: ComparedForm = { face: (text: string) => hexFace(text.toLowerCase()), key: keyOfHex }
-const textValue: ComparedForm = { face: textFace, key: keyOfText }
+const comparedText: ComparedForm = { face: textEntityFace, key: keyOfText }
 /** Some nodes leave nothing behind the `0x` of a zero. */
 const toInteger = (value: string | number): bigint => (value === '0x' ? 0n : BigInt(value))
 const wholeValue: ComparedForm = {
@@ -231,10 +229,9 @@ const coinValue: ComparedForm = {
   key: (value: string | number) => keyOfNumber({ digits: toInteger(value), scale: COIN_DECIMALS }),
 }
 const booleanValue: ComparedForm = {
-  face: (value: unknown) => booleanFace(isTrue(value)),
+  face: (value: unknown) => booleanEntityFace(isTrue(value)),
   key: (value: unknown) => (isTrue(value) ? '1' : '0'),
 }
-const COIN_DECIMALS = 18
 
 /** By encoding. Others are read from documents. */
 const COMPARED_FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, ComparedForm | undefined>>>>> = {
@@ -245,11 +242,11 @@ const COMPARED_FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string,
   amount: { '': wholeValue, num: wholeValue, coin: coinValue },
   boolean: { '': booleanValue },
   long: { '': wholeValue },
-  keyword: { '': textValue },
-  text: { '': textValue, raw: textValue },
+  keyword: { '': comparedText },
+  text: { '': comparedText, raw: comparedText },
 }
 
-const wireSource = (read: ReadEntity, { face, key }: ComparedForm): ValueSource => ({
+const wireSource = (read: ReadEntity, { face, key }: ComparedForm): EntityValues => ({
   faces(entity) {
     const value = read(entity)
     if (value === null || value === undefined) return NO_FACES
@@ -264,8 +261,8 @@ const wireSource = (read: ReadEntity, { face, key }: ComparedForm): ValueSource 
 })
 
 /** An argument by its name, or if none has that name by its position. */
-const argumentSource = (name: string, scaled: boolean): ValueSource => {
-  const place = placeOfStep(name)
+const argumentSource = (name: string, scaled: boolean): EntityValues => {
+  const place = argumentPlaceOf(name)
   const read = <T>({ args }: DecodedEntity, of: (arg: DecodedArg) => T): T | T[] | undefined => {
     if (args === null) return undefined
     let found: T | undefined
@@ -301,14 +298,14 @@ const argumentSource = (name: string, scaled: boolean): ValueSource => {
   }
 }
 
-const placeOfStep = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
+const argumentPlaceOf = (step: string): number | undefined => (/^\d{1,15}$/.test(step) ? Number(step) : undefined)
 
 const isAmount = (arg: DecodedArg): arg is DecodedArg & { int: bigint } => arg.int !== null && arg.type !== 'bool'
 
 const faceOf = (arg: DecodedArg, log: DecodedEntity): ComparedValue => {
   const { int, type, hex } = arg
-  if (int !== null) return type === 'bool' ? booleanFace(int === 1n) : integerFace(int)
-  if (isTextArgument(arg, log)) return textFace(utf8(hex))
+  if (int !== null) return type === 'bool' ? booleanEntityFace(int === 1n) : integerFace(int)
+  if (isTextArgument(arg, log)) return textEntityFace(utf8(hex))
   return hexFace(type === 'address' && hex.length === 42 ? checksumAddress(hex) : hex)
 }
 

@@ -106,7 +106,7 @@ export const checkString = (place: InputPlace, what = 'a string'): string | unde
 }
 
 /** Whether a text has no more bytes than its limit allows. */
-export const checkLength = ({ value, label, fault }: InputPlace, limit: LimitName, limits: Limits): boolean => {
+export const checkByteLength = ({ value, label, fault }: InputPlace, limit: LimitName, limits: Limits): boolean => {
   if (typeof value !== 'string' || Buffer.byteLength(value) <= limits[limit]) return true
   fault(overLimit(limit, limits, label).message)
   return false

@@ -1,7 +1,7 @@
 import { type CompareNode, compareValues } from '../query/ast.ts'
 import { type ComparedValue, compileTest } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
-import { type Entity, type EntityKeys, type ValueSource, valueSource } from './entities.ts'
+import { type Entity, type EntityKeys, type EntityValues, entityValues } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
 import { createMatchTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
@@ -12,7 +12,7 @@ export interface MatchedAttribute {
   readonly steps: readonly string[]
   /** Whether it depends on the decimals of the emitting token. */
   readonly scaled: boolean
-  readonly source: ValueSource
+  readonly source: EntityValues
   /** Groups by the keys of their `key` condition on it. */
   readonly table: ReturnType<typeof createMatchTable<RuleGroup>>
   uses: number
@@ -27,7 +27,7 @@ export const createAttribute = (name: string, node: CompareNode): MatchedAttribu
   name,
   steps: node.steps,
   scaled: isScaled(node),
-  source: valueSource(node.kind, node.steps, node.scaled),
+  source: entityValues(node.kind, node.steps, node.scaled),
   table: createMatchTable(),
   uses: 0,
   facesOf: 0,
@@ -146,13 +146,13 @@ type MemberOrder = (a: GroupMember, b: GroupMember) => number
 const byOperandNumber: MemberOrder = (a, b) => compareExact(a.operand!.number!, b.operand!.number!)
 const byOperandText: MemberOrder = (a, b) => compareValues(a.operand!.text, b.operand!.text)
 
-export const addMember = (group: RuleGroup, member: GroupMember): void => {
+export const addRule = (group: RuleGroup, member: GroupMember): void => {
   group.live++
   group.members.items.push(member)
   group.texts?.items.push(member)
 }
 
-export const dropMember = (group: RuleGroup, member: GroupMember): void => {
+export const dropRule = (group: RuleGroup, member: GroupMember): void => {
   member.live = false
   group.live--
   for (const list of [group.members, group.texts]) {

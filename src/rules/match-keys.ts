@@ -23,11 +23,11 @@ export const keyOfHex = (hex: string): string => (hex.length > 2 ? trimZeros(hex
 
 const trimZeros = (lower: string): string => {
   let start = 2
-  while (start < lower.length - 1 && lower.charCodeAt(start) === ZERO_CODE) start++
+  while (start < lower.length - 1 && lower.charCodeAt(start) === ZERO_CHARACTER) start++
   return lower.slice(start)
 }
 
-const ZERO_CODE = 48
+const ZERO_CHARACTER = 48
 
 export const keyOfInteger = (value: bigint): string => value.toString(16)
 

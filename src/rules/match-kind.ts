@@ -1,13 +1,13 @@
 import type { CompareNode } from '../query/ast.ts'
 import { type Entity, emitterOf } from './entities.ts'
 import {
-  addMember,
+  addRule,
   attributeFaces,
   attributeKeys,
   conditionHolds,
   createAttribute,
   createOrdered,
-  dropMember,
+  dropRule,
   type GroupMember,
   hasKeys,
   isScaled,
@@ -139,14 +139,14 @@ export const createKindMatcher = () => {
       const choice = choices.best(shape)
       const group = groups.get(choice.name) ?? createGroup(shape, choice)
       const member: GroupMember = { rule, group, operand: choice.bound?.operands[0], live: true, found: 0 }
-      addMember(group, member)
+      addRule(group, member)
       size++
       return member
     },
     remove(member: GroupMember, nodes: readonly CompareNode[]) {
       const { group } = member
       choices.count(ruleShape(nodes), -1)
-      dropMember(group, member)
+      dropRule(group, member)
       if (group.live === 0) dropGroup(group)
       size--
     },

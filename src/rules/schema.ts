@@ -6,8 +6,8 @@ import { checkAlerts, type RuleOptions } from './check-alerts.ts'
 import { checkConditions } from './check-conditions.ts'
 import {
   checkBoolean,
+  checkByteLength,
   checkInteger,
-  checkLength,
   checkObject,
   checkOneOf,
   checkOptional,
@@ -60,14 +60,14 @@ export const checkRule = (
   }
 
   checkString(rule.member('name'))
-  checkLength(rule.member('name'), 'ruleName', limits)
+  checkByteLength(rule.member('name'), 'ruleName', limits)
   checkConfirmations(rule.member('maxConfirmationCount'))
   for (const name of NETWORK_PARTS) checkNetworkPart(rule.member(name))
   checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis })
   checkOptional(rule.member('version'), checkInteger)
   checkOptional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') reportExpected(place, 'a string or null')
-    checkLength(place, 'ruleText', limits)
+    checkByteLength(place, 'ruleText', limits)
   })
   checkOptional(rule.member('enabled'), checkBoolean)
   checkOptional(rule.member('startBlock'), place => checkInteger(place, { min: 0, orNull: true }))

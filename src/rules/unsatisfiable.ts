@@ -85,13 +85,13 @@ const isDoubtfulComparison = (
   const [list = '', ...steps] = attributeSteps(kind, names)
   if (!nestedPaths(kind).includes(list)) return false
   const types = typesAt(steps)
-  return types === undefined || [...types].some(isIntegerType)
+  return types === undefined || [...types].some(isIntegerArgumentType)
 }
 
 const isNumberText = (text: string): boolean => parseExact(text) !== undefined
-const isIntegerType = (type: string): boolean => /^u?int\d+$/.test(type)
+const isIntegerArgumentType = (type: string): boolean => /^u?int\d+$/.test(type)
 const areIntegers = (types: ReadonlySet<string> | undefined): boolean =>
-  types !== undefined && [...types].every(isIntegerType)
+  types !== undefined && [...types].every(isIntegerArgumentType)
 
 const notNumber = (text: string, how: CompareNode['how'], must = 'a number'): Unsatisfiable => ({
   must,
@@ -125,7 +125,7 @@ const whyNever = (at: AttributeField, compare: CompareNode): Unsatisfiable | und
     return notNumber(operand!.text, compare.how, at.fieldKind === 'seconds' ? SECONDS : undefined)
   if (compare.how !== 'equal') return hintOf(at.kind, compare).node.op === 'none' ? outOfRange(at, compare) : undefined
   const { text } = operand!
-  const isHex = HEX_TEXT.test(text)
+  const isHex = HEX_PATTERN.test(text)
   if (field.bytes !== undefined && !(isHex && text.length === 2 + 2 * field.bytes))
     return { must: `0x and the ${2 * field.bytes} hex digits of ${field.bytes} bytes`, remedy: describeLength(text) }
   if (field.values) return outOfList(field.values, text, compare.ignoreCase)
@@ -135,8 +135,8 @@ const whyNever = (at: AttributeField, compare: CompareNode): Unsatisfiable | und
   return hintOf(at.kind, compare).node.op === 'none' ? unlike(at, operand!) : undefined
 }
 
-const HEX_TEXT = /^0x[0-9a-f]*$/i
-const ADDRESS_TEXT = /^0x[0-9a-f]{40}$/i
+const HEX_PATTERN = /^0x[0-9a-f]*$/i
+const ADDRESS_PATTERN = /^0x[0-9a-f]{40}$/i
 const WITH_ARGUMENTS = /^([A-Za-z_$][\w$]*)\(/
 /** Kinds of number of which the index knows too little. */
 const NUMBER_KINDS: ReadonlySet<string> = new Set(['long', 'integers', 'integer256', 'decimal', 'hexNumber'])
@@ -145,7 +145,7 @@ const ORDERED_KINDS: ReadonlySet<string> = new Set([...NUMBER_KINDS, 'quantity',
 const SECONDS = 'a time in whole seconds since 1970'
 
 const describeLength = (text: string): string =>
-  HEX_TEXT.test(text) ? `It has ${text.length - 2} of them.` : 'It has other characters.'
+  HEX_PATTERN.test(text) ? `It has ${text.length - 2} of them.` : 'It has other characters.'
 
 const outOfList = (values: readonly string[], text: string, ignoreCase: boolean): Unsatisfiable | undefined => {
   const isOne = ignoreCase ? values.some(it => it.toLowerCase() === text.toLowerCase()) : values.includes(text)
@@ -176,7 +176,7 @@ const ORDER_WORDS = {
 const unlike = ({ fieldKind, encoding, path }: AttributeField, { text, number }: CompareOperand): Unsatisfiable => {
   switch (fieldKind) {
     case 'address':
-      return encoding === 'raw' && ADDRESS_TEXT.test(text)
+      return encoding === 'raw' && ADDRESS_PATTERN.test(text)
         ? {
             must: 'an address in the letter case of EIP-55',
             remedy: `Write "${checksumAddress(text.toLowerCase())}", or name ${path}, which takes any letter case.`,

@@ -9,7 +9,7 @@ import { asBigint } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { KINDS, type Kind, MAPPING } from '../../src/mapping/index.ts'
-import { entitiesOf, type ValueSource, valueSource } from '../../src/rules/entities.ts'
+import { type EntityValues, entitiesOf, entityValues } from '../../src/rules/entities.ts'
 import { hasMainnet } from '../support/pack.ts'
 import { fullBlock } from '../support/rich.ts'
 import { createTestStore, decimalsOf, demoBlocks, excerptOf, mainnetBlocks, type TestStore } from '../support/store.ts'
@@ -24,10 +24,10 @@ const SOURCES = Object.fromEntries(
   KINDS.map(kind => [
     kind,
     Object.keys(MAPPING[kind].fields).flatMap(field =>
-      [[], ['num'], ['raw'], ['coin']].map(rest => valueSource(kind, [field, ...rest], false)),
+      [[], ['num'], ['raw'], ['coin']].map(rest => entityValues(kind, [field, ...rest], false)),
     ),
   ]),
-) as Record<Kind, ValueSource[]>
+) as Record<Kind, EntityValues[]>
 
 /** What is told of a mutated block: its documents, or why it is refused. */
 const tell = (store: TestStore, line: string): All | ChainsieveError => {

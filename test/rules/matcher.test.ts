@@ -14,7 +14,7 @@ import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { type ComparedValue, compileCompare, facesAt } from '../../src/query/compare.ts'
 import { attributeSteps, attributesOf } from '../../src/rules/attributes.ts'
-import { type Entity, entitiesOf, entityDocument, valueSource } from '../../src/rules/entities.ts'
+import { type Entity, entitiesOf, entityDocument, entityValues } from '../../src/rules/entities.ts'
 import { lowerConditions } from '../../src/rules/lower.ts'
 import { keyOfText, keysOfFace } from '../../src/rules/match-keys.ts'
 import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
@@ -715,7 +715,7 @@ describe('what is read from the wire', () => {
         if (hasArguments(kind)) for (const name of [...argumentNames[kind], '0', '1', '17']) names.push(['args', name])
         for (const [scaled, path] of names.flatMap(path => [[false, path] as const, [true, path] as const])) {
           const steps = attributeSteps(kind, path)
-          const source = valueSource(kind, steps, scaled)
+          const source = entityValues(kind, steps, scaled)
           const expected = facesAt(steps, scaled, kind)(document)
           const plain = ({ text, number }: ComparedValue) => ({ text, number })
           assert.deepStrictEqual(source.faces(entity).map(plain), expected.map(plain), `${kind} ${steps.join('.')}`)
@@ -748,7 +748,7 @@ describe('names that every object has', () => {
               [first, name, 'hex'],
               [first, '0', name],
             ]) {
-              const { faces, keys } = valueSource(entity.kind, steps, false)
+              const { faces, keys } = entityValues(entity.kind, steps, false)
               const document = entityDocument(entity)
               const expected = document === undefined ? [] : facesAt(steps, false, entity.kind)(document)
               assert.equal(faces(entity).length, expected.length, `${entity.kind} ${steps}`)

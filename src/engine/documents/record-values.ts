@@ -14,7 +14,7 @@ export type ValueReader = (position: number) => StoredValue
 
 /** Undefined if the field needs the whole document: lists, packed data, bloom filters and decoded fields. */
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
-  const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? BLOCK_FIELDS.get(field) : undefined)
+  const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? BLOCK_FIELD_READERS.get(field) : undefined)
   if (create) return create(records)
   if ((kind === 'block' || kind === 'tx') && RARE_COLUMNS[kind].has(field)) return rareReader(kind, field, records)
   return isFieldwise(kind) ? fieldReader(kind, columnIndex(kind, field), records) : undefined
@@ -52,7 +52,7 @@ const hashText = (hash: Buffer | undefined): string | undefined => hash && `0x${
 const BLOCK_HASH: CreateReader = records => position => hashText(records.block(blockOf(position))?.hash)
 const BLOCK_TIME: CreateReader = records => position => records.block(blockOf(position))?.time
 
-const BLOCK_FIELDS: ReadonlyMap<string, CreateReader> = new Map([
+const BLOCK_FIELD_READERS: ReadonlyMap<string, CreateReader> = new Map([
   ['blockHash', BLOCK_HASH],
   ['blockNumber', () => blockOf],
   ['timestamp', BLOCK_TIME],
@@ -70,7 +70,7 @@ const transactionHash =
     }
   }
 
-const logField =
+const logFieldReader =
   (read: (log: LogRecord) => number): CreateReader =>
   records => {
     const log = newLogRecord()
@@ -82,9 +82,9 @@ const logField =
     }
   }
 
-const LOG_TX = logField(({ tx }) => tx)
-const LOG_FIELDS: readonly [string, CreateReader][] = [
-  ['address', logField(({ address }) => address)],
+const LOG_TX = logFieldReader(({ tx }) => tx)
+const LOG_FIELD_READERS: readonly [string, CreateReader][] = [
+  ['address', logFieldReader(({ address }) => address)],
   ['logIndex', () => placeOf],
   ['transactionIndex', LOG_TX],
   ['transactionHash', transactionHash(LOG_TX)],
@@ -97,7 +97,7 @@ const TRACE_TX: CreateReader = records => position => {
 }
 
 /** A field of a call stands in its own record, or else in its trace or its transaction. */
-const callField =
+const callFieldReader =
   (own: (call: CallRecord) => StoredValue, inTrace: CreateReader | undefined, inTx?: CreateReader): CreateReader =>
   records => {
     const call = newCallRecord()
@@ -116,7 +116,7 @@ const field =
   records =>
     valueReader(kind, name, records)!
 
-const CALL_TX = callField(({ tx }) => tx, TRACE_TX)
+const CALL_TX = callFieldReader(({ tx }) => tx, TRACE_TX)
 
 /** Fields that do not stand in the records of their kind. */
 const DERIVED: Partial<Record<Kind, ReadonlyMap<string, CreateReader>>> = {
@@ -129,20 +129,20 @@ const DERIVED: Partial<Record<Kind, ReadonlyMap<string, CreateReader>>> = {
     ['hash', transactionHash(() => placeOf)],
     ['transactionIndex', () => placeOf],
   ]),
-  log: new Map(LOG_FIELDS),
-  event: new Map([...BLOCK_FIELDS, ...LOG_FIELDS]),
+  log: new Map(LOG_FIELD_READERS),
+  event: new Map([...BLOCK_FIELD_READERS, ...LOG_FIELD_READERS]),
   trace: new Map([
     ['transactionPosition', TRACE_TX],
     ['transactionHash', transactionHash(TRACE_TX)],
   ]),
   call: new Map([
-    ['from', callField(({ from }) => from, field('trace', 'action.from'))],
-    ['to', callField(({ to }) => to, field('trace', 'action.to'))],
-    ['value', callField(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
-    ['callType', callField(({ callType }) => callType, field('trace', 'callType'))],
-    ['revertReason', callField(() => undefined, field('trace', 'revertReason'))],
-    ['revertName', callField(() => undefined, field('trace', 'revertName'))],
-    ['reverted', callField(({ reverted }) => reverted, undefined)],
+    ['from', callFieldReader(({ from }) => from, field('trace', 'action.from'))],
+    ['to', callFieldReader(({ to }) => to, field('trace', 'action.to'))],
+    ['value', callFieldReader(() => undefined, field('trace', 'action.value'), field('tx', 'value'))],
+    ['callType', callFieldReader(({ callType }) => callType, field('trace', 'callType'))],
+    ['revertReason', callFieldReader(() => undefined, field('trace', 'revertReason'))],
+    ['revertName', callFieldReader(() => undefined, field('trace', 'revertName'))],
+    ['reverted', callFieldReader(({ reverted }) => reverted, undefined)],
     ['transactionIndex', CALL_TX],
     ['transactionHash', transactionHash(CALL_TX)],
   ]),

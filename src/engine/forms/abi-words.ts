@@ -95,10 +95,10 @@ export const unpackAbi = (packed: Uint8Array, address: (id: number) => string): 
 
 const unpackedText = createByteWriter()
 
-const ZERO_DIGITS = '0'.repeat(64)
+const ZERO_WORD_DIGITS = '0'.repeat(64)
 /** Zero bytes before an address. One that begins with zeros itself is packed as any other word. */
 const ADDRESS_PADDING = 12
-const ADDRESS_PREFIX = `0x${ZERO_DIGITS.slice(0, 2 * ADDRESS_PADDING)}`
+const ADDRESS_PREFIX = `0x${ZERO_WORD_DIGITS.slice(0, 2 * ADDRESS_PADDING)}`
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
 
 const leadingZeros = (bytes: Uint8Array, at: number): number => {

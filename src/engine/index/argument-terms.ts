@@ -1,6 +1,7 @@
 import type { AbiParam, DecodedArg, DecodedLog, Signature } from '../../decode/types.ts'
 import type { BlockCall } from '../../documents/calls.ts'
 import { scaled } from '../../documents/show.ts'
+import { GREATEST_LONG, LEAST_LONG } from '../../query/simplify.ts'
 import type { EncodingContext } from '../documents/block-encoder.ts'
 import type { createNumbersBuilder } from './points.ts'
 import type { createPairsBuilder } from './postings.ts'
@@ -104,5 +105,3 @@ export const isEvent = ({ event }: Signature, { unlisted }: Numbered): boolean =
 
 const NO_TOPIC_IDS: readonly undefined[] = []
 const SELECTOR_FIELD = fieldId('call', 'selector')
-const LEAST_LONG = -(2n ** 63n)
-const GREATEST_LONG = 2n ** 63n - 1n

@@ -109,7 +109,7 @@ const sortedColumn = (
     order[i] = i
   }
   // Doubles sort fast and order integers up to rounding; equal ones are compared exactly.
-  order.sort((a, b) => keys[a]! - keys[b]! || compareNumbers(from[indices[a]!]!, from[indices[b]!]!) || a - b)
+  order.sort((a, b) => keys[a]! - keys[b]! || comparePoints(from[indices[a]!]!, from[indices[b]!]!) || a - b)
   const column = { field, values: newValues(field, count), ordinals: new Uint32Array(count) }
   for (let i = 0; i < count; i++) {
     const index = indices[order[i]!]!
@@ -119,7 +119,7 @@ const sortedColumn = (
   return column
 }
 
-const compareNumbers = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
+const comparePoints = (a: bigint | number, b: bigint | number): number => (a < b ? -1 : a > b ? 1 : 0)
 
 export const newValues = (field: number, length: number): PointColumn['values'] =>
   field % 2 === 0 ? new BigInt64Array(length) : new Float64Array(length)

@@ -39,8 +39,8 @@ export const buildFilter = (keys: Uint32Array): Uint32Array<ArrayBuffer> => {
 }
 
 export const addToFilter = (words: Uint32Array, key: number) => {
-  let hash = mixBits(key ^ 0x9e3779b9)
-  const step = mixBits(key) | 1
+  let hash = mixKey(key ^ 0x9e3779b9)
+  const step = mixKey(key) | 1
   for (let i = 0; i < FILTER_HASHES; i++) {
     const bit = Math.floor(((hash >>> 0) / 2 ** 32) * words.length * 32)
     words[bit >>> 5]! |= 1 << (bit & 31)
@@ -49,8 +49,8 @@ export const addToFilter = (words: Uint32Array, key: number) => {
 }
 
 export const filterMayHold = (words: Uint32Array, key: number): boolean => {
-  let hash = mixBits(key ^ 0x9e3779b9)
-  const step = mixBits(key) | 1
+  let hash = mixKey(key ^ 0x9e3779b9)
+  const step = mixKey(key) | 1
   for (let i = 0; i < FILTER_HASHES; i++) {
     const bit = Math.floor(((hash >>> 0) / 2 ** 32) * words.length * 32)
     if ((words[bit >>> 5]! & (1 << (bit & 31))) === 0) return false
@@ -60,7 +60,7 @@ export const filterMayHold = (words: Uint32Array, key: number): boolean => {
 }
 
 /** Every bit of the outcome depends on every bit of the key. */
-const mixBits = (key: number): number => {
+const mixKey = (key: number): number => {
   let mixed = Math.imul(key ^ (key >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return mixed ^ (mixed >>> 16)

@@ -104,11 +104,11 @@ const kindWriter = (part: RequestPart, request: SearchRequest, options: RichOpti
       ...appendHighlight(kind, part, shown),
     ],
     atEnd: [...(meta.explain ? [appendExplanation] : []), ...createInnerHits(part, request, options)],
-    fields: fieldsRead(part, request, shown),
+    fields: fieldsToRead(part, request, shown),
   }
 }
 
-const fieldsRead = ({ kind, innerHits }: RequestPart, { collapse }: SearchRequest, shown: HitOptions) => {
+const fieldsToRead = ({ kind, innerHits }: RequestPart, { collapse }: SearchRequest, shown: HitOptions) => {
   if (innerHits || shown.decimals || shown.argsByName) return undefined
   const { fields, docvalueFields, highlight } = shown
   const patterns = [...fields, ...docvalueFields, ...highlight].map(({ pattern }) => pattern)

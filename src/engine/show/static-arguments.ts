@@ -2,6 +2,7 @@ import { elementaryType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
 import { scaled } from '../../documents/show.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { LEAST_LONG } from '../../query/simplify.ts'
 import { endOfWord, expandWord, WORD_CONTROL } from '../forms/abi-words.ts'
 import type { Addresses } from '../forms/addresses.ts'
 import { cursor, type FieldPlan, takeVarint } from '../forms/form.ts'
@@ -12,16 +13,16 @@ import { integerOfBytes, scaledOf, writeDecimal, writeDigits, writeLong } from '
 export type StaticArguments = ReturnType<typeof createStaticArguments>
 
 /** Arguments that a declaration can have, since the length of its text is limited. */
-const MAX_ARGUMENTS = 16
+const MAX_STATIC_ARGUMENTS = 16
 
 const createPlaces = (addresses: Addresses) => {
   /** Dictionary ids of addresses; -1 if the value lies in `buffers`. */
-  const ids = new Int32Array(MAX_ARGUMENTS)
-  const buffers: Uint8Array[] = new Array(MAX_ARGUMENTS)
-  const starts = new Int32Array(MAX_ARGUMENTS)
-  const ends = new Int32Array(MAX_ARGUMENTS)
-  const negative = new Uint8Array(MAX_ARGUMENTS)
-  const words = Buffer.alloc(MAX_ARGUMENTS * 32)
+  const ids = new Int32Array(MAX_STATIC_ARGUMENTS)
+  const buffers: Uint8Array[] = new Array(MAX_STATIC_ARGUMENTS)
+  const starts = new Int32Array(MAX_STATIC_ARGUMENTS)
+  const ends = new Int32Array(MAX_STATIC_ARGUMENTS)
+  const negative = new Uint8Array(MAX_STATIC_ARGUMENTS)
+  const words = Buffer.alloc(MAX_STATIC_ARGUMENTS * 32)
 
   const place = (i: number, buffer: Uint8Array, start: number, end: number): true => {
     ids[i] = -1
@@ -201,7 +202,6 @@ export const createStaticArguments = (addresses: Addresses) => {
 const isIntegerArgument = ({ form }: StaticArgument): boolean =>
   form === 'unsigned' || form === 'signed' || form === 'boolean'
 
-const LEAST_LONG = -(2n ** 63n)
 const VALUE_KEY = piece(',"value":{')
 const HEX_MEMBER = piece('"hex":"0x')
 const NUM_KEY = piece(',"num":')
