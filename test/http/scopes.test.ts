@@ -134,7 +134,7 @@ test('a token may have a limit of its own, and all tokens of an account one toge
   assert.equal(
     rates.exceeded(slow).error.message,
     'Token 1 has more than its 2 requests in a minute. Wait until the minute is over, as Retry-After says. The header ' +
-      'RateLimit tells what is left. The operator can raise this with: chainsieve token limit 1 --rate N',
+      'RateLimit shows what is left. The operator can raise this with: chainsieve token limit 1 --rate N',
   )
   assert.deepEqual(rates.exceeded(slow).headers, left(2, 0, 5, 60))
   // What was refused takes nothing from the account.
