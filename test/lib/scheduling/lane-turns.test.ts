@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { LANE_PARTS, type LaneName } from '../../src/ingest/messages.ts'
-import { createLaneShares, createLaneTurns } from '../../src/lib/scheduling/lane-turns.ts'
+import { LANE_PARTS, type LaneName } from '../../../src/ingest/messages.ts'
+import { createLaneShares, createLaneTurns } from '../../../src/lib/scheduling/lane-turns.ts'
 
 const LEAST = { head: 0.6, fill: 0.25 }
 
