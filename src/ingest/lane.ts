@@ -200,7 +200,7 @@ interface Ref {
   parentHash: string
 }
 
-export type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
+type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
 /** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
 export const UNLINKED = 'block_unlinked'
 export const createLinkedBlocks = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {

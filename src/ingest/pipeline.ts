@@ -192,7 +192,7 @@ interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'sign
   replace: LaneContext['replace']
 }
 
-export const createApplier = (context: ApplierContext) => {
+const createApplier = (context: ApplierContext) => {
   const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
   /** Of batches that were restored since the writer last wrote something: it keeps what is new in the dictionaries until then. */
   const restored: Additions[] = []

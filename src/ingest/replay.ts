@@ -32,7 +32,7 @@ import type { StoredAbi } from './decoding/abis.ts'
 import { openSignatures } from './decoding/open-decoding.ts'
 import { createDocumentDecoder } from './decoding/prepare.ts'
 
-export interface TransactionReplayOptions {
+interface TransactionReplayOptions {
   urls: readonly string[]
   allowances: readonly Allowance[]
   data: string

@@ -63,7 +63,7 @@ interface EventInput {
   name: string | undefined
 }
 
-export interface ParsedEvent {
+interface ParsedEvent {
   topic: string
   inputs: readonly EventInput[]
 }

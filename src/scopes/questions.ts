@@ -73,7 +73,7 @@ export const findOpenTransactions = (
   return findOpenQuestions(transactionFilter(addresses), covered, whole, range)
 }
 
-export interface KeptCoverage extends Range {
+interface KeptCoverage extends Range {
   filter: string
 }
 

@@ -175,7 +175,7 @@ export interface Taken {
 
 export type Part<T extends Taken> = { blocks: RawBlock[] } | { taken: T }
 
-export const headOfBlock = ({ block }: RawBlock): Head => ({
+const headOfBlock = ({ block }: RawBlock): Head => ({
   number: Number(block.number),
   hash: block.hash,
   parentHash: block.parentHash,

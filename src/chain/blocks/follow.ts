@@ -8,7 +8,7 @@ import type { BlockRef, ChainEvent, FollowOptions } from '../source.ts'
 import { type FetchOptions, fetchAscending } from './fetch-range.ts'
 import type { Heads } from './head-watcher.ts'
 
-export interface FollowSettings extends FetchOptions {
+interface FollowSettings extends FetchOptions {
   rpc: Rpc
   heads: Heads
   clock: Clock

@@ -4,7 +4,7 @@ import { secretUrl } from '../../lib/secret.ts'
 import { type Allowance, BY_CALLS, BY_HOST, PROVIDERS, type Prices, parsePrice } from '../../limits/credits.ts'
 import { exact, type SpentFile, spentInMemory } from './spent-file.ts'
 
-export interface Cost {
+interface Cost {
   perSecond: number
   credits: number
 }

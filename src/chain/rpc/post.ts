@@ -213,7 +213,7 @@ export const budgetUsed = (credits: number) =>
 const FREE = { perSecond: 0, credits: 0 }
 
 export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
-export interface PostOptions<T> {
+interface PostOptions<T> {
   most?: number
   take?: Take<T> | undefined
   /** Whether it is not for blocks of the head themselves. */
@@ -226,7 +226,7 @@ export interface OnceOptions {
   urgent?: boolean
 }
 
-export interface BatchesOptions {
+interface BatchesOptions {
   post<T extends object = never>(
     calls: readonly Call[],
     signal: AbortSignal,

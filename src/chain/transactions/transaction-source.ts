@@ -99,19 +99,19 @@ const fromOrTo = (addresses: readonly string[]) => {
     wanted.has(from.toLowerCase()) || (to !== null && to !== undefined && wanted.has(to.toLowerCase()))
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   rpc: Rpc
   concurrency: number
   clock: Clock
   random: () => number
 }
 
-export interface SearchWindow {
+interface SearchWindow {
   window: AskedRange
   found: FoundBlock[]
 }
 
-export const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions) => {
+const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOptions) => {
   const asker = createTransactionAsker(rpc)
   const reachOf = createReaches()
   let last = rpc.endpoints[0]!

@@ -19,7 +19,7 @@ export interface StoredAbi extends Abi {
   network: string | null
 }
 
-export interface AbiScope {
+interface AbiScope {
   network: string | null
   address: string | null
   codeHash?: string | null

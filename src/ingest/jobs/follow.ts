@@ -179,7 +179,7 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
   return Math.min(to + 1, head)
 }
 
-export const RETRY_JOB_MS = 5_000
+const RETRY_JOB_MS = 5_000
 export type Depth = Pick<Extract<IndexJob, { type: 'follow' }>, 'finality' | 'toFinalized'>
 const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
   await pipeline.rollback(to)

@@ -8,7 +8,7 @@ export interface TimedBlock {
   time: number
 }
 
-export interface ChainPaceOptions {
+interface ChainPaceOptions {
   stored: readonly TimedBlock[]
   /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
   staleMs?: number | undefined

@@ -87,7 +87,7 @@ export const attemptStep = (step: () => boolean): boolean => {
   }
 }
 
-export interface WriterMaintenanceOptions {
+interface WriterMaintenanceOptions {
   store: string
   writer: Pick<Writer, 'prune' | 'also' | 'modernize'>
   alerts: AlertPruning

@@ -107,7 +107,7 @@ interface DecodedReceipts {
   receipts: RpcReceipt[]
 }
 
-export interface TransactionPlace {
+interface TransactionPlace {
   blockHash: Hex
   blockNumber: Hex
   transactionIndex: Hex
@@ -222,7 +222,7 @@ const READ: Readonly<Record<string, (item: Rlp | undefined) => unknown>> = {
 
 export const decodeTransaction = (item: Rlp, baseFee: bigint): Transaction =>
   item instanceof Uint8Array ? decodeTyped(item, baseFee) : decodeLegacy(item)
-export const signedChainId = (item: Rlp): number | undefined => {
+const signedChainId = (item: Rlp): number | undefined => {
   if (item instanceof Uint8Array) return Number(rlpQuantity(decodeRlpList(item.subarray(1), 1)[0]))
   return protectedBy(BigInt(rlpQuantity(rlpList(item, 9)[6])))
 }

@@ -5,7 +5,7 @@ import { decodeRlpList, type Rlp, rlpBytes } from '../../../lib/rlp.ts'
 import type { Hex } from '../../wire.ts'
 import { unpackFrames } from './snappy.ts'
 
-export interface BlockPlace {
+interface BlockPlace {
   number: number
   hash: string
   from: number

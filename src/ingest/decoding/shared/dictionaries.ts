@@ -12,7 +12,7 @@ import {
 } from './addresses.ts'
 
 /** Texts of several threads: a log in shared memory that each reads to its end before it adds. */
-export type SharedTexts = ReturnType<typeof openTexts>
+type SharedTexts = ReturnType<typeof openTexts>
 
 export interface TextsMemory {
   state: SharedArrayBuffer
