@@ -5,12 +5,12 @@ import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import type { ChainPlace, SearchRequest } from '../query/request.ts'
 import { idsNode } from '../query/simplify.ts'
-import type { Cluster, ClusterAnswer, ClusterOptions, ClusterRequest } from './connection/cluster.ts'
+import type { Cluster, ClusterAnswer, ClusterRequest } from './connection/cluster.ts'
 import { beforeDeadline, searchFault, unavailable } from './connection/faults.ts'
 import { ClusterHit } from './hits/cluster-hit.ts'
 import { type ScannedAnswer, scanAnswer } from './hits/scan.ts'
 import { META_FIELDS } from './indices/meta.ts'
-import { aliasOf } from './indices/names.ts'
+import { aliasOf, type IndexNaming } from './indices/names.ts'
 import type { AskCluster } from './query/joins.ts'
 import { type Compiled, prepareSearch } from './query/search.ts'
 import type { VisibilitySource } from './visibility.ts'
@@ -18,7 +18,7 @@ import type { VisibilitySource } from './visibility.ts'
 /** A network whose documents lie in a cluster. */
 export interface ClusterNetwork extends VisibilitySource {
   cluster: Cluster
-  naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
+  naming: IndexNaming
   network: string
 }
 

@@ -1,11 +1,11 @@
 import { messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { isRecord } from '../../lib/record.ts'
-import type { Cluster, ClusterOptions } from '../connection/cluster.ts'
+import type { Cluster } from '../connection/cluster.ts'
 import { expectOk } from '../connection/expect-ok.ts'
 import { clusterVersionOf } from '../connection/version.ts'
 import { type IdentityOf, reachedBySearches } from './lost-indices.ts'
-import { baseOf } from './names.ts'
+import { baseOf, type IndexNaming } from './names.ts'
 
 /** How the cluster of a network is. */
 export interface ClusterHealth {
@@ -42,7 +42,7 @@ const LOOKS_PER_STATS = 6
 /** Looks at the cluster; what it tells of the nodes is some looks old. */
 export const createClusterHealth = (
   cluster: Pick<Cluster, 'ask'>,
-  options: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>,
+  options: IndexNaming,
   network: string,
   /** Blocks whose documents searches find there. */
   visible: () => readonly Range[] = () => [],

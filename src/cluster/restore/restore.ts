@@ -63,8 +63,9 @@ const MAX_RESTORED_DOCUMENTS = 4_000
 const MAX_RESTORED_BLOCKS = 256
 
 /**
- * Brings documents back from a cluster into the store, the newest first: each run of blocks is fetched, counted, written in one transaction, and shown again,
- * which has to be what was fetched. Resolves when all are back and the store answers searches. What a stop interrupts is gone on with by whoever calls it next.
+ * Restores documents from a cluster, the newest first: each run of blocks is fetched, counted, written in one
+ * transaction, and compared with what was fetched. Ends when the store has all and answers searches. The next call
+ * continues what a stop interrupts.
  */
 export async function* restoreRuns(options: RestoreRunsOptions): RestoreChanges {
   const { store, reader, fetch, count, preparer, decimals, onCompared } = options

@@ -8,8 +8,9 @@ import { isStill } from '../visibility.ts'
 import type { ShipContext } from './context.ts'
 
 /**
- * An index was restored from a snapshot, or made anew, in the place of one that documents were shipped to. It counts once it holds what that one held: what it
- * lacks is shipped again, as far as the store has it, and what it has too much is removed. Until then searches that need it fail.
+ * Handles an index that was restored from a snapshot, or made again, in place of one that was shipped to. It counts once
+ * it holds what that one held: what it lacks is shipped again as far as the store has it, and what it has too much is
+ * removed. Until then searches that need it fail.
  */
 export type IndexComparison = ReturnType<typeof createIndexComparison>
 

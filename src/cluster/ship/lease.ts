@@ -3,10 +3,9 @@ import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
 import { expectOkText } from '../connection/expect-ok.ts'
 
 /**
- * Who may write a network's documents: one process at a time. It holds a lease, a document in the cluster that it writes anew every few
- * seconds. Another process takes it over once the document has stayed the same for long enough by its own clock, so that clocks need not
- * agree, and with the next term. A holder that could not renew it in time gives up by itself; what it sent before and what arrives late has
- * a lower term, by which it is told apart.
+ * Lets one process at a time write the documents of a network. The holder renews a document in the cluster every few
+ * seconds. Another process takes over, with the next term, once that document stayed the same for long enough by its own
+ * clock: clocks need not agree. A holder that could not renew in time stops by itself; what it sent has a lower term.
  */
 export type Lease = ReturnType<typeof createLease>
 

@@ -5,10 +5,11 @@ import type { MovingReport as Report, ShipContext } from './context.ts'
 import { addTo, differingKinds, type Tally, tallies } from './tally.ts'
 
 /**
- * Moves a store that held documents before it had a cluster: when all of them are shipped, runs of blocks are compared with the cluster one after the other, and
- * shipped again where they differ. Then searches go to the cluster, in one transaction; until then the store answers, and keeps all it has.
+ * Moves a store that was filled before it had a cluster: once all documents are shipped, runs of blocks are compared with
+ * the cluster one by one, and shipped again where they differ. Then one transaction sends searches to the cluster; until
+ * then the store answers and keeps all documents.
  *
- * What was compared is not stored: after a restart it is compared again, which takes a small part of the time that shipping takes.
+ * What was compared is not stored: after a restart it is compared again, which is much quicker than shipping.
  */
 export type Moving = ReturnType<typeof createMoving>
 

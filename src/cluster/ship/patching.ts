@@ -5,8 +5,8 @@ import { finishBatch, type ShipContext } from './context.ts'
 import { linesOf, type PatchLine, patchLine, type Send } from './sending.ts'
 
 /**
- * Writes documents in place of some that are there. They are seen as soon as they are written, and belong to the batches of those: what hides these hides them.
- * Each tells the truth by itself, so half of them do no harm. Between two batches, so that no batch is under way.
+ * Writes documents in place of shipped ones, between two batches. They are visible at once and belong to the batches of
+ * those that they replace, so whatever hides these hides them. Each is right by itself: half of them do no harm.
  */
 /** Lines that are put in one turn. */
 const LINES_PER_TURN = 100

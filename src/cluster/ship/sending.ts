@@ -3,9 +3,8 @@ import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
 import type { DocumentLine } from '../../engine/show/document-stream.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { BulkLine } from '../bulk/bulk.ts'
-import type { ClusterOptions } from '../connection/cluster.ts'
 import { metaText } from '../indices/meta.ts'
-import { clusterId, indexNameOf } from '../indices/names.ts'
+import { clusterId, type IndexNaming, indexNameOf } from '../indices/names.ts'
 import type { ShipContext } from './context.ts'
 
 /**
@@ -86,18 +85,13 @@ export interface PatchLine extends DocumentLine {
   batch: number
 }
 /** It is written in the order of its version. */
-export const patchLine = (
-  naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>,
-  network: string,
-  version: number,
-  line: PatchLine,
-): BulkLine => {
+export const patchLine = (naming: IndexNaming, network: string, version: number, line: PatchLine): BulkLine => {
   const { batch } = line
   return { ...bulkLine(naming, network, { number: batch, tokens: batch }, line), version }
 }
 /** A document as the cluster takes it: what it shows byte for byte, and behind it what the cluster has to know. Its bytes hold as long as those of the document. */
 export const bulkLine = (
-  naming: Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>,
+  naming: IndexNaming,
   network: string,
   { number, tokens }: BatchNumbers,
   { kind, id, block, position, routing, parent, source }: DocumentLine,
