@@ -71,12 +71,12 @@ const answerValidity =
   (_, { index, entities, body }, options) => {
     const { limits = DEFAULT_LIMITS } = options
     const { total, successful, failed } = SEARCHED_SHARD
-    const told = { _shards: { total, successful, failed } }
+    const envelope = { _shards: { total, successful, failed } }
     try {
       readQueryBody(body, { index, entities }, options)
     } catch (error) {
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) throw error
-      return jsonReply(200, { ...told, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
+      return jsonReply(200, { ...envelope, valid: false, ...(why && { error: `${error.code}: ${error.message}` }) })
     }
     const explanation = body === undefined || body.trim() === '' ? '*:*' : body.trim()
     const times = networksIn(index).length * entityNames(entities).length
@@ -89,19 +89,19 @@ const answerValidity =
     const explanations = networksIn(index).flatMap(one =>
       entityNames(entities).map(kind => ({ index: `${one}-${kind}`, valid: true, explanation })),
     )
-    return jsonReply(200, { ...told, valid: true, ...(why && { explanations }) })
+    return jsonReply(200, { ...envelope, valid: true, ...(why && { explanations }) })
   }
 
 /** A document matches where it is found among those of the query. */
 const answerMatch =
   ({ kind, id, source }: Extract<AnswerForm, { tell: 'match' }>): Answerer =>
   (searcher, { index, body }, options) => {
-    const told = { _index: `${index}-${kind}`, _type: kind, _id: id }
+    const envelope = { _index: `${index}-${kind}`, _type: kind, _id: id }
     const request = readQueryBody(body, { index, entities: kind }, options)
     const out = createByteWriter(1024)
     const showing = { source: source ?? false, bare: true }
     return whenThere(searcher.writeDocument(kind, id, { index, out }, showing), isThere => {
-      if (!isThere) return jsonReply(404, { ...told, matched: false })
+      if (!isThere) return jsonReply(404, { ...envelope, matched: false })
       const document = out.view().toString()
       out.clear()
       const only = idsNode([canonicalId(id)])
@@ -113,7 +113,7 @@ const answerMatch =
         const explanation = matched
           ? (JSON.parse(out.view().toString()) as { _explanation: Explanation })._explanation
           : explained(0, 'no matching clause')
-        const text = JSON.stringify({ ...told, matched, explanation })
+        const text = JSON.stringify({ ...envelope, matched, explanation })
         // Numbers of a document may be greater than a double holds: it stays as it is written.
         const get =
           source === undefined ? '' : `,"get":{"found":true${document === '' ? '' : `,"_source":${document}`}}`

@@ -69,7 +69,7 @@ export interface AnswerOptions extends SearchControl {
   after?: HitCursor | undefined
   /** When it was asked for, as of `performance.now`; now by default. */
   started?: number
-  /** Is told the request of the body. */
+  /** Takes the request of the body. */
   read?: { request?: SearchRequest }
 }
 
@@ -102,14 +102,14 @@ export const answerSearch = answering(
   },
 )
 
-/** A body as it reads on the kinds; where these are none, as it does on all, so that what is wrong with it is told and nothing is found. */
+/** A body as it reads on the kinds; where these are none, as it does on all, so that its faults are refused and nothing is found. */
 export const readSearch = (
   body: string | undefined,
   { index, entities }: { index: string; entities: string },
   options: AnswerOptions,
   cursor?: ParseOptions['cursor'],
 ): SearchRequest => {
-  const { limits, parameters, now = Date.now(), read: told = {} } = options
+  const { limits, parameters, now = Date.now(), read: parsed = {} } = options
   const names = entities.split(',')
   const kinds = KINDS.filter(kind => names.includes(kind))
   const read = (index: string) =>
@@ -119,7 +119,7 @@ export const readSearch = (
     })
   const whole = readForEach(index, read, options)
   const request = kinds.length > 0 ? whole : nothingOf(whole)
-  told.request = request
+  parsed.request = request
   return request
 }
 
@@ -329,7 +329,7 @@ export const jsonReply = (status: number, body: unknown): Reply => ({ status, bo
 
 const HITS_END = encodeText(']}}')
 
-/** One hit more than is asked for is counted where it has to be told whether there are more. */
+/** One hit more than is asked for is counted where the answer says whether there are more. */
 const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest =>
   totals === 'object' && typeof request.trackTotal === 'number'
     ? { ...request, trackTotal: request.trackTotal + 1 }

@@ -20,7 +20,7 @@ const FILES_LOOK_MS = 2_000
 export type StoreChecks = ReturnType<typeof startChecks>
 
 /**
- * Checks stores at the start, and then once a day, so that nothing is answered from one that is damaged; `log` is told of it once. Answers do not wait
+ * Checks stores at the start, and then once a day, so that nothing is answered from one that is damaged; it is logged once. Answers do not wait
  * for the check of a large one, since its rows of documents, terms and columns have checksums of their own, which hold at each read.
  */
 export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log) => {

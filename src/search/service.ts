@@ -70,7 +70,7 @@ export interface DocumentOptions {
   bare?: boolean | undefined
 }
 
-/** A document that is asked for, or what is told in its place. */
+/** A document that is asked for, or the JSON in its place. */
 export type DocumentRef = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
 
 export interface Holdings {

@@ -47,8 +47,8 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
       const { thread } = first
       const message = expectReply(first.message, 'answer')
       const { status, body, more, format, cursor } = message
-      const told = { status, cursor, ...(format && { format }) }
-      if (!more) return { ...told, body }
+      const envelope = { status, cursor, ...(format && { format }) }
+      if (!more) return { ...envelope, body }
       const stream = streams.open({
         ...{ account, body, format, drop: () => threads.drop(thread, search.id) },
         ahead: signal =>
@@ -57,7 +57,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
             isBound: elsewhere !== undefined,
           }),
       })
-      return { ...told, ...stream }
+      return { ...envelope, ...stream }
     }
 
     const answer = async (message: TaskMessage, asking: SearchCaller) => {

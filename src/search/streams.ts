@@ -48,7 +48,7 @@ export const createAnswerStreams = (limits: Limits): AnswerStreams => {
       /** The unread rest of the current part. A slow client that takes a piece of it shows that it reads. */
       let left: Uint8Array = body
       let more = true
-      /** Why the rest cannot be given: that is told first. */
+      /** Why the rest cannot be given: that is sent first. */
       let broken: { error: unknown } | undefined
 
       let isOver = false
@@ -105,9 +105,13 @@ const endingOf = (error: unknown, format: AnswerFormat | undefined): Uint8Array 
   const isKnown = error instanceof ChainsieveError
   const type = isKnown ? error.code : 'internal_server_error'
   const reason = isKnown ? error.message : 'The server failed in the middle of the answer. Its log says why.'
-  const told = `"error":${JSON.stringify({ root_cause: [{ type, reason }], type, reason })},"status":503`
+  const errorMembers = `"error":${JSON.stringify({ root_cause: [{ type, reason }], type, reason })},"status":503`
   const text =
-    format === undefined ? `]},${told}` : format === 'ndjson' ? `{${told}}\n` : `"error: ${reason.replaceAll('"', "'")}`
+    format === undefined
+      ? `]},${errorMembers}`
+      : format === 'ndjson'
+        ? `{${errorMembers}}\n`
+        : `"error: ${reason.replaceAll('"', "'")}`
   return errorEncoder.encode(text)
 }
 const errorEncoder = new TextEncoder()

@@ -74,7 +74,7 @@ const ALTERATION_TEXTS: Record<Why, string> = {
   decoded: 'documents were decoded anew',
 }
 
-/** Refuses to end an answer that has another number of hits than it told in its head. */
+/** Refuses to end an answer that has another number of hits than its head has. */
 export const checkHits = (hits: number, expected: number | undefined): void => {
   if (expected === undefined || hits === expected) return
   throw retry(
@@ -87,7 +87,7 @@ export const checkHits = (hits: number, expected: number | undefined): void => {
 const DENSE_MARKS = 64
 /** Hex digits of a hash. */
 const HASH_DIGITS = 8
-/** Runs of blocks that are told apart; of more the smallest holes count as stored. */
+/** Most runs of blocks; beyond that the smallest holes count as stored. */
 const MOST_RUNS = 100
 /** The blocks that are stored in the state that the reader sees. */
 export const seenNow = (reader: StoreReader): Seen => seenOf(runsOfSegments(reader.segments()), reader)
@@ -178,7 +178,7 @@ export const resumeFrom = (
     reorganisedFrom: isSame ? undefined : at.top + 1,
   }
 }
-/** The newest block up to which all is as it was when the point was told. */
+/** The newest block up to which all is as it was when the point was made. */
 const topOf = ({ place, marks }: ResumePoint, reader: StoreReader): number => {
   const block = blockOf(place.position)
   // Before the first block nothing can change.

@@ -89,8 +89,8 @@ export const createNested = (
 
 /** Logs that may fulfil what the index does not tell all about. */
 const candidates = (residual: Node, role: ArgumentRole): OrdinalSet => {
-  const told = residual.op === 'and' ? residual.of.filter(isExact) : []
-  return told.length > 0 ? matchRole({ op: 'and', of: told }, role) : logsOf(role)
+  const exact = residual.op === 'and' ? residual.of.filter(isExact) : []
+  return exact.length > 0 ? matchRole({ op: 'and', of: exact }, role) : logsOf(role)
 }
 
 const mayMatch = (term: number, nested: Nested, signatures: ReadonlySet<number> | undefined): boolean => {

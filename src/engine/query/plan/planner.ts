@@ -117,8 +117,8 @@ const withSignatures = (plans: Plan[]): Plan[] => {
       ? { ...plan, signatures: plan.signatures?.intersection(ids) ?? ids }
       : plan,
   )
-  const told = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
-  return told ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
+  const isNarrowed = narrowed.some(plan => plan.by === 'emitters' || plan.by === 'nested')
+  return isNarrowed ? narrowed : [{ by: 'signatures', ids }, ...narrowed]
 }
 
 const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: StoreReader): Plan => {
