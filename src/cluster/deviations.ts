@@ -10,13 +10,13 @@ export const DEVIATIONS: readonly Deviation[] = [
   { what: 'Scores, `min_score` and `explain`', answer: 'Those of OpenSearch, over all shards of the search.' },
   {
     what: 'Scores of `has_child` and `has_parent`',
-    answer: 'The boost of the clause for each document that matches, whatever its relatives score.',
+    answer: 'The boost of the clause for each document that matches; scores of relatives do not count.',
   },
   { what: 'A negative boost', answer: 'Refused: give boosts of 0 or more.' },
   {
     what: '`terms`',
     answer:
-      'Each shard counts by itself: `doc_count_error_upper_bound` tells by how much counts may be too low. A larger `shard_size` makes it less.',
+      'Each shard counts by itself: `doc_count_error_upper_bound` says by how much counts may be too low. A larger `shard_size` reduces it.',
   },
   {
     what: '`terms` with `min_doc_count` 0, with `~` in `include` or `exclude`, or with one of them as a list and the other as an expression',
@@ -37,7 +37,7 @@ export const DEVIATIONS: readonly Deviation[] = [
   },
   {
     what: '`auto_date_histogram`',
-    answer: 'OpenSearch chooses the interval, so that buckets in other buckets may differ from those at the top.',
+    answer: 'OpenSearch chooses the interval, so nested buckets may differ from those at the top.',
   },
   { what: '`boxplot`', answer: 'Refused: use `percentiles`.' },
   { what: '`top_metrics`', answer: 'Refused: use `top_hits` with `_source`.' },
@@ -58,7 +58,7 @@ export const DEVIATIONS: readonly Deviation[] = [
     answer: 'Refused: narrow the aggregation, or page through a `composite`.',
   },
   {
-    what: 'Aggregations of several networks of which one lies in OpenSearch',
+    what: 'Aggregations of several networks of which one is in OpenSearch',
     answer: 'Refused: ask each network.',
   },
 ]

@@ -1,5 +1,5 @@
 import { asBigint, asJson, readDocument } from '../documents/show.ts'
-import { checkDeadline, type SearchControl } from '../engine/query/options.ts'
+import { checkDeadline, type SearchControl } from '../engine/query/search.ts'
 import type { SearchMatch } from '../engine/query/search-match.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'

@@ -1,6 +1,6 @@
 import type { DocumentReader } from '../engine/port.ts'
 import type { Hit } from '../engine/query/hits.ts'
-import type { SearchControl } from '../engine/query/options.ts'
+import type { SearchControl } from '../engine/query/search.ts'
 import { openSearcher } from '../engine/query/searcher.ts'
 import { openReader, readingIn, type StoreReader } from '../engine/reader.ts'
 import type { Visible } from '../engine/shipping/shipped-ranges.ts'

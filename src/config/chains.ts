@@ -108,7 +108,7 @@ export const KNOWN_CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
     {
       ...{ network: 'ethereum/avalanche/mainnet', id: 43_114, symbol: 'AVAX', blockMs: 1_500, finality: 64 },
       traces: 'debug_traceBlockByNumber',
-      quirks: 'Blocks are final at once. Atomic transactions stand in `extra.blockExtraData`, undecoded.',
+      quirks: 'Blocks are final at once. Atomic transactions are in `extra.blockExtraData`, undecoded.',
     },
   ],
   [

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import * as v from 'valibot'
-import { didYouMean } from '../lib/edit-distance.ts'
 import { messageOf, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { readAtMost } from '../lib/read.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { type ChainScope, eventTopic, type Factory, parameterPlace } from '../scopes/factory.ts'

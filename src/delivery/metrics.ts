@@ -28,7 +28,7 @@ export const createCounters = (metrics: Metrics) => {
     ),
     attempt: metrics.histogram(
       'chainsieve_delivery_attempt_duration_seconds',
-      'Duration of an attempt to deliver, whatever its outcome.',
+      'Duration of an attempt to deliver, with any outcome.',
       ATTEMPT_BOUNDS_S,
     ),
   }

@@ -1,4 +1,4 @@
-import { URL_TOKEN } from '../rules/payload-check.ts'
+import { URL_TOKEN } from '../rules/check-alerts.ts'
 import type { PayloadItem } from '../rules/rule.ts'
 import { cutText } from './text.ts'
 

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { artifactFiles, storeAbiFiles } from '../ingest/decoding/abis.ts'
+import { isRecord } from '../lib/arrays.ts'
 import { messageOf } from '../lib/errors.ts'
-import { isRecord } from '../lib/record.ts'
 
 /** The folder where a project's compiler leaves its artifacts. */
 interface Project {

@@ -228,7 +228,7 @@ const speed = async (
   if (failed.length > 0)
     return warn(
       `refused ${failed.length} of ${burst} requests at once: ${failed[0]!.reason.message}`,
-      `Lower --rpc-concurrency (now ${concurrency}), or use a plan with a higher rate. Indexing slows down by itself meanwhile.`,
+      `Lower --rpc-concurrency (now ${concurrency}), or use a plan with a higher rate. Until then, indexing slows down by itself.`,
     )
   const text = `answers within ${ms.toFixed(1)} ms, ${rate} requests/s`
   return ms > SLOW_ANSWER_MS ? warn(text, 'Use a node nearer by: the head arrives as much later.') : ok(text)

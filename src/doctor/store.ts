@@ -57,7 +57,7 @@ const checkStore = (data: string, network: string, hasCluster: boolean): Finding
     const text = `${(size / 1e6).toFixed(1)} MB, ${ranges.length === 0 ? 'no block yet' : `blocks up to ${ranges.at(-1)!.to}`}`
     if (!wrong)
       return warn(
-        `${text}; it has no checksums, so that damage is not noticed`,
+        `${text}; it has no checksums: damage is not noticed`,
         'Start chainsieve serve once: it adds checksums.',
       )
     return ok(`${text}; its newest pages are as they were written`)

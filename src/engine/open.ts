@@ -4,9 +4,9 @@ import { stop } from '../lib/errors.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import { damagedBecause } from '../sqlite/damage.ts'
 import { type Db, layoutVersion, migrate, openReadonly, openWritable, type WritableDb } from '../sqlite/database.ts'
-import { makeCursorKey } from './cursor-key.ts'
 import { networkOfFile, storeFile } from './files.ts'
 import { SCHEMA, SCHEMA_VERSION, STORE_MIGRATIONS } from './schema.ts'
+import { makeCursorKey } from './store-version.ts'
 
 /** Opens the store of one network for writing, making it, or bringing it up to date, as needed. */
 export const openForWriting = (path: string, native?: string): WritableDb => openWritable(path, { native, check, make })
@@ -91,7 +91,7 @@ export const checkNetworkFile = (db: Db) => {
     throw damagedBecause(
       db.name,
       `its log ${db.name}-wal is that of another store`,
-      'Put each log back beside its own file, or restore a backup.',
+      'Put each log back next to its own file, or restore a backup.',
     )
 }
 

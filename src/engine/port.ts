@@ -8,7 +8,7 @@ import type { CoverageNotes, CoverageReader } from './coverage.ts'
 import type { SegmentBatch } from './documents/batch.ts'
 import type { Revision } from './index/redecode-patch.ts'
 import type { Hit } from './query/hits.ts'
-import type { SearchControl } from './query/options.ts'
+import type { SearchControl } from './query/search.ts'
 
 /**
  * What the program asks of a store of one network. SQLite in this folder answers at once. A

@@ -6,18 +6,18 @@ import { byKind, ROW_KINDS, type RowKind } from '../mapping/index.ts'
 import { requirePresent } from '../sqlite/damage.ts'
 import type { Db } from '../sqlite/database.ts'
 import { hashKeys } from './blocks.ts'
+import { createDictionaryReader } from './dictionary-reader.ts'
 import { createRecordReader } from './documents/record-reader.ts'
 import { createColumnCache } from './index/column-cache.ts'
 import { createPointsCache } from './index/points-cache.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeSegmentHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
-import { createDictionaryReader } from './lookups/dictionary-reader.ts'
 import { openForReading } from './open.ts'
 import { PLACES, positionOf } from './schema.ts'
 
+export type { StoredSignature } from './dictionary-reader.ts'
 export type { Posting } from './index/postings-reader.ts'
-export type { StoredSignature } from './lookups/dictionary-reader.ts'
 
 /** A segment as its row tells it, without its header. */
 export interface Segment extends SegmentCounts {

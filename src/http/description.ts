@@ -188,7 +188,7 @@ const FAULT_DOCS = {
   Absent: 'There is no such network, index, document or rule.',
   TooLate: 'The search took longer than its deadline.',
   Changed: 'The rule has another revision than `If-Match` names.',
-  TooLarge: 'The body, or what is asked for, is larger than its limit.',
+  TooLarge: 'The body or the requested answer exceeds its limit.',
   Encoded: 'The body has a type or an encoding that is not supported.',
   TooMany: 'The token, its account or the server has had enough requests for now.',
 } as const

@@ -75,3 +75,6 @@ export const doubled = <T extends Growable>(from: T): T => {
   larger.set(from as never)
   return larger
 }
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,5 +1,5 @@
 import { createByteWriter } from './bytes.ts'
-import { compileGlob } from './wildcard.ts'
+import { compileGlob } from './name-matching.ts'
 
 /**
  * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name

@@ -1,7 +1,5 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
-import type { Nearness } from './text/fuzzy.ts'
-import type { TextPattern } from './text/pattern.ts'
-
+import type { Nearness, TextPattern } from './text/pattern.ts'
 /**
  * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
  * in the tree. It knows neither Elasticsearch's spelling nor SQL. Nodes are frozen data, made by `simplify.ts`.

@@ -122,7 +122,7 @@ export const BODY_KEYS = {
   timeout: { ...optionalKey(readTimeout, SCHEMAS.text), doc: 'Time after which the search fails with 408.' },
   terminate_after: {
     ...nodeKey,
-    doc: 'Of each entity only so many matches count, the first ones in the chain. `terminated_early` tells whether there were more.',
+    doc: 'Of each entity only so many matches count, the first ones in the chain. `terminated_early` says whether there were more.',
     limit:
       'Not with `"size": -1`, cursors, `slice`, `resume` or `inner_hits` of `collapse`, nor with both `post_filter` and aggregations.',
     schema: SCHEMAS.whole,

@@ -7,9 +7,7 @@ import { readDouble, readInteger, readLong, type Whole } from './numbers.ts'
 import { constantScored, SCORED_ALL, SCORED_NONE, type ScoredQuery } from './score.ts'
 import { existsNode, fuzzyNode, inNode, patternNode, rangeNode, tooLong } from './simplify.ts'
 import { analyzeText, LONGEST_TOKEN } from './text/analysis.ts'
-import { type Fuzziness, readFuzziness } from './text/fuzzy.ts'
-import { expressionOf, type TextPattern } from './text/pattern.ts'
-
+import { expressionOf, type Fuzziness, readFuzziness, type TextPattern } from './text/pattern.ts'
 /** The field equals this value. The score grows with the rarity of the value. */
 export const termOn = (field: FieldPath, place: JsonNode, dates: DateScope): ScoredQuery =>
   scoredTerm(field, equalNode(field, place, dates))

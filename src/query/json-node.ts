@@ -1,5 +1,5 @@
-import { didYouMean } from '../lib/edit-distance.ts'
 import { type ChainsieveError, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { type JsonMap, type JsonValue, Numeral, shortenText } from './json.ts'
 
 /** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */

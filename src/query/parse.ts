@@ -1,10 +1,8 @@
 import { refuse } from '../lib/errors.ts'
 import type { Kind } from '../mapping/index.ts'
-import { aggregationCacheKeys } from './aggs/cache-keys.ts'
-import { aggregationsIn, parseAggregations } from './aggs/parse.ts'
+import { aggregationCacheKeys, aggregationsIn, parseAggregations } from './aggs/parse.ts'
 import type { Node } from './ast.ts'
 import { BODY_KEYS, checkRefused, IGNORED_KEYS } from './body-keys.ts'
-import { createQueryBudget, type QueryBudget, type QueryBudgetOptions } from './budget.ts'
 import { createMoment } from './dates/reader.ts'
 import { lowerClause, lowerScored } from './dsl/index.ts'
 import { parseCollapse } from './hits/collapse.ts'
@@ -17,7 +15,13 @@ import { readBodyKeys } from './keys.ts'
 import { type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
-import type { CollectedNames, QueryScope } from './scope.ts'
+import {
+  type CollectedNames,
+  createQueryBudget,
+  type QueryBudget,
+  type QueryBudgetOptions,
+  type QueryScope,
+} from './scope.ts'
 import { SCORED_ALL, type Score, type ScoredQuery } from './score.ts'
 
 /**

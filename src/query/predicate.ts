@@ -7,8 +7,7 @@ import { isRawJson } from './hits/source-filter.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
 import { analyzeText } from './text/analysis.ts'
-import { nearTo } from './text/fuzzy.ts'
-import { matcherOf } from './text/pattern.ts'
+import { matcherOf, nearTo } from './text/pattern.ts'
 import { hasPhrase } from './text/phrase.ts'
 
 /** A document as a search shows it. Integers of `_source` may be numbers, bigints or raw JSON. */

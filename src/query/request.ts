@@ -1,6 +1,6 @@
 import type { EsType, FieldPath, Kind } from '../mapping/index.ts'
 import type { Aggregations } from './aggs/ast.ts'
-import type { AggregationCacheKeys } from './aggs/cache-keys.ts'
+import type { AggregationCacheKeys } from './aggs/parse.ts'
 import type { Node, QueryValue } from './ast.ts'
 import type { NamedClause } from './scope.ts'
 import type { Score } from './score.ts'

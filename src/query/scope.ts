@@ -1,9 +1,8 @@
-import { nearestName } from '../lib/edit-distance.ts'
 import { refuse } from '../lib/errors.ts'
-import { compileGlob } from '../lib/wildcard.ts'
+import { compileGlob, nearestName } from '../lib/name-matching.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import { ALL_NODE, NONE_NODE, type Node } from './ast.ts'
-import type { QueryBudget } from './budget.ts'
 import { bracketName, type JsonNode, toScalar, where } from './json-node.ts'
 import type { InnerHits } from './request.ts'
 import { SCORED_NONE, type ScoredQuery } from './score.ts'
@@ -162,3 +161,42 @@ export const checkIdsInSight = (place: JsonNode, scope: QueryScope): void => {
  * is taken as it is.
  */
 export const canonicalId = (id: string): string => id.replace(/^0[xX][0-9a-fA-F]+/, hash => hash.toLowerCase())
+
+export type QueryBudget = ReturnType<typeof createQueryBudget>
+export interface QueryBudgetOptions {
+  limits?: Limits | undefined
+  /** Called with every clause; throws to stop reading the query. */
+  check?: (() => void) | undefined
+}
+/** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
+export const createQueryBudget = ({ limits = DEFAULT_LIMITS, check }: QueryBudgetOptions = {}) => {
+  let clauses = 0
+  let values = 0
+  const zones = new Set<string>()
+  return {
+    limits,
+    /** Also asks whether to go on: see `BudgetOptions`. */
+    clauses(more: number, place: JsonNode) {
+      check?.()
+      clauses += more
+      if (clauses > limits.clauses) throw overLimit('clauses', limits, `The query up to ${where(place)}`)
+    },
+    values(more: number, place: JsonNode) {
+      values += more
+      if (values > limits.values) throw overLimit('values', limits, `The query up to ${where(place)}`)
+    },
+    text(text: string, place: JsonNode): string {
+      if (text.length > limits.text) throw overLimit('text', limits, where(place))
+      return text
+    },
+    /** A name, key or format, which the answer may repeat very often. */
+    name(text: string, place: JsonNode): string {
+      if (text.length > limits.nameLength) throw overLimit('nameLength', limits, where(place))
+      return text
+    },
+    timeZone(name: string, place: JsonNode) {
+      zones.add(name)
+      if (zones.size > limits.timeZones) throw overLimit('timeZones', limits, `The query up to ${where(place)}`)
+    },
+  }
+}

@@ -1,7 +1,7 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL_NODE, NONE_NODE, type Node, type QueryValue } from './ast.ts'
 import { asFloat } from './statistics.ts'
-import type { Nearness } from './text/fuzzy.ts'
+import type { Nearness } from './text/pattern.ts'
 
 /**
  * How well a document that matches fits, as Elasticsearch 7.17 counts it. It says nothing of which documents match. Makers fold as they

@@ -1,8 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL_NODE, type Bounds, compareValues, NONE_NODE, type Node, type QueryValue } from './ast.ts'
-import type { Nearness } from './text/fuzzy.ts'
-import type { TextPattern } from './text/pattern.ts'
-
+import type { Nearness, TextPattern } from './text/pattern.ts'
 /**
  * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
  * one field are one node where that means the same. Whoever builds a tree with these has it in its simplest form.

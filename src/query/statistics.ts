@@ -1,4 +1,4 @@
-import { editDistance } from '../lib/edit-distance.ts'
+import { editDistance } from '../lib/name-matching.ts'
 import type { FieldPath } from '../mapping/index.ts'
 import type { QueryValue } from './ast.ts'
 import type { Score, ScoredQuery } from './score.ts'

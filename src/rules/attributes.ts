@@ -1,4 +1,4 @@
-import { didYouMean } from '../lib/edit-distance.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
 import { shortenText } from '../query/json.ts'

@@ -1,6 +1,10 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { isRecord } from '../lib/record.ts'
+import { isRecord } from '../lib/arrays.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
+import { MAPPING } from '../mapping/index.ts'
+import { shortenText } from '../query/json.ts'
+import { attributesOf, leadsToAttribute } from './attributes.ts'
 import { CHANNEL_TYPES, CHANNELS, type Parameter } from './channels.ts'
 import {
   checkByteLength,
@@ -14,7 +18,7 @@ import {
   type InputPlace,
   reportExpected,
 } from './input.ts'
-import { URL_TOKEN } from './payload-check.ts'
+import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 
 export interface RuleOptions {
   /** Completes "the host is …" if nothing may be sent there. */
@@ -168,4 +172,31 @@ const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) =
     for (const it of checkList(inner, { of: 'fields' })) checkPayloadItem(it, level === 1 ? 2 : 3, limits)
   else if (type.value === 'Field' && inner.value !== undefined && inner.value !== null)
     reportExpected(inner, 'null or left out', 'Only "Sub Field" takes it.')
+}
+
+/** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
+export const URL_TOKEN: RegExp = /\{([\w$.]+)\}/g
+/** Names in a rule's URLs and payloads that its entities never have, each in a sentence. */
+export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
+  const kind = TARGET_KINDS[targetType]
+  const found: string[] = []
+  const look = (name: string, what: string): boolean => {
+    if (leadsToAttribute(kind, name)) return true
+    if (found.length < most)
+      found.push(
+        `${MAPPING[kind].name} has no "${shortenText(name)}", which ${what} names: it will be left out.${didYouMean(shortenText(name), attributesOf(kind))}`,
+      )
+    return false
+  }
+  const lookInPayload = (items: readonly PayloadItem[], around: string, what: string) => {
+    for (const { fieldName, subPayloads } of items)
+      if (look(around + fieldName, what)) lookInPayload(subPayloads ?? [], `${around}${fieldName}.`, what)
+  }
+  for (const [index, { parameters, payload = [] }] of alerts.entries()) {
+    if ('url' in parameters)
+      for (const name of new Set([...parameters.url.matchAll(URL_TOKEN)].map(([, name]) => name!)))
+        look(name, `the URL of alerts[${index}]`)
+    lookInPayload(payload, '', `the payload of alerts[${index}]`)
+  }
+  return found
 }

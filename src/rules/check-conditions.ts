@@ -1,4 +1,4 @@
-import { isRecord } from '../lib/record.ts'
+import { isRecord } from '../lib/arrays.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
 import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'

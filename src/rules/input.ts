@@ -1,5 +1,5 @@
-import { didYouMean } from '../lib/edit-distance.ts'
-import { isRecord } from '../lib/record.ts'
+import { isRecord } from '../lib/arrays.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { type LimitName, type Limits, overLimit } from '../limits/index.ts'
 import { shortenText } from '../query/json.ts'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isRecord } from '../lib/record.ts'
+import { isRecord } from '../lib/arrays.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { OwnAbis } from './argument-types.ts'
 import { checkAlerts, type RuleOptions } from './check-alerts.ts'

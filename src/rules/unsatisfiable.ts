@@ -1,5 +1,5 @@
-import { didYouMean } from '../lib/edit-distance.ts'
 import { checksumAddress } from '../lib/keccak.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { nestedPaths } from '../mapping/index.ts'
 import type { CompareNode, CompareOperand } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'

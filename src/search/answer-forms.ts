@@ -1,7 +1,7 @@
 import type { StoreSearcher } from '../engine/query/searcher.ts'
 import { createByteWriter } from '../lib/bytes.ts'
-import { didYouMean } from '../lib/edit-distance.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
+import { didYouMean } from '../lib/name-matching.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
 import { DEFAULT_LIMITS, overLimit } from '../limits/index.ts'
 import { NO_HIT_OPTIONS } from '../query/hits/hit-options.ts'

@@ -1,5 +1,5 @@
-import { checkDeadline, type SearchControl } from '../engine/query/options.ts'
 import type { HitCursor } from '../engine/query/pages.ts'
+import { checkDeadline, type SearchControl } from '../engine/query/search.ts'
 import type { Searcher, StoreSearcher, Written } from '../engine/query/searcher.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'

@@ -1,6 +1,5 @@
-import { didYouMean } from '../lib/edit-distance.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
-import { compileGlob, compileGlobs, matchesGlob } from '../lib/wildcard.ts'
+import { compileGlob, compileGlobs, didYouMean, matchesGlob } from '../lib/name-matching.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { shortenText } from '../query/json.ts'

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { SearchControl } from '../engine/query/options.ts'
+import type { SearchControl } from '../engine/query/search.ts'
 import type { Searcher } from '../engine/query/searcher.ts'
 import { createKeptMemory, type KeptMemory } from '../engine/reader.ts'
 import { createLocalDocumentsCheck } from '../engine/shipping/document-location.ts'

@@ -1,4 +1,4 @@
-import { Yielded } from '../engine/query/options.ts'
+import { Yielded } from '../engine/query/search.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import { parseExactJson } from '../query/json.ts'

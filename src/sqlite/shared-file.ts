@@ -88,7 +88,7 @@ export const sharedFile = (options: SharedFileOptions) => {
       throw stop(
         `${holds}_older`,
         `${db.name} was written by an older version of Chainsieve (${holds} version ${layoutVersion(db)}, this one knows ` +
-          `${steps.length}): back up and start chainsieve serve, which upgrades it; beside a running server, use the version of that`,
+          `${steps.length}): back up and start chainsieve serve, which upgrades it; beside a running server, use its version`,
       )
     if (layoutVersion(db) === 0) upgradeTables(db)
   }

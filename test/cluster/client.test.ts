@@ -126,7 +126,7 @@ test('what does not end is given up: by its signal at once, and by time', async 
   const away = { next: 'retry', code: 'cluster_unreachable' }
   await assert.rejects(cluster.ask({ ...asked, path: '/' }), { ...away, message: /does not answer: Request timed out/ })
   const patient = { ...asked, timeoutMs: 250 }
-  await assert.rejects(cluster.ask({ ...patient, path: '/half' }), { ...away, message: /its answer stands still/ })
+  await assert.rejects(cluster.ask({ ...patient, path: '/half' }), { ...away, message: /its answer stalls/ })
 })
 
 test('a node that stands still in the middle of an answer is left out, and another one is asked', async t => {

@@ -71,7 +71,7 @@ test('what is asked of one node alone fails, and what others write stays where i
   const reasons = ends.flatMap(end => (end.status === 'rejected' ? [end.reason as Error & { code: string }] : []))
   assert.deepEqual(
     reasons.map(({ code, message }) => [code, message.slice(message.indexOf('does not answer'))]),
-    [['cluster_unreachable', 'does not answer: a node of the cluster stands still']],
+    [['cluster_unreachable', 'does not answer: a node of the cluster hangs']],
   )
 })
 
@@ -179,7 +179,7 @@ test('nodes that miss probes and answer anything else are no silent cluster', as
     assert.ok(i < 1_000, 'it is never silent')
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  assert.deepEqual([failed[0], probes], ['no node tells that it is there (a says no; b says no)', 9])
+  assert.deepEqual([failed[0], probes], ['no node answers (a says no; b says no)', 9])
   assert.equal(hung.silence()?.message, failed[0])
   answer()
   assert.equal(hung.silence(), undefined)

@@ -184,7 +184,7 @@ test('versions that are too old are refused, and those that were not tried are t
   })
   assert.throws(() => clusterVersionOf('<html>'), {
     code: 'cluster_too_old',
-    message: /does not tell that it is OpenSearch/,
+    message: /does not identify itself as OpenSearch/,
   })
 })
 

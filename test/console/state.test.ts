@@ -39,7 +39,7 @@ describe('the state of the service', { skip }, () => {
   test('networks: what is held, and where the server is', async t => {
     const page = await enter(t, '/status', ['search'])
     const network = page.getByRole('region', { name: DEMO })
-    await see(network, 'Blocks 0–420 are held: 421.', 'no node brings new blocks')
+    await see(network, 'Blocks 0–420 are stored: 421.', 'no node brings new blocks')
     await see(page, 'The server is ready.')
     await network.getByRole('link', { name: DEMO }).click()
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
@@ -129,7 +129,7 @@ describe('the state of the service', { skip }, () => {
     await bench.server.ended
     await see(page, 'The console will go on when the server is back')
     await bench.restart()
-    await see(page, 'Blocks 0–420 are held: 421.')
+    await see(page, 'Blocks 0–420 are stored: 421.')
   })
 
   test('disk: tables by size', async t => {

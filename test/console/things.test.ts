@@ -147,13 +147,13 @@ describe('pages of things', { skip }, () => {
     await page.getByRole('heading', { name: 'Contract' }).waitFor()
   })
 
-  test('what is not held says where it was looked, and what else has the id', async t => {
+  test('what is not stored says where it was looked, and what else has the id', async t => {
     const none = `0x${'ab'.repeat(32)}`
     const page = await bench.enter(t, `${AT}/tx/${none}`)
-    await see(page, 'This transaction is not held', `Looked in tx documents of ${DEMO}, blocks 0 to 420.`)
+    await see(page, 'This transaction is not stored', `Looked in tx documents of ${DEMO}, blocks 0 to 420.`)
     const go = (path: string) => page.goto(`${bench.server.url}${AT}/${path}`)
     await go('block/999')
-    await see(page, 'This block is not held')
+    await see(page, 'This block is not stored')
     const { _id } = await first('tx', { match_all: {} })
     await go(`block/${_id}`)
     await follow(page, 'a transaction')
@@ -161,7 +161,7 @@ describe('pages of things', { skip }, () => {
     await go('tx/nonsense')
     await see(page, 'A transaction is named by its hash')
     await go(`address/0x${'ab'.repeat(20)}`)
-    await see(page, 'Nothing that is held has to do with this address')
+    await see(page, 'Nothing stored has to do with this address')
     await go(`token/${ALICE}`)
     await follow(page, 'Go to the address')
     await page.getByRole('heading', { name: 'Account' }).waitFor()

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAbiFinder } from '../../src/decode/contract-abi.ts'
-import { readCode } from '../../src/decode/contract-code.ts'
+import { createAbiFinder, readCode } from '../../src/decode/contract-abi.ts'
 import type { LinksOf, OwnAbi } from '../../src/decode/declarations.ts'
 import { codeOf } from '../support/deploy.ts'
 

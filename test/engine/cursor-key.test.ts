@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cursorKeyOf, readCursorKey } from '../../src/engine/cursor-key.ts'
 import { openForReading, openForWriting } from '../../src/engine/open.ts'
 import { createReplica } from '../../src/engine/shipping/replica.ts'
 import { createShippedReader } from '../../src/engine/shipping/shipped-ranges.ts'
+import { cursorKeyOf, readCursorKey } from '../../src/engine/store-version.ts'
 
 const open = (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-key-'))

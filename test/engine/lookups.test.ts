@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createStoreLookups } from '../../src/engine/lookups/index.ts'
+import { createStoreLookups } from '../../src/engine/dictionary-reader.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
 
 test('look-ups tell hashes of stored blocks, and nothing of others', t => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { didYouMean, editDistance, nearestName } from '../../src/lib/edit-distance.ts'
+import { didYouMean, editDistance, nearestName } from '../../src/lib/name-matching.ts'
 
 const FIELDS = ['address', 'address.raw', 'blockNumber.num', 'blockNumber.raw', 'event', 'timestamp', 'to', 'tx']
 

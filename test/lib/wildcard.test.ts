@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { matchesGlob } from '../../src/lib/wildcard.ts'
+import { matchesGlob } from '../../src/lib/name-matching.ts'
 import { processorTime } from '../support/processor.ts'
 
 test('a star stands for any characters', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { createQueryBudget } from '../../src/query/budget.ts'
 import { createDateReader } from '../../src/query/dates/reader.ts'
+import { createQueryBudget } from '../../src/query/scope.ts'
 
 const NOW = Date.parse('2024-02-29T12:34:56.789Z')
 const place = { path: 'p', value: '' }

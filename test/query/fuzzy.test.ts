@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ChainsieveError } from '../../src/lib/errors.ts'
-import { nearTo, readFuzziness } from '../../src/query/text/fuzzy.ts'
+import { nearTo, readFuzziness } from '../../src/query/text/pattern.ts'
 
 /** All texts that one edit makes of a text, over an alphabet. */
 const edited = (text: string, transpositions: boolean): string[] => {

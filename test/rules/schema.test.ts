@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { missingExtracts } from '../../src/rules/payload-check.ts'
+import { missingExtracts } from '../../src/rules/check-alerts.ts'
 import { RULE_OPERATORS, type RuleInput, TARGET_TYPES } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'

@@ -3,7 +3,7 @@ import { fullName } from '../../config/chains.ts'
 import type { Flags } from '../../config/index.ts'
 import { toggle } from '../../config/kinds.ts'
 import { NETWORK_SETTINGS, placesOf, SETTINGS, type Setting } from '../../config/settings.ts'
-import { didYouMean } from '../../lib/edit-distance.ts'
+import { didYouMean } from '../../lib/name-matching.ts'
 import { COMMON_SETTINGS, type Command, misused } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 

@@ -213,7 +213,7 @@ const formatBudget = ({
 }
 
 const formatFinality = ({ safe, finalized, depth }: NonNullable<NetworkState['finality']>): string => {
-  if (safe === null && finalized === null) return `${depth} blocks deep: nodes do not tell`
+  if (safe === null && finalized === null) return `${depth} blocks deep: nodes do not report it`
   const show = (number: number | null) => number ?? `${depth} blocks deep`
   return `${show(finalized)}, safe ${show(safe)}`
 }

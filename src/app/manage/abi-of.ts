@@ -1,4 +1,4 @@
-import { createLinkLookups } from '../../engine/lookups/index.ts'
+import { createLinkLookups } from '../../engine/dictionary-reader.ts'
 import { readStore } from '../../engine/open.ts'
 import type { AbiShelf } from '../../http/manage/routes.ts'
 import type { AbiOfAddress } from '../../http/shapes/management.ts'

@@ -1,6 +1,6 @@
 import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { mapInOrder } from '../../lib/scheduling/in-order.ts'
+import { mapInOrder } from '../../lib/scheduling/queues.ts'
 import { checkLink } from '../check/check-block.ts'
 import type { Head } from '../rpc/answers.ts'
 import type { Rpc } from '../rpc/rpc.ts'

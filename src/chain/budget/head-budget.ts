@@ -62,7 +62,7 @@ export const createHeadBudget = (endpoints: readonly Payer[], clock: Pick<Clock,
       tell(endsAt, names)
       waiting = {
         kind: until - since > LATE_MS ? 'budget' : 'slow',
-        for: `credits of ${names}: the head is asked less often, so that they last`,
+        for: `credits of ${names}: the head is polled less often to make them last`,
         since: waiting?.since ?? new Date(now).toISOString(),
         until: new Date(until).toISOString(),
       }

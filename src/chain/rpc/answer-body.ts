@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { retry } from '../../lib/errors.ts'
-import { createCondition } from '../../lib/scheduling/condition.ts'
+import { createCondition } from '../../lib/scheduling/queues.ts'
 
 export interface BodyOptions {
   packed: boolean

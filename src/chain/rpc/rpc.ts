@@ -1,8 +1,8 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
-import { createCondition } from '../../lib/scheduling/condition.ts'
 import { pickSharer } from '../../lib/scheduling/load.ts'
+import { createCondition } from '../../lib/scheduling/queues.ts'
 import { createBudgetWaits } from '../budget/head-budget.ts'
 import {
   BLOCK_MISSING,

@@ -1,7 +1,7 @@
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { backoff, type Clock } from '../../lib/retry.ts'
-import { mapInOrder } from '../../lib/scheduling/in-order.ts'
+import { mapInOrder } from '../../lib/scheduling/queues.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { AskedRange } from '../logs/log-limit.ts'
 import { PART_BLOCKS, partsOf, readWindows, type Slice } from '../logs/log-source.ts'

@@ -1,6 +1,6 @@
-import { checkDeadline } from '../../engine/query/options.ts'
+import { checkDeadline } from '../../engine/query/search.ts'
+import { isRecord } from '../../lib/arrays.ts'
 import { messageOf, refuse, retry } from '../../lib/errors.ts'
-import { isRecord } from '../../lib/record.ts'
 import type { AskOptions } from '../query-client.ts'
 import type { ClusterAnswer } from './cluster.ts'
 

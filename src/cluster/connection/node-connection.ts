@@ -60,7 +60,7 @@ export class NodeConnection extends Connection {
     }
     const timer = setTimeout(() => {
       giveUp()
-      answered(new Error(status === undefined ? 'Request timed out' : 'its answer stands still'))
+      answered(new Error(status === undefined ? 'Request timed out' : 'its answer stalls'))
     }, silenceMs)
     this.#pool.dispatch(
       { method, path: `${this.#base}${path}`, headers: { ...this.#own, ...headers }, body },

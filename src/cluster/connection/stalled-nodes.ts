@@ -97,13 +97,13 @@ export const createStalledNodes = <Node extends object>({
   const moveFrom = (asked: number) => {
     for (const [one, { since, turn: sent }] of [...waiting]) {
       const isStuck = hung.includes(one.node) ? since <= asked : one.isRead && sent < turn && since <= asked - silenceMs
-      if (isStuck) one.move(new Error('a node of the cluster stands still'))
+      if (isStuck) one.move(new Error('a node of the cluster hangs'))
     }
   }
 
   const failAll = (answers: readonly PromiseSettledResult<string>[]) => {
     const reasons = answers.flatMap(answer => (answer.status === 'rejected' ? [messageOf(answer.reason)] : []))
-    silence = new Error(`no node tells that it is there (${[...new Set(reasons)].join('; ')})`)
+    silence = new Error(`no node answers (${[...new Set(reasons)].join('; ')})`)
     for (const one of [...waiting.keys()]) one.fail?.(silence)
   }
 

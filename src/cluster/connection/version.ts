@@ -14,7 +14,7 @@ interface ClusterVersion {
 
 /** Throws a `stop` where the cluster is too old. */
 export const findVersion = async (cluster: Pick<Cluster, 'ask'>): Promise<ClusterVersion> =>
-  clusterVersionOf(await expectOk(cluster, { method: 'GET', path: '/' }, 'tell its version'))
+  clusterVersionOf(await expectOk(cluster, { method: 'GET', path: '/' }, 'report its version'))
 
 export const clusterVersionOf = (text: string): ClusterVersion => {
   const { distribution, number } = versionIn(text)
@@ -26,7 +26,7 @@ export const clusterVersionOf = (text: string): ClusterVersion => {
     throw stop(
       'cluster_too_old',
       number === undefined
-        ? `the cluster does not tell that it is OpenSearch: look at what ${CHECK} answers`
+        ? `the cluster does not identify itself as OpenSearch: look at what ${CHECK} answers`
         : `the cluster runs ${name}: upgrade it to ${isOpenSearch ? 'OpenSearch 3' : 'Elasticsearch 8'}`,
     )
   const isAmong = (versions: readonly string[]) => versions.some(version => name.startsWith(`${version}.`))

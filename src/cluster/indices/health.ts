@@ -1,6 +1,6 @@
+import { isRecord } from '../../lib/arrays.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
-import { isRecord } from '../../lib/record.ts'
 import type { Cluster } from '../connection/cluster.ts'
 import { expectOk } from '../connection/expect-ok.ts'
 import { clusterVersionOf } from '../connection/version.ts'
@@ -53,7 +53,7 @@ export const createClusterHealth = (
   let last: Pick<ClusterHealth, 'state' | 'since'> | undefined
   const get = async (path: string, query: Record<string, string | boolean> = {}): Promise<string> => {
     const request = { method: 'GET', path, query, timeoutMs: PATIENCE_MS, retries: 1 } as const
-    return expectOk(cluster, request, 'tell how it is')
+    return expectOk(cluster, request, 'report its health')
   }
   const look = async (): Promise<Omit<ClusterHealth, 'since'>> => {
     try {

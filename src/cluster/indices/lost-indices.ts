@@ -93,7 +93,7 @@ const lostText = (lost: readonly WantedIndex[]): string => {
   const { from } = first!.blocks[0]!
   const { to } = first!.blocks.at(-1)!
   const why = first!.instead
-    ? 'was restored or made anew, and lacks some of them or is yet to be compared'
+    ? 'was restored or recreated, and lacks some of them or has yet to be compared'
     : 'is gone, closed or without its alias'
   return `index ${first!.index}, which holds documents of blocks ${from} to ${to}, ${why}${
     more.length === 0 ? '' : `, and so are ${more.length} more`

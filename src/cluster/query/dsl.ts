@@ -37,7 +37,7 @@ export const checkClauses = (query: Dsl): void => {
 const tooMany = (count: number): ChainsieveError =>
   refuse(
     'too_many_clauses',
-    `the query has ${count} conditions as the cluster counts them, and on a network whose documents lie in a cluster it may have ${MOST_CLAUSES}. Combine values of one field in [terms], or use several searches.`,
+    `the query has ${count} conditions as the cluster counts them, and on a network in a cluster it may have ${MOST_CLAUSES}. Combine values of one field in [terms], or use several searches.`,
   )
 
 const CONDITIONS: ReadonlySet<string> = new Set([

@@ -141,5 +141,5 @@ const idsOfParents = async (
 export const tooManyRelated = (clause: string, kind: Kind) =>
   unsupported(
     `${clause} of more than ${MOST_RELATED} documents`,
-    `narrow the clause's inner query on [${kind}], or add a range of blocks or of time beside it: related documents lie in one block`,
+    `narrow the clause's inner query on [${kind}], or add a range of blocks or of time next to it: related documents are in one block`,
   )

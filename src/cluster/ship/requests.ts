@@ -50,7 +50,7 @@ export const createShipRequests = (
       await refresh(all)
       const body = { size: 0, track_total_hits: false, aggs: { greatest: { max: { field: META_FIELDS.batch } } } }
       const request = { method: 'POST', path: `/${all}/_search`, query, body } as const
-      const { aggregations } = await ask(request, 'tell what was written')
+      const { aggregations } = await ask(request, 'report what was written')
       return aggregations?.greatest?.value ?? 0
     },
     /** Has searches see what was written to these indices. */

@@ -1,6 +1,5 @@
 import { useContext, useEffect } from 'preact/hooks'
-import { searchDocuments } from '../api/client.ts'
-import { textAt, valueAt } from '../api/json.ts'
+import { searchDocuments, textAt, valueAt } from '../api/client.ts'
 import type { SearchHit } from '../api/wire.ts'
 import { createStore, type Store, useStore } from '../browser/state.ts'
 import { NetworkContext } from './text.tsx'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../lib/record.ts'
+import { isRecord } from '../../lib/arrays.ts'
 import { canonicalType, IDENTIFIER, MAX_DEPTH, maxIndexed } from '../signature.ts'
 import type { AbiParam } from '../types.ts'
 import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'

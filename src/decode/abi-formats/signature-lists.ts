@@ -1,5 +1,5 @@
+import { isRecord } from '../../lib/arrays.ts'
 import { keccakHex } from '../../lib/keccak.ts'
-import { isRecord } from '../../lib/record.ts'
 import { STANDINGS } from '../functions.ts'
 import { canonicalSignature, parseSignature } from '../signature.ts'
 import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'

@@ -1,11 +1,13 @@
+import { documentOfKey } from '../../decode/calls.ts'
 import { doubled, joinDoubleArrays } from '../../lib/arrays.ts'
 import type { Hash62 } from '../../lib/hash.ts'
 import type { CountedKind } from '../../mapping/index.ts'
+import type { Db } from '../../sqlite/database.ts'
 import { formOfField } from '../forms/field-forms.ts'
 import type { TermIds } from '../forms/form.ts'
 import { encodeColumn, MISSING } from './column-codec.ts'
 import type { createPairsBuilder } from './postings.ts'
-import { COLUMN_FIELDS, HASHED, POSTINGS_FIELDS, termOf } from './terms.ts'
+import { COLUMN_FIELDS, HASHED, POSTINGS_FIELDS, signatureOfField, termOf, UNDECODED } from './terms.ts'
 
 /** A column of a batch, encoded, on its way to the thread that writes. */
 export interface BatchColumn {
@@ -74,3 +76,40 @@ export const encodeColumns = (
     const encoded = encodeColumn(parts.length === 1 ? parts[0]! : joinDoubleArrays(parts), { full })
     return encoded ? [{ field, ...encoded }] : []
   })
+
+const KIND_BY_FIELD_ID: ReadonlyMap<number, CountedKind> = new Map([
+  ...POSTINGS_FIELDS.map(({ id, kind }) => [id, kind] as const),
+  [UNDECODED, 'log'],
+])
+/** Which kind's ordinals the postings of a field hold. */
+export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
+  const signature = signatureOfField(id)
+  if (signature !== undefined) return calls.has(signature) ? 'call' : 'log'
+  const kind = KIND_BY_FIELD_ID.get(id)
+  if (!kind) throw new Error(`no field has the id ${id}`)
+  return kind
+}
+export interface CallSignatures {
+  has(signature: number): boolean
+}
+/** Which signatures are those of calls. They may be many, so they are read one by one. */
+export const callSignatures = (db: Db): CallSignatures => {
+  let known = signaturesOfCalls.get(db)
+  if (!known) {
+    const select = db.prepare('SELECT key FROM signature WHERE id = ?').pluck()
+    const answers = new Map<number, boolean>()
+    known = {
+      has(signature) {
+        let answer = answers.get(signature)
+        if (answer === undefined) {
+          answer = documentOfKey(select.get(signature) as string) === 'call'
+          answers.set(signature, answer)
+        }
+        return answer
+      },
+    }
+    signaturesOfCalls.set(db, known)
+  }
+  return known
+}
+const signaturesOfCalls = new WeakMap<Db, CallSignatures>()

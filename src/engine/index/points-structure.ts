@@ -1,6 +1,6 @@
 import { rawBytesOf } from '../../lib/bytes.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { callSignatures, kindOfField } from './field-kind.ts'
+import { callSignatures, kindOfField } from './field-index.ts'
 import { columnsOfNumbers, mergeColumns, newValues, type PointColumn, readPointColumn } from './points.ts'
 import type { IndexStructure } from './structure.ts'
 

@@ -1,6 +1,6 @@
 import { byKind, COUNTED_KINDS, type CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { callSignatures, kindOfField } from './field-kind.ts'
+import { callSignatures, kindOfField } from './field-index.ts'
 import { createListBuilder } from './ordinals.ts'
 import { sortPairs, type TermPairs } from './postings.ts'
 import { mostIn, sumOfSegments } from './segments.ts'

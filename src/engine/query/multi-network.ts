@@ -5,9 +5,9 @@ import type { SearchRequest, SortSpec } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
 import { renderJoined } from '../aggs/aggregations.ts'
 import type { PiecePages, Ranked, Ranking, WrittenHit } from './hits.ts'
-import type { SearchControl } from './options.ts'
 import type { HitCursor } from './pages.ts'
 import { BEST_FIRST } from './scores/scoring.ts'
+import type { SearchControl } from './search.ts'
 import type { AwaitedPages, StoreSearcher, Writing, Written, WrittenPages } from './searcher.ts'
 import { compareKeys, isNewestFirst } from './sort/sort.ts'
 
@@ -81,7 +81,7 @@ export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher
     if (request.from > 0 && members.some(({ isAway }) => isAway))
       throw refuse(
         'illegal_argument_exception',
-        '[from] beside "size": -1 does not work on several networks of which one lies in a cluster: leave [from] out.',
+        '[from] with "size": -1 does not work on several networks of which one is in a cluster: leave [from] out.',
       )
     // The hits behind one network's page depend on the others.
     const alone = withoutReached(options)

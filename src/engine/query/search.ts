@@ -1,4 +1,5 @@
 import { asBigint, asJson } from '../../documents/show.ts'
+import { retry } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { ResumePoint, SearchRequest } from '../../query/request.ts'
 import { andNode } from '../../query/simplify.ts'
@@ -9,7 +10,7 @@ import { createDocuments } from './documents.ts'
 import { type Ranking, ranker, type TakeHits } from './hits.ts'
 import { countAll, terminated } from './match/counting.ts'
 import { asking, createEvaluator } from './match/evaluate.ts'
-import { checkDeadline, type SearchControl } from './options.ts'
+import type { HitCursor } from './pages.ts'
 import { bestFirst, maxScore, withScores } from './scores/scoring.ts'
 import type { SearchMatch, SearchPart } from './search-match.ts'
 import type { Writing, Written } from './searcher.ts'
@@ -164,4 +165,23 @@ export const prepareFirst = (
 export const amongSeen = (request: SearchRequest, reader: StoreReader): SearchRequest => {
   const { seen, within } = request
   return typeof seen !== 'object' || within ? request : { ...request, within: stillThere(seen, reader) }
+}
+
+export interface SearchControl {
+  /** Time in milliseconds (as of `performance.now`) after which the search is given up. */
+  deadline: number
+  /** Asked now and then: true gives the search up. */
+  cancelled?(): boolean
+  /** Asked likewise: true gives it up to be begun anew later, by throwing a `Yielded`. */
+  yields?(): boolean
+  /** Told the last hit of a page before it is written: others may go on behind it meanwhile. Not of each page. */
+  reached?(at: HitCursor): void
+}
+/** A search has made room for others, and is to be asked anew. */
+export class Yielded extends Error {}
+/** Throws where a search is to be given up. */
+export const checkDeadline = ({ deadline, cancelled, yields }: SearchControl) => {
+  if (yields?.()) throw new Yielded('a search made room for others')
+  if ((deadline !== Number.POSITIVE_INFINITY && performance.now() > deadline) || cancelled?.())
+    throw retry('search_timeout_exception', 'the search passed its deadline: narrow it, or raise query-deadline')
 }

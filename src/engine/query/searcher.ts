@@ -5,9 +5,9 @@ import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
 import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
-import { cursorKeyOf } from '../cursor-key.ts'
 import { openReader, reading, type StoreReader } from '../reader.ts'
 import type { DocumentShowing, HitsWriting } from '../show/hits.ts'
+import { cursorKeyOf } from '../store-version.ts'
 import { positionsOfIds } from './fields/find-by-id.ts'
 import {
   type Hit,
@@ -19,9 +19,8 @@ import {
   takePieces,
   type WrittenHit,
 } from './hits.ts'
-import { checkDeadline, type SearchControl } from './options.ts'
 import { type HitCursor, streamHits } from './pages.ts'
-import { createSearchContext, prepareParts, rankOnce, searchOnce } from './search.ts'
+import { checkDeadline, createSearchContext, prepareParts, rankOnce, type SearchControl, searchOnce } from './search.ts'
 import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarRequest } from './similar.ts'
 import { seenNow } from './snapshot.ts'
 import { findBest } from './sort/first-page.ts'

@@ -80,7 +80,7 @@ export const requireLocalDocuments = (db: Db) => {
       'store_in_cluster',
       remoteMessage(
         db,
-        `It does not hold all documents: those of blocks ${emptied.first} to ${emptied.last}, for example, lie in an OpenSearch cluster alone`,
+        `It does not hold all documents: those of blocks ${emptied.first} to ${emptied.last}, for example, are in an OpenSearch cluster only`,
       ),
     )
 }

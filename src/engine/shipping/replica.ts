@@ -45,7 +45,7 @@ export const createReplica = (db: Db) => {
     if (told.isPartial && coverage.length === 0)
       throw stop(
         'cluster_scopes',
-        `${db.name} is that of a network with scopes, and the server that indexes does not tell what they cover: start a newer version of it`,
+        `${db.name} is that of a network with scopes, and the server that indexes does not report what they cover: start a newer version of it`,
       )
     shelf.adopt(told)
     if (indices) known.adopt(indices)

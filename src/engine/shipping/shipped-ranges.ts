@@ -1,6 +1,6 @@
 import { mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { readCursorKey } from '../cursor-key.ts'
+import { readCursorKey } from '../store-version.ts'
 
 /**
  * Which documents of a network were shipped to a remote store; the local one is the journal of what is still to be

@@ -1,6 +1,6 @@
 import { gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { setCursorKey } from '../cursor-key.ts'
+import { setCursorKey } from '../store-version.ts'
 import { type HiddenRow, hiddenOf, type PublishedState } from './shipped-ranges.ts'
 
 /** The numbers of a batch: tokens have one of their own, which is not hidden while the batch is under way. */

@@ -48,7 +48,7 @@ const checkRange = (
   if (read === 'toBlock' && fromBlock !== undefined && toBlock !== undefined && toBlock < fromBlock)
     place.member('toBlock').fault(`toBlock is ${toBlock}, and must not be below fromBlock, which is ${fromBlock}.`)
   if (read === 'lastBlocks' && lastBlocks !== undefined && (fromBlock !== undefined || toBlock !== undefined))
-    place.member('lastBlocks').fault('lastBlocks stands in place of fromBlock and toBlock: give either.')
+    place.member('lastBlocks').fault('lastBlocks replaces fromBlock and toBlock: give either.')
 }
 
 export const testRuleRoute = ruleRoute(

@@ -1,6 +1,5 @@
-import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
-import { compileGlob, compileGlobs } from '../../lib/wildcard.ts'
+import { compileGlob, compileGlobs, didYouMean } from '../../lib/name-matching.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { PRODUCT } from '../answer.ts'
 import { askedBy, header } from '../context.ts'

@@ -1,6 +1,6 @@
-import { nearestName } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import { nearestName } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import { parseExactJson, shortenText } from '../../query/json.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { refuse } from '../../lib/errors.ts'
-import { compileGlobs } from '../../lib/wildcard.ts'
+import { compileGlobs } from '../../lib/name-matching.ts'
 import { overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind, lookup } from '../../mapping/index.ts'
 import { type Declare, declared, mappingProperties, pathsIn } from '../../mapping/properties.ts'

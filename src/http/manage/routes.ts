@@ -1,8 +1,8 @@
 import type { Act, Actor } from '../../accounts/audit.ts'
 import type { TokenInfo } from '../../accounts/index.ts'
-import { didYouMean } from '../../lib/edit-distance.ts'
+import { isRecord } from '../../lib/arrays.ts'
 import { messageOf, refuse } from '../../lib/errors.ts'
-import { isRecord } from '../../lib/record.ts'
+import { didYouMean } from '../../lib/name-matching.ts'
 import { version } from '../../lib/runtime.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import type { Limits } from '../../limits/index.ts'
@@ -327,7 +327,7 @@ const startRedecodings = managementRoute(
   {
     body: { schema: schemaRef('NewRedecodings'), required: true },
     answers: {
-      202: answerSchema(closedSchema({ redecodings: listSchema(schemaRef('Redecoding')) }), 'They were asked for.'),
+      202: answerSchema(closedSchema({ redecodings: listSchema(schemaRef('Redecoding')) }), 'They were requested.'),
     },
   },
   management => async c => {
@@ -353,7 +353,7 @@ const stopRedecoding = managementRoute(
     if (!stopped)
       throw refuse(
         'resource_not_found_exception',
-        `There is no re-decoding ${id}: it has ended, or was never asked for. GET /redecodings/ lists those that go on.`,
+        `There is no re-decoding ${id}: it has ended, or was never requested. GET /redecodings/ lists those in progress.`,
       )
     management.note(actorOf(c), { action: 'redecode stop', target: stopped.abi, detail: { network: stopped.network } })
     return jsonResponse(stopped, 202)

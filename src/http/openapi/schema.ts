@@ -88,7 +88,7 @@ export type Tag = keyof typeof API_TAGS
 
 export const API_TAGS = {
   Search: 'Documents of one network, in the dialect of Elasticsearch 7.',
-  Elasticsearch: 'What clients and tools of Elasticsearch ask besides.',
+  Elasticsearch: 'What else clients and tools of Elasticsearch request.',
   Rules: 'Alert rules of the account, their alerts and deliveries.',
   Management: 'Accounts, ABIs, decoding again, and figures of the server.',
   Server: 'The server itself.',

@@ -94,10 +94,7 @@ const simulation = strict({
   complete: described('Whether all blocks of the range are stored.', flag),
   ...{ holes: ranges, fromBlock: int, toBlock: int, hits: arrayOf(anyRecord) },
   series: may(
-    described(
-      'Matches by the time of blocks, where `buckets` asked for it.',
-      orNull(strict({ intervalMs: int, buckets })),
-    ),
+    described('Matches by the time of blocks, if `buckets` was given.', orNull(strict({ intervalMs: int, buckets }))),
   ),
   warnings: may(
     described('What will not do what the owner of the rule may expect, as in a stored rule.', arrayOf(str)),

@@ -102,7 +102,7 @@ const network = extensible({
   ),
   coverage: may(
     described(
-      'What was looked for in blocks that are not held whole: logs, or with `transactions` all transactions from and to the addresses. Absent where the network has no scopes.',
+      'What was searched in blocks that are not stored whole: logs, or with `transactions` all transactions from and to the addresses. Absent if the network has no scopes.',
       arrayOf(strict({ ...scopeFilter, ranges })),
     ),
   ),
@@ -114,7 +114,7 @@ const network = extensible({
   ),
   missing: may(
     described(
-      'Blocks below the head that are wanted and that none of the nodes has, what a node said of them, when they are asked for again, and what helps. Absent where there are none.',
+      'Blocks to index that no node has, what a node answered, when they are requested again, and the remedy. Absent if there are none.',
       strict({ ranges, why: str, since: timestamp, nextAt: orNull(timestamp), remedy: str }),
     ),
   ),

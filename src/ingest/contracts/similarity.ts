@@ -1,4 +1,4 @@
-import type { Code } from '../../decode/contract-code.ts'
+import type { Code } from '../../decode/contract-abi.ts'
 import { similarityOf } from '../../decode/features.ts'
 import type { Lookups } from '../../engine/port.ts'
 import { createRecentCache } from '../../lib/caches.ts'

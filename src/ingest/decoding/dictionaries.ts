@@ -1,8 +1,8 @@
 import type { Signature } from '../../decode/types.ts'
+import type { StoredDictionaries } from '../../engine/dictionary-reader.ts'
 import type { Numbered } from '../../engine/index/argument-terms.ts'
 import { createDictionary, type Dictionary } from '../../engine/index/dictionary.ts'
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../../engine/index/terms.ts'
-import type { StoredDictionaries } from '../../engine/lookups/dictionary-reader.ts'
 import { createHash } from '../../lib/hash.ts'
 
 /** Gives ids to repeated values. Signatures are few enough to keep all of them in memory. */

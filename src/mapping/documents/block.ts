@@ -42,6 +42,6 @@ export const blockMapping = {
       rare: 40,
     }),
     ...blockOfChains,
-    extra: is.flattened('Members of the block that are no fields, as the node tells them.', { origin: 'rest' }),
+    extra: is.flattened('Members of the block that are not fields, as the node sent them.', { origin: 'rest' }),
   },
 } satisfies DocumentMapping

@@ -39,7 +39,7 @@ export const contractMapping = {
 } satisfies DocumentMapping
 
 export const tokenMapping = {
-  doc: 'A token, told by what it emits or by its code. Its id is its address. Name, symbol and decimals are what the contract answers at the head of the chain, or else what the bundled list says.',
+  doc: 'A token contract, recognised by its events or its code. Its id is its address. Name, symbol and decimals are what the contract answers at the head of the chain, or else what the bundled list says.',
   name: 'A token',
   parents: [],
   stored: { in: 'rows' },

@@ -21,7 +21,7 @@ export const traceMapping = {
     'action.gas': is.quantity('Gas that is given along.'),
     'action.input': is.hex('Call data.', { words: true, apart: true }),
     'action.init': is.hex('Initialisation code of a creation.', { words: true }),
-    'action.creationMethod': is.keyword('`create` or `create2`, where the node tells it.'),
+    'action.creationMethod': is.keyword('`create` or `create2`, if the node reports it.'),
     'action.address': is.address('Contract that destructs itself.', { indexed: 12 }),
     'action.refundAddress': is.address('Who gets what a self-destructed contract had.', { indexed: 13 }),
     'action.balance': is.amount('What a self-destructed contract had.'),

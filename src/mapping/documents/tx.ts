@@ -23,8 +23,8 @@ export const txMapping = {
     gasPrice: is.quantity('Price per gas, in the smallest unit.', { column: 17 }),
     gasUsed: is.quantity('Gas that the transaction used.', { origin: 'receipt', column: 18 }),
     hash: is.hex('Hash of the transaction.', { indexed: 4, apart: true, bytes: 32 }),
-    publicKey: is.hex('Public key of the sender, where the node tells it.'),
-    creates: is.hex('Address of the created contract, where the node tells it in the transaction.', { bytes: 20 }),
+    publicKey: is.hex('Public key of the sender, if the node reports it.'),
+    creates: is.hex('Address of the created contract, if the node reports it in the transaction.', { bytes: 20 }),
     input: is.hex('Call data, or the initialisation code of a created contract.', { words: true }),
     logsBloom: is.hex('Bloom filter over the addresses and topics of the transaction’s logs.', {
       origin: 'receipt',
@@ -87,7 +87,7 @@ export const txMapping = {
     revertTrace: decodedField.integers('Trace address of the step in which the failure began. Needs traces.'),
     ...txOfChains,
     extra: is.flattened(
-      'Members of the transaction and its receipt that are no fields, as the node tells them; `receipt` holds those that the receipt tells otherwise.',
+      'Members of the transaction and its receipt that are not fields, as the node sent them; `receipt` has those that differ in the receipt.',
       { origin: 'rest' },
     ),
   },

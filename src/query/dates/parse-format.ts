@@ -1,6 +1,6 @@
 import { createRecentCache } from '../../lib/caches.ts'
-import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type JsonNode, showJson, where } from '../json-node.ts'
 import { PATTERNS, splitPattern } from './patterns.ts'

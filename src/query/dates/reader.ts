@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
-import type { QueryBudget } from '../budget.ts'
 import { bracketName, type JsonNode, showJson, where } from '../json-node.ts'
+import type { QueryBudget } from '../scope.ts'
 import { CALENDAR_UNITS, monthOf, startOfMonth } from './calendar.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'

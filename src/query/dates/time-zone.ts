@@ -1,7 +1,7 @@
 import { createRecentCache } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
-import type { QueryBudget } from '../budget.ts'
 import { type JsonNode, showJson, where } from '../json-node.ts'
+import type { QueryBudget } from '../scope.ts'
 
 /** Offset of local time from UTC at an instant, in milliseconds. */
 export type Zone = (instant: number) => number

@@ -1,5 +1,5 @@
-import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/name-matching.ts'
 import type { Node } from '../ast.ts'
 import { bracketName, type JsonNode, members, unexpected, where } from '../json-node.ts'
 import { REFUSED_CLAUSES } from '../refused.ts'

@@ -56,7 +56,7 @@ const wildcardOptions = ({ value, options, scope }: FieldRequest<typeof WILDCARD
 
 export const wildcardClause = fieldClause({
   name: 'wildcard',
-  doc: 'A keyword, or a word of a text field, matches this pattern: * stands for any characters, ? for one, and a backslash escapes them. With case_insensitive in any letter case.',
+  doc: 'A keyword, or a word of a text field, matches this pattern: * matches any characters, ? for one, and a backslash escapes them. With case_insensitive in any letter case.',
   example: { 'event.raw': { value: 'Trans*' } },
   value: ['value', 'wildcard'],
   keys: WILDCARD,

@@ -1,5 +1,5 @@
-import { didYouMean } from '../../lib/edit-distance.ts'
 import { type ChainsieveError, refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/name-matching.ts'
 import { childKindsOf, KINDS, type Kind, nestedPaths, parentKindsOf } from '../../mapping/index.ts'
 import { NONE_NODE } from '../ast.ts'
 import { takeInnerHits } from '../hits/inner-hits.ts'

@@ -1,5 +1,5 @@
 import { refuse } from '../../lib/errors.ts'
-import { compileGlob } from '../../lib/wildcard.ts'
+import { compileGlob } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../../mapping/index.ts'
 import { compareValues, type QueryValue } from '../ast.ts'

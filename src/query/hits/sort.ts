@@ -1,9 +1,8 @@
-import { didYouMean } from '../../lib/edit-distance.ts'
 import { refuse } from '../../lib/errors.ts'
+import { didYouMean } from '../../lib/name-matching.ts'
 import { overLimit } from '../../limits/index.ts'
 import { type EsType, type FieldPath, type Kind, lookup, nestedPaths } from '../../mapping/index.ts'
 import { ALL_NODE, type Node } from '../ast.ts'
-import { createQueryBudget } from '../budget.ts'
 import { UTC } from '../dates/time-zone.ts'
 import { dateWriterOf } from '../dates/write-format.ts'
 import {
@@ -19,7 +18,7 @@ import {
 } from '../json-node.ts'
 import { direction, keyOr, nodeKey, optionalKey, readBodyKeys, readKeyValues, type ValuesOf } from '../keys.ts'
 import type { NestedSort, SortMode, SortSpec } from '../request.ts'
-import { checkKnown, type QueryScope } from '../scope.ts'
+import { checkKnown, createQueryBudget, type QueryScope } from '../scope.ts'
 import { readSortValue, standsForMissing } from './sort-value.ts'
 
 export interface SortScope extends Pick<QueryScope, 'kinds' | 'now' | 'budget'> {

@@ -1,5 +1,5 @@
 import { memoize } from '../../lib/caches.ts'
-import { compileGlobs } from '../../lib/wildcard.ts'
+import { compileGlobs } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { isListField, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
 import { sourceInteger } from '../compare.ts'

@@ -1,3 +1,5 @@
+import { editDistance } from '../../lib/name-matching.ts'
+import { type JsonNode, toScalar, unexpected } from '../json-node.ts'
 import { automatonOf, MAX_STATES, parseWildcard } from '../regexp/automaton.ts'
 import { ANY_TEXT, chain, concatenate, type Expression, literalCharacter } from '../regexp/expression.ts'
 import { parseRegexp, type RegexpOperator } from '../regexp/parse.ts'
@@ -46,3 +48,44 @@ export const patternStart = ({ how, text, ignoreCase }: TextPattern): string => 
   const plain = /^[0-9A-Za-z]*/.exec(text)![0]
   return /[?*+{]/.test(text[plain.length] ?? '') ? plain.slice(0, -1) : plain
 }
+
+/** Texts within an edit distance; shared by the query tree and both engines. */
+export interface Nearness {
+  readonly text: string
+  /** The greatest number of edits: one character more, less or another, or two neighbours that are swapped. */
+  readonly edits: number
+  /** Length of the prefix that must be equal. */
+  readonly prefix: number
+  /** Whether a swap is one edit, rather than two. */
+  readonly transpositions: boolean
+}
+/** Whether a text is near. Characters are code points. */
+export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((value: string) => boolean) => {
+  const asked = Array.from(text)
+  const start = asked.slice(0, prefix).join('')
+  const rest = asked.slice(prefix)
+  const options = { most: edits, transpositions }
+  return value => {
+    if (value === text) return true
+    if (!value.startsWith(start)) return false
+    // Twice as many units as characters are the most that there can be.
+    if (value.length > 2 * (asked.length + edits)) return false
+    const characters = Array.from(value)
+    return editDistance(rest, characters.slice(Math.min(prefix, asked.length)), options) <= edits
+  }
+}
+export type Fuzziness = (text: string) => number
+/** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
+export const readFuzziness = (place: JsonNode): Fuzziness => {
+  const text = toScalar(place, EXPECTED_FUZZINESS).toUpperCase()
+  const edits = FUZZY_EDITS.get(text)
+  if (edits !== undefined) return () => edits
+  const [, low, high] = /^AUTO:(\d{1,9}),(\d{1,9})$/.exec(text === 'AUTO' ? 'AUTO:3,6' : text) ?? []
+  if (low === undefined || Number(low) > Number(high)) throw unexpected(place, EXPECTED_FUZZINESS)
+  return asked => {
+    const length = Array.from(asked).length
+    return length < Number(low) ? 0 : length < Number(high) ? 1 : 2
+  }
+}
+const FUZZY_EDITS = new Map([0, 1, 2].flatMap(edits => [`${edits}`, `${edits}.0`].map(text => [text, edits] as const)))
+const EXPECTED_FUZZINESS = '0, 1, 2, "AUTO" or "AUTO:low,high" with low not above high'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { cursorKeyOf } from '../../engine/cursor-key.ts'
 import { openForReading } from '../../engine/open.ts'
+import { cursorKeyOf } from '../../engine/store-version.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { parseKeepAlive } from '../../query/dates/time-value.ts'

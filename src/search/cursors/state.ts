@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { isRecord } from '../../lib/arrays.ts'
 import { refuse } from '../../lib/errors.ts'
-import { isRecord } from '../../lib/record.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { After, BlockMark, ChainPlace, ResumePoint, Seen } from '../../query/request.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { readCode } from '../../../src/decode/contract-code.ts'
+import { readCode } from '../../../src/decode/contract-abi.ts'
 import { similarityOf } from '../../../src/decode/features.ts'
 import { creationsIn } from '../../../src/documents/contracts.ts'
 import type { Document } from '../../../src/documents/document.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/lib/retry.ts'
-import { mapInOrder } from '../../../src/lib/scheduling/in-order.ts'
+import { mapInOrder } from '../../../src/lib/scheduling/queues.ts'
 
 const never = new AbortController().signal
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aggregationCacheKeys } from '../../../src/query/aggs/cache-keys.ts'
+import { aggregationCacheKeys } from '../../../src/query/aggs/parse.ts'
 import { type JsonValue, parseExactJson } from '../../../src/query/json.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { numberWriterOf } from '../../../src/query/aggs/number-format.ts'
-import { createQueryBudget } from '../../../src/query/budget.ts'
 import { zoneOf } from '../../../src/query/dates/time-zone.ts'
 import { dateWriterOf } from '../../../src/query/dates/write-format.ts'
+import { createQueryBudget } from '../../../src/query/scope.ts'
 
 const place = { path: 'aggs.h.format', value: '' }
 const date = (format: string, instant: number, zone = 'UTC') =>

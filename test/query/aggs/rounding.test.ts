@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createQueryBudget } from '../../../src/query/budget.ts'
 import { CALENDAR_UNITS, parseLength, readInterval, readOffset } from '../../../src/query/dates/calendar.ts'
 import { createRounding, type Interval, type Rounding } from '../../../src/query/dates/rounding.ts'
 import { UTC, zoneOf } from '../../../src/query/dates/time-zone.ts'
 import { parseExactJson } from '../../../src/query/json.ts'
 import { bodyNode, type JsonNode, members } from '../../../src/query/json-node.ts'
+import { createQueryBudget } from '../../../src/query/scope.ts'
 import { findElasticsearch } from '../../support/elasticsearch.ts'
 
 const place = { path: 'p', value: '' }

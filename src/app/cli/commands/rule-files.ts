@@ -4,9 +4,9 @@ import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import { blockPoint, countKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
+import { isRecord } from '../../../lib/arrays.ts'
 import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import { collectAtMost, readAtMost } from '../../../lib/read.ts'
-import { isRecord } from '../../../lib/record.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
 import { faultInList } from '../../../rules/input.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
@@ -82,7 +82,7 @@ const readRules = async (
       if (!checked.rule) continue
       const other = rules.get(checked.rule.name)
       if (other) {
-        const message = `${fileLabel(other.file)} has a rule of this name, too: names tell rules apart here.`
+        const message = `${fileLabel(other.file)} has a rule of this name, too: names identify rules here.`
         faults.push(formatFault(file, faultInList(place, { path: 'name', message })))
       } else rules.set(checked.rule.name, { file, rule: checked.rule })
     }

@@ -1,5 +1,4 @@
-import { callApi, searchDocuments } from '../../api/client.ts'
-import { isJsonObject, type Json, textAt, valueAt } from '../../api/json.ts'
+import { callApi, isJsonObject, type Json, searchDocuments, textAt, valueAt } from '../../api/client.ts'
 import { type Kind, OFFERED_KINDS } from '../../api/wire.ts'
 import type { Catalogue, ClauseInfo, FieldInfo } from './fields.ts'
 

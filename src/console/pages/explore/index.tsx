@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk, useGet, useLive } from '../../api/ask.ts'
-import { documentPath } from '../../api/client.ts'
-import { isJsonObject, type Json, stringifyJson } from '../../api/json.ts'
+import { documentPath, isJsonObject, type Json, stringifyJson } from '../../api/client.ts'
 import { OFFERED_KINDS, type SearchAnswer, type SearchHit, type Status } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
@@ -204,7 +203,7 @@ const DEMO_SEARCHES: Record<string, Record<string, string>> = {
     q: JSON.stringify({ bool: { filter: TRANSFERS } }),
   },
   'Everything about one token': { kinds: 'tx,event,log,call,contract,token', q: DOLLAR },
-  'Failed transactions, the dearest first': {
+  'Failed transactions, most expensive first': {
     ...{ kinds: 'tx', q: 'status:false', sort: 'gasUsed:desc', columns: '@time,@block,@thing,@what,gasUsed' },
   },
   'Swaps, in Lucene’s syntax': { kinds: 'event', q: 'event:Swap AND blockNumber.num:>100' },

@@ -106,6 +106,6 @@ const waitsFor = (confirmations: Alert['confirmations'], above: number | undefin
 
 const ENDS: Record<Exclude<ListedAlertState, 'pending'>, string> = {
   confirmed: ': its block is deep enough, and receivers are notified.',
-  retracted: ': its block was reorganised away after it had fired, and receivers are told.',
-  withdrawn: ': its block was reorganised away before it fired, so that it never fires.',
+  retracted: ': its block was reorganised away after it had fired. Receivers are notified.',
+  withdrawn: ': its block was reorganised away before it fired. It never fires.',
 }

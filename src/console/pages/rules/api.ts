@@ -1,5 +1,18 @@
-import { ApiError, callApi, callApiForText, messageOf, searchDocuments } from '../../api/client.ts'
-import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
+import {
+  ApiError,
+  callApi,
+  callApiForText,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  member,
+  messageOf,
+  parseJson,
+  searchDocuments,
+  textAt,
+  valueAt,
+} from '../../api/client.ts'
 import type {
   Alert,
   AlertSeries,
@@ -81,7 +94,7 @@ export const confirmRedelivery = async (
     const { redelivered } = await callApi<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })
     announce(
       redelivered === 0
-        ? 'There is nothing to send again: it was sent meanwhile, or a retraction replaced it.'
+        ? 'There is nothing to send again: it has been sent, or a retraction replaced it.'
         : `Sending ${countText(redelivered, 'delivery', 'deliveries')} again.`,
     )
   } catch (error) {

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useGet, useSettled } from '../../api/ask.ts'
-import { searchDocuments } from '../../api/client.ts'
 import {
   isJsonObject,
   type Json,
   type JsonObject,
   listAt,
   member,
+  searchDocuments,
   stringifyJson,
   textAt,
   valueAt,
-} from '../../api/json.ts'
+} from '../../api/client.ts'
 import type { Kind, SearchHit, Status } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
@@ -121,7 +121,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
 }
 
 const CONFIRMATIONS =
-  'How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes tell.'
+  'How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes report it.'
 const START_BLOCK =
   'The first block to look at; empty for the next one. If you change it, the rule looks at the blocks from there on again, and fires again.'
 

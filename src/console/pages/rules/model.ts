@@ -9,7 +9,7 @@ import {
   stringifyJson,
   textAt,
   valueAt,
-} from '../../api/json.ts'
+} from '../../api/client.ts'
 import type { Kind } from '../../api/wire.ts'
 
 const TARGET_LABELS: Record<TargetType, string> = {

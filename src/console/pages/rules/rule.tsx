@@ -1,7 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import { useAction, useAsk, useEvery } from '../../api/ask.ts'
-import { messageOf } from '../../api/client.ts'
-import { listAt, textAt } from '../../api/json.ts'
+import { listAt, messageOf, textAt } from '../../api/client.ts'
 import type { AlertSeries, Rule } from '../../api/wire.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Busy, Fault } from '../../parts/answer.tsx'
@@ -151,7 +150,7 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
       await work()
     } catch (error) {
       const text = isConflict(error)
-        ? 'Somebody has changed the rule meanwhile, and nothing was done. Look at it again.'
+        ? 'Somebody else has changed the rule, and nothing was done. Look at it again.'
         : messageOf(error)
       announce(visibleText(text), 'error')
     } finally {

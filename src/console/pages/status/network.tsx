@@ -215,7 +215,7 @@ const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
   const all = whole ?? { from: first.from, to: Math.max(last.to, head ?? 0) }
   const gaps = gapsBetween(ranges)
   const held = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
-  const text = `Blocks ${showRange({ from: first.from, to: last.to })} ${scoped ? 'were looked at' : 'are held'}: ${held.toLocaleString()}`
+  const text = `Blocks ${showRange({ from: first.from, to: last.to })} ${scoped ? 'were searched' : 'are stored'}: ${held.toLocaleString()}`
   return (
     <div class="range-bar">
       <svg

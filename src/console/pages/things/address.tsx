@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks'
-import { type JsonObject, textAt, valueAt } from '../../api/json.ts'
+import { type JsonObject, textAt, valueAt } from '../../api/client.ts'
 import type { SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
@@ -69,7 +69,7 @@ export default thingPage(({ id }) => {
       <Await asked={counting} failed="The counts cannot be read" />
       {isSilent && (
         <section class="missing" aria-label="Nothing found">
-          <h2>Nothing that is held has to do with this address</h2>
+          <h2>Nothing stored has to do with this address</h2>
           <Looked kinds={['tx', 'call', 'event', 'contract', 'token']} />
         </section>
       )}
@@ -183,10 +183,10 @@ const Tokens = ({ id }: ThingProps) => {
       {([answer]) => {
         const buckets = termsBuckets(answer?.aggregations, 'tokens')
         const others = numberAt(valueAt(answer?.aggregations, 'tokens'), 'sum_other_doc_count') ?? 0
-        if (buckets.length === 0) return <Empty title="The blocks that are held show no token that it got or gave" />
+        if (buckets.length === 0) return <Empty title="The stored blocks show no token that it received or sent" />
         return (
           <>
-            <p class="dim">Tokens that it got or gave in the blocks that are held. What it holds now is not known.</p>
+            <p class="dim">Tokens that it received or sent in the stored blocks. Its balances are not known.</p>
             <ul class="counts">
               {buckets.map(({ key, count }) => (
                 <li key={key}>

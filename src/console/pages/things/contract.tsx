@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
-import { type JsonObject, listAt, textAt } from '../../api/json.ts'
+import { type JsonObject, listAt, textAt } from '../../api/client.ts'
 import type { KnownAbi, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Await } from '../../parts/answer.tsx'
 import { dim, Facts, Hash, NetworkContext, say, Time } from '../../parts/text.tsx'
@@ -215,7 +215,7 @@ const Names = ({ title, answer: { aggregations, hits } }: { title: string; answe
 
 const Similar = ({ hits }: { hits: readonly SearchHit[] }) =>
   hits.length === 0 ? (
-    <p class="dim">No contract that is held has similar code.</p>
+    <p class="dim">No stored contract has similar code.</p>
   ) : (
     <ul class="counts">
       {hits.map(hit => (

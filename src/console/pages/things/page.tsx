@@ -1,8 +1,7 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useContext, useEffect, useId } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
-import { documentPath, getStatus, searchDocuments } from '../../api/client.ts'
-import type { JsonObject } from '../../api/json.ts'
+import { documentPath, getStatus, type JsonObject, searchDocuments } from '../../api/client.ts'
 import type { Kind, NetworkStatus, SearchAnswer, SearchHit, Status } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
@@ -166,7 +165,7 @@ export const List = ({
   )
 }
 
-const NO_ROWS = 'The blocks that are held show none.'
+const NO_ROWS = 'The stored blocks show none.'
 
 /** A list with a filter kept in the address. */
 export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
@@ -222,7 +221,7 @@ export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> 
         name={briefOf(id, 80)}
       />
       <section class="missing" aria-label="Not found">
-        <h2>{isFormed ? `This ${what} is not held` : `This does not name a ${what}`}</h2>
+        <h2>{isFormed ? `This ${what} is not stored` : `This does not name a ${what}`}</h2>
         {isFormed ? <Looked kinds={kinds} /> : <p>{form}</p>}
         {isFormed && <Elsewhere id={id} />}
         {isFormed && More && <More id={id} />}
@@ -236,7 +235,7 @@ export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
   const network = useContext(NetworkContext)
   const asked = useGet<Status>('status')
   return (
-    <Await asked={asked} failed="The status cannot be read" busy="Reading which blocks are held" quiet>
+    <Await asked={asked} failed="The status cannot be read" busy="Reading which blocks are stored" quiet>
       {({ networks }) => {
         const held = networks.find(it => it.network === network)
         if (!held)
@@ -250,7 +249,7 @@ export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
             <p>{`Looked in ${kinds.join(' and ')} documents of ${network}, ${storedRangesText(held)}.`}</p>
             {typeof held.head === 'number' && <p>The newest block of the chain is {held.head.toLocaleString()}.</p>}
             {held.ranges.length > 1 && <p>Between these ranges are gaps: what is in a gap is not found.</p>}
-            <p>What is not mined yet, or stands in a block outside of these, is not found here.</p>
+            <p>What is not mined yet, or is in another block, is not found here.</p>
           </>
         )
       }}

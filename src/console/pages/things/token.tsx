@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks'
-import { textAt } from '../../api/json.ts'
+import { textAt } from '../../api/client.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Fault } from '../../parts/answer.tsx'
@@ -103,7 +103,7 @@ const tokenTabs = (id: string, counts: readonly SearchAnswer[] | undefined) => {
     { value: 'from', title: 'Created', query: withZero(id, 0) },
     { value: 'to', title: 'Destroyed', query: withZero(id, 1) },
   ]
-  const [none, nothing] = ['The blocks that are held show no such movement of the token.', NO_EVENTS]
+  const [none, nothing] = ['The stored blocks show no such transfer of the token.', NO_EVENTS]
   return [
     {
       name: 'movements',
@@ -119,4 +119,4 @@ const tokenTabs = (id: string, counts: readonly SearchAnswer[] | undefined) => {
   ]
 }
 
-const NO_EVENTS = 'The token emitted nothing in the blocks that are held'
+const NO_EVENTS = 'The token emitted nothing in the stored blocks'

@@ -4,7 +4,7 @@ import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import { inNode, mapChildren, tooLong } from '../../../query/simplify.ts'
 import { analyzeText } from '../../../query/text/analysis.ts'
-import { nearTo } from '../../../query/text/fuzzy.ts'
+import { nearTo } from '../../../query/text/pattern.ts'
 import type { StoreReader } from '../../reader.ts'
 
 /**

@@ -10,6 +10,7 @@ import type { DecodedDocuments } from '../../../documents/document.ts'
 import { hasInteger } from '../../../documents/logs.ts'
 import { emittersIn, type TokenStandard } from '../../../documents/tokens.ts'
 import { type CodeUpgrade, upgradesIn } from '../../../documents/upgrades.ts'
+import { createStoredDictionaries, createTokenLookup } from '../../../engine/dictionary-reader.ts'
 import {
   type BlockEncoder,
   createBlockEncoder,
@@ -18,8 +19,6 @@ import {
   pieceBuffers,
 } from '../../../engine/documents/block-encoder.ts'
 import { addressDigits } from '../../../engine/documents/derived-rows.ts'
-import { createStoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
-import { createTokenLookup } from '../../../engine/lookups/index.ts'
 import { openForReading } from '../../../engine/open.ts'
 import { keccakReady } from '../../../lib/keccak.ts'
 import { silent } from '../../../lib/log.ts'

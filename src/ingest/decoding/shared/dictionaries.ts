@@ -1,6 +1,6 @@
 import type { Signature } from '../../../decode/types.ts'
+import type { StoredDictionaries } from '../../../engine/dictionary-reader.ts'
 import { type Added, createDictionary, type Dictionary } from '../../../engine/index/dictionary.ts'
-import type { StoredDictionaries } from '../../../engine/lookups/dictionary-reader.ts'
 import { createFilterMemory, openAddressFilter, type SignatureIds } from '../dictionaries.ts'
 import {
   type AddressesMemory,

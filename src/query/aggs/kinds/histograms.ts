@@ -115,7 +115,7 @@ const unit = optionalKey(at => {
 })
 
 export const autoDateHistogramKind = aggregation({
-  doc: 'Buckets of time, with an interval chosen so that there are at most `buckets` of them.',
+  doc: 'Buckets of time, with an interval that gives at most `buckets` of them.',
   example: { field: 'timestamp', buckets: 10 },
   gives: 'buckets',
   keys: {

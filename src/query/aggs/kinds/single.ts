@@ -1,4 +1,4 @@
-import { didYouMean } from '../../../lib/edit-distance.ts'
+import { didYouMean } from '../../../lib/name-matching.ts'
 import { overLimit } from '../../../limits/index.ts'
 import { childKindsOf, type Kind, nestedPaths, parentKindsOf } from '../../../mapping/index.ts'
 import { ALL_NODE } from '../../ast.ts'

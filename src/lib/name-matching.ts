@@ -1,4 +1,35 @@
 /**
+ * What tells whether a name fits a pattern in which `*` stands for any characters. Without a regular expression: one that a client wrote could
+ * take for ever.
+ */
+export const compileGlob = (pattern: string): ((name: string) => boolean) => {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return name => name === pattern
+  const least = first.length + last.length
+  return name => {
+    if (name.length < least || !name.startsWith(first) || !name.endsWith(last)) return false
+    let at = first.length
+    const end = name.length - last.length
+    for (const part of rest) {
+      const found = name.indexOf(part, at)
+      if (found < 0 || found + part.length > end) return false
+      at = found + part.length
+    }
+    return true
+  }
+}
+
+export const matchesGlob = (name: string, pattern: string): boolean => compileGlob(pattern)(name)
+
+/** Whether a name matches any pattern. Patterns without `*` cost nothing, however many there are. */
+export const compileGlobs = (patterns: Iterable<string>): ((name: string) => boolean) => {
+  const names = new Set(patterns)
+  const tests = [...names].filter(name => name.includes('*')).map(compileGlob)
+  return name => names.has(name) || tests.some(fits => fits(name))
+}
+
+/**
  * The known name that a misspelt one most likely meant, or undefined where none is near: at most a third of the letters
  * may differ, a swap of neighbours counting as one difference. Letter case is no difference.
  */
@@ -12,20 +43,17 @@ export const nearestName = (name: string, known: Iterable<string>): string | und
   }
   return best
 }
-
 /** Suggestion to append to a sentence: ` Did you mean "x"?`, or nothing. */
 export const didYouMean = (name: string, known: Iterable<string>): string => {
   const best = nearestName(name, known)
   return best === undefined ? '' : ` Did you mean "${best}"?`
 }
-
 export interface DistanceOptions {
   /** Greater distances are infinite. */
   most: number
   /** Whether a swap of neighbours is one edit, not two. */
   transpositions: boolean
 }
-
 /**
  * How many insertions, deletions and replacements, and swaps of neighbours, make one text of the other: Levenshtein's distance, or that of
  * optimal string alignment. `Array.from` makes characters of texts; a text itself is compared by its UTF-16 units.
