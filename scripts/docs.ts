@@ -172,10 +172,13 @@ const fieldsOf = (kind: Kind): string =>
 const rooms = () =>
   table(
     ['Room', 'What it is for', 'Imports'],
-    Object.entries(ROOMS).map(([name, { is, may = [], types = [] }]) => [
-      code(name.includes('.') ? `src/${name}` : `src/${name}/`),
-      is,
-      [...may.toReversed(), ...types.toReversed().map(type => `${type} (types)`)].join(', ') || 'nothing',
+    Object.entries(ROOMS).flatMap(([name, { is, folders = {}, may = [], types = [] }]) => [
+      [
+        code(name.includes('.') ? `src/${name}` : `src/${name}/`),
+        is,
+        [...may.toReversed(), ...types.toReversed().map(type => `${type} (types)`)].join(', ') || 'nothing',
+      ],
+      ...Object.entries(folders).map(([folder, purpose]) => [code(`${name}/${folder}/`), purpose, '']),
     ]),
   )
 

@@ -8,6 +8,8 @@ import { posix } from 'node:path'
 export interface Room {
   /** What it is for. */
   is: string
+  /** Its folders, and what each is for. */
+  folders?: Readonly<Record<string, string>>
   /** Rooms that it may import. */
   may?: readonly string[]
   /** Rooms of which it may know types, by `import type` alone. */
@@ -23,110 +25,176 @@ export interface Room {
 /** From the bottom up: a room names only rooms above it in this table, so that no ring of rooms can be allowed. */
 export const ROOMS: Record<string, Room> = {
   lib: {
-    is: 'leaf code that knows nothing of chains: errors, log, retry, queue, progress bar, hex and hashes, secrets, the three forms in which the program runs',
+    is: 'Leaf code that knows nothing of chains: errors, log, retry, queues, hex and hashes, secrets, the forms in which the program runs',
+    folders: { scheduling: 'Queues, windows, rates, circuit breaker, coalescing' },
     packages: ['@bitauth/libauth', '@noble/hashes', 'hash-wasm'],
   },
   limits: {
-    is: 'THE table of limits: what one caller, rule, node or file may ask of the program, and what is said beyond',
+    is: 'The table of limits: what one caller, rule, node or file may use',
     may: ['lib'],
     pure: true,
   },
   mapping: {
-    is: 'THE declaration of entities and their fields; look-up of a field by its path',
+    is: 'The declaration of entities and their fields; look-up of a field by its path',
+    folders: { documents: 'One file for each entity' },
     may: ['lib'],
     pure: true,
   },
   sqlite: {
-    is: 'SQLite files: opening them, one writer at a time, checksums of their pages, damage',
+    is: 'SQLite files: opening, one writer at a time, migrations, page checksums, damage',
     may: ['lib'],
     packages: ['better-sqlite3'],
     sql: 'the tables of checksums and of locks',
   },
   backup: {
-    is: 'backups of a data folder: one state of all its files, the pages that changed since the last one, and the way back',
+    is: 'Backups of a data folder: one consistent state, changed pages, restore',
     may: ['sqlite', 'lib'],
   },
   accounts: {
-    is: 'accounts and tokens, in a file of their own',
+    is: 'Accounts, tokens and the audit log, in a file of their own',
     may: ['limits', 'sqlite', 'lib'],
     packages: ['better-sqlite3'],
     sql: 'its own file',
   },
   chain: {
-    is: 'where blocks come from: JSON-RPC and block packs behind one interface, era1 files and folders of cryo, what a source says being checked; following, reorganisations',
+    is: 'Where blocks come from: nodes, block packs, era1, cryo; checks of every answer; reorganisations',
+    folders: {
+      blocks: 'Fetching and following blocks of a node',
+      budget: 'Credits and rates of calls to a node',
+      check: 'Checks of blocks, receipts, logs and traces',
+      files: 'Block packs, and the choice of a file format',
+      'files/cryo': 'Folders of Parquet files of cryo',
+      'files/era1': 'era1 files',
+      logs: 'Logs of chosen contracts by `eth_getLogs`',
+      rpc: 'JSON-RPC: transports, endpoints, batches, choice of a node',
+      transactions: 'Transactions of chosen addresses',
+    },
     may: ['limits', 'lib'],
     packages: ['hyparquet', 'undici'],
   },
   scopes: {
-    is: 'what of a chain is wanted where not all of it is, and what of that is there',
+    is: 'Which contracts, events and transactions of a chain are wanted, and which blocks were searched for them',
     may: ['limits', 'lib'],
     types: ['chain'],
     pure: true,
   },
   config: {
-    is: 'the table of settings; reads flags, environment and config file',
+    is: 'The table of settings; flags, environment and config file',
     may: ['limits', 'scopes', 'lib'],
     packages: ['smol-toml', 'valibot'],
   },
   decode: {
-    is: 'from logs to events: declarations, signatures, ABI decoding, the registry of signatures and tokens',
+    is: 'From logs to events: declarations, signatures, ABI decoding, the registry',
+    folders: { 'abi-formats': 'Forms of ABI files', codec: 'ABI decoding of bytes' },
     may: ['lib'],
     types: ['chain'],
     pure: true,
   },
   documents: {
-    is: 'the shape of documents: how values are shown in `_source`, ids; what a block is decoded to',
+    is: 'What a block is decoded to: documents, their ids and values',
     may: ['decode', 'mapping', 'lib'],
     types: ['chain'],
     pure: true,
   },
   query: {
-    is: 'from the query DSL to a checked tree, and from the tree to a predicate over a document',
+    is: 'From the query DSL to a checked tree, and from the tree to a predicate on a document',
+    folders: {
+      aggs: 'Aggregations of a request, and their answers',
+      'aggs/kinds': 'One declaration for each aggregation',
+      'aggs/pipelines': 'One declaration for each pipeline aggregation',
+      dates: 'Dates, formats, time zones',
+      dsl: 'One declaration for each clause',
+      hits: 'What hits show: sort, fields, highlighting',
+      lucene: 'Query strings',
+      regexp: 'Regular expressions as automata',
+      template: 'Search templates',
+      text: 'Analysis, phrases, fuzzy words',
+    },
     may: ['limits', 'documents', 'decode', 'mapping', 'lib'],
     pure: true,
   },
   engine: {
-    is: 'documents in SQLite: stored documents, index, and the execution of queries; one writer, many readers of a network',
+    is: 'Documents in SQLite: records, index, execution of queries; one writer and many readers',
+    folders: {
+      aggs: 'Aggregations over columns and postings',
+      documents: 'From a block to its records, and back to values',
+      'documents/records': 'The layout of each kind of record',
+      forms: 'How values of fields are stored, read and written as JSON',
+      index: 'Segments: terms, posting lists, columns, points, merges',
+      query: 'Execution of a search',
+      'query/fields': 'Fields as terms, columns and values',
+      'query/match': 'Matching a condition in a segment',
+      'query/plan': 'The cheapest way to evaluate a condition',
+      'query/scores': 'BM25 over segments',
+      'query/sort': 'Sort keys, first pages, `search_after`',
+      redecode: 'Redecoding of stored documents',
+      shipping: 'What was shipped to a cluster, evicted and restored',
+      show: 'From records to the JSON of hits',
+    },
     may: ['limits', 'sqlite', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'minisearch'],
     sql: 'the documents of a network',
   },
   search: {
-    is: 'from a request to its answer: the envelope of Elasticsearch, the threads that read, and whose turn it is',
+    is: 'From a request to its answer: envelope, threads, caches, fair turns',
+    folders: { cursors: 'Scrolls and points in time' },
     may: ['limits', 'sqlite', 'scopes', 'engine', 'query', 'decode', 'mapping', 'lib'],
   },
   export: {
-    is: 'what leaves: all hits of a query as a file that can be continued, and blocks as packs again',
+    is: 'All hits of a query as a file that can be continued; stored blocks as packs',
     may: ['limits', 'search', 'query', 'documents', 'chain', 'mapping', 'lib'],
     packages: ['hyparquet', 'hyparquet-writer'],
   },
   cluster: {
-    is: 'documents in OpenSearch: its indices, shipping documents there and bringing them back, queries in its language, answers from there',
+    is: 'Documents in OpenSearch: indices, shipping, moving back, queries',
+    folders: {
+      aggs: 'Aggregations of OpenSearch as ours',
+      bulk: 'Bulk requests and their pace',
+      connection: 'Requests to the nodes of a cluster; stalled nodes',
+      hits: 'From hits of OpenSearch to ours',
+      indices: 'Creating, comparing and naming indices; lost ones',
+      query: 'From the checked query to the DSL of OpenSearch',
+      redecoding: 'Redecoding of documents in the cluster',
+      restore: '',
+      ship: 'Shipping: lease, backlog, batches, moves, repair',
+    },
     may: ['limits', 'sqlite', 'engine', 'search', 'export', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['@opensearch-project/opensearch', 'undici'],
   },
   rules: {
-    is: 'alerting rules: their schema and its faults, where they are kept, from a rule to a query, the matcher of many rules',
+    is: 'Alert rules: schema, storage, matching many rules with a block',
     may: ['limits', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'valibot'],
     sql: 'its own tables beside the accounts',
   },
   alerts: {
-    is: 'what rules found: pending, confirmed, withdrawn, retracted, in the transaction of the block; the outbox',
+    is: 'States of alerts, changed in the transaction of their block; the outbox',
     may: ['sqlite', 'engine', 'rules', 'mapping', 'lib'],
     sql: 'alert, outbox and rule, which lie in the file of the documents so that both are committed together',
   },
   delivery: {
-    is: 'from the outbox to receivers: payloads, one file for each channel, retries, the ledger, the guard against inward targets',
+    is: 'From the outbox to receivers: payloads, channels, retries, the ledger, guarded connections',
+    folders: { channels: 'One file for each channel', ledger: 'Deliveries and attempts in SQLite' },
     may: ['limits', 'alerts', 'rules', 'sqlite', 'engine', 'mapping', 'config', 'lib'],
     packages: ['better-sqlite3', 'nodemailer', 'undici'],
     sql: 'its own file',
   },
   ingest: {
-    is: 'joins source, decoding and store: threads of a network, back-fill and following side by side, token decimals, the status',
+    is: 'Indexing of a network: threads, back-fill and head, scopes, redecoding, status',
+    folders: {
+      contracts: 'Contracts, tokens and proxies of a network',
+      decoding: 'Decoding of blocks, in one or several threads',
+      'decoding/builders': 'Threads that build pieces of segments',
+      'decoding/shared': 'Dictionaries in shared memory',
+      jobs: 'Import, back-fill, following, scopes: each yields changes',
+      rules: 'Matching of rules with blocks and history',
+      scoped: 'Blocks that are stored in part',
+      status: 'Status and readiness of a network',
+      writer: 'The thread that writes',
+    },
     may: [
       'limits',
       'chain',
@@ -145,18 +213,36 @@ export const ROOMS: Record<string, Room> = {
     types: ['config', 'mapping', 'cluster'],
   },
   doctor: {
-    is: 'looks at what the program needs, nodes, stores, clusters, clock, mail, receivers and disk, and tells what to do',
+    is: 'Checks of nodes, stores, clusters, clock, mail, receivers and disk, with remedies',
     may: ['limits', 'accounts', 'chain', 'sqlite', 'engine', 'cluster', 'rules', 'delivery', 'config', 'lib'],
     packages: ['undici'],
   },
   http: {
-    is: 'the routes; one file for each endpoint under `es/`; tokens, bodies, errors in Elasticsearch’s shape',
+    is: 'Routes, tokens, bodies, errors in the form of Elasticsearch',
+    folders: {
+      alerting: 'Rules and deliveries',
+      es: 'One file for each endpoint of Elasticsearch',
+      manage: 'ABIs, redecoding, rates, storage',
+      openapi: 'The OpenAPI description',
+      shapes: 'Schemas of requests and answers',
+    },
     may: ['limits', 'search', 'query', 'rules', 'mapping', 'accounts', 'config', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
     packages: ['hono', '@hono/node-server', 'valibot', '@valibot/to-json-schema'],
   },
   console: {
-    is: 'the pages in the browser, which ask the HTTP API as every client does',
+    is: 'The pages in the browser, which use the HTTP API alone',
+    folders: {
+      api: 'Requests to the server, and their state in components',
+      browser: 'Address, keys, storage',
+      'pages/abis': 'ABIs',
+      'pages/account': 'The account',
+      'pages/explore': 'Search',
+      'pages/rules': 'Rules, alerts and deliveries',
+      'pages/status': 'Networks, deliveries, disk',
+      'pages/things': 'Blocks, transactions, addresses, tokens',
+      parts: 'Tables, forms, texts, charts',
+    },
     // The lists of chains and of channels alone.
     may: ['config', 'rules'],
     types: ['http', 'mapping'],
@@ -175,12 +261,17 @@ export const ROOMS: Record<string, Room> = {
     pure: true,
   },
   dev: {
-    is: '`chainsieve dev` and `chainsieve replay`: what a node and the project of its contracts tell a developer; the demo chain',
+    is: '`chainsieve dev`, `chainsieve replay` and the demo chain',
     may: ['lib', 'config', 'accounts', 'sqlite', 'engine', 'search', 'ingest'],
     types: ['delivery'],
   },
   app: {
-    is: 'the commands and the composition of what they set to work, in the order in which it starts; metrics and retention of a server',
+    is: 'Commands, and what each of them starts; metrics and retention of a server',
+    folders: {
+      cli: 'Arguments, help, completion, what is printed',
+      'cli/commands': 'One file for each group of commands',
+      manage: 'ABIs and storage over HTTP',
+    },
     may: [
       'limits',
       'lib',
@@ -201,10 +292,10 @@ export const ROOMS: Record<string, Room> = {
       'dev',
     ],
   },
-  'start.ts': { is: 'what the bundle is started by: has a Node that is recent enough load it', may: ['lib'] },
-  'load.ts': { is: 'runs the bundle in each thread, from what V8 made of it when it was built', may: ['lib'] },
+  'start.ts': { is: 'Entry of the bundle: finds a Node that is recent enough', may: ['lib'] },
+  'load.ts': { is: 'Loads the bundle in each thread from compiled code', may: ['lib'] },
   'main.ts': {
-    is: 'the one entry: the command line in the main thread, and each worker thread in its role',
+    is: 'Entry: the command line in the main thread, and the role of each worker thread',
     may: ['lib', 'search', 'cluster', 'ingest', 'delivery', 'app'],
   },
 }
@@ -301,6 +392,18 @@ export const findFaults = (
 }
 
 /** Folders that import each other inside a room, and folders and functions that are too large. */
+/** Folders without a line that says what they are for, and lines of folders that are gone. */
+export const findFolderFaults = (files: Iterable<string>, rooms: Readonly<Record<string, Room>> = ROOMS): string[] => {
+  const present = new Set(Array.from(files, path => posix.dirname(path)).filter(path => path.split('/').length > 2))
+  const listed = new Set(
+    Object.entries(rooms).flatMap(([room, { folders = {} }]) => Object.keys(folders).map(it => `src/${room}/${it}`)),
+  )
+  return [
+    ...[...present.difference(listed)].map(path => `${path} has no purpose: add one to its room in scripts/layers.ts`),
+    ...[...listed.difference(present)].map(path => `${path} is gone: take it out of its room in scripts/layers.ts`),
+  ]
+}
+
 export const findShapeFaults = (
   files: ReadonlyMap<string, string>,
   { mutual = MUTUAL, large = LARGE }: { mutual?: typeof MUTUAL; large?: typeof LARGE } = {},
@@ -414,7 +517,7 @@ export const readSources = (): Map<string, string> =>
 
 if (import.meta.main) {
   const sources = readSources()
-  const faults = [...findFaults(sources), ...findShapeFaults(sources)]
+  const faults = [...findFaults(sources), ...findFolderFaults(sources.keys()), ...findShapeFaults(sources)]
   for (const fault of faults) console.error(fault)
   process.exitCode = faults.length === 0 ? 0 : 1
 }

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import {
   EXCEPTIONS,
   findFaults,
+  findFolderFaults,
   findShapeFaults,
   importsOf,
   LARGE,
@@ -18,6 +19,15 @@ describe('the rooms of src', () => {
 
   test('have folders and functions that can be read at once', () => {
     assert.deepEqual(findShapeFaults(readSources()), [])
+  })
+
+  test('have a purpose for each folder', () => {
+    assert.deepEqual(findFolderFaults(readSources().keys()), [])
+    const rooms = { a: { is: '', folders: { b: 'B', gone: 'G' } } }
+    assert.deepEqual(findFolderFaults(['src/a/x.ts', 'src/a/b/y.ts', 'src/a/new/z.ts'], rooms), [
+      'src/a/new has no purpose: add one to its room in scripts/layers.ts',
+      'src/a/gone is gone: take it out of its room in scripts/layers.ts',
+    ])
   })
 
   test('every exception says why', () => {

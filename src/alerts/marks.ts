@@ -1,5 +1,5 @@
 import { newestBlock } from '../engine/blocks.ts'
-import type { Blocks } from '../engine/port.ts'
+import type { BlockLookups } from '../engine/port.ts'
 import { KEPT_BLOCKS } from '../engine/prune.ts'
 import type { FinalityTag } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
@@ -18,7 +18,7 @@ export interface FinalityMarks extends Readonly<Record<FinalityTag, MarkedBlock 
 }
 
 interface MarksOptions {
-  blocks: Pick<Blocks, 'hash' | 'floor'>
+  blocks: Pick<BlockLookups, 'hash' | 'floor'>
   newest(): number
 }
 

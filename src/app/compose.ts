@@ -34,13 +34,13 @@ interface SearchParts {
   pool: Pool
 }
 
-export interface Parts extends SearchParts {
+export interface ServerParts extends SearchParts {
   rules: Rules
   delivery: DeliveryThread
 }
 
 /** Opens the data folder for serving, and starts what delivers. */
-export const openParts = (config: Config, run: Run): Parts => {
+export const openParts = (config: Config, run: Run): ServerParts => {
   const { log, shutdown } = run
   const parts = openSearchParts(config, run)
   const rules = openRules(config.data, { ...nativeOption(config.data), limits: config.limits })
@@ -58,7 +58,7 @@ export const openSearchParts = (config: Config, { log, shutdown }: Run): SearchP
   return { accounts, pool: openPool(config, shutdown, log) }
 }
 
-export interface Served extends Parts {
+export interface Served extends ServerParts {
   /** Networks being indexed; the list may change. */
   indexings: readonly Indexing[]
   /** Losses in write-ahead logs at the start, by network. */
@@ -88,7 +88,7 @@ type Further = Pick<Parameters<typeof createApp>[0], 'alerting' | 'management' |
 
 const startListening = async (
   config: Config,
-  parts: SearchParts & Partial<Parts> & Pick<Served, 'indexings' | 'watching' | 'losses'>,
+  parts: SearchParts & Partial<ServerParts> & Pick<Served, 'indexings' | 'watching' | 'losses'>,
   { log, shutdown }: Run,
   further: (known: { status: ReturnType<typeof createStatus> }) => Further,
 ): Promise<HttpServer> => {

@@ -1,4 +1,4 @@
-import type { Part, Taken, Taker } from './blocks/fetch-range.ts'
+import type { RangePart, TakenBlocks, Taker } from './blocks/fetch-range.ts'
 import type { BudgetStatus } from './budget/budget.ts'
 import type { TraceMethod } from './rpc/trace-methods.ts'
 import type { RawBlock, RpcBlock } from './wire.ts'
@@ -87,7 +87,7 @@ export interface ChainSource {
   /** Gives up with `retry` where nodes do not answer now. Absent where a source has no such tags. */
   finality?(signal: AbortSignal): Promise<FinalityBlocks>
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
-  parts?<T extends Taken>(options: RangeOptions, taker: Taker<T>): AsyncIterable<Part<T>[]>
+  parts?<T extends TakenBlocks>(options: RangeOptions, taker: Taker<T>): AsyncIterable<RangePart<T>[]>
   follow(options: FollowOptions): AsyncIterable<ChainEvent>
   /** `eth_call` at the head; null where it reverts. Gives up after a while with `retry`. */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>

@@ -15,7 +15,7 @@ import type { Visible } from '../engine/shipping/shipped-ranges.ts'
 import type { Kind } from '../mapping/index.ts'
 import { ALL_NODE } from '../query/ast.ts'
 import { parseSearch } from '../query/parse.ts'
-import type { ResumePoint, SearchRequest, Seen } from '../query/request.ts'
+import type { ResumePoint, SearchRequest, SeenBlocks } from '../query/request.ts'
 import { type ClusterHit, clusterDocument } from './hits/cluster-hit.ts'
 import {
   type AskOptions,
@@ -71,7 +71,7 @@ export const createClusterLookups = ({ asker, reader, visible, settle }: Lookups
       asked: SearchRequest,
       options: AskOptions,
       page: QueryClient['page'],
-    ): Promise<Page & { seen: Seen | undefined }> =>
+    ): Promise<Page & { seen: SeenBlocks | undefined }> =>
       settle(async now => {
         const seen = asked.seen === 'now' ? inStore(() => shippedNow(now, reader)) : asked.seen
         return { ...(await page(amongSeen(asked), options, now)), seen }

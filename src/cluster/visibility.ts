@@ -3,7 +3,7 @@ import { readingIn, type StoreReader, wholeRanges } from '../engine/reader.ts'
 import { type Hidden, laterThan, type Visible } from '../engine/shipping/shipped-ranges.ts'
 import { gapsIn, partsIn, type Range } from '../lib/ranges.ts'
 import { coalesce } from '../lib/scheduling/coalesce.ts'
-import type { Seen } from '../query/request.ts'
+import type { SeenBlocks } from '../query/request.ts'
 import { scopedIn } from '../search/coverage.ts'
 import type { Cluster, ClusterOptions } from './connection/cluster.ts'
 import { beforeDeadline } from './connection/faults.ts'
@@ -92,7 +92,7 @@ export const createPublishedVisibility = ({ cluster, naming, network, isFollowin
 /** Which of a network's blocks are in the cluster, by the state of its store that the reader sees. */
 
 export const newestShipped = ({ ranges }: Pick<Visible, 'ranges'>): number => ranges.at(-1)?.to ?? -1
-export const shippedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: StoreReader): Seen =>
+export const shippedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: StoreReader): SeenBlocks =>
   seenOf(
     ranges.map(({ from, to }) => [from, to] as const),
     reader,

@@ -1,4 +1,4 @@
-import { isLowerHex } from '../lib/hex.ts'
+import { isLowerHex } from '../lib/bytes.ts'
 import { type Codec, compile } from './codec/codec.ts'
 import { createWordReader, DecodeFault, follow, type WordReader } from './codec/words.ts'
 import { type FunctionAbi, topicOf } from './signature.ts'

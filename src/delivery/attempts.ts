@@ -1,6 +1,6 @@
-import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
+import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/rate.ts'
 import type { DeliveryAttempt, Settled } from './ledger/outcomes.ts'
-import type { Due, Job, Queue } from './ledger/queue.ts'
+import type { DueDelivery, Job, Queue } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
 import type { DestinationState, Scheduler } from './scheduler.ts'
 import type { Sender } from './sender.ts'
@@ -181,7 +181,7 @@ export const createAttempts = (options: AttemptsOptions) => {
 /** An attempt from before it is claimed until its outcome is committed. */
 interface RunningAttempt {
   destination: DestinationState
-  due: readonly Due[]
+  due: readonly DueDelivery[]
   turn: NextDue['turn']
   probe: NextDue['probe']
   /** Frees its slot; a second call has no effect. */
@@ -189,7 +189,7 @@ interface RunningAttempt {
 }
 
 const combinedWith = (
-  first: Due,
+  first: DueDelivery,
   store: Pick<Queue, 'combinable'>,
   { busy, sequences }: DestinationState,
   now: number,
@@ -206,7 +206,7 @@ const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted
 }
 
 interface NextDue {
-  due: Due
+  due: DueDelivery
   turn: Turn
   /** The open breaker that this attempt probes, if any. */
   probe: Breaker | undefined
@@ -230,12 +230,12 @@ const createNextDue = (
 ) => {
   const { breakers, busy, sequences } = destination
   const limit = busy.size + room
-  const waiting: Record<Turn, readonly Due[]> = {
+  const waiting: Record<Turn, readonly DueDelivery[]> = {
     first: store.due(destination, 'first', now, limit),
     // A destination of unknown health has no failed deliveries.
     again: destination.health === 'unknown' ? [] : store.due(destination, 'again', now, limit),
   }
-  const free = ({ id, sequence }: Due) => !busy.has(id) && !sequences.has(sequence)
+  const free = ({ id, sequence }: DueDelivery) => !busy.has(id) && !sequences.has(sequence)
   const again = () => {
     const mayRun = allowed(breakers.again, elapsed, most) - destination.runningAgain
     return mayRun > 0 ? waiting.again.find(free) : undefined

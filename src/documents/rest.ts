@@ -1,4 +1,4 @@
-import { isHex } from '../lib/hex.ts'
+import { isHex } from '../lib/bytes.ts'
 import { type Field, type FieldKind, isListField, MAPPING, wireName } from '../mapping/index.ts'
 
 /**

@@ -2,7 +2,7 @@ import { mergeRanges, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 import { createCoverageReader } from './coverage.ts'
 import { logsBloomIn, parentHashIn } from './documents/records/block.ts'
-import type { Blocks } from './port.ts'
+import type { BlockLookups } from './port.ts'
 
 /** Number and time, in epoch seconds, of the newest stored blocks, ascending. */
 export const newestTimes = (
@@ -18,7 +18,7 @@ export const timeOfBlock = (db: Pick<Db, 'prepare'>, number: number): number | u
   db.prepare<[number], number>('SELECT time FROM block WHERE number = ?').pluck().get(number)
 
 /** The blocks of a store, of the state that the connection sees. */
-export const createBlocks = (db: Db): Blocks => {
+export const createBlocks = (db: Db): BlockLookups => {
   const chainId = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'chain_id'").pluck()
   const hash = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
   const record = db.prepare<[number], Buffer>('SELECT record FROM block WHERE number = ?').pluck()
@@ -46,7 +46,7 @@ export const createBlocks = (db: Db): Blocks => {
 }
 
 /** Hash of a block that is stored, or whose header was looked at for scopes, which store a block only where it holds something. */
-export const knownHash = (db: Db, { hash }: Pick<Blocks, 'hash'>): Blocks['hash'] => {
+export const knownHash = (db: Db, { hash }: Pick<BlockLookups, 'hash'>): BlockLookups['hash'] => {
   const { looked } = createCoverageReader(db)
   return number => hash(number) ?? looked(number)?.hash
 }

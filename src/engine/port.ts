@@ -44,7 +44,7 @@ export interface DocumentReader {
  * synchronous: a promise for each would cost more than the answer, and between the last look at the rules and the moment
  * a block counts as held, indexing must not wait. An engine elsewhere loads in `prefetch` what it will be asked.
  */
-export interface Lookups extends Blocks {
+export interface Lookups extends BlockLookups {
   /** Called before anything is asked about the contracts in these blocks. */
   prefetch(blocks: readonly RawBlock[]): Awaitable<void>
   /** Of 40 lower-case digits. */
@@ -61,7 +61,7 @@ export interface Lookups extends Blocks {
 }
 
 /** The stored blocks. Hashes are lower-case. */
-export interface Blocks {
+export interface BlockLookups {
   /** EIP-155 chain id, where it is known. */
   chainId(): number | undefined
   hash(number: number): string | undefined

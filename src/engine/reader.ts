@@ -14,7 +14,7 @@ import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeSegmentHeader, type SegmentHeader } from './index/segment.ts'
 import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
 import { openForReading } from './open.ts'
-import { PLACES, positionOf } from './schema.ts'
+import { PLACES_PER_BLOCK, positionOf } from './schema.ts'
 
 export type { StoredSignature } from './dictionary-reader.ts'
 export type { Posting } from './index/postings-reader.ts'
@@ -92,7 +92,7 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     return kind => {
       let found = known[kind]
       if (!found || found.version !== seen) {
-        const rows = selectPositions[kind].all(positionOf(first, 0), positionOf(last, PLACES - 1)) as number[]
+        const rows = selectPositions[kind].all(positionOf(first, 0), positionOf(last, PLACES_PER_BLOCK - 1)) as number[]
         found = { positions: Float64Array.from(rows), version: seen }
         known[kind] = found
       }

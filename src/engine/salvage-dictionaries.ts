@@ -5,7 +5,7 @@ import { COUNTED_KINDS } from '../mapping/index.ts'
 import { createDocuments } from './query/documents.ts'
 import { endOrdinal, positionOfOrdinal } from './query/fields/ordinals.ts'
 import { openReader } from './reader.ts'
-import { PLACES } from './schema.ts'
+import { PLACES_PER_BLOCK } from './schema.ts'
 
 /** Tables whose rows documents name by their numbers, with what an index of theirs holds beside the number. */
 const DICTIONARIES = [
@@ -72,7 +72,7 @@ export const removeNameless = (db: Database.Database): number[] =>
       .map(([column, of]) => `("${column}" IS NOT NULL AND "${column}" NOT IN (SELECT id FROM "${of}"))`)
       .join(' OR ')
     // What contracts told is asked again; what codes have in common is worked out again with them.
-    const block = table === 'link' || table === 'similar' ? 'NULL' : `pos / ${PLACES}`
+    const block = table === 'link' || table === 'similar' ? 'NULL' : `pos / ${PLACES_PER_BLOCK}`
     const blocks = db.prepare<[], number | null>(`DELETE FROM "${table}" WHERE ${where} RETURNING ${block}`).pluck()
     return blocks.all().flatMap(number => (number === null ? [] : [Math.floor(number)]))
   })

@@ -119,7 +119,7 @@ export const SCHEMA: readonly string[] = [
 ]
 
 /** Documents of one block may take this many places; positions stay below 2^53. */
-export const PLACES = 2 ** 22
-export const positionOf = (block: number, place: number): number => block * PLACES + place
-export const blockOf = (position: number): number => Math.floor(position / PLACES)
-export const placeOf = (position: number): number => position % PLACES
+export const PLACES_PER_BLOCK = 2 ** 22
+export const positionOf = (block: number, place: number): number => block * PLACES_PER_BLOCK + place
+export const blockOf = (position: number): number => Math.floor(position / PLACES_PER_BLOCK)
+export const placeOf = (position: number): number => position % PLACES_PER_BLOCK

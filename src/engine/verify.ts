@@ -9,7 +9,7 @@ import { createSegmentCursor } from './index/term-merge.ts'
 import { createTermReading } from './index/term-rows.ts'
 import { createSearcher, type Searcher } from './query/searcher.ts'
 import { openReader, reading, type Segment, type StoreReader } from './reader.ts'
-import { PLACES, positionOf } from './schema.ts'
+import { PLACES_PER_BLOCK, positionOf } from './schema.ts'
 import { findSimilarFault } from './similar.ts'
 
 /**
@@ -110,7 +110,12 @@ const checkRows = (reader: StoreReader, segment: Segment, deep: boolean) => {
       throw new Error(`their segment counts ${segment[kind]} ${kind} documents, its head ${counted}`)
     if (!deep) continue
     let found = 0
-    reader.records.each(kind, positionOf(segment.first, 0), positionOf(segment.last, PLACES - 1), () => ++found > 0)
+    reader.records.each(
+      kind,
+      positionOf(segment.first, 0),
+      positionOf(segment.last, PLACES_PER_BLOCK - 1),
+      () => ++found > 0,
+    )
     if (found !== counted) throw new Error(`${found} ${kind} documents are stored, and ${counted} are counted`)
   }
 }

@@ -14,7 +14,7 @@ import { segmentInserter } from './index/segments.ts'
 import { createStructures } from './index/structure.ts'
 import type { Replacement, Within } from './port.ts'
 import { createPruning, type PruneLimits, type Pruning } from './prune.ts'
-import { PLACES } from './schema.ts'
+import { PLACES_PER_BLOCK } from './schema.ts'
 import { createEviction, type Eviction } from './shipping/evict.ts'
 import { createChangedBlocks } from './shipping/partial-blocks.ts'
 import { createRestoreWriter } from './shipping/restore-evicted.ts'
@@ -289,7 +289,7 @@ const createForgetting = (db: WritableDb) => {
     db.prepare(`DELETE FROM ${table} WHERE pos >= ?`),
   )
   return (to: number) => {
-    const from = (to + 1) * PLACES
+    const from = (to + 1) * PLACES_PER_BLOCK
     for (const table of others) table.run(from)
     blocks.run(to)
     tokens.run(from, to)

@@ -5,7 +5,7 @@ import { type CoverageNotes, NO_NOTES } from '../engine/coverage.ts'
 import { transferables } from '../engine/documents/batch.ts'
 import type { Additions } from '../engine/documents/derived-rows.ts'
 import { FULL_SEGMENT } from '../engine/index/segments.ts'
-import type { Blocks } from '../engine/port.ts'
+import type { BlockLookups } from '../engine/port.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import { gapsIn, holds, mergeRanges, type Range } from '../lib/ranges.ts'
 import type { LaneTurns } from '../lib/scheduling/lane-turns.ts'
@@ -203,7 +203,7 @@ interface Ref {
 type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
 /** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
 export const UNLINKED = 'block_unlinked'
-export const createLinkedBlocks = (blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'>) => {
+export const createLinkedBlocks = (blocks: Pick<BlockLookups, 'hash' | 'parentHash' | 'ranges'>) => {
   const underWay = new Map<number, { hash: string; parentHash: string }>()
   let held = blocks.ranges()
 

@@ -130,7 +130,7 @@ export type IndexJob =
       finality: number
       /** Whether reorganisations are followed down to the finalized block; else down to `finality`. */
       toFinalized?: boolean
-      keep?: Keep
+      keep?: BlockRetention
       scoping?: Scoping | undefined
       /** Longest time without a block, in milliseconds; 0: any. Default: by the chain's own pace. */
       staleMs?: number | undefined
@@ -142,7 +142,7 @@ export type IndexJob =
   | { type: 'watch' }
 
 /** Which blocks are kept. Without a limit: all. */
-export interface Keep {
+export interface BlockRetention {
   blocks?: number | undefined
   forMs?: number | undefined
 }

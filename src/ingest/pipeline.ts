@@ -2,7 +2,7 @@ import type { AlertUpdate } from '../alerts/alert-store.ts'
 import { type Narrowed, NO_NOTES } from '../engine/coverage.ts'
 import { type SegmentBatch, transferables } from '../engine/documents/batch.ts'
 import type { Additions } from '../engine/documents/derived-rows.ts'
-import type { Blocks, Lookups } from '../engine/port.ts'
+import type { BlockLookups, Lookups } from '../engine/port.ts'
 import { gapsIn, holds, mergeRanges, type Range } from '../lib/ranges.ts'
 import { createLaneTurns } from '../lib/scheduling/lane-turns.ts'
 import { aborted } from '../lib/shutdown.ts'
@@ -11,7 +11,7 @@ import { type BlockLane, createLane, createLinkedBlocks, type LaneContext } from
 import { LANE_PARTS, type LaneName, type Revised, type WriterChange } from './messages.ts'
 import type { PatchLine } from './remote.ts'
 import type { RuleWatcher } from './rules/rule-watcher.ts'
-import { type Cut, cutStored, type StoredBlocks } from './scoped/partial-blocks.ts'
+import { cutStored, type ScopeCut, type StoredBlocks } from './scoped/partial-blocks.ts'
 import { createWriterLink, type WriterLink, type WriterLinkOptions } from './writer/writer-link.ts'
 
 export type Pipeline = ReturnType<typeof createPipeline>
@@ -19,7 +19,7 @@ export type Pipeline = ReturnType<typeof createPipeline>
 export interface PipelineOptions extends WriterLinkOptions {
   preparer: Preparer
   ruleWatcher: RuleWatcher
-  blocks: Pick<Blocks, 'hash' | 'parentHash' | 'ranges'> & Pick<Lookups, 'partial'>
+  blocks: Pick<BlockLookups, 'hash' | 'parentHash' | 'ranges'> & Pick<Lookups, 'partial'>
   storedBlocks(): StoredBlocks
   signal: AbortSignal
   onAlerts(): void
@@ -162,7 +162,7 @@ export type StoredChange =
   | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
   /** See `Change`; `build` is called when the dictionaries may be asked. */
   | { type: 'restore'; segment: number; build(): SegmentBatch }
-  | { type: 'cut'; range: Range; keep: Cut; narrowed?: Narrowed }
+  | { type: 'cut'; range: Range; keep: ScopeCut; narrowed?: Narrowed }
   /** Has remote documents be others. Done where none of their blocks has left the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }
 /** A job as its changes. Each `yield` gives the outcome or throws; null lets the head go first. */

@@ -3,7 +3,7 @@ import type { FieldPath, ValueComparison } from '../mapping/index.ts'
 import { type Bounds, NONE_NODE, type Node, type QueryValue } from './ast.ts'
 import { createDateReader, type DateReader, type DateScope } from './dates/reader.ts'
 import { bracketName, type JsonNode, toBoolean, toScalar, toWhole, unexpected, where } from './json-node.ts'
-import { readDouble, readInteger, readLong, type Whole } from './numbers.ts'
+import { readDouble, readInteger, readLong, type WholeNumber } from './numbers.ts'
 import { constantScored, SCORED_ALL, SCORED_NONE, type ScoredQuery } from './score.ts'
 import { existsNode, fuzzyNode, inNode, patternNode, rangeNode, tooLong } from './simplify.ts'
 import { analyzeText, LONGEST_TOKEN } from './text/analysis.ts'
@@ -253,7 +253,7 @@ type BoundName = keyof Bounds
 type ReadBound = (field: FieldPath, place: JsonNode, bound: BoundName, dates: DateReader) => Bounds
 const textBound: ReadBound = (field, place, bound) => ({ [bound]: comparedText(field, place) })
 /** A fraction moves a bound inwards to the next integer. */
-const integerBound = ({ floor, exact }: Whole, bound: BoundName): Bounds => {
+const integerBound = ({ floor, exact }: WholeNumber, bound: BoundName): Bounds => {
   if (exact) return { [bound]: floor }
   return bound === 'gt' || bound === 'gte' ? { gte: floor + 1n } : { lte: floor }
 }

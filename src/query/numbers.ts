@@ -4,13 +4,13 @@ import { type JsonNode, showJson, toScalar, where } from './json-node.ts'
 import { GREATEST_LONG, LEAST_LONG } from './simplify.ts'
 
 /** A number's integer part towards minus infinity, and whether nothing was cut off. */
-export interface Whole {
+export interface WholeNumber {
   floor: bigint
   exact: boolean
 }
 
 /** An integer or decimal number, or a 0x-hex integer, without loss; refused where it lies outside of 64 bits. */
-export const readLong = (field: FieldPath, place: JsonNode): Whole => {
+export const readLong = (field: FieldPath, place: JsonNode): WholeNumber => {
   const whole = readInteger(place)
   const least = whole.exact ? LEAST_LONG : LEAST_LONG - 1n
   if (whole.floor < least || whole.floor > GREATEST_LONG) throw outOfLongRange(field, place, whole)
@@ -18,7 +18,7 @@ export const readLong = (field: FieldPath, place: JsonNode): Whole => {
 }
 
 /** The same for an integer of any size. */
-export const readInteger = (place: JsonNode): Whole => {
+export const readInteger = (place: JsonNode): WholeNumber => {
   const text = numeric(place)
   const whole = HEX_TEXT.test(text) ? { floor: BigInt(text), exact: true } : wholeOfDecimal(text)
   if (whole === undefined) throw notANumber(place, EXPECTED_INTEGER)
@@ -48,7 +48,7 @@ const EXPECTED_INTEGER = 'an integer, as a number, as decimal text or as 0x-hex 
 const HEX_TEXT = /^0[xX][0-9a-fA-F]+$/
 const DECIMAL_TEXT = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/
 
-const wholeOfDecimal = (text: string): Whole | undefined => {
+const wholeOfDecimal = (text: string): WholeNumber | undefined => {
   const [, sign, before, after = '', exponent = '0'] = DECIMAL_TEXT.exec(text) ?? []
   if (before === undefined) return undefined
   const digits = BigInt(before + after)
@@ -68,7 +68,7 @@ const wholeOfDecimal = (text: string): Whole | undefined => {
 const notANumber = (place: JsonNode, expected: string) =>
   refuse('number_format_exception', `${where(place)}: expected ${expected}, received ${showJson(place.value)}.`)
 
-const outOfLongRange = (field: FieldPath, place: JsonNode, { floor, exact }: Whole) => {
+const outOfLongRange = (field: FieldPath, place: JsonNode, { floor, exact }: WholeNumber) => {
   const range = `${showJson(place.value)} is out of range for a long: [${field.path}] holds the numbers from ${LEAST_LONG} to ${GREATEST_LONG}.`
   const hex = exact && floor > 0n && floor < 2n ** 256n ? floor.toString(16) : undefined
   const remedies: Partial<Record<FieldPath['kind'], string>> = {

@@ -39,7 +39,7 @@ export interface SearchRequest {
   within?: readonly BlockRun[] | undefined
   slice?: BlockSlice | undefined
   /** What the first page of a cursor saw: nothing else is found. `now`: this is the first one, and is to tell what it sees. */
-  seen?: Seen | 'now' | undefined
+  seen?: SeenBlocks | 'now' | undefined
   /** Of a search of several networks: the request as it reads on each, in their order. */
   each?: readonly SearchRequest[] | undefined
   /** A reader's token, or what it stands for: hits behind it are found in the order of the chain. */
@@ -60,7 +60,7 @@ export interface RequestPart {
 }
 
 /** The stored blocks of a moment. */
-export interface Seen {
+export interface SeenBlocks {
   runs: readonly BlockRun[]
   /** Some of the blocks, the newest first, by which a reorganisation shows. */
   marks: readonly BlockMark[]

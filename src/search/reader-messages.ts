@@ -2,7 +2,7 @@ import type { HitCursor } from '../engine/query/pages.ts'
 import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { TransferredError } from '../lib/errors.ts'
-import type { SearchRequest, Seen } from '../query/request.ts'
+import type { SearchRequest, SeenBlocks } from '../query/request.ts'
 import type { Reply } from './answer.ts'
 import type { Dialect, DocumentOptions, DocumentRef, Holdings, RenderedTemplate } from './service.ts'
 import type { BodySearch, HeldBlocks, RemoteNetworks } from './store.ts'
@@ -72,5 +72,5 @@ export type FromReader =
   | { type: 'held'; id: number; held: HeldBlocks }
   | ({ type: 'rendered'; id: number } & RenderedTemplate)
   | { type: 'holdings'; id: number; holdings: Holdings }
-  | { type: 'seen'; id: number; seen: Seen }
+  | { type: 'seen'; id: number; seen: SeenBlocks }
   | { type: 'failed'; id: number; failure: TransferredError }

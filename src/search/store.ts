@@ -4,7 +4,7 @@ import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
-import type { SearchRequest, Seen } from '../query/request.ts'
+import type { SearchRequest, SeenBlocks } from '../query/request.ts'
 import type { ScopeCoverage } from './coverage.ts'
 import type { UsedCursor } from './cursors/answer.ts'
 import type { ScrollState } from './cursors/state.ts'
@@ -34,7 +34,7 @@ export interface NetworkStore {
   similar(request: SimilarRequest, asking: SearchCaller): Promise<SearchAnswer>
   holdings(asking: SearchCaller): Promise<Holdings>
   /** The stored blocks of this moment, for a point in time. */
-  seen(asking: SearchCaller): Promise<Seen>
+  seen(asking: SearchCaller): Promise<SeenBlocks>
   held(): Promise<HeldBlocks>
   /** The coverage of partial blocks, for the header of answers; undefined without such blocks. */
   coverage(): string | undefined

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitSource } from '../../src/cluster/indices/meta.ts'
-import { aliasOf } from '../../src/cluster/indices/names.ts'
+import { aliasOf, splitSource } from '../../src/cluster/indices/names.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { documentsOf, fillCluster, withoutCluster } from '../support/cluster-fill.ts'
 

@@ -101,9 +101,9 @@ const NAMES_CHANNELS = [
   // What was stored before.
   /^src\/delivery\/ledger\/migrations\.ts$/,
   // What the operator has to set for emails.
-  /^src\/(doctor\/receivers|services\/advice)\.ts$/,
+  /^src\/(doctor\/receivers|app\/advice)\.ts$/,
   // An example of a rule.
-  /^src\/http\/(openapi\/|alerting\/route\.ts)/,
+  /^src\/http\/(openapi\/|alerting\/(route|service)\.ts)/,
   // Asks as clients do.
   /^src\/console\//,
 ]

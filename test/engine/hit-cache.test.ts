@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHitCache } from '../../src/engine/show/hit-cache.ts'
+import { createHitCache } from '../../src/engine/show/hits.ts'
 
 const hitOf = (length: number, byte = 1) => new Uint8Array(length).fill(byte)
 

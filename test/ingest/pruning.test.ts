@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createBlocks } from '../../src/engine/blocks.ts'
-import type { IndexJob, Keep } from '../../src/ingest/messages.ts'
+import type { BlockRetention, IndexJob } from '../../src/ingest/messages.ts'
 import { askToPrune, isPruneAsked } from '../../src/ingest/requests.ts'
 import {
   folderToIndex,
@@ -30,7 +30,7 @@ const place = async (t: TestContext) => {
         .map(line => JSON.parse(line) as Record<string, unknown>)
         .filter(({ message }) => message === 'Removed old blocks')
         .map(({ time: _, level: __, message: ___, ...fields }) => fields),
-    follow: (keep: Keep) => start(followJob(node, { keep })),
+    follow: (keep: BlockRetention) => start(followJob(node, { keep })),
     index: (from?: number) =>
       start(indexJob(node, { ...(from !== undefined && { from: { block: from } }), order: 'oldest', finality: 8 })),
     watch: () => start({ type: 'watch' }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isHex, isLowerHex } from '../../src/lib/hex.ts'
+import { isHex, isLowerHex } from '../../src/lib/bytes.ts'
 
 // Expressions are the oracle: slow, but nobody doubts them.
 const HEX = /^0x[0-9a-fA-F]*$/

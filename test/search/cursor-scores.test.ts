@@ -5,7 +5,7 @@ import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { createByteWriter } from '../../src/lib/bytes.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { parseSearch } from '../../src/query/parse.ts'
-import type { Seen } from '../../src/query/request.ts'
+import type { SeenBlocks } from '../../src/query/request.ts'
 import { arbitraryQuery } from '../support/queries.ts'
 import { stringifyLossless } from '../support/scenarios.ts'
 import { createTestStore, demoBlocks, demoEvents, type TestStore } from '../support/store.ts'
@@ -55,7 +55,7 @@ const queriesOn = (sample: readonly { _source: Record<string, unknown> }[]): obj
 
 describe('scores within a cursor', () => {
   let store: TestStore
-  let seen: Seen
+  let seen: SeenBlocks
   const asked: Asked[] = []
   const blocks = demoBlocks().slice(0, 120)
 

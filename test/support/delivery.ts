@@ -5,7 +5,7 @@ import type { AlertState, OutboxEntry, StoredAlert } from '../../src/alerts/aler
 import type { Outbox } from '../../src/alerts/outbox.ts'
 import type { AlertMessage, Channel, ChannelOf, SendContext, SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
-import type { Due, Queue } from '../../src/delivery/ledger/queue.ts'
+import type { DueDelivery, Queue } from '../../src/delivery/ledger/queue.ts'
 import type { DeliveryState } from '../../src/delivery/ledger/records.ts'
 import { type DeliveryStore, openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { createWorker, type DeliveryWorker, type WorkerOptions } from '../../src/delivery/worker.ts'
@@ -20,7 +20,7 @@ export const NETWORK = 'ethereum/made-up/mainnet'
 export const ACCOUNT = 7
 
 /** What is due in a lane, what was never tried first. */
-export const dueIn = (store: Pick<Queue, 'due'>, destination: string, now: number, limit: number): Due[] =>
+export const dueIn = (store: Pick<Queue, 'due'>, destination: string, now: number, limit: number): DueDelivery[] =>
   (['first', 'again'] as const)
     .flatMap(turn => store.due({ account: ACCOUNT, destination }, turn, now, limit))
     .slice(0, limit)

@@ -1,6 +1,6 @@
 import { ClusterHit, clusterDocument } from '../../src/cluster/hits/cluster-hit.ts'
 import { scanList } from '../../src/cluster/hits/scan.ts'
-import { splitSource } from '../../src/cluster/indices/meta.ts'
+import { splitSource } from '../../src/cluster/indices/names.ts'
 import type { QueryClient } from '../../src/cluster/query-client.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { blockOf } from '../../src/engine/schema.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Cluster, ClusterOptions } from '../../src/cluster/connection/cluster.ts'
-import { splitSource } from '../../src/cluster/indices/meta.ts'
-import { aliasOf, shownId } from '../../src/cluster/indices/names.ts'
+import { aliasOf, shownId, splitSource } from '../../src/cluster/indices/names.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { createDocumentLocation } from '../../src/engine/shipping/document-location.ts'
 import { createEvictedReader } from '../../src/engine/shipping/restore-evicted.ts'

@@ -35,17 +35,17 @@ export async function* fetchRange(rpc: Rpc, range: RangeOptions, options: FetchO
 }
 
 /** The same, but answers go unread to the taker; what it gives back is read here. */
-export async function* fetchParts<T extends Taken>(
+export async function* fetchParts<T extends TakenBlocks>(
   rpc: Rpc,
   range: RangeOptions,
   options: FetchOptions,
   taker?: Taker<T>,
-): AsyncGenerator<Part<T>[]> {
+): AsyncGenerator<RangePart<T>[]> {
   const { signal, order } = range
-  let run: Part<T>[] = []
+  let run: RangePart<T>[] = []
   /** The outer block of the last run, which the next one has to link to. */
   let edge: Head | undefined
-  const fetch = async (numbers: readonly number[], inner: AbortSignal): Promise<Part<T>[]> =>
+  const fetch = async (numbers: readonly number[], inner: AbortSignal): Promise<RangePart<T>[]> =>
     taker?.wants(numbers)
       ? fetchTaken(rpc, numbers, options, taker, inner)
       : [{ blocks: await fetchBlocks(rpc, numbers, options, inner) }]
@@ -160,20 +160,20 @@ const fetchLinked = (
 /** Ten seconds with the waits: enough for a lagging node, short enough for a real reorganisation. */
 const RELINK_TRIES = 8
 
-export interface Taker<T extends Taken> {
+export interface Taker<T extends TakenBlocks> {
   threads: number
   wants(numbers: readonly number[]): boolean
   /** Reads and checks an answer, or gives the bytes back: the caller then finds what is wrong. */
   take(body: Uint8Array, question: Question): Promise<T | Uint8Array>
 }
 
-export interface Taken {
+export interface TakenBlocks {
   /** Ascending neighbours, checked but not linked. */
   blocks: readonly Head[]
   drop(): void
 }
 
-export type Part<T extends Taken> = { blocks: RawBlock[] } | { taken: T }
+export type RangePart<T extends TakenBlocks> = { blocks: RawBlock[] } | { taken: T }
 
 const headOfBlock = ({ block }: RawBlock): Head => ({
   number: Number(block.number),
@@ -181,17 +181,17 @@ const headOfBlock = ({ block }: RawBlock): Head => ({
   parentHash: block.parentHash,
 })
 
-const headsOf = (part: Part<Taken>): readonly Head[] =>
+const headsOf = (part: RangePart<TakenBlocks>): readonly Head[] =>
   'taken' in part ? part.taken.blocks : part.blocks.map(headOfBlock)
 
 /** As `fetchBlocks`, but answers go to the taker first. What it gives back is read here. */
-const fetchTaken = async <T extends Taken>(
+const fetchTaken = async <T extends TakenBlocks>(
   rpc: Rpc,
   numbers: readonly number[],
   options: ReadOptions,
   taker: Taker<T>,
   signal: AbortSignal,
-): Promise<Part<T>[]> => {
+): Promise<RangePart<T>[]> => {
   const step = callsPerBlock({ whole: true, traceMethod: options.traces ? 'trace_block' : undefined })
   // As much as one request asks for: an answer in pieces cannot be taken.
   const most = Math.max(1, Math.floor(Math.min(...rpc.endpoints.map(it => it.batch)) / step))
@@ -200,13 +200,13 @@ const fetchTaken = async <T extends Taken>(
   return Promise.all(slices.map(slice => fetchSlice(rpc, slice, options, taker, signal)))
 }
 
-const fetchSlice = <T extends Taken>(
+const fetchSlice = <T extends TakenBlocks>(
   rpc: Rpc,
   numbers: readonly number[],
   options: ReadOptions,
   taker: Taker<T>,
   signal: AbortSignal,
-): Promise<Part<T>> => {
+): Promise<RangePart<T>> => {
   const gather = createGatherer(numbers)
   let isPlain = true
   return rpc.attempt(

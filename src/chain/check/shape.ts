@@ -1,4 +1,4 @@
-import { isHex, isLowerHex } from '../../lib/hex.ts'
+import { isHex, isLowerHex } from '../../lib/bytes.ts'
 import { type LimitName, type Limits, overLimit } from '../../limits/index.ts'
 
 /** What is wrong with a value, and where: a JSON path without its root, such as `.logs[3].data`. */

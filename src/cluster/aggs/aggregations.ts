@@ -13,7 +13,7 @@ import {
 import { ALL_NODE, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { notInCluster } from '../deviations.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import { type AskCluster, resolveJoins } from '../query/joins.ts'
 import { compileNode, type Joins } from '../query/node.ts'
 import { compileSearch } from '../query/search.ts'

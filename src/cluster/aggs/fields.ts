@@ -2,7 +2,7 @@ import { KINDS } from '../../mapping/index.ts'
 import type { FieldValues, ValueType } from '../../query/aggs/ast.ts'
 import type { QueryValue } from '../../query/ast.ts'
 import { notInCluster } from '../deviations.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import { isMixed, SHOWN_FIELD } from '../indices/template.ts'
 
 /** The members by which an aggregation names its values. Dates are asked for and answered in milliseconds where `format` is among them. */

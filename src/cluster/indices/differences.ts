@@ -1,8 +1,7 @@
 import type { Kind } from '../../mapping/index.ts'
 import { type Properties, type Property, pathsIn } from '../../mapping/properties.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'
-import { META_FIELDS } from './meta.ts'
-import { aliasOf } from './names.ts'
+import { aliasOf, META_FIELDS } from './names.ts'
 import { type IndexMeta, indexBody, TEMPLATE_VERSION } from './template.ts'
 
 /** An index as the cluster tells it, its settings flat. */

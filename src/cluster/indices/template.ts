@@ -2,9 +2,7 @@ import type { Encoding, Field, Kind } from '../../mapping/index.ts'
 import { type Declare, mappingProperties } from '../../mapping/properties.ts'
 import type { ClusterOptions } from '../connection/cluster.ts'
 import type { Lacking } from './indices.ts'
-import { META, META_FIELDS, META_PROPERTIES } from './meta.ts'
-import { aliasOf } from './names.ts'
-
+import { aliasOf, META, META_FIELDS, META_PROPERTIES } from './names.ts'
 /** Raised with each change of what an index declares. */
 export const TEMPLATE_VERSION = 1
 

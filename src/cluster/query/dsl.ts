@@ -2,7 +2,7 @@ import type { Hidden, Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { type ChainsieveError, refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
 import type { BlockRun, BlockSlice } from '../../query/request.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 
 /** A query in the cluster's language. */
 export type Dsl = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import type { JoinNode, Node } from '../../query/ast.ts'
 import type { BlockRun } from '../../query/request.ts'
 import { andNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import { type Dsl, hiddenClauses, withinRuns } from './dsl.ts'
 import { compileNode, type Joins } from './node.ts'
 

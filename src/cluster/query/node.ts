@@ -1,7 +1,7 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { JoinNode, Node } from '../../query/ast.ts'
 import { unsupported } from '../deviations.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import { type Dsl, every, MATCH_ALL, MATCH_NONE, never, some, termIn } from './dsl.ts'
 import { compileLeaf, ofIds } from './leaf.ts'
 

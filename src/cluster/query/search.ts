@@ -6,7 +6,7 @@ import type { RequestPart, SearchRequest } from '../../query/request.ts'
 import type { Score } from '../../query/score.ts'
 import { andNode } from '../../query/simplify.ts'
 import { unsupported } from '../deviations.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import { compileCollapse } from './collapse.ts'
 import {
   between,

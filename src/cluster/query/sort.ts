@@ -5,7 +5,7 @@ import { hasImplicitKey, numberOfPlace, placeOfNumber } from '../../query/hits/p
 import { standsForMissing } from '../../query/hits/sort-value.ts'
 import type { After, ChainPlace, SearchRequest, SortSpec } from '../../query/request.ts'
 import { asFloat } from '../../query/statistics.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import type { Dsl } from './dsl.ts'
 import type { Joins } from './node.ts'
 import { type SortKey, sortKeyOf } from './sort-key.ts'

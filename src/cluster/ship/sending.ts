@@ -3,8 +3,7 @@ import type { BatchNumbers } from '../../engine/shipping/shipping-state.ts'
 import type { DocumentLine } from '../../engine/show/document-stream.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { BulkLine } from '../bulk/bulk.ts'
-import { metaText } from '../indices/meta.ts'
-import { clusterId, type IndexNaming, indexNameOf } from '../indices/names.ts'
+import { clusterId, type IndexNaming, indexNameOf, metaText } from '../indices/names.ts'
 import type { ShipContext } from './context.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Hidden } from '../../engine/shipping/shipped-ranges.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import { META_FIELDS } from '../indices/meta.ts'
+import { META_FIELDS } from '../indices/names.ts'
 import { hiddenClauses } from '../query/dsl.ts'
 
 /** How many documents of a kind there are, and a sum by which other positions in their place show. */

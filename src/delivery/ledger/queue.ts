@@ -1,11 +1,11 @@
-import type { Turn } from '../../lib/scheduling/breaker.ts'
+import type { Turn } from '../../lib/scheduling/rate.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { AlertMessage } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
 import { atomically, type Db } from './file.ts'
 import { createLoad } from './messages.ts'
 
-export interface Due {
+export interface DueDelivery {
   id: number
   rule: number
   receiver: number
@@ -55,7 +55,7 @@ const SELECT_RULES = `WITH RECURSIVE r (rule) AS (
 export const createQueue = (db: Db) => {
   const load = createLoad(db)
   const lanes = db.prepare<[], Lane & { dueAt: number; tried: number }>(SELECT_LANES)
-  const due = db.prepare<[number, string, number, number, number], Due>(
+  const due = db.prepare<[number, string, number, number, number], DueDelivery>(
     `${SELECT_DUE} AND d.account = ? AND d.destination = ? AND (d.tries > 0) = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const nextDue = db
@@ -72,13 +72,13 @@ export const createQueue = (db: Db) => {
        ) RETURNING (SELECT channel FROM receiver WHERE id = receiver)`,
     )
     .pluck()
-  const combinable = db.prepare<[number, number, number, number], Due>(
+  const combinable = db.prepare<[number, number, number, number], DueDelivery>(
     `${SELECT_DUE} AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
   const version = db.prepare<[], number>('PRAGMA data_version').pluck()
 
-  const claimOne = (picked: readonly Due[], now: number): Job | undefined => {
+  const claimOne = (picked: readonly DueDelivery[], now: number): Job | undefined => {
     const ids = picked.map(({ id }) => id).filter(id => begin.run(now, id, now).changes === 1)
     if (ids.length === 0) return undefined
     return { ids, ...load(ids) }
@@ -89,7 +89,7 @@ export const createQueue = (db: Db) => {
     lanes: () => lanes.all().map(it => ({ ...it, tried: it.tried === 1 })),
 
     /** Due first tries or retries of a lane, the earliest first. */
-    due: ({ account, destination }: Lane, turn: Turn, now: number, limit: number): Due[] =>
+    due: ({ account, destination }: Lane, turn: Turn, now: number, limit: number): DueDelivery[] =>
       due.all(account, destination, TRIED_FLAG[turn], now, limit),
 
     /** When the next delivery becomes due; undefined if none waits. */
@@ -127,11 +127,11 @@ export const createQueue = (db: Db) => {
         .run(rule),
 
     /** Deliveries that may be combined with one, including it. */
-    combinable: ({ rule, receiver }: Due, now: number, limit: number): Due[] =>
+    combinable: ({ rule, receiver }: DueDelivery, now: number, limit: number): DueDelivery[] =>
       combinable.all(rule, receiver, now, limit),
 
     /** Marks deliveries as begun, in one transaction. Those no longer queued are left out. */
-    claim: (picks: readonly (readonly Due[])[], now: number): (Job | undefined)[] =>
+    claim: (picks: readonly (readonly DueDelivery[])[], now: number): (Job | undefined)[] =>
       atomically(db, () => picks.map(picked => claimOne(picked, now))),
 
     /** Moves due times back after the clock was set back. */

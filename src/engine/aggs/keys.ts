@@ -6,7 +6,7 @@ import { compareValues, type QueryValue } from '../../query/ast.ts'
 import { hashOfTx } from '../documents/records/block.ts'
 import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
 import type { StoreReader } from '../reader.ts'
-import { blockOf, PLACES, placeOf } from '../schema.ts'
+import { blockOf, PLACES_PER_BLOCK, placeOf } from '../schema.ts'
 
 /** What keys encode: numbers, address ids, transaction positions, block numbers or interned texts. */
 export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
@@ -128,7 +128,7 @@ const idOf = (space: Space, text: string, reader: StoreReader): number | undefin
       return findTransaction(text, reader)
     case 'block': {
       const position = findBlock(text, reader)
-      return position === undefined ? undefined : position / PLACES
+      return position === undefined ? undefined : position / PLACES_PER_BLOCK
     }
     default:
       return undefined

@@ -1,5 +1,4 @@
-import type { ByteWriter } from '../../lib/bytes.ts'
-import { isTrue } from '../../lib/hex.ts'
+import { type ByteWriter, isTrue } from '../../lib/bytes.ts'
 import type { Addresses } from './addresses.ts'
 import { cursor, type FieldForm, type Ids, type JsonContext, takeVarint, writeNull } from './form.ts'
 import { FALSE, HEX_START, NULL, QUOTE, TRUE } from './json.ts'

@@ -33,7 +33,7 @@ const ENTRY_BYTES = 5 + 1 + 3 + 4 + 4 + 4
 export const ordinalBytes = (documents: number): number => (documents <= 2 ** 16 ? 2 : documents <= 2 ** 24 ? 3 : 4)
 
 /** Blocks by their first term. */
-export interface Blocks {
+export interface TermBlocks {
   terms: Float64Array
   fingerprints: Uint32Array
   rows: Uint32Array
@@ -118,7 +118,7 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
     /** A list that has its row already. */
     stored,
     /** `keys` are those of the terms for the filter. */
-    finish(): Blocks & { keys: Uint32Array } {
+    finish(): TermBlocks & { keys: Uint32Array } {
       flush()
       return {
         terms: Float64Array.from(blocks.terms),

@@ -1,6 +1,6 @@
 import { createListBuilder } from './ordinals.ts'
 import { sortPairs, type TermPairs } from './postings.ts'
-import { type Blocks, createTermCursor, createTermWriter, type TermCursor, type TermWriter } from './term-blocks.ts'
+import { createTermCursor, createTermWriter, type TermBlocks, type TermCursor, type TermWriter } from './term-blocks.ts'
 import { writeList } from './term-merge.ts'
 import { blockIndexOf, ordinalsAt, type Root, rowNumbers, type TermReading, type TermWriting } from './term-rows.ts'
 
@@ -49,7 +49,7 @@ export const patchTerms = (
   }
   const list = createListBuilder()
   /** By the index of the block that they take the place of. */
-  const replaced = new Map<number, Blocks>()
+  const replaced = new Map<number, TermBlocks>()
   const keys: Uint32Array[] = []
   for (let i = 0; i < changes.length; ) {
     const block = Math.max(0, blockIndexOf(root, changes[i]!.term, changes[i]!.fingerprint))
@@ -96,7 +96,7 @@ const copyTerm = (at: TermCursor, out: TermWriter) => {
 }
 
 /** The root's blocks, with others in the place of some. */
-const withReplaced = (root: Root, replaced: ReadonlyMap<number, Blocks>): Blocks => {
+const withReplaced = (root: Root, replaced: ReadonlyMap<number, TermBlocks>): TermBlocks => {
   const terms: number[] = []
   const fingerprints: number[] = []
   const rows: number[] = []

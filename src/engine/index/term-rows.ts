@@ -2,7 +2,7 @@ import { rawBytesOf } from '../../lib/bytes.ts'
 import { impossible } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { readOrdinals } from './ordinals.ts'
-import { type Blocks, checkRow, rowContent, sealRow, type TermCursor } from './term-blocks.ts'
+import { checkRow, rowContent, sealRow, type TermBlocks, type TermCursor } from './term-blocks.ts'
 
 /** Rows that one segment may have in the table `post`, whose key is segment × this + number of the row. */
 const ROWS_PER_SEGMENT = 2 ** 20
@@ -15,7 +15,7 @@ const FILTERED_BLOCKS = 8
 export const rowId = (segment: number, number: number): number => segment * ROWS_PER_SEGMENT + number
 
 /** What a reader keeps of a segment to find a term's block. */
-export interface Root extends Blocks {
+export interface Root extends TermBlocks {
   /** The number of the next new row. */
   next: number
   /** Bytes of an ordinal. */
@@ -46,7 +46,7 @@ const decodeRoot = (row: Buffer): Root => {
 }
 
 /** The last block that begins at this term or before; -1 where all begin behind it. */
-export const blockIndexOf = ({ terms, fingerprints }: Blocks, term: number, fingerprint: number): number => {
+export const blockIndexOf = ({ terms, fingerprints }: TermBlocks, term: number, fingerprint: number): number => {
   let low = 0
   let high = terms.length
   while (low < high) {

@@ -8,8 +8,7 @@ import { reading, type StoreReader } from '../reader.ts'
 import { createHits } from '../show/hits.ts'
 import { createDocuments } from './documents.ts'
 import { type Ranking, ranker, type TakeHits } from './hits.ts'
-import { countAll, terminated } from './match/counting.ts'
-import { asking, createEvaluator } from './match/evaluate.ts'
+import { countAll, createEvaluator, documentTester, terminated } from './match/evaluate.ts'
 import type { HitCursor } from './pages.ts'
 import { bestFirst, maxScore, withScores } from './scores/scoring.ts'
 import type { SearchMatch, SearchPart } from './search-match.ts'
@@ -131,7 +130,7 @@ export const rankOnce = (
 export const createSearchContext = (reader: StoreReader, limits: Limits) => {
   const shown = createDocuments(reader, asJson)
   const exact = createDocuments(reader, asBigint)
-  const ask = asking(exact)
+  const ask = documentTester(exact)
   const evaluation = createEvaluator(reader, exact)
   const hits = createHits({ shown, exact, reader, evaluation, limits })
   const aggregating = createAggregating({ reader, exact, ask, limits, hits })

@@ -4,7 +4,7 @@ import type { Eventually } from '../../lib/scheduling/event-loop.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import { parseSearch } from '../../query/parse.ts'
-import type { After, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
+import type { After, ResumePoint, SearchRequest, SeenBlocks } from '../../query/request.ts'
 import { openReader, reading, type StoreReader } from '../reader.ts'
 import type { DocumentShowing, HitsWriting } from '../show/hits.ts'
 import { cursorKeyOf } from '../store-version.ts'
@@ -55,7 +55,7 @@ export interface Written {
   /** The JSON text under `aggregations`. */
   aggregations?: string
   /** The blocks that the first page of a cursor saw. */
-  seen?: Seen | undefined
+  seen?: SeenBlocks | undefined
   /** Where a cursor's next page begins; undefined where this one is empty. */
   end?: After | undefined
   /** The new point of a reader's token, and the first block that was reorganised since the old one. */
@@ -118,7 +118,7 @@ export const createSearcher = (reader: StoreReader, limits: Limits = DEFAULT_LIM
       return { ...all, pages: drained(all.pages, hits) }
     },
     /** The stored blocks of this moment. */
-    seen: (): Seen => reading(reader, () => seenNow(reader)),
+    seen: (): SeenBlocks => reading(reader, () => seenNow(reader)),
     /** Signs the ids of cursors. */
     cursorKey: cursorKeyOf(reader.db),
     /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */

@@ -1,6 +1,6 @@
 import { type ChainsieveError, retry } from '../../lib/errors.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { BlockMark, BlockRun, ChainPlace, ResumePoint, SearchRequest, Seen } from '../../query/request.ts'
+import type { BlockMark, BlockRun, ChainPlace, ResumePoint, SearchRequest, SeenBlocks } from '../../query/request.ts'
 import { type Alteration, readAltered, type Why } from '../alterations.ts'
 import type { Segment, StoreReader } from '../reader.ts'
 import { blockOf, positionOf } from '../schema.ts'
@@ -90,9 +90,9 @@ const HASH_DIGITS = 8
 /** Most runs of blocks; beyond that the smallest holes count as stored. */
 const MOST_RUNS = 100
 /** The blocks that are stored in the state that the reader sees. */
-export const seenNow = (reader: StoreReader): Seen => seenOf(runsOfSegments(reader.segments()), reader)
+export const seenNow = (reader: StoreReader): SeenBlocks => seenOf(runsOfSegments(reader.segments()), reader)
 /** Blocks, ascending, in the state that the reader sees. */
-export const seenOf = (blocks: readonly BlockRun[], reader: StoreReader): Seen => {
+export const seenOf = (blocks: readonly BlockRun[], reader: StoreReader): SeenBlocks => {
   const runs = closeHoles(blocks)
   return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
 }
@@ -110,7 +110,7 @@ export const marksOf = (newest: number, reader: StoreReader): BlockMark[] => {
  * What is still stored of the blocks that were seen: all up to the newest that is the same. Below the last of the marks nothing is known, and
  * nothing is said to be the same where none of them is.
  */
-export const stillThere = ({ runs, marks }: Seen, reader: StoreReader): BlockRun[] => {
+export const stillThere = ({ runs, marks }: SeenBlocks, reader: StoreReader): BlockRun[] => {
   const top = newestSame(marks, reader)
   return runs.flatMap(([from, to]): BlockRun[] => (from > top ? [] : [[from, Math.min(to, top)]]))
 }

@@ -7,7 +7,7 @@ import { createStored } from '../documents/record-decoder.ts'
 import type { RevisionBuilder } from '../index/redecode-patch.ts'
 import { ordinalOfPosition, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { StoredSignature, StoreReader } from '../reader.ts'
-import { blockOf, PLACES, positionOf } from '../schema.ts'
+import { blockOf, PLACES_PER_BLOCK, positionOf } from '../schema.ts'
 import { abiNames, type Candidates, decodes } from './candidates.ts'
 
 /** Looks at documents, and takes down which of them are decoded otherwise now. */
@@ -111,5 +111,5 @@ const createArgumentsDecoder = () => {
 /** Places of the logs that told of upgrades in a block, ascending; also of one whose documents lie elsewhere. */
 export const createUpgrades = (reader: Pick<StoreReader, 'prepare'>): ((block: number) => number[]) => {
   const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
-  return block => upgrades.all(positionOf(block, 0), positionOf(block, PLACES - 1)) as number[]
+  return block => upgrades.all(positionOf(block, 0), positionOf(block, PLACES_PER_BLOCK - 1)) as number[]
 }

@@ -3,7 +3,7 @@ import type { CountedKind } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { blockAt } from '../index/segment.ts'
 import { readHeader } from '../index/segments.ts'
-import { blockOf, PLACES, positionOf } from '../schema.ts'
+import { blockOf, PLACES_PER_BLOCK, positionOf } from '../schema.ts'
 
 /** What a store knows of documents that left it: how many they are. */
 export type EvictedCounts = ReturnType<typeof createEvictedCounts>
@@ -27,7 +27,7 @@ export const createEvictedCounts = (db: Db) => {
   const countsOf = (kind: CountedKind | 'contract', { from, to }: Range): Map<number, number> => {
     const counts = new Map<number, number>()
     if (kind === 'contract') {
-      for (const position of contracts.all(positionOf(from, 0), positionOf(to, PLACES - 1)))
+      for (const position of contracts.all(positionOf(from, 0), positionOf(to, PLACES_PER_BLOCK - 1)))
         counts.set(blockOf(position), (counts.get(blockOf(position)) ?? 0) + 1)
       return counts
     }

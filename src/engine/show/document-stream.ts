@@ -2,7 +2,7 @@ import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { type Kind, RECORD_KINDS } from '../../mapping/index.ts'
 import type { StoreReader } from '../reader.ts'
-import { blockOf, PLACES, positionOf } from '../schema.ts'
+import { blockOf, PLACES_PER_BLOCK, positionOf } from '../schema.ts'
 import { showsOf } from './source-writers.ts'
 
 export interface DocumentLine {
@@ -66,7 +66,7 @@ export const createDocumentLines = (reader: StoreReader) => {
 
   /** Positions of a block's documents, but tokens. */
   function* candidates(number: number): Generator<readonly [Kind, readonly number[]], void> {
-    const [from, to] = [positionOf(number, 0), positionOf(number, PLACES - 1)]
+    const [from, to] = [positionOf(number, 0), positionOf(number, PLACES_PER_BLOCK - 1)]
     yield ['block', [from]]
     for (const kind of RECORD_KINDS) {
       const positions: number[] = []
@@ -86,7 +86,7 @@ export const createDocumentLines = (reader: StoreReader) => {
     *places(number: number): Generator<readonly [kind: Kind, position: number], void> {
       for (const [kind, positions] of candidates(number))
         for (const position of positions) if (shows[kind].find(position)) yield [kind, position]
-      const tokens = tokensIn.all(positionOf(number, 0), positionOf(number, PLACES - 1)) as number[]
+      const tokens = tokensIn.all(positionOf(number, 0), positionOf(number, PLACES_PER_BLOCK - 1)) as number[]
       for (const position of tokens) if (shows.token.find(position)) yield ['token', position]
     },
     /** Tokens first seen in `blocks`, and those that changed since and were first seen in `others`. */
@@ -95,7 +95,9 @@ export const createDocumentLines = (reader: StoreReader) => {
       since: number,
       others: (block: number) => boolean,
     ): Generator<DocumentLine, void> {
-      const inBlocks = blocks ? tokensIn.all(positionOf(blocks.from, 0), positionOf(blocks.to, PLACES - 1)) : []
+      const inBlocks = blocks
+        ? tokensIn.all(positionOf(blocks.from, 0), positionOf(blocks.to, PLACES_PER_BLOCK - 1))
+        : []
       yield* lines('token', (inBlocks as number[]).filter(isStored))
       const positions = (changed.all(since) as number[]).filter(isStored)
       yield* lines(

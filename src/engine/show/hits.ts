@@ -10,7 +10,6 @@ import type { SearchMatch } from '../query/search-match.ts'
 import type { StoreReader } from '../reader.ts'
 import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './basic-hit.ts'
 import { createRichWriter, isRich, type Relating } from './full-hit.ts'
-import { createHitCache } from './hit-cache.ts'
 import { type Show, showsOf } from './source-writers.ts'
 
 export interface HitsOptions {
@@ -142,3 +141,54 @@ interface CachedHit {
 }
 const writeUncached = (write: WriteHit, position: number, score: string, out: ByteWriter): number =>
   write(position, score, out)
+
+export type HitShape = object
+/** Half of it holds what was used last. */
+const HIT_CACHE_BYTES = 8 * 2 ** 20
+/** Bytes of an entry beside the hit. */
+const HIT_OVERHEAD = 100
+type CachedValue = { readonly length: number }
+type Generation<T> = Map<HitShape, Map<number, T>>
+/** A new version empties it. */
+export const createHitCache = <T extends CachedValue>(version: () => unknown, capacity = HIT_CACHE_BYTES) => {
+  let young: Generation<T> = new Map()
+  let old: Generation<T> = new Map()
+  let bytes = 0
+  let seen: unknown
+
+  const forgetOthers = () => {
+    const now = version()
+    if (now === seen) return
+    seen = now
+    young = new Map()
+    old = new Map()
+    bytes = 0
+  }
+
+  const put = (shape: HitShape, position: number, hit: T) => {
+    bytes += hit.length + HIT_OVERHEAD
+    if (bytes > capacity / 2) {
+      old = young
+      young = new Map()
+      bytes = hit.length + HIT_OVERHEAD
+    }
+    const hits = young.get(shape)
+    if (hits) hits.set(position, hit)
+    else young.set(shape, new Map([[position, hit]]))
+  }
+
+  return {
+    get(shape: HitShape, position: number): T | undefined {
+      forgetOthers()
+      const hit = young.get(shape)?.get(position)
+      if (hit) return hit
+      const older = old.get(shape)?.get(position)
+      if (older) put(shape, position, older)
+      return older
+    },
+    set(shape: HitShape, position: number, hit: T) {
+      forgetOthers()
+      if (hit.length < capacity / 8) put(shape, position, hit)
+    },
+  }
+}

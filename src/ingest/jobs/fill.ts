@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events'
-import type { Part, Taken } from '../../chain/blocks/fetch-range.ts'
+import type { RangePart, TakenBlocks } from '../../chain/blocks/fetch-range.ts'
 import { type Question, readBodyOf } from '../../chain/blocks/read-blocks.ts'
 import type { RangeOptions } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
@@ -152,7 +152,7 @@ interface BegunPart {
   drop(): void
 }
 
-interface AnswerTaken extends Taken, ReadAnswer {
+interface AnswerTaken extends TakenBlocks, ReadAnswer {
   blocks: ReadAnswer['blocks']
   question: Question
 }
@@ -200,9 +200,9 @@ const createRunTaker = (work: Work, builders: Builders) => {
       return read instanceof Uint8Array ? read : { ...read, question }
     },
     /** Whether a run may be begun before the one before it is taken: it learns nothing that changes that one. */
-    mayGoAhead: (parts: readonly Part<AnswerTaken>[]) => isPlain() && parts.every(part => 'taken' in part),
+    mayGoAhead: (parts: readonly RangePart<AnswerTaken>[]) => isPlain() && parts.every(part => 'taken' in part),
     /** Has a run built, once all that it needs was asked, as for single blocks: both know the same. */
-    async begin(parts: readonly Part<AnswerTaken>[]): Promise<BegunPart[]> {
+    async begin(parts: readonly RangePart<AnswerTaken>[]): Promise<BegunPart[]> {
       const blocks = parts.flatMap(part => ('taken' in part ? [] : part.blocks))
       const facts = parts.flatMap(part => ('taken' in part ? part.taken.blocks : []))
       if (blocks.length > 0) await prefetch(work, blocks)

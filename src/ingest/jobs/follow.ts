@@ -8,7 +8,7 @@ import { systemClock } from '../../lib/retry.ts'
 import { makeRoom } from '../decoding/open-decoding.ts'
 import { prefetch, type Work } from '../job-context.ts'
 import type { BlockLane } from '../lane.ts'
-import type { IndexJob, Keep } from '../messages.ts'
+import type { BlockRetention, IndexJob } from '../messages.ts'
 import { fill } from './fill.ts'
 import { cannotFill, extentOf, fillUntilWhole, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 import { createHeadScopes, fillScopes, resolveBlock, scopesAt, scopesFrom } from './scopes.ts'
@@ -153,7 +153,7 @@ const followHead = async (
   }
 }
 
-const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: Keep = {}, head: number) => {
+const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: BlockRetention = {}, head: number) => {
   const byCount = blocks === undefined ? 0 : head - blocks + 1
   let from = Math.max(lookups.floor(), byCount)
   if (forMs === undefined) return from

@@ -8,7 +8,7 @@ import { isOfLogs, remainingCoverage, type ScopeQuestion } from '../../scopes/qu
 import type { Work } from '../job-context.ts'
 import type { JobChanges } from '../pipeline.ts'
 import { openNarrowRequest } from '../requests.ts'
-import type { Cut, StoredBlocks } from '../scoped/partial-blocks.ts'
+import type { ScopeCut, StoredBlocks } from '../scoped/partial-blocks.ts'
 import { questionsIn, scopesAt } from './scopes.ts'
 
 const EMPTY_RANGE = { from: 0, to: -1 }
@@ -45,7 +45,7 @@ export const scopesIn = (
 const isWantedChild = (scopes: readonly ChainScope[], text: string, number: number): boolean =>
   scopes.some(({ factory, to = number }) => factory && textOfFactory(factory) === text && number <= to)
 
-export const cutToQuestions = (questions: readonly ScopeQuestion[]): Cut => {
+export const cutToQuestions = (questions: readonly ScopeQuestion[]): ScopeCut => {
   const logs = questions.filter(({ filter }) => isOfLogs(filter))
   const all = logs.map(({ filter, from, to }) => ({ from, to, fits: fitsAny([filter]) }))
   const senders = questions.filter(({ filter }) => !isOfLogs(filter))

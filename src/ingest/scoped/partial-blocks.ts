@@ -47,11 +47,11 @@ export const joinStored = (
 }
 
 /** What is to stay of a block; undefined where nothing is. */
-export type Cut = (raw: RawBlock) => RawBlock | undefined
+export type ScopeCut = (raw: RawBlock) => RawBlock | undefined
 
 export const cutStored = (
   range: Range,
-  cut: Cut,
+  cut: ScopeCut,
   held: readonly Range[],
   { lookups, stored, preparer }: ReplacingOptions,
 ): Replacing => {

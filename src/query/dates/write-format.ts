@@ -3,7 +3,7 @@ import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/name-matching.ts'
 import { type JsonNode, showJson, where } from '../json-node.ts'
 import { monthOf, startOfMonth } from './calendar.ts'
-import { DATE, FINEST, PATTERNS, splitPattern } from './patterns.ts'
+import { DATE, FINEST, PATTERNS, splitPattern } from './parse-format.ts'
 import { periodsOf } from './rounding.ts'
 import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 

@@ -4,7 +4,7 @@ import { cursorKeyOf } from '../../engine/store-version.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { parseKeepAlive } from '../../query/dates/time-value.ts'
-import type { Seen } from '../../query/request.ts'
+import type { SeenBlocks } from '../../query/request.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { searchText } from '../answer-forms.ts'
 import type { CursorService, NetworkCaller, SearchAnswer, SearchParams } from '../service.ts'
@@ -28,7 +28,7 @@ export interface CursorsOptions {
   /** Gives one page of a scroll. */
   page(asking: NetworkCaller & Pick<SearchParams, 'dialect'>, state: ScrollState): Promise<SearchAnswer>
   /** The stored blocks of a network. */
-  seen(asking: NetworkCaller): Promise<Seen>
+  seen(asking: NetworkCaller): Promise<SeenBlocks>
 }
 
 export interface Cursors extends CursorService {
@@ -38,7 +38,7 @@ export interface Cursors extends CursorService {
   noteUse(account: number, cursor: UsedCursor, answer: Pick<SearchAnswer, 'pieces'>): void
 }
 
-const NOTHING_SEEN: Seen = { runs: [], marks: [] }
+const NOTHING_SEEN: SeenBlocks = { runs: [], marks: [] }
 
 const newKey = () => randomBytes(12).toString('base64url')
 

@@ -4,7 +4,7 @@ import { isRecord } from '../../lib/arrays.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
-import type { After, BlockMark, ChainPlace, ResumePoint, Seen } from '../../query/request.ts'
+import type { After, BlockMark, ChainPlace, ResumePoint, SeenBlocks } from '../../query/request.ts'
 import type { SearchParams } from '../service.ts'
 
 /**
@@ -23,7 +23,7 @@ export interface CursorHead {
 
 export interface CursorState extends CursorHead {
   keepAliveMs: number
-  seen: Seen
+  seen: SeenBlocks
 }
 
 export interface ScrollState extends CursorState {

@@ -5,9 +5,9 @@ import { checkBlock } from '../../check/check-block.ts'
 import type { Hex, RawBlock, RpcLog, RpcReceipt, RpcTransaction } from '../../wire.ts'
 import type { PackLine, PackOptions } from '../pack.ts'
 import type { CryoFolder } from './folder.ts'
-import { type CryoRow, createCursor, hexOf, integerOf, quantityOf, type Wanted } from './rows.ts'
+import { type CryoColumns, type CryoRow, createCursor, hexOf, integerOf, quantityOf } from './rows.ts'
 
-export const WANTED = {
+export const CRYO_COLUMNS = {
   blocks: {
     needed: ['block_number', 'block_hash', 'parent_hash', 'timestamp', 'author', 'gas_used', 'logs_bloom'],
     integers: ['total_difficulty', 'difficulty'],
@@ -32,7 +32,7 @@ export const WANTED = {
     integers: [],
     optional: [],
   },
-} as const satisfies Record<string, Wanted>
+} as const satisfies Record<string, CryoColumns>
 
 const BLOCK_COLUMNS: readonly [column: string, member: string, kind: typeof hexOf][] = [
   ['parent_hash', 'parentHash', hexOf],
@@ -167,9 +167,9 @@ const missing = (column: string): never => {
 export async function* readCryo({ files, size }: CryoFolder, options: PackOptions = {}): AsyncGenerator<PackLine> {
   const { signal, onRead, stored, limits = DEFAULT_LIMITS, allocate = bytes => new Uint8Array(bytes) } = options
   const cursors = {
-    blocks: createCursor(files.blocks, WANTED.blocks),
-    transactions: createCursor(files.transactions, WANTED.transactions),
-    logs: createCursor(files.logs, WANTED.logs),
+    blocks: createCursor(files.blocks, CRYO_COLUMNS.blocks),
+    transactions: createCursor(files.transactions, CRYO_COLUMNS.transactions),
+    logs: createCursor(files.logs, CRYO_COLUMNS.logs),
   }
   const all = countIntegers(files.blocks)
   let done = 0

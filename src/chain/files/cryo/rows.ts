@@ -5,7 +5,7 @@ import { refuse } from '../../../lib/errors.ts'
 import type { Hex } from '../../wire.ts'
 import type { CryoFile } from './folder.ts'
 
-export interface Wanted {
+export interface CryoColumns {
   needed: readonly string[]
   integers: readonly string[]
   optional: readonly string[]
@@ -18,7 +18,7 @@ const FORMS = ['_string', '_str', '_binary', '']
 
 export type Cursor = ReturnType<typeof createCursor>
 
-export const createCursor = (files: readonly CryoFile[], wanted: Wanted) => {
+export const createCursor = (files: readonly CryoFile[], wanted: CryoColumns) => {
   let next = 0
   let table: { table: Table; file: CryoFile; columns: ReadonlyMap<string, string> } | undefined
   let group = 0
@@ -90,7 +90,7 @@ const rowOf =
     return column === undefined ? undefined : columns.get(column)![at]
   }
 
-const columnsOf = (path: string, names: ReadonlySet<string>, { needed, integers, optional }: Wanted) => {
+const columnsOf = (path: string, names: ReadonlySet<string>, { needed, integers, optional }: CryoColumns) => {
   const columns = new Map<string, string>()
   const missing: string[] = []
   for (const name of [...needed, ...optional]) {

@@ -97,7 +97,7 @@ export interface Sort {
 export const EXPLORE_PAGE_SIZE = 100
 
 /** Chain order, unique across kinds. */
-export const PLACE = '_shard_doc'
+export const CHAIN_ORDER = '_shard_doc'
 
 /** First page with counts over time. */
 export const firstBody = (asked: ExploreQuery): string => body(asked, [`"aggs":${COUNTS}`])
@@ -141,8 +141,8 @@ const objectOf = (members: readonly string[]): string => `{${members.join()}}`
 
 const sortOf = ({ sort }: ExploreQuery): string =>
   JSON.stringify([
-    ...(sort && sort.field !== PLACE ? [{ [sort.field]: { order: sort.order, missing: '_last' } }] : []),
-    { [PLACE]: sort?.field === PLACE ? sort.order : 'desc' },
+    ...(sort && sort.field !== CHAIN_ORDER ? [{ [sort.field]: { order: sort.order, missing: '_last' } }] : []),
+    { [CHAIN_ORDER]: sort?.field === CHAIN_ORDER ? sort.order : 'desc' },
   ])
 
 const fullQuery = ({ query, from, to }: ExploreQuery): string => {

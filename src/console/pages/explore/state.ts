@@ -8,12 +8,12 @@ import { dateOf } from '../../parts/format.ts'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
   type BoxQuestion,
+  CHAIN_ORDER,
   EXPLORE_PAGE_SIZE,
   type ExploreQuery,
   firstBody,
   NEW,
   nextBody,
-  PLACE,
   readQuestion,
   resumeBody,
   type Sort,
@@ -87,7 +87,7 @@ export const useAsked = (search: Search, catalogue: Catalogue | undefined): Unde
   return useMemo(() => {
     try {
       const question = readQuestion(text, kinds)
-      const by = sort && (sort.field === '@block' ? PLACE : catalogue && sortPath(catalogue, sort.field))
+      const by = sort && (sort.field === '@block' ? CHAIN_ORDER : catalogue && sortPath(catalogue, sort.field))
       if (sort && catalogue && by === undefined)
         return { question, error: new Error(`Hits cannot be sorted by "${sort.field}".`) }
       if (kinds.length === 0 || (sort && by === undefined)) return { question }

@@ -35,7 +35,6 @@ import {
   MOST_LEVELS,
   membersFor,
   payloadOf,
-  put,
   putConfig,
   RECEIVER_TYPES,
   receiverParameters,
@@ -48,6 +47,7 @@ import {
   type Way,
   wayKey,
   waysOf,
+  withMember,
 } from './model.ts'
 
 interface FormProps {
@@ -64,7 +64,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
   const networks = (status.data?.networks ?? []).map(it => it.network)
   const target = targetOf(draft)
   const targets = TARGETS.map(({ type, label }) => ({ value: type, label }))
-  const set = (name: string, value: Json | undefined) => onChange(put(draft, name, value))
+  const set = (name: string, value: Json | undefined) => onChange(withMember(draft, name, value))
   const setNetwork = (next: string) => {
     const [technology = '', blockchain = '', name = ''] = next.split('/')
     onChange({ ...draft, technology, blockchain, network: name })
@@ -223,7 +223,7 @@ const ConditionForm = (props: ConditionProps) => {
   const attribute = level === 1 ? known.attributes.find(it => it.name === name) : undefined
   if (!isJsonObject(value)) return <Odd label={label} onRemove={onRemove} />
   const setName = (next: string) => {
-    const renamed = put(value, 'name', next)
+    const renamed = withMember(value, 'name', next)
     onChange(isArguments(next) && operator !== INSPECT ? inspecting(renamed) : renamed)
   }
   return (
@@ -254,7 +254,7 @@ const ConditionForm = (props: ConditionProps) => {
         <CheckField
           label="In units of the token, with its decimals"
           checked={value.useScaledValue === true}
-          onChange={checked => onChange(put(value, 'useScaledValue', checked || undefined))}
+          onChange={checked => onChange(withMember(value, 'useScaledValue', checked || undefined))}
         />
       )}
       {operator === INSPECT && <Inner {...props} name={name} />}
@@ -264,7 +264,7 @@ const ConditionForm = (props: ConditionProps) => {
 
 const Inner = ({ value, name, path, level, inside, onChange, ...rest }: ConditionProps & { name: string }) => {
   const parameters = listAt(value, 'operatorParameters')
-  const set = (next: Json[]) => onChange(put(value, 'operatorParameters', next))
+  const set = (next: Json[]) => onChange(withMember(value, 'operatorParameters', next))
   return (
     <div class="inner">
       {parameters.map((parameter, i) => (
@@ -297,7 +297,7 @@ const Operand = ({ value, path, level, known, faultAt, onChange, operator, attri
   const values = useAsk(key, signal => getValues(network, kind, attribute!, signal))
   const operand = member(value, 'value')
   const error = faultAt(`${path}.value`, { inside: true })
-  const set = (next: Json) => onChange(put(value, 'value', next))
+  const set = (next: Json) => onChange(withMember(value, 'value', next))
   return takesList(operator) ? (
     <LinesField label="Values, one on each line" error={error} value={operand} onChange={set} />
   ) : (
@@ -345,7 +345,7 @@ const LinesField = ({ label, error, value, onChange }: LinesProps) => {
 }
 
 const inspecting = (condition: JsonObject): JsonObject => ({
-  ...put(condition, 'value', undefined),
+  ...withMember(condition, 'value', undefined),
   operator: INSPECT,
   operatorParameters: [EMPTY_CONDITION],
 })
@@ -356,7 +356,7 @@ const withOperator = (condition: JsonObject, operator: string): JsonObject => {
   const { value } = condition
   const texts = Array.isArray(value) ? value : value === undefined || value === null || value === '' ? [] : [value]
   const operand = takesList(operator) ? texts : (texts[0] ?? '')
-  return { ...put(condition, 'operatorParameters', undefined), operator, value: operand }
+  return { ...withMember(condition, 'operatorParameters', undefined), operator, value: operand }
 }
 
 const operatorOptions = (current: string, level: number, attribute: Attribute | undefined) => {
@@ -424,7 +424,8 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
       {receiverParameters(type).map(([name, { holds, ...about }]) => {
         const value = valueAt(action, `parameters.${name}`)
         const error = faultAt(`${path}.parameters.${name}`, { inside: holds === 'addresses' })
-        const set = (next: Json) => onChange(put(action, 'parameters', put(action.parameters, name, next)))
+        const set = (next: Json) =>
+          onChange(withMember(action, 'parameters', withMember(action.parameters, name, next)))
         const field = { label: about.label, hint: about.hint, error }
         return holds === 'addresses' ? (
           <LinesField key={name} {...field} value={value} onChange={set} />
@@ -466,7 +467,7 @@ const PayloadPicker = ({ draft, action, example, label, onChange }: PickerProps)
   const ways = waysOf(member(action, 'payload'))
   const onToggle = (way: Way, on: boolean) => {
     const next = toggleWay(ways, way, on)
-    onChange(put(action, 'payload', next.length === 0 ? undefined : payloadOf(next)))
+    onChange(withMember(action, 'payload', next.length === 0 ? undefined : payloadOf(next)))
   }
   if (newest.error !== undefined && !isFitting) return <Fault error={newest.error} again={newest.again} />
   if (!hit) return newest.busy ? <Busy label="Reading a document" /> : <p>No document is stored yet.</p>

@@ -109,14 +109,14 @@ export const ownOf = (rule: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(rule).filter(([name]) => !SERVERS.includes(name)))
 
 /** Sets a member, or removes it if undefined; other values become objects. */
-export const put = (value: Json | undefined, name: string, member: Json | undefined): JsonObject => {
+export const withMember = (value: Json | undefined, name: string, member: Json | undefined): JsonObject => {
   const before = isJsonObject(value) ? value : {}
   if (member !== undefined) return { ...before, [name]: member }
   return Object.fromEntries(Object.entries(before).filter(([it]) => it !== name))
 }
 
 export const putConfig = (rule: JsonObject, name: string, member: Json): JsonObject =>
-  put(rule, 'config', put(rule.config, name, member))
+  withMember(rule, 'config', withMember(rule.config, name, member))
 
 export const targetOf = (rule: Json): string => textAt(rule, 'config.targetType') ?? ''
 
@@ -274,7 +274,9 @@ export const mergedOf = (theirs: JsonObject, differences: readonly Difference[])
   differences.reduce((rule, { path, mine, choice }) => {
     if (choice === 'theirs') return rule
     const [first, inner] = path.startsWith(`${CONFIG}.`) ? [CONFIG, path.slice(CONFIG.length + 1)] : [path]
-    return inner === undefined ? put(rule, first!, mine) : put(rule, CONFIG, put(rule[CONFIG], inner, mine))
+    return inner === undefined
+      ? withMember(rule, first!, mine)
+      : withMember(rule, CONFIG, withMember(rule[CONFIG], inner, mine))
   }, theirs)
 
 /** Ignores the order of members. */

@@ -8,7 +8,7 @@ import { Button, SelectField } from '../../parts/controls.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Hash, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulateRule } from './api.ts'
-import { emptyAction, isConditionComplete, put, putConfig, type RuleFault, ruleNetwork } from './model.ts'
+import { emptyAction, isConditionComplete, putConfig, type RuleFault, ruleNetwork, withMember } from './model.ts'
 import { Warnings } from './rule.tsx'
 
 /** Debounce of typing. */
@@ -34,7 +34,7 @@ export const usePreview = (draft: JsonObject): Previewed => {
 
 /** Placeholders that are never refused: nothing is sent. */
 const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
-  const receiver = put(emptyAction(), 'parameters', { url: 'https://example.org/' })
+  const receiver = withMember(emptyAction(), 'parameters', { url: 'https://example.org/' })
   const { technology = '', blockchain = '', network = '' } = draft
   const rule = { ...{ technology, blockchain, network }, config: draft.config ?? null }
   return {

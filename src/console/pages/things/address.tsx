@@ -22,7 +22,7 @@ import {
 import { Contract } from './contract.tsx'
 import { List, Looked, Missing, SidedList, ThingHeader, type ThingProps, thingPage, titleWithCount } from './page.tsx'
 import { isAddress, numberAt, termsBuckets, timestampOf } from './read.ts'
-import { AddressLink, briefOf, given, inBlock, movementsOf, optionalText, When } from './values.tsx'
+import { AddressLink, briefOf, ifPresent, inBlock, movementsOf, optionalText, When } from './values.tsx'
 
 export default thingPage(({ id }) => {
   const isFormed = isAddress(id)
@@ -108,9 +108,9 @@ const toCounts = (answers: readonly SearchAnswer[]) => {
 
 const createdOf = ({ _source }: SearchHit, times: number) => ({
   'Created by': <AddressLink value={textAt(_source, 'creator')} />,
-  'Created in': say`${given(textAt(_source, 'transactionHash'), it => <Hash value={it} kind="tx" />)} ${inBlock(_source)}${times > 1 && dim` (the latest of ${times} creations)`}`,
+  'Created in': say`${ifPresent(textAt(_source, 'transactionHash'), it => <Hash value={it} kind="tx" />)} ${inBlock(_source)}${times > 1 && dim` (the latest of ${times} creations)`}`,
   Standard: optionalText(textAt(_source, 'standard')),
-  Code: given(numberAt(_source, 'codeSize'), size => `${size.toLocaleString()} bytes`),
+  Code: ifPresent(numberAt(_source, 'codeSize'), size => `${size.toLocaleString()} bytes`),
 })
 
 const TokenLink = ({ id, token }: ThingProps & { token: JsonObject }) => (

@@ -5,7 +5,7 @@ import { Amount, dim, Facts, Hash, say } from '../../parts/text.tsx'
 import { allOf, countOnly, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
 import { documentPage, List, Neighbours, ThingHeader, titleWithCount, WholeDocument } from './page.tsx'
 import { isHashText, numberAt, unitsAt } from './read.ts'
-import { AddressLink, Gwei, given, RawBytes, When } from './values.tsx'
+import { AddressLink, Gwei, ifPresent, RawBytes, When } from './values.tsx'
 
 const isNumber = (id: string) => /^\d{1,15}$/.test(id)
 
@@ -72,14 +72,14 @@ const blockFacts = ({ _id, _source: source }: SearchHit) => {
     Hash: <Hash value={_id} />,
     Time: <When hit={{ _source: source }} />,
     'Fees went to': <AddressLink value={textAt(source, 'miner')} />,
-    'Gas used': given(unitsAt(source, 'gasUsed'), used => {
+    'Gas used': ifPresent(unitsAt(source, 'gasUsed'), used => {
       const share = limit > 0n && dim` of ${<Amount value={limit} />}, ${shareOf(used, limit)}`
       return say`${<Amount value={used} />}${share}`
     }),
-    'Base fee': given(unitsAt(source, 'baseFeePerGas'), fee => <Gwei value={fee} />),
+    'Base fee': ifPresent(unitsAt(source, 'baseFeePerGas'), fee => <Gwei value={fee} />),
     'Blob gas used': blobs !== undefined && blobs > 0n && <Amount value={blobs} />,
-    Size: given(numberAt(source, 'size.num'), size => `${size.toLocaleString()} bytes`),
-    'Block below': given(textAt(source, 'parentHash'), hash => <Hash value={hash} kind="block" />),
+    Size: ifPresent(numberAt(source, 'size.num'), size => `${size.toLocaleString()} bytes`),
+    'Block below': ifPresent(textAt(source, 'parentHash'), hash => <Hash value={hash} kind="block" />),
     'Extra data': extra !== undefined && extra !== '0x' && <RawBytes hex={extra} most={80} />,
   }
 }

@@ -8,7 +8,7 @@ import { dim, Facts, Hash, NetworkContext, say, Time } from '../../parts/text.ts
 import { allOf, hitsOf, type MultiSearchItem, NEWEST, term, useSearches } from './ask.ts'
 import type { ThingProps } from './page.tsx'
 import { numberAt, termsBuckets, timestampOf } from './read.ts'
-import { AddressLink, briefOf, given, inBlock, optionalText } from './values.tsx'
+import { AddressLink, briefOf, ifPresent, inBlock, optionalText } from './values.tsx'
 
 type ContractProps = ThingProps & { contract: JsonObject }
 
@@ -75,7 +75,7 @@ const codeOf = (contract: JsonObject) => {
   const hash = textAt(contract, 'codeHash')
   return {
     Hash: hash === undefined ? <span class="dim">not known</span> : <Hash value={hash} />,
-    Standard: given(textAt(contract, 'standard') || undefined, standard => {
+    Standard: ifPresent(textAt(contract, 'standard') || undefined, standard => {
       return say`${optionalText(standard)} ${dim`${STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}`}`
     }),
     Functions: selectors.length > 0 && (
@@ -178,7 +178,7 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
 
 const Upgrade = ({ hit: { _source } }: { hit: SearchHit }) => (
   <li>
-    {given(timestampOf(_source), time => (
+    {ifPresent(timestampOf(_source), time => (
       <Time value={time} brief />
     ))}{' '}
     {inBlock(_source)}{' '}

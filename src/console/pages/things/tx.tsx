@@ -24,8 +24,8 @@ import {
   BlockLink,
   briefOf,
   Gwei,
-  given,
-  Moved,
+  ifPresent,
+  MovementAmount,
   NamedValues,
   optionalText,
   Party,
@@ -86,8 +86,8 @@ const txFacts = (source: JsonObject) => {
   const [used, limit, most, tip] = ['gasUsed', 'gas', 'maxFeePerGas', 'maxPriorityFeePerGas'].map(units)
   const paid = units('effectiveGasPrice') ?? units('gasPrice')
   const [type, place] = [numberAt(source, 'type.num'), numberAt(source, 'transactionIndex.num')]
-  const tipped = given(tip, it => say`, to the builder at most ${<Gwei value={it} />}`)
-  const address = (path: string) => given(text(path), it => <AddressLink value={it} />)
+  const tipped = ifPresent(tip, it => say`, to the builder at most ${<Gwei value={it} />}`)
+  const address = (path: string) => ifPresent(text(path), it => <AddressLink value={it} />)
   const countOf = (path: string, what: string) => {
     const { length } = listAt(source, path)
     return length > 0 && `${length.toLocaleString()} ${what}`
@@ -105,10 +105,13 @@ const txFacts = (source: JsonObject) => {
     Function: optionalText(text('method'), 120),
     Value: <Coins value={units('value') ?? 0n} />,
     Fee: used !== undefined && paid !== undefined && <Coins value={used * paid} />,
-    Gas: given(used, it => say`${<Amount value={it} />}${given(limit, it => dim` of ${<Amount value={it} />}`)}`),
-    'Gas price': given(
+    Gas: ifPresent(
+      used,
+      it => say`${<Amount value={it} />}${ifPresent(limit, it => dim` of ${<Amount value={it} />}`)}`,
+    ),
+    'Gas price': ifPresent(
       paid,
-      it => say`${<Gwei value={it} />}${given(most, it => dim` at most ${<Gwei value={it} />}${tipped}`)}`,
+      it => say`${<Gwei value={it} />}${ifPresent(most, it => dim` at most ${<Gwei value={it} />}${tipped}`)}`,
     ),
     Type: TX_TYPES[type ?? -1] ?? type,
     'Access list': countOf('accessList', 'entries'),
@@ -233,7 +236,7 @@ const StepView = ({ step, isBeginning }: { step: ExecutionStep; isBeginning: boo
         {!(type in TYPE_NAMES) &&
           (called === undefined ? dim`without a function ` : <strong>{briefOf(called, 80)} </strong>)}
         {value !== undefined && value > 0n && <Coins value={value} />}
-        {given(gasUsed, it => dim` ${it.toLocaleString()} gas`)}
+        {ifPresent(gasUsed, it => dim` ${it.toLocaleString()} gas`)}
       </div>
       {error !== undefined && (
         <p class="bad">
@@ -337,7 +340,7 @@ const Movements = ({ coins, movements }: { coins: readonly ExecutionStep[]; move
       {movements.map((movement, i) => (
         <li key={i}>
           <div class="step">
-            <Moved movement={movement} /> {dim`of ${<AddressLink value={movement.token} kind="token" />}`}
+            <MovementAmount movement={movement} /> {dim`of ${<AddressLink value={movement.token} kind="token" />}`}
           </div>
           <div class="way">
             <Party value={movement.from} zero="created" /> → <Party value={movement.to} zero="destroyed" />

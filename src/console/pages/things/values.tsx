@@ -25,7 +25,7 @@ import {
 type Optional<T> = T | null | undefined
 
 /** Renders a value if present. */
-export const given = <T,>(value: Optional<T>, show: (value: T) => ComponentChildren): ComponentChildren =>
+export const ifPresent = <T,>(value: Optional<T>, show: (value: T) => ComponentChildren): ComponentChildren =>
   value === undefined || value === null ? undefined : show(value)
 
 /** Text if present. */
@@ -127,7 +127,7 @@ const ArgumentValue = ({ argument }: { argument: Json }) => {
     return (
       <span class="amount">
         {String(integer)}
-        {given(scaled, it => dim` ≈ ${it.toLocaleString(undefined, { maximumFractionDigits: 6 })}`)}
+        {ifPresent(scaled, it => dim` ≈ ${it.toLocaleString(undefined, { maximumFractionDigits: 6 })}`)}
       </span>
     )
   const elements = elementsOf(type, hex)
@@ -150,7 +150,7 @@ const itemsBy = (items: Movement['items'], known: KnownAddress | undefined): Mov
   })
 
 /** Amounts and ids in the token's unit. */
-export const Moved = ({ movement: { token, items } }: { movement: Movement }) => {
+export const MovementAmount = ({ movement: { token, items } }: { movement: Movement }) => {
   const known = useKnown(token)
   const isBare = known?.symbol === undefined && known?.decimals === undefined && items.every(it => it.id === undefined)
   return (
@@ -158,10 +158,10 @@ export const Moved = ({ movement: { token, items } }: { movement: Movement }) =>
       {itemsBy(items, known).map(({ id, value }, i) => (
         <span key={i}>
           {i > 0 && ', '}
-          {given(value, it => (
+          {ifPresent(value, it => (
             <Amount value={it} {...(id === undefined && { decimals: known?.decimals ?? 0, symbol: known?.symbol })} />
           ))}
-          {given(id, it => (
+          {ifPresent(id, it => (
             <span class="amount">{`${value === undefined ? '' : ' of '}#${it}`}</span>
           ))}
         </span>
@@ -173,7 +173,7 @@ export const Moved = ({ movement: { token, items } }: { movement: Movement }) =>
 
 export const When = ({ hit }: { hit: Pick<SearchHit, '_source'> | undefined }) => (
   <>
-    {given(hit && timestampOf(hit._source), time => (
+    {ifPresent(hit && timestampOf(hit._source), time => (
       <Time value={time} />
     ))}
   </>
@@ -207,7 +207,7 @@ const ofMovement =
   }
 
 const TIME: Columns = [
-  { title: 'Time', width: '17ch', cell: it => given(timestampOf(it._source), time => <Time value={time} brief />) },
+  { title: 'Time', width: '17ch', cell: it => ifPresent(timestampOf(it._source), time => <Time value={time} brief />) },
 ]
 
 const PLACE_COLUMNS: Columns = [
@@ -231,7 +231,7 @@ const VALUE = {
   title: 'Value',
   width: 'minmax(12ch, 1fr)',
   align: 'right',
-  cell: ({ _source }: SearchHit) => given(unitsAt(_source, 'value'), units => <Coins value={units} />),
+  cell: ({ _source }: SearchHit) => ifPresent(unitsAt(_source, 'value'), units => <Coins value={units} />),
 } as const
 
 /** Fields and columns of document lists. */
@@ -315,7 +315,7 @@ export const DOCUMENT_LISTS = {
         title: 'Amount',
         width: 'minmax(18ch, 1fr)',
         cell: ofMovement(
-          movement => <Moved movement={movement} />,
+          movement => <MovementAmount movement={movement} />,
           it => <span class="dim">{String(valueAt(it._source, 'event') ?? '')} with other arguments</span>,
         ),
       },

@@ -8,7 +8,7 @@ import { newTraceRecord, readTrace, txOfTrace } from '../../documents/records/tr
 import { integersAt } from '../../forms/bytes.ts'
 import { fieldId, HASHED, termOf } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
-import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
+import { blockOf, PLACES_PER_BLOCK, placeOf, positionOf } from '../../schema.ts'
 import type { Documents } from '../documents.ts'
 import { isRowKind, positionOfOrdinal, segmentAt } from './ordinals.ts'
 
@@ -85,7 +85,7 @@ const first = (
 ): number | undefined => {
   const start = positionOf(blockOf(block), 0)
   let found: number | undefined
-  records.each(kind, start, start + PLACES - 1, (position, view) => {
+  records.each(kind, start, start + PLACES_PER_BLOCK - 1, (position, view) => {
     if (!test(view)) return true
     found = position
     return false

@@ -3,8 +3,7 @@ import type { QueryValue } from '../../../query/ast.ts'
 import { valueReader } from '../../documents/record-values.ts'
 import type { StoreReader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
-import { addressIds, type FieldCondition, testOf } from './condition.ts'
-import { interpreterOf, type StoredScalar } from './field-values.ts'
+import { addressIds, type FieldCondition, interpreterOf, type StoredScalar, testOf } from './field-values.ts'
 
 /** Contracts and tokens are rows with indexes of their own: a condition on them is looked up at once in all of them. */
 

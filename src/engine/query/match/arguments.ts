@@ -13,7 +13,7 @@ import {
   termOf,
 } from '../../index/terms.ts'
 import type { Posting, StoredSignature, StoreReader } from '../../reader.ts'
-import type { FieldCondition } from '../fields/condition.ts'
+import type { FieldCondition } from '../fields/field-values.ts'
 import type { SegmentView } from '../fields/ordinals.ts'
 import { argumentTerm, isExact, type Nested, numbersKey, termRanges } from '../plan/nested.ts'
 import type { Plan } from '../plan/plan.ts'

@@ -1,10 +1,11 @@
 import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import { compilePredicate } from '../../../query/predicate.ts'
+import type { SearchRequest } from '../../../query/request.ts'
 import { fieldOfTerm, logField, logTerms, signatureOfLogField, termOf, UNDECODED } from '../../index/terms.ts'
 import type { Posting, Segment, StoreReader } from '../../reader.ts'
 import { type Documents, fieldsRead } from '../documents.ts'
-import { isLeaf } from '../fields/condition.ts'
+import { isLeaf } from '../fields/field-values.ts'
 import {
   endOrdinal,
   type NumberedKind,
@@ -15,6 +16,7 @@ import {
 } from '../fields/ordinals.ts'
 import { type Among, among, type Plan } from '../plan/plan.ts'
 import { planQuery } from '../plan/planner.ts'
+import type { SearchPart } from '../search-match.ts'
 import { createNested } from './arguments.ts'
 import { scan } from './column-scan.ts'
 import { byChildren, byParent, type JoinOptions, ofTransactions, ordinalsOfPositions } from './joins.ts'
@@ -25,10 +27,12 @@ import {
   count,
   EMPTY_SET,
   isEmptySet,
+  listed,
   type OrdinalSet,
   or,
   packed,
   run,
+  takeOrdinals,
 } from './ordinal-set.ts'
 import { byDocuments, byRecords } from './record-filter.ts'
 import {
@@ -38,6 +42,7 @@ import {
   type MatchContext,
   NOWHERE,
   type SegmentMatcher,
+  segmentsOf,
   type Where,
   whereAll,
   whereAny,
@@ -302,9 +307,9 @@ export type Evaluator = (kind: Kind, query: Node, within?: Among) => Evaluation
 export const createEvaluator =
   (reader: StoreReader, exact: Documents): Evaluator =>
   (kind, query, within = {}) =>
-    evaluatePlan({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: asking(exact) })
+    evaluatePlan({ kind, plan: among(within, planQuery(kind, query, reader)), reader, ask: documentTester(exact) })
 
-export const asking = (documents: Documents): AskDocuments => {
+export const documentTester = (documents: Documents): AskDocuments => {
   const tests = new WeakMap<Node, { test: ReturnType<typeof compilePredicate>; fields: string[] | undefined }>()
   return (kind, node, positions) => {
     const known = tests.get(node) ?? { test: compilePredicate(kind, node), fields: fieldsRead(node) }
@@ -312,4 +317,50 @@ export const asking = (documents: Documents): AskDocuments => {
     const { test, fields } = known
     return documents.load(kind, positions, fields).map(document => document !== undefined && test(document))
   }
+}
+
+/** The first matches of each part in chain order, and whether there are more. */
+export const terminated = (
+  parts: readonly SearchPart[],
+  most: number,
+  reader: StoreReader,
+): { parts: SearchPart[]; isEarly: boolean } => {
+  let isEarly = false
+  const first = parts.map((part): SearchPart => {
+    const { evaluation } = part
+    const kept = new Map<number, OrdinalSet>()
+    let left = most
+    for (const segment of segmentsOf([part], reader)) {
+      reader.check()
+      const matches = evaluation.matches(segment)
+      const found = count(matches)
+      if (found > left) isEarly = true
+      if (left > 0 && found > 0) kept.set(segment.id, found <= left ? matches : listed(firstOrdinals(matches, left)))
+      left -= Math.min(left, found)
+      if (isEarly && left === 0) break
+    }
+    const matches = (segment: Segment) => kept.get(segment.id) ?? EMPTY_SET
+    return {
+      kind: part.kind,
+      evaluation: { matches, count: segment => count(matches(segment)), where: evaluation.where },
+    }
+  })
+  return { parts: first, isEarly }
+}
+const firstOrdinals = (set: OrdinalSet, most: number): Uint32Array => Uint32Array.from(takeOrdinals(set, most, false))
+/** How many documents match, as far as that is asked for; -1 where it is not. */
+export const countAll = (
+  { trackTotal }: Pick<SearchRequest, 'trackTotal'>,
+  parts: SearchPart[],
+  reader: StoreReader,
+): number => {
+  if (trackTotal === false) return -1
+  const most = trackTotal === true ? Number.POSITIVE_INFINITY : trackTotal
+  let total = 0
+  for (const segment of segmentsOf(parts, reader)) {
+    reader.check()
+    for (const { evaluation } of parts) total += evaluation.count(segment)
+    if (total >= most) return most
+  }
+  return total
 }

@@ -5,9 +5,16 @@ import { GREATEST_LONG } from '../../../query/simplify.ts'
 import { analyzeText } from '../../../query/text/analysis.ts'
 import { UNLISTED, UNLISTED_CALL } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
-import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
-import { INEXACT, interpreterOf, isInexactNumber, LONGS_END } from '../fields/field-values.ts'
-
+import {
+  addressIds,
+  commonStart,
+  type FieldCondition,
+  INEXACT,
+  interpreterOf,
+  isInexactNumber,
+  LONGS_END,
+  testOf,
+} from '../fields/field-values.ts'
 /** Whether a value of a column fulfils a condition; in doubt the document itself is asked. */
 export type ColumnVerdict = typeof NO | typeof YES | typeof DOUBT
 export const NO = 1

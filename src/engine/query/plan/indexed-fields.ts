@@ -18,7 +18,7 @@ import {
   UNLISTED,
 } from '../../index/terms.ts'
 import type { StoredSignature, StoreReader } from '../../reader.ts'
-import { addressIds, type FieldCondition, testOf } from '../fields/condition.ts'
+import { addressIds, type FieldCondition, testOf } from '../fields/field-values.ts'
 import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
 /** Conditions on what logs or calls of a signature share, and on topics. */
 

@@ -13,7 +13,7 @@ import {
   termOf,
 } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
-import { type FieldCondition, testOf } from '../fields/condition.ts'
+import { type FieldCondition, testOf } from '../fields/field-values.ts'
 
 /**
  * Conditions that hold within one argument. Name, position and type of an argument follow from its role, which is a field id of the

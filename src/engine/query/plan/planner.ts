@@ -3,9 +3,8 @@ import type { Node, QueryValue } from '../../../query/ast.ts'
 import { inNode } from '../../../query/simplify.ts'
 import { findFieldId } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
-import { blockOf, PLACES, placeOf, positionOf } from '../../schema.ts'
-import { addressIds, commonStart, type FieldCondition, testOf } from '../fields/condition.ts'
-import { columnSource } from '../fields/field-values.ts'
+import { blockOf, PLACES_PER_BLOCK, placeOf, positionOf } from '../../schema.ts'
+import { addressIds, columnSource, commonStart, type FieldCondition, testOf } from '../fields/field-values.ts'
 import { findBlock, findTransaction, positionsOfIds } from '../fields/find-by-id.ts'
 import { isRowKind } from '../fields/ordinals.ts'
 import { positionsBy, sparsePositions } from '../fields/row-kinds.ts'
@@ -221,7 +220,7 @@ const contractTransaction = planByHash(findTransaction, (positions, reader) => {
   const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
   const created = positions.flatMap(position => {
     const start = positionOf(blockOf(position), 0)
-    return select.all(start, start + PLACES - 1, placeOf(position)) as number[]
+    return select.all(start, start + PLACES_PER_BLOCK - 1, placeOf(position)) as number[]
   })
   return planPositions(created)
 })

@@ -16,7 +16,7 @@ import type { Evaluation } from '../match/evaluate.ts'
 import { and, eachOrdinal, type OrdinalSet, run, takeOrdinals, toArray } from '../match/ordinal-set.ts'
 import { segmentsOf } from '../match/segment-matcher.ts'
 import { matchMaker, type SearchMatch, type SearchPart } from '../search-match.ts'
-import type { Behind } from './search-after.ts'
+import type { SearchAfter } from './search-after.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { createScale } from './sort-memory.ts'
 import { findByKeys, findByScore, isByScore } from './top-n.ts'
@@ -37,7 +37,7 @@ export const findBest = (request: SearchRequest, parts: SearchPart[], finding: F
 /** Where it begins it takes a look at each match; all that come behind are as if they were the first ones. */
 const findBehind = (
   wanted: number,
-  { keys, behind }: { keys: SortKeys; behind: Behind },
+  { keys, behind }: { keys: SortKeys; behind: SearchAfter },
   parts: SearchPart[],
   finding: FindContext,
 ): SearchMatch[] => {

@@ -5,14 +5,14 @@ import { placeOfNumber } from '../../../query/hits/paging.ts'
 import type { After, BlockRun, SortSpec } from '../../../query/request.ts'
 import { blockAt } from '../../index/segment.ts'
 import type { StoreReader } from '../../reader.ts'
-import { blockOf, PLACES } from '../../schema.ts'
+import { blockOf, PLACES_PER_BLOCK } from '../../schema.ts'
 import { INEXACT } from '../fields/field-values.ts'
 import { comparePlaces, isByPlace, type MatchKey, type SearchMatch } from '../search-match.ts'
 import type { SortOrder } from './sort.ts'
 import type { KeyReader } from './sort-keys.ts'
 
 /** Where a page begins: behind what the one before ended with. */
-export interface Behind {
+export interface SearchAfter {
   /** Whether a match comes behind; its keys are read. */
   has(found: SearchMatch): boolean
   /** Set where the order follows the chain. */
@@ -30,7 +30,7 @@ interface BlockRuns {
 const NO_BLOCKS: BlockRun = [0, -1]
 
 /** Nothing comes behind. */
-export const NOTHING_BEHIND: Behind = {
+export const NOTHING_BEHIND: SearchAfter = {
   has: () => false,
   blocks: { here: NO_BLOCKS, beyond: NO_BLOCKS },
   keyOf: () => null,
@@ -56,7 +56,7 @@ export const createBehindKeys = ({
   compareKeys,
   descending,
   isChain,
-}: ByKeys): Behind => {
+}: ByKeys): SearchAfter => {
   const { values, place } = after
   const keys = new Map(
     order.parts.map(({ kind }) => [
@@ -90,7 +90,7 @@ interface ByPlace {
 }
 
 /** Where positions are all that matters. */
-export const createBehindPlace = ({ after, first, order, reader }: ByPlace): Behind => {
+export const createBehindPlace = ({ after, first, order, reader }: ByPlace): SearchAfter => {
   const descending = first === undefined || first.order === 'desc'
   const value = after.values[0]
   const isShardDoc = first?.by === '_shard_doc' && value !== null && value !== undefined
@@ -138,7 +138,7 @@ const blocksAt = (
   if (value === null)
     return { here: NO_BLOCKS, beyond: missing === '_first' ? [0, Number.POSITIVE_INFINITY] : NO_BLOCKS }
   const number = Number(value)
-  if (isByPlace({ by })) return around(Math.floor(number / PLACES), descending)
+  if (isByPlace({ by })) return around(Math.floor(number / PLACES_PER_BLOCK), descending)
   if (fields[parts[0]!.kind]!.field !== 'timestamp') return around(number, descending)
   const seconds = number / (as === 'date_nanos' ? 1e9 : 1000)
   const from = firstBlock(reader, time => time >= seconds)

@@ -8,7 +8,7 @@ import { INEXACT } from '../fields/field-values.ts'
 import { numberedAs, ordinalOfPosition, segmentAt } from '../fields/ordinals.ts'
 import type { SearchScoring } from '../scores/scoring.ts'
 import { comparePlaces, isByPlace, type MatchKey, type SearchMatch } from '../search-match.ts'
-import { type Behind, createBehindKeys, createBehindPlace, NOTHING_BEHIND } from './search-after.ts'
+import { createBehindKeys, createBehindPlace, NOTHING_BEHIND, type SearchAfter } from './search-after.ts'
 import { BLOCK_NUMBERS, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
 
 export interface SortKeys {
@@ -28,7 +28,7 @@ export interface SortKeys {
   /** Whether there is no other: of equal keys positions decide. */
   single: boolean
   /** Where the page begins. */
-  behind: Behind | undefined
+  behind: SearchAfter | undefined
 }
 
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])

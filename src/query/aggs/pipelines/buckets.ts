@@ -14,8 +14,8 @@ import { direction, natural, nodeKey, optionalKey, readBodyKeys, SCHEMAS, type V
 import type { Bucket, ResultValue } from '../result.ts'
 import {
   type BucketsPath,
-  COMMON,
-  EXPECTED,
+  COMMON_PIPELINE_KEYS,
+  EXPECTED_PIPELINE,
   type GapPolicy,
   keyText,
   namedPaths,
@@ -28,7 +28,7 @@ import { compileScript, readScript, type ScriptValue, type Variables } from './s
 
 /** Pipeline aggregations inside of one with several buckets. */
 
-const { buckets_path, gap_policy, format } = COMMON
+const { buckets_path, gap_policy, format } = COMMON_PIPELINE_KEYS
 const SCRIPTED = { buckets_path, script: nodeKey, gap_policy }
 
 export const bucketScript: PipelineKind = {
@@ -37,7 +37,7 @@ export const bucketScript: PipelineKind = {
   example: { buckets_path: { gas: 'gas', n: '_count' }, script: 'params.gas / params.n' },
   stands: 'in buckets',
   read(place) {
-    const body = readBodyKeys(place, EXPECTED, { ...SCRIPTED, format }, [])
+    const body = readBodyKeys(place, EXPECTED_PIPELINE, { ...SCRIPTED, format }, [])
     const { paths, gaps, run } = scripted(place, body, 'number')
     return {
       paths: [...paths.values()],
@@ -60,7 +60,7 @@ export const bucketSelector: PipelineKind = {
   example: { buckets_path: { gas: 'gas' }, script: 'params.gas > 1000000' },
   stands: 'in buckets',
   read(place) {
-    const { paths, gaps, run } = scripted(place, readBodyKeys(place, EXPECTED, SCRIPTED, []), 'boolean')
+    const { paths, gaps, run } = scripted(place, readBodyKeys(place, EXPECTED_PIPELINE, SCRIPTED, []), 'boolean')
     return {
       paths: [...paths.values()],
       inside(parent) {

@@ -14,7 +14,14 @@ import {
 import { type KeyTable, key, nodeKey, optionalKey, readBodyKeys, SCHEMAS, type ValuesOf } from '../../keys.ts'
 import type { Format } from '../ast.ts'
 import type { Bucket, Metric, ResultMember } from '../result.ts'
-import { COMMON, EXPECTED, onePath, type PipelineKind, simpleValue, valueAtPath } from './pipeline.ts'
+import {
+  COMMON_PIPELINE_KEYS,
+  EXPECTED_PIPELINE,
+  onePath,
+  type PipelineKind,
+  simpleValue,
+  valueAtPath,
+} from './pipeline.ts'
 import { readScript } from './script.ts'
 
 /** Pipeline aggregations inside of a histogram, which go along its buckets. */
@@ -32,11 +39,11 @@ const alongHistogram = <const K extends KeyTable>(
   example: { buckets_path: 'gas', ...example },
   stands: 'in histogram',
   read(place) {
-    const { gap_policy, ...common } = COMMON
+    const { gap_policy, ...common } = COMMON_PIPELINE_KEYS
     // Pipelines without a gap policy count gaps as 0.
     const takesGaps = Object.keys(keys).length > 0
     const all = { ...common, ...keys, ...(takesGaps && { gap_policy }) }
-    const body = readBodyKeys(place, EXPECTED, all, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
+    const body = readBodyKeys(place, EXPECTED_PIPELINE, all, []) as ValuesOf<typeof COMMON_PIPELINE_KEYS> & ValuesOf<K>
     const gaps = takesGaps ? body.gap_policy : 'insert_zeros'
     const path = onePath(place, body.buckets_path)
     const start = read(body, body.format, place)

@@ -36,7 +36,7 @@ export interface PipelineAggregation extends PipelineWork {
   meta?: JsonValue
 }
 
-export const EXPECTED = 'an object such as {"buckets_path": "the_sum"}'
+export const EXPECTED_PIPELINE = 'an object such as {"buckets_path": "the_sum"}'
 
 export const onePath = (place: JsonNode, at: JsonNode | undefined): BucketsPath => {
   const paths = listOfPaths(place, at)
@@ -73,7 +73,7 @@ const gapPolicyOf = (place: JsonNode | undefined): GapPolicy => {
 const readNumberFormat = (place: JsonNode | undefined): Format =>
   place && numberWriterOf(place, toText(place, 'a format of numbers, such as "#,##0.00"'))
 
-export const COMMON = {
+export const COMMON_PIPELINE_KEYS = {
   buckets_path: nodeKey,
   gap_policy: key(gapPolicyOf, SCHEMAS.text),
   format: key(readNumberFormat, SCHEMAS.text),

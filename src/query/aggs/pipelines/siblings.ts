@@ -5,7 +5,15 @@ import { readDouble } from '../../numbers.ts'
 import type { Format } from '../ast.ts'
 import { extendedStatsOf, type MetricTotals, percentilesOf, statsOf } from '../metric-results.ts'
 import type { Bucket, Metric } from '../result.ts'
-import { COMMON, EXPECTED, keyText, numbersOfBuckets, onePath, type PipelineKind, simpleValue } from './pipeline.ts'
+import {
+  COMMON_PIPELINE_KEYS,
+  EXPECTED_PIPELINE,
+  keyText,
+  numbersOfBuckets,
+  onePath,
+  type PipelineKind,
+  simpleValue,
+} from './pipeline.ts'
 
 /** Pipeline aggregations whose path leads to buckets of a sibling. */
 
@@ -21,7 +29,10 @@ const siblingPipeline = <const K extends KeyTable>(
   example: { buckets_path: 'days>gas', ...example },
   stands: 'sibling',
   read(place) {
-    const body = readBodyKeys(place, EXPECTED, { ...COMMON, ...keys }, []) as ValuesOf<typeof COMMON> & ValuesOf<K>
+    const body = readBodyKeys(place, EXPECTED_PIPELINE, { ...COMMON_PIPELINE_KEYS, ...keys }, []) as ValuesOf<
+      typeof COMMON_PIPELINE_KEYS
+    > &
+      ValuesOf<K>
     const path = onePath(place, body.buckets_path)
     const find = read(body, body.format)
     return { paths: [path], sibling: results => find(numbersOfBuckets(results, path, body.gap_policy)) }
