@@ -129,7 +129,7 @@ test('where no node answers, searches fail and writes wait, until one answers a 
   for (const node of nodes) node.isStill = true
   const silent = {
     code: 'cluster_unreachable',
-    message: /does not answer: no node tells that it is there \(Request timed out\)$/,
+    message: /does not answer: no node answers \(Request timed out\)$/,
   }
   const writing = new AbortController()
   let isWaiting = true

@@ -77,7 +77,7 @@ test('what is wrong with one is told', async t => {
   const closed = await startCluster(t, { '/': 401 })
   assert.match(
     (await diagnose(closed))[0]!,
-    /^fail cluster: the cluster cannot tell its version .* check opensearch-user/,
+    /^fail cluster: the cluster cannot report its version .* check opensearch-user/,
   )
   assert.match(
     (await diagnose('http://127.0.0.1:1'))[0]!,
