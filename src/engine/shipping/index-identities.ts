@@ -4,7 +4,8 @@ import type { Db } from '../../sqlite/database.ts'
 /**
  * Remote indices with shipped documents, each with the identity from its creation: an index that is
  * restored or created again has another. Table `meta` stores them as `index:` + name, and as
- * `indices` the serial of their state. Any identity matches an unknown one. Change within a transaction.
+ * `indices` the serial of their state. An index without a stored identity may have any.
+ * Change within a transaction.
  */
 export type IndexIdentities = ReturnType<typeof createIndexIdentities>
 
