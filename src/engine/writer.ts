@@ -216,7 +216,7 @@ const createUpkeep = (
     merge: (block: number): boolean => attempt(() => merging.step(block)),
     /** Upgrades data of an older version in steps; returns whether more is left. */
     modernize: (): boolean => attempt(similar.addBits),
-    /** Removes old blocks in steps; returns whether more are left. `onHidden`: blocks now hidden. */
+    /** Removes old blocks in steps; returns whether more are left. `onHidden`: blocks hidden. */
     prune(limits: PruneLimits, onHidden: (blocks: Range) => void = nothing): boolean {
       const { hidden, more } = attempt(() => {
         const hidden = pruning.hide(limits)

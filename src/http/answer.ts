@@ -66,8 +66,8 @@ const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): R
 }
 
 /**
- * Writes a long answer in pieces, each after the one before was sent, as they share memory. Destroys
- * the connection on failure: no other way shows that the answer is incomplete.
+ * Writes a long answer in pieces, each after the one before was sent, as they share memory. On
+ * failure destroys the connection: no other way shows that the answer is incomplete.
  */
 export const sendPieces = async (
   outgoing: ServerResponse,

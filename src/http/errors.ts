@@ -16,7 +16,7 @@ export const errorResponse = (
 ) =>
   new Response(JSON.stringify(errorBody(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
 
-/** Its body. */
+/** Body of an error response. */
 export const errorJson = (status: number, type: string, reason: string): string =>
   JSON.stringify(errorBody(status, type, reason))
 

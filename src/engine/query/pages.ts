@@ -44,7 +44,7 @@ interface StreamProgress {
   reached?: ((at: HitCursor) => void) | undefined
 }
 
-/** All hits of a request, or those behind a cursor, page by page. */
+/** All hits of a request, or those after a cursor, page by page. */
 export const streamHits = (
   context: SearchContext,
   request: SearchRequest,

@@ -66,7 +66,7 @@ export interface Writing extends HitsWriting {
   /** Network name as shown in `_index`. */
   index: string
   out: ByteWriter
-  /** Whether names of aggregations stand behind their types. */
+  /** Whether to write aggregation names with a type prefix (`typed_keys`). */
   typedKeys?: boolean
 }
 

@@ -214,7 +214,7 @@ const createOccurrences = (reader: StoreReader, entryOf: (signature: number) => 
     }
   }
   return {
-    /** Segments that are new, or other than they were. */
+    /** Segments that are new or have changed. */
     catchUp(): Segment[] {
       const segments = reader.segments()
       const left = new Set(segments.map(keyOf))
@@ -238,7 +238,7 @@ const createOccurrences = (reader: StoreReader, entryOf: (signature: number) => 
 
 const METHOD = fieldId('tx', 'method')
 
-/** Tells of names that transactions call; the dictionary has others as well. */
+/** Calls `found` with names that transactions call; the dictionary has others as well. */
 const createMethods = (reader: StoreReader, found: (name: string) => void) => {
   let known = 0
   let others: string[] = []

@@ -23,7 +23,7 @@ export const KEPT_AFTER_MS = 600_000
 /** Time that such answers may continue. One part of them takes less than the remaining half. */
 const READ_AFTER_MS = KEPT_AFTER_MS / 2
 
-/** Each verb is called within a transaction. */
+/** Call each method within a transaction. */
 export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
   const { since } = createDocumentLocation(db)
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('in_cluster', ?)")
@@ -46,7 +46,7 @@ export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
       shelf.rollback(-1)
       shelf.lose(undefined)
     },
-    /** From now on searches are answered remotely. */
+    /** Switches searches to the remote store. */
     move: () => void set.run(now()),
     /** Switches back to the store if it has all documents; returns whether it has. */
     back() {

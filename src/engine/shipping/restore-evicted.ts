@@ -81,7 +81,7 @@ const countsAfter = ({ ends, times }: SegmentHeader, from: number): Record<Count
     return kind === 'block' ? size - from : ends[kind][size - 1]! - (from > 0 ? ends[kind][from - 1]! : 0)
   })
 
-/** Each verb is called within a transaction. */
+/** Call each method within a transaction. */
 export const createRestoreWriter = (db: Db) => {
   const find = db.prepare<[number], SegmentRow>(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE id = ? AND emptied = 1`)
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')

@@ -151,7 +151,7 @@ const createShared = () => {
   const visited = createByteWriter(1 << 12)
   let views: Partial<Record<RecordKind, { position: number; view: RecordView }>> = {}
   let block: OpenBlock
-  /** Logs show no decimals: they are not looked up. */
+  /** Logs show no decimals, so they are not looked up. */
   let isLog = false
 
   const record = (out: ByteWriter, append: (out: ByteWriter) => void): RecordView => {
@@ -265,7 +265,7 @@ const createShared = () => {
   }
 }
 
-/** A half byte at the start is padded. */
+/** Pads an odd number of digits at the start. */
 const lowerHex = (hex: string): string => (hex.length % 2 ? `0x0${hex.slice(2)}` : hex).toLowerCase()
 
 /** Assigns ids to values in records. Ids are never reused, since caches depend on them. */

@@ -107,7 +107,7 @@ const oneOfNumbers = (values: readonly number[]): ColumnCondition | 'never' => {
   return { low, high, judge: value => (set.has(value) ? YES : NO) }
 }
 
-/** Numbers have no shape. */
+/** Numbers have no digit patterns, only bounds. */
 const boundsIn = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): Bounds =>
   leaf.op === 'range' ? leaf.bounds : {}
 
@@ -179,7 +179,7 @@ const ofIntegers = (leaf: FieldCondition): ColumnCondition | 'never' => {
   return integersBetween(gte === undefined ? 0n : maxBigint(toBigint(gte), 0n), high)
 }
 
-/** The shape of the decimal digits. */
+/** A pattern of decimal digits. */
 const ofDigits = (leaf: FieldCondition): ColumnCondition => {
   const test = testOf(leaf)
   const judge = (value: number): ColumnVerdict => (value >= INEXACT ? DOUBT : test(BigInt(value)) ? YES : NO)

@@ -20,7 +20,7 @@ import {
 import type { StoredSignature, StoreReader } from '../../reader.ts'
 import { addressIds, type FieldCondition, testOf } from '../fields/field-values.ts'
 import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
-/** Conditions on what logs or calls of a signature share, and on topics. */
+/** Conditions on topics, and on fields that logs or calls of a signature share. */
 
 /** A field that all logs of a signature share; `valuesOf` returns its values. */
 export const bySignature =
@@ -36,7 +36,7 @@ export const bySignature =
     )
   }
 
-/** The name of an event or a function, whole or word by word. */
+/** The name of an event or a function, whole or by word. */
 export const byDeclaredName =
   (of: 'log' | 'call'): Planner =>
   (leaf, reader) => {
@@ -58,7 +58,7 @@ const signaturesByName = rememberedBy((signatures: readonly StoredSignature[]) =
   ),
 )
 
-/** Declarations are read once, and asked for each name. */
+/** Caches declarations, since each name needs them. */
 const nameWords = rememberedBy((event: EventAbi): readonly string[] => analyzeText(event.name))
 
 export const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
@@ -209,7 +209,7 @@ export const planPostings = (
     ? NO_DOCUMENTS
     : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
 }
-/** Values as terms have them; undefined where these do not tell. See `term` of forms. */
+/** Values as the index stores them; undefined if not exactly. See `term` of forms. */
 const postedValues = (
   field: FieldPath,
   leaf: Extract<FieldCondition, { op: 'in' }>,

@@ -23,7 +23,7 @@ export type Plan =
   | { by: 'blocks'; runs: [from: number, to: number][] }
   /** Documents of blocks whose header passes a test; `index` is the block's index in it. */
   | { by: 'headers'; test(header: SegmentHeader, index: number): boolean }
-  /** Logs or traces of transactions, named by the transactions' positions. */
+  /** Logs or traces of transactions, by the transactions' positions. */
   | { by: 'transactions'; positions: number[] }
   | { by: 'terms'; terms: { term: number; fingerprint: number }[] }
   /** Logs of these signatures. */

@@ -289,7 +289,7 @@ const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
     probability: bySignature(({ event, probability }) => [event && probability]),
   },
   trace: {
-    // Rewards have none.
+    // Rewards have no transaction.
     transactionHash: (leaf, reader) =>
       leaf.op === 'exists'
         ? planLeaf('trace', { op: 'exists', field: lookup('trace', 'transactionPosition.num')! }, reader)

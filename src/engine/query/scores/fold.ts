@@ -191,7 +191,7 @@ const lowered = (score: Extract<Score, { by: 'lowered' }>, options: FoldOptions)
   }
 }
 
-/** Each part counts where it matches. */
+/** Adds the scores of the parts that match. */
 const combineScores = (
   parts: readonly ScorePart[],
   add: (before: number, one: number) => number,

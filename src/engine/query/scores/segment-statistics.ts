@@ -102,7 +102,7 @@ export const elementStatistics = (
 
 /** Documents that statistics are counted over: those of all blocks, or of some. */
 export interface Coverage {
-  /** Equal for equal blocks. */
+  /** Cache key: equal for equal blocks. */
   text: string
   of(segment: Segment): 'all' | 'none' | 'some'
   /** For `some`: half-open runs of ordinals. */

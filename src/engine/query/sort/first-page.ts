@@ -34,7 +34,7 @@ export const findBest = (request: SearchRequest, parts: SearchPart[], finding: F
     : findInChainOrder(wanted, keys, parts, finding)
 }
 
-/** Tests each match in the block of the cursor; all matches in blocks after it count. */
+/** Tests each match in the cursor's blocks; all matches in blocks after them count. */
 const findBehind = (
   wanted: number,
   { keys, behind }: { keys: SortKeys; behind: SearchAfter },
