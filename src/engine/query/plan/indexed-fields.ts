@@ -209,7 +209,7 @@ export const planPostings = (
     ? NO_DOCUMENTS
     : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
 }
-/** Values as the index stores them; undefined if not exactly. See `term` of forms. */
+/** Values as index terms; undefined where a kind of field has no such form. See `term` of forms. */
 const postedValues = (
   field: FieldPath,
   leaf: Extract<FieldCondition, { op: 'in' }>,
