@@ -19,27 +19,27 @@ import { PLACES_PER_BLOCK, positionOf } from './schema.ts'
 export type { StoredSignature } from './dictionary-reader.ts'
 export type { Posting } from './index/postings-reader.ts'
 
-/** A segment as its row tells it, without its header. */
+/** A segment's row, without its header. */
 export interface Segment extends SegmentCounts {
   id: number
-  /** Grows with each change of what its documents are decoded to. */
+  /** Incremented whenever documents of the segment are decoded again. */
   revised: number
 }
 
-/** Blocks that are held whole. */
+/** Ranges of blocks that are stored completely. */
 export const wholeRanges = (segments: readonly Segment[]): Range[] =>
   mergeRanges(segments.flatMap(({ first, last, scoped }) => (scoped ? [] : [{ from: first, to: last }])))
 
-/** A header with what changes while the segment stays. */
+/** A header with positions that may change while the segment stays. */
 export interface ReadHeader extends SegmentHeader {
   /** Positions of the segment's documents of that kind, ascending. */
   positions(kind: RowKind): Float64Array
 }
 
-/** Reads one network's store. Everything between `begin` and `end` sees one state of it. */
+/** Reads one network's store. Calls between `begin` and `end` see one state of it. */
 export type StoreReader = ReturnType<typeof createStoreReader>
 
-/** `waitMs`: how long it waits for what another connection locks; a few seconds by default. */
+/** `waitMs`: how long to wait for locks of other connections; a few seconds by default. */
 export const openReader = (path: string, native?: string, waitMs?: number, kept?: KeptShare): StoreReader => {
   return createStoreReader(
     openForReading(path, native, waitMs),
@@ -48,7 +48,7 @@ export const openReader = (path: string, native?: string, waitMs?: number, kept?
   )
 }
 
-/** Opens a store for its documents by their positions alone. It is told of no segment, so that each state is taken up at once, however many there are. */
+/** Opens a store to read documents by position only. Skipping segments makes new states cheap. */
 export const openDocuments = (path: string, native?: string): StoreReader =>
   createStoreReader(openForReading(path, native), createKeptMemory(DEFAULT_KEPT).store(path), false)
 
@@ -86,7 +86,7 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     loadSignatures()
   }
 
-  /** Tokens move to lower blocks as these are indexed: what was read of them holds for one state. */
+  /** Tokens move to lower blocks as these are indexed, so positions are cached per state. */
   const createPositions = ({ first, last }: Segment): ReadHeader['positions'] => {
     const known: Partial<Record<RowKind, { positions: Float64Array; version: unknown }>> = {}
     return kind => {
@@ -106,12 +106,12 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     records: createRecordReader({ prepare: sql => db.prepare(sql), version: () => seen }),
     /** A prepared statement of this text, the same one each time. */
     prepare: memoize(500, (sql: string): Statement => db.prepare(sql)),
-    /** Until `end`, `check` is called now and then by whatever takes long, and throws where that is to be given up. */
+    /** Until `end`, long operations poll `check`, which throws to abort them. */
     begin(check: () => void = () => {}): void {
       checking = check
       begin.run()
       try {
-        // As the first read it fixes the state that the transaction sees, and tells whether that is another than the last one.
+        // The first read fixes the transaction's state, and detects whether that changed.
         const now = version.get()
         if (now === seen) return
         load()
@@ -126,7 +126,7 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
       checking = () => {}
       end.run()
     },
-    /** Changes when the state that `begin` finds is another than before. */
+    /** Changes when `begin` finds another state than before. */
     version: (): number => seen as number,
     /** In chain order. */
     segments: (): readonly Segment[] => segments,
@@ -143,20 +143,20 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     },
     hash: createHash(hashKeys(db)),
     ...dictionaries,
-    /** The postings of one term, in all segments that have it, or in those of certain ones. */
+    /** Postings of one term in all segments, or in `among`. */
     postings: (term: number, fingerprint: number, among?: ReadonlySet<number>): readonly Posting[] =>
       postings.between(term, term, fingerprint, among),
-    /** The postings of a range of terms. */
+    /** Postings of a range of terms. */
     postingsBetween: (first: number, last: number, among?: ReadonlySet<number>): readonly Posting[] =>
       postings.between(first, last, undefined, among),
-    /** The terms of a range that one segment has. */
+    /** Terms of a range in one segment. */
     termsBetween: postings.within,
     ordinals: postings.ordinals,
-    /** Numbers of arguments by segment and field. */
+    /** Argument values by segment and field, sorted. */
     points,
     /** Doc values by segment and field; see column-fields.ts. */
     columns,
-    /** What may be kept of it for the next query. */
+    /** Bytes of cache for the next query. */
     kept,
     close: (): void => void db.close(),
   }
@@ -164,7 +164,7 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
 
 export type Statement = Database.Statement<unknown[]>
 
-/** Has work read one state of the store; `check` as in `begin`. */
+/** Runs `read` on one state of the store; `check` as in `begin`. */
 export const reading = <T>(reader: Pick<StoreReader, 'begin' | 'end'>, read: () => T, check?: () => void): T => {
   reader.begin(check)
   try {
@@ -174,26 +174,26 @@ export const reading = <T>(reader: Pick<StoreReader, 'begin' | 'end'>, read: () 
   }
 }
 
-/** The same of one reader. */
+/** `reading` bound to one reader. */
 export const readingIn =
   (reader: Pick<StoreReader, 'begin' | 'end'>) =>
   <T>(read: () => T): T =>
     reading(reader, read)
 
-/** Bytes that a thread keeps of all stores that it reads, for the next query. */
+/** Bytes of cache that a thread has for all stores that it reads. */
 export type KeptMemory = ReturnType<typeof createKeptMemory>
 export interface KeptShare {
-  /** Of columns as they are decoded. */
+  /** Bytes for decoded columns. */
   columns(): number
-  /** Of numbers of arguments. */
+  /** Bytes for argument values. */
   points(): number
-  /** Of what aggregations found in segments. */
+  /** Bytes for intermediate results of aggregations. */
   states(): number
 }
 export const createKeptMemory = (bytes: number) => {
   const stores = new Set<string>()
   return {
-    /** A share of them for the store of a file; what it may keep becomes less as others come. */
+    /** The share of one store's file, which shrinks as stores are added. */
     store(file: string): KeptShare {
       stores.add(file)
       const part = (share: number) => () => (share * bytes) / stores.size
@@ -201,5 +201,5 @@ export const createKeptMemory = (bytes: number) => {
     },
   }
 }
-/** For who reads a store outside of the server. */
+/** For readers outside of the server. */
 export const DEFAULT_KEPT = 80 * 2 ** 20

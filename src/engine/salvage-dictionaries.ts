@@ -7,7 +7,7 @@ import { endOrdinal, positionOfOrdinal } from './query/fields/ordinals.ts'
 import { openReader } from './reader.ts'
 import { PLACES_PER_BLOCK } from './schema.ts'
 
-/** Tables whose rows documents name by their numbers, with what an index of theirs holds beside the number. */
+/** Tables that documents refer to by id; `covered`: the column that an index duplicates. */
 const DICTIONARIES = [
   { table: 'address', covered: 'bytes' },
   { table: 'name', covered: 'name' },
@@ -16,9 +16,9 @@ const DICTIONARIES = [
 ] as const
 
 /**
- * Copies what can be read of the dictionaries of a damaged store, `source`, of which `attached` names the same file in `db`; whether any rows
- * may be missing. Of addresses and names the index has all that the table has: one damaged page loses none. Otherwise what is behind a
- * damaged page is read from the other end, so that what lies between the first one and the last is lost.
+ * Copies the readable rows of a damaged store's dictionaries; returns whether any may be missing.
+ * `source` and the schema `attached` of `db` are the same file. An index duplicates addresses and
+ * names, so one damaged page loses none of them. Other tables are read from both ends.
  */
 export const copyDictionaries = (db: Database.Database, source: Database.Database, attached: string): boolean => {
   let isWhole = true
@@ -32,7 +32,7 @@ export const copyDictionaries = (db: Database.Database, source: Database.Databas
   return !isWhole
 }
 
-/** Whether all rows were read by one of the ways that lead to all of them. */
+/** Whether all rows were read by one of the access paths. */
 const rescue = (
   db: Database.Database,
   source: Database.Database,
@@ -63,21 +63,21 @@ const rescue = (
 }
 
 /**
- * Removes rows that name what is lost, so that nothing else is taken for it, and returns the blocks that they are of: these are to be indexed
- * again.
+ * Removes rows that refer to lost entries, which could be mistaken for new ones. Returns their
+ * blocks, to be indexed again.
  */
 export const removeNameless = (db: Database.Database): number[] =>
   Object.entries(NAMING).flatMap(([table, columns]) => {
     const where = Object.entries(columns)
       .map(([column, of]) => `("${column}" IS NOT NULL AND "${column}" NOT IN (SELECT id FROM "${of}"))`)
       .join(' OR ')
-    // What contracts told is asked again; what codes have in common is worked out again with them.
+    // Links are requested again from contracts, and similarities are recomputed.
     const block = table === 'link' || table === 'similar' ? 'NULL' : `pos / ${PLACES_PER_BLOCK}`
     const blocks = db.prepare<[], number | null>(`DELETE FROM "${table}" WHERE ${where} RETURNING ${block}`).pluck()
     return blocks.all().flatMap(number => (number === null ? [] : [Math.floor(number)]))
   })
 
-/** Columns of rows that name what is in a dictionary. */
+/** Columns that refer to a dictionary. */
 const NAMING = {
   contract: { address: 'address', creator: 'address', implementation: 'address', code: 'code', name: 'name' },
   token: { id: 'address', name: 'name', symbol: 'name' },
@@ -86,7 +86,7 @@ const NAMING = {
   similar: { id: 'code' },
 }
 
-/** Numbers of the segments with a document that cannot be shown, since it names what is lost. Reads all documents. */
+/** Ids of segments with documents that refer to lost entries. Reads all documents. */
 export const namelessSegments = (store: string, native?: string): number[] => {
   const reader = openReader(store, native)
   try {

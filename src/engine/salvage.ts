@@ -27,9 +27,9 @@ interface SalvagedSegment {
 }
 
 /**
- * Copies what is whole of a damaged store to a new one. Damaged pages are emptied in a copy first: SQLite then fails wherever it would read one, so that
- * nothing which is taken over comes of them. Segments go as a whole, and so do those that name an address, a name, a signature or a code that is lost.
- * What else all documents need, as the list of contracts, must be whole.
+ * Copies the undamaged part of a store to a new one. Damaged pages are blanked in a copy first,
+ * which makes SQLite fail on them instead of returning wrong data. Segments are lost as a whole,
+ * also if they refer to lost dictionary entries. Tables that all documents need must be intact.
  */
 export const salvageStore = (
   store: string,
@@ -66,7 +66,7 @@ export const salvageStore = (
   }
 }
 
-/** Has lost blocks indexed and shipped again. */
+/** Schedules lost blocks for indexing and shipping. */
 const loseCoverage = (db: WritableDb, lost: readonly Range[]) => {
   const coverage = createCoverageWriter(db)
   const shelf = createShippingState(db)
@@ -82,14 +82,14 @@ export const removeStoreFiles = (store: string) => {
   for (const suffix of ['', '-wal', '-shm', '-sums', '-sums-new']) rmSync(store + suffix, { force: true })
 }
 
-/** A page that a long value goes on in is not recognised when it is empty: then the page where the value begins goes with it. */
+/** Blank overflow pages go undetected, so the page where the value begins is blanked too. */
 const emptyPages = (copy: string, damagedPages: readonly number[], native?: string) => {
   // Pages that the file lacks are as good as damaged ones; SQLite opens no file that is too short.
   truncateSync(copy, Math.max(statSync(copy).size, SQLITE_PAGE_BYTES * (damagedPages.at(-1) ?? 0)))
   const db = new Database(copy, native ? { nativeBinding: native } : {})
   const pages = new Set(damagedPages)
   try {
-    // What is in the log takes the place of what is damaged.
+    // Pages in the WAL replace damaged ones.
     db.pragma('wal_checkpoint(TRUNCATE)')
     for (const page of overflowOwners(db, damagedPages)) pages.add(page)
   } catch (error) {
@@ -119,7 +119,7 @@ const overflowOwners = (db: Database.Database, pages: readonly number[]): number
   })
 }
 
-/** Beside the dictionaries. */
+/** Tables that all documents need, besides the dictionaries. */
 const NEEDED = [
   'contract',
   'token',
@@ -147,7 +147,7 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
   const isLacking = copyDictionaries(db, source, 'old')
   for (const table of NEEDED)
     needed(table, () => db.exec(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED`))
-  // They are made anew of the vectors.
+  // Bits are recomputed from the vectors.
   db.exec("INSERT OR REPLACE INTO meta (key, value) VALUES ('similar_bits', 0)")
   needed('rule', () => db.exec('INSERT INTO rule SELECT * FROM old.rule'))
   needed('sqlite_sequence', () => {
@@ -159,13 +159,13 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
     }
   })
   const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
-  // What waited to be removed is not taken over.
+  // Pending removals are dropped.
   db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()
   const nameless = isLacking ? removeNameless(db) : []
   return { lost: copySegments(db, nameless), lostAlerts, isLacking }
 }
 
-/** Copies what can be read of a table by ever smaller runs of its numbers; returns how many cannot. */
+/** Copies readable rows by bisecting the range of `n`; returns the number of lost rows. */
 const copyRows = (db: Database.Database, table: string): number => {
   const last = db.prepare<[string], number>('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table) ?? 0
   const insert = db.prepare(`INSERT INTO "${table}" SELECT * FROM old."${table}" NOT INDEXED WHERE n BETWEEN ? AND ?`)
@@ -186,10 +186,10 @@ const copyRows = (db: Database.Database, table: string): number => {
   return lost
 }
 
-/** Rows of the index that a segment may have. */
+/** Range of posting ids reserved for each segment. */
 const POSTINGS_PER_SEGMENT = 2 ** 20
 
-/** What belongs to a segment, with the segment itself last. */
+/** Tables with rows of a segment; the segment itself comes last. */
 const SEGMENT_PARTS = [
   { table: 'block', where: 'number BETWEEN @first AND @last' },
   ...RECORD_KINDS.map(table => ({ table, where: 'pos >= @from AND pos < @behind' })),
@@ -203,7 +203,7 @@ const segmentParameters = ({ id, first, last }: SalvagedSegment) => ({
   ...{ from: positionOf(first, 0), behind: positionOf(last + 1, 0) },
 })
 
-/** All but those that have one of the `nameless` blocks; returns what is not there. */
+/** Copies segments without `nameless` blocks; returns the blocks that were not copied. */
 const copySegments = (db: Database.Database, nameless: readonly number[]): Range[] => {
   const copies = SEGMENT_PARTS.map(({ table, where }) =>
     db.prepare(`INSERT INTO ${table} SELECT * FROM old.${table} WHERE ${where}`),
@@ -233,7 +233,7 @@ const copySegments = (db: Database.Database, nameless: readonly number[]): Range
   return lost
 }
 
-/** Removes segments with their documents; returns which blocks these are. */
+/** Removes segments with their documents; returns their blocks. */
 const dropSegments = (db: Database.Database, ids: readonly number[]): Range[] => {
   const find = db.prepare<[number], SalvagedSegment>('SELECT id, first, last, block FROM segment WHERE id = ?')
   const drops = SEGMENT_PARTS.map(({ table, where }) => db.prepare(`DELETE FROM ${table} WHERE ${where}`))
@@ -246,7 +246,7 @@ const dropSegments = (db: Database.Database, ids: readonly number[]): Range[] =>
   })
 }
 
-/** Those whose rows can be read, without what only other pages hold. */
+/** Segments whose rows are readable without overflow pages. */
 const segmentsIn = (db: Database.Database): SalvagedSegment[] => {
   try {
     return db

@@ -3,12 +3,12 @@ import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
 import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.ts'
 import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
 
-/** Version of the layout: a store of a newer one is refused, and one of an older one that no migration leads on from. */
+/** Layout version. Stores with a newer version, or an older one without migration, are refused. */
 export const SCHEMA_VERSION = 13
 
 /**
- * Statements by the version that they lead to from the one before. Whoever changes the layout raises the version, and writes down here how a store of the
- * version before is brought up to date; where that cannot be done in place, its blocks have to be indexed again.
+ * Statements by the version that they migrate to, from the one before. A change of layout raises
+ * the version and adds its migration here; without one, blocks must be indexed again.
  */
 export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
   [11, SIMILAR_MIGRATION],
@@ -17,9 +17,9 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
 ])
 
 /**
- * Stored documents as packed records: see docs/internals.md. A document's position is block number × 2^22 + place in the block (of its
- * kind); the row of neighbouring places stands at that of the first. An event is its log seen through a signature, and has no record
- * of its own.
+ * Packed records of documents: see docs/internals.md. Position: block number × 2^22 + place in the
+ * block (per kind); a row of neighbouring places has the position of the first. An event is a log
+ * decoded by a signature, and has no record of its own.
  */
 const DOCUMENTS = [
   `CREATE TABLE block (number INTEGER PRIMARY KEY, hash BLOB NOT NULL, time INT NOT NULL, hashes BLOB NOT NULL, ends BLOB NOT NULL,
@@ -28,15 +28,19 @@ const DOCUMENTS = [
 ]
 
 /**
- * `segment` is a run of blocks whose documents are numbered 0, 1, … by kind (ordinals): neighbours, or with `scoped` those that hold what scopes want; `post` holds the
- * terms of a segment with the ordinals of the documents that have them, see term-blocks.ts; `num` holds the values of a numeric field in ascending order beside their
- * ordinals. Segments never overlap, and no number of one is used again: readers keep what they know of it. See segment.ts. `revised` is how often
- * documents of a segment were decoded anew: what readers keep of its index holds for one state of it. `col` holds the columns: the values of
- * one field by ordinal, beside the least and the greatest of them; see column-codec.ts. Where no document of a segment has the field there is no row.
+ * `segment`: a run of blocks whose documents are numbered 0, 1, … per kind (ordinals). Blocks are
+ * neighbours; with `scoped`, only those that match scopes. Segments never overlap, and readers
+ * cache by id, so ids are never reused. `revised`: number of times that documents were decoded
+ * again, which invalidates caches of the index. See segment.ts.
+ *
+ * `post`: terms of a segment with the ordinals of matching documents; see term-blocks.ts.
+ * `num`: sorted values of a numeric field, with ordinals.
+ * `col`: values of a field by ordinal, with minimum and maximum; see column-codec.ts. No row: no
+ * document of the segment has the field.
  *
  * `emptied`: whether documents of a segment, and their index, were evicted; see evict.ts.
  *
- * `dropped`: segments that are not listed, with some of their index still, or already, there; see merge.ts.
+ * `dropped`: unlisted segments whose index is partly stored; see merge.ts.
  *
  * Dictionaries: `address`, `name`, `signature`.
  */
@@ -56,9 +60,9 @@ const INDEX = [
 ]
 
 /**
- * What rules found, in the file of the documents so that a block and its alerts are committed together. `alert`: one row for each, `due` being
- * the head from which it is confirmed. `outbox`: what receivers are to be told, in order. `rule`: up to where the history that a rule asked for was gone
- * through: `next` is the first block still to be looked at, `last` the last one.
+ * Results of rules, in the same file as the documents to commit a block with its alerts. `alert`:
+ * one row per alert; `due`: the head that confirms it. `outbox`: notifications to send, in order.
+ * `rule`: progress through requested history; `next`: first block still to do, `last`: the end.
  */
 const ALERT_TABLES = [
   `CREATE TABLE alert (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, rule INT NOT NULL, revision INT NOT NULL, target TEXT NOT NULL,
@@ -72,17 +76,18 @@ const ALERT_TABLES = [
 ]
 
 /**
- * Contracts in the order in which they were created, and tokens. Both are few: their rows have indexes of their own, and segments do not know of
- * them. `code` is a code that contracts have, of which many have the same: it stays when the last of them is gone, and so does what it tells.
+ * Contracts in order of creation, and tokens. Both are few, so they have their own SQLite indexes
+ * instead of segments. `code`: contract code, shared by contracts; it outlives them.
  *
- * `token`: `id` is that of its address, `asked` whether the contract itself has answered, and `pos` stands for the lowest block in which it was seen, NULL where
- * none is stored: then only what it answered is kept. `change` grows with each row that is written: who follows them reads on from the last one.
+ * `token`: `id`: of its address; `asked`: whether the contract has answered; `pos`: lowest stored
+ * block with the token, NULL where there is none and only its answers are stored. `change`: grows
+ * with each write, so followers read from their last one.
  *
- * `link`: what contracts told of the code that they run, by the id of their address: the hash of their own, NULL where there is none, and whose else
- * (`Delegation`, the targets as JSON). `pos` is up to where the chain was known when they were asked.
+ * `link`: the code that contracts run, by the id of their address: hash of their own (NULL: none),
+ * and of delegates (`Delegation`, targets as JSON). `pos`: head of the chain at the request.
  *
- * `upgrade`: logs by which contracts tell that they run other code from then on, whether or not anything is known of them; `implementation` is NULL where
- * the log does not say whose.
+ * `upgrade`: logs that announce other code from then on, also of unknown contracts;
+ * `implementation`: NULL where the log does not contain it.
  */
 const CONTRACTS = [
   'CREATE TABLE code (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INT NOT NULL, selectors BLOB, topics BLOB, standard INT, source INT)',
@@ -118,7 +123,7 @@ export const SCHEMA: readonly string[] = [
   ...SHIPPING_SCHEMA,
 ]
 
-/** Documents of one block may take this many places; positions stay below 2^53. */
+/** Places per block; positions stay below 2^53. */
 export const PLACES_PER_BLOCK = 2 ** 22
 export const positionOf = (block: number, place: number): number => block * PLACES_PER_BLOCK + place
 export const blockOf = (position: number): number => Math.floor(position / PLACES_PER_BLOCK)

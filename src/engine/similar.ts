@@ -5,15 +5,15 @@ import { useVectorExtension } from '../lib/runtime.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /**
- * Vectors of distinct codes by their numbers, which count up from a small one. Three bits for each number of a vector stand in rows of
- * their own: by how many of these differ, those that may be the nearest are told with little to read.
+ * Vectors of distinct codes by id; ids are dense. `similar_bits` has three bits per component,
+ * whose Hamming distance selects candidates with few reads.
  */
 export const SIMILAR_SCHEMA: readonly string[] = [
   'CREATE TABLE similar (id INTEGER PRIMARY KEY, vector BLOB NOT NULL)',
   'CREATE TABLE similar_bits (id INTEGER PRIMARY KEY, bits BLOB NOT NULL)',
 ]
 
-/** From the layout before, which had the bits of 126 codes in a row. Codes from this number in `meta` on have no bits yet. */
+/** Migrates rows with the bits of 126 codes. `meta.similar_bits`: first id without bits. */
 export const SIMILAR_MIGRATION: readonly string[] = [
   'DROP TABLE similar_signs',
   SIMILAR_SCHEMA[1]!,
@@ -24,7 +24,7 @@ const WITHOUT_BITS = "SELECT value FROM meta WHERE key = 'similar_bits'"
 
 export type SimilarSearch = ReturnType<typeof createSimilar>
 
-/** Needs nothing of sqlite-vec, so that stores are written everywhere. */
+/** Works without sqlite-vec, so stores can be written everywhere. */
 export const createSimilarWriter = (db: Db) => {
   const putVector = db.prepare('INSERT OR REPLACE INTO similar (id, vector) VALUES (?, ?)')
   const putBits = db.prepare('INSERT OR REPLACE INTO similar_bits (id, bits) VALUES (?, ?)')
@@ -36,12 +36,12 @@ export const createSimilarWriter = (db: Db) => {
   const allHaveBits = db.prepare("DELETE FROM meta WHERE key = 'similar_bits'")
 
   return {
-    /** Keeps a code's vector in place of the one it had; part of whatever transaction is open. */
+    /** Inserts or replaces a code's vector within the open transaction. */
     put(id: number, vector: Int8Array): void {
       putVector.run(id, rawBytesOf(vector))
       putBits.run(id, quarterBits(vector))
     },
-    /** One step of adding the bits that are missing; whether there may be more. Within a transaction. */
+    /** Adds some missing bits; returns whether more are left. Call within a transaction. */
     addBits(): boolean {
       const from = withoutBits.get()
       if (from === undefined) return false
@@ -54,11 +54,11 @@ export const createSimilarWriter = (db: Db) => {
   }
 }
 
-/** Throws where sqlite-vec cannot be had. */
+/** Throws if sqlite-vec cannot be loaded. */
 export const createSimilar = (db: Db) => {
   loadVectors(db)
   let checking = () => {}
-  // A statement cannot be stopped from outside.
+  // SQLite cannot interrupt a statement from its own thread, so the statement calls this.
   db.function('checked', () => {
     checking()
     return 1
@@ -74,15 +74,15 @@ export const createSimilar = (db: Db) => {
       FROM candidate CROSS JOIN similar USING (id) ORDER BY similarity DESC, id`)
 
   return {
-    /** The vector of a code, undefined where none is kept. */
+    /** The vector of a code; undefined where none is stored. */
     vector(id: number): Int8Array | undefined {
       const vector = getVector.get(id)
       return vector && int8Of(vector)
     },
 
     /**
-     * The codes that have most in common with a vector, the nearest first, and how much: 1 all … 0 nothing. These are at least
-     * `count` where there are as many that have anything in common. `check` is called every few milliseconds.
+     * The most similar codes first, from 1 (equal) to above 0 (nothing in common): at least
+     * `count`, if that many have anything in common. Calls `check` every few milliseconds.
      */
     *nearest(vector: Int8Array, count: number, check: () => void): Iterable<{ id: number; similarity: number }> {
       const from = withoutBits.get() ?? Number.MAX_SAFE_INTEGER
@@ -98,7 +98,7 @@ export const createSimilar = (db: Db) => {
   }
 }
 
-/** What is wrong with the bits of codes; undefined where nothing is. Reads all of them. */
+/** Describes the first code whose bits do not match its vector. Reads all codes. */
 export const findSimilarFault = (db: Db): string | undefined => {
   const rows = db
     .prepare<[], [number, Buffer, Buffer | null]>(
@@ -111,17 +111,17 @@ export const findSimilarFault = (db: Db): string | undefined => {
   return undefined
 }
 
-/** By the bits so many candidates are found, by their vectors the nearest of these: 96 % of those that all vectors would tell. */
+/** Candidates by bits, which are ranked by vector: recall is 96 % of an exhaustive search. */
 const CANDIDATES = 1500
-/** Codes between two looks at the clock: a power of two. */
+/** Rows between two clock checks: a power of two. */
 const CHECK_EVERY = 2 ** 13
 /** Codes that get their bits in one transaction: some 5 ms. */
 const CODES_PER_STEP = 500
 
-/** Where the quarters of normally distributed numbers begin, in standard deviations. */
+/** Quartiles of the normal distribution, in standard deviations. */
 const QUARTERS = [-0.67, 0, 0.67]
 
-/** In which quarter each number of a vector is: numbers that are further apart differ in more bits. */
+/** Quartile of each component, in unary: more distant values differ in more bits. */
 const quarterBits = (vector: Int8Array): Buffer => {
   const deviation = Math.sqrt(vector.reduce((sum, number) => sum + number * number, 0) / DIMENSIONS)
   const bits = Buffer.alloc((QUARTERS.length * DIMENSIONS) / 8)
@@ -136,14 +136,14 @@ const quarterBits = (vector: Int8Array): Buffer => {
 
 const int8Of = (blob: Buffer): Int8Array => new Int8Array(blob.buffer, blob.byteOffset, blob.length)
 
-/** Has a connection know the functions of sqlite-vec. Whoever asks for them where it cannot be loaded is refused, with the reason. */
+/** Loads sqlite-vec into a connection; throws with the reason if that fails. */
 export const loadVectors = (db: Db) => {
-  // Its types do not know of the second parameter.
+  // Its types lack the second parameter.
   const load: (path: string, entryPoint: string) => unknown = db.loadExtension
   try {
     useVectorExtension(path => load.call(db, path, 'sqlite3_vec_init'))
   } catch (error) {
-    // Files of the server are nothing for its clients.
+    // Hides file names of the server from clients.
     const reason = messageOf(error).replaceAll(/\S*[/\\]\S*/g, '…')
     throw refuse(
       'not_implemented_exception',

@@ -6,10 +6,10 @@ import { createBlocks } from './blocks.ts'
 import { openForReading } from './open.ts'
 
 export interface Stats {
-  /** Of the file, and of the log beside it. */
+  /** Size of the file and, as `log`, of its WAL. */
   bytes: number
   log: number
-  /** Of pages that nothing is in. */
+  /** Bytes in empty pages. */
   free: number
   ranges: Range[]
   parts: StatsPart[]
@@ -20,13 +20,13 @@ interface StatsPart {
   part: string
   what: string
   bytes: number
-  /** Of the sum of all parts, in percent to one decimal. What is in the log alone is not in the size of the file. */
+  /** Percentage of the parts' sum, to one decimal. Unlike `bytes`, it includes the WAL. */
   share: number
-  /** Null where to count them takes long, and tells nothing. */
+  /** Null where counting is slow and not informative. */
   rows: number | null
 }
 
-/** What the tables hold: "documents", say, for those of a kind. */
+/** Content of each table, such as "documents". */
 const WHAT: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['block', ...RECORD_KINDS].map(kind => [kind, 'documents'])),
   segment: 'index: segments',
@@ -50,10 +50,10 @@ const WHAT: Readonly<Record<string, string>> = {
   batch: 'cluster',
   hidden: 'cluster',
 }
-/** Tables whose rows are one thing each. */
+/** Tables whose row counts are meaningful. */
 const COUNTED_TABLES = new Set(['address', 'name', 'signature', 'contract', 'token', 'alert', 'outbox', 'segment'])
 
-/** Percentages to one decimal that add up to 100: those are rounded up of which most would be lost. */
+/** Percentages to one decimal that add up to 100, by the largest-remainder method. */
 export const sharesOf = (sizes: readonly number[]): number[] => {
   const sum = sizes.reduce((sum, size) => sum + size, 0)
   if (sum === 0) return sizes.map(() => 0)
@@ -65,7 +65,7 @@ export const sharesOf = (sizes: readonly number[]): number[] => {
   return exact.map((share, i) => (Math.floor(share) + (up.has(i) ? 1 : 0)) / 10)
 }
 
-/** What takes how much room in a store. Reads every page. */
+/** Sizes of the parts of a store. Reads every page. */
 export const readStats = (store: string, native?: string): Stats => {
   const db = openForReading(store, native)
   try {

@@ -3,8 +3,8 @@ import { stop } from '../lib/errors.ts'
 import { oncePerTick } from '../lib/scheduling/coalesce.ts'
 import type { Db } from '../sqlite/database.ts'
 /**
- * Which state of a store a connection reads: another number once another connection has written anything. Of all that goes by the same connection,
- * only the first one in a turn looks.
+ * A number that changes when another connection has written to the store. Calls on a connection
+ * share one query per turn of the event loop.
  */
 export const stateVersion = (db: Db): (() => number) => {
   let known = versions.get(db)
@@ -17,12 +17,12 @@ export const stateVersion = (db: Db): (() => number) => {
 }
 const versions = new WeakMap<Db, () => number>()
 
-/** What `read` tells, read anew once another connection has written to the store. */
+/** Caches the result of `read` until another connection has written to the store. */
 export const perVersion = <T>(db: Db, read: () => T): (() => T) => {
   const versionNow = stateVersion(db)
   let known: { version: number; value: T } | undefined
   return () => {
-    // What is written between the two is read by now, and once more in the next turn.
+    // A write between these lines is in `value` already, and is read again in the next turn.
     const version = versionNow()
     if (known?.version !== version) known = { version, value: read() }
     return known.value
@@ -30,18 +30,18 @@ export const perVersion = <T>(db: Db, read: () => T): (() => T) => {
 }
 
 /**
- * The key by which the ids of scrolls and points in time of a network are signed, as hex digits in `meta.cursor_key`. It lies in the store, so that
- * backups have it. Servers that share the network's remote documents share it: see `PublishedState`.
+ * Creates the key that signs a network's scroll and point-in-time ids, in `meta.cursor_key` as hex
+ * for backups to include. Servers with the same remote documents share it: see `PublishedState`.
  */
 export const makeCursorKey = (db: Db): void => {
   if (readCursorKey(db) === undefined) setCursorKey(db, randomBytes(32).toString('hex'))
 }
 export const readCursorKey = (db: Pick<Db, 'prepare'>): string | undefined =>
   db.prepare<[], string>("SELECT value FROM meta WHERE key = 'cursor_key'").pluck().get()
-/** Ids that were signed by another key are not known any more. */
+/** Invalidates ids signed with another key. */
 export const setCursorKey = (db: Db, key: string): void =>
   void db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('cursor_key', ?)").run(key)
-/** The key as it is now. */
+/** The current key. */
 export const cursorKeyOf = (db: Db): (() => Buffer) =>
   perVersion(db, () => {
     const key = readCursorKey(db)

@@ -13,9 +13,9 @@ import { PLACES_PER_BLOCK, positionOf } from './schema.ts'
 import { findSimilarFault } from './similar.ts'
 
 /**
- * Checks that a store agrees with itself, where its pages are what was written: blocks link to each other, segments count what is there,
- * filters let through what the index holds, and documents are found by what they say. `deep` reads every record and looks into every segment;
- * otherwise a sample is read. Yields how much of it is done, from 0 to 1.
+ * Checks a store's consistency, given intact pages: links of blocks, counts of segments, filters
+ * against the index, and search results. `deep` reads all records and segments instead of a sample.
+ * Yields progress from 0 to 1.
  */
 export function* verifyContents(store: string, deep: boolean, native?: string): Generator<number, string[]> {
   const reader = openReader(store, native)
@@ -47,12 +47,12 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
   }
 }
 
-/** Segments of a sample. */
+/** Segments in a sample. */
 const SEGMENTS = 24
-/** Blocks of a segment, and documents of each kind in a block, that are looked for. */
+/** Blocks to check per segment, and documents of each kind per block. */
 const SHALLOW = { blocks: 3, documents: 2 }
 const DEEP = { blocks: 8, documents: 4 }
-/** Faults after which there is nothing new to tell. */
+/** Faults after which checks stop. */
 const MAX_FAULTS = 20
 
 const attempt = (faults: string[], where: string, check: () => void) => {
@@ -100,7 +100,7 @@ function* checkLinks(reader: StoreReader, segments: readonly Segment[], faults: 
   }
 }
 
-/** What the segment counts is there. Each record is read where all are to be, by which its checksum is compared. */
+/** Compares row counts with the segment's. `deep` reads all records, which compares checksums. */
 const checkRows = (reader: StoreReader, segment: Segment, deep: boolean) => {
   const { ends, times } = reader.header(segment)
   if (times.length !== segment.block) throw new Error(`their segment lists ${times.length} blocks`)
@@ -120,7 +120,7 @@ const checkRows = (reader: StoreReader, segment: Segment, deep: boolean) => {
   }
 }
 
-/** A filter that does not let a term through hides documents. */
+/** A filter that rejects a term of the index hides documents. */
 const checkFilter = (reader: StoreReader, { id }: Segment) => {
   const reading = createTermReading(reader.db)
   const [root, filter] = [reading.root(id), reading.filter(id)]
@@ -132,7 +132,7 @@ const checkFilter = (reader: StoreReader, { id }: Segment) => {
     if (!filterMayHold(filter, key)) throw new Error('their filter hides a term of the index')
 }
 
-/** Fields by which documents of a kind are looked for. */
+/** Fields to search for documents of a kind. */
 const FIELDS: Partial<Record<Kind, readonly string[]>> = {
   tx: ['from', 'to', 'method'],
   log: ['address', 'signature'],
@@ -141,7 +141,7 @@ const FIELDS: Partial<Record<Kind, readonly string[]>> = {
 }
 const VERIFIED_KINDS: readonly Kind[] = ['tx', 'log', 'event', 'call', 'trace']
 
-/** Documents of a block are found by their id, and by what they say of themselves. */
+/** Documents of a block must be found by id and by their field values. */
 const checkFound = (searcher: Searcher, block: number, count: number) => {
   const find = (kind: Kind, filter: unknown[], size: number) => {
     const body = JSON.stringify({ size, query: { bool: { filter } }, sort: '_doc' })

@@ -21,7 +21,7 @@ import { createRestoreWriter } from './shipping/restore-evicted.ts'
 import { createShippingState, type ShippingState } from './shipping/shipping-state.ts'
 import { createSimilarWriter } from './similar.ts'
 
-/** The one writer of a network's store. Every verb is one transaction, which writes whole blocks or nothing. */
+/** The one writer of a network's store. Each method is a transaction on whole blocks. */
 export type Writer = ReturnType<typeof createWriter>
 
 export const createWriter = (db: WritableDb) => {
@@ -42,7 +42,7 @@ export const createWriter = (db: WritableDb) => {
   const rangeOf = db.prepare<[number], Range>('SELECT first AS "from", last AS "to" FROM segment WHERE id = ?')
   const isStoredAbove = db.prepare('SELECT 1 FROM segment WHERE last > ? LIMIT 1').pluck()
 
-  /** What was shipped of these blocks is no longer all that there is of them. */
+  /** Documents shipped for these blocks are outdated. */
   const noteChanged = (range: Range) => {
     shelf.kill(range)
     changed.add(range)
@@ -68,7 +68,7 @@ export const createWriter = (db: WritableDb) => {
     dictionaries.discard()
   })
 
-  /** Where it returns false nothing was written. */
+  /** `work` must not write anything if it returns false. */
   const attemptWithDictionaries = (work: () => boolean): boolean => {
     const done = attempt(work)
     if (done) dictionaries.committed()
@@ -77,11 +77,11 @@ export const createWriter = (db: WritableDb) => {
 
   return {
     /**
-     * Takes note of what a batch adds to the dictionaries. Batches may be applied in another order than they were built
-     * in. The writer receives each before it applies any, so that it always knows the ids a batch may use. So may revisions.
+     * Registers dictionary entries of a batch or revision. The writer receives each before it
+     * applies any, so it has all ids even if they are applied in another order.
      */
     receive: dictionaries.receive,
-    /** Which documents were shipped. Its verbs are called in a transaction, such as that of `also`. */
+    /** State of shipped documents. Call methods within a transaction, such as that of `also`. */
     shelf,
     /** Writes a run of blocks that is not stored yet. */
     apply(batch: SegmentBatch, within: Within = nothing) {
@@ -94,14 +94,14 @@ export const createWriter = (db: WritableDb) => {
         return true
       })
     },
-    /** Decodes documents of a segment anew. False where the segment is gone: its documents are to be looked at again. */
+    /** Decodes a segment's documents again. False if it is gone: search the documents again. */
     revise(revision: Revision): boolean {
       dictionaries.receive(revision)
       const patchIndex = structures.all.map(structure => structure.patch(revision))
       let done = false
       attemptWithDictionaries(() => {
         dictionaries.write()
-        // What was put together of it so far is as it was before.
+        // A partly built merge contains the old documents.
         merging.abandon()
         const range = rangeOf.get(revision.segment)
         done = reviser(revision)
@@ -113,8 +113,8 @@ export const createWriter = (db: WritableDb) => {
       return done
     },
     /**
-     * Writes runs of blocks in place of segments that hold some of them in part, and notes what was looked at. False where other segments hold
-     * some by now: nothing is written then.
+     * Replaces partly stored segments by runs of blocks, and records what was searched. False,
+     * without writing, if the stored segments have changed.
      */
     replace({ batches, replaces, notes }: Replacement, within: Within = nothing): boolean {
       for (const batch of batches) dictionaries.receive(batch)
@@ -136,7 +136,7 @@ export const createWriter = (db: WritableDb) => {
         return true
       })
     },
-    /** Writes evicted blocks in place of the end of their segment; false where that is gone. */
+    /** Writes evicted blocks in place of the end of their segment; false if that is gone. */
     restore(batch: SegmentBatch, segment: number): boolean {
       dictionaries.receive(batch)
       const writeIndex = buildIndex(batch)
@@ -148,9 +148,9 @@ export const createWriter = (db: WritableDb) => {
         return true
       })
     },
-    /** What was restored last is the same as it is remotely. */
+    /** The restored blocks match the remote ones. */
     verified: () => attempt(returning.verified),
-    /** Removes all blocks above this one. Below 0 another chain begins: what contracts told of themselves goes, too. */
+    /** Removes all blocks above `to`. Below 0 the chain changes: answers of contracts go, too. */
     rollback: (to: number, within: Within = nothing) =>
       attempt(() => {
         merging.abandon()
@@ -165,16 +165,16 @@ export const createWriter = (db: WritableDb) => {
         within()
       }),
     ...createUpkeep(db, attempt, { merging, pruning, emptying, shelf }),
-    /** Only what `within` writes. */
+    /** Runs only `within`. */
     also: (within: Within) => attempt(within),
   }
 }
 
 const nothing = () => {}
-/** Nothing is merged around it: what is no longer listed is removed. */
+/** Merges around no block, and only removes unlisted segments. */
 const NO_BLOCK = -1
 
-/** Runs work in one transaction. Rows that wait to be inserted with others are gone with one that fails: `onFailure` drops them. */
+/** Runs work in one transaction. `onFailure` discards buffered rows, which a rollback loses. */
 const createAttempt = (db: WritableDb, onFailure: () => void) => {
   const transaction = db.transaction((work: () => unknown) => work())
   return <T>(work: () => T): T => {
@@ -198,7 +198,7 @@ interface UpkeepParts {
   shelf: ShippingState
 }
 
-/** Verbs for times when nobody waits for a block: each does one step of what may be much. */
+/** Maintenance between blocks; each call does one step. */
 const createUpkeep = (
   db: WritableDb,
   attempt: ReturnType<typeof createAttempt>,
@@ -207,16 +207,16 @@ const createUpkeep = (
   const similar = createSimilarWriter(db)
   const newest = db.prepare('SELECT first FROM segment ORDER BY first DESC LIMIT ?').pluck()
   return {
-    /** First blocks of the newest segments, the oldest first: a program that was killed may have left some to merge. */
+    /** First blocks of the newest segments, ascending: a crash may have left some to merge. */
     small: (most = 16) => newest.all(most).reverse() as number[],
     /**
-     * Merges small segments around a block, one step at a time: returns whether there may be more to merge. Apart from `apply`, since nobody
-     * who waits for a block should wait for this.
+     * Merges small segments around a block in steps; returns whether more are left. Separate from
+     * `apply`, which must not wait for it.
      */
     merge: (block: number): boolean => attempt(() => merging.step(block)),
-    /** One step of bringing up to date what stores of an older version hold; whether there may be more to do. */
+    /** Upgrades data of an older version in steps; returns whether more is left. */
     modernize: (): boolean => attempt(similar.addBits),
-    /** One step of taking old blocks out of the store; whether there may be more to do. `onHidden`: these are found no more. */
+    /** Removes old blocks in steps; returns whether more are left. `onHidden`: blocks hidden. */
     prune(limits: PruneLimits, onHidden: (blocks: Range) => void = nothing): boolean {
       const { hidden, more } = attempt(() => {
         const hidden = pruning.hide(limits)
@@ -227,8 +227,8 @@ const createUpkeep = (
       return more
     },
     /**
-     * One step of forgetting blocks whose remote documents these indices lost after they were evicted here; whether there
-     * may be more to do. Afterwards nothing relies on what the indices hold.
+     * Forgets evicted blocks whose remote documents in `indices` were lost, in steps; returns
+     * whether more are left. The indices are to be created again.
      */
     forget: (blocks: readonly Range[], indices: readonly string[]): boolean =>
       attempt(() => {
@@ -237,7 +237,7 @@ const createUpkeep = (
         if (hidden) merging.abandon()
         return hidden || pruning.sweep()
       }),
-    /** One step of evicting shipped documents; whether there may be more, and the first block of a segment that begins to be evicted. */
+    /** Evicts shipped documents in steps; `first`: first block of a segment now evicted. */
     empty: () =>
       attempt(() => {
         const first = emptying.mark()
@@ -264,7 +264,7 @@ const createRowWriter = (db: WritableDb) => {
       if (clash)
         throw stop('block_stored', `blocks ${from} to ${to} overlap the stored blocks ${clash.first} to ${clash.last}`)
     },
-    /** Returns the number of its segment. */
+    /** Returns the id of its segment. */
     write(batch: SegmentBatch): number {
       if (batch.chainId !== undefined) insertChainId.run(batch.chainId)
       insertBlocks.add(batch.blocks)
@@ -280,10 +280,10 @@ const createRowWriter = (db: WritableDb) => {
   }
 }
 
-/** Removes all above a block that is neither index nor progress. */
+/** Removes blocks and documents above a block, but neither index nor progress. */
 const createForgetting = (db: WritableDb) => {
   const blocks = db.prepare('DELETE FROM block WHERE number > ?')
-  // Where another chain begins, other contracts may stand at the same addresses.
+  // On another chain, other contracts may have the same addresses.
   const tokens = db.prepare('DELETE FROM token WHERE pos >= ? OR ? < 0')
   const others = [...RECORD_KINDS, 'contract', 'link', 'upgrade'].map(table =>
     db.prepare(`DELETE FROM ${table} WHERE pos >= ?`),
@@ -296,7 +296,7 @@ const createForgetting = (db: WritableDb) => {
   }
 }
 
-/** Turns what the operating system says into what the operator can do. */
+/** Translates system errors into instructions for the operator. */
 const guard = <T>(write: () => T): T => {
   try {
     return write()

@@ -2,11 +2,11 @@ import type { RawBlock, RpcBlock, RpcLog, RpcReceipt, RpcTrace, RpcTransaction }
 import { retry } from '../lib/errors.ts'
 import { type Field, type FieldOrigin, isListField, type Kind, type ListField, MAPPING } from '../mapping/index.ts'
 
-/** From documents back to what a node said. */
+/** Converts documents back to a node's answers. */
 
 export type ExportedSource = Record<string, unknown>
 
-/** A member that a field came from, and its value as nodes write it. */
+/** A member that a field came from, and the conversion to the node's format. */
 interface PackMember {
   field: string
   wire: string
@@ -53,7 +53,7 @@ const TX_MEMBERS = membersFrom('tx', 'wire')
 const RECEIPT_MEMBERS = membersFrom('tx', 'receipt')
 const TRACE_MEMBERS = membersFrom('trace', 'wire')
 
-/** What a document does not have is not there; null stays null. */
+/** Omits absent fields; null stays null. */
 const takeMember = (members: readonly PackMember[], source: ExportedSource): ExportedSource => {
   const made: ExportedSource = {}
   for (const { field, wire, back } of members) {
@@ -63,7 +63,7 @@ const takeMember = (members: readonly PackMember[], source: ExportedSource): Exp
   return made
 }
 
-/** A block whose transactions are their hashes yet. */
+/** A block with hashes in place of its transactions. */
 export interface BareBlock {
   number: string
   hash: string
@@ -76,10 +76,10 @@ export const blockOfDocument = (source: ExportedSource): BareBlock =>
     transactions: source.transactions as string[],
   }) as unknown as BareBlock
 
-/** Members that are no fields. */
+/** Members without a field of their own. */
 const extraMembers = ({ extra }: ExportedSource): ExportedSource => (extra as ExportedSource | undefined) ?? {}
 
-/** Where a transaction, a receipt or a log stands. */
+/** Position of a transaction, receipt or log in the chain. */
 const packLogPlace = ({ blockHash, blockNumber, transactionIndex }: ExportedSource) => ({
   blockHash,
   blockNumber: quantityMember(blockNumber),
@@ -106,7 +106,7 @@ export const logOfDocument = (source: ExportedSource): RpcLog => {
   return { ...own, transactionHash, ...packLogPlace(source), removed: false } as RpcLog
 }
 
-/** A step's type of call stands among its other members; nothing stands where nothing went wrong. */
+/** `callType` is in `action`; `error` is absent if the step succeeded. */
 export const traceOfDocument = (source: ExportedSource): ExportedSource => {
   const action: ExportedSource = {}
   const result: ExportedSource = {}
@@ -137,7 +137,7 @@ export interface PackedParts {
   traces?: ExportedSource[]
 }
 
-/** Rebuilds a block as nodes send it from its documents. */
+/** Rebuilds a block in the node's format from its documents. */
 export const rawOfDocuments = (document: ExportedSource, parts: PackedParts): RawBlock => {
   const { chainId, txs, logs, traces = [] } = parts
   const block = blockOfDocument(document)

@@ -12,24 +12,24 @@ import {
 import { dirname } from 'node:path'
 import { refuse } from '../lib/errors.ts'
 
-/** What is asked for: only the same goes on where another run ended. */
+/** Parameters of an export; resuming requires the same ones. */
 export interface ExportRequest {
   network: string
   entities: string
   query: string
   format: string
-  /** Where it comes from: a server's URL, or `data` for a data folder. */
+  /** Source: a server's URL, or `data` for a data folder. */
   from: string
 }
 
-/** So much of the file is whole, and where the search goes on behind it. */
+/** End of the complete part of the file, and the cursor after it. */
 export interface Mark {
   token: string
   /** Length of the file. */
   bytes: number
-  /** Hits up to here. */
+  /** Number of hits up to here. */
   hits: number
-  /** What the end of the file needs to know of the part before this mark. */
+  /** Data about the preceding parts for the end of the file. */
   note?: unknown
 }
 
@@ -41,8 +41,8 @@ export const journalOf = (file: string): string => `${file}.resume`
 export type ExportTarget = ReturnType<typeof openTarget>
 
 /**
- * A file that grows part by part, with a journal beside it: a part counts once it and its mark are on the disk, in this order. So after a
- * kill at any point the file is cut back to the last mark, and nothing is in it twice.
+ * A file that is written in parts, with a journal next to it: a part is valid once it and then its
+ * mark are on disk. After a crash the file is cut back to the last mark, without duplicates.
  */
 export const openTarget = (file: string, asked: ExportRequest) => {
   const journal = journalOf(file)
@@ -90,11 +90,11 @@ export const openTarget = (file: string, asked: ExportRequest) => {
     /** Cuts the file back to the mark before the last one. */
     back() {
       marks.pop()
-      // The journal first: what it no longer has may be cut off at any time.
+      // The journal first: bytes without a mark can be cut off at any time.
       note({ back: marks.length })
       ftruncateSync(out, bytesOf())
     },
-    /** Writes what only a complete file has; the next part takes its place. */
+    /** Writes the end of a complete file; a further part overwrites it. */
     end(tail: Uint8Array): void | Promise<void> {
       ftruncateSync(out, bytesOf())
       write(out, tail, bytesOf())
@@ -103,23 +103,23 @@ export const openTarget = (file: string, asked: ExportRequest) => {
       const isEmpty = marks.length === 0 && fstatSync(out).size === 0
       closeSync(lines)
       closeSync(out)
-      // What failed before its first part is asked otherwise next time.
+      // An export without any part leaves no file, so a retry can have other parameters.
       if (isEmpty) for (const path of [file, journal]) unlinkSync(path)
     },
   }
 }
 
 interface ExportJournal {
-  /** Undefined where it was begun and nothing more. */
+  /** Undefined if the journal is empty. */
   head: { version: number; asked: ExportRequest } | undefined
   marks: Mark[]
-  /** Length of what is whole. */
+  /** Length of the complete part. */
   bytes: number
 }
 
 const readJournal = (path: string): ExportJournal => {
   const text = readFileSync(path, 'utf8')
-  // A line without its end was being written when the program was killed.
+  // A line without its end was cut off by a crash.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1)
   const [first, ...rest] = whole.split('\n').slice(0, -1)
   if (first === undefined) return { head: undefined, marks: [], bytes: 0 }

@@ -11,20 +11,20 @@ interface ParsedHit {
   _source: Record<string, unknown>
 }
 
-/** Integers that a double does not hold stay as they are written (`JSON.rawJSON`). */
+/** Integers beyond double precision stay as text (`JSON.rawJSON`). */
 export const parseHit = (hit: Buffer): ParsedHit => readDocument(hit.toString(), asJson) as ParsedHit
 
-/** Makes the bytes of a file of hits, part by part. */
+/** Encodes hits as a file, in parts. */
 export interface Encoder {
-  /** Takes the hits of a page. */
+  /** Adds the hits of a page. */
   add(hits: readonly Buffer[], signal: AbortSignal): void | Promise<void>
-  /** Whether what was added is enough for a part. */
+  /** Whether enough was added for a part. */
   isFull(): boolean
-  /** Forgets what was added since the last part. */
+  /** Discards hits added since the last part. */
   clear(): void
-  /** The bytes of a part, and what `tail` is to know of it. `at`: its place in the file. */
+  /** The bytes of a part, and a note on it for `tail`. `at`: its offset in the file. */
   take(at: number): EncodedHits | Promise<EncodedHits>
-  /** What ends the file, given what was noted of its parts. */
+  /** The end of the file, from the notes on all parts. */
   tail?(notes: readonly unknown[], at: number): Promise<Uint8Array>
 }
 
@@ -33,7 +33,7 @@ export interface EncodedHits {
   note?: unknown
 }
 
-/** What was written, which is then forgotten. */
+/** Returns and clears the written bytes. */
 export const takeBytes = (out: ByteWriter): Uint8Array => {
   const part = out.take()
   out.clear()
@@ -45,7 +45,7 @@ export type ExportFormat = (typeof CSV_FORMATS)[number]
 
 const CSV_NEWLINE = 10
 
-/** Hits as the search writes them, one a line. */
+/** Hits as the search writes them, one per line. */
 export const createNdjson = (): Encoder => {
   const out = createByteWriter(1 << 16)
   return {
@@ -61,7 +61,7 @@ export const createNdjson = (): Encoder => {
   }
 }
 
-/** The rows that the search answers as `text/csv`. */
+/** Rows as the search answers them in `text/csv`. */
 export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, options: { raw: boolean }): Encoder => {
   const table = createCsv(request, options)
   const out = createByteWriter(1 << 16)
@@ -84,7 +84,7 @@ export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, 
   }
 }
 
-/** Each part a member of a gzip file: together they unpack as one text. */
+/** Each part is a gzip member: together they decompress to one text. */
 export const gzipped = (encoder: Encoder): Encoder => ({
   ...encoder,
   async take(at) {

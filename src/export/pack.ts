@@ -16,10 +16,10 @@ export interface PackingOptions {
 
 const MAX_PACK_HITS = 5_000
 
-/** Blocks as lines of a pack: each is put together of the documents that are stored, and checked as an import would. */
+/** Encodes blocks as lines of a pack, rebuilt from documents and checked like an import. */
 export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder => {
   const out = createByteWriter(1 << 16)
-  /** The documents of a kind in a range of blocks, by the hash of their block, in the order of the chain. */
+  /** Documents of a kind in a range of blocks, by block hash, in chain order. */
   const within = async (kind: string, from: string, to: string, signal: AbortSignal) => {
     const found = new Map<string, ExportedSource[]>()
     const query = { range: { 'blockNumber.num': { gte: Number(from), lte: Number(to) } } }
@@ -65,8 +65,8 @@ export const createPack = ({ ask, chainId, limits }: PackingOptions): Encoder =>
 }
 
 /**
- * An excerpt does not fit its header's bloom: it is marked as one again. On a chain without blooms nothing fits, and only what has holes
- * can be told to be one.
+ * Excerpts do not match their header's bloom, so they are marked again. On a chain without blooms
+ * none match, so only excerpts with gaps are detectable.
  */
 const checkPackBlock = (raw: RawBlock, limits: Limits): void => {
   const { block } = raw

@@ -1,14 +1,14 @@
 import { stop } from '../lib/errors.ts'
 
-/** A page of a search that follows the chain. */
+/** A page of a search in chain order. */
 export interface HitsPage {
   /** Each hit as the search wrote it. */
   hits: Buffer[]
-  /** Stands for the place behind the last hit. */
+  /** Cursor after the last hit. */
   token: string
-  /** Hits that came before this page are of blocks that are no longer in the chain, from this block on. */
+  /** First reorganised block; hits of it or above on earlier pages are invalid. */
   reorganisedFrom: number | undefined
-  /** Where it was asked for, how many hits there are from here on. */
+  /** Number of hits from this page on, if requested. */
   total: number
 }
 
@@ -25,7 +25,7 @@ const CLOSE_CODE = 0x7d
 const PAGE_END = 0x5d
 const BEGIN = Buffer.from('"hits":[')
 
-/** Takes an answer apart without reading its hits: their numbers keep every digit. */
+/** Splits an answer without parsing hits: their numbers keep every digit. */
 export const readPage = (answer: Buffer): HitsPage => {
   const begin = answer.indexOf(BEGIN) + BEGIN.length
   if (begin < BEGIN.length) throw notAnAnswer(answer)
@@ -40,7 +40,7 @@ export const readPage = (answer: Buffer): HitsPage => {
   }
 }
 
-/** The hits of an answer that is not followed. */
+/** The hits of an answer without further pages. */
 export const readHits = (answer: Buffer): Buffer[] => {
   const begin = answer.indexOf(BEGIN) + BEGIN.length
   if (begin < BEGIN.length) throw notAnAnswer(answer)
@@ -69,7 +69,7 @@ const splitHits = (answer: Buffer, begin: number) => {
   throw notAnAnswer(answer)
 }
 
-/** Place of the quotation mark that ends the string which begins at `at`. */
+/** Position of the quotation mark that ends the string starting at `at`. */
 const stringEnd = (answer: Buffer, at: number): number => {
   for (let end = answer.indexOf(QUOTE, at + 1); end > 0; end = answer.indexOf(QUOTE, end + 1)) {
     let first = end

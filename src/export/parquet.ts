@@ -5,7 +5,7 @@ import type { SearchRequest } from '../query/request.ts'
 import { tableValues } from '../search/lines.ts'
 import { type Encoder, parseHit } from './lines.ts'
 
-/** Rows and bytes of hits that make a row group: all of them are in memory. */
+/** Most rows and bytes per row group, which is held in memory. */
 const GROUP_ROWS = 100_000
 const GROUP_BYTES = 32 << 20
 
@@ -19,7 +19,7 @@ const ELEMENTS: Record<Type, Omit<SchemaElement, 'name'>> = {
   time: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
 }
 
-/** Of what has members, the type of each. */
+/** For objects, the type of each member. */
 const NUMBER_MEMBERS: Record<string, Type> = { num: 'long', coin: 'double' }
 const PARQUET_TYPES: Partial<Record<Field['kind'], Type>> = {
   boolean: 'boolean',
@@ -30,7 +30,7 @@ const PARQUET_TYPES: Partial<Record<Field['kind'], Type>> = {
   integer256: 'long',
 }
 
-/** A column for each column of the table; lists of objects are JSON in text. */
+/** One Parquet column per table column; lists of objects are JSON text. */
 export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>): Encoder => {
   const { columns, isMixed, read } = tableValues(request)
   const names = ['_id', ...(isMixed ? ['_type'] : []), ...columns]
@@ -67,7 +67,7 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
     clear,
     async take(at) {
       const writer = new ByteWriter()
-      // Places in the file are counted from its beginning, whoever wrote the groups before; `write` itself writes the magic of a new file.
+      // Offsets count from the file's start; `write` emits the magic, which only a new file needs.
       const made = write(writer)
       const skipped = at === 0 ? 0 : writer.index
       writer.offset = at === 0 ? writer.offset : at
@@ -95,7 +95,7 @@ const parquetType = (kinds: readonly Kind[], name: string): Type => {
   return types.size === 1 ? [...types][0]! : 'string'
 }
 
-/** None where documents of the kind have no such column. */
+/** None if documents of the kind have no such column. */
 const typesIn = (kind: Kind, name: string): Type[] => {
   const at = name.lastIndexOf('.')
   const [parent, member] = [name.slice(0, at), name.slice(at + 1)]

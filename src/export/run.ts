@@ -10,7 +10,7 @@ import { EXPORT_START, type ExportTarget } from './journal.ts'
 import type { EncodedHits, Encoder, ExportFormat } from './lines.ts'
 import { readPage } from './page.ts'
 
-/** Asks for a page of hits: an answer in JSON. */
+/** Requests a page of hits; the answer is JSON. */
 export type AskPage = (entities: string, body: string, signal: AbortSignal) => Promise<Buffer>
 
 export interface ExportOptions {
@@ -22,26 +22,26 @@ export interface ExportOptions {
   target: ExportTarget
   signal: AbortSignal
   onStep(step: ProgressStep): void
-  /** Hits of the first page; those behind it have as many as keep answers small. */
+  /** Hits of the first page; later ones adapt to the size of answers. */
   size?: number
-  /** Most hits of a page. */
+  /** Most hits per page. */
   most?: number
 }
 
 export interface Exported {
-  /** Hits that the file has now, and how many of them this run added. */
+  /** Number of hits in the file, and of those that this run added. */
   hits: number
   added: number
   bytes: number
 }
 
-/** Answers are kept about so large, whatever hits have. */
+/** Target size of an answer. */
 const TARGET_PAGE_BYTES = 8 << 20
 const MAX_PAGE_HITS = 10_000
 
 /**
- * Writes all hits of a query in the order of the chain. Where blocks that were written are no longer in the chain, the file is cut back to
- * before them, and goes on from there: at the end it has each hit of the chain once.
+ * Writes all hits of a query in chain order. After a reorganisation the file is cut back and
+ * continued, so at the end it has each hit of the chain once.
  */
 export const runExport = async (options: ExportOptions): Promise<Exported> => {
   const { ask, entities, query, encoder, target, signal, onStep } = options
@@ -78,7 +78,7 @@ export const runExport = async (options: ExportOptions): Promise<Exported> => {
     if (page.hits.length > 0) await encoder.add(page.hits, signal)
     pending += page.hits.length
     const isLast = page.hits.length < size
-    // A file without hits has its beginning all the same.
+    // A file without hits still has its head.
     if (isLast ? pending > 0 || !last() : encoder.isFull()) await commit()
     onStep({ blocks: 0, logs: 0, events: 0, done: Math.min(total, (last()?.hits ?? 0) + pending), total })
     if (isLast) break
@@ -93,17 +93,17 @@ export const runExport = async (options: ExportOptions): Promise<Exported> => {
 const pagePart = ({ part, note }: EncodedHits, token: string, hits: number) =>
   [part, { token, hits, ...(note !== undefined && { note }) }] as const
 
-/** Grows slowly, since hits that follow may be larger. */
+/** Grows slowly, since later hits may be larger. */
 const nextSize = (size: number, bytesOfHit: number): number =>
   Math.max(1, Math.min(MAX_PAGE_HITS, size * 2, Math.floor(TARGET_PAGE_BYTES / bytesOfHit)))
 
-/** The body with more members: its own text stays as it is. */
+/** Adds members to the body without changing its text. */
 export const pageBody = (query: string, more: Record<string, unknown>): string => {
   const rest = query.slice(query.indexOf('{') + 1)
   return `${JSON.stringify(more).slice(0, -1)}${/^\s*\}/.test(rest) ? '' : ','}${rest}`
 }
 
-/** What cannot be taken back: nothing is kept of how far it came. */
+/** A stream cannot be cut back, so its progress is not stored. */
 export const toStream = (write: (part: Uint8Array) => Promise<void>): ExportTarget => {
   const marks: ExportTarget['marks'][number][] = []
   let bytes = 0
@@ -125,13 +125,13 @@ export const toStream = (write: (part: Uint8Array) => Promise<void>): ExportTarg
   }
 }
 
-/** An export has all hits in the order of the chain, and nothing else. */
+/** An export has all hits in chain order, and nothing else. */
 const NOT_TAKEN = [
   ...['size', 'from', 'sort', 'search_after', 'resume', 'pit', 'slice', 'collapse', 'aggs', 'aggregations'],
   ...['track_total_hits', 'timeout'],
 ]
 
-/** Reads the body of the search whose hits are exported. */
+/** Reads the body of the search to export. */
 export const readExportQuery = (
   query: string,
   { index, entities, format, limits }: { index: string; entities: string; format: ExportFormat; limits: Limits },

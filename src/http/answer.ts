@@ -7,7 +7,7 @@ import type { Exchange } from './context.ts'
 
 export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
 
-/** Headers of whatever succeeds: clients of version 7.14 and later take a server without the second one for a wrong one. */
+/** Headers of successful answers; Elasticsearch clients from 7.14 require the second. */
 export const PRODUCT = { ...JSON_TYPE, 'x-elastic-product': 'Elasticsearch' }
 
 export const jsonResponse = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
@@ -20,29 +20,26 @@ const FORMAT_TYPES: Record<AnswerFormat, Record<string, string>> = {
   'raw-csv': { 'content-type': `${CSV}; formulas=raw` },
 }
 
-/** Sends what a service answered, whole or chunk by chunk as the client takes it. */
+/** Sends a service's answer, whole or in chunks at the client's pace. */
 export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: SearchAnswer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,
     headers: status < 300 ? { ...PRODUCT, ...(format && FORMAT_TYPES[format]) } : JSON_TYPE,
   })
 
-/**
- * An answer that fails half-way breaks its connection: that is the only way to show the client that the answer is
- * incomplete.
- */
+/** Destroys the connection if a streamed answer fails: no other way shows that it is incomplete. */
 const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const reader = stream.getReader()
   let left = false
   let failed = false
   const fail = (error: unknown) => {
-    // A search that stops because its client went away is not an error.
+    // A search that stops because its client disconnected is not an error.
     if (left || failed) return
     failed = true
     log.error('Failed in the middle of an answer', { path: c.req.path, error })
     c.env?.outgoing?.destroy()
   }
-  // Also one that fails while its client does not read, so that nobody pulls.
+  // Also detects failures while the client does not read, without pulls.
   reader.closed.catch(fail)
   return new ReadableStream<Uint8Array>(
     {
@@ -69,8 +66,8 @@ const breakable = (c: Exchange, log: Log, stream: ReadableStream<Uint8Array>): R
 }
 
 /**
- * Writes a long answer to its connection, each piece when the one before is out, since its memory is then used anew. One that fails half-way
- * breaks its connection: that is the only way to show the client that the answer is incomplete.
+ * Writes a long answer in pieces, each after the one before was sent, as they share memory. On
+ * failure destroys the connection: no other way shows that the answer is incomplete.
  */
 export const sendPieces = async (
   outgoing: ServerResponse,
@@ -85,7 +82,7 @@ export const sendPieces = async (
     cancel()
   })
   const fail = (error: unknown) => {
-    // A search that stops because its client went away is not an error.
+    // A search that stops because its client disconnected is not an error.
     if (isBroken) return
     log.error('Failed in the middle of an answer', { path, error })
     outgoing.destroy()
@@ -107,7 +104,7 @@ const writeChunk = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> 
     outgoing.write(piece, () => resolve())
   })
 
-/** Media types that a search can be answered in. Behind those of JSON nothing else is looked for. */
+/** Media types of search answers. JSON types end the search for others. */
 const ACCEPTED: ReadonlyMap<string, AnswerFormat | 'json'> = new Map([
   ['application/x-ndjson', 'ndjson'],
   ['application/ndjson', 'ndjson'],
@@ -117,7 +114,7 @@ const ACCEPTED: ReadonlyMap<string, AnswerFormat | 'json'> = new Map([
   ['*/*', 'json'],
 ])
 
-/** The format that the header Accept prefers to JSON. */
+/** The format that the Accept header prefers to JSON. */
 export const acceptedFormat = (accept: string | undefined): AnswerFormat | undefined => {
   if (accept === undefined || accept.length > MAX_ACCEPT_LENGTH) return undefined
   const wanted = accept
@@ -137,8 +134,8 @@ export const acceptedFormat = (accept: string | undefined): AnswerFormat | undef
 const MAX_ACCEPT_LENGTH = 1_000
 
 /**
- * What makes of an app a listener for Node's requests. It loads Node's `fetch` with all that belongs to it, which takes a tenth of a start: the
- * first answers need none of it.
+ * Turns an app into a listener for Node's requests. Loaded lazily: Node's `fetch` takes a tenth of
+ * the startup time, and the first answers do not need it.
  */
 export const nodeListener = lazy(
   async (): Promise<typeof getRequestListener> => (await import('@hono/node-server')).getRequestListener,

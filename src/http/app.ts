@@ -41,8 +41,8 @@ export interface AppServices {
 }
 
 /**
- * Every route of the server, and the short way of a search, through the same door. A path is good with and without a slash at its end, and `//` in it
- * is `/`.
+ * All routes of the server and the short path of searches, with the same authentication. Paths may
+ * have a trailing slash, and `//` is `/`.
  */
 export const createApp = ({
   search: service,
@@ -108,7 +108,7 @@ export const createApp = ({
     addRoutes(MANAGEMENT_ROUTES, { ...management, limits, features })
   }
 
-  // Paths below it have a table of their own, with what Elasticsearch answers there.
+  // Paths below it have their own table, with Elasticsearch's answers.
   app.use('/:technology/:blockchain/:network/es/*', needs(door, 'search'))
   app.all('/:technology/:blockchain/:network/es/*', dispatch(ENDPOINTS, { service, limits, log }))
 

@@ -16,16 +16,16 @@ import {
 } from './context.ts'
 import { errorResponse } from './errors.ts'
 
-/** Who may come in. */
+/** Authentication and authorisation of requests. */
 export interface Door {
-  /** The caller by the token of a request; throws without a valid one, or over its quota. */
+  /** Authenticates a request by token; throws if that is invalid or over its quota. */
   enter(c: RequestContext): Caller
   /**
-   * The same of a plain bearer token with a scope, without a refusal: undefined where there is any doubt, so that `enter` says more. Of such a caller
-   * `hold` takes what the request needs, or refuses, before the request is counted.
+   * Fast path for a plain bearer token with a scope; undefined if in doubt, for `enter` to decide.
+   * `hold` reserves resources of the request, or throws, before the request is counted.
    */
   pass(incoming: IncomingMessage, scope: TokenScope, hold: (caller: Caller) => void): Passed | undefined
-  /** The answer to a caller who may not do something. */
+  /** The answer to a caller without the scope. */
   forbid(c: RequestContext, caller: Caller, scope: TokenScope): Response
 }
 
@@ -89,8 +89,8 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
 })
 
 /**
- * Requires a valid token: as a bearer token, as the password of basic authentication, as an API key of Elasticsearch's
- * clients (base64 of `id:token`, or of the token, or the token itself), or as `?access_token=`.
+ * Requires a valid token: as a bearer token, as the password of basic authentication, as an API key
+ * of Elasticsearch (base64 of `id:token` or of the token, or plain), or as `?access_token=`.
  */
 export const authenticate =
   (door: Door): MiddlewareHandler<Env> =>
@@ -99,7 +99,7 @@ export const authenticate =
     await next()
   }
 
-/** Requires a scope of the token. */
+/** Requires a token with this scope. */
 export const needs =
   (door: Door, scope: TokenScope): MiddlewareHandler<Env> =>
   async (c, next) => {
@@ -146,9 +146,9 @@ interface RateWindow {
   endsAt: number
 }
 
-/** One of the limits of a request. */
+/** A rate limit that applies to a request. */
 interface Quota {
-  /** Its name in the headers. */
+  /** Name in the headers. */
   name: 'requests' | 'account'
   most: number
   window: RateWindow
@@ -157,12 +157,12 @@ interface Quota {
 
 const NO_HEADERS: readonly string[] = []
 const RATE_WINDOW_MS = 60_000
-/** Addresses that are known at once; beyond them, the oldest are forgotten. */
+/** Most addresses to track; beyond that, the oldest are dropped. */
 const MAX_ADDRESSES = 10_000
 
 export type RequestQuotas = ReturnType<typeof createRequestQuotas>
 
-/** Counts requests of tokens and accounts, and refusals of addresses, by windows of a minute that begin with the first one. */
+/** Counts requests by token and account, and refusals by address, in one-minute windows. */
 export const createRequestQuotas = (limits: Limits, now: () => number = () => performance.now()) => {
   const tokens = new Map<number, RateWindow>()
   const accounts = new Map<number, RateWindow>()
@@ -203,8 +203,8 @@ export const createRequestQuotas = (limits: Limits, now: () => number = () => pe
 
   return {
     /**
-     * Counts a request: names and values of headers that tell what is left, or undefined where nothing is. There are none
-     * where the operator sets no quota: the default is more than a server answers.
+     * Counts a request and returns rate-limit headers (names and values); undefined if a quota is
+     * used up. Empty without configured quotas: the default exceeds what a server can answer.
      */
     take(caller: CountedCaller): readonly string[] | undefined {
       if (!tokensAreLimited && !accountsAreLimited && caller.rate === undefined) return NO_HEADERS
@@ -214,7 +214,7 @@ export const createRequestQuotas = (limits: Limits, now: () => number = () => pe
       for (const { window } of quotas) window.used++
       return quotaHeaders(quotas, at)
     },
-    /** The headers and the error when nothing is left. */
+    /** The headers and the error for a used-up quota. */
     exceeded(caller: CountedCaller): { headers: readonly string[]; error: Error } {
       const at = now()
       const quotas = quotasOf(caller, at)
@@ -222,7 +222,7 @@ export const createRequestQuotas = (limits: Limits, now: () => number = () => pe
       const error = full.error({ retryAfterMs: Math.max(1, full.window.endsAt - at) })
       return { headers: quotaHeaders(quotas, at), error }
     },
-    /** Counts a refused request of an address: the error to tell where there were too many. */
+    /** Counts a refused request of an address; returns an error if there were too many. */
     refused(address: string): Error | undefined {
       const at = now()
       const window = windowOf(addresses, address, at)

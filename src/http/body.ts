@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
-// As a whole, as in src/store/pack.ts: an older Node has no zstd.
+// Default import, as in src/store/pack.ts: older Node versions have no zstd export.
 import zlib from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'
 import { LIMITS, type LimitName, type Limits, overLimit, overNow } from '../limits/index.ts'
 import { type Env, type HeldBytes, header, type RequestContext } from './context.ts'
 
-/** The bytes of bodies that are held at once, in all and by account. */
+/** Accounts for memory of request bodies, in total and per account. */
 export interface Bodies {
   /** For a request of an account; closing it releases its bytes. */
   open(account: number): HeldBytes & { close(): void }
 }
 
-/** Bounds them. */
+/** Limits memory of bodies in total and per account. */
 export const createBodies = (limits: Limits): Bodies => {
   let all = 0
   const byAccount = new Map<number, number>()
@@ -60,8 +60,8 @@ export const limitBodies =
   }
 
 /**
- * The body of a request, undefined where it has none. Also that of a GET, which standard Request objects do not have but
- * Elasticsearch's clients send. More than the limit is refused and never held.
+ * Reads a request's body; undefined if it has none. Includes bodies of GET, which Elasticsearch's
+ * clients send but standard Requests lack. Larger ones than the limit are refused, not buffered.
  */
 export const readRequestBody = async (c: RequestContext, limits: Limits): Promise<Uint8Array | undefined> => {
   const stated = Number(header(c, 'content-length') ?? 0)
@@ -75,7 +75,7 @@ export const readRequestBody = async (c: RequestContext, limits: Limits): Promis
   return body.length === 0 ? undefined : decompress(c, body, header(c, 'content-encoding'), limits)
 }
 
-/** Has a body read that may have less than others, by a limit of its own. */
+/** Reads a body with a limit of its own, below the general one. */
 export const readWithin = async <T>(
   c: RequestContext,
   name: LimitName,
@@ -92,17 +92,17 @@ export const readWithin = async <T>(
   }
 }
 
-/** Takes the rest of a body and keeps nothing: many clients read no answer before they have sent all of it. */
+/** Discards the rest of a body: many clients read the answer only after sending all of it. */
 const discardBody = async (incoming: IncomingMessage | undefined): Promise<void> => {
   if (!incoming || incoming.headers.expect) return
   try {
     for await (const _ of incoming);
   } catch {
-    // The client has gone.
+    // The client has disconnected.
   }
 }
 
-/** Bytes as they come in; what is too much is refused before it is kept. */
+/** Collects bytes; refuses excess before buffering it. */
 const collectChunks = (c: RequestContext, limits: Limits) => {
   const held = c.get('held')
   const chunks: Uint8Array[] = []
@@ -118,12 +118,12 @@ const collectChunks = (c: RequestContext, limits: Limits) => {
   }
 }
 
-/** Up to here bytes are copied to other threads in no time. */
+/** Largest body that is cheap to copy to other threads, in bytes. */
 const COPIED_BODY = 65_536
 
 /**
- * In memory of their own: with a part of a larger piece all of that would be copied to the thread that reads it. A large body is in memory of
- * all threads, and not copied again.
+ * Copies chunks to their own buffer: posting a slice would copy its whole buffer to the thread.
+ * Large bodies use shared memory, which is not copied.
  */
 const joinChunks = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
   const whole = new Uint8Array(length > COPIED_BODY ? new SharedArrayBuffer(length) : new ArrayBuffer(length))
@@ -140,7 +140,7 @@ const readIncoming = (
   incoming: IncomingMessage,
   add: (chunk: Uint8Array) => void,
 ): Promise<void> => {
-  // The client waits for this before it sends a large body; one that is refused by its headers is never sent.
+  // A client sends a large body only after this; one refused by its headers is never sent.
   if (incoming.headers.expect) c.env?.outgoing?.writeContinue()
   return new Promise((resolve, reject) => {
     const settle = (settled: () => void) => {
@@ -161,7 +161,7 @@ const readIncoming = (
   })
 }
 
-/** By names that come from outside. */
+/** Decoders by content encoding, a Map since names come from requests. */
 const DECOMPRESS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => zlib.createGunzip()],
   ['x-gzip', () => zlib.createGunzip()],

@@ -7,16 +7,16 @@ import { JSON_TYPE } from './answer.ts'
 import { nameRequest } from './context.ts'
 import { errorJson, rawError } from './errors.ts'
 
-/** One address has this share of all connections at most; so has a trusted proxy, and this machine itself for a proxy on it. */
+/** Most connections per address; trusted proxies, and local ones, also have this share. */
 const MAX_SHARE = 3 / 4
-/** The share of the files that the process may still open: stores, nodes and receivers need some, too. */
+/** Share of the remaining open files for connections: stores, nodes and receivers need some. */
 const SHARE_OF_FILES = 1 / 2
 const MIN_CONNECTIONS = 8
-/** With less, threads cannot start once there are some connections. */
+/** With fewer, threads cannot start once there are some connections. */
 const MIN_OPEN_FILES = 128
 const REPORT_INTERVAL_MS = 60_000
 
-/** Refuses connections beyond what is allowed in all and from one address, and closes them at once. */
+/** Closes connections beyond the total limit and the limit per address at once. */
 export const limitConnections = (
   server: Server,
   limits: Limits,
@@ -32,7 +32,7 @@ export const limitConnections = (
   const open = new Map<string, number>()
   const report = createRefusalLog(log)
 
-  // Refused before anything is allocated: an attack costs a few microseconds for each, and no descriptor.
+  // Node drops these before allocating anything: an attack costs µs each, and no descriptor.
   server.maxConnections = most
   server.on('drop', () => report({ connections: most }))
 
@@ -46,7 +46,7 @@ export const limitConnections = (
     if (already >= allowed) {
       report({ connectionsByAddress: allowed, address: from })
       const { message } = overLimit('connectionsByAddress', { ...limits, connectionsByAddress: allowed })
-      // Nothing can be sent before a handshake, which is too expensive here.
+      // Nothing can be sent before a TLS handshake, which is too expensive here.
       if (isTls) return socket.destroy()
       socket.on('error', () => {})
       socket.write(rawError(429, 'es_rejected_execution_exception', message))
@@ -69,7 +69,7 @@ const mostConnections = (limits: Limits): number => {
   return Math.min(limits.connections, Math.max(MIN_CONNECTIONS, Math.floor(free * SHARE_OF_FILES)))
 }
 
-/** `isTrusted`: it may ask for many. */
+/** `isTrusted`: a proxy, which has many clients. */
 const mostFrom = (isTrusted: boolean, limits: Limits, most: number): number => {
   const share = Math.ceil(most * MAX_SHARE)
   return isTrusted ? share : Math.min(limits.connectionsByAddress, share)
@@ -77,7 +77,7 @@ const mostFrom = (isTrusted: boolean, limits: Limits, most: number): number => {
 
 export const THIS_MACHINE = 'this machine'
 
-/** A host with an IPv6 address has all addresses with the same first 64 bits. */
+/** Groups IPv6 addresses by their first 64 bits, as a host has all of those. */
 export const originOf = (address: string): string => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (plain === '::1' || /^127\./.test(plain)) return THIS_MACHINE
@@ -87,7 +87,7 @@ export const originOf = (address: string): string => {
   return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
 }
 
-/** Tells the first refusal, then once a minute how many there were. */
+/** Logs the first refusal, then once a minute the number of refusals. */
 const createRefusalLog = (log: Log) => {
   let refused = 0
   let reportedAt = Number.NEGATIVE_INFINITY
@@ -102,18 +102,18 @@ const createRefusalLog = (log: Log) => {
 
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded'
 
-/** Reverse proxies whose word is taken on where a request comes from. */
+/** Reverse proxies trusted to report the client's address. */
 export interface Proxies {
   trusts(address: string): boolean
   originOf(incoming: IncomingMessage): RequestOrigin
 }
 
 export interface RequestOrigin {
-  /** The last address that no trusted proxy has. */
+  /** The nearest address that is not a trusted proxy's. */
   address: string
-  /** Addresses of the trusted proxies that it came through, the nearest first. */
+  /** Trusted proxies that the request passed, nearest first. */
   proxies: readonly string[]
-  /** Whether these name the client. What came through none names itself. */
+  /** Whether a trusted proxy reported `address`. */
   isNamed: boolean
 }
 
@@ -136,7 +136,7 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
       const hops = READ_PROXY_HEADER[header](String(headers[header] ?? ''))
       while (trusts(address)) {
         const before = hops.pop()
-        // Stops at the last address that is known.
+        // Stops at the last valid address.
         if (before === undefined || isIP(before) === 0) break
         proxies.push(address)
         address = before
@@ -146,17 +146,17 @@ export const createProxies = (trusted: readonly string[], header: ProxyHeader): 
   }
 }
 
-/** As others write it: an address of IPv4 behind a socket of IPv6 is one of IPv4. */
+/** Normalises IPv4-mapped IPv6 addresses to IPv4, and drops zone ids. */
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
 
-/** The last one is the nearest. */
+/** Address lists of the headers; the nearest comes last. */
 const READ_PROXY_HEADER: Record<ProxyHeader, (text: string) => string[]> = {
   'x-forwarded-for': text => text.split(',').map(addressIn),
-  // Only what a proxy writes: a quoted string has no comma or semicolon where it is an address.
+  // Proxies write no commas or semicolons within quoted addresses.
   forwarded: text => text.split(',').map(element => addressIn(/(?:^|;)\s*for=([^;]*)/i.exec(element)?.[1] ?? '')),
 }
 
-/** Of `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1`, `"[2001:db8::1]:4711"`. */
+/** Parses `203.0.113.7`, `203.0.113.7:4711`, `2001:db8::1` or `"[2001:db8::1]:4711"`. */
 const addressIn = (text: string): string => {
   const bare = text.trim().replace(/^"(.*)"$/, '$1')
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(bare)?.[1]
@@ -165,7 +165,7 @@ const addressIn = (text: string): string => {
   return plainAddress(v4 ?? bare)
 }
 
-/** None is trusted. */
+/** Trusts no proxy. */
 export const NO_PROXIES: Proxies = createProxies([], 'x-forwarded-for')
 
 /** Handles CORS: adds headers, and returns true after it answered a preflight itself. */
@@ -178,7 +178,7 @@ const EXPOSED_HEADERS =
 /** Seconds for which browsers cache a preflight. */
 const PREFLIGHT_MAX_AGE = '600'
 
-/** `origins`: such as `https://app.example`, or `*` for all. None is sent cookies: tokens are shown by a header. */
+/** `origins`: such as `https://app.example`, or `*` for all. No cookies: tokens are in headers. */
 export const createCors = (origins: readonly string[]): Cors | undefined => {
   if (origins.length === 0) return undefined
   const any = origins.includes('*')

@@ -6,7 +6,7 @@ import { readBuilt } from '../lib/runtime.ts'
 import { type Env, type Handler, header, type RequestContext } from './context.ts'
 import { errorResponse, unknownRoute } from './errors.ts'
 
-/** What `scripts/console/build.ts` packed. */
+/** Output of `scripts/console/build.ts`. */
 interface Pack {
   page: string
   assets: ReadonlyMap<string, Asset>
@@ -19,8 +19,8 @@ interface Asset {
 }
 
 /**
- * `GET /console/…`: the page and its assets, open to everybody, since they tell nothing: the page asks for a token, and shows it with each
- * request. Every address that is not an asset's answers the page, which knows what to show there.
+ * `GET /console/…`: the page and its assets, public because they contain no data: the page asks for
+ * a token and sends it with each request. Other paths return the page, which does the routing.
  */
 export const consolePages = (read: () => Buffer | undefined = () => readBuilt('console.pack')): Handler => {
   const pack = lazy(() => {
@@ -42,7 +42,7 @@ export const consolePages = (read: () => Buffer | undefined = () => readBuilt('c
   }
 }
 
-/** A browser at `/` is led to the console; all others get what Elasticsearch answers there. */
+/** Redirects browsers from `/` to the console; others get Elasticsearch's answer. */
 export const leadsToConsole: MiddlewareHandler<Env> = async (c, next) => {
   if (!TAKES_HTML.test(header(c, 'accept') ?? '')) return next()
   return new Response(null, { status: 302, headers: { location: 'console/', vary: 'accept' } })
@@ -62,7 +62,7 @@ const page = (c: RequestContext, text: string): Response => {
   return new Response(body, { headers: { ...CONSOLE_HEADERS, etag } })
 }
 
-/** No page of the console lies as deep. */
+/** No page of the console is nested this deeply. */
 const MAX_PAGE_DEPTH = 12
 
 const send = (c: RequestContext, name: string, { type, br, gzip }: Asset): Response => {
@@ -104,7 +104,7 @@ const SAFE_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Only what this server sends runs, and it asks nobody but this server; text from the chain can become neither script nor markup. */
+/** Allows only this server's code and requests to it; chain data cannot become script or markup. */
 const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -126,7 +126,7 @@ const CONSOLE_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 }
 
-/** Their names change with their content. */
+/** Names change with the content. */
 const ASSET_HEADERS = {
   ...SAFE_HEADERS,
   'cache-control': 'public, max-age=31536000, immutable',

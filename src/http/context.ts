@@ -5,21 +5,21 @@ import type { Actor, Caller } from '../accounts/index.ts'
 import type { RequestOrigin } from './connections.ts'
 
 export interface Env {
-  /** Node's own request and response; absent, or even without `env` around them, where the app is called without a socket. */
+  /** Node's request and response; absent, even as `env`, when the app runs without a socket. */
   Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
   Variables: { account: Caller; held: HeldBytes }
 }
 
 export interface HeldBytes {
-  /** Refuses this many further bytes if there is no room for them now. */
+  /** Throws if there is no room for this many further bytes. */
   check(bytes: number): void
-  /** Takes them, or refuses. */
+  /** Reserves bytes, or throws. */
   add(bytes: number): void
 }
 
 export type RequestContext = HonoContext<Env>
 
-/** A request and its answer, as far as errors and long answers need to know them: a context is one. */
+/** The parts of a context that errors and long answers need. */
 export interface Exchange {
   req: { method: string; path: string; raw: Pick<Request, 'signal'> }
   env?: Env['Bindings']
@@ -27,7 +27,7 @@ export interface Exchange {
 
 export type Handler = (c: RequestContext) => Response | Promise<Response>
 
-/** The path that routes are matched with: `//` is `/` (clients join paths carelessly), and a slash at the end is as good as none. */
+/** Path for routing: `//` becomes `/` (clients join carelessly), a trailing slash is dropped. */
 export const routePath = (request: Request): string => {
   const { url } = request
   const start = url.indexOf('/', url.indexOf('://') + 3)
@@ -37,7 +37,7 @@ export const routePath = (request: Request): string => {
   return joiningNetworks(single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single)
 }
 
-/** The names of several networks, `/a/b/c,d/e/f/es`, as if they were those of one, `/a/b/c,d%2Fe%2Ff/es`: so routes know them. */
+/** Joins several networks, `/a/b/c,d/e/f/es`, to one segment for routing, `/a/b/c,d%2Fe%2Ff/es`. */
 const joiningNetworks = (path: string): string => {
   if (!path.includes(',') && !path.includes('%2')) return path
   const segments = path.split('/')
@@ -48,7 +48,7 @@ const joiningNetworks = (path: string): string => {
   return [...segments.slice(0, NETWORK), name, ...segments.slice(last + 1)].join('/')
 }
 
-/** The segment with the last part of a network's name. */
+/** Index of the segment with the last part of a network's name. */
 const NETWORK = 3
 
 type HeaderName =
@@ -61,7 +61,7 @@ type HeaderName =
   | 'if-none-match'
   | 'user-agent'
 
-/** A header of the request, without building what the standard's Headers would be built from. */
+/** A request header, without building a standard Headers object. */
 export const header = (c: RequestContext, name: HeaderName): string | undefined =>
   c.env?.incoming ? c.env.incoming.headers[name] : c.req.header(name)
 
@@ -74,7 +74,7 @@ export const actorOf = (c: RequestContext): Actor => {
   return { account: caller?.id, token: caller?.token, address }
 }
 
-/** Aborts when the client goes away before it has the whole answer. */
+/** Aborts when the client disconnects before it has the whole answer. */
 export const whileConnected = (c: RequestContext): AbortSignal => {
   const outgoing = c.env?.outgoing
   if (!outgoing) return c.req.raw.signal
@@ -96,9 +96,9 @@ interface RequestFacts {
   readonly id: string
   /** Client address; `listen` may know it better than the socket. */
   address: string | undefined
-  /** Whether a trusted proxy sent it, and which client that names; undefined where no proxy is trusted. */
+  /** Origin reported by trusted proxies; undefined where none is trusted. */
   origin: RequestOrigin | undefined
-  /** Name of the account that asks, once it is known. */
+  /** Name of the authenticated account, once available. */
   account: string | undefined
   ending?: Ending
 }
@@ -119,12 +119,12 @@ export const requestFacts = (incoming: IncomingMessage): RequestFacts => {
   return known[FACTS]
 }
 
-/** Tells the client under which id its request is logged. */
+/** Sends the client the id under which its request is logged. */
 export const nameRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
   if (!outgoing.headersSent) outgoing.setHeader(REQUEST_ID, requestFacts(incoming).id)
 }
 
-/** Tells the client how many requests it has left, by names and values of headers. */
+/** Sends the client its remaining quota, by names and values of headers. */
 export const tellRate = (outgoing: ServerResponse, headers: readonly string[]) => {
   if (outgoing.headersSent) return
   for (let i = 0; i < headers.length; i += 2) outgoing.setHeader(headers[i]!, headers[i + 1]!)
@@ -137,5 +137,5 @@ const requestId = ({ headers }: IncomingMessage): string => {
   return typeof given === 'string' && CLEAN.test(given) ? given : randomUUID()
 }
 
-/** Allowed in headers and log lines. */
+/** Characters allowed in headers and log lines. */
 const CLEAN = /^[\w.:/+=@-]{1,128}$/

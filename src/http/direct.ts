@@ -12,9 +12,9 @@ import { renderError } from './errors.ts'
 import { totalsFor } from './es/search.ts'
 
 /**
- * The short way of a search: what most clients ask most of the time is answered without the router, whose requests, responses and streams
- * take longer than many a query. It takes requests about which there is no doubt, leaves all others as they came to the app, and does what the app
- * does, by the same functions.
+ * Short path for most searches, without the router, whose requests, responses and streams cost more
+ * than many queries. Handles only unambiguous requests, by the app's own functions, and leaves
+ * others untouched for the app.
  */
 export type Direct = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
 
@@ -36,14 +36,14 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
     const network = `${technology}/${blockchain}/${name}`
     try {
       const target = findTarget(network, entity, search.networks(network))
-      // Their answers have a header more.
+      // Networks with coverage need a further header.
       return search.coverage?.(network) === undefined ? target : undefined
     } catch {
       return undefined
     }
   }
 
-  /** Bytes of the body; undefined where that is not plain and small. */
+  /** Body size in bytes; undefined unless the body is plain and small. */
   const sizeOf = ({ method, headers }: IncomingMessage): number | undefined => {
     if (method !== 'POST' || headers['content-encoding'] !== undefined || headers.expect !== undefined) return undefined
     if (OTHER_FORMS.test(headers.accept ?? '')) return undefined
@@ -96,14 +96,14 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
       length += chunk.length
     })
     incoming.on('end', () => void answer(body))
-    // In the middle of the body: nobody is there to be answered.
+    // Closed within the body, so there is no client to answer.
     incoming.on('error', close)
     incoming.on('close', () => length < size && close())
     return true
   }
 }
 
-/** Larger bodies are given to threads in memory that is shared. */
+/** Largest body for the short path, in bytes; larger ones are shared with threads. */
 const SMALL_SEARCH = 16_384
 const SEARCH_PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
 const OTHER_FORMS = /csv|ndjson/i
@@ -126,7 +126,7 @@ const answerHeaders = (incoming: IncomingMessage, rate: readonly string[]): stri
 
 const PRODUCT_HEADERS = Object.entries(PRODUCT).flat()
 
-/** Sends an answer that is not plain as the app does. */
+/** Sends any other answer like the app does. */
 const respond = async ({ env }: Exchange, rate: readonly string[], response: Response): Promise<void> => {
   const toListener = await nodeListener()
   nameRequest(env!.incoming!, env!.outgoing!)
@@ -134,7 +134,7 @@ const respond = async ({ env }: Exchange, rate: readonly string[], response: Res
   await toListener(() => response)(env!.incoming!, env!.outgoing!)
 }
 
-/** A signal that aborts when a connection ends, shared by all of its requests. */
+/** A signal per connection, shared by its requests, that aborts when the connection closes. */
 const signalOf = (socket: Socket): AbortSignal => {
   let signal = signals.get(socket)
   if (!signal) {

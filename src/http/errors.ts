@@ -6,7 +6,7 @@ import type { RuleFault } from '../rules/schema.ts'
 import { JSON_TYPE } from './answer.ts'
 import { disconnected, type Exchange, type Handler, requestFacts } from './context.ts'
 
-/** An error in Elasticsearch's shape; `more` is what this error says beyond it. */
+/** An error in Elasticsearch's shape; `more`: further members. */
 export const errorResponse = (
   status: number,
   type: string,
@@ -16,7 +16,7 @@ export const errorResponse = (
 ) =>
   new Response(JSON.stringify(errorBody(status, type, reason, more)), { status, headers: { ...headers, ...JSON_TYPE } })
 
-/** Its body. */
+/** Body of an error response. */
 export const errorJson = (status: number, type: string, reason: string): string =>
   JSON.stringify(errorBody(status, type, reason))
 
@@ -38,7 +38,7 @@ const MAX_REASON_LENGTH = 10_000
 const shortenReason = (reason: string): string =>
   reason.length > MAX_REASON_LENGTH ? `${reason.slice(0, MAX_REASON_LENGTH - 1)}…` : reason
 
-/** The member `error` of an answer. Its causes repeat the reason, since some clients show only them. */
+/** The `error` member of an answer. Causes repeat the reason, as some clients show only these. */
 export const causeOf = ({ code: type, message, details }: ChainsieveError) => {
   const reason = shortenReason(message)
   return { root_cause: [{ type, reason, ...details }], ...{ type, reason, ...details } }
@@ -51,7 +51,7 @@ export const invalid = (faults: readonly RuleFault[]): Response => {
   return errorResponse(400, 'validation_exception', reason, undefined, { faults })
 }
 
-/** These have a status of their own. */
+/** Error codes with a status of their own. */
 const STATUS: ReadonlyMap<string, number> = new Map([
   ['security_exception', 401],
   ['index_not_found_exception', 404],
@@ -59,18 +59,18 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['resource_not_found_exception', 404],
   ['search_context_missing_exception', 404],
   ['method_not_allowed_exception', 405],
-  // Clients repeat a search that is answered 429 or 503, and no other.
+  // Clients retry only 429 and 503.
   ['search_timeout_exception', 408],
   ['precondition_failed_exception', 412],
   ['content_too_large_exception', 413],
   ['unsupported_media_type_exception', 415],
   ['not_implemented_exception', 501],
-  // Load balancers may ask another server.
+  // Load balancers may retry on another server.
   ['cluster_unavailable', 503],
   ['search_phase_execution_exception', 503],
 ])
 
-/** Errors of the operating system, without the names of files. */
+/** Errors of the operating system, without file names. */
 const SYSTEM: ReadonlyMap<string, readonly [status: number, reason: string]> = new Map([
   ['disk_full', [507, 'The disk of the server is full, and nothing was stored: the operator has to free some space.']],
   ['too_many_open_files', [503, 'The server has reached its limit of open files: try again in a moment.']],
@@ -90,7 +90,7 @@ const ERROR_HEADERS: Record<string, Record<string, string>> = {
   security_exception: { 'www-authenticate': 'Bearer realm="chainsieve"' },
 }
 
-/** Renders every error of a handler once, and logs those that are not the caller's fault. */
+/** Renders errors of all handlers, and logs those that are not the caller's fault. */
 export const renderError =
   (log: Log) =>
   (error: unknown, c: Exchange): Response => {
@@ -103,7 +103,7 @@ export const renderError =
       return errorResponse(status, error.code, error.message, headers)
     }
 
-    // A search that stopped because its client went away is not an error, and nobody reads the answer.
+    // A search that stopped since its client disconnected is no error, and the answer is not read.
     if (disconnected(c)) return new Response(null, { status: 499 })
 
     const { incoming } = c.env ?? {}

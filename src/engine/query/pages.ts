@@ -16,35 +16,35 @@ import { type FindContext, findBest, sharesTime } from './sort/first-page.ts'
 import { bySortKeys, isChainOrder, type SortKeys, sortKeysOf } from './sort/sort.ts'
 import { createScale, type HeldHits, hold } from './sort/sort-memory.ts'
 
-/** Documents that are read, and sent, in one go. */
+/** Documents read and sent in one batch. */
 const HITS_PAGE = 500
 
-/** How far an answer has come. */
+/** Progress of an answer. */
 export interface HitCursor {
-  /** Its last hit; undefined where it has none yet. */
+  /** Last hit so far; undefined before the first. */
   last: SearchMatch | undefined
-  /** How many it has. */
+  /** Number of hits so far. */
   hits: number
-  /** What it is of; absent where documents are remote. */
+  /** The state that the answer reads; absent for remote documents. */
   snapshot?: Snapshot
-  /** Blocks before this one, in the direction of the answer, have nothing more to show. Absent: that of the last hit, where these come block by block. */
+  /** Blocks before this, in answer order, are done. Default: block of `last`, in chain order. */
   edge?: number | undefined
   /** The cursor of each network, where several are searched. */
   each?: readonly HitCursor[]
 }
 
-/** Whether two answers have come to the same hit. */
+/** Whether two answers have reached the same hit. */
 export const isSamePlace = (a: HitCursor | undefined, b: HitCursor | undefined): boolean =>
   a?.last?.kind === b?.last?.kind && a?.last?.position === b?.last?.position
 
-/** How far an answer has come. Who sets it goes on elsewhere. */
+/** Progress of a stream; setting `at` moves the stream there. */
 interface StreamProgress {
   at: HitCursor & { snapshot: Snapshot }
-  /** Told the last hit of a page before the page is written, where others may go on behind it at the same time. */
+  /** Called with a page's last hit before the page is written: others may continue after it. */
   reached?: ((at: HitCursor) => void) | undefined
 }
 
-/** All hits of a request, or those behind a cursor, page by page. */
+/** All hits of a request, or those after a cursor, page by page. */
 export const streamHits = (
   context: SearchContext,
   request: SearchRequest,
@@ -58,7 +58,7 @@ export const streamHits = (
     at: () => progress.at,
     ...apart(progress),
   })
-  /** Where no other keys refine the chain's order, a page can be made without those before it. */
+  /** A page depends on those before it only where keys other than chain order decide. */
   const apart = (progress: StreamProgress) => {
     if (sortKeysOf(request, reader, exact).compare) return {}
     progress.reached = options.reached && (cursor => options.reached!(cursor))
@@ -83,7 +83,7 @@ export const streamHits = (
       if (isChainOrder(request)) return { total, ...walked(progress), ...max }
       const [gone] = alteredSince(snapshot, request, reader)
       if (gone) throw altered(gone)
-      // Another order than the chain's has to be known whole before the first hit.
+      // An order other than the chain's needs all hits before it yields the first.
       const all = { ...request, from: 0, size: Number.POSITIVE_INFINITY }
       const held = hold(findBest(all, parts, context))
       const from = begun?.last ? held.behind(begun.last) : request.from
@@ -100,8 +100,8 @@ export const streamHits = (
 }
 
 /**
- * All hits in chain order, taken page by page: it yields how many a page has. Between two pages the store may change, segments may be merged and blocks replaced: what comes behind the last
- * hit is then looked up anew.
+ * Yields the number of hits per page, in chain order. Since the store may change between pages,
+ * each page then searches again after the last hit.
  */
 function* walk(
   request: SearchRequest,
@@ -114,7 +114,7 @@ function* walk(
   const keys = sortKeysOf(request, reader, exact)
   const order = bySortKeys(keys)
   let { last } = progress.at
-  /** Behind which hit `found` goes on. */
+  /** Hit after which `found` continues. */
   let walked = last
   const spent = { finding: 0, writing: 0 }
   let version: number | undefined
@@ -124,7 +124,7 @@ function* walk(
   let skip = last ? 0 : request.from
   let { edge } = progress.at
 
-  /** Refuses to go on where what is still to be read is not what it was. */
+  /** Throws if documents that are still to be read were altered. */
   const checkSnapshot = () => {
     const begin = edge ?? (last && !keys.compare ? blockOf(last.position) : undefined)
     const isToCome = ({ from, to }: Range) => begin === undefined || (keys.descending ? from <= begin : to >= begin)
@@ -132,7 +132,7 @@ function* walk(
     if (found) throw altered(found)
   }
 
-  /** The next hits, of as many segments as it takes. */
+  /** The next hits, from as many segments as needed. */
   const next = (): SearchMatch[] => {
     const page: SearchMatch[] = []
     while (page.length < HITS_PAGE) {
@@ -178,7 +178,7 @@ function* walk(
     try {
       const started = performance.now()
       ;({ last, edge } = progress.at)
-      // Hits that another thread has passed are found again.
+      // Another thread may have moved the stream back before hits that this one has passed.
       const isBehind = last !== undefined && walked !== undefined && order(last, walked) < 0
       if (reader.version() !== version || isBehind) {
         version = reader.version()
@@ -194,7 +194,7 @@ function* walk(
       parts[0]?.scoring?.mark(some, request.shown)
       const foundAt = performance.now()
       spent.finding += foundAt - started
-      // A helping thread finds all hits again: that pays only where most of the time goes into writing.
+      // Another thread repeats the search, which pays only where writing takes most of the time.
       const { at } = progress
       const reached = { ...at, last, hits: at.hits + some.length, edge }
       if (!isLast && spent.writing > 2 * spent.finding) progress.reached?.(reached)
@@ -206,13 +206,13 @@ function* walk(
       reader.end()
     }
     if (hits > 0) yield hits
-    // Who set it meanwhile has more to read.
+    // If another thread set `at` during the page, more is left to read.
     if (isLast && progress.at === here) break
   }
   checkHits(progress.at.hits, progress.at.snapshot.hits)
 }
 
-/** Whether all that a segment holds comes before a hit. */
+/** Whether all documents of a segment precede a hit. */
 const isPassed = (
   segment: Segment,
   { position, keys }: SearchMatch,
@@ -225,12 +225,12 @@ const isPassed = (
   return descending ? times[0]! > time : times.at(-1)! < time
 }
 
-/** Whether all that a segment holds comes before what is asked for. */
+/** Whether all documents of a segment precede the requested page. */
 const isBefore = ({ first, last }: Segment, { behind }: SortKeys): boolean =>
   behind?.blocks !== undefined &&
   [behind.blocks.here, behind.blocks.beyond].every(([from, to]) => last < from || first > to)
 
-/** The matches of neighbouring segments in the order that is asked for. Of one kind they are ordered as they are. */
+/** Matches of neighbouring segments in request order; those of a single kind have it already. */
 function* matchesInOrder(
   parts: SearchPart[],
   segments: readonly Segment[],
@@ -263,7 +263,7 @@ function* matchesInOrder(
 
 const NO_SORT_KEYS: SearchMatch['keys'] = []
 
-/** Hits that are all known, page by page. */
+/** Pages of a complete list of hits. */
 function* pagesOf(
   held: HeldHits,
   from: number,
@@ -278,7 +278,7 @@ function* pagesOf(
     reader: StoreReader
     take: TakeHits
     progress: StreamProgress
-    /** The version of the store in which they were found. */
+    /** Version of the store that the hits come from. */
     version: number
   },
 ): Generator<number> {

@@ -8,7 +8,7 @@ import { numberedAs, positionOfOrdinal } from './fields/ordinals.ts'
 import type { Evaluation } from './match/evaluate.ts'
 import type { SearchScoring } from './scores/scoring.ts'
 
-/** The matches of one kind. */
+/** Matches of one kind. */
 export interface SearchPart {
   kind: Kind
   evaluation: Evaluation
@@ -16,30 +16,30 @@ export interface SearchPart {
   scoring?: SearchScoring | undefined
 }
 
-/** A match is sorted by it. An integer beyond 2^53 is the nearest double: where two are equal, their documents are asked. */
+/** Sort key. Integers above 2^53 are rounded to doubles; for ties their documents are read. */
 export type MatchKey = QueryValue
 
-/** A match on its way to become a hit. */
+/** A match that may become a hit. */
 export interface SearchMatch {
   kind: Kind
   position: number
-  /** Its sort keys; its position comes behind them. */
+  /** Sort keys; the position breaks ties. */
   keys: (MatchKey | null)[]
-  /** 1 where nothing else is said; where scores differ, once it is known. */
+  /** Default 1; set later where scores differ. */
   score?: number
-  /** How the score comes about, where that is asked for and not the same for all. */
+  /** Explanation of the score, if requested and not the same for all. */
   explanation?: Explanation
 }
 
-/** Makes matches of the ordinals of one kind's documents in a segment. Their keys are still to be read. */
+/** Creates matches from ordinals of one kind in a segment, with keys still to be read. */
 export const matchMaker = (kind: Kind, header: ReadHeader): ((ordinal: number) => SearchMatch) => {
   const numbered = numberedAs(kind)
   return ordinal => ({ kind, position: positionOfOrdinal(header, numbered, ordinal), keys: [] })
 }
 
-/** Whether a sort is by the place in the chain itself. */
+/** Whether a sort is by chain position. */
 export const isByPlace = ({ by }: Pick<SortSpec, 'by'>): boolean => by === '_doc' || by === '_shard_doc'
 
-/** Several kinds may stand at one position. */
+/** Several kinds may share a position. */
 export const comparePlaces = (a: ChainPlace, b: ChainPlace, descending: boolean): number =>
   (descending ? -1 : 1) * (a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))

@@ -19,7 +19,7 @@ import { findBest, matchesIn } from './sort/first-page.ts'
 import { sortKeysOf } from './sort/sort.ts'
 import { cursorAfter } from './sort/sort-values.ts'
 
-/** Finds the first hits of a request, and has them taken; aggregates where they are written. */
+/** Finds and takes the first hits of a request, and its aggregations where it has any. */
 export const searchOnce = (
   context: SearchContext,
   asked: SearchRequest,
@@ -52,7 +52,7 @@ export const searchOnce = (
     () => checkDeadline(options),
   )
 
-/** The total is that of the hits behind the token. */
+/** The total counts only hits after the token. */
 const searchResumed = (
   context: SearchContext,
   asked: SearchRequest,
@@ -83,7 +83,7 @@ const cursorAt = (
   seen: request.seen === 'now' ? seenNow(reader) : request.seen,
 })
 
-/** Reuses evaluations that the count has made. */
+/** Reuses evaluations of the count. */
 const aggregateOf = (
   request: SearchRequest,
   parts: readonly SearchPart[],
@@ -94,7 +94,7 @@ const aggregateOf = (
   total: (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
 })
 
-/** The transaction that stays open until the ranking is closed is the one state that it is of. */
+/** The transaction stays open until the ranking closes, so all of it reads one state. */
 export const rankOnce = (
   context: SearchContext,
   asked: SearchRequest,
@@ -148,7 +148,7 @@ export const prepareParts = (context: SearchContext, asked: SearchRequest, snaps
   }))
   return withScores(request, parts, context)
 }
-/** As `prepareParts`, for a request that may end early: the first matches alone. */
+/** Like `prepareParts`, for a request that may end early: only the first matches. */
 export const prepareFirst = (
   context: SearchContext,
   asked: SearchRequest,
@@ -157,28 +157,28 @@ export const prepareFirst = (
   const { terminateAfter, minScore: _, ...rest } = asked
   if (terminateAfter === undefined) return { parts }
   const first = terminated(parts, terminateAfter, context.reader)
-  // Scores of what is left out are not looked at.
+  // Omitted matches are not scored.
   return { ...first, parts: withScores(rest, first.parts, context) }
 }
-/** Limits a page of a cursor to blocks that its first page saw and that are still there. */
+/** Limits a later page of a cursor to blocks that its first page saw and that still exist. */
 export const amongSeen = (request: SearchRequest, reader: StoreReader): SearchRequest => {
   const { seen, within } = request
   return typeof seen !== 'object' || within ? request : { ...request, within: stillThere(seen, reader) }
 }
 
 export interface SearchControl {
-  /** Time in milliseconds (as of `performance.now`) after which the search is given up. */
+  /** Time in ms (`performance.now`) after which the search is aborted. */
   deadline: number
-  /** Asked now and then: true gives the search up. */
+  /** Polled; true aborts the search. */
   cancelled?(): boolean
-  /** Asked likewise: true gives it up to be begun anew later, by throwing a `Yielded`. */
+  /** Polled; true aborts the search with `Yielded`, to be repeated later. */
   yields?(): boolean
-  /** Told the last hit of a page before it is written: others may go on behind it meanwhile. Not of each page. */
+  /** Called for some pages before they are written: others may continue after this hit. */
   reached?(at: HitCursor): void
 }
-/** A search has made room for others, and is to be asked anew. */
+/** A search gave way to others and must be repeated. */
 export class Yielded extends Error {}
-/** Throws where a search is to be given up. */
+/** Throws if a search must be aborted. */
 export const checkDeadline = ({ deadline, cancelled, yields }: SearchControl) => {
   if (yields?.()) throw new Yielded('a search made room for others')
   if ((deadline !== Number.POSITIVE_INFINITY && performance.now() > deadline) || cancelled?.())

@@ -25,30 +25,30 @@ import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarReq
 import { seenNow } from './snapshot.ts'
 import { findBest } from './sort/first-page.ts'
 
-/** Searches one network's store, without leaving the thread. */
+/** Searches one network's store on the calling thread. */
 export type Searcher = ReturnType<typeof createSearcher>
 
-/** A searcher of any store: what is found may have to be waited for. Where it is, others are answered meanwhile, so that it has a writer of its own. */
+/** A searcher of any store. An asynchronous one overlaps with others, so it has its own writer. */
 export type StoreSearcher = Pick<Searcher, 'cursorKey' | 'seen'> & {
   [Name in Exclude<keyof Searcher, 'cursorKey' | 'seen'>]: (
     ...args: Parameters<Searcher[Name]>
   ) => Eventually<ReturnType<Searcher[Name]> & Awaiting<ReturnType<Searcher[Name]>>>
 } & { out?: ByteWriter }
 
-/** Adds waiting to an answer that is fetched page by page. */
+/** Adds asynchronous waiting to an answer that is fetched in pages. */
 type Awaiting<T> = T extends { pages: unknown } ? AwaitedPages : unknown
 
 export interface AwaitedPages {
-  /** Resolves when the next page can be taken. */
+  /** Resolves when the next page is ready. */
   ready?: (() => Promise<void>) | undefined
-  /** Nobody wants the rest. */
+  /** Discards the remaining pages. */
   close?: (() => void) | undefined
 }
 
 export interface Written {
   total: number
   hits: number
-  /** Where scores are not all 1. */
+  /** Present unless all scores are 1. */
   maxScore?: number
   /** Whether a search with `terminate_after` ended early. */
   isEarly?: boolean
@@ -56,32 +56,32 @@ export interface Written {
   aggregations?: string
   /** The blocks that the first page of a cursor saw. */
   seen?: SeenBlocks | undefined
-  /** Where a cursor's next page begins; undefined where this one is empty. */
+  /** Start of a cursor's next page; undefined if this page is empty. */
   end?: After | undefined
-  /** The new point of a reader's token, and the first block that was reorganised since the old one. */
+  /** New point of a reader's token, and the first block reorganised since the old one. */
   resumed?: { point: ResumePoint; reorganisedFrom: number | undefined } | undefined
 }
 
 export interface Writing extends HitsWriting {
-  /** The network's name as it stands in `_index`. */
+  /** Network name as shown in `_index`. */
   index: string
   out: ByteWriter
-  /** Whether names of aggregations stand behind their types. */
+  /** Whether to write aggregation names with a type prefix (`typed_keys`). */
   typedKeys?: boolean
 }
 
-/** The pages of a long answer; what each of them is depends on who takes them. */
+/** Pages of a long answer; the caller defines the type of a page. */
 export interface SearchPages<Page> {
   total: number
   maxScore?: number
   pages: Iterable<Page>
-  /** The last hit of the pages that were taken so far. */
+  /** Progress after the pages taken so far. */
   at(): HitCursor | undefined
-  /** The next page is to begin behind this hit; absent where pages depend on one another. */
+  /** Moves the start of the next page; absent where pages depend on one another. */
   goTo?: ((at: HitCursor) => void) | undefined
 }
 
-/** A page that was written is the number of its hits. */
+/** A written page is its number of hits. */
 export type WrittenPages = SearchPages<number>
 
 export const createSearcher = (reader: StoreReader, limits: Limits = DEFAULT_LIMITS) => {
@@ -117,27 +117,27 @@ export const createSearcher = (reader: StoreReader, limits: Limits = DEFAULT_LIM
       const all = streamHits(context, request, options, loadInto(hits, request, context), after)
       return { ...all, pages: drained(all.pages, hits) }
     },
-    /** The stored blocks of this moment. */
+    /** The blocks stored now. */
     seen: (): SeenBlocks => reading(reader, () => seenNow(reader)),
-    /** Signs the ids of cursors. */
+    /** Signs cursor ids. */
     cursorKey: cursorKeyOf(reader.db),
-    /** As `search`: appends the hits as JSON, with a comma between two, and tells how many they are. */
+    /** Like `search`, but appends hits as comma-separated JSON and returns their number. */
     write: (request: SearchRequest, options: SearchControl, writing: Writing): Written =>
       searchOnce(context, request, options, among => takeInto(among, writing), writing),
-    /** As `pages`: a page is the number of its hits, which are appended as it is taken. */
+    /** Like `pages`, but each page appends its hits and yields their number. */
     writePages: (request: SearchRequest, options: SearchControl, writing: Writing, after?: HitCursor): WrittenPages =>
       streamHits(context, request, options, takeInto(request, writing), after),
-    /** As `write`, but what is found is ranked beside what others find, and written where it is chosen. Ends with `close`. */
+    /** Like `write`, but merges with other searches and writes chosen hits only; needs `close`. */
     rank: (request: SearchRequest, options: SearchControl, writing: Writing): Ranking =>
       rankOnce(context, request, options, takeInto(request, writing), writing),
-    /** As `writePages`: a page is its hits, each by itself. */
+    /** Like `writePages`, but a page is a list of separate hits. */
     pieces(request: SearchRequest, options: SearchControl, writing: Writing, after?: HitCursor): PiecePages {
       const pieces: WrittenHit[] = []
       const take = takePieces(pieces, takeInto(request, writing), writing.out, ranker(request, { reader, exact }))
       const all = streamHits(context, request, options, take, after)
       return { ...all, pages: drained(all.pages, pieces) }
     },
-    /** Appends what is answered to who asks for one document; false where there is none. */
+    /** Appends the answer to a request for one document; false where there is none. */
     writeDocument: (kind: Kind, id: string, { index, out }: Writing, how?: DocumentShowing): boolean =>
       reading(reader, () => positionOf(kind, id).some(position => written.document(kind, position, index, out, how))),
     similar: (request: SimilarRequest, options: SearchControl): SimilarDocument[] | undefined =>
@@ -154,13 +154,13 @@ export const createSearcher = (reader: StoreReader, limits: Limits = DEFAULT_LIM
   }
 }
 
-/** Searches the store of a file, which is closed with the searcher. */
+/** Searches the store in a file; closing the searcher closes the store. */
 export const openSearcher = (store: string, native?: string) => {
   const reader = openReader(store, native)
   return { ...createSearcher(reader), close: reader.close }
 }
 
-/** Yields what each page has put into the list. */
+/** Yields the list's contents after each page. */
 function* drained<T>(pages: Iterable<unknown>, list: T[]): Generator<T[]> {
   for (const _ of pages) yield list.splice(0)
 }

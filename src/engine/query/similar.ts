@@ -8,37 +8,37 @@ import { segmentAt } from './fields/ordinals.ts'
 
 export interface SimilarRequest {
   kind: SimilarKind
-  /** The document that others are compared with: for a contract, its address. */
+  /** The reference document; for a contract, its address. */
   id: string
   size: number
 }
 
 export type SimilarKind = 'contract' | 'event' | 'call'
 
-/** A document whose contract has a code that is like that of another one. */
+/** A document whose contract has similar code. */
 export interface SimilarFound {
   position: number
-  /** Of the codes, from 1, equal, to 0, nothing in common. */
+  /** Code similarity from 0 (nothing in common) to 1 (equal). */
   similarity: number
 }
 
 export interface SimilarDocument {
   document: Document
-  /** From 1, the same, to 0, nothing in common. */
+  /** Code similarity from 0 (nothing in common) to 1 (equal). */
   similarity: number
 }
 
 export interface SimilarOptions {
   reader: StoreReader
   load(kind: 'log' | 'call', position: number): Document
-  /** The newest document in which fields have certain values. */
+  /** The newest document with these field values. */
   newest(kind: 'log' | 'call', values: Readonly<Record<string, string>>): number | undefined
 }
 
 /**
- * Of a contract: those whose codes have most in common with its own, the nearest first, of one code the newest first. Of an event or
- * a call: the newest of the same signature or selector of each contract of the same family. Undefined where no such document is stored.
- * Asked between the reader's `begin` and `end`.
+ * Contracts by code similarity, newest first within one code. For an event or call, the newest of
+ * that signature or selector per contract of the family. Undefined without the document itself.
+ * Call between the reader's `begin` and `end`.
  */
 export const findSimilar = (request: SimilarRequest, options: SimilarOptions): SimilarFound[] | undefined => {
   const { kind, id, size } = request
@@ -49,9 +49,9 @@ export const findSimilar = (request: SimilarRequest, options: SimilarOptions): S
   return firstSimilar(size, happeningsLike(kind, position, request, options))
 }
 
-/** Contracts whose codes have less in common are not of one family. */
+/** Least similarity within a family. */
 const FAMILY = 0.5
-/** Contracts of the family among which what is like an event or a call is looked for. */
+/** Most contracts of the family to search for similar events or calls. */
 const LOOKED_AT = 200
 
 function* happeningsLike(
@@ -68,13 +68,13 @@ function* happeningsLike(
   }
 }
 
-/** As what they are stored, whose contract counts, and what is the same. An event is a log that is decoded. */
+/** Stored kind, owning contract's field and compared field. An event is a decoded log. */
 export const HAPPENINGS = {
   event: { stored: 'log', owner: 'address', what: 'signature' },
   call: { stored: 'call', owner: 'to', what: 'selector' },
 } as const
 
-/** An event or a call: of which contract it is, and its signature or selector. */
+/** The contract of an event or a call, and its signature or selector. */
 export interface Happening {
   address: string
   value: string
@@ -85,7 +85,7 @@ interface HappeningId {
   id: string
 }
 
-/** `source`: as it is stored. */
+/** `source`: the stored document. */
 export const happeningOf = ({ kind, id }: HappeningId, source: object): Happening => {
   const { owner, what } = HAPPENINGS[kind]
   const { [owner]: address, [what]: value } = source as Record<string, string | null | undefined>
@@ -93,7 +93,7 @@ export const happeningOf = ({ kind, id }: HappeningId, source: object): Happenin
   return { address, value }
 }
 
-/** Contracts among which what is like an event or a call is looked for, the nearest first. */
+/** Contracts to search for similar events or calls, most similar first. */
 export function* familyOf(
   { address }: Happening,
   { kind, size }: HappeningId & { size: number },
@@ -127,12 +127,11 @@ function* contractsLike(
     throw refuseSimilar(
       `The code of the contract ${name} is not known, or has no instructions, so no contract is similar to it.`,
     )
-  // The newest of each address: what was created several times is one contract.
+  // The newest per address: a contract created several times is one contract.
   const ofCode = reader.prepare(
     'SELECT max(pos) AS position, address FROM contract WHERE code = ? AND address <> ? GROUP BY address ORDER BY 1 DESC',
   )
-  // Some codes have no contract: those that a reorganisation took back, and the contract's own.
-  // That of a block that was pruned is not shown.
+  // Skips codes without other contracts (after a reorganisation), and contracts of pruned blocks.
   for (const { id, similarity } of similar.nearest(vector, count, reader.check))
     for (const contract of ofCode.iterate(id, row.address) as Iterable<{ position: number; address: number }>)
       if (segmentAt(contract.position, reader)) yield { ...contract, similarity }

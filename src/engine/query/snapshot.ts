@@ -8,14 +8,14 @@ import { segmentAt } from './fields/ordinals.ts'
 import type { SearchMatch } from './search-match.ts'
 
 /**
- * The state of a store that a long answer is of, while its parts are read one after the other. Blocks that come later are left out. Where blocks that are
- * still to be read are altered, the answer cannot go on.
+ * State of a store during a long answer. Later blocks are left out; if blocks that are still
+ * to be read are altered, the answer fails.
  */
 export interface Snapshot {
   runs: readonly BlockRun[]
-  /** The serial of the latest alteration. */
+  /** Serial of the latest alteration. */
   serial: number
-  /** How many hits there are; undefined where they were not counted. */
+  /** Total number of hits; undefined if not counted. */
   hits: number | undefined
 }
 
@@ -23,7 +23,7 @@ export const takeSnapshot = (reader: StoreReader, hits: number | undefined): Sna
   ...{ runs: runsOfSegments(reader.segments()), serial: readAltered(reader.db).serial, hits },
 })
 
-/** Alterations since of documents that are asked for. */
+/** Alterations since the snapshot of documents that the request covers. */
 export const alteredSince = (
   { serial, runs }: Snapshot,
   { parts }: Pick<SearchRequest, 'parts'>,
@@ -36,7 +36,7 @@ export const alteredSince = (
       (!one.kinds || parts.some(({ kind }) => one.kinds!.includes(kind))),
   )
 
-/** The request for what the snapshot holds: what another one asks for but for blocks that came since. */
+/** Limits a request to the blocks of the snapshot. */
 export const inSnapshot = (request: SearchRequest, { runs }: Snapshot, reader: StoreReader): SearchRequest => {
   const now = runsOfSegments(reader.segments())
   if (isSameRuns(now, runs)) return request
@@ -74,7 +74,7 @@ const ALTERATION_TEXTS: Record<Why, string> = {
   decoded: 'documents were decoded anew',
 }
 
-/** Refuses to end an answer that has another number of hits than its head has. */
+/** Throws if the number of hits differs from the one announced in the answer's head. */
 export const checkHits = (hits: number, expected: number | undefined): void => {
   if (expected === undefined || hits === expected) return
   throw retry(
@@ -83,20 +83,20 @@ export const checkHits = (hits: number, expected: number | undefined): void => {
   )
 }
 
-/** Neighbouring blocks at the head of which each is marked: as deep as a reorganisation usually goes. */
+/** Number of blocks below the head that are all marked: a usual reorganisation's depth. */
 const DENSE_MARKS = 64
 /** Hex digits of a hash. */
 const HASH_DIGITS = 8
 /** Most runs of blocks; beyond that the smallest holes count as stored. */
 const MOST_RUNS = 100
-/** The blocks that are stored in the state that the reader sees. */
+/** Blocks stored in the reader's current state. */
 export const seenNow = (reader: StoreReader): SeenBlocks => seenOf(runsOfSegments(reader.segments()), reader)
-/** Blocks, ascending, in the state that the reader sees. */
+/** Marks these blocks, which ascend, as the reader's current state has them. */
 export const seenOf = (blocks: readonly BlockRun[], reader: StoreReader): SeenBlocks => {
   const runs = closeHoles(blocks)
   return { runs, marks: marksOf(runs.at(-1)?.[1] ?? -1, reader) }
 }
-/** Every one of the newest blocks, and of older ones ever fewer; what is not stored is left out. */
+/** Marks all of the newest stored blocks, and ever fewer of the older ones. */
 export const marksOf = (newest: number, reader: StoreReader): BlockMark[] => {
   const hashOf = hashReader(reader)
   const marks: BlockMark[] = []
@@ -107,28 +107,28 @@ export const marksOf = (newest: number, reader: StoreReader): BlockMark[] => {
   return marks
 }
 /**
- * What is still stored of the blocks that were seen: all up to the newest that is the same. Below the last of the marks nothing is known, and
- * nothing is said to be the same where none of them is.
+ * Blocks seen before that are unchanged: all up to the newest unchanged mark. None if no mark is
+ * unchanged, since nothing is known below the last mark.
  */
 export const stillThere = ({ runs, marks }: SeenBlocks, reader: StoreReader): BlockRun[] => {
   const top = newestSame(marks, reader)
   return runs.flatMap(([from, to]): BlockRun[] => (from > top ? [] : [[from, Math.min(to, top)]]))
 }
-/** The newest of some marked blocks that is stored as it was; -1 where none is. */
+/** The newest marked block that is unchanged; -1 if none is. */
 export const newestSame = (marks: readonly BlockMark[], reader: StoreReader): number => {
   const hashOf = hashReader(reader)
-  // Below a block that is the same all are.
+  // All blocks below an unchanged block are unchanged.
   return marks.find(([number, hash]) => hashOf(number) === hash)?.[0] ?? -1
 }
 const hashReader = (reader: StoreReader): ((number: number) => string | undefined) => {
   const select = reader.prepare('SELECT hash FROM block WHERE number = ?').pluck()
   return number => {
-    // Blocks above all segments are none that can be found.
+    // Blocks above all segments are never found.
     if (!segmentAt(positionOf(number, 0), reader)) return undefined
     return (select.get(number) as Buffer | undefined)?.toString('hex').slice(0, HASH_DIGITS)
   }
 }
-/** Neighbouring blocks of segments as runs. */
+/** Merges neighbouring segments into runs of blocks. */
 export const runsOfSegments = (segments: readonly Segment[]): BlockRun[] => {
   const runs: [number, number][] = []
   for (const { first, last } of segments) {
@@ -150,14 +150,14 @@ const closeHoles = (runs: readonly BlockRun[]): BlockRun[] => {
   return kept
 }
 
-/** Where a reader goes on that has read all up to a point. */
+/** Continuation of a reader that has read everything up to a point. */
 export interface Resumed {
-  /** The request for what comes behind, in the order of the chain. */
+  /** The request for what follows, in chain order. */
   request: SearchRequest
-  /** The first block that is another one than the reader has seen; undefined where all are the same. */
+  /** First block that changed since the reader saw it; undefined if none did. */
   reorganisedFrom: number | undefined
 }
-/** The request is sorted in the order of the chain. `newest`: the newest block whose documents are found. */
+/** Requires a request in chain order. `newest`: newest block with searchable documents. */
 export const resumeFrom = (
   asked: SearchRequest,
   point: ResumePoint | 'now',
@@ -178,13 +178,13 @@ export const resumeFrom = (
     reorganisedFrom: isSame ? undefined : at.top + 1,
   }
 }
-/** The newest block up to which all is as it was when the point was made. */
+/** The newest block up to which nothing changed since the point was made. */
 const topOf = ({ place, marks }: ResumePoint, reader: StoreReader): number => {
   const block = blockOf(place.position)
-  // Before the first block nothing can change.
+  // Nothing precedes the first block, so nothing can change there.
   return marks.length === 0 ? Math.min(block, -1) : newestSame(marks, reader)
 }
-/** How far a reader has come with these hits: behind the last of them, or with all that is stored where there are no more. */
+/** Point after a page: its last hit if the page is full, else the newest block. */
 export const reached = (
   found: readonly SearchMatch[],
   { size, parts, after }: SearchRequest,

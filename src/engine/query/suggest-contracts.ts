@@ -1,6 +1,6 @@
 import type { StoreReader } from '../reader.ts'
 
-/** A token that tells its symbol. */
+/** A token that reports its symbol. */
 export interface NamedToken {
   /** In lower case. */
   address: string
@@ -8,15 +8,15 @@ export interface NamedToken {
   name: string | null
 }
 
-/** Tokens up to which the first ones that come are suggested: what anyone can make as many of as they like must not fill the memory. */
+/** Most tokens suggested, first come first served: anyone can create tokens to fill the memory. */
 const MAX_NAMED_TOKENS = 100_000
-/** Contracts that are suggested, the newest ones. */
+/** Most contracts suggested, the newest ones. */
 const MAX_NAMED_CONTRACTS = 10_000
 
-/** Tokens of the store that are new, or tell something else, since the last call. */
+/** Tokens that are new, or whose name or symbol changed, since the last call. */
 export const createTokenNews = (reader: StoreReader): (() => NamedToken[]) => {
   let last = 0
-  /** A back-fill changes the same ones again and again. */
+  /** Distinct ids, since a back-fill changes the same tokens repeatedly. */
   const known = new Set<number>()
   return () => {
     const rows = reader
@@ -38,13 +38,13 @@ export const createTokenNews = (reader: StoreReader): (() => NamedToken[]) => {
   }
 }
 
-/** Contracts that were created under the eyes of the index and have a name; undefined where they are those of the last call. */
+/** Indexed contract creations with a name; undefined if unchanged since the last call. */
 export const createNamedContracts = (
   reader: StoreReader,
 ): (() => readonly { name: string; address: string }[] | undefined) => {
   let seen = '0'
   return () => {
-    // The index of names alone is read. As many as before may be others, where a node for development was cut back.
+    // Reads only the names' index. The sum detects replacements that keep the count.
     const state = reader
       .prepare(
         `SELECT count(*) || coalesce('/' || max(pos) || '/' || sum(name), '') FROM contract WHERE name IS NOT NULL`,

@@ -5,39 +5,39 @@ import { fieldId, fieldOfTerm, logTerms, signatureOfLogField, termOf } from '../
 import type { Segment, StoreReader } from '../reader.ts'
 import { createNamedContracts, createTokenNews } from './suggest-contracts.ts'
 
-/** A name that somebody who types may mean, and where it is asked for. */
+/** A name that matches the typed text, and the field to search for it. */
 export interface NameSuggestion {
   text: string
   kind: 'event' | 'method' | 'field' | 'token' | 'contract'
-  /** Field that it is a value of; of a field its own path. */
+  /** Field that has it as a value; for a field, its own path. */
   field: string
   /** Entities that have the field, comma-joined as in a path. */
   entity: string
   /** In lower case, or as it was given. */
   address?: string
-  /** The name of a token, beside its symbol. */
+  /** Name of a token, in addition to its symbol. */
   name?: string
   /** Comparable within one answer only. */
   score: number
 }
 
-/** A contract that somebody gave an ABI for, under the name of that. */
+/** A contract with a user-supplied ABI, named after it. */
 export interface NamedContract {
   name: string
   address: string
 }
 
 export interface SuggestRequest {
-  /** The typed text; an empty one asks for the events that occur most. */
+  /** The typed text; if empty, the most frequent events are suggested. */
   q: string
   size: number
   contracts: readonly NamedContract[]
 }
 
-/** Suggestions, best first. Asked between the reader's `begin` and `end`. */
+/** Suggestions, best first. Call between the reader's `begin` and `end`. */
 export type Suggester = (request: SuggestRequest) => NameSuggestion[]
 
-/** Suggests names of one store; those that came since are there at the next question. `tokens` is read when it is needed. */
+/** Suggests names of one store, including new ones; `tokens` is called when needed. */
 export const createSuggester = (reader: StoreReader, tokens: () => readonly Token[]): Suggester => {
   const index = createSuggestIndex()
   const events = new Map<string, SuggestEntry>()
@@ -73,7 +73,7 @@ export const createSuggester = (reader: StoreReader, tokens: () => readonly Toke
     signatures = all.length
     const added = occurrences.catchUp()
     findMethods(added)
-    // Others are called by contracts alone.
+    // Other functions are only called by contracts.
     const called = reader.signatures('call')
     for (const { event } of called.slice(calls))
       if (event && !methods.has(event.name)) addMethod(event.name, 'method.raw', 'call')
@@ -89,7 +89,7 @@ export const createSuggester = (reader: StoreReader, tokens: () => readonly Toke
     namedContracts = named.map(({ name, address }) => index.add({ text: name, kind: 'contract', ...EMITTER, address }))
   }
 
-  /** A contract's own symbol goes before a listed one. */
+  /** A contract's own symbol has priority over a listed one. */
   const setToken = ({ symbol, name, address }: Pick<Token, 'symbol' | 'address'> & { name?: string | null }) => {
     const before = tokensByAddress.get(address)
     if (before) index.remove(before)
@@ -117,12 +117,12 @@ export const createSuggester = (reader: StoreReader, tokens: () => readonly Toke
   }
 }
 
-/** Tokens and contracts are asked for by what they emitted. */
+/** The field to search for tokens and contracts: the emitter of events. */
 const EMITTER = { field: 'address', entity: 'event' } as const
 
 interface SuggestEntry extends Omit<NameSuggestion, 'score'> {
   id: number
-  /** How often it occurs, where that is known. */
+  /** Number of occurrences, if counted. */
   count: number
 }
 
@@ -143,7 +143,7 @@ const createSuggestIndex = () => {
       tokenize: text => text.trim().split(/\s+/).slice(0, MAX_TYPED_WORDS),
       combineWith: 'AND',
       boost: { text: 3, address: 3 },
-      // A name of ten thousand occurrences counts twice as much as one of none.
+      // A name with ten thousand occurrences weighs twice as much as one with none.
       boostDocument: id => 1 + Math.log10(1 + entries.get(id as number)!.count) / 4,
     },
   })
@@ -151,7 +151,7 @@ const createSuggestIndex = () => {
     search
       .search(q, options)
       .map(({ id, score }) => ({ entry: entries.get(id as number)!, score }))
-      // No event of that name is left where blocks are gone or were decoded anew.
+      // Blocks may be gone or decoded again, leaving no event of the name.
       .filter(({ entry }) => entry.kind !== 'event' || entry.count > 0)
 
   return {
@@ -178,10 +178,10 @@ const createSuggestIndex = () => {
 /** More typed words are ignored. */
 const MAX_TYPED_WORDS = 5
 
-/** A swap of neighbours counts as two edits here. Of an address a near one is another account. */
+/** A transposition counts as two edits. A similar address is another account, so none apply. */
 const editsOf = (term: string): number => (term.length < 3 || /^0x/.test(term) ? 0 : term.length < 4 ? 1 : 2)
 
-/** `blockNumber.num` has `blockNumber`, `block`, `Number` and `num`; symbols of tokens have no capitals to go by. */
+/** Splits `blockNumber.num` into `blockNumber`, `block`, `Number`, `num`; symbols stay whole. */
 const entryWords = ({ text, kind, name = '' }: Pick<SuggestEntry, 'text' | 'kind' | 'name'>): string[] => {
   const pieces = text.split(/[^\p{L}\p{N}]+/u).filter(piece => piece !== '')
   const words = kind === 'token' ? [] : pieces.flatMap(piece => piece.match(WORD_PARTS) ?? [])
@@ -193,7 +193,7 @@ const WORD_PARTS = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[^\p{Lu}\p{Ll}]+/gu
 
 const fieldPaths = (): Map<string, string> => {
   const paths = new Map<string, string>()
-  // Digits are another spelling of what is suggested by its other names.
+  // Integer fields are other spellings of fields that are suggested already.
   for (const kind of KINDS)
     for (const [path, { compare }] of queryPaths(kind))
       if (compare !== 'integer') paths.set(path, paths.has(path) ? `${paths.get(path)},${kind}` : kind)
@@ -203,7 +203,7 @@ const fieldPaths = (): Map<string, string> => {
 const storedChainId = (reader: StoreReader): number | undefined =>
   reader.prepare("SELECT value FROM meta WHERE key = 'chain_id'").pluck().get() as number | undefined
 
-/** Counts the logs of signatures for the entries of their names, segment by segment: none ever changes, unless it is revised. */
+/** Counts logs per name, segment by segment, since segments change only by revision. */
 const createOccurrences = (reader: StoreReader, entryOf: (signature: number) => SuggestEntry | undefined) => {
   const counted = new Map<string, [signature: number, n: number][]>()
   const keyOf = ({ id, revised }: Segment): string => `${id}/${revised}`
@@ -214,7 +214,7 @@ const createOccurrences = (reader: StoreReader, entryOf: (signature: number) => 
     }
   }
   return {
-    /** Segments that are new, or other than they were. */
+    /** Segments that are new or have changed. */
     catchUp(): Segment[] {
       const segments = reader.segments()
       const left = new Set(segments.map(keyOf))
@@ -238,7 +238,7 @@ const createOccurrences = (reader: StoreReader, entryOf: (signature: number) => 
 
 const METHOD = fieldId('tx', 'method')
 
-/** Tells of names that transactions call; the dictionary has others as well. */
+/** Calls `found` with names that transactions call; the dictionary has others as well. */
 const createMethods = (reader: StoreReader, found: (name: string) => void) => {
   let known = 0
   let others: string[] = []

@@ -20,14 +20,14 @@ import { endOrdinal, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { ReadHeader, Segment, StoredSignature, StoreReader } from '../reader.ts'
 import { blockOf } from '../schema.ts'
 
-/** Ordinals of a segment's documents that may be decoded otherwise, ascending. */
+/** Ordinals of a segment's documents that may decode differently, ascending. */
 export interface Candidates {
   segment: Segment
   header: ReadHeader
   ordinals: Record<RedecodedKind, Uint32Array>
 }
 
-/** Of transactions and traces, those that failed. */
+/** Of transactions and traces, only failed ones. */
 const REDECODED_KINDS = ['log', 'call', 'tx', 'trace'] as const
 type RedecodedKind = (typeof REDECODED_KINDS)[number]
 
@@ -38,7 +38,7 @@ export const lastBlock = ({ header, ordinals }: Pick<Candidates, 'header' | 'ord
 const lastOf = (header: ReadHeader, kind: RedecodedKind, ordinals: Uint32Array, count: number): number =>
   count === 0 ? -1 : blockOf(positionOfOrdinal(header, kind, ordinals[count - 1]!))
 
-/** Parts so many of the last ones, in the order of their blocks, from the rest. */
+/** Splits off the newest `size` documents, by block. */
 export const cutNewest = ({ segment, header, ordinals }: Candidates, size: number) => {
   const ends = byKind(REDECODED_KINDS, kind => ordinals[kind].length)
   const last = byKind(REDECODED_KINDS, kind => lastOf(header, kind, ordinals[kind], ends[kind]))
@@ -58,21 +58,21 @@ export const abiNames = ({ events, functions }: OwnAbi) => ({
   selectors: new Set(functions.map(selectorOf)),
 })
 
-/** Whether a signature tells what its documents mean. */
+/** Whether a signature has a declaration that decodes its documents. */
 export const decodes = ({ event, error }: Signature): boolean => event !== null && error === null
 
-/** What is looked for of one kind. */
+/** Search terms for one kind. */
 interface WantedTerms {
   names: ReadonlySet<string>
   signatures: StoredSignature[]
-  /** The one of all that have none of their own. */
+  /** The signature shared by those not in the dictionary. */
   shared: StoredSignature | undefined
-  /** By what those are found. */
+  /** Hashes that find documents of the shared signature. */
   hashes: Hash62[]
   field: number
 }
 
-/** Finds the documents that an ABI may have decoded otherwise: those of its topics and selectors, and of its contracts where it is for some. */
+/** Finds documents that an ABI may decode differently, by topic, selector and contract. */
 export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: readonly number[] | null) => {
   const { topics, selectors } = abiNames(abi)
   const mayFail = errorsOf(abi).length > 0
@@ -80,7 +80,7 @@ export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: 
     ...abi.events.map(event => JSON.stringify(event)),
     ...abi.functions.map(({ name, inputs }) => JSON.stringify({ name, inputs })),
   ])
-  /** What is as the ABI has it gains nothing by it, and what is surer than it neither. */
+  /** Signatures gain nothing if they equal the ABI's, or have a higher probability. */
   const mayGain = (signature: Signature): boolean => {
     const { event, probability, error } = signature
     if (decodes(signature) && probability > abi.probability) return false
@@ -105,7 +105,7 @@ export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: 
       field: of === 'call' ? fieldId('call', 'selector') : shared ? argumentField(shared.id, 0) : 0,
     }
   }
-  /** What comes up later is of blocks that are decoded by the ABI already. */
+  /** Cached: later blocks are decoded with the ABI already. */
   let wanted: Record<'log' | 'call', WantedTerms> | undefined
 
   const listsOf = (segment: Segment, { names, signatures, shared, hashes, field }: WantedTerms): Uint32Array[] => {
@@ -127,7 +127,7 @@ export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: 
     return Uint32Array.from(found)
   }
 
-  /** Undefined where the segment has none up to a block. */
+  /** Undefined where the segment has none up to block `next`. */
   return (segment: Segment, next: number): Candidates | undefined => {
     wanted ??= { log: wantedOf('log'), call: wantedOf('call') }
     const lists = { log: listsOf(segment, wanted.log), call: listsOf(segment, wanted.call) }
@@ -146,10 +146,10 @@ export const createCandidateFinder = (reader: StoreReader, abi: OwnAbi, owners: 
 
 const NO_CANDIDATES = new Uint32Array(0)
 
-/** In place of a contract: all of them. */
+/** Stands for any contract. */
 const ANY_TERM = 0
 
-/** Of unlisted signatures; where there are more, it is the documents that are asked. */
+/** Most unlisted names to look up in the index; beyond that, documents are read. */
 const MAX_PROBED = 500
 
 const ascendingOrdinals = (lists: readonly Uint32Array[]): Uint32Array => {
@@ -163,13 +163,13 @@ const ascendingOrdinals = (lists: readonly Uint32Array[]): Uint32Array => {
   return all.sort()
 }
 
-/** Proxies of proxies, with a beacon in between, that are looked for. */
+/** Most levels of proxies (with beacons) to follow. */
 const MAX_PROXY_STEPS = 4
-/** Where there are more, all documents are looked at. */
+/** With more owners than this, all documents are examined. */
 const MAX_OWNERS = 1_000
 /**
- * Ids of the contracts that an ABI holds for as far as the store tells: its own, those of its code, and those that run the code of these;
- * null where it may hold for any.
+ * Ids of the contracts that an ABI applies to: its own, those with its code, and proxies to
+ * these; null where it may apply to any.
  */
 export const findAbiOwners = (reader: StoreReader, { address, codeHash = null }: OwnAbi): number[] | null => {
   if (address === null && codeHash === null) return null

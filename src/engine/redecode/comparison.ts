@@ -10,7 +10,7 @@ import type { StoredSignature, StoreReader } from '../reader.ts'
 import { blockOf, PLACES_PER_BLOCK, positionOf } from '../schema.ts'
 import { abiNames, type Candidates, decodes } from './candidates.ts'
 
-/** Looks at documents, and takes down which of them are decoded otherwise now. */
+/** Compares documents with the ABI, and records in `revision` which decode differently now. */
 export const createComparison = (reader: StoreReader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const argumentsIn = createArgumentsDecoder()
@@ -44,7 +44,7 @@ export const createComparison = (reader: StoreReader, abi: OwnAbi) => {
         const before = { signature: was, args: argumentsIn.call(was, input) }
         revision.call({ position, ordinal }, call, before, { signature, args: decoded.args })
       }
-      // A transaction calls the function that its call is of.
+      // A transaction calls the same function as its root call.
       const method = traceAddress.length === 0 ? decoding.methodOf(input, to, at) : null
       if (method === null || isLessSure(surenessOf(signature), surenessOf(was))) continue
       const owner = positionOf(blockOf(position), tx)
@@ -54,14 +54,14 @@ export const createComparison = (reader: StoreReader, abi: OwnAbi) => {
   }
 }
 
-/** As of which position the transaction at a place is decoded: an upgrade holds for those behind its own. */
+/** Position that a transaction's decoding refers to: an upgrade takes effect after its own. */
 export const createBeginnings =
   (stored: Pick<ReturnType<typeof createStored>, 'upgradeFrom'>) =>
   (block: number, tx: number): number =>
     stored.upgradeFrom(block, tx) ?? positionOf(block + 1, 0)
 
 export interface Sureness {
-  /** Whether it tells what its documents mean. */
+  /** Whether it decodes its documents. */
   decodes: boolean
   probability: number
 }
@@ -71,7 +71,7 @@ export const surenessOf = (signature: Signature): Sureness => ({
   probability: signature.probability,
 })
 
-/** What decodes and did not before is taken whatever it is; else it is the probability that counts. */
+/** A declaration that newly decodes always wins; otherwise the probability decides. */
 export const isLessSure = (now: Sureness, was: Sureness): boolean => {
   if (now.decodes && !was.decodes) return false
   return now.probability < was.probability || (now.probability === was.probability && was.decodes && !now.decodes)
@@ -80,7 +80,7 @@ export const isLessSure = (now: Sureness, was: Sureness): boolean => {
 const isBetter = (now: Signature, was: Signature): boolean =>
   now.event !== null && now.key !== was.key && !isLessSure(surenessOf(now), surenessOf(was))
 
-/** What was indexed of a document, by the declaration that it was decoded by. */
+/** Decodes the arguments that were indexed, by the declaration that was used then. */
 const createArgumentsDecoder = () => {
   const logs = new Map<number, ReturnType<typeof createEventDecoder>>()
   const calls = new Map<number, ReturnType<typeof createFunctionDecoder>>()
@@ -108,7 +108,7 @@ const createArgumentsDecoder = () => {
   }
 }
 
-/** Places of the logs that told of upgrades in a block, ascending; also of one whose documents lie elsewhere. */
+/** Places of upgrade logs in a block, ascending; also of blocks without local documents. */
 export const createUpgrades = (reader: Pick<StoreReader, 'prepare'>): ((block: number) => number[]) => {
   const upgrades = reader.prepare('SELECT pos FROM upgrade WHERE pos BETWEEN ? AND ? ORDER BY pos').pluck()
   return block => upgrades.all(positionOf(block, 0), positionOf(block, PLACES_PER_BLOCK - 1)) as number[]

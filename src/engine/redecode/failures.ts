@@ -13,7 +13,7 @@ import { blockOf, placeOf, positionOf } from '../schema.ts'
 import type { Candidates } from './candidates.ts'
 import { createBeginnings } from './comparison.ts'
 
-/** Looks at transactions and steps that failed, and takes down of which the reason is known now, or is another. */
+/** Compares failed transactions and steps; records those whose reason is new or differs. */
 export const createStoredFailureComparison = (reader: StoreReader, abi: OwnAbi) => {
   const stored = createStored(reader)
   const beginningOf = createBeginnings(stored)
@@ -30,7 +30,7 @@ export const createStoredFailureComparison = (reader: StoreReader, abi: OwnAbi) 
   const concerns = (data: string | undefined): data is string => data !== undefined && selectors.has(data.slice(0, 10))
 
   return ({ header, ordinals }: Candidates, decoding: Decoding, revision: RevisionBuilder) => {
-    // Anew each time: blocks may have been replaced since.
+    // Created per call, since blocks may have been replaced.
     const begunAt = createOriginReader(stored.step)
     const decode = (data: string | undefined, address: string | undefined, block: number, place: number) => {
       if (!concerns(data)) return undefined
@@ -61,7 +61,7 @@ export const createStoredFailureComparison = (reader: StoreReader, abi: OwnAbi) 
     for (const ordinal of ordinals.trace) {
       const position = positionOfOrdinal(header, 'trace', ordinal)
       const step = stored.step(position)!
-      // What was handed on is the same; most failures are not those of this ABI.
+      // Reasons that are passed on are equal; most failures do not concern this ABI.
       const { data } = returnedBy(step)
       if (!concerns(data)) continue
       const now = decode(data, returnedBy(begunAt(position)).address, blockOf(position), step.tx)
@@ -81,7 +81,7 @@ export const UNKNOWN_ADDRESS = `0x${'0'.repeat(40)}`
 
 const readTxField = ({ records }: StoreReader, field: string) => valueReader('tx', field, records)!
 
-/** Reads the step in which the failure of a step began: all steps of its transaction tell that. */
+/** Reads the step where a failure began, which requires all steps of its transaction. */
 const createOriginReader = (read: (position: number) => StoredStep | undefined) => {
   let [block, first] = [-1, 0]
   let steps: StoredStep[] = []
@@ -113,7 +113,7 @@ const createOriginReader = (read: (position: number) => StoredStep | undefined) 
   }
 }
 
-/** Finds the call that a step is, which come in the order of their steps; undefined where it calls no function. */
+/** Finds the call of a step by bisection, as both ascend; undefined if it calls no function. */
 const createCallFinder = ({ records }: StoreReader) => {
   const call = newCallRecord()
   return (header: ReadHeader, position: number): number | undefined => {

@@ -10,11 +10,11 @@ import { createStoredFailureComparison } from './failures.ts'
 interface RedecoderOptions {
   /** Path of SQLite's binding. */
   native: string | undefined
-  /** Begins a revision of a segment; `digitsOf` tells the address of a dictionary id. */
+  /** Begins a revision of a segment; `digitsOf` returns the address of a dictionary id. */
   revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
 }
 
-/** Opens the store of one network for finding what an ABI decodes otherwise. */
+/** Opens one network's store to find what an ABI decodes differently. */
 export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: RedecoderOptions): Redecoder => {
   const reader = openReader(path, native)
   const read = readingIn(reader)
@@ -42,10 +42,10 @@ export const openRedecoder = (path: string, abi: OwnAbi, { native, revise }: Red
   }
 }
 
-/** How long a step may search for candidates before it ends without any. */
+/** Milliseconds after which a step without candidates ends. */
 const SEARCH_MS = 7.5
 
-/** Steps are taken between two changes of the store, from a block that was not looked at whole. */
+/** Steps run between changes of the store, downwards from the highest unfinished block. */
 const createRedecodeSteps = (
   reader: StoreReader,
   abi: OwnAbi,
@@ -57,7 +57,7 @@ const createRedecodeSteps = (
   const compareFailures = createStoredFailureComparison(reader, abi)
   let left: Candidates | undefined
 
-  /** Those of the newest segment that has any. Most have none of a contract: many of them are passed over in one go. */
+  /** Candidates of the newest segment that has any. Most have none, so one step skips several. */
   const nextCandidates = (next: number): { to: number; found: Candidates | undefined } => {
     const until = performance.now() + SEARCH_MS
     for (const segment of reader.segments().toReversed()) {
@@ -70,7 +70,7 @@ const createRedecodeSteps = (
   }
 
   const take = (next: number, size: number, decoding: Decoding): Omit<RedecodingStep, 'blocksLeft'> => {
-    // It may have been merged with others, or cut.
+    // The segment may have been merged or cut.
     if (left && !reader.segments().some(({ id }) => id === left!.segment.id)) left = undefined
     if (!left) {
       const { to, found } = nextCandidates(next)

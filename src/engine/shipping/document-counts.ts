@@ -5,7 +5,7 @@ import { blockAt } from '../index/segment.ts'
 import { readHeader } from '../index/segments.ts'
 import { blockOf, PLACES_PER_BLOCK, positionOf } from '../schema.ts'
 
-/** What a store knows of documents that left it: how many they are. */
+/** Counts of evicted documents, from what remains in the store. */
 export type EvictedCounts = ReturnType<typeof createEvictedCounts>
 
 export const createEvictedCounts = (db: Db) => {
@@ -19,7 +19,7 @@ export const createEvictedCounts = (db: Db) => {
     .prepare<[number, number], number>('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? ORDER BY pos')
     .pluck()
   const hashes = db.prepare<[number], Buffer>('SELECT hash FROM block WHERE number = ?').pluck()
-  /** Of a block that is stored. */
+  /** Hash of a stored block. */
   const hash = (block: number): string | undefined => {
     const bytes = hashes.get(block)
     return bytes && `0x${bytes.toString('hex')}`
@@ -45,19 +45,19 @@ export const createEvictedCounts = (db: Db) => {
   }
   return {
     hash,
-    /** Blocks that have any of a kind, ascending. */
+    /** Blocks with documents of a kind, ascending. */
     counts: (kind: CountedKind | 'contract', range: Range) =>
       [...countsOf(kind, range)].flatMap(([block, count]) => {
         const is = hash(block)
         return is === undefined ? [] : [{ block, hash: is, count }]
       }),
-    /** Of the runs of blocks that lie within: the least number of events. ABIs that came later may have made more of them. */
+    /** Least number of events per run of blocks; later ABIs may have decoded more of them. */
     events: ({ from, to }: Range) =>
       segments
         .all(to, from)
         .filter(({ first, last }) => first >= from && last <= to)
         .map(({ first, last, events }) => ({ from: first, to: last, count: events })),
-    /** Those blocks of which the store has no documents. */
+    /** Blocks whose documents were evicted. */
     emptied: ({ from, to }: Range) => partsIn(emptied.all(to, from), from, to),
   }
 }

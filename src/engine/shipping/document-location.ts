@@ -4,25 +4,26 @@ import { createUnverifiedRange } from './restore-evicted.ts'
 import { createShippingState } from './shipping-state.ts'
 
 /**
- * Whether documents of a network are searched remotely. `meta.in_cluster` holds since when, in epoch milliseconds, and 0
- * where the store never held them alone. Without it the store answers: it holds all documents, and evicts none.
+ * Whether documents of a network are searched remotely. `meta.in_cluster`: since when, in epoch
+ * milliseconds; 0 where the store never held them alone. Without it the store answers searches,
+ * holds all documents and evicts none.
  */
 export type DocumentLocation = ReturnType<typeof createDocumentLocation>
 
 export const createDocumentLocation = (db: Db) => {
   const since = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'in_cluster'").pluck()
   return {
-    /** Since when; undefined where the store answers. */
+    /** Since when, in epoch milliseconds; undefined where the store answers. */
     since: () => since.get(),
   }
 }
 
-/** Long answers that began before the switch still read the store: only after that time its documents are taken out. */
+/** Time after the switch before eviction begins: long answers that began earlier read the store. */
 export const KEPT_AFTER_MS = 600_000
-/** So long they may. One part of them takes less than what is left. */
+/** Time that such answers may continue. One part of them takes less than the remaining half. */
 const READ_AFTER_MS = KEPT_AFTER_MS / 2
 
-/** Each verb is called within a transaction. */
+/** Call each method within a transaction. */
 export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
   const { since } = createDocumentLocation(db)
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('in_cluster', ?)")
@@ -35,19 +36,19 @@ export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
   const forgetBack = db.prepare("DELETE FROM meta WHERE key = 'came_back'")
   return {
     since,
-    /** A store without documents, and one that an older version emptied, has nothing to wait for. */
+    /** A store without documents, or emptied by an older version, switches at once. */
     begin() {
       if (since() === undefined && (any.get() === undefined || emptied.get() !== undefined)) set.run(0)
     },
-    /** Has all shipped again where the store answered in between: nothing shipped what changed then. */
+    /** Ships everything again if the store answered in between without shipping changes. */
     renew() {
       if (forgetBack.run().changes === 0) return
       shelf.rollback(-1)
       shelf.lose(undefined)
     },
-    /** From now on searches are answered remotely. */
+    /** Switches searches to the remote store. */
     move: () => void set.run(now()),
-    /** The store answers again, if it has all documents; whether it has. */
+    /** Switches back to the store if it has all documents; returns whether it has. */
     back() {
       if (emptied.get() !== undefined || unverified.get()) return false
       if (forget.run().changes > 0) noteBack.run()
@@ -56,9 +57,7 @@ export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
   }
 }
 
-/**
- * Refuses a store whose documents may be taken out at any moment, to be called before each look at them: it costs microseconds.
- */
+/** Throws if the documents may be evicted at any moment. Call it before each read; it takes µs. */
 export const createLocalDocumentsCheck = (db: Db, now: () => number = Date.now): (() => void) => {
   const { since } = createDocumentLocation(db)
   requireLocalDocuments(db)
@@ -70,7 +69,7 @@ export const createLocalDocumentsCheck = (db: Db, now: () => number = Date.now):
   }
 }
 
-/** Refuses a store to whoever looks for documents in it alone. */
+/** Throws if documents of the store are remote. */
 export const requireLocalDocuments = (db: Db) => {
   const emptied = db
     .prepare<[], { first: number; last: number }>('SELECT first, last FROM segment WHERE emptied = 1 LIMIT 1')
@@ -85,6 +84,6 @@ export const requireLocalDocuments = (db: Db) => {
     )
 }
 
-/** With what to do about it. */
+/** Includes what to do about it. */
 export const remoteMessage = ({ name }: Pick<Db, 'name'>, why: string): string =>
   `${name} cannot be searched itself. ${why}. Set store = "opensearch" and opensearch-url for the network, or see chainsieve move --to sqlite`

@@ -9,16 +9,16 @@ import { positionOf } from '../schema.ts'
 import { createChangedBlocks } from './partial-blocks.ts'
 
 /**
- * Evicts shipped documents from a store. A segment goes as a whole: its row continues under another number with the mark
- * `emptied`, and the index of the old number is removed bit by bit, as after merging. Hashes and headers of blocks,
- * contracts and tokens stay.
+ * Evicts the documents of shipped segments. The row continues under another id as `emptied`, and
+ * the old id's index is removed in steps, as after merging. Blocks' hashes and headers, contracts
+ * and tokens stay.
  */
 export type Eviction = ReturnType<typeof createEviction>
 
-/** Blocks of the head that keep their documents: mostly those alone are reorganised. */
+/** Newest blocks that retain their documents, as reorganisations mostly affect only those. */
 export const MIN_LOCAL_BLOCKS = 256
 
-/** `kept`: blocks of the head that keep theirs. */
+/** `kept`: number of newest blocks that retain their documents. */
 export const createEviction = (db: Db, kept = MIN_LOCAL_BLOCKS) => {
   const newest = newestBlock(db)
   const changed = createChangedBlocks(db)
@@ -38,9 +38,12 @@ export const createEviction = (db: Db, kept = MIN_LOCAL_BLOCKS) => {
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
   })
   return {
-    /** Marks the lowest segment that may be emptied; those of scopes are not, since they are written again when scopes change, and tells its first block. Within a transaction. */
+    /**
+     * Marks the lowest segment to evict and returns its first block. Not those of scopes, which
+     * are rewritten when scopes change. Call within a transaction.
+     */
     mark(): number | undefined {
-      // What is there is not what the store holds.
+      // Remote documents of changed blocks are outdated.
       if (changed.next()) return undefined
       const segment = next.get(newest() - kept)
       if (!segment) return undefined
@@ -52,9 +55,9 @@ export const createEviction = (db: Db, kept = MIN_LOCAL_BLOCKS) => {
       runs.add({ from: first, to: last })
       return first
     },
-    /** Removes some of what is marked; whether there is more. Within a transaction. */
+    /** Removes some marked documents; returns whether more are left. Call within a transaction. */
     sweep: runs.step,
-    /** These blocks were removed, or come anew. */
+    /** These blocks were removed, or are stored again. */
     forget: runs.forget,
   }
 }

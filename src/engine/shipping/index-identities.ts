@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from '../../sqlite/database.ts'
 
 /**
- * The remote indices that hold what was shipped, each by the identity that it got when it was made: one that is restored
- * from a snapshot or made again has another. The table `meta` holds them as `index:` and the name, and as `indices` the
- * serial of this state. An index without a known identity may have any. Changes are made within a transaction.
+ * Remote indices with shipped documents, each with the identity from its creation: an index that is
+ * restored or created again has another. Table `meta` stores them as `index:` + name, and as
+ * `indices` the serial of their state. An index without a stored identity may have any.
+ * Change within a transaction.
  */
 export type IndexIdentities = ReturnType<typeof createIndexIdentities>
 
-/** What a process that ships tells others of them. */
+/** Identities that the shipping process publishes. */
 export interface PublishedIndices {
   serial: string | undefined
   indices: Readonly<Record<string, string>>
@@ -32,9 +33,9 @@ export const createIndexIdentities = (db: Db) => {
   return {
     of: (index: string) => get.get(INDEX_KEY + index),
     all: () => Object.fromEntries(all.all().map(({ key, value }) => [key.slice(INDEX_KEY.length), value])),
-    /** Another one with each change; undefined where none was ever known. */
+    /** Changes with each write; undefined where none was ever stored. */
     serial: () => serial.get(),
-    /** Takes those that are not known for what they should be. */
+    /** Accepts the identities of unknown indices. */
     learn(found: ReadonlyMap<string, string>) {
       let added = 0
       for (const [index, identity] of found) added += add.run(INDEX_KEY + index, identity).changes
@@ -45,7 +46,7 @@ export const createIndexIdentities = (db: Db) => {
       noteIf(true)
     },
     forget: (index: string) => noteIf(remove.run(INDEX_KEY + index).changes > 0),
-    /** Takes over what another process knows. */
+    /** Replaces all identities by those of another process. */
     adopt(told: PublishedIndices) {
       clear.run()
       for (const [index, identity] of Object.entries(told.indices)) add.run(INDEX_KEY + index, identity)

@@ -3,20 +3,20 @@ import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
 import { MIN_LOCAL_BLOCKS } from './evict.ts'
 
-/** How much of a store waits to be shipped and evicted. */
+/** Backlog of documents to ship and evict. */
 export type Journal = ReturnType<typeof createJournal>
 
-/** Bytes of the store that a document takes with its index, as measured on mainnet: see docs/internals.md. */
+/** Bytes per document with its index, measured on mainnet: see docs/internals.md. */
 export const DOCUMENT_BYTES = 300
-/** A count holds so many times as long as it took. */
+/** A count is cached for this many times its duration. */
 const HOLDS = 20
 
-/** `most`: bytes. What a store held before it was shipped for the first time is allowed for until it is shipped. */
+/** `most`: limit in bytes, on top of what the store held before it was first shipped. */
 export const createJournal = (db: Db, most: number) => {
   const sum = COUNTED_KINDS.map(kind => `"${kind}"`).join(' + ')
   const documents = db
     .prepare<[number], number>(
-      // Those of the head stay, and those of scopes, also where they are shipped.
+      // Does not count shipped segments at the head or of scopes, as they stay.
       `SELECT coalesce(sum(${sum}), 0) FROM segment INDEXED BY segment_journal WHERE emptied = 0
          AND NOT ((last > ? OR scoped = 1) AND EXISTS (SELECT 1 FROM shelf WHERE shelf.first <= segment.first AND shelf.last >= segment.last))`,
     )
@@ -33,7 +33,7 @@ export const createJournal = (db: Db, most: number) => {
   const begin = () => void set.run(count())
   let counted = { full: false, until: Number.NEGATIVE_INFINITY }
   return {
-    /** Whether it has grown by more than it may since it was least. */
+    /** Whether the backlog grew beyond the limit since its minimum. */
     isFull(): boolean {
       const began = performance.now()
       if (began < counted.until) return counted.full
@@ -42,9 +42,9 @@ export const createJournal = (db: Db, most: number) => {
       counted = { full, until: now + HOLDS * (now - began) }
       return full
     },
-    /** To be called within the transaction that emptied something. */
+    /** Call within the transaction that evicted documents. */
     noteLess,
-    /** Allows for what it holds now, as it was filled before it was shipped. Within a transaction. */
+    /** Adds the current size to the limit, as it precedes shipping. Call within a transaction. */
     begin,
   }
 }

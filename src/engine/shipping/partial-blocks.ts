@@ -1,7 +1,7 @@
 import { gapsIn, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 
-/** Blocks of which a store holds what scopes want. Their documents are never evicted. */
+/** Blocks stored only in part, for scopes. Their documents are never evicted. */
 export type PartialBlocks = ReturnType<typeof createPartialBlocks>
 
 export const createPartialBlocks = (db: Db) => {
@@ -11,25 +11,22 @@ export const createPartialBlocks = (db: Db) => {
   const next = db.prepare<[number], number | null>('SELECT min(number) FROM block WHERE number >= ?').pluck()
   const count = db.prepare<[number, number], number>('SELECT count(*) FROM block WHERE number BETWEEN ? AND ?').pluck()
   return {
-    /** Runs from the first one to the last one of a segment, ascending; between them blocks may hold nothing that is wanted. */
+    /** Ascending ranges of scoped segments; blocks within them may be absent. */
     ranges: () => mergeRanges(segments.all()),
     /** The lowest stored block from this one on; infinite where there is none. */
     next: (number: number) => next.get(number) ?? Number.POSITIVE_INFINITY,
-    /** How many blocks of a run are stored. */
+    /** Number of stored blocks in a range. */
     count: ({ from, to }: Range) => count.get(from, to)!,
   }
 }
 
-/** A run of blocks on the shelf that the store holds otherwise by now. */
+/** A run of shipped blocks that the store has changed since. */
 interface ChangedRun extends Range {
-  /** What changed later has a greater one. */
+  /** Grows with each change. */
   serial: number
 }
 type ChangedEntry = [from: number, to: number, serial: number]
-/**
- * Shipped blocks that scopes change: they stay visible and are written again. The note in the table `meta` survives a
- * restart.
- */
+/** Shipped blocks that scopes change: they stay visible and are shipped again. Stored in `meta`. */
 export const createChangedBlocks = (db: Db) => {
   const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'changed'").pluck()
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('changed', ?)")
@@ -48,7 +45,7 @@ export const createChangedBlocks = (db: Db) => {
         : gapsIn([range], from, to).map((rest): ChangedEntry => [rest.from, rest.to, serial]),
     )
   return {
-    /** Called in the transaction that changes them. Those that are not on the shelf are shipped anyway. */
+    /** Call in the transaction that changes the blocks. Unshipped ones are shipped anyway. */
     add(range: Range): void {
       const runs = onShelf(range)
       if (runs.length === 0) return
@@ -57,7 +54,7 @@ export const createChangedBlocks = (db: Db) => {
       const fresh = runs.map(({ from, to }): ChangedEntry => [from, to, serial])
       keep([...runs.reduce((rest, run) => without(rest, run, serial), entries), ...fresh])
     },
-    /** The first run of those that are on the shelf. */
+    /** The first run that is on the shelf. */
     next(): ChangedRun | undefined {
       for (const [from, to, serial] of list()) {
         const [run] = onShelf({ from, to })
@@ -65,7 +62,7 @@ export const createChangedBlocks = (db: Db) => {
       }
       return undefined
     },
-    /** These blocks of a run are there as the store had them when it was asked for. Within a transaction. */
+    /** Marks blocks as shipped, unless changed since `serial`. Call within a transaction. */
     done: ({ serial }: ChangedRun, blocks: Range): void => keep(without(list(), blocks, serial)),
   }
 }

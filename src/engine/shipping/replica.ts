@@ -6,17 +6,17 @@ import { createIndexIdentities, type PublishedIndices } from './index-identities
 import type { PublishedState } from './shipped-ranges.ts'
 import { createShippingState } from './shipping-state.ts'
 
-/** Whether a store is that of a process that only searches. */
+/** Whether the store belongs to a process that only searches. */
 export const isReplica = (db: Db): boolean =>
   db.prepare("SELECT 1 FROM meta WHERE key = 'mirror'").pluck().get() !== undefined
 
-/** What scopes looked for, as another process tells it; undefined where the store itself knows. */
+/** Coverage published by another process; undefined where the store itself has it. */
 export const publishedCoverage = (db: Pick<Db, 'prepare'>): unknown[] | undefined => {
   const text = db.prepare("SELECT value FROM meta WHERE key = 'told_coverage'").pluck().get()
   return text === undefined ? undefined : JSON.parse(text as string)
 }
 
-/** Refuses a store that holds blocks of its own. */
+/** Throws if the store has indexed blocks of its own. */
 export const createReplica = (db: Db) => {
   if (!isReplica(db) && db.prepare('SELECT 1 FROM segment LIMIT 1').get() !== undefined)
     throw stop(
@@ -41,7 +41,7 @@ export const createReplica = (db: Db) => {
   )
   const take = db.transaction((told: PublishedState, indices?: PublishedIndices) => {
     const { whole = told.ranges, coverage = [] } = told
-    // An older version does not tell what was looked for, and answers must not look complete.
+    // An older version does not publish coverage, and answers must not look complete.
     if (told.isPartial && coverage.length === 0)
       throw stop(
         'cluster_scopes',
@@ -63,9 +63,9 @@ export const createReplica = (db: Db) => {
     for (const [number, hash, time] of told.blocks) insertBlock.run(number, Buffer.from(hash.slice(2), 'hex'), time)
   })
   return {
-    /** `indices`: undefined where they are known. */
-    take: (told: PublishedState, indices?: PublishedIndices) =>
-      void take.immediate(told, indices) /** Of what is known of indices. */,
+    /** `indices`: undefined if unchanged. */
+    take: (told: PublishedState, indices?: PublishedIndices) => void take.immediate(told, indices),
+    /** Serial of the identities of indices. */
     serial: known.serial,
   }
 }

@@ -15,14 +15,14 @@ import { readHeader, SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '.
 import { positionOf } from '../schema.ts'
 
 /**
- * Restores evicted documents: the newest blocks of the last evicted segment become a segment again, as when blocks are
- * indexed, and the rest of it stays evicted. `meta.returned` holds the blocks restored last until they were verified.
+ * Restores evicted documents: the newest blocks of the last evicted segment become a segment, as in
+ * indexing, and the rest stays evicted. `meta.returned`: blocks restored but not yet verified.
  */
 
-/** Entities whose documents leave the store: those of rows stay. */
+/** Kinds that are evicted; those stored as rows stay. */
 export const EVICTED_KINDS: readonly Kind[] = KINDS.filter(kind => !(ROW_KINDS as readonly Kind[]).includes(kind))
 
-/** Neighbouring blocks whose documents lie elsewhere, and how many they are. */
+/** Blocks with remote documents, and the numbers of these. */
 export interface EvictedBlocks extends Range {
   counts: Partial<Record<CountedKind | 'event', number>>
 }
@@ -47,7 +47,7 @@ export const createEvictedReader = (db: Db) => {
   )
   const unverified = createUnverifiedRange(db)
   return {
-    /** The newest blocks that are to come back, with about so many documents; undefined where none are. */
+    /** The newest blocks to restore, with about that many documents; undefined if none are left. */
     next(documents: number, blocks: number) {
       const row = newest.get()
       if (!row) return undefined
@@ -68,9 +68,9 @@ export const createEvictedReader = (db: Db) => {
         },
       }
     },
-    /** Blocks that came back and were not compared. */
+    /** Blocks that were restored but not verified. */
     unverified: unverified.get,
-    /** All blocks of the store, and what of them is to come back. */
+    /** Numbers of blocks, and of blocks and documents still to restore. */
     left: () => left.get()!,
   }
 }
@@ -81,7 +81,7 @@ const countsAfter = ({ ends, times }: SegmentHeader, from: number): Record<Count
     return kind === 'block' ? size - from : ends[kind][size - 1]! - (from > 0 ? ends[kind][from - 1]! : 0)
   })
 
-/** Each verb is called within a transaction. */
+/** Call each method within a transaction. */
 export const createRestoreWriter = (db: Db) => {
   const find = db.prepare<[number], SegmentRow>(`SELECT ${SEGMENT_COLUMNS} FROM segment WHERE id = ? AND emptied = 1`)
   const unlist = db.prepare('DELETE FROM segment WHERE id = ?')
@@ -90,7 +90,7 @@ export const createRestoreWriter = (db: Db) => {
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
   const note = createUnverifiedRange(db)
   return {
-    /** Makes room for blocks in the segment that ends with them. False where it is no more. */
+    /** Removes evicted blocks from the end of a segment. False if the segment has changed. */
     take({ first, last, events }: Pick<SegmentBatch, 'first' | 'last' | 'events'>, segment: number) {
       const row = find.get(segment)
       if (!row || row.first > first || row.last !== last) return false
@@ -104,18 +104,18 @@ export const createRestoreWriter = (db: Db) => {
           encodeSegmentHeader(rest),
         )
       }
-      // Some documents may wait to be removed.
+      // Some documents may still await eviction.
       deleteBlocks.run(first, last)
       for (const table of deleteDocuments) table.run(positionOf(first, 0), positionOf(last + 1, 0))
       note.set({ from: first, to: last })
       return true
     },
-    /** What came back last was compared. */
+    /** The blocks restored last were verified. */
     verified: note.clear,
   }
 }
 
-/** Of blocks that came back and were not compared. */
+/** Blocks that were restored but not verified. */
 export const createUnverifiedRange = (db: Db) => {
   const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'returned'").pluck()
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('returned', ?)")

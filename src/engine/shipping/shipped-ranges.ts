@@ -3,15 +3,15 @@ import type { Db } from '../../sqlite/database.ts'
 import { readCursorKey } from '../store-version.ts'
 
 /**
- * Which documents of a network were shipped to a remote store; the local one is the journal of what is still to be
- * shipped. `shelf`: runs of blocks whose documents were all shipped. `batch`: what is being shipped, a run of
- * neighbouring blocks each. `hidden`: remote documents that count for nothing: those of batches from `least` to
- * `greatest`, of blocks above `above`, and with `below` of blocks up to that one alone. `since`: when that came up, in
- * epoch milliseconds. `swept`: whether they were removed once.
+ * Documents of a network that were shipped to a remote store; the local one is the journal of those
+ * still to ship. `shelf`: runs of blocks whose documents were all shipped. `batch`: batches under
+ * way, each a run of blocks. `hidden`: invalid remote documents of batches `least` to `greatest`,
+ * of blocks above `above` and, if set, up to `below`; `since`: epoch milliseconds; `swept`: whether
+ * they were removed once.
  *
- * The table `meta` holds `batches`, the greatest number of a batch; `shelf_top`, the highest block of which documents
- * may have been sent; `shipped_change`, up to which change tokens were shipped; `following`, whether another process may
- * ship; and `in_cluster`, see document-location.ts.
+ * Table `meta`: `batches`: greatest batch number; `shelf_top`: highest block with documents sent;
+ * `shipped_change`: last token change shipped; `following`: whether another process may ship;
+ * `in_cluster`: see document-location.ts.
  */
 const SHIPPING_TABLES = [
   'CREATE TABLE shelf (first INTEGER PRIMARY KEY, last INT NOT NULL)',
@@ -24,7 +24,7 @@ export const SHIPPING_SCHEMA = [...SHIPPING_TABLES, 'CREATE INDEX segment_journa
 /** From version 12: the store holds the documents of all segments. */
 export const SHIPPING_MIGRATION = ['ALTER TABLE segment ADD COLUMN emptied INT NOT NULL DEFAULT 0', ...SHIPPING_SCHEMA]
 
-/** Remote documents that no search may show: leftovers of a write under way, a crash or a reorganisation. */
+/** Remote documents that no search may show: left by a write under way, a crash or a rollback. */
 export interface Hidden {
   /** Least and greatest number of the batches that wrote them. */
   batches: Range
@@ -32,7 +32,7 @@ export interface Hidden {
   above: number
   /** Only those of blocks up to this one. */
   below?: number
-  /** Tokens are shown all the same: one document of each is written again and again. */
+  /** Tokens stay visible, since each has one document that is overwritten. */
   butTokens?: true
 }
 
@@ -48,35 +48,35 @@ export const hiddenOf = ({ least, greatest, above, below }: HiddenRow): Hidden =
   ...(below !== null && { below }),
 })
 
-/** What of a network's documents a search sees at a moment. */
+/** Documents of a network that a search may see at a moment. */
 export interface Visible {
   hidden: readonly Hidden[]
-  /** Blocks whose documents are all there, ascending, merged. */
+  /** Blocks whose documents were all shipped, ascending, merged. */
   ranges: readonly Range[]
 }
 
-/** A block that several processes know: its number, its hash and its time in epoch seconds. */
+/** A block reference for other processes: number, hash and time in epoch seconds. */
 export type KnownBlock = readonly [number: number, hash: string, time: number]
 
-/** What a process that ships tells others. */
+/** State that the shipping process publishes. */
 export interface PublishedState {
-  /** Greatest number that a batch ever got. */
+  /** Greatest batch number so far. */
   committed: number
   hidden: readonly Hidden[]
   ranges: readonly Range[]
-  /** Some of the blocks on the shelf, the newest first, by which a reorganisation shows. */
+  /** Some of the shipped blocks, newest first, to detect reorganisations. */
   blocks: readonly KnownBlock[]
-  /** Whether some are there in part, as scopes want them. */
+  /** Whether some blocks are stored only in part, for scopes. */
   isPartial?: boolean | undefined
-  /** Where some are, or were looked for: those that are held whole. */
+  /** With scopes: blocks that are stored completely. */
   whole?: readonly Range[] | undefined
-  /** What scopes looked for, as status and answers show it. */
+  /** Coverage of scopes, as in status and answers. */
   coverage?: readonly unknown[]
-  /** What ids of cursors are signed by; absent where an older version tells. */
+  /** Key that signs cursor ids; absent from older versions. */
   cursorKey?: string | undefined
 }
 
-/** What begins later is hidden, too: a search may take several requests, and other processes hear of a batch later. */
+/** Hides later batches: a search takes several requests, and processes learn of batches late. */
 export const laterThan = (batch: number): Hidden => ({
   batches: { from: batch + 1, to: Number.MAX_SAFE_INTEGER },
   ...{ above: -1, butTokens: true },
@@ -121,12 +121,13 @@ export const createShippedReader = (db: Db) => {
   })
   const following = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'following'").pluck()
   return {
-    /** Of one state of the store. */
+    /** Reads one state of the store. */
     visible: () => visible(),
-    shared: () => shared() /** Whether another process may ship, so that what this one knows may be old. */,
+    shared: () => shared(),
+    /** Whether another process may ship, which makes the state here outdated. */
     isFollowing: () => following.get() === 1,
   }
 }
 
-/** Neighbouring blocks at the head of which each is told; of older ones ever fewer. */
+/** Number of newest blocks that are all published; older ones are ever sparser. */
 const DENSE_BLOCKS = 64

@@ -3,16 +3,16 @@ import type { Db } from '../../sqlite/database.ts'
 import { setCursorKey } from '../store-version.ts'
 import { type HiddenRow, hiddenOf, type PublishedState } from './shipped-ranges.ts'
 
-/** The numbers of a batch: tokens have one of their own, which is not hidden while the batch is under way. */
+/** Numbers of a batch. Tokens have their own, which is not hidden while the batch is under way. */
 export interface BatchNumbers {
   number: number
   tokens: number
 }
 
-/** A request of the past may still reach the remote store so much later. */
+/** Milliseconds after which a request can no longer reach the remote store. */
 export const LATE_REQUEST_MS = 600_000
 
-/** What was shipped of a store, and what of it counts. Each verb is called within a transaction. */
+/** Shipped documents and their validity. Call each method within a transaction. */
 export type ShippingState = ReturnType<typeof createShippingState>
 
 export const createShippingState = (db: Db, now: () => number = Date.now) => {
@@ -31,7 +31,7 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
   const lastEmptied = db.prepare<[], number | null>('SELECT max(last) FROM segment WHERE emptied = 1').pluck()
   const lastChange = db.prepare<[], number | null>('SELECT max(change) FROM token').pluck()
 
-  /** Greatest number that a batch ever got. */
+  /** Greatest batch number so far. */
   const batches = () => meta.get('batches') ?? 0
   const top = () => meta.get('shelf_top') ?? -1
   const shippedChange = () => meta.get('shipped_change') ?? 0
@@ -41,22 +41,22 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
       hidden.add({ from: number, to: number })
     }
   }
-  /** Nothing counts that batches under way wrote of these blocks. */
+  /** Invalidates what batches under way wrote of these blocks. */
   const kill = ({ from, to }: Range) => killAll(touched.all(to, from))
 
   return {
-    /** Begins a batch of blocks among these, of which nothing was sent yet; undefined: of tokens alone. */
+    /** Begins a batch of unshipped blocks within the range; undefined: of tokens only. */
     begin(blocks: Range | undefined): BatchNumbers {
       const number = batches() + 1
       meta.set('batches', number + 1)
       if (blocks) meta.set('shelf_top', Math.max(top(), blocks.to))
-      // Nothing touches one without blocks.
+      // A range that no block touches.
       begin.run(number, blocks?.from ?? 0, blocks?.to ?? -1)
       return { number, tokens: number + 1 }
     },
-    /** Whether nothing removed a block of the batch since it began. */
+    /** Whether no block of the batch was removed since it began. */
     isUnderWay: (number: number) => find.get(number) !== undefined,
-    /** These blocks of a batch were shipped. False where a rollback or pruning touched it: then none of it was. */
+    /** Marks a batch's blocks as shipped. False if a rollback or pruning invalidated the batch. */
     commit({ number }: BatchNumbers, done: Range | undefined, change: number) {
       if (find.get(number) === undefined) return false
       end.run(number)
@@ -65,11 +65,11 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
       return true
     },
     kill,
-    /** Batches that were under way when the program ended are not continued. */
+    /** Batches under way when the program ended are not continued. */
     abandon: () => killAll(underWay.all()),
     /**
-     * The remote store holds batches up to this number: where this store began fewer, it is an older copy. Then what others wrote
-     * since is hidden, and what this store still holds is shipped again. Whether it is so.
+     * Compares with the greatest batch in the remote store. If this store has fewer, it is an older
+     * copy: hides what others wrote, ships its own blocks again and returns true.
      */
     meet(greatest: number) {
       const own = batches()
@@ -79,18 +79,18 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
       hidden.add({ from: own + 1, to: greatest })
       hidden.add({ from: 0, to: greatest }, emptied)
       ranges.remove({ from: emptied + 1, to: Number.MAX_SAFE_INTEGER })
-      // Rows of tokens that others shipped since are shipped again.
+      // Token rows that others shipped since are shipped again.
       meta.set('shipped_change', 0)
       return true
     },
-    /** Hides all batches up to this number that this store did not begin; with `isUnused` there are none. */
+    /** Hides batches up to this number that are not this store's; `isUnused`: there are none. */
     advance(greatest: number, isUnused = false) {
       const own = batches()
       if (greatest <= own) return
       meta.set('batches', greatest)
       if (!isUnused) hidden.add({ from: own + 1, to: greatest })
     },
-    /** Takes over what another process published: this one ships nothing until it calls `meet` or `advance`. */
+    /** Adopts the state of another process; ships nothing until `meet` or `advance`. */
     adopt({ committed, hidden: theirs, ranges: shipped, cursorKey }: PublishedState) {
       hidden.clear()
       ranges.clear()
@@ -113,21 +113,21 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
       meta.set('shelf_top', to)
       ranges.remove(above)
     },
-    /** Blocks up to this one are no longer held. */
+    /** Blocks up to this one are removed. */
     prune(to: number) {
       kill({ from: 0, to })
       if (batches() === 0) return
       hidden.hideUpTo(to, batches())
       ranges.remove({ from: 0, to })
     },
-    /** These blocks are to be shipped again, or all tokens. False where some were evicted from the store. */
+    /** Ships blocks again, or all tokens. False if some of the blocks were evicted. */
     lose(blocks: readonly Range[] | undefined) {
       if (!blocks) meta.set('shipped_change', 0)
       else if (blocks.some(({ from, to }) => isEmptied.get(to, from) !== undefined)) return false
       else blocks.forEach(ranges.remove)
       return true
     },
-    /** These blocks are no longer held. */
+    /** These blocks are removed. */
     forget({ from, to }: Range) {
       kill({ from, to })
       hidden.add({ from: 0, to: batches() }, from - 1, to)
@@ -138,7 +138,7 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
     swept: hidden.swept,
     /** Whether tokens changed since they were shipped. */
     hasChangedTokens: () => (lastChange.get() ?? 0) > shippedChange(),
-    /** Up to which change of tokens they were shipped. */
+    /** Last token change that was shipped. */
     shippedChange,
   }
 }
@@ -174,7 +174,7 @@ const createShippedRanges = (db: Db) => {
   }
 }
 
-/** Remote documents that count for nothing, and are to be removed. */
+/** Remote documents that are invalid and must be removed. */
 const createHidden = (db: Db, now: () => number) => {
   const hide = db.prepare('INSERT INTO hidden (least, greatest, above, below, since) VALUES (?, ?, ?, ?, ?)')
   const forgetAbove = db.prepare('DELETE FROM hidden WHERE below IS NULL AND above >= ? AND greatest <= ?')
@@ -189,7 +189,7 @@ const createHidden = (db: Db, now: () => number) => {
   return {
     add,
     clear: () => clear.run(),
-    /** Hides blocks above one; what hides fewer of them goes. */
+    /** Hides blocks above `to`; replaces entries that hide fewer of them. */
     hideAbove(to: number, batches: number) {
       forgetAbove.run(to, batches)
       add({ from: 0, to: batches }, to)
@@ -198,9 +198,9 @@ const createHidden = (db: Db, now: () => number) => {
       forgetBelow.run(to, batches)
       add({ from: 0, to: batches }, -1, to)
     },
-    /** What is to be removed from the remote store by now. */
+    /** Documents due for removal from the remote store. */
     sweeps: () => due.all(now() - LATE_REQUEST_MS).map(row => ({ n: row.n, ...hiddenOf(row) })),
-    /** What a sweep found is removed, that began at this time. */
+    /** Marks documents as removed by a sweep that began at `begun`. */
     swept({ n }: { n: number }, begun: number) {
       noteSwept.run(n)
       forget.run(n, begun - LATE_REQUEST_MS)
@@ -208,7 +208,7 @@ const createHidden = (db: Db, now: () => number) => {
   }
 }
 
-/** Remote indices that are to begin anew, since it is not counted on what they held. */
+/** Remote indices to create again, since their content is unreliable. */
 const createRenewals = (db: Db) => {
   const get = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'renew'").pluck()
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('renew', ?)")

@@ -12,7 +12,7 @@ import type { Show } from './source-writers.ts'
 
 export interface PlainOptions extends ValuesFrom {
   between: number
-  /** Sort values that are known already. */
+  /** Sort values that are read already. */
   sortOf?: ((one: SearchMatch) => unknown[]) | undefined
   /** Throws if the search is to stop. */
   check(): void
@@ -68,7 +68,7 @@ export const matchedNames = (
   }
 }
 
-/** Writes a hit up to its `sort`; returns the bytes before its score, or 0 if there is no such document. */
+/** Writes a hit up to `sort`; returns bytes before its score, or 0 without such a document. */
 export type WriteHit = (position: number, score: string, out: ByteWriter) => number
 export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show['source']>): WriteHit => {
   const { routing, parent } = show
@@ -112,6 +112,6 @@ export const scoreWriter = (isHidden: boolean): ((found: Pick<SearchMatch, 'scor
     return text
   }
 }
-/** As in Elasticsearch: sorted hits have a score only if they are sorted by it, or it is asked for. */
+/** As in Elasticsearch: with a sort, scores need `_score` in it or `track_scores`. */
 export const hidesScores = ({ sort, trackScores }: Pick<SearchRequest, 'sort' | 'trackScores'>): boolean =>
   sort.length > 0 && !trackScores && !sort.some(({ by }) => by === '_score')

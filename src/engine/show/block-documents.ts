@@ -74,7 +74,7 @@ export const createBlockDocuments = (input: BlockDocumentsInput, big: BigInteger
 
 type RecordsKind = Exclude<Kind, RowKind>
 
-/** `_source` as JSON: most documents were built from it. */
+/** `_source` as JSON, from which most documents were built. */
 export const jsonOf = (document: Document): string => {
   let text = texts.get(document)
   if (text === undefined) {
@@ -114,7 +114,7 @@ const openBlock = (input: BlockDocumentsInput): OpenBlock => {
     time: Number(block.timestamp),
     hashes: Buffer.from(block.transactions.map(({ hash }) => hash.slice(2)).join(''), 'hex'),
     txs: block.transactions.length,
-    // No logs are needed: blooms are written as they are stated.
+    // Blooms are stored as reported, so no logs are needed.
     logEnds: NO_LOGS,
     places: findBlockPlaces(raw),
   }
@@ -151,7 +151,7 @@ const createShared = () => {
   const visited = createByteWriter(1 << 12)
   let views: Partial<Record<RecordKind, { position: number; view: RecordView }>> = {}
   let block: OpenBlock
-  /** Logs show no decimals: they are not looked up. */
+  /** Logs show no decimals, so they are not looked up. */
   let isLog = false
 
   const record = (out: ByteWriter, append: (out: ByteWriter) => void): RecordView => {
@@ -235,7 +235,7 @@ const createShared = () => {
   }
 
   return {
-    /** Undefined for a log that is no event. */
+    /** Undefined for a log that is not an event. */
     show(one: OpenBlock, kind: RecordsKind, place: number, big: BigIntegers): Document | undefined {
       block = one
       views = {}
@@ -265,10 +265,10 @@ const createShared = () => {
   }
 }
 
-/** A half byte at the start is padded. */
+/** Pads an odd number of digits at the start. */
 const lowerHex = (hex: string): string => (hex.length % 2 ? `0x0${hex.slice(2)}` : hex).toLowerCase()
 
-/** Numbers the values that records refer to. A number is never reused, so that caches stay valid. */
+/** Assigns ids to values in records. Ids are never reused, since caches depend on them. */
 const createNumbering = <T>() => {
   const ids = new Map<T, number>()
   const values = new Map<number, T>()
@@ -282,7 +282,7 @@ const createNumbering = <T>() => {
       return last
     },
     of: (id: number): T => values.get(id)!,
-    /** To be called between two documents. */
+    /** Call between two documents. */
     trim() {
       if (ids.size < NUMBERED) return
       ids.clear()

@@ -17,8 +17,8 @@ export interface DocumentLine {
 }
 
 /**
- * All documents of a store as they are shown, without those that are gone. Each step is called
- * between `begin` and `end` of the reader, which may be others for each step.
+ * All visible documents of a store. Each step runs between `begin` and `end` of the reader, in a
+ * transaction that may differ from the last step's.
  */
 export type DocumentLines = ReturnType<typeof createDocumentLines>
 
@@ -64,7 +64,7 @@ export const createDocumentLines = (reader: StoreReader) => {
     }
   }
 
-  /** Positions of a block's documents, but tokens. */
+  /** Positions of a block's documents except tokens. */
   function* candidates(number: number): Generator<readonly [Kind, readonly number[]], void> {
     const [from, to] = [positionOf(number, 0), positionOf(number, PLACES_PER_BLOCK - 1)]
     yield ['block', [from]]
@@ -78,18 +78,18 @@ export const createDocumentLines = (reader: StoreReader) => {
   }
 
   return {
-    /** All of a block, but tokens. */
+    /** All documents of a block except tokens. */
     *block(number: number): Generator<DocumentLine, void> {
       for (const [kind, positions] of candidates(number)) yield* lines(kind, positions)
     },
-    /** Positions of a block's documents, also of tokens first seen in it, without showing them. */
+    /** Positions of a block's visible documents, including tokens first seen in it. */
     *places(number: number): Generator<readonly [kind: Kind, position: number], void> {
       for (const [kind, positions] of candidates(number))
         for (const position of positions) if (shows[kind].find(position)) yield [kind, position]
       const tokens = tokensIn.all(positionOf(number, 0), positionOf(number, PLACES_PER_BLOCK - 1)) as number[]
       for (const position of tokens) if (shows.token.find(position)) yield ['token', position]
     },
-    /** Tokens first seen in `blocks`, and those that changed since and were first seen in `others`. */
+    /** Tokens first seen in `blocks`, or in `others` and changed after `since`. */
     *tokens(
       blocks: Range | undefined,
       since: number,

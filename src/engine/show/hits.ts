@@ -26,14 +26,14 @@ export interface DocumentShowing {
   bare?: boolean | undefined
 }
 
-/** Writes matches as JSON objects without those that are gone, and returns their number. */
+/** Writes visible matches as JSON objects and returns their number. */
 export type WriteHits = (found: readonly SearchMatch[], out: ByteWriter) => number
 
 /** A number, or an object as in Elasticsearch 7. */
 export type Totals = 'integer' | 'object'
 
 export interface HitsWriting {
-  /** Of inner hits; by default a number. */
+  /** For inner hits; default `integer`. */
   totals?: Totals | undefined
   /** Byte between two hits; by default a comma. */
   between?: number | undefined
@@ -50,7 +50,7 @@ export const createHits = (options: HitsOptions): Hits => {
   const { reader, shown, exact } = options
   const shows = showsOf(reader)
   const sources = new Map<string, ReturnType<Show['source']>>()
-  /** Clients use few filters. */
+  /** Cached, as clients use few filters. */
   const sourceOf = (kind: Kind, filter: SourceFilter): ReturnType<Show['source']> => {
     const key = `${kind} ${JSON.stringify(filter)}`
     if (!sources.has(key)) {
@@ -131,7 +131,7 @@ export const createHits = (options: HitsOptions): Hits => {
 }
 
 const MAX_CACHED_SOURCES = 100
-/** Hits of a page that are cached: those of a larger page would push out others. */
+/** Largest page to cache: larger ones would evict others. */
 const MAX_CACHED_PAGE = 100
 /** A hit without its score, which depends on the query. */
 interface CachedHit {
@@ -143,13 +143,13 @@ const writeUncached = (write: WriteHit, position: number, score: string, out: By
   write(position, score, out)
 
 export type HitShape = object
-/** Half of it holds what was used last. */
+/** Two generations, of half the size each. */
 const HIT_CACHE_BYTES = 8 * 2 ** 20
-/** Bytes of an entry beside the hit. */
+/** Bytes of an entry in addition to the hit. */
 const HIT_OVERHEAD = 100
 type CachedValue = { readonly length: number }
 type Generation<T> = Map<HitShape, Map<number, T>>
-/** A new version empties it. */
+/** A new version clears the cache. */
 export const createHitCache = <T extends CachedValue>(version: () => unknown, capacity = HIT_CACHE_BYTES) => {
   let young: Generation<T> = new Map()
   let old: Generation<T> = new Map()

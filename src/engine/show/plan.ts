@@ -15,13 +15,13 @@ import type { FieldPlan } from '../forms/form.ts'
 import { type JsonMember, memberKey, writeObject } from '../forms/json.ts'
 
 export interface SourcePlan {
-  /** Undefined if nothing of it is shown. */
+  /** Undefined if the field is not shown at all. */
   field(name: string): FieldPlan | undefined
   /** Whether an object of fields is shown even if it is empty or null. */
   isShown(path: string): boolean
 }
 
-/** What a filter shows of a kind; undefined without `_source`. */
+/** Parts of a kind's `_source` that pass a filter; undefined without `_source`. */
 export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undefined => {
   const { any, of, cut } = compileSourcePaths(filter)
   if (!any) return undefined
@@ -38,13 +38,13 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
   }
 }
 
-/** For an object with any members, `cut` alone tells whether something is left. */
+/** An object with arbitrary members: only `cut` decides whether any are left. */
 const isOpenObject = (kind: Kind, name: string): boolean => {
   const field = MAPPING[kind].fields[name]!
   return !isListField(field) && field.kind === 'flattened'
 }
 
-/** Members of the object that shows a kind of field, if it is one. */
+/** Member names of an object field, if it is one. */
 const shownMembersOf = (kind: FieldKind): readonly string[] =>
   '' in ENCODINGS[kind]
     ? []
@@ -81,7 +81,7 @@ export const planMembers = (plan: SourcePlan, fields: Readonly<Record<string, Wr
     return field ? [{ key: memberKey(name), write: writeBy(field) }] : []
   })
 
-/** Makes what writes `_source`; undefined if a filter leaves none. */
+/** Creates the writer of `_source`; undefined if a filter leaves none. */
 export const sourceWriter =
   (kind: Kind, fields: Readonly<Record<string, WriteBy>>) =>
   (filter: SourceFilter): ((out: ByteWriter) => void) | undefined => {

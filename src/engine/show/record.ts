@@ -19,15 +19,12 @@ import type { Show } from './source-writers.ts'
 export interface RecordFields {
   read(view: RecordView | undefined): void
   has(field: string): boolean
-  /** Puts the cursor before a field's value and returns the record's bytes; undefined if it has none. */
+  /** Moves the cursor to a field's value and returns the record's bytes; undefined if absent. */
   seek(field: string): Buffer | undefined
   writers: ReadonlyMap<string, WriteBy>
 }
 
-/**
- * Makes what writes `_source` from the record that `view` gives; `derived` are fields that it does
- * not hold.
- */
+/** Creates the writer of `_source` from the record in `view`; `derived`: fields not in it. */
 export const recordSource = (
   kind: Exclude<FieldwiseKind, 'trace'>,
   record: RecordFields,

@@ -14,7 +14,7 @@ import { createTraceShow } from './trace.ts'
 
 const showsByReader = new WeakMap<StoreReader, Shows>()
 
-/** How each kind is shown. All share these: a document must be written before another is found. */
+/** JSON writers per kind, shared by all: write a document before finding the next one. */
 export const showsOf = (reader: StoreReader): Shows => {
   let shows = showsByReader.get(reader)
   if (!shows) {
@@ -45,9 +45,9 @@ export const createRecordShows = (context: ShowContext): Record<Exclude<Kind, Ro
   }
 }
 
-/** Shows documents of one kind as JSON. A filter on `_source` decides what is read. */
+/** Shows documents of one kind as JSON, reading only what the `_source` filter needs. */
 export interface Show {
-  /** Goes to a document; false if none is stored there. All other members are about it. */
+  /** Moves to a document; false if none is stored there. Other members refer to it. */
   find(position: number): boolean
   /** Without quotes, as are all three. */
   id(out: ByteWriter): void

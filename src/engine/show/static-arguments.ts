@@ -12,11 +12,11 @@ import { integerOfBytes, scaledOf, writeDecimal, writeDigits, writeLong } from '
 /** Shows arguments of one word each from their packed form. */
 export type StaticArguments = ReturnType<typeof createStaticArguments>
 
-/** Arguments that a declaration can have, since the length of its text is limited. */
+/** Most arguments of a declaration, since its text has a maximum length. */
 const MAX_STATIC_ARGUMENTS = 16
 
 const createPlaces = (addresses: Addresses) => {
-  /** Dictionary ids of addresses; -1 if the value lies in `buffers`. */
+  /** Dictionary ids of addresses; -1 if the value is in `buffers`. */
   const ids = new Int32Array(MAX_STATIC_ARGUMENTS)
   const buffers: Uint8Array[] = new Array(MAX_STATIC_ARGUMENTS)
   const starts = new Int32Array(MAX_STATIC_ARGUMENTS)
@@ -43,7 +43,7 @@ const createPlaces = (addresses: Addresses) => {
     return at
   }
 
-  /** Takes a packed word as a value of the argument's type; false if it is none. */
+  /** Reads a packed word as a value of the argument's type; false if invalid. */
   const take = ({ form, size }: StaticArgument, i: number, packed: Uint8Array, at: number): boolean => {
     const control = packed[at]!
     negative[i] = 0
@@ -162,7 +162,7 @@ export const createStaticArguments = (addresses: Addresses) => {
   }
 
   return {
-    /** Finds the topics, or the words of the data; false if they do not fit the declaration. */
+    /** Reads the topics, or the words of the data; false if they do not match the declaration. */
     locate(args: readonly StaticArgument[], isTopic: boolean, packed: Uint8Array, from: number, to: number): boolean {
       let at = from
       for (let i = 0; i < args.length; i++) {
@@ -173,17 +173,17 @@ export const createStaticArguments = (addresses: Addresses) => {
       }
       return at === to
     },
-    /** Appends them, at least one, as `args`. */
+    /** Appends the arguments, at least one, as `args`. */
     list(out: ByteWriter, args: readonly StaticArgument[], decimals: number | null, shown: 'whole' | ArgumentPlan) {
       const start = out.length
       for (let i = 0; i < args.length; i++)
         if (shown === 'whole') writeWhole(out, args[i]!, i, decimals)
         else writePart(out, shown, i, args[i]!, decimals)
-      // In place of the first comma.
+      // Replaces the first comma.
       out.reserve(0)[start] = OPEN_LIST
       out.byte(CLOSE_LIST)
     },
-    /** Appends them as in `str`: `from=0x…, value=1`. */
+    /** Appends the arguments as in `str`: `from=0x…, value=1`. */
     text(out: ByteWriter, args: readonly StaticArgument[]) {
       for (let i = 0; i < args.length; i++) {
         const argument = args[i]!
@@ -214,7 +214,7 @@ export type WordForm = 'address' | 'unsigned' | 'signed' | 'boolean' | 'fixed' |
 export interface StaticArgument {
   form: WordForm
   size: number
-  /** Else it lies in the data. */
+  /** Otherwise it is in the data. */
   isTopic: boolean
   /** `,{"name":"…","pos":n,"value":{"hex":"0x` */
   before: Uint8Array
@@ -226,7 +226,7 @@ export interface StaticArgument {
   type: Uint8Array
   label: Uint8Array
 }
-/** Characters of `str`: what might be longer is decoded to text and cut. */
+/** Characters of `str`: possibly longer text is decoded and cut. */
 const MAX_TEXT = 1000
 /** A value has 78 digits at most. */
 const MAX_VALUE = 90
@@ -241,7 +241,7 @@ const wordFormOf = ({ type: written, indexed }: AbiParam): { form: WordForm; siz
   if (kind === 'bytes') return { form: 'fixed', size: Number(bits) }
   return indexed && (type === 'string' || type === 'bytes') ? { form: 'hash', size: 32 } : undefined
 }
-/** Undefined if an argument takes more than one word, or their text might be too long. */
+/** Undefined if an argument takes more than one word, or the text might be too long. */
 export const compileArguments = (name: string, inputs: readonly AbiParam[]): StaticArgument[] | undefined => {
   const compiled: StaticArgument[] = []
   let length = name.length + 2
@@ -273,10 +273,10 @@ export interface ArgumentPlan {
   pos: boolean
   value: { hex: boolean; num: boolean; scaled: boolean; type: boolean } | undefined
 }
-/** What a filter leaves of `args`: all, parts of each argument, an empty list, or nothing. */
+/** Part of `args` that a filter leaves: all, parts of each argument, an empty list, or nothing. */
 export type ArgumentsPlan = 'whole' | ArgumentPlan | 'empty' | undefined
 const SAMPLE_ARGUMENTS = [{ name: '', pos: 0, value: { hex: '', num: 0, scaled: 0, type: '' } }]
-/** All arguments have the same members: one tells what is left of each. */
+/** All arguments have the same members, so one sample suffices. */
 export const planArguments = ({ shown, cut }: Pick<FieldPlan, 'shown' | 'cut'>): ArgumentsPlan => {
   if (shown === 'whole') return 'whole'
   const left = cut(SAMPLE_ARGUMENTS) as Partial<(typeof SAMPLE_ARGUMENTS)[0]>[] | undefined

@@ -124,7 +124,7 @@ export const updateRuleRoute = ruleRoute(
           by: actorOf(c),
         })
       })
-      // Somebody else changed the rule between reading and writing: this change is applied to the result.
+      // The rule was changed between reading and writing: apply this change to the result.
       if (after === 'absent' || after === 'changed') continue
       await rules.synced()
       const pauses = before.enabled && !after.enabled
@@ -235,7 +235,7 @@ const isBlankLine = (line: Uint8Array): boolean => line.every(byte => byte === 3
 
 const parseRuleLine = (line: Uint8Array, index: number): unknown => {
   try {
-    // A decoder takes no memory that threads share.
+    // Copied, since TextDecoder refuses shared memory.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(line))) as unknown
   } catch (error) {
     throw refuse(
@@ -246,7 +246,7 @@ const parseRuleLine = (line: Uint8Array, index: number): unknown => {
   }
 }
 
-/** A rule as its owner sees it: what was written, and what the server knows of it. */
+/** A rule as its owner sees it: its text and its status on the server. */
 const ruleAnswer = async (service: AlertingService, rule: StoredRule): Promise<object> =>
   ruleWithCounts(service, rule, await service.triggerCounts([rule.id]))
 
@@ -265,7 +265,7 @@ const ruleWithCounts = (service: AlertingService, rule: StoredRule, counts: Read
   warnings: rule.unfit === undefined ? [...service.warnings(rule), ...missingExtracts(rule.input)] : [rule.unfit],
 })
 
-/** Some of an account's rules, in the order of their ids. */
+/** Some of an account's rules, ordered by id. */
 const rulePage = async (
   { rules, service }: Alerting,
   account: number,
@@ -285,7 +285,7 @@ const rulePage = async (
 
 const yieldTurn = createYield()
 
-/** An account's rules as the text of a JSON list, in pieces: there may be many, and nobody waits for them who did not ask. */
+/** Streams an account's rules as a JSON list: many rules must not delay other requests. */
 async function* listText({ rules, service }: Alerting, account: number): AsyncGenerator<string, void> {
   const ids = rules.ids(account)
   const counts = await service.triggerCounts(ids)
@@ -295,7 +295,7 @@ async function* listText({ rules, service }: Alerting, account: number): AsyncGe
     const started = performance.now()
     let piece = ''
     do {
-      // One may have been deleted meanwhile.
+      // One may have been deleted in between.
       const rule = rules.get(account, ids[at++]!)
       if (rule === undefined) continue
       piece += separator + JSON.stringify(ruleWithCounts(service, rule, counts))

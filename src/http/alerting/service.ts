@@ -21,23 +21,23 @@ import type {
   WideRedelivery,
 } from '../shapes/rules.ts'
 
-/** The services that the routes below `/alerting/rules` use. */
+/** Services for the routes below `/alerting/rules`. */
 export interface Alerting {
   rules: Rules
   service: AlertingService
 }
 
-/** Services around the text of rules: networks, histories, deliveries. */
+/** Services that rules need besides their storage: networks, histories, deliveries. */
 export interface AlertingService {
-  /** Why the rule matches nothing for now, in a sentence: its network is not configured, its entities are not indexed … */
+  /** Why the rule currently matches nothing, as a sentence: network not configured, … */
   idle(rule: StoredRule): string | undefined
-  /** Warnings as sentences, failing receivers first: a value that nothing equals, a channel that is not configured … */
+  /** Warnings as sentences, failing receivers first: impossible value, channel not configured, … */
   warnings(rule: StoredRule): string[]
   /** Receivers of the rule whose last delivery failed. */
   failing(rule: StoredRule): FailingReceiver[]
-  /** The first block that a rule made now looks at (`technology/blockchain/network`); null while the network's head is not known. */
+  /** First block for a rule created now on `technology/blockchain/network`; null: head unknown. */
   startBlockOf(network: string): Promise<number | null>
-  /** Why nothing is sent to the host of a URL, to complete "the host is …". */
+  /** Why messages to a URL's host are refused, to complete "the host is …". */
   refusedHost(hostname: string): string | undefined
   /** ABIs with the types of arguments. */
   abis: OwnAbis
@@ -48,21 +48,21 @@ export interface AlertingService {
     range: SimulatedRange,
     asking: { account: number; signal: AbortSignal },
   ): Promise<RuleSimulation>
-  /** Sends each of the rule's alerts once, for the document of that id or, without one, for the newest that matches. */
+  /** Sends each of the rule's alerts once, for the document `id` or else the newest match. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResultAnswer>
   /** Previews the messages of the rule's alerts. Nothing is sent. */
   preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreviewAnswer>
-  /** The newest first. */
+  /** Newest first. */
   alerts(rule: StoredRule, page: AlertsRequest): Promise<AlertPage>
   /**
-   * Cancels what is queued for a rule that was deleted or paused since then (epoch milliseconds), and tells how many those are: null where
-   * deliveries rest for a fault, and are cancelled when they go on.
+   * Cancels deliveries queued for a rule that was deleted or paused at `since` (epoch ms). Returns
+   * their number; null if a fault suspends deliveries, which then cancel on resumption.
    */
   cancel(rule: StoredRule, why: 'deleted' | 'paused', since: number): Promise<number | null>
   redeliver(rule: StoredRule, which: Redelivery): Promise<{ redelivered: number }>
-  /** The account's deliveries, the newest first. */
+  /** The account's deliveries, newest first. */
   deliveries(filter: PageFilter): Promise<{ deliveries: DeliveryAnswer[]; next: string | null }>
-  /** With every attempt; undefined also where it is another account's. */
+  /** With all attempts; undefined also for those of another account. */
   delivery(account: number, id: number): Promise<WholeDelivery | undefined>
   /** Waiting and dead deliveries by receiver of the account. */
   destinations(account: number): Promise<DestinationsAnswer>
@@ -73,7 +73,7 @@ export interface AlertingService {
 
 export interface AlertsRequest {
   size: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   before: string | undefined
   state: AlertState | undefined
 }
@@ -93,7 +93,7 @@ interface RuleServices extends Alerting {
 export const ruleRoute = routesOf<RuleServices>('Rules')
 export const RULES_PATH = '/alerting/rules'
 export const RULE_PATH = `${RULES_PATH}/{id}`
-/** Lets an account run a number of simulations and tests at once; a further one must try again later. */
+/** Limits an account's parallel simulations and tests; beyond that, clients must retry. */
 type Gate = <T>(account: number, work: () => Promise<T>) => Promise<T>
 
 export const createGate = (limits: Limits): Gate => {

@@ -15,7 +15,7 @@ import {
   LONGS_END,
   testOf,
 } from '../fields/field-values.ts'
-/** Whether a value of a column fulfils a condition; in doubt the document itself is asked. */
+/** Whether a column value fulfils a condition; in doubt the document is read. */
 export type ColumnVerdict = typeof NO | typeof YES | typeof DOUBT
 export const NO = 1
 export const YES = 2
@@ -23,16 +23,16 @@ export const DOUBT = 3
 
 /** A condition on the numbers of a column. */
 export interface ColumnCondition {
-  /** No value outside of these bounds fulfils it, nor a missing one. */
+  /** Values outside these bounds, and missing ones, never match. */
   low: number
   high: number
-  /** Undefined where all within the bounds do. */
+  /** Undefined where all values within the bounds match. */
   judge?: (value: number) => ColumnVerdict
-  /** Only the bounds themselves need judging: all between them fulfil it. */
+  /** Only the bounds themselves need `judge`: all values between them match. */
   edges?: true
 }
 
-/** Translates a condition on a field to the numbers of its column; `never` where no document can fulfil it. */
+/** Translates a field condition to numbers of its column; `never` where nothing can match. */
 export const conditionOf = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   const { kind, encoding, compare } = leaf.field
   if (compare === 'integer') return ofIntegers(leaf)
@@ -61,7 +61,7 @@ export const conditionOf = (leaf: FieldCondition, reader: StoreReader): ColumnCo
   }
 }
 
-/** Each value that occurs is compared as the query sees it, once. */
+/** Compares each distinct value once, in the form that queries use. */
 const judged = (leaf: FieldCondition, reader: StoreReader): ColumnCondition => {
   const { field } = leaf
   const test = testOf(leaf)
@@ -93,7 +93,7 @@ const judged = (leaf: FieldCondition, reader: StoreReader): ColumnCondition => {
 
 const MAX_VERDICTS = 50_000
 
-/** Whether a signature stands for all that the dictionary had no room for. */
+/** Whether a signature is the shared one for those beyond the dictionary's limit. */
 export const isShared = (signature: number, reader: StoreReader): boolean => {
   const { key } = reader.signature(signature)
   return key === UNLISTED || key === UNLISTED_CALL
@@ -107,7 +107,7 @@ const oneOfNumbers = (values: readonly number[]): ColumnCondition | 'never' => {
   return { low, high, judge: value => (set.has(value) ? YES : NO) }
 }
 
-/** Numbers have no shape. */
+/** Numbers have no digit patterns, only bounds. */
 const boundsIn = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): Bounds =>
   leaf.op === 'range' ? leaf.bounds : {}
 
@@ -125,7 +125,7 @@ const oneInteger = (integers: readonly bigint[]): ColumnCondition | 'never' => {
   return { ...condition, judge: value => (!set.has(value) ? NO : value < INEXACT ? YES : DOUBT) }
 }
 
-/** Integers from one up to and with another one. */
+/** Integers in a closed range. */
 const integersBetween = (low: bigint, high: bigint): ColumnCondition | 'never' => {
   if (low > high) return 'never'
   const [from, to] = [Number(low), Number(high)]
@@ -133,7 +133,7 @@ const integersBetween = (low: bigint, high: bigint): ColumnCondition | 'never' =
   return { low: from, high: to, judge: value => verdictInside(value, from, to, low, high), edges: true }
 }
 
-/** Judges a value between two bounds as doubles: only a value equal to a bound may stand for integers on both sides of it. */
+/** Only a double equal to a bound may stand for integers on both sides of that bound. */
 const verdictInside = (value: number, from: number, to: number, low: bigint, high: bigint): ColumnVerdict => {
   if (value < INEXACT || (value !== from && value !== to)) return YES
   const [least, greatest] = integersOfDouble(value)
@@ -179,7 +179,7 @@ const ofIntegers = (leaf: FieldCondition): ColumnCondition | 'never' => {
   return integersBetween(gte === undefined ? 0n : maxBigint(toBigint(gte), 0n), high)
 }
 
-/** The shape of the decimal digits. */
+/** A pattern of decimal digits. */
 const ofDigits = (leaf: FieldCondition): ColumnCondition => {
   const test = testOf(leaf)
   const judge = (value: number): ColumnVerdict => (value >= INEXACT ? DOUBT : test(BigInt(value)) ? YES : NO)
@@ -188,7 +188,7 @@ const ofDigits = (leaf: FieldCondition): ColumnCondition => {
 
 const LARGEST_INTEGER = 2n ** 256n - 1n
 
-/** Bounds of 64 digits order as the integers do. */
+/** 64-digit bounds sort like the integers. */
 const ofPadded = ({ bounds }: Extract<FieldCondition, { op: 'range' }>): ColumnCondition | 'never' | undefined => {
   const { gt, gte, lt, lte } = bounds
   if ([gt, gte, lt, lte].some(bound => bound !== undefined && !/^0x[0-9a-f]{64}$/.test(String(bound)))) return undefined
@@ -197,14 +197,14 @@ const ofPadded = ({ bounds }: Extract<FieldCondition, { op: 'range' }>): ColumnC
   return integersBetween(low, high)
 }
 
-/** The integer of a hex text as that encoding writes it, in a list; no integer where it is never written so. */
+/** The integer of a hex text; none where this encoding never writes the text. */
 const hexInteger = (text: string, padded: boolean): bigint[] => {
   if (!/^0x[0-9a-f]+$/.test(text)) return []
   const written = padded ? text.length === 66 : text === '0x0' || text[2] !== '0'
   return written && text.length <= 66 ? [BigInt(text)] : []
 }
 
-/** `coin` rises with the integer, so a bound on the double is a bound on the integer: exact to the last wei. */
+/** `coin` rises with the integer, so bounds on doubles become exact bounds in wei. */
 const ofCoins = (leaf: FieldCondition): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return leaf.values.length > FEW_COINS ? manyCoins(leaf.values) : fewCoins(leaf.values)
@@ -218,7 +218,7 @@ const ofCoins = (leaf: FieldCondition): ColumnCondition | 'never' => {
   return integersBetween(low, high)
 }
 
-/** From so many on it takes less time to work out the coins of values than the integers of coins. */
+/** Number of values from which mapping column values to coins takes less time than the inverse. */
 const FEW_COINS = 100
 
 const fewCoins = (values: readonly QueryValue[]): ColumnCondition | 'never' => {
@@ -246,11 +246,11 @@ const manyCoins = (values: readonly QueryValue[]): ColumnCondition => {
   return { low: 0, high: Number.POSITIVE_INFINITY, judge }
 }
 
-/** The least integer whose coin reaches the value, or with `beyond` lies above it; found by bisection near value × 10^18. */
+/** Least integer whose coin amount is ≥ `value`, or > `value` with `beyond`. */
 const leastOfCoin = (value: number, beyond: boolean): bigint => {
   const holds = (integer: bigint) => (beyond ? coinAmount(integer) > value : coinAmount(integer) >= value)
   if (holds(0n)) return 0n
-  // The last digits of the double are guessed 8 units in the last place wide.
+  // The product's last digits are inexact: bisect 8 units in the last place around it.
   const near = value * 1e18
   let low = near < 1e77 ? BigInt(Math.floor(near * (1 - 2 ** -50))) : 0n
   let high = near < 1e77 ? BigInt(Math.ceil(near * (1 + 2 ** -50))) + 1n : LARGEST_INTEGER + 1n
@@ -267,7 +267,7 @@ const leastOfCoin = (value: number, beyond: boolean): bigint => {
 const ofAddresses = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return oneOfNumbers(addressIds(leaf, reader))
-  // The dictionary finds addresses by their common start, where that is long enough to match few.
+  // The dictionary finds addresses by a common prefix that is long enough to match few.
   const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(commonStart(leaf).toLowerCase()) ?? []
   if (start.length < TELLING_DIGITS) return judged(leaf, reader)
   const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))

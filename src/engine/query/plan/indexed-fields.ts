@@ -20,9 +20,9 @@ import {
 import type { StoredSignature, StoreReader } from '../../reader.ts'
 import { addressIds, type FieldCondition, testOf } from '../fields/field-values.ts'
 import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
-/** Conditions on what logs or calls of a signature share, and on topics. */
+/** Conditions on topics, and on fields that logs or calls of a signature share. */
 
-/** A field that all logs of a signature share. `valuesOf` gives what the field holds for it. */
+/** A field that all logs of a signature share; `valuesOf` returns its values. */
 export const bySignature =
   (valuesOf: (signature: StoredSignature) => readonly (QueryValue | null)[], of: 'log' | 'call' = 'log'): Planner =>
   (leaf, reader) => {
@@ -36,7 +36,7 @@ export const bySignature =
     )
   }
 
-/** The name of an event or a function, whole or word by word. */
+/** The name of an event or a function, whole or by word. */
 export const byDeclaredName =
   (of: 'log' | 'call'): Planner =>
   (leaf, reader) => {
@@ -50,7 +50,7 @@ export const byDeclaredName =
     return bySignature(({ event }) => (event ? (isWhole ? [event.name] : nameWords(event)) : []), of)(leaf, reader)
   }
 
-/** Signatures by the names of what they declare. A reader keeps its list until there are more. */
+/** Signatures by declared name. Each reader caches its list until signatures are added. */
 const signaturesByName = rememberedBy((signatures: readonly StoredSignature[]) =>
   Map.groupBy(
     signatures.filter(({ event }) => event),
@@ -58,13 +58,13 @@ const signaturesByName = rememberedBy((signatures: readonly StoredSignature[]) =
   ),
 )
 
-/** Declarations are read once, and asked for each name. */
+/** Caches declarations, since each name needs them. */
 const nameWords = rememberedBy((event: EventAbi): readonly string[] => analyzeText(event.name))
 
 export const ofSignatures = (signatures: readonly StoredSignature[]): Plan =>
   signatures.length === 0 ? NO_DOCUMENTS : { by: 'signatures', ids: new Set(signatures.map(({ id }) => id)) }
 
-/** First topic: that of the signature, but for logs that keep theirs themselves. */
+/** The first topic is the signature's, except for logs that store their own. */
 export const firstTopic: Planner = (leaf, reader) => {
   const listed = bySignature(({ topic }) => [topic])(leaf, reader)
   const unlisted = reader.signatures('log').find(({ key }) => key === UNLISTED)
@@ -110,7 +110,7 @@ export const topics: Planner = (leaf, reader) => {
   return possible.length === 0 ? NO_DOCUMENTS : { by: 'or', of: possible }
 }
 
-/** Logs one of whose topics behind the first is this word, found by what the word means as an argument of each type. */
+/** Logs with this word as a topic after the first, looked up as an argument of each type. */
 const indexedArguments = (word: string, reader: StoreReader): Plan[] => {
   const matches = (term: number, value: string): boolean => {
     const { signature, slot } = argumentOf(fieldOfTerm(term))
@@ -122,7 +122,7 @@ const indexedArguments = (word: string, reader: StoreReader): Plan[] => {
   }
   const digits = word.slice(2)
   const values = new Set([word, `0x${digits.replace(/^0+(?=.)/, '')}`])
-  // Fixed bytes stand at the word's left end, and negative integers are shown in their own width.
+  // Fixed bytes are left-aligned in the word; negative integers are shown in their own width.
   for (let size = 1; size < 32; size++) {
     if (/^0*$/.test(digits.slice(size * 2))) values.add(`0x${digits.slice(0, size * 2)}`)
     if (/^f*$/.test(digits.slice(0, 64 - size * 2))) values.add(`0x${digits.slice(64 - size * 2)}`)
@@ -140,7 +140,7 @@ const indexedArguments = (word: string, reader: StoreReader): Plan[] => {
   return plans
 }
 
-/** Arguments that share a slot cannot be told apart by the index: their logs are read. */
+/** The index does not separate arguments that share a slot, so their logs are read. */
 const farArguments = (leaf: FieldCondition, reader: StoreReader): Plan => {
   const logs = ofSignatures(
     reader
@@ -150,7 +150,7 @@ const farArguments = (leaf: FieldCondition, reader: StoreReader): Plan => {
   return logs.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
 }
 
-/** The 32-byte topic word of an indexed argument, from its value as events show it (addresses in lower case). */
+/** The 32-byte topic of an indexed argument, from its displayed value in lower case. */
 const topicWord = (value: string, type: string): string => {
   const digits = value.slice(2)
   if (/^(bytes\d+|function)$/.test(type)) return `0x${digits.padEnd(64, '0')}`
@@ -209,7 +209,7 @@ export const planPostings = (
     ? NO_DOCUMENTS
     : { by: 'terms', terms: values.map(({ value, fingerprint }) => ({ term: termOf(value, id), fingerprint })) }
 }
-/** Values as terms have them; undefined where these do not tell. See `term` of forms. */
+/** Values as index terms; undefined where a kind of field has no such form. See `term` of forms. */
 const postedValues = (
   field: FieldPath,
   leaf: Extract<FieldCondition, { op: 'in' }>,

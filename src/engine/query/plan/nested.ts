@@ -16,38 +16,38 @@ import type { StoreReader } from '../../reader.ts'
 import { type FieldCondition, testOf } from '../fields/field-values.ts'
 
 /**
- * Conditions that hold within one argument. Name, position and type of an argument follow from its role, which is a field id of the
- * index: (signature, position). What is left of the conditions for a role speaks of values alone.
+ * Conditions on one argument. A role, (signature, position), fixes the argument's name and type,
+ * so conditions per role are on values only.
  */
 export interface Nested {
   node: Node
   of: 'log' | 'call'
   /** The condition on the value of an argument of this role. */
   forRole(signature: number, position: number): Node
-  /** Positions that the slot of a field id stands for: where there are several, its postings do not tell which. */
+  /** Positions that share the slot of a field id; postings do not distinguish them. */
   positions(signature: number, slot: number): number[]
-  /** Keys of the values one of which every match has, where there are such: then only roles are looked at that have one of them. */
+  /** Every match has one of these values, so only roles with one are searched. Undefined: any. */
   required: ValueKeys[] | undefined
-  /** Names one of which every argument that matches has; undefined where any may. */
+  /** Every matching argument has one of these names; undefined: any name. */
   names: string[] | undefined
   keysOf(hex: string): ValueKeys
 }
 
-/** Under which value an argument's hex is indexed: as an address by its dictionary id, as anything else by its hash. */
+/** Keys that index an argument's hex: dictionary id for addresses, hash for all else. */
 export interface ValueKeys {
   hex: string
   address: number | undefined
   hash: { value: number; fingerprint: number }
 }
 
-/** More than the EVM's stack lets an event have. */
+/** More arguments than the EVM's stack permits for an event. */
 const MAX_ARGUMENTS = 1024
 
-/** `of` tells whether arguments of logs or of calls are meant. */
+/** `of`: arguments of logs or of calls. */
 export const planNested = (node: Node, reader: StoreReader, of: 'log' | 'call'): Nested => {
   const roles = new Map<number, Node>()
   const known = new Map<string, ValueKeys>()
-  /** Each segment and role asks for them. */
+  /** Cached, since each segment and role needs them. */
   const keysOf = (hex: string): ValueKeys => {
     let keys = known.get(hex)
     if (!keys) {
@@ -87,7 +87,7 @@ export const planNested = (node: Node, reader: StoreReader, of: 'log' | 'call'):
   }
 }
 
-/** The term and fingerprint under which documents have this value in this role. */
+/** Term and fingerprint that index this value in this role. */
 export const argumentTerm = (
   keys: ValueKeys,
   type: string,
@@ -97,7 +97,7 @@ export const argumentTerm = (
   return keys.address === undefined ? undefined : { term: termOf(keys.address, id), fingerprint: 0 }
 }
 
-/** The ranges of terms that hold a value in whatever role. */
+/** Ranges of terms that index a value in any role. */
 export const termRanges = (keys: ValueKeys): { first: number; last: number; fingerprint: number }[] => {
   const [first, last] = argumentTerms(keys.hash.value)
   const ranges = [{ first, last, fingerprint: keys.hash.fingerprint }]
@@ -108,7 +108,7 @@ export const termRanges = (keys: ValueKeys): { first: number; last: number; fing
   return ranges
 }
 
-/** Where the numbers of a role lie, by the field that a condition names. */
+/** Key of the numeric column of a role, chosen by the field in the condition. */
 export const numbersKey = (leaf: FieldCondition, signature: number, slot: number): number =>
   leaf.field.field === 'args.value.num' ? integersField(signature, slot) : scaledField(signature, slot)
 
@@ -150,7 +150,7 @@ const specialiseLeaf = (leaf: FieldCondition, input: AbiParam, position: number)
   }
 }
 
-/** Integers that fit 64 bits are indexed as such, and others by their hex: of single ones the index tells. */
+/** The index covers integers by 64-bit value or by hex, so it decides equality only. */
 const digitsCondition = (leaf: FieldCondition, type: string): Node => {
   if (leaf.op === 'exists') return ALL_NODE
   if (leaf.op !== 'in') return leaf
@@ -166,7 +166,7 @@ const digitsCondition = (leaf: FieldCondition, type: string): Node => {
   return orNode([inNode(num, values.filter(isLong)), inNode(hex, digits)])
 }
 
-/** Whether the index tells all that a role's conditions ask; else the documents are asked. */
+/** Whether the index alone decides a role's conditions; otherwise documents are read. */
 export const isExact = (node: Node): boolean => {
   switch (node.op) {
     case 'and':
@@ -193,7 +193,7 @@ export const isExact = (node: Node): boolean => {
   }
 }
 
-/** Values of a field one of which every match must have, or undefined where none is required. */
+/** Values of a field, one of which every match must have; undefined where none is required. */
 const requiredIn = (node: Node, field: string): string[] | undefined => {
   if (node.op === 'in' && node.field.field === field) return node.values.map(String)
   if (node.op === 'and') return node.of.map(inner => requiredIn(inner, field)).find(values => values !== undefined)

@@ -8,8 +8,8 @@ import type { ColumnCondition } from './column-conditions.ts'
 import type { Nested } from './nested.ts'
 
 /**
- * A query on one kind, ready to be evaluated segment by segment: names and addresses are resolved to dictionary ids, and
- * every leaf says by which means it is found, cheapest first.
+ * A query on one kind, ready to run on each segment: names and addresses are dictionary ids, and
+ * each leaf names its access path, cheapest first.
  */
 export type Plan =
   | { by: 'all' }
@@ -21,37 +21,37 @@ export type Plan =
   | { by: 'positions'; positions: number[] }
   /** Documents of blocks in these runs of block numbers. */
   | { by: 'blocks'; runs: [from: number, to: number][] }
-  /** Documents of blocks of which the segment's header fulfils a test; `index` is that of the block. */
+  /** Documents of blocks whose header passes a test; `index` is the block's index in it. */
   | { by: 'headers'; test(header: SegmentHeader, index: number): boolean }
-  /** Logs or traces of transactions, named by the transactions' positions. */
+  /** Logs or traces of transactions, by the transactions' positions. */
   | { by: 'transactions'; positions: number[] }
   | { by: 'terms'; terms: { term: number; fingerprint: number }[] }
   /** Logs of these signatures. */
   | { by: 'signatures'; ids: ReadonlySet<number> }
-  /** Logs that these addresses (dictionary ids) emitted, of certain signatures where they are given. */
+  /** Logs emitted by these addresses (dictionary ids), optionally of these signatures only. */
   | { by: 'emitters'; addresses: number[]; signatures: ReadonlySet<number> | undefined }
-  /** A range of terms with one fingerprint, of which those count that are accepted. */
+  /** A range of terms with one fingerprint, filtered by `accept`. */
   | { by: 'termRange'; first: number; last: number; fingerprint: number; accept(term: number): boolean }
-  /** Logs one of whose arguments fulfils conditions, of certain signatures where they are given. */
+  /** Logs with an argument that fulfils conditions, optionally of these signatures only. */
   | { by: 'nested'; nested: Nested; signatures: ReadonlySet<number> | undefined }
-  /** Documents of which so many children match. */
+  /** Documents with `min` to `max` matching children. */
   | { by: 'children'; kind: Kind; of: Plan; min: number; max: number }
   /** Documents whose parent matches. */
   | { by: 'parent'; kind: Kind; of: Plan }
-  /** Documents whose number in a column fulfils a condition. Where that is in doubt they are asked themselves. */
+  /** Documents whose column value fulfils a condition; in doubt the document is read. */
   | { by: 'columns'; source: ColumnSource; condition: ColumnCondition; node: FieldCondition }
-  /** Documents are read and tested: neither an index nor a column knows. */
+  /** Documents are read and tested, since neither index nor column decides. */
   | { by: 'documents'; node: Node }
 
 export const EVERYTHING: Plan = { by: 'all' }
 export const NO_DOCUMENTS: Plan = { by: 'none' }
 
-/** Plans a condition on one field; undefined where it knows no way of its own. */
+/** Plans a condition on one field; undefined where no special plan exists. */
 export type Planner = (leaf: FieldCondition, reader: StoreReader) => Plan | undefined
 
-/** The blocks in which a search looks, whatever it asks for; all of them where nothing is said. */
+/** Blocks that a search is limited to; all blocks by default. */
 export type Among = Pick<SearchRequest, 'within' | 'slice'>
-/** Whether all that a query matches is found. */
+/** Whether a query matches every document. */
 export const isEverywhere = ({
   within,
   slice,
@@ -67,7 +67,7 @@ export const among = ({ within, slice }: Among, plan: Plan): Plan => {
   ]
   return of.length === 1 ? plan : { by: 'and', of }
 }
-/** Neighbouring blocks are in slices that have nothing to do with each other. */
+/** Neighbouring blocks are in unrelated slices. */
 const sliceTest =
   ({ id, max }: BlockSlice) =>
   ({ first }: SegmentHeader, index: number): boolean => {

@@ -101,8 +101,8 @@ const COST: Record<Plan['by'], number> = {
 }
 
 /**
- * In a conjunction, conditions on the signature (a name, a first topic) go into those on emitters and arguments, whose index entries are
- * kept by signature: these then need no intersection, and know their counts.
+ * Merges signature conditions of a conjunction into those on emitters and arguments: the index
+ * groups their entries by signature, so they need no intersection and have exact counts.
  */
 const withSignatures = (plans: Plan[]): Plan[] => {
   const named = plans.filter(plan => plan.by === 'signatures')
@@ -122,7 +122,7 @@ const withSignatures = (plans: Plan[]): Plan[] => {
 
 const planChildren = (kind: Kind, node: Extract<Node, { op: 'child' }>, reader: StoreReader): Plan => {
   const { kind: child, of, min, max } = node
-  // In a block that has such a log, a transaction has it: which one does not matter.
+  // Logs are always in transactions, so a block has such a log if a transaction in it does.
   if (isSome(node) && of.op === 'child' && isSome(of) && ALWAYS_IN_TRANSACTIONS.has(of.kind))
     return planChildren(kind, of, reader)
   const plan = ofParent(child, kind, planQuery(child, of, reader), reader)
@@ -139,7 +139,7 @@ const planParent = (kind: Kind, node: Extract<Node, { op: 'parent' }>, reader: S
 const isSome = ({ min, max }: { min: number; max: number }) => min === 1 && max === Number.POSITIVE_INFINITY
 const ALWAYS_IN_TRANSACTIONS: ReadonlySet<Kind> = new Set<Kind>(['log', 'event'])
 
-/** Limits a plan on children to those with a parent of this kind: of traces, only rewards belong to the block itself. */
+/** Limits a plan on children to this parent kind: of traces, only rewards belong to a block. */
 export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: StoreReader): Plan => {
   if (child !== 'trace' || parent !== 'block') return plan
   const rewards = planQuery('trace', inNode(lookup('trace', 'type')!, ['reward']), reader)
@@ -149,7 +149,7 @@ export const ofParent = (child: Kind, parent: Kind, plan: Plan, reader: StoreRea
 const planLeaf = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Plan => {
   const { field } = leaf
   if (leaf.op === 'in' && field.kind === 'address' && !leaf.values.some(isAddressValue)) return NO_DOCUMENTS
-  // Numeric indexes know no patterns of digits.
+  // Numeric indexes do not support digit patterns.
   const isShape = leaf.op === 'pattern' && field.compare === 'integer'
   const special = isShape
     ? undefined
@@ -173,9 +173,7 @@ const planLeaf = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Plan =
 
 const isAddressValue = (value: QueryValue): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
 
-/**
- * A range of names, such as those that begin with a text, by the names that lie in it: the index has them, where they are few.
- */
+/** Turns a range of names, such as a prefix, into the few indexed names that match it. */
 const fewNames = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Node | undefined => {
   const { field } = leaf
   if (findFieldId(kind, field.field) === undefined) return undefined
@@ -185,7 +183,7 @@ const fewNames = (kind: Kind, leaf: FieldCondition, reader: StoreReader): Node |
 
 const MAX_NAMES = 1000
 
-/** Conditions on single hashes; `others` plans all that are not, where that is another way than by what is stored with each document. */
+/** Looks up single hashes; `others` plans all other conditions, by default on stored documents. */
 const planByHash =
   (
     find: (hash: string, reader: StoreReader) => number | undefined,
@@ -198,7 +196,7 @@ const planByHash =
     return planOf(ascendingPositions(leaf.values.flatMap(value => find(String(value), reader) ?? [])), reader)
   }
 
-/** A condition on what all documents of a block, or of a transaction, show of it. */
+/** A condition on a field that all documents of a block or transaction share. */
 const ofWhole =
   (kind: 'block' | 'tx'): Planner =>
   (leaf, reader) => {
@@ -215,7 +213,7 @@ const planPositions = (positions: number[]): Plan => ({ by: 'positions', positio
 
 const planTransactionHash = planByHash(findTransaction, planTransactions, ofWhole('tx'))
 
-/** Contracts are few, and no segment tells which transaction created them. */
+/** Contracts are few, and no segment stores which transaction created them. */
 const contractTransaction = planByHash(findTransaction, (positions, reader) => {
   const select = reader.prepare('SELECT pos FROM contract WHERE pos BETWEEN ? AND ? AND tx = ? ORDER BY pos').pluck()
   const created = positions.flatMap(position => {
@@ -233,7 +231,7 @@ const blockTransactions: Planner = (leaf, reader) =>
     ? { by: 'headers', test: ({ ends: { tx } }, index) => tx[index]! > (index > 0 ? tx[index - 1]! : 0) }
     : transactionsIn(leaf, reader)
 
-/** Names of contracts and tokens, word by word. */
+/** Names of contracts and tokens, by word. */
 const byWords =
   (table: RowKind): Planner =>
   (leaf, reader) => {
@@ -242,7 +240,7 @@ const byWords =
     return { by: 'positions', positions: positionsBy(table, field, idsByWord(testOf(leaf), reader), reader) }
   }
 
-/** An event as text begins with its name: only events of that name are asked. */
+/** An event's text begins with its name, so only events of that name are read. */
 const rendered: Planner = (leaf, reader) => {
   const names = eventNamesIn(leaf)
   const logs = ofSignatures(
@@ -251,7 +249,7 @@ const rendered: Planner = (leaf, reader) => {
   return logs.by === 'none' ? NO_DOCUMENTS : { by: 'and', of: [logs, { by: 'documents', node: leaf }] }
 }
 
-/** Names that the texts of a condition begin with; undefined where it does not say. */
+/** Names that the condition's texts begin with; undefined where it does not fix them. */
 const eventNamesIn = (leaf: FieldCondition): Set<string> | undefined => {
   if (leaf.op === 'exists') return undefined
   const starts = leaf.op === 'in' ? leaf.values.map(String) : [commonStart(leaf)]
@@ -272,13 +270,13 @@ const planConstant =
   leaf =>
     testOf(leaf)(value) ? EVERYTHING : NO_DOCUMENTS
 
-/** Fields that mean the same whatever document shows them. */
+/** Fields with the same meaning for all kinds. */
 const IN_ALL_KINDS: Record<string, Planner> = {
   ...{ blockNumber, timestamp: time, transactionHash: planTransactionHash },
   blockHash: planByHash(findBlock, planBlocks, ofWhole('block')),
 }
 
-/** Fields that are found in another way than by postings or columns of their own. */
+/** Fields that have an access path other than their own postings or column. */
 const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
   block: { number: blockNumber, hash: planByHash(findBlock, planBlocks), transactions: blockTransactions },
   tx: { hash: planByHash(findTransaction, planPositions) },
@@ -291,7 +289,7 @@ const INDEXED_FIELDS: Partial<Record<Kind, Record<string, Planner>>> = {
     probability: bySignature(({ event, probability }) => [event && probability]),
   },
   trace: {
-    // Rewards have none.
+    // Rewards have no transaction.
     transactionHash: (leaf, reader) =>
       leaf.op === 'exists'
         ? planLeaf('trace', { op: 'exists', field: lookup('trace', 'transactionPosition.num')! }, reader)

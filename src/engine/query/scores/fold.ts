@@ -5,41 +5,41 @@ import type { Score, ScoredQuery } from '../../../query/score.ts'
 import type { Segment } from '../../reader.ts'
 import { and, count, EMPTY_SET, isEmptySet, listed, minus, type OrdinalSet, or, toArray } from '../match/ordinal-set.ts'
 
-/** Matches that score the same. */
+/** Matches with equal score. */
 export interface ScoreGroup {
   score: number
   set: OrdinalSet
 }
 
-/** Scores of the documents of one kind that match. */
+/** Scores of matching documents of one kind. */
 export interface Scorer {
-  /** The score of all of them, where it is the same. */
+  /** The score of all matches, if they are equal. */
   uniform: number | undefined
-  /** No document scores more. */
+  /** Upper bound of all scores. */
   greatest: number
   /**
-   * The matches of one segment by their scores, without a look at any document: each is in one group, and no group is empty. Undefined
-   * where a part's score depends on more than whether it matches.
+   * Partitions a segment's matches by score without reading documents; no group is empty.
+   * Undefined where a score depends on more than whether a part matches.
    */
   groups: ((segment: Segment, matches: OrdinalSet) => readonly ScoreGroup[]) | undefined
-  /** Scores the documents at these ordinals, which ascend and match. */
+  /** Scores documents by ordinal; the ordinals ascend and match. */
   scores(segment: Segment, ordinals: Uint32Array): Float64Array
 }
 
 type Matches = (segment: Segment, within: OrdinalSet) => OrdinalSet
 
 export interface FoldOptions {
-  /** Makes the scorer of a score that combines no others. */
+  /** Creates the scorer of a leaf. */
   leaf(score: Exclude<Score, { by: 'sum' | 'best' | 'lowered' }>): Scorer
-  /** Finds the documents among some that match. */
+  /** Filters some documents to those that match. */
   matchesOf(node: Node): Matches
   sizeOf(segment: Segment): number
-  /** Whether a document has no more than one value of the field. */
+  /** Whether each document has at most one value of the field. */
   isSingle(field: FieldPath): boolean
   check(): void
 }
 
-/** Parts are added in their order, by sets as document by document: so both give the same numbers. */
+/** Sets and single documents add parts in the same order, so both give equal sums. */
 export const foldScore = (score: Score, options: FoldOptions): Scorer => {
   switch (score.by) {
     case 'sum':
@@ -76,7 +76,7 @@ const scoreParts = (of: readonly ScoredQuery[], options: FoldOptions): ScorePart
     }
   })
 
-/** The answer to the question that was asked last is kept. */
+/** Caches the last result. */
 const latest = (find: Matches): Matches => {
   let asked: [segment: number, within: OrdinalSet] | undefined
   let found = EMPTY_SET
@@ -89,7 +89,7 @@ const latest = (find: Matches): Matches => {
   }
 }
 
-/** Parts beyond which groups may be too many to be told apart by sets. */
+/** Number of parts above which sets may form too many groups. */
 const MAX_GROUPED_PARTS = 8
 
 const areGrouped = (parts: readonly ScorePart[]): boolean =>
@@ -111,7 +111,7 @@ const sumScorer = (of: readonly ScoredQuery[], options: FoldOptions): Scorer => 
   return { uniform: undefined, greatest, ...combined }
 }
 
-/** Whether no document matches two of the parts, since each wants another value of the same field. */
+/** Whether the parts exclude each other, each requiring another value of the same field. */
 const areExclusive = (of: readonly ScoredQuery[], { isSingle }: FoldOptions): boolean => {
   const [first] = of
   if (first?.node.op !== 'in' || !isSingle(first.node.field)) return false
@@ -191,7 +191,7 @@ const lowered = (score: Extract<Score, { by: 'lowered' }>, options: FoldOptions)
   }
 }
 
-/** Parts count where they match. */
+/** Adds the scores of the parts that match. */
 const combineScores = (
   parts: readonly ScorePart[],
   add: (before: number, one: number) => number,
@@ -240,7 +240,7 @@ const combineScores = (
   }
 }
 
-/** Splits a set by another one. `isPart`: the other one lies inside of it. */
+/** Splits a set by another; `isPart`: the other is a subset of it. */
 const splitSet = (
   set: OrdinalSet,
   other: OrdinalSet,
@@ -252,7 +252,7 @@ const splitSet = (
   return count(inside) === count(set) ? [set, EMPTY_SET] : [inside, minus(set, inside, size)]
 }
 
-/** Equal scores become one group. */
+/** Merges groups of equal score. */
 const merged = (groups: readonly ScoreGroup[], size: number): ScoreGroup[] => {
   const found: ScoreGroup[] = []
   for (const group of groups) {

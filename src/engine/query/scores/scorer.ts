@@ -21,7 +21,7 @@ export interface ScorerOptions {
   reader: StoreReader
   ask: MatchContext['ask']
   exact: Documents
-  /** Blocks whose documents tell how frequent values are: all by default. */
+  /** Blocks that value frequencies are counted in; default: all. */
   within?: SearchRequest['within']
 }
 
@@ -38,7 +38,7 @@ export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
   return foldScore(simplified(score, known), folding)
 }
 
-/** Near values and beginnings as the values that they stand for. */
+/** Replaces fuzzy values and prefixes by the values that they match. */
 const simplified = (score: Score, known: Statistics): Score => {
   if (score.by === 'fuzzy') return expandNear(score, known)
   if (score.by === 'phrase' && score.prefix && score.words.length === 1)
@@ -46,7 +46,7 @@ const simplified = (score: Score, known: Statistics): Score => {
   return mapParts(score, inner => simplified(inner, known))
 }
 
-/** Finds the documents among some that match. */
+/** Filters some documents to those that match. */
 export const matchesOf = (node: Node, { kind, reader, ask }: ScorerOptions) => {
   const evaluation = evaluatePlan({ kind, plan: planQuery(kind, node, reader), reader, ask })
   return (segment: Segment, within: OrdinalSet): OrdinalSet => {
@@ -85,7 +85,7 @@ const leafScorer = (score: LeafScore, options: LeafOptions): Scorer => {
   }
 }
 
-/** Scores that are known document by document alone. */
+/** Scores that need each document. */
 const oneByOne = (scores: Scorer['scores']): Scorer => ({
   uniform: undefined,
   greatest: Number.POSITIVE_INFINITY,
@@ -93,7 +93,7 @@ const oneByOne = (scores: Scorer['scores']): Scorer => ({
   scores,
 })
 
-/** The documents themselves tell. */
+/** Reads the documents themselves. */
 const scoreByDocuments = (score: LeafScore, { kind, reader, exact, known }: LeafOptions): Scorer => {
   const compiled = lazy(() => compileDocumentScore(score, known))
   const fields = 'field' in score ? [memberName(score.field)] : score.by === 'nested' ? [score.path] : undefined
@@ -108,7 +108,7 @@ const scoreByDocuments = (score: LeafScore, { kind, reader, exact, known }: Leaf
   })
 }
 
-/** Parents and children share their segment. */
+/** Parents and children are in the same segment. */
 const scoreByChildren = (
   { kind: child, of, mode, boost }: Extract<Score, { by: 'child' }>,
   related: Scorer,
@@ -153,7 +153,7 @@ const scoreByParent = (
   }
 }
 
-/** Explains the score of a document that matches: which clauses match, and what each of them adds. */
+/** Explains a match's score: the matching clauses and what each adds. */
 export type Explain = (segment: Segment, ordinal: number) => Explanation
 export const createExplainer = ({ node, score }: ScoredQuery, options: ScorerOptions): Explain => {
   const scoreOf = score && createScorer(score, options).scores

@@ -9,16 +9,16 @@ import { segmentsOf } from '../match/segment-matcher.ts'
 import type { SearchMatch, SearchPart } from '../search-match.ts'
 import { type ScoreGroup, type Scorer, spread } from './fold.ts'
 import { createExplainer, createScorer, type Explain, type ScorerOptions } from './scorer.ts'
-/** Scores of all that a search finds. */
+/** Scores of all matches of a search. */
 export type SearchScoring = ReturnType<typeof createScoring>
 
-/** Adds scores to the parts of a search, where they are not all 1, and leaves out what scores too little. */
+/** Adds scores to the parts of a search unless all are 1, and drops matches below `minScore`. */
 export const withScores = (
   { parts: asked, minScore, within }: SearchRequest,
   parts: SearchPart[],
   given: Omit<ScorerOptions, 'kind' | 'within'>,
 ): SearchPart[] => {
-  // Later blocks must not shift the scores of a cursor's next page.
+  // Statistics of the first page's blocks: later blocks must not shift scores between pages.
   const options = { ...given, ...(within && { within }) }
   if (asked.every(({ score }) => score === undefined) && minScore === undefined) return parts
   const scorers = new Map(asked.map(({ kind, score = SCORE_ONE }) => [kind, createScorer(score, { ...options, kind })]))
@@ -32,7 +32,7 @@ export const withScores = (
 
 const SCORE_ONE = { by: 'same', value: 1 } as const
 
-/** Made for those kinds alone of which a hit is explained. */
+/** Created only for kinds with a hit to explain. */
 const explainerOf = (asked: readonly RequestPart[], options: Omit<ScorerOptions, 'kind'>) => {
   const made = new Map<Kind, Explain>()
   return (kind: Kind): Explain => {
@@ -55,7 +55,7 @@ const createScoring = (
   const [first, ...others] = [...scorers.values()].map(({ uniform }) => uniform)
   const uniform = others.every(other => other === first) ? first : undefined
   const evaluations = new Map(parts.map(({ kind, evaluation }) => [kind, evaluation]))
-  /** Scores of each kind in the segment that was read last. */
+  /** Scores of each kind in the last segment that was read. */
   const last = new Map<Kind, { segment: number; scores: Float64Array }>()
 
   const scoresOf = (kind: Kind, segment: Segment): Float64Array => {
@@ -66,7 +66,7 @@ const createScoring = (
     const all = new Float64Array(size)
     const ordinals = toArray(matches)
     const scores = scorer.scores(segment, ordinals)
-    // As precise as they are shown: a page is gone on with behind what the last hit shows.
+    // Single precision, as shown: the next page continues after the shown score.
     for (let i = 0; i < ordinals.length; i++) all[ordinals[i]!] = Math.fround(scores[i]!)
     return all
   }
@@ -76,11 +76,11 @@ const createScoring = (
   }
 
   return {
-    /** The score of all hits, where it is the same. */
+    /** The score of all hits, if they are equal. */
     uniform,
-    /** No hit scores more, where there are groups. */
+    /** Upper bound of all scores, where there are groups. */
     greatest: Math.max(...Array.from(scorers.values(), ({ greatest }) => greatest)),
-    /** The matches of one kind in a segment by their scores, of those with the least score that is asked for. */
+    /** A segment's matches of one kind, grouped by score, without those below the minimum. */
     groups: [...scorers.values()].every(({ groups }) => groups) ? groups : undefined,
     /** Scores of one kind's matches in a segment, by ordinal. */
     in(kind: Kind, segment: Segment): Float64Array {
@@ -90,7 +90,7 @@ const createScoring = (
       last.set(kind, { segment: segment.id, scores })
       return scores
     },
-    /** Tells hits what they have; where it is asked for, with how that comes about. */
+    /** Sets the scores of hits, and on request their explanations. */
     mark(found: readonly SearchMatch[], shown?: Pick<HitOptions, 'explain'>): void {
       const isExplained = shown?.explain === true
       if (uniform !== undefined) {
@@ -120,7 +120,7 @@ interface SegmentHits {
   ones: SearchMatch[]
 }
 
-/** Hits of one kind in one segment. What is gone meanwhile is left out. */
+/** Hits of one kind in one segment, except those removed in between. */
 const bySegment = (found: readonly SearchMatch[], reader: StoreReader): Iterable<SegmentHits> => {
   const groups = new Map<string, SegmentHits>()
   for (const one of found) {
@@ -154,18 +154,18 @@ const atLeastScore = (
   return { matches, count: segment => count(matches(segment)), where: evaluation.where }
 }
 
-/** Where nobody has ordered hits whose scores differ, the best come first; of all hits one after the other, the newest. */
+/** Without a sort order, hits of differing scores are sorted by score, others newest first. */
 export const bestFirst = (request: SearchRequest, parts: readonly SearchPart[]): SearchRequest => {
   const scoring = parts[0]?.scoring
   const isOrdered = request.sort.length > 0 || !scoring || scoring.uniform !== undefined
-  // The pages so far of a scroll had equal scores.
+  // A scroll whose pages so far had equal scores.
   const isBegun = request.after?.values.length === 0
   return isOrdered || isBegun ? request : { ...request, sort: BEST_FIRST }
 }
 
 export const BEST_FIRST: SortSpec[] = [{ by: '_score', fields: {}, order: 'desc', missing: '_last' }]
 
-/** The greatest score of all matches, where scores are shown and not all 1. `found` are the first hits, where they are known. */
+/** Greatest score of all matches, if shown and not all 1. `found`: the first hits, if available. */
 export const maxScore = (
   { sort, trackScores }: SearchRequest,
   parts: readonly SearchPart[],

@@ -8,7 +8,7 @@ import { argumentOf, argumentTerms, fieldOfTerm, logTerms, signatureOfLogField, 
 import type { Posting, Segment, StoreReader } from '../../reader.ts'
 import { type NumberedKind, ordinalsWithin } from '../fields/ordinals.ts'
 import { planNested, termRanges } from '../plan/nested.ts'
-/** How many documents of the kind each signature has. */
+/** Number of documents of a kind per signature. */
 export const countsBySignature = (kind: Kind, reader: StoreReader, coverage: Coverage): ReadonlyMap<number, number> => {
   const of = kind === 'call' ? 'call' : 'log'
   return rememberedOfState(reader, `signatures ${of} ${coverage.text}`, () => {
@@ -32,7 +32,7 @@ export const countsBySignature = (kind: Kind, reader: StoreReader, coverage: Cov
   })
 }
 
-/** Signatures of a segment, and how many documents each has. */
+/** Signatures of a segment with the number of documents of each. */
 const countSignatures = (segment: Segment, reader: StoreReader) => {
   const terms = signaturesIn(segment, reader)
   return {
@@ -46,7 +46,7 @@ const signaturesIn = ({ id }: Segment, reader: StoreReader) => {
   return reader.termsBetween(id, first, last)
 }
 
-/** Statistics of arguments: each counts as a document of its own. */
+/** Statistics of arguments, each of which counts as a document. */
 export const elementStatistics = (
   kind: Kind,
   reader: StoreReader,
@@ -69,7 +69,7 @@ export const elementStatistics = (
     if (how !== 'some') return how === 'all' ? posting.n : 0
     return countWithin(reader.ordinals(posting), coverage.ordinals(segment!, of))
   }
-  /** Arguments among which a term of the index was found. */
+  /** Arguments that match a term of the index. */
   const countPostings = (first: number, last: number, fingerprint: number | undefined): number =>
     reader.postingsBetween(first, last).reduce((sum, posting) => {
       if (fingerprint !== undefined && posting.fingerprint !== fingerprint) return sum
@@ -100,12 +100,12 @@ export const elementStatistics = (
   }
 }
 
-/** The documents that scores are counted from: those of all blocks, or of some. */
+/** Documents that statistics are counted over: those of all blocks, or of some. */
 export interface Coverage {
-  /** Equal for equal blocks. */
+  /** Cache key: equal for equal blocks. */
   text: string
   of(segment: Segment): 'all' | 'none' | 'some'
-  /** Where it is some of a segment: ordinals, each from one up to and without another. */
+  /** For `some`: half-open runs of ordinals. */
   ordinals(segment: Segment, numbered: NumberedKind): BlockRun[]
   /** Numbers of blocks; undefined: all. */
   blocks: readonly BlockRun[] | undefined
@@ -128,14 +128,14 @@ export const coverageOf = (within: SearchRequest['within'], reader: StoreReader)
   }
 }
 const EVERY_BLOCK: Coverage = { text: '', blocks: undefined, of: () => 'all', ordinals: () => [] }
-/** How many of some ordinals lie in runs of them. */
+/** Number of ordinals within the runs. */
 export const countWithin = (ordinals: Uint32Array, runs: readonly BlockRun[]): number => {
   let count = 0
   for (const ordinal of ordinals) for (const [from, to] of runs) if (ordinal >= from && ordinal < to) count++
   return count
 }
 
-/** Remembers values for as long as the store stays in one state. */
+/** Caches values until the store changes. */
 export const rememberedOfState = <T>(reader: StoreReader, key: string, find: () => T): T => {
   const known = stateValues(reader)
   const version = reader.version()
@@ -153,7 +153,7 @@ const stateValues = rememberedBy((reader: StoreReader) => ({
 }))
 const MAX_STATE_VALUES = 2_000
 
-/** Finds out something of each segment, once for as long as the segment stays as it is. */
+/** Computes a value per segment, once until the segment changes. */
 export const perSegment = <T>(reader: StoreReader, key: string): ((segment: Segment, find: () => T) => T) => {
   const ofReader = segmentValues(reader)
   if (ofReader.size >= MAX_KEYS && !ofReader.has(key)) ofReader.clear()

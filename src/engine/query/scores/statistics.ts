@@ -28,15 +28,15 @@ export interface StatisticsOptions {
   kind: Kind
   reader: StoreReader
   ask: MatchContext['ask']
-  /** Blocks whose documents count: all that are stored by default. */
+  /** Blocks whose documents count; default: all stored ones. */
   within?: SearchRequest['within']
 }
 
-/** How frequent values are among the stored documents of a kind. What segments hold is counted once. */
+/** Frequencies of values among the stored documents of a kind, counted once per segment. */
 export const createStatistics = ({ kind, reader, ask, within }: StatisticsOptions): Statistics => {
   const coverage = coverageOf(within, reader)
   const elements = elementStatistics(kind, reader, coverage)
-  /** Remembers a number per field. */
+  /** Caches a number per field. */
   const ofField =
     (what: string, find: (field: FieldPath) => number) =>
     (field: FieldPath): number =>
@@ -44,7 +44,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
 
   const countOf = (plan: Plan, key: string): number => {
     const { whole, part } = evaluations(plan)
-    // Rows of contracts and tokens change while their segment stays.
+    // Rows of contracts and tokens change while their segment does not.
     const known = isRowKind(kind) ? undefined : perSegment<number>(reader, `${kind} ${key}`)
     let sum = 0
     for (const segment of reader.segments()) {
@@ -56,7 +56,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
     return sum
   }
 
-  /** Evaluations for whole segments, and for segments of which some blocks count. */
+  /** Evaluations over whole segments, and over segments that count in part. */
   const evaluations = (plan: Plan) => {
     let some: Evaluation | undefined
     return {
@@ -92,7 +92,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
     // Documents themselves are not read.
     return isCounted(plan) ? countOf(plan, `${field.path} ${value}`) : sumOf(plan)
   }
-  /** Postings know their counts. */
+  /** Postings store their counts. */
   const sumOf = (plan: Plan): number => {
     const { whole, part } = evaluations(plan)
     return segmentsWith([whole], reader).reduce((sum, segment) => {
@@ -110,7 +110,7 @@ export const createStatistics = ({ kind, reader, ask, within }: StatisticsOption
   }
 }
 
-/** Whether index or columns tell, so that no document has to be looked at. */
+/** Whether an index or columns suffice, without reading documents. */
 const isIndexed = (plan: Plan): boolean => {
   switch (plan.by) {
     case 'documents':
@@ -128,7 +128,7 @@ const isIndexed = (plan: Plan): boolean => {
   }
 }
 
-/** Columns are scanned: what one holds is remembered. */
+/** Columns are scanned, so the result is cached. */
 const isCounted = (plan: Plan): boolean => plan.by === 'columns'
 
 /** Fields that all documents of a signature have. */
@@ -142,7 +142,7 @@ const OF_SIGNATURES: Partial<Record<Kind, Record<string, HasField | 'all'>>> = {
   call: { method: ({ of, event }) => of === 'call' && event !== null },
 }
 
-/** Nearly all texts are a single word, and other fields a single value. */
+/** Nearly all texts are single words, and other fields have single values. */
 const averageLength = (kind: Kind, field: FieldPath, reader: StoreReader, coverage: Coverage): number => {
   if (kind === 'log' && field.field === 'topics') return averageOf(topicCounts(reader, coverage))
   if (kind === 'block' && field.field === 'transactions') return averageOf(transactionsOf(reader, coverage))
@@ -165,7 +165,7 @@ const averageOf = (lengths: readonly (readonly [length: number, count: number])[
   return documents === 0 ? 1 : Math.fround(words / documents)
 }
 
-/** The first topic and those of the indexed arguments; each counts as another value. */
+/** The first topic and those of the indexed arguments; each counts as a separate value. */
 const topicCounts = (reader: StoreReader, coverage: Coverage): [number, number][] =>
   Array.from(countsBySignature('log', reader, coverage), ([id, count]) => {
     const { topic, event, indexed } = reader.signature(id)
@@ -195,7 +195,7 @@ const lengthsOfNames = (kind: Kind, reader: StoreReader, coverage: Coverage): [n
   return lengths.flatMap(([id, length]) => (length === 0 ? [] : [[length, counts.get(id) ?? 0] as [number, number]]))
 }
 
-/** Averages texts in a column. Each segment is read once. */
+/** Averages text lengths in a column, reading each segment once. */
 const averageInColumn = (kind: Kind, column: number, reader: StoreReader, coverage: Coverage): number => {
   const known = perSegment<[words: number, documents: number]>(reader, `words ${column}`)
   const countIn = (segment: Segment, runs?: readonly BlockRun[]): [words: number, documents: number] => {
@@ -242,7 +242,7 @@ const lengthsOfRows = (
 
 const ALL_BLOCKS = [[0, 2 ** 30]] as const
 
-/** Whether each document that has the field has one word in it, so that all score the same. */
+/** Whether each document has at most one word in the field, so all matches score the same. */
 export const isOneWord = (kind: Kind, field: FieldPath, reader: StoreReader): boolean => {
   if (field.compare !== 'token') return true
   // A document has as many words as its list has elements.

@@ -11,10 +11,10 @@ import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { keyReader } from './sort-keys.ts'
 import { createScale } from './sort-memory.ts'
 
-/** Matches whose keys are read in one go. */
+/** Matches whose keys are read in one batch. */
 const COLLAPSE_CHUNK = 125
 
-/** The first `from + size` hits in the order that is asked for, of each value of a field one. What has no value is one group. */
+/** First `from + size` hits in sort order, one per field value; missing values form one group. */
 export const findCollapsed = (request: SearchRequest, parts: SearchPart[], finding: FindContext): SearchMatch[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
@@ -24,7 +24,7 @@ export const findCollapsed = (request: SearchRequest, parts: SearchPart[], findi
   const groupOf = groupReader(request.collapse!, finding)
   const groups = new Map<MatchKey | null, SearchMatch>()
   const scale = createScale(limits)
-  // In the order of the chain the first match of a group is its best.
+  // In chain order a group's first match is its best.
   const isChain = keys.chain && !keys.compare
   const take = (found: readonly SearchMatch[], segment: Segment) => {
     reader.check()
@@ -50,7 +50,7 @@ export const findCollapsed = (request: SearchRequest, parts: SearchPart[], findi
   return [...groups.values()].sort(order).slice(0, wanted)
 }
 
-/** Matches kind by kind, some at a time. */
+/** Batches of matches, kind by kind. */
 function* matchesOf(
   segment: Segment,
   parts: SearchPart[],
@@ -82,7 +82,7 @@ function* inChainOrder(
   for (let at = 0; at < all.length; at += COLLAPSE_CHUNK) yield all.slice(at, at + COLLAPSE_CHUNK)
 }
 
-/** Reads the value that a match is grouped by. */
+/** Reads the value that groups a match. */
 const groupReader = (
   { fields }: Collapse,
   { reader, exact }: FindContext,

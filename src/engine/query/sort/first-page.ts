@@ -20,7 +20,7 @@ import type { SearchAfter } from './search-after.ts'
 import { bySortKeys, type SortKeys, sortKeysOf } from './sort.ts'
 import { createScale } from './sort-memory.ts'
 import { findByKeys, findByScore, isByScore } from './top-n.ts'
-/** The first `from + size` hits in the order that is asked for. */
+/** The first `from + size` hits in sort order. */
 export const findBest = (request: SearchRequest, parts: SearchPart[], finding: FindContext): SearchMatch[] => {
   const wanted = request.from + request.size
   if (wanted === 0) return []
@@ -34,7 +34,7 @@ export const findBest = (request: SearchRequest, parts: SearchPart[], finding: F
     : findInChainOrder(wanted, keys, parts, finding)
 }
 
-/** Where it begins it takes a look at each match; all that come behind are as if they were the first ones. */
+/** Tests each match in the cursor's blocks; all matches in blocks after them count. */
 const findBehind = (
   wanted: number,
   { keys, behind }: { keys: SortKeys; behind: SearchAfter },
@@ -49,7 +49,7 @@ const findBehind = (
   return [...found, ...findInChainOrder(wanted - found.length, keys, parts, finding, beyond)]
 }
 
-/** All matches in some neighbouring blocks. */
+/** All matches in a run of blocks. */
 export const matchesIn = (
   blocks: BlockRun,
   parts: SearchPart[],
@@ -66,7 +66,7 @@ export const matchesIn = (
     })
   })
 
-/** Matches of one segment, so far as they are in some neighbouring blocks. */
+/** Matches of one segment within a run of blocks. */
 const matchesWithin = (
   evaluation: Evaluation,
   at: { segment: Segment; header: ReadHeader },
@@ -113,7 +113,7 @@ const findInChainOrder = (
       const positions = ordinals.map(ordinal => positionOfOrdinal(header, numbered, ordinal))
       const last = enough ? (descending ? segment.last : segment.first) : positions.length && blockOf(positions.at(-1)!)
       if (compare && (enough || positions.length > 0)) {
-        // Where the first key is the same another order may be wanted: then the last such blocks count whole.
+        // Further keys may reorder blocks of equal time: include all blocks of the last time.
         const [first, end] = keys.byTime ? sameTime(header, last) : [last, last]
         const size = ordinalCount({ segment, header }, numbered)
         const from = ordinalOfPosition(header, numbered, positionOf(first, 0))
@@ -136,7 +136,7 @@ const findInChainOrder = (
   return found.sort(bySortKeys(keys)).slice(0, wanted)
 }
 
-/** First and last of the neighbouring blocks that have the time of this one. */
+/** First and last of the neighbouring blocks with the same time. */
 const sameTime = (header: SegmentHeader, block: number): [number, number] => {
   const { times } = header
   let from = indexFrom(header, block)
@@ -147,7 +147,7 @@ const sameTime = (header: SegmentHeader, block: number): [number, number] => {
   return [blockAt(header, from), blockAt(header, to)]
 }
 
-/** Whether a segment begins with the time that the one walked before it ended with, and the order is by time. */
+/** Whether a sort by time must merge two neighbouring segments that share their border time. */
 export const sharesTime = (
   before: SegmentHeader,
   { times }: SegmentHeader,

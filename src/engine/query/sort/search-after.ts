@@ -11,17 +11,17 @@ import { comparePlaces, isByPlace, type MatchKey, type SearchMatch } from '../se
 import type { SortOrder } from './sort.ts'
 import type { KeyReader } from './sort-keys.ts'
 
-/** Where a page begins: behind what the one before ended with. */
+/** Start of a page: after the last hit of the one before. */
 export interface SearchAfter {
-  /** Whether a match comes behind; its keys are read. */
+  /** Whether a match belongs after the cursor; its keys are already read. */
   has(found: SearchMatch): boolean
-  /** Set where the order follows the chain. */
+  /** Set where sort order follows the chain. */
   blocks: BlockRuns | undefined
-  /** The first key that the page before ended with. */
+  /** First key of the cursor. */
   keyOf(kind: Kind): MatchKey | null
 }
 
-/** Which blocks may hold the first hits of a page, and which come behind them. */
+/** Blocks that may hold the first hits of a page, and blocks after those. */
 interface BlockRuns {
   here: BlockRun
   beyond: BlockRun
@@ -29,7 +29,7 @@ interface BlockRuns {
 
 const NO_BLOCKS: BlockRun = [0, -1]
 
-/** Nothing comes behind. */
+/** Nothing follows. */
 export const NOTHING_BEHIND: SearchAfter = {
   has: () => false,
   blocks: { here: NO_BLOCKS, beyond: NO_BLOCKS },
@@ -89,7 +89,7 @@ interface ByPlace {
   reader: StoreReader
 }
 
-/** Where positions are all that matters. */
+/** For sorts by position alone. */
 export const createBehindPlace = ({ after, first, order, reader }: ByPlace): SearchAfter => {
   const descending = first === undefined || first.order === 'desc'
   const value = after.values[0]
@@ -127,7 +127,7 @@ const around = (block: number, descending: boolean): BlockRuns => ({
   beyond: descending ? [0, block - 1] : [block + 1, Number.POSITIVE_INFINITY],
 })
 
-/** By the value of a first key that follows the chain: what has none comes behind all of them, or before. */
+/** Blocks for a first key that follows the chain; missing values sort last or first. */
 const blocksAt = (
   value: QueryValue | null,
   { by, fields, order, missing, as }: SortSpec,
@@ -146,7 +146,7 @@ const blocksAt = (
   return { here: [from, end - 1], beyond: descending ? [0, from - 1] : [end, Number.POSITIVE_INFINITY] }
 }
 
-/** The first stored block whose time fulfils a condition that all later ones fulfil, too; infinite where none does. */
+/** First stored block from which on the condition holds; infinite if it never does. */
 const firstBlock = (reader: StoreReader, holds: (time: number) => boolean): number => {
   const segments = reader.segments()
   const at = firstHolding(segments.length, i => holds(reader.header(segments[i]!).times.at(-1)!))

@@ -29,13 +29,13 @@ import type { MatchKey } from '../search-match.ts'
 import { chosenReader } from './sort-mode.ts'
 
 export interface KeyReader {
-  /** Reads the keys of a segment's documents; null where one has none. */
+  /** Reads the keys of a segment's documents; null for missing values. */
   in(segment: Segment): (ordinal: number, position: number) => MatchKey | null
-  /** The integer that a key stands for, where keys are the nearest doubles of integers. */
+  /** The exact integer of a key, where keys are integers rounded to doubles. */
   exact?(position: number): bigint
-  /** Where keys are numbers that a column holds: for an order of which only the first few are wanted. */
+  /** Set where keys are numbers of a column, to find the first few without sorting all. */
   column?: KeyColumn
-  /** The key of a value as a hit's `sort` shows it. Integers that a double does not tell stay as they are. */
+  /** The key of a value from a hit's `sort`; integers beyond double precision stay unchanged. */
   keyOf(value: QueryValue): MatchKey
 }
 
@@ -43,7 +43,7 @@ export interface KeyColumn {
   /** Undefined where no document of the segment has the field. */
   bounds(segment: Segment): ColumnBounds | undefined
   data(segment: Segment): ColumnData | undefined
-  /** Greater numbers are no keys. */
+  /** Numbers above this are not keys. */
   greatest: number
   /** Whether numbers have fractions. */
   fractions?: true
@@ -52,18 +52,18 @@ export interface KeyColumn {
 export interface KeyOptions {
   reader: StoreReader
   documents: Documents
-  /** Whether no other key decides between equal ones. */
+  /** Whether no further key breaks ties. */
   last: boolean
-  /** Whether a value that sorts like a missing one is told from it. */
+  /** Whether to distinguish a missing value from one that sorts equally. */
   apart?: boolean
-  /** Where scores differ. */
+  /** Set where scores differ. */
   scoring?: SearchScoring | undefined
   /** Kinds of the search. */
   kinds: readonly Kind[]
 }
 
 interface ColumnOptions extends Omit<KeyOptions, 'kinds'> {
-  /** The value that is sorted like a missing one. */
+  /** Value that sorts like a missing one. */
   standIn: ReturnType<typeof standInOf>
 }
 
@@ -73,7 +73,7 @@ export const BLOCK_NUMBERS: ReadonlySet<string> = new Set(['number.num', 'blockN
 export const keyReader = (kind: Kind, sort: SortSpec, options: KeyOptions): KeyReader => {
   const { missing } = sort
   if (typeof missing === 'string') return plainReader(kind, sort, options)
-  // The stand-in for missing values is compared with stored values as a query reads them.
+  // The stand-in for missing values is compared in the form that queries use.
   const plain = plainReader(kind, sort, { ...options, last: false })
   const instead = plain.keyOf(missing.value)
   return {
@@ -168,7 +168,7 @@ const columnReader = (
   const column: KeyColumn = {
     bounds: segment => source.bounds(viewOf(segment, numbered, reader)),
     data: segment => source.data(viewOf(segment, numbered, reader)),
-    // Integers that do not fit 64 bits are none.
+    // Integers beyond 64 bits have none.
     greatest: isLong(field) ? LONGS_END : Number.POSITIVE_INFINITY,
   }
   return {
@@ -184,14 +184,14 @@ const columnReader = (
   }
 }
 
-/** Whether keys are the numbers of the column themselves, in their order. */
+/** Whether keys are the column's numbers themselves, in order. */
 const isNumeric = ({ kind, encoding }: FieldPath, last: boolean): boolean =>
   kind === 'boolean' ||
   kind === 'long' ||
   encoding === 'num' ||
   encoding === 'dec' ||
   encoding === 'padded' ||
-  // Amounts that a double does not tell apart are the same in coins, so that another key decides.
+  // Amounts that are equal as doubles are equal coins, so another key decides.
   (encoding === 'coin' && last)
 
 const numericKey = (value: QueryValue): MatchKey => {
@@ -202,7 +202,7 @@ const numericKey = (value: QueryValue): MatchKey => {
 
 const isLong = ({ encoding }: FieldPath): boolean => encoding === 'num'
 
-/** Makes the key of a number of the column. */
+/** Creates the key of a column number. */
 const keyMaker = (
   kind: Kind,
   field: FieldPath,
@@ -241,7 +241,7 @@ const storedInteger = (kind: Kind, { field }: FieldPath, { records }: StoreReade
   return read && ((position: number) => (read(position) as number | bigint | null | undefined) ?? undefined)
 }
 
-/** The value of a field as a hit's `sort` shows it; `unknown` where neither column nor header tells. */
+/** A field's value as shown in `sort`; `unknown` where neither column nor header has it. */
 export const shownReader = (
   kind: Kind,
   field: FieldPath,

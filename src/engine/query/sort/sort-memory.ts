@@ -5,10 +5,10 @@ import { KINDS } from '../../../mapping/index.ts'
 import { blockOf } from '../../schema.ts'
 import type { SearchMatch } from '../search-match.ts'
 
-/** Memory of matches on their way to become hits. */
+/** Bytes taken by matches during a search. */
 export type Scale = ReturnType<typeof createScale>
 
-/** A match with its list of keys, and each key beside what a text or a large number takes. */
+/** Bytes of a match with its list of keys, and of each key except texts and large numbers. */
 const FOUND_BYTES = 100
 const KEY_BYTES = 16
 const TEXT_BYTES = 24
@@ -16,7 +16,7 @@ const TEXT_BYTES = 24
 export const createScale = (limits: Limits) => {
   let held = 0
   return {
-    /** Refuses what makes it too much. */
+    /** Throws if the total exceeds the limit. */
     add(found: readonly SearchMatch[]): void {
       held += found.length * (FOUND_BYTES + (found[0]?.keys.length ?? 0) * KEY_BYTES)
       for (const { keys } of found)
@@ -31,7 +31,7 @@ export const createScale = (limits: Limits) => {
   }
 }
 
-/** Hits in the order that was asked for, without what they were sorted by: an answer may be held for as long as its client reads it. */
+/** Compact sorted hits without sort keys, since a slow client may keep an answer open for long. */
 export type HeldHits = ReturnType<typeof hold>
 
 export const hold = (found: readonly SearchMatch[]) => {
@@ -39,17 +39,17 @@ export const hold = (found: readonly SearchMatch[]) => {
   const kinds = Uint8Array.from(found, ({ kind }) => KINDS.indexOf(kind))
   return {
     length: found.length,
-    /** From one place up to another. */
+    /** A range of hits, half-open. */
     slice: (from: number, to: number): SearchMatch[] =>
       Array.from(positions.subarray(from, to), (position, i) => ({
         kind: KINDS[kinds[from + i]!]!,
         position,
         keys: [],
       })),
-    /** Whether one of them, from a place on, is in these blocks. */
+    /** Whether a hit from this index on is in these blocks. */
     isIn: (blocks: Range, from: number): boolean =>
       positions.subarray(from).some(one => blockOf(one) >= blocks.from && blockOf(one) <= blocks.to),
-    /** The place behind a hit. */
+    /** Index after a hit. */
     behind({ kind, position }: SearchMatch): number {
       const number = KINDS.indexOf(kind)
       const place = positions.findIndex((other, i) => other === position && kinds[i] === number)

@@ -6,8 +6,8 @@ import { GREATEST_LONG, LEAST_LONG } from '../../../query/simplify.ts'
 import { type Documents, memberName } from '../documents.ts'
 
 /**
- * Reads what a document is sorted by where that is not simply what its field holds: by a mode of several values, by elements of a nested list,
- * or turned into another type. Undefined where it is.
+ * Reads sort values that differ from the field's own: a mode over several values, elements of a
+ * nested list, or a cast. Undefined where the field's own value is the key.
  */
 export const chosenReader = (
   kind: Kind,
@@ -34,7 +34,7 @@ export const chosenReader = (
 const isMany = ({ kind, list }: NonNullable<SortSpec['fields'][Kind]>): boolean =>
   list !== undefined || kind === 'hexList' || kind === 'integers'
 
-/** Each takes one value or more. Integers are Java's longs: sums overflow, means are rounded. */
+/** Each reduces one or more values. Integers are Java longs: sums overflow, means are rounded. */
 const MODE_VALUES: Record<SortMode, (values: readonly QueryValue[]) => QueryValue> = {
   min: values => values.reduce((best, value) => (compareValues(value, best) < 0 ? value : best)),
   max: values => values.reduce((best, value) => (compareValues(value, best) > 0 ? value : best)),
@@ -63,7 +63,7 @@ const sumValues = (values: readonly QueryValue[]): bigint | number => {
   return values.reduce<number>((total, value) => total + Number(value), 0)
 }
 
-/** As Java turns a double into a long. */
+/** Casts like Java from double to long. */
 const toLong = (value: number): bigint => {
   if (value >= 2 ** 63) return GREATEST_LONG
   return value <= -(2 ** 63) ? LEAST_LONG : BigInt(Math.trunc(value))

@@ -17,16 +17,16 @@ import { chosenReader } from './sort-mode.ts'
 
 type SortedRequest = Pick<SearchRequest, 'sort' | 'parts' | 'tiebreak'>
 
-/** A hit, with its score where that is not 1. */
+/** A hit, with its score unless that is 1. */
 type Scored = Pick<SearchMatch, 'kind' | 'position' | 'score'>
 
 export interface ValuesFrom {
   documents: Documents
-  /** Undefined where documents tell all. */
+  /** Undefined where documents hold all values. */
   reader: StoreReader | undefined
 }
 
-/** A hit's `sort` as Elasticsearch writes it: dates in milliseconds, stand-ins for missing values. */
+/** A hit's `sort` as in Elasticsearch: dates in milliseconds, stand-ins for missing values. */
 export const sortValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => unknown[]) => {
   const valuesAt = rawValues(request, from)
   const { sort, parts, tiebreak } = request
@@ -42,26 +42,26 @@ export const sortValues = (request: SortedRequest, from: ValuesFrom): ((one: Sco
   }
 }
 
-/** Where a page that ends with this hit is gone on with. */
+/** Cursor after this hit. */
 export const cursorAfter = (request: SortedRequest, last: Scored, from: ValuesFrom): After => ({
   values: comparedValues(request, from)(last),
   place: { kind: last.kind, position: last.position },
 })
 
-/** The sort values of a hit; null where one is missing. */
+/** Sort values of a hit; null where missing. */
 export const comparedValues = (request: SortedRequest, from: ValuesFrom): ((one: Scored) => (QueryValue | null)[]) => {
   const valuesAt = rawValues(request, from)
   return one =>
     valuesAt(one).map((value, i) => (value === undefined || standsForMissing(value, request.sort[i]!) ? null : value))
 }
 
-/** Beyond 2^53 JavaScript would round it: then it is text, which is taken as well. */
+/** Beyond 2^53 JavaScript would round it, so it is written as text, which is also accepted. */
 export const shardDoc = (place: ChainPlace, kinds: readonly Kind[]): number | string => {
   const number = numberOfPlace(place, kinds)
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number)
 }
 
-/** Formats a value for a hit's `sort`; undefined is a missing one. */
+/** Formats a value for a hit's `sort`; undefined stands for missing. */
 export const sortShowing = (sort: SortSpec): ((value: QueryValue | undefined) => unknown) => {
   const { format, fields, as } = sort
   const print = format === undefined ? undefined : sortDateWriter(format, as)
@@ -111,7 +111,7 @@ const sortValueReader = (
   return position => read(position) ?? instead
 }
 
-/** Reads the value that a document is sorted by, from a header, a column or its record, or else from all of it. */
+/** Reads a sort value from a header, column or record, or else from the whole document. */
 const fieldValueReader = (
   kind: Kind,
   field: FieldPath,
@@ -134,7 +134,7 @@ const fieldValueReader = (
   }
 }
 
-/** Stands for a missing value: numbers show the end of their range that comes last, or first. */
+/** Stand-in for a missing value: for numbers, the end of their range that sorts last, or first. */
 export const missingValue = (sort: StandInSort & Pick<SortSpec, 'format'>): unknown => {
   const standIn = standInOf(sort)
   if (typeof standIn === 'number') return String(standIn)

@@ -12,35 +12,35 @@ import { createBehindKeys, createBehindPlace, NOTHING_BEHIND, type SearchAfter }
 import { BLOCK_NUMBERS, type KeyColumn, type KeyReader, keyReader } from './sort-keys.ts'
 
 export interface SortKeys {
-  /** Whether the order is that of the chain, perhaps with another one within each block. */
+  /** Whether the order is that of the chain, except possibly within a block. */
   chain: boolean
-  /** Whether the first key is the time, which several blocks may share. */
+  /** Whether the first key is the time, which blocks may share. */
   byTime: boolean
   descending: boolean
-  /** Compares by keys, where positions do not say it all. */
+  /** Compares by keys; undefined where positions alone decide. */
   compare: ((a: SearchMatch, b: SearchMatch) => number) | undefined
-  /** Reads the keys of matches, of one segment where it is named. */
+  /** Reads the keys of matches; `segment` if all are in one. */
   fill(found: readonly SearchMatch[], segment?: Segment): void
-  /** The column of the first key, where it is a number that one holds. */
+  /** The column of the first key, if one holds it as a number. */
   column(kind: Kind): KeyColumn | undefined
-  /** The first sort, by which columns order. */
+  /** The first sort, which columns can order by. */
   first: SortSpec | undefined
-  /** Whether there is no other: of equal keys positions decide. */
+  /** Whether it is the only sort, with positions to break ties. */
   single: boolean
-  /** Where the page begins. */
+  /** Start of the page. */
   behind: SearchAfter | undefined
 }
 
 const CHAIN_FIELDS = new Set([...BLOCK_NUMBERS, 'timestamp'])
 
-/** Where one of the kinds does not have the field, all of its documents come first or last. */
+/** Requires the field in each kind, since all documents of a kind without it sort first or last. */
 const followsChain = ({ by, fields, nested }: SortSpec, parts: SortOrder['parts']): boolean =>
   isByPlace({ by }) ||
   (by === 'field' && !nested && parts.every(({ kind }) => CHAIN_FIELDS.has(fields[kind]?.path ?? '')))
 
 /**
- * Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. Nor does sorting once more by
- * what was sorted by before.
+ * Drops sorts without effect: by scores that are all equal, by a field that no kind has,
+ * or by a field that an earlier sort has.
  */
 const effective = (sort: readonly SortSpec[], isScored: boolean): SortSpec[] => {
   const seen = new Set<string>()
@@ -55,40 +55,40 @@ const effective = (sort: readonly SortSpec[], isScored: boolean): SortSpec[] => 
 
 export type SortOrder = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
 
-/** Sort keys beside the values that a page begins behind. */
+/** Sort keys with the values of the cursor. */
 interface EffectiveKeys {
   sorts: SortSpec[]
   after: After | undefined
 }
 
-/** Where scores are all the same. Above 0: all hits come behind that of the page before, below 0: none does. */
+/** For equal scores. Above 0: all hits follow the cursor; below 0: none do. */
 const uniformScoreSide = ({ sort: [first], after }: SortOrder, uniform = 1): number => {
   if (!after || first?.by !== '_score') return 0
   const above = Math.fround(Number(after.values[0] ?? uniform)) - Math.fround(uniform)
   return first.order === 'desc' ? above : -above
 }
 
-/** Sorts that order something, with the values that the page before ended with. */
+/** Sorts with an effect, and their values in the cursor. */
 const effectiveKeys = ({ sort, after }: SortOrder, isScored: boolean): EffectiveKeys => {
   const sorts = effective(sort, isScored)
   return { sorts, after: after && { ...after, values: sorts.map(one => after.values[sort.indexOf(one)]!) } }
 }
 
-/** Sorts that may order hits, before scores are known. */
+/** Sorts that may have an effect, before scores are computed. */
 const expected = ({ sort, parts }: SortOrder): SortSpec[] =>
   effective(
     sort,
     parts.some(({ score }) => score !== undefined),
   )
 
-/** Not where scores decide: they are not known before all is found. */
+/** False where scores decide, since these require all matches. */
 export const isChainOrder = (order: SortOrder): boolean => {
   const sorts = expected(order)
   const [first] = sorts
   return first === undefined || (followsChain(first, order.parts) && !sorts.some(({ by }) => by === '_score'))
 }
 
-/** Whether of hits that are sorted by the same the newest comes first. */
+/** Whether ties are broken by newest first. */
 export const isNewestFirst = (order: SortOrder): boolean => isDescending(expected(order))
 
 /** Without a sort, the newest comes first. */
@@ -107,7 +107,7 @@ export const sortKeysOf = (
   const first = sorts[0]
   const descending = isDescending(sorts)
   const column = () => undefined
-  // One key that follows the chain, or one that no other can refine, is the position itself.
+  // A single key that follows the chain, or one that others cannot refine, is the position.
   if (first === undefined || isByPlace(first) || (sorts.length === 1 && followsChain(first, parts)))
     return {
       ...{ chain: true, byTime: false, descending, compare: undefined, fill: () => {}, column, first, single: true },
@@ -115,7 +115,7 @@ export const sortKeysOf = (
     }
   const kinds = parts.map(({ kind }) => kind)
   const isChain = followsChain(first, parts)
-  // Coins that are equal may hide different integers: `search_after` could not continue behind one of them.
+  // Coins that are equal may hide different integers: `search_after` could not continue after one.
   const isWhole = !request.after && !request.tiebreak
   const readers = new Map(
     KINDS.map((kind): [Kind, KeyReader[]] => [
@@ -175,7 +175,7 @@ const matchesBySegment = (found: readonly SearchMatch[], reader: StoreReader): M
   return groups
 }
 
-/** Keys that are read between two looks at whether to go on. */
+/** Number of keys read between two checks, less one. */
 const READ_CHUNK_MASK = 0xf
 
 const readKeys = (

@@ -13,16 +13,16 @@ import { bySortKeys, type SortKeys } from './sort.ts'
 import type { KeyColumn } from './sort-keys.ts'
 import { createScale } from './sort-memory.ts'
 
-/** Matches beyond those that are wanted, after which the best are chosen anew. */
+/** Matches collected beyond the wanted number before the best are selected again. */
 const SPARE_MATCHES = 250
-/** Matches whose keys are read in one go. */
+/** Matches whose keys are read in one batch. */
 const TOP_CHUNK = 125
-/** Documents among which matches are looked at with what was the worst so far. */
+/** Documents scanned with the same bound before the worst match so far updates it. */
 const TOP_STRETCH = 2 ** 13
 
 /**
- * The best matches by keys that do not follow the chain. Where the first key is a number of a column, a match that is worse than all that are
- * wanted costs one look at it, and a segment that holds only such costs nothing.
+ * The best matches by keys that do not follow the chain. With a numeric column as first key,
+ * a match worse than all wanted ones costs one comparison, and a segment of such costs none.
  */
 export const findByKeys = (
   wanted: number,
@@ -32,7 +32,7 @@ export const findByKeys = (
 ): SearchMatch[] => {
   const { reader } = finding
   const best = createTopMatches(wanted, keys, finding)
-  // Equal matches keep this order of segments and documents.
+  // Ties keep this order of segments and documents.
   const isOrdered = keys.single && parts.length === 1
   const goodOf = (column: KeyColumn) => stillGood(best.worst(), keys.first!, column, isOrdered)
   const segments = segmentsOf(parts, reader)
@@ -59,13 +59,13 @@ export const findByKeys = (
   return best.take()
 }
 
-/** Keys from one up to another. */
+/** Keys in a closed range. */
 interface KeyRange {
   low: number
   high: number
 }
 
-/** The keys that may still be among the best; undefined where all may. Behind a missing key come only missing ones. */
+/** Keys that may still be among the best; undefined: all. Missing keys precede only others. */
 const stillGood = (
   worst: SearchMatch | undefined,
   { order }: SortSpec,
@@ -78,24 +78,24 @@ const stillGood = (
   return order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: greatest }
 }
 
-/** Keys that come before the first one that the page before ended with. */
+/** Keys that precede the cursor's first key. */
 const passedBy = (
   { behind, first }: SortKeys,
   kind: Kind,
   { greatest, fractions }: KeyColumn,
 ): KeyRange | undefined => {
   const key = behind?.keyOf(kind)
-  // Any value comes before a missing key.
+  // Any value precedes a missing key.
   if (typeof key !== 'number' || key >= INEXACT) return undefined
   const step = fractions ? 2 * key * Number.EPSILON : 1
-  // The greatest number of all may be a key and may be none.
+  // The greatest number may be a key or not.
   return first!.order === 'asc' ? { low: 0, high: key - step } : { low: key + step, high: nextBelow(greatest) }
 }
 
 /** The next smaller double. */
 const nextBelow = (number: number): number => (Number.isFinite(number) ? number * (1 - Number.EPSILON) : number)
 
-/** Matches that the page before has not passed. */
+/** Matches that do not precede the cursor. */
 const notPassed = (
   column: KeyColumn,
   segment: Segment,
@@ -110,7 +110,7 @@ const notPassed = (
   return and(matches, complement(found, size), size)
 }
 
-/** Whether all that a segment has comes behind the worst that is wanted. */
+/** Whether all of a segment sorts after the worst wanted match. */
 const isWorse = (column: KeyColumn, segment: Segment, good: KeyRange | undefined): boolean => {
   if (!good) return false
   const bounds = column.bounds(segment)
@@ -129,7 +129,7 @@ const stillPromising = (
   return good && data ? scan(data, good, some, check).found : some
 }
 
-/** A set in parts, in either order. */
+/** Parts of a set, in either order. */
 function* stretchesOf(set: OrdinalSet, descending: boolean): Generator<OrdinalSet> {
   const list = set.form === 'run' ? undefined : toArray(set)
   const [start, end] = set.form === 'run' ? [set.from, set.to] : [0, list!.length]
@@ -155,18 +155,18 @@ export const createTopMatches = (wanted: number, keys: SortKeys, { limits }: Fin
       scale.clear()
       scale.add(best)
     },
-    /** The last one of as many as are wanted, once these are known. */
+    /** The worst wanted match, once enough were found. */
     worst: () => worst,
     take: () => best.sort(order).slice(0, wanted),
   }
 }
 
-/** Whether the best come first, and of equal ones the newest. */
+/** Whether hits sort by score descending, then newest first. */
 export const isByScore = (
   { sort: [first, ...others] }: Pick<SearchRequest, 'sort'>,
   { uniform }: SearchScoring,
 ): boolean => uniform === undefined && first?.by === '_score' && first.order === 'desc' && others.length === 0
-/** The first hits where matches are known by their scores: of each group so many of the newest as may be among them. */
+/** First hits from score groups: takes as many of each group's newest as may be among them. */
 export const findByScore = (
   wanted: number,
   keys: SortKeys,
@@ -176,7 +176,7 @@ export const findByScore = (
 ): SearchMatch[] => {
   const { reader } = finding
   const best = createTopMatches(wanted, keys, finding)
-  /** How many were found so far, by score. */
+  /** Number of matches so far, by score. */
   const counts = new Map<number, number>()
   const notWorse = (score: number): number => {
     let sum = 0
@@ -189,13 +189,13 @@ export const findByScore = (
     for (const { kind } of parts) {
       reader.check()
       for (const { score: exactly, set } of groups!(kind, segment)) {
-        // As hits show it, and as sort keys have it: scores that look the same tie.
+        // Single precision as in hits and sort keys, so scores that are shown equal are ties.
         const score = Math.fround(exactly)
         for (const ordinal of takeOrdinals(set, wanted - notWorse(score), true))
           here.push({ kind, position: positionOfOrdinal(header, numberedAs(kind), ordinal), keys: [score], score })
       }
     }
-    // Matches of one segment may interleave: they count from the next segment on.
+    // Matches of one segment may interleave, so they count only from the next segment on.
     for (const { score } of here) counts.set(score!, (counts.get(score!) ?? 0) + 1)
     best.add(here)
     if (notWorse(Math.fround(greatest)) >= wanted) break
