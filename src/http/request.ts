@@ -221,7 +221,7 @@ export const hasCurrentRevision = (c: RequestContext, rule: StoredRule): boolean
   return known !== undefined && namesRevision(known, rule)
 }
 
-/** Also by a weak tag, which proxies make of ours when they compress an answer: a revision is never two different ones. */
+/** Accepts weak tags too: proxies weaken ours when they compress, and a revision never changes. */
 const namesRevision = (tags: string, rule: StoredRule): boolean =>
   tags.trim() === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etagOf(rule))
 

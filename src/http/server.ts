@@ -82,7 +82,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   const server = await createFor(
     certificate,
     {
-      // Longer than load balancers keep their connections, so that it is never we who close one that is about to be used.
+      // Exceeds the keep-alive of load balancers, which therefore close idle connections first.
       keepAliveTimeout: 75_000,
       headersTimeout: 20_000,
       requestTimeout: 120_000,

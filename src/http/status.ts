@@ -14,7 +14,7 @@ export const healthRoute = serverRoute(
   () => () => jsonResponse({ status: 'ok' }),
 )
 
-/** Open to everybody, so reasons name neither nodes nor receivers. 503 has a load balancer or Kubernetes leave the server alone. */
+/** Open to everybody: reasons name no nodes or receivers. Load balancers skip a server on 503. */
 export const readyRoute = serverRoute(
   'get',
   '/ready',

@@ -5,7 +5,7 @@ import { askedBy } from '../context.ts'
 import { routesOf } from '../request.ts'
 import { callKinds, type EndpointCall, type EsEndpoint, indexName, jsonAnswer, OF_CLUSTER } from './endpoint.ts'
 
-/** The first answer that clients ask for. They check the version of the dialect and the exact tagline. */
+/** Clients request this first; they check the dialect's version and the exact tagline. */
 export const INFO = {
   name: 'chainsieve',
   cluster_name: 'chainsieve',

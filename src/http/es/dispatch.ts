@@ -123,7 +123,7 @@ const byNames = (a: EndpointRoute, b: EndpointRoute): number => {
   return 0
 }
 
-/** Which segments a part stands for. */
+/** Segments that each placeholder of a path matches. */
 const STANDS_FOR = new Map<string, (segment: string) => boolean>([
   ['{index}', segment => !segment.startsWith('_') || segment === '_all'],
   ['{type}', segment => segment.split(',').every(name => KINDS.some(kind => kind === name))],

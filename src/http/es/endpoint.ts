@@ -24,11 +24,11 @@ import type { ANSWER_SHAPES } from '../shapes/answers.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** One endpoint of `/{technology}/{blockchain}/{network}/es`. Whatever takes GET takes HEAD. */
+/** One endpoint of `/{technology}/{blockchain}/{network}/es`. GET endpoints also accept HEAD. */
 export interface EsEndpoint {
   /**
-   * Below `…/es`: `{index}/_search`. `{index}` stands for names of indexes, `{type}` for the kind where old clients repeat it, `{document}`
-   * for an id that is no name of an endpoint, `{id}`, `{name}` and `{names}` for anything.
+   * Path below `…/es`, such as `{index}/_search`. `{index}`: index names. `{type}`: the kind, which
+   * old clients repeat. `{document}`: an id that is no endpoint's name. Others: any segment.
    */
   paths: readonly string[]
   methods: readonly Method[]
@@ -51,7 +51,7 @@ export interface EndpointCall {
   service: SearchService
   limits: Limits
   log: Log
-  /** `technology/blockchain/network`; it can be searched. Several, where the endpoint takes them, stand with commas between them. */
+  /** Searchable `technology/blockchain/network`; several are comma-separated where allowed. */
   network: string
   /** Segments of the path by the names that stand for them. */
   path: ReadonlyMap<string, string>
@@ -99,7 +99,7 @@ export const endpointBody = async ({ c, limits, parameters }: EndpointCall): Pro
   return body ?? (source === undefined || source === '' ? undefined : Buffer.from(source))
 }
 
-/** The body of what is answered here and not by a thread, as text; undefined where there is none. */
+/** Reads the body as text, for requests that this thread answers; undefined without a body. */
 const bodyText = async (call: EndpointCall): Promise<string | undefined> => {
   const body = await readWithin(call.c, 'shortBody', call.limits, limits => endpointBody({ ...call, limits }))
   if (body === undefined) return undefined
@@ -241,7 +241,7 @@ export const SOURCE_PARAMETERS = [
 
 export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
 
-/** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
+/** Refuses parameters that would be ignored; `own` lists those that the endpoint reads. */
 export const checkParameters = (c: RequestContext, pairs: Parameters, own: readonly string[] = []): void => {
   const known = [...COMMON_PARAMETERS, ...own]
   const unknown = [...new Set(pairs.map(([name]) => name))].filter(name => !known.includes(name))

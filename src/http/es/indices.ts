@@ -200,8 +200,8 @@ const statsEndpoint: EsEndpoint = {
 }
 
 /**
- * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
- * capabilities (`_field_caps`), whose types are plain text to clients, tell its own.
+ * OpenSearch calls `flattened` `flat_object`, and clients fail on the other's name; both know
+ * `object`. `_field_caps` names the exact type, since clients read it as plain text.
  */
 const mappingAnswer: Declare = (field, encoding) =>
   encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)

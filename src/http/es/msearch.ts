@@ -182,7 +182,7 @@ const headerOf = (call: EndpointCall, line: Uint8Array): SearchTarget & { isName
   return { ...target, isNamed: index !== undefined }
 }
 
-/** Works on some at once and gives what comes of them in their order. Those that fail at once, or are answered here, leave the event loop to others. */
+/** Runs up to `atOnce` tasks and yields results in order; pauses between those that end at once. */
 async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): AsyncGenerator<R> {
   const pause = createPauses()
   const running: Promise<R>[] = []
@@ -204,7 +204,7 @@ async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) 
 
 const RESPONSES_HEAD = '{"responses":['
 
-/** The whole answer, part by part: however many searches there are, few answers are held at once. */
+/** Streams the answer part by part, which bounds the number of answers in memory. */
 const streamed = (
   answers: AsyncGenerator<Uint8Array | undefined>,
   started: number,

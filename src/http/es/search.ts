@@ -17,7 +17,7 @@ import {
   SOURCE_PARAMETERS,
 } from './endpoint.ts'
 
-/** In which dialect a search is answered: `…/search/` in its own, all else as Elasticsearch 7 does, but for older clients. */
+/** `…/search/` and Elasticsearch 6 clients get integer totals, others the form of version 7. */
 export const dialectOf = (call: EndpointCall): Dialect => ({
   totals: isOn(call, 'rest_total_hits_as_int') ? 'integer' : totalsFor(call.c.req.path, header(call.c, 'user-agent')),
   typedKeys: isOn(call, 'typed_keys'),
@@ -27,10 +27,7 @@ export const dialectOf = (call: EndpointCall): Dialect => ({
 export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
   /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
 
-/**
- * Clients of Elasticsearch 6, whose users compare the total with a number. npm's `elasticsearch` tells no name; Python's tells its
- * version.
- */
+/** Elasticsearch 6 clients expect a number as total. npm's sends no user agent, Python's does. */
 const isOld = (client: string | undefined): boolean =>
   client === undefined || client === '' || /^elasticsearch-py\/[0-6]\./.test(client)
 

@@ -28,7 +28,6 @@ import {
 
 interface ManagementServices extends Management {
   limits: Limits
-  /** What this server has. */
   features: readonly ('search' | 'rules' | 'abis' | 'metrics')[]
 }
 
@@ -379,11 +378,10 @@ export interface Management {
   token(id: number): TokenInfo | undefined
   /** Writes to the audit trail. */
   note(by: Actor, act: Act): void
-  /** What this server has. */
   networks(): ServedNetwork[]
   abis: AbiShelf
   redecodings: RedecodingService
-  /** What decodes the logs and calls of a contract. */
+  /** Returns the ABI that decodes a contract's logs and calls. */
   abiOf(network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress>
   /** Indexing rates of one network or all. */
   rates(network: string | undefined): RatesAnswer
@@ -416,14 +414,14 @@ export interface AbiShelf {
   get(id: string): Promise<WholeAbiAnswer | undefined>
   /** Keeps all of them, or none where one is bad. */
   add(abis: readonly NewAbi[]): Promise<AbiAnswer[]>
-  /** False where there was none. */
+  /** False for an unknown id. */
   remove(id: string): boolean
 }
 
 export interface RedecodingService {
   list(): Promise<RedecodingAnswer[]>
-  /** On these networks, or on all that are stored and that an ABI is for. Refuses an id that there is no ABI of. */
+  /** Starts on these networks, or on all stored ones that the ABIs concern. Refuses unknown ids. */
   start(abis: readonly string[], networks: readonly string[] | undefined): Promise<RedecodingAnswer[]>
-  /** Undefined where there is none. */
+  /** Undefined for an unknown id. */
   stop(id: string): Promise<RedecodingAnswer | undefined>
 }

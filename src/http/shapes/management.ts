@@ -21,7 +21,7 @@ import {
   unionOf,
 } from './values.ts'
 
-/** By what operators and tools manage a server. */
+/** Shapes of the endpoints that manage a server. */
 
 const account = strict({
   account: str,
@@ -34,7 +34,7 @@ const account = strict({
   server: strict({
     version: str,
     features: arrayOf(choiceOf(['search', 'abis', 'rules', 'metrics'])),
-    // Whether a node brings new blocks, and which traces it is asked for; null where there is no node.
+    // `indexed`: a node brings new blocks. `traces`: requested kinds; null without a node.
     networks: arrayOf(strict({ network: str, indexed: flag, traces: orNull(choiceOf(['all', 'calls', 'off'])) })),
   }),
 })
@@ -61,10 +61,10 @@ const storage = strict({
   ),
 })
 
-/** Without an address and a code hash it is for whichever contract it fits. */
+/** Without an address and a code hash, it applies to every contract that it fits. */
 const abiEntries = {
   ...{ id: str, name: str, network: orNull(str), address: orNull(str), codeHash: orNull(str) },
-  // 1 for an ABI, less for a list of signatures, whose declarations are not counted where it is very long.
+  // `probability`: 1 for an ABI, less for a list of signatures; counts are null for a long list.
   ...{ probability: num, events: orNull(int), functions: orNull(int), errors: orNull(int) },
   ...{ bytes: int, addedAt: timestamp },
 }

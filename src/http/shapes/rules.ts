@@ -118,7 +118,7 @@ const testResult = strict({
 })
 const testPreview = strict({
   entity,
-  // Of a webhook or a chat, of an email, or of what would be refused.
+  // Messages of a webhook or chat, of an email, or refused ones.
   messages: arrayOf(
     strict({
       ...{ action: int, type: str, method: may(str), url: may(str) },
@@ -151,7 +151,7 @@ const alert = extensible({
   ...{ receivedAt: timestamp, changedAt: timestamp, deliveries: arrayOf(wholeDelivery) },
 })
 
-/** Which deliveries are sent again: all that fulfil what is given. */
+/** Selects deliveries to send again; all conditions must hold. */
 const which = {
   alert: may(filled('the id of an alert')),
   from: may(instant),

@@ -1,10 +1,7 @@
 import * as v from 'valibot'
 import { parseTime } from '../../lib/time.ts'
 
-/**
- * What shapes are made of. A shape says once what HTTP carries: the type of its values, how bodies are checked, the schema in the
- * description of the API, and the type that the console reads.
- */
+/** A shape defines a value's type, the check of bodies, the API schema and the console's type. */
 export type HttpShape = v.GenericSchema
 export type Of<S extends HttpShape> = v.InferOutput<S>
 
