@@ -23,7 +23,7 @@ interface FinalityOptions {
 }
 
 const DEFAULT_DEPTH = 64
-/** A node that has just started does not have its tags yet: only after so many looks that found none there are none. */
+/** Looks without tags before a node counts as having none; one that just started lacks them. */
 const BELIEVED = 3
 const TAGS_AGAIN_MS = 250
 

@@ -31,9 +31,9 @@ export interface LaneContext
   joining: ReplacingOptions
   seen(): Range[]
   noteScoped(number: number): void
-  /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
+  /** Sends updates before all waiting batches, in their own order: the newest must win. */
   tellUpdate(): void
-  /** Merging may have changed the replaced segments meanwhile: then they are read again. */
+  /** Calls `build` again if a merge has changed the segments to replace. */
   replace(lane: LaneName, build: () => Replacing, notes: CoverageNotes, hits: readonly RuleMatch[]): Promise<void>
   committed(additions: readonly Additions[]): void
   count(more: { blocks: number; logs: number; events: number }): void
@@ -201,7 +201,7 @@ interface Ref {
 }
 
 type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
-/** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
+/** Error code of a block that does not link to a stored one, numbered in `details.block`. */
 export const UNLINKED = 'block_unlinked'
 export const createLinkedBlocks = (blocks: Pick<BlockLookups, 'hash' | 'parentHash' | 'ranges'>) => {
   const underWay = new Map<number, { hash: string; parentHash: string }>()

@@ -20,18 +20,18 @@ import type { MissingBlocks } from './jobs/missing.ts'
 import type { PatchLine, RemotePlace, ShippingReport } from './remote.ts'
 import type { TimedBlock } from './status/chain-pace.ts'
 
-/** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
+/** Messages between a network's indexer thread, its writer thread and the main thread. */
 
-/** What is written in one transaction. Batches of the head go before those of a back-fill that wait. */
+/** A change written in one transaction. Batches of the head precede waiting ones of a back-fill. */
 export type WriterChange =
   | { type: 'batch'; lane: LaneName; batch: SegmentBatch; update: AlertUpdate | undefined }
-  /** Blocks in place of what is stored of them in part. */
+  /** Replaces blocks that are stored in part. */
   | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
-  /** Blocks whose documents were evicted, in place of the end of their segment. */
+  /** Restores blocks with evicted documents, in place of the end of their segment. */
   | { type: 'restore'; segment: number; batch: SegmentBatch }
-  /** What was restored last is the same as it was remotely. Done where the store answers searches from now on. */
+  /** The last restored batch equals its remote copy. Done when the store answers searches. */
   | { type: 'verified' }
-  /** One step of removing blocks whose documents were lost remotely. Done where there is nothing left to do. */
+  /** One step of removing blocks whose documents were lost remotely. Done when none is left. */
   | { type: 'forget'; blocks: readonly Range[]; indices: readonly string[] }
   | { type: 'rollback'; to: number }
   | { type: 'revise'; revision: Revision }
@@ -39,7 +39,7 @@ export type WriterChange =
 
 export type WriterRequest =
   | WriterChange
-  /** Remote documents in place of some that are there. */
+  /** Replaces remote documents. */
   | { type: 'patch'; lines: readonly PatchLine[] }
   /** Done when all that is stored was shipped. */
   | { type: 'ship' }
@@ -64,7 +64,7 @@ export type FromWriter =
   | { type: 'failed'; id: number; failure: TransferredError }
   /** The writer cannot go on for now, and tries again by itself; null when it can. */
   | { type: 'stuck'; why: string | null; code?: string }
-  /** What is still to be shipped; null from when nothing is shipped any more. */
+  /** Backlog of shipping; null once shipping has ended. */
   | { type: 'shipping'; shipping: ShippingReport | null }
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
@@ -85,7 +85,7 @@ export interface IndexerData {
   sharing: WorkSharing
   cacheMb?: number
   limits: Limits
-  /** Where the network's documents are kept outside of its store; undefined: nowhere. */
+  /** Remote place of the network's documents, if any. */
   remote?: RemotePlace | undefined
   returning?: boolean
 }
@@ -128,20 +128,20 @@ export type IndexJob =
       from: BlockPoint | undefined
       order: BackfillOrder
       finality: number
-      /** Whether reorganisations are followed down to the finalized block; else down to `finality`. */
+      /** Follows reorganisations down to the finalized block instead of down to `finality`. */
       toFinalized?: boolean
       keep?: BlockRetention
       scoping?: Scoping | undefined
-      /** Longest time without a block, in milliseconds; 0: any. Default: by the chain's own pace. */
+      /** Longest time without a block in milliseconds; 0: unlimited. Default: by the pace. */
       staleMs?: number | undefined
     }
   | { type: 'narrow' }
   | { type: 'forget' }
   | { type: 'move' }
-  /** Nothing new comes, but rules may ask for what is stored. */
+  /** Takes no new blocks, but rules may search stored ones. */
   | { type: 'watch' }
 
-/** Which blocks are kept. Without a limit: all. */
+/** Keeps all blocks without a limit. */
 export interface BlockRetention {
   blocks?: number | undefined
   forMs?: number | undefined
@@ -180,7 +180,7 @@ export interface Report {
   /** Newest block of the source, null where it is not known. */
   head: number | null
   added: Range[]
-  /** The newest block of the chain that was taken, and when that was, as epoch milliseconds; null where none was. */
+  /** Newest block taken from the chain, and when, in epoch milliseconds; null before the first. */
   newest: (TimedBlock & { at: number }) | null
   blockTime: number | null
   asked: Range | null

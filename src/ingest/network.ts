@@ -37,7 +37,7 @@ export interface Indexing {
   /** Why it ended, null while it goes on and where it ended well. */
   error(): Error | null
   restarts(): RestartStatus | undefined
-  /** Resolves when everything is committed and both threads have ended; rejects with what went wrong. */
+  /** Resolves when all is committed and both threads have ended; rejects with the failure. */
   ended: Promise<Report>
   stop(): Promise<void>
 }
@@ -50,7 +50,7 @@ export interface IndexingOptions {
   /** Threads that decode and build documents; default 1. */
   indexers?: number
   sharing?: WorkSharing
-  /** How many are indexed in this process; default 1. */
+  /** Number of networks indexed in this process; default 1. */
   networks?: number
   limits?: Limits
   remote?: RemotePlace | undefined
@@ -212,14 +212,14 @@ export const memoryOf = (job: IndexJob['type'], networks: number, isSmall = isMe
   const part = (what: keyof NetworkMemory, most: number) =>
     Math.min(most, Math.max(LEAST_MEMORY[what], Math.floor(MEMORY_OF_ALL[what] / networks)))
   return {
-    // What ends by itself runs alone.
+    // Finite jobs run alone.
     youngMb: job === 'follow' || job === 'watch' ? part('youngMb', YOUNG_MB_BY_JOB[job]) : YOUNG_MB_BY_JOB[job],
     writerCacheMb: part('writerCacheMb', MAX_MEMORY.writerCacheMb),
     readerCacheMb: part('readerCacheMb', MAX_MEMORY.readerCacheMb),
   }
 }
 
-/** Indexing that goes on: threads that end by a fault are restarted, unless the operator is needed. */
+/** Restarts indexing threads that fail, unless the operator is needed. */
 export const keepIndexing = (options: KeepOptions): Indexing => {
   const { network, job, log, patient = false } = options
   let current: Indexing | undefined
@@ -275,7 +275,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
 }
 
 interface KeepOptions extends IndexingOptions {
-  /** A start that throws, because the store is damaged, say, is tried again, too. Default: only where the disk is full. */
+  /** Also retries a start that throws, e.g. on a damaged store. Default: only on a full disk. */
   patient?: boolean
 }
 

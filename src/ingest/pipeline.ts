@@ -85,7 +85,7 @@ export const createPipeline = (options: PipelineOptions) => {
   }
 
   return {
-    /** A lane takes blocks in ascending order; a block that is not next to the last one starts another run. */
+    /** A lane takes blocks in ascending order; a gap starts another run. */
     lane(name: LaneName) {
       const lane = createLane(name, context)
       lanes.set(name, lane)
@@ -117,7 +117,7 @@ export const createPipeline = (options: PipelineOptions) => {
     },
     apply: createApplier({ preparer, blocks, signal, neighbours, joining, link, track, replace }),
     caughtUp,
-    /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
+    /** Calls `run` while no block is under way and lanes are paused; decoding again may go on. */
     rest: (run: () => void) =>
       pause(async () => {
         await caughtUp()
@@ -194,7 +194,7 @@ interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'sign
 
 const createApplier = (context: ApplierContext) => {
   const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
-  /** Of batches that were restored since the writer last wrote something: it keeps what is new in the dictionaries until then. */
+  /** Restored since the writer's last write, until which it retains new dictionary entries. */
   const restored: Additions[] = []
 
   return async (change: StoredChange): Promise<Revised> => {
@@ -229,7 +229,7 @@ const createApplier = (context: ApplierContext) => {
         return { done: true, took: 0 }
       }
       case 'patch': {
-        // It may take long, and nobody else waits for it.
+        // Races the signal, since a patch may take long and holds up nothing else.
         const stopped = aborted(signal).then((): never => {
           throw signal.reason
         })

@@ -172,7 +172,7 @@ interface ReplayLimits {
   limits: Limits
 }
 
-/** Adds the traces of a transaction, or returns why there are none and what is known of a failure. */
+/** Adds the traces of a transaction, or returns why there are none, with details of a failure. */
 const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: ReplayLimits): Promise<string | undefined> => {
   const [{ hash }] = raw.block.transactions as [RawBlock['block']['transactions'][number]]
   const refusals: string[] = []

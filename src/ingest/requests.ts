@@ -49,7 +49,7 @@ export const withdraw = (store: string, by: PruneRequestKind) => rmSync(requestF
 
 export interface OpenRequest<R = PruneRequest> {
   request: R
-  /** It was done. Another one that came meanwhile stays. */
+  /** Ends this request; a newer one stays. */
   end(): void
 }
 
@@ -99,7 +99,7 @@ export interface RedecodeRequest {
 }
 
 export const redecodeFolder = (data: string): string => join(data, 'redecode')
-/** Each time it is asked for counts, also of an ABI for which it was: others may have changed meanwhile. */
+/** Every request counts, even a repeated one for an ABI: other ABIs may have changed. */
 export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]): RedecodeRequest[] =>
   askToRedecodeBy(folder, abiFile(abi), networks)
 export const askToRedecodeBy = (folder: string, file: string, networks: readonly string[]): RedecodeRequest[] => {
@@ -119,7 +119,7 @@ export const openRedecodings = (folder: string, network?: string): RedecodeReque
       const redecoding = { ...(JSON.parse(readFileSync(path, 'utf8')) as Omit<RedecodeRequest, 'path'>), path }
       return network === undefined || redecoding.network === network ? [redecoding] : []
     } catch {
-      // It ended in the meantime, or is broken and does not name its network.
+      // The request has ended, or is broken and names no network.
       return []
     }
   })

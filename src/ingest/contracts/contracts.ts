@@ -13,7 +13,7 @@ export interface ContractsOptions {
   state: ChainSource['state']
   readCode(code: string): Code | null
   abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>, at: number): BlockContract['abi']
-  /** Contract that a proxy passes its calls on to at a position, where that is known; default never. */
+  /** Implementation of a proxy at a position; null if unknown. Default: always null. */
   implementationOf?: (address: string, at: number) => string | null
   log: Log
   now?: () => number

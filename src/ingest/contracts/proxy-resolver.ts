@@ -143,14 +143,14 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   }
 }
 
-/** Knows codes of contracts and targets of proxies: from the store, from logs, and from the chain. */
+/** Resolves codes of contracts and targets of proxies from the store, logs and the chain. */
 export const createProxyResolver = (options: ProxyResolverOptions) => {
   const { stored, keys, holders, likeness, created, log, now, clock } = options
   const graph = createLinkGraph(stored)
   const { find, historyOf, targetsOf, followed, remember, isOpen, nextOf } = graph
   const askLinks = createLinkInquiry(options)
   let reached = -1
-  /** Grows where blocks go away: what was asked before may be of their chain. */
+  /** Increments when blocks are removed: earlier answers may be of another chain. */
   let epoch = 0
 
   const of: LinksOf = (address, at, selector) => {
@@ -236,7 +236,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
   return {
     of,
     note,
-    /** The one contract that calls of a proxy are passed on to; null where it is none, or not known. */
+    /** The only contract that a proxy delegates to; null for several, none or unknown. */
     implementationOf(address: string, at: number) {
       const [target, ...others] = targetsOf(address.toLowerCase(), at)
       return target && others.length === 0 ? target.address : null

@@ -14,7 +14,7 @@ interface Like {
 const MIN_SIMILARITY = 0.5
 const VECTORS_PER_GENERATION = 5_000
 
-/** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
+/** Finds codes similar to one with an ABI; ignores proxies, whose similarity means nothing. */
 export const createSimilarity = (stored: Lookups['features']) => {
   const vectors = createRecentCache<Int8Array>(VECTORS_PER_GENERATION)
   const answers = createRecentCache<{ like: Like | null }>(VECTORS_PER_GENERATION)
@@ -36,13 +36,13 @@ export const createSimilarity = (stored: Lookups['features']) => {
       holders = [...given].map(([codeHash, holder]) => ({ codeHash, holder }))
       answers.clear()
     },
-    /** Which of them is nearest to a code of another hash; null where none is near, or the code is not known. */
+    /** Most similar code of another hash; null if none is near or the code is unknown. */
     nearest(codeHash: string) {
       if (holders.length === 0) return null
       const before = answers.get(codeHash)
       if (before) return before.like
       const vector = vectorOf(codeHash)
-      // It may be known later.
+      // Not cached, since the code may become known later.
       if (!vector) return null
       let like: Like | null = null
       for (const other of holders) {

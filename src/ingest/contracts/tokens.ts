@@ -97,14 +97,14 @@ export const createChainTokens = (options: TokensOptions) => {
     },
     isUndecided: (address: string) => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
     isUnasked: (address: string) => call !== undefined && !find(address).asked,
-    /** Asks for these, whether or not nodes answered lately; waits a while if one is not answered. */
+    /** Asks for these even during a pause; delays its return if one stays unanswered. */
     require: (addresses: readonly string[], signal: AbortSignal) => lookup.require(unasked(addresses), signal),
     takeLearnt() {
       const taken = learnt
       learnt = []
       return taken
     },
-    /** What was seen from this position on is gone: the chain may have other contracts there now. */
+    /** Drops tokens seen from this position on: the chain may have other contracts there now. */
     forget(from: number) {
       for (const [address, { position }] of known)
         if (from <= 0 || (position !== undefined && position >= from)) known.delete(address)

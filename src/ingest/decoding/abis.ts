@@ -14,7 +14,7 @@ export interface StoredAbi extends Abi {
   name: string
   /** Lower-case address of the contract that it is for, or null. */
   address: string | null
-  /** Lower-case hash of the code that it is for, or null; without both it is for any that it fits. */
+  /** Lower-case code hash, or null; without address and hash, it applies wherever it fits. */
   codeHash: string | null
   network: string | null
 }

@@ -57,7 +57,7 @@ interface AddedSignatures {
   entries: Signature[]
 }
 
-/** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
+/** Limit of signatures without a declaration; the ids above are reserved for declared ones. */
 export const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
 
 /** Numbers signatures. Anyone can emit any topic: too many unknown ones share one. */
@@ -67,7 +67,7 @@ export const createSignatureNumbering = (ids: SignatureIds, listed: number): ((s
 
   const listedId = (signature: Signature): number | undefined => {
     const { of, event } = signature
-    // Anything can be called by any selector, too: calls of functions that nobody knows are not kept apart.
+    // Any selector can be called, so calls of unknown functions share one signature.
     if (!event && of === 'call') return undefined
     return idOf(signature, event ? SIGNATURES - 1 : listed)
   }
@@ -102,7 +102,7 @@ const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
 /** Knows most addresses that are not stored. Addresses are 40 lower-case digits. */
 type AddressFilter = ReturnType<typeof openAddressFilter>
 
-/** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
+/** Largest number of addresses worth the filter's memory and start: 40 MB and three seconds. */
 const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
@@ -142,7 +142,7 @@ export const openAddressFilter = (memory: FilterMemory | undefined) => {
     bits[place >>> 5]! |= 1 << (place & 31)
   }
   return {
-    /** It is about to be stored. Returns what `mayHave` said before. */
+    /** Adds an address that is about to be stored; returns the previous `mayHave`. */
     add(digits: string) {
       if (isFull()) return true
       const { high, low } = hash(digits)

@@ -40,7 +40,7 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
   links?: Pick<ProxyResolver, 'takeLearnt'>
   traces?: 'calls' | 'all'
   chainId?: number | undefined
-  /** Whether receipts' blooms were compared with their logs (`checkBlock`); else they are computed. */
+  /** Whether `checkBlock` compared receipt blooms with the logs; else they are computed. */
   bloomsChecked?: boolean
   listedSignatures?: number
   dictionaries?: Dictionaries | undefined

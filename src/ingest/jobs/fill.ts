@@ -161,7 +161,7 @@ const createRunTaker = (work: Work, builders: Builders) => {
   const { job, decoding, ruleWatcher, tokens, limits } = work
   const check = { bloom: !('node' in job) || job.node.bloom !== false, limits }
 
-  /** What ABIs of single contracts decode depends on what is learnt from block to block. */
+  /** Only ABIs of single contracts make decoding depend on earlier blocks. */
   const isPlain = (): boolean => decoding().keys.size === 0
 
   const decimalsOf = (addresses: readonly string[]): ReadonlyMap<string, number> =>
@@ -199,9 +199,9 @@ const createRunTaker = (work: Work, builders: Builders) => {
       const read = await builders.read(body, question)
       return read instanceof Uint8Array ? read : { ...read, question }
     },
-    /** Whether a run may be begun before the one before it is taken: it learns nothing that changes that one. */
+    /** Whether a run may begin before the previous one is taken, which it cannot change. */
     mayGoAhead: (parts: readonly RangePart<AnswerTaken>[]) => isPlain() && parts.every(part => 'taken' in part),
-    /** Has a run built, once all that it needs was asked, as for single blocks: both know the same. */
+    /** Builds a run after prefetching the same facts as for single blocks. */
     async begin(parts: readonly RangePart<AnswerTaken>[]): Promise<BegunPart[]> {
       const blocks = parts.flatMap(part => ('taken' in part ? [] : part.blocks))
       const facts = parts.flatMap(part => ('taken' in part ? part.taken.blocks : []))

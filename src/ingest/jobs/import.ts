@@ -68,7 +68,7 @@ const createTaker = (work: Work, lane: BlockLane) => {
   }
 
   const isPlain = (): boolean => {
-    // What ABIs of single contracts decode depends on what is learnt from block to block.
+    // ABIs of single contracts make decoding depend on earlier blocks.
     if (decoding().keys.size > 0) return false
     const next = previous && previous.number + 1
     return next === undefined || !(ruleWatcher.wants(next) || pipeline.stored(next))

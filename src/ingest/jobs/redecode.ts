@@ -26,7 +26,7 @@ interface RedecodeOptions {
   native: string | undefined
   abis: string
   folder: string
-  /** What is decoded by, as of so many milliseconds ago at most. */
+  /** Current ABIs, at most `age` milliseconds old. */
   decoding(age?: number): Decoding
   preparer: Pick<Preparer, 'revise'>
   askLinks?(addresses: readonly string[]): Promise<void>
@@ -69,7 +69,7 @@ async function* redecodeBy(
   const { store, native, network, abis, decoding, preparer, askLinks, caughtUp, log } = options
   const { name } = abi
   if (redecoding.inCluster && !options.elsewhere) noteBack(redecoding)
-  // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
+  // Throws if an ABI is unreadable; `decoding` would return the old list, without this one.
   readOwnAbis(abis, network)
   decoding(0)
   await caughtUp()
@@ -97,7 +97,7 @@ interface RedecodeCounts {
 }
 
 interface RedecodeStep {
-  /** The newest block that is still to be looked at; undefined: what was found is gone, and is to be looked for again. */
+  /** Newest block left to search; undefined: results are gone, search again. */
   to: number | undefined
   blocksLeft: number
   longest: number

@@ -109,7 +109,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
         'the name, symbol and decimals of a new token',
       )
     },
-    /** Matches a block. It waits where a token's decimals are unknown, since that is no "no match". */
+    /** Matches a block; waits for unknown decimals of tokens, which do not mean "no match". */
     async match(block: DecodedBlock, signal: AbortSignal) {
       const { raw } = block
       const number = Number(raw.block.number)
@@ -140,7 +140,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not send`,
           )
           await tokens.require(undecided, signal)
-          // What is not answered may be needed no more: rules may have changed meanwhile.
+          // Rules may have changed, and no longer need the unanswered decimals.
           if (told || !undecided.some(tokens.isUndecided)) continue
           log.warn('Cannot decide a rule yet, will retry', { block: number, token })
           told = true

@@ -95,7 +95,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     onTrouble: troubles.note,
   })
 
-  /** Takes up changed rules; costs next to nothing where none are. `held`: stored or on their way. */
+  /** Applies changed rules; cheap without changes. `held`: blocks stored or under way. */
   const refresh = (held: readonly Range[]) => {
     if (open.size > 0 && clock.elapsed() >= fixAt)
       for (const id of open.keys()) {
@@ -150,7 +150,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     get waitsForMarks() {
       return waitsForMarks
     },
-    /** The head is known now: rules that were created before begin above it, even if they are read later. */
+    /** Starts rules that were created before the head was known above it, even if read later. */
     fixStarts(at: number) {
       head = at
       for (const rule of known.values()) fixStart(rule, -1)

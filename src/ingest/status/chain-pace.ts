@@ -10,7 +10,7 @@ export interface TimedBlock {
 
 interface ChainPaceOptions {
   stored: readonly TimedBlock[]
-  /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
+  /** Longest time without a block in milliseconds; 0: unlimited. Default: three block times. */
   staleMs?: number | undefined
   clock?: Pick<Clock, 'now' | 'elapsed'>
 }
@@ -43,7 +43,7 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
   }
 
   const patience = (isBehind: boolean): number => {
-    // What nodes have is due, whenever a chain makes blocks.
+    // Blocks that nodes already have are overdue at any pace.
     if (staleMs !== undefined && !(staleMs === 0 && isBehind)) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
     const pace = blockTime()
     return pace === null ? UNKNOWN_PACE_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
@@ -83,7 +83,7 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
 }
 
 const SOON_MS = 2_000
-/** Why nothing can come from the nodes of a network; undefined where one of them answers. `forMs`: since the start. */
+/** Why no node answers; undefined if one does. `forMs`: milliseconds since the start. */
 export const silence = (
   endpoints: readonly EndpointStatus[],
   { answered, forMs, now }: { answered: boolean; forMs: number; now: number },

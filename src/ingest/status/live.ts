@@ -69,7 +69,7 @@ const STATUS_CACHE_MS = 100
 
 const CONTENT_PATIENCE_MS = 200
 
-/** Where readers are busy, the last content is reported; they are asked once at a time. */
+/** Reports the last content while readers are busy, and asks once at a time. */
 const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
   const told = new Map<string, StoreContent>()
   const asked = new Map<string, Promise<StoreContent>>()
@@ -135,7 +135,7 @@ export const readStatus = (data: string): ServerStatus | undefined => {
   }
 }
 
-/** What the last server published before it was killed, or what one that runs does; undefined where it ended in good order. */
+/** Status published by a running or killed server; undefined after a clean end. */
 const lastPublished = (data: string): ServerStatus | undefined => {
   try {
     return JSON.parse(readFileSync(join(data, STATUS_FILE), 'utf8')) as ServerStatus

@@ -18,16 +18,16 @@ interface WriterJobs {
 
 const MANY_OF_HEAD = 8
 /**
- * Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. From so many
- * on, `MERGE_STEPS` go before each block; from `MAX_UNMERGED` on, no block goes.
+ * Head blocks precede merging up to this many unmerged batches, as many small segments are slow to
+ * search. From here, `MERGE_STEPS` precede each block; from `MAX_UNMERGED` on, no block goes.
  */
 const MANY_UNMERGED = 16
 const MAX_UNMERGED = 256
 const MERGE_STEPS = 8
 
 /**
- * All that waits for the writer, in one order: the head as long as it needs no more than its part of the time, merging,
- * maintenance in turns with a back-fill, and the back-fill.
+ * Orders the writer's work: the head within its share of time, merging, maintenance in turns with a
+ * back-fill, and the back-fill.
  */
 export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
   const lanes: Record<LaneName, QueuedChange[]> = { head: [], fill: [] }
@@ -52,7 +52,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
       const lane = isMergingLate ? undefined : urgentLane()
       if (!lane && unmerged.length > 0) {
         mergeSteps++
-        // The oldest goes first, so that none are left that are too few to merge; what fails is tried with a later block.
+        // Merges the oldest first and leaves no small rest; a later block retries failures.
         if (isStopping || !attemptStep(() => merge(unmerged[0]!))) unmerged.shift()
         return 'job'
       }
@@ -65,7 +65,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
       mergeSteps = 0
       return lanes[lane].shift()
     },
-    /** Notes the time of a change; true where shipping may have as much: the head does not wait, unless it takes all. */
+    /** Records the time of a change; true if shipping may take as much: head idle or overloaded. */
     spend(change: QueuedChange, ms: number): boolean {
       shares.spend(laneOfChange(change), ms)
       return laneOfChange(change) === 'fill' || lanes.head.length >= MANY_OF_HEAD
@@ -96,7 +96,7 @@ interface WriterMaintenanceOptions {
 
 export const PRUNE_LOOK_MS = 1_000
 
-/** Prunes where that is requested, and brings old entries of the index into today's form, step by step. */
+/** Prunes on request, and migrates old index entries step by step. */
 export const createWriterMaintenance = (options: WriterMaintenanceOptions): (() => boolean) => {
   let pruning: Iterator<void> | undefined
   let lookAt = 0
@@ -113,7 +113,7 @@ export const createWriterMaintenance = (options: WriterMaintenanceOptions): (() 
   }
 }
 
-/** Removes old blocks and alerts where that was requested. The next look continues what a stop interrupts. */
+/** Removes old blocks and alerts on request; the next look resumes after a stop. */
 export function* pruneAsAsked(
   options: Omit<WriterMaintenanceOptions, 'writer'> & { writer: Pick<Writer, 'prune' | 'also'> },
 ) {

@@ -161,9 +161,9 @@ export interface LineGroup {
   release(): void
 }
 
-/** Small groups, so that all threads have something to do and none holds up the others. */
+/** Small groups keep all threads busy and none waiting. */
 const GROUP_BUFFER_BYTES = 4 << 20
-/** Reads files group by group, and uses buffers again: making them takes longer than filling them. */
+/** Reads files group by group; reuses buffers, since allocating takes longer than filling. */
 export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
   const free: SharedArrayBuffer[] = []
 

@@ -30,7 +30,7 @@ import { openSignatures } from '../open-decoding.ts'
 import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
 import { type DictionariesMemory, joinDictionaries } from '../shared/dictionaries.ts'
 
-/** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
+/** Builds pieces in a thread; returns unreadable input unchanged, for decoding block by block. */
 export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
   const db = openForReading(store, nativeBinding())

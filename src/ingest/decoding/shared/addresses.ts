@@ -124,7 +124,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
 
   return {
     ...addresses,
-    /** What was added since the last call, in the order of ids. */
+    /** Takes entries added since the last call, in the order of ids. */
     takeAdded() {
       const count = locked(state, () => state[ADDRESS_COUNT]!)
       const added: Added = { first: state[FIRST_ADDRESS_ID]! + taken, texts: [] }

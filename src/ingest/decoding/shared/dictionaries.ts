@@ -115,7 +115,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
 
   return {
     ...texts,
-    /** What was added since the last call, in the order of ids. */
+    /** Takes entries added since the last call, in the order of ids. */
     takeAdded() {
       const [used, count] = locked(state, () => [state[USED]!, state[TEXT_COUNT]!])
       const added: Added = { first: state[FIRST_TEXT]! + takenTexts, texts: [] }
@@ -159,14 +159,14 @@ export interface Room {
   texts?: number
 }
 
-/** Those of a thread that builds pieces of batches. Its ids may throw `NoRoom`. */
+/** Dictionaries of a thread that builds pieces of batches. `id` may throw `NoRoom`. */
 export interface JoinedDictionaries {
   addresses: Pick<Dictionary, 'id'>
   names: Pick<Dictionary, 'id'>
   signatures: SignatureIds
 }
 
-/** Those of the thread that puts batches together, and hands on what all threads add. */
+/** Dictionaries of the thread that assembles batches; it hands on the entries of all threads. */
 export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number) => {
   const memory = createDictionariesMemory(stored, room)
   const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address })
@@ -185,7 +185,7 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, cap
       },
     },
     isFilling: () => all.some(one => one.isFilling()),
-    /** Makes room: all is stored, and no thread builds anything. False where something is not taken yet. */
+    /** Makes room when all is stored and no thread builds; false if entries are not taken yet. */
     reset() {
       if (!all.every(one => one.isTaken())) return false
       for (const one of all) one.reset()
