@@ -18,7 +18,7 @@ export const createByteWriter = (capacity = 1024) => {
     buffer = to
     view = dataViewOf(to)
   }
-  /** Of an integer below 2^31. */
+  /** Writes an integer below 2^31. */
   const decimal = (value: number, least: number) => {
     let size = 1
     for (let above = 10; size < 10 && value >= above; above *= 10) size++
@@ -63,7 +63,7 @@ export const createByteWriter = (capacity = 1024) => {
     bytes(source: Uint8Array, start: number = 0, end: number = source.length) {
       const target = reserve(end - start)
       const isWhole = start === 0 && end === source.length
-      // A call takes as long as to copy a few bytes, and a view of a part as long as to copy a word.
+      // A call costs as much as copying a few bytes, a partial view as much as copying a word.
       if (end - start <= (isWhole ? MAX_LOOPED : MAX_LOOPED_PART)) {
         const offset = length - start
         for (let at = start; at < end; at++) target[offset + at] = source[at]!
@@ -114,7 +114,7 @@ export const createByteWriter = (capacity = 1024) => {
       Uint8Array.prototype.fill.call(target, value, length, length + count)
       length += count
     },
-    /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
+    /** Reserves bytes and returns the buffer; write to it at `length`, then call `advance`. */
     reserve,
     advance(written: number) {
       length += written
@@ -133,7 +133,7 @@ export const createByteWriter = (capacity = 1024) => {
     truncate(to: number) {
       length = to
     },
-    /** Starts again, and frees the memory of unusually long texts. `bound` refuses more bytes before allocating them. */
+    /** Starts again and frees unusually large memory. `bound` checks sizes before allocation. */
     clear(bound?: SizeBound) {
       length = 0
       limit = bound
@@ -237,5 +237,5 @@ const pairsOf = (digits: Buffer): Uint8Array => {
 }
 const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
 const EITHER_PAIRS = pairsOf(EITHER_DIGITS)
-/** What some nodes write as a boolean. */
+/** Some nodes write `true` as `0x1`. */
 export const isTrue = (value: unknown): boolean => value === '0x1' || value === true

@@ -1,10 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/**
- * Where Node keeps what V8 compiled of the program, for the next start: the user's own cache folder, since whoever can write there decides
- * what runs. Undefined for a user who has none.
- */
+/** Folder of Node's compile cache: the user's own, since its content is run; undefined without. */
 export const compileCacheFolder = (
   env: NodeJS.ProcessEnv = process.env,
   platform = process.platform,

@@ -1,12 +1,12 @@
 /**
- * What went wrong and what happens next. `refuse`: the caller's fault, try again corrected. `retry`: passing, try again
- * later. `stop`: this part of the program cannot go on without its operator. Anything that is not one of these is a bug.
+ * `refuse`: the caller must correct the request. `retry`: transient. `stop`: this part needs its
+ * operator. Any other error is a bug.
  *
- * Building an error has no side effect; whoever handles it logs it, once.
+ * Building an error has no side effect; its handler logs it once.
  */
 export class ChainsieveError extends Error {
   readonly next: 'refuse' | 'retry' | 'stop'
-  /** Stable machine-readable name, e.g. `unknown_field`, `pack_broken_line`. Never classify by message text. */
+  /** Stable name for programs, e.g. `unknown_field`. Never classify by message text. */
   readonly code: string
   /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
   readonly retryAfterMs: number | undefined
@@ -41,8 +41,8 @@ export const stop = (code: string, message: string, cause?: unknown) =>
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
- * What the operating system or the disk refuses, as an error for the operator; undefined for anything else, which is a bug.
- * `where` names the file where the error itself does not, as those of SQLite.
+ * Converts an error of the system or disk for the operator; undefined for others, which are bugs.
+ * `where` names the file for errors that name none, such as SQLite's.
  */
 export const systemFault = (error: unknown, where?: string): ChainsieveError | undefined => {
   if (error instanceof ChainsieveError) return error

@@ -2,8 +2,9 @@ import { createByteWriter } from './bytes.ts'
 import { compileGlob } from './name-matching.ts'
 
 /**
- * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name
- * or more, lists are passed through, and a pattern that begins with `-` takes away. An object or list of which nothing is left is left out.
+ * Filters JSON text, byte for byte, by patterns such as `hits.hits._id`. `*` matches any
+ * characters of a name, `**` one or more names; a leading `-` excludes. Lists are passed through,
+ * and objects and lists without content are dropped.
  */
 export const filterJson = (
   json: Uint8Array,
@@ -47,8 +48,8 @@ const parsePattern = (text: string): NamePattern => {
 }
 
 /**
- * What tells the rest of the patterns below a member, or `whole` if one ends at it. Members of the same name in the same place are looked at
- * once: the time goes by the length of the text, and not by that of the patterns.
+ * States of the patterns below a member, or `whole` if one ends there. Equal members share a
+ * state, so time depends on the text and not on the number of patterns.
  */
 const createStates = (patterns: readonly NamePattern[]) => {
   const known = new Map<string, PatternState>()

@@ -4,7 +4,7 @@ import { redact } from './secret.ts'
 
 export type LogFields = Record<string, unknown>
 
-/** Messages are in the past tense and fixed; whatever varies is a field: `log.info('Stored blocks', { network, blocks })`. */
+/** Messages are fixed and in the past tense; variables are fields: `info('Stored', { blocks })`. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void

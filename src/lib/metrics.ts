@@ -1,4 +1,4 @@
-/** Counters, gauges and histograms that one thread keeps and another may show: a snapshot is plain data. */
+/** Counters, gauges and histograms of one thread; a snapshot is plain data for other threads. */
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -12,7 +12,7 @@ export type MetricSnapshot =
       help: string
       /** Inclusive ascending upper bounds; values above the last one are only in `count`. */
       bounds: readonly number[]
-      /** `counts[i]` values were at most `bounds[i]`, those of lower bounds included, as Prometheus has them. */
+      /** `counts[i]` counts values up to `bounds[i]`, cumulative as in Prometheus. */
       series: { labels: Labels; counts: number[]; sum: number; count: number }[]
     }
 

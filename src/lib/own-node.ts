@@ -16,10 +16,7 @@ export const packageOfNode = (platform: string = process.platform, arch: string 
   return `node-${platform === 'win32' ? 'win' : platform}-${arch}`
 }
 
-/**
- * Runs a script by the Node that was installed with it, since the one that runs this is too old. This process stays, hands on signals, and
- * ends as the other one ends.
- */
+/** Runs a script with the bundled Node, as this one is too old; forwards signals and exit. */
 export const runByOwnNode = async (script: string): Promise<void> => {
   const own = ownNode(script)
   if (own === undefined) return failWithRemedy(`the package ${packageOfNode()}, which brings it, is not installed`)

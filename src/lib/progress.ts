@@ -93,7 +93,7 @@ interface Sample {
 const NO_PROGRESS: ProgressStep = { blocks: 0, logs: 0, events: 0, done: 0, total: 0 }
 const PROGRESS_WINDOW_MS = 10_000
 
-/** Calls `show` at most once in `everyMs` with the rates of the last ten seconds, and at the end with those of the run. */
+/** Calls `show` once per `everyMs` with rates of ten seconds, at the end with those of the run. */
 const paced = (
   everyMs: number,
   now = () => performance.now(),

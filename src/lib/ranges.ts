@@ -27,7 +27,7 @@ export const gapsIn = (held: readonly Range[], from: number, to: number): Range[
   return gaps
 }
 
-/** What of ranges lies between `from` and `to`. */
+/** Clips ranges to `from`..`to`. */
 export const partsIn = (held: readonly Range[], from: number, to: number): Range[] =>
   held
     .map(range => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))

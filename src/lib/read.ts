@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 
 const READ_SIZE = 1 << 20
 
-/** Content of a file, a pipe or a device; undefined beyond `most` bytes, of which no more are read. */
+/** Reads a file, pipe or device; undefined, without reading on, beyond `most` bytes. */
 export const readAtMost = (path: string, most: number): Buffer | undefined => {
   const file = openSync(path, 'r')
   try {

@@ -4,7 +4,7 @@ import { backoff } from './retry.ts'
 
 /** The status of something that was started again. Times are ISO 8601. */
 export interface RestartStatus {
-  /** How often it has ended by itself. */
+  /** Number of unplanned ends. */
   count: number
   /** Why it ended last. */
   error: string
@@ -48,7 +48,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
     }
   }
 
-  /** It has ended: it is started again after a wait, which doubles up to a minute for what ends again and again. */
+  /** Schedules a restart; the wait doubles, up to a minute, while runs stay short. */
   const ended = (error: unknown) => {
     if (stopped || timer !== undefined) return
     count++
@@ -77,7 +77,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
         endedAt: new Date(last.at).toISOString(),
         nextAt: last.nextAt === null ? null : new Date(last.nextAt).toISOString(),
       },
-    /** It is not started any more. */
+    /** Prevents further restarts. */
     stop() {
       stopped = true
       clearTimeout(timer)

@@ -1,6 +1,6 @@
 import { keccak256 } from './keccak.ts'
 
-/** Recursive Length Prefix, Ethereum's encoding of nested lists of byte strings (Yellow Paper, appendix B). */
+/** Recursive Length Prefix, Ethereum's nested lists of byte strings (Yellow Paper, appendix B). */
 export type Rlp = Uint8Array | readonly Rlp[]
 
 export const encodeRlp = (item: Rlp): Buffer => {
@@ -96,8 +96,8 @@ const readItem = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end
 }
 
 /**
- * The root of the Merkle Patricia trie that holds items under the RLP of their places (Yellow Paper, appendix D): headers state it of their
- * transactions, receipts and withdrawals.
+ * Root of the Merkle Patricia trie with items keyed by their RLP positions (Yellow Paper, appendix
+ * D). Headers contain it for transactions, receipts and withdrawals.
  */
 export const trieRootOf = (items: readonly Uint8Array[]): Uint8Array => {
   const entries = items.map((value, place) => ({ path: toNibbles(encodeRlp(toBigEndian(place))), value }))
@@ -136,7 +136,7 @@ const toReference = (node: Rlp): Rlp => {
   return encoded.length < 32 ? node : keccak256(encoded)
 }
 
-/** Hex-prefix encoding: the first half byte says whether it is a leaf, and whether the number of half bytes is odd. */
+/** Hex-prefix encoding: the first nibble flags a leaf and an odd number of nibbles. */
 const toPath = (nibbles: Uint8Array, isLeaf: boolean): Uint8Array => {
   const odd = nibbles.length % 2
   const flag = (isLeaf ? 2 : 0) + odd

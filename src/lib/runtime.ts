@@ -19,12 +19,13 @@ import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } fr
 import { messageOf, stop } from './errors.ts'
 
 /**
- * The three forms in which the program runs, and what differs between them: where its data files are, how a worker
- * thread starts, how native code is loaded. Nothing else in the program asks in which form it runs.
+ * Only this module depends on the program's form, which decides where data files are and how worker
+ * threads and native code are loaded.
  *
- * - source: `src/main.ts`, data beside it in `data/`
- * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`, native code in `dist/prebuilds/`
- * - executable: one file that holds the script, the data and the native code as assets
+ * - source: `src/main.ts`, with data in `data/`
+ * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`,
+ *   native code in `dist/prebuilds/`
+ * - executable: one file with the script, the data and the native code as assets
  */
 declare const CHAINSIEVE_FORM: 'bundle' | 'executable'
 declare const CHAINSIEVE_VERSION: string
@@ -67,8 +68,8 @@ const isAsset = (name: string): boolean => {
 export const readTextAsset = (name: string): string => readAsset(name).toString('utf8')
 
 /**
- * A path under which a file of `data/` can be opened, for as long as the process lives and by this process alone: the executable
- * unfolds the file on first use and leaves nothing behind.
+ * Path of a `data/` file for this process only. The executable unfolds it on first use and leaves
+ * nothing behind.
  */
 export const assetFile = (name: string, dataFolder?: string): string => {
   if (form !== 'executable') {
@@ -95,9 +96,8 @@ export const startWorker = (role: string, data: unknown, options: Omit<WorkerOpt
 }
 
 /**
- * What better-sqlite3's option `nativeBinding` takes: undefined where that package finds its native code by itself; in the
- * executable the path of the copy that this process unfolded, the same one in every thread. SQLite's file locks hold between
- * processes only as long as each process has one copy of SQLite.
+ * Value of better-sqlite3's `nativeBinding`: undefined to find it by itself, or the executable's
+ * unfolded copy, the same in every thread: SQLite's locks need one copy of SQLite per process.
  */
 export const nativeBinding = (dataFolder?: string): string | undefined => {
   if (form !== 'executable') return undefined
@@ -123,13 +123,13 @@ export const getBinding = (): unknown => {
   return loadAddon(path)
 }
 
-/** The npm package that brings sqlite-vec for a platform, and the file in it; package.json names those that there are. */
+/** npm package and file of sqlite-vec for a platform; package.json lists the existing packages. */
 export const vectorExtensionOf = (platform: string = process.platform, arch: string = process.arch) => {
   const [system, suffix] = VECTOR_SYSTEMS.get(platform) ?? [platform, 'so']
   return { name: `sqlite-vec-${system}-${arch}`, file: `vec0.${suffix}` }
 }
 
-/** Calls `load` with a path of sqlite-vec's native code; throws where that cannot be had or loaded. */
+/** Calls `load` with a path of sqlite-vec; throws if it is missing or cannot be loaded. */
 export const useVectorExtension = (load: (path: string) => unknown): unknown => {
   const { name, file } = vectorExtensionOf()
   if (form !== 'executable') return load(vectorExtensionIn(name, file))
@@ -152,7 +152,7 @@ const VECTOR_SYSTEMS: ReadonlyMap<string, readonly [system: string, suffix: stri
   ['darwin', ['darwin', 'dylib']],
 ])
 
-/** What the executable runs in each thread. Compiling the script takes ten times as long as reading the code cache that the build wrote. */
+/** Runs in each thread of the executable. The build's code cache loads ten times as fast. */
 export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
   const [source, cachedData] = ['program.js', 'program.cache'].map(name => Buffer.from(getRawAsset(name)))
@@ -190,7 +190,7 @@ const loadAddon = (path: string): unknown => {
   return addon
 }
 
-/** Writes an asset that only this process can open; `use` throws if the folder does not work, such as native code in one mounted noexec. */
+/** Writes an asset for this process only; `use` throws if a folder fails, e.g. mounted noexec. */
 const unfold = (name: string, dataFolder: string | undefined, use: (path: string) => unknown = () => {}): string => {
   const content = readAsset(name)
   const place = existsSync('/proc/self/fd') ? unfoldUnnamed : unfoldCached
@@ -255,7 +255,7 @@ const unfoldCached: UnfoldInto = (folder, name, content, use) => {
       renameSync(aside, path)
     } catch (error) {
       unlinkSync(aside)
-      // Windows exchanges no file that another start has open; what that start put there is as good.
+      // Windows cannot replace a file that another start has open; the file of that start will do.
       if (!hasContent(path, hash)) throw error
     }
   }

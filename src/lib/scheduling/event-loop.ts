@@ -1,7 +1,4 @@
-/**
- * Gives out turns on the event loop, one in each of its rounds, so that long work which is done in small pieces holds up nobody, however much
- * of it goes on at once.
- */
+/** Grants one turn per round of the event loop, so long work in small pieces delays nobody. */
 export const createYield = (): (() => Promise<void>) => {
   let last = Promise.resolve()
   return () => {

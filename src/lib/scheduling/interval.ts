@@ -9,8 +9,8 @@ export interface EveryOptions {
 }
 
 /**
- * Does something again and again, until the returned function is called. Work that fails ends nothing: it is logged when it begins to, and
- * done again next time. Work that takes longer than `ms` is not begun twice.
+ * Repeats work until the returned function is called. A failure is logged when it begins, and work
+ * is retried at the next tick. Slow work never overlaps.
  */
 export const repeatEvery = (
   ms: number,

@@ -1,7 +1,7 @@
 /** A longer turn waits for something itself, such as a node, so other lanes continue. */
 const STUCK_MS = 100
 
-/** Has lanes take turns on the event loop, by their parts of the thread's time. `now` in milliseconds. */
+/** Lets lanes take turns on the event loop by their parts of the thread's time (`now` in ms). */
 export const createLaneTurns = <L extends string>(
   parts: Readonly<Record<L, LanePart>>,
   now: () => number = () => performance.now(),
@@ -44,7 +44,7 @@ export const createLaneTurns = <L extends string>(
   }
 
   return {
-    /** Resolves with the turn of the lane, after other work of the thread; the returned function ends it. */
+    /** Resolves when the lane's turn begins; the returned function ends it. */
     async enter(lane: L): Promise<() => void> {
       await new Promise<void>(resolve => {
         waiting.get(lane)!.push(() => {
@@ -69,19 +69,16 @@ export type LaneTurns<L extends string> = ReturnType<typeof createLaneTurns<L>>
 export interface LanePart {
   /** Part of the time, of which all lanes together have 1. */
   part: number
-  /**
-   * Time, in milliseconds of the whole thread, that the lane can have left unused and still take: for so long it goes first when it comes back from
-   * a pause.
-   */
+  /** Unused milliseconds of the thread that a lane saves up, for priority after a pause. */
   creditMs: number
 }
 
-/** Divides the time of a thread: lanes that need less than their part go first, others share the rest. */
+/** Divides a thread's time: lanes that need less than their part go first, others share. */
 export const createLaneShares = <L extends string>(parts: Readonly<Record<L, LanePart>>) => {
   const lanes = Object.keys(parts) as L[]
   const used = Object.fromEntries(lanes.map(lane => [lane, 0])) as Record<L, number>
   return {
-    /** Which of those that wait goes next. */
+    /** Waiting lane to serve next. */
     next: (waiting: readonly L[] = lanes): L | undefined => {
       let first: L | undefined
       for (const lane of waiting) if (first === undefined || used[lane] < used[first]) first = lane

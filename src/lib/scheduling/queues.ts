@@ -39,7 +39,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
       return index >= 0
     },
 
-    /** Removes the next task of a lane: of an account that is served, and allowed itself; or its newest. */
+    /** Removes the first task that `serves` and `allows` accept, or an account's newest. */
     take(
       name: T['lane'],
       {
@@ -63,7 +63,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
       return undefined
     },
 
-    /** How many of an account wait. */
+    /** Number of waiting tasks of an account. */
     waiting(account: number): number {
       let count = 0
       for (const lane of lanes.values()) count += lane.get(account)?.length ?? 0
@@ -128,9 +128,9 @@ export const createCondition = () => {
 }
 
 /**
- * Works on several items at once and yields the results in the order of the items. `ahead` bounds how many results may be
- * under way or waiting to be taken; it is asked again before each start. Ends with the first error in that order, or with the signal's
- * reason; work that is still under way then gets its signal aborted.
+ * Works on several items at once and yields results in their order. `ahead`, read before each
+ * start, bounds results under way or not taken yet. The first error in that order, or the signal,
+ * ends it and aborts work under way.
  */
 export async function* mapInOrder<T, R>(
   items: Iterable<T>,

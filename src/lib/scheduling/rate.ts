@@ -9,15 +9,15 @@ export interface RequestPace {
 export interface LearntPace extends RequestPace {
   /** Calls per second; infinite until the node refused some. */
   readonly most: number
-  /** How often that was lowered. */
+  /** Number of times that `most` was lowered. */
   readonly cuts: number
   /** The node refused `calls`; `cuts` is the count when they were sent. */
   refused(calls: number, cuts: number): void
 }
 
 /**
- * All that went within the last second is kept, so that no second has more than `most`, wherever one begins to count. What costs more than a
- * second has goes alone, and keeps the others waiting for as many seconds.
+ * Records the last second of requests: no second has more than `most`, wherever it begins. A
+ * request above `most` goes alone and delays others by as many seconds.
  */
 export const createRequestPace = (most: number, elapsed: () => number): RequestPace & { used(): number } => {
   /** Ascending by the time at which it no longer counts. */
@@ -59,9 +59,9 @@ export const createRequestPace = (most: number, elapsed: () => number): RequestP
 }
 
 /**
- * Refusals tell how much of what went in a second was taken: each lowers the rate to that, by a tenth to a half, but for those of requests that
- * went before. While something waits, the rate grows: fast up to near what was refused last, slowly there, and fast again where that is well passed.
- * Requests go evenly, so that what is urgent soon has its turn.
+ * Each refusal lowers the rate to the share of the last second that was accepted, by a tenth to a
+ * half, but not for requests sent before. While requests wait, the rate grows: slowly near the
+ * refused rate, fast elsewhere. Even spacing lets urgent requests through soon.
  */
 export const createLearntPace = (elapsed: () => number): LearntPace => {
   let most = Number.POSITIVE_INFINITY
@@ -99,7 +99,7 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
     refused(calls, before) {
       refusals.take(calls)
       const taken = Math.max(gone.used() - refusals.used(), calls / 2)
-      // Of the first ones, each tells more of what was taken.
+      // Each of the first refusals reveals more of the accepted rate.
       if (before === 0 && cuts < 2) most = Math.max(1, Math.min(most, taken))
       else if (before === cuts) {
         refusedMost = Math.min(most, taken + calls)
@@ -124,9 +124,9 @@ export const LEARNT_PARTS = 8
 const SECOND_MS = 1_050
 
 /**
- * Keeps from a destination that is down what would fail as well. It is judged by different messages: when `FAILURES` of them have failed
- * on their first try, with nothing taken in between, nothing is sent for a time that grows with every failed probe, then one delivery
- * alone. A message that fails again says of itself that it cannot be digested: only very many in a row rest, and they alone.
+ * Spares a destination that is down. When `FAILURES` messages in a row fail on their first
+ * attempt, it pauses, longer after every failed probe, then sends one delivery alone. A message
+ * that fails again may itself be the cause: only very many in a row pause, and only these.
  */
 export interface Breaker {
   /** Failures in a row that open it. */
@@ -158,7 +158,7 @@ export const succeeded = ({ first, again }: Breakers) => {
   Object.assign(first, CLOSED_BREAKER)
   Object.assign(again, CLOSED_BREAKER)
 }
-/** `probe` is the breaker that was tested. Failures of messages sent before it opened change nothing. */
+/** `probe`: the tested breaker. Failures of messages sent before it opened change nothing. */
 export const failed = ({ first, again }: Breakers, turn: Turn, now: number, probe?: Breaker) => {
   // If every delivery was tried before, one that failed is the probe.
   const breaker = turn === 'first' || first.opened > 0 ? first : again
