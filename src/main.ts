@@ -5,10 +5,7 @@ import type { IndexerData, WriterData } from './ingest/messages.ts'
 import type { RemoteStore } from './ingest/remote.ts'
 import type { ReaderData } from './search/reader-thread.ts'
 
-/**
- * The program's one entry: the command line in the main thread, and each worker thread in its role. Each loads no more than it
- * needs, since a start should take a fraction of a second.
- */
+/** Starts the command line or a worker's role; loads no more than that needs, for a fast start. */
 const main = async () => {
   if (isMainThread) {
     const { runCommandLine } = await import('./app/cli/index.ts')

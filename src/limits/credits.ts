@@ -1,6 +1,5 @@
-/** What providers of nodes charge for calls, and what one endpoint may be asked for. Both are in credits, the provider's own unit. */
+/** Prices of node providers, and limits of an endpoint, both in the provider's own credits. */
 
-/** What a provider charges. */
 export interface Prices {
   /** Source of the prices, as of November 2026. */
   source: string
@@ -64,7 +63,7 @@ export const PROVIDERS: ReadonlyMap<string, Prices> = new Map<string, Prices>([
       source: 'https://docs.chainstack.com/docs/request-units',
       hosts: /(^|\.)(chainstack\.com|p2pify\.com)$/,
       other: 1,
-      // What may be of an old block counts as if it were.
+      // Methods that may read old blocks are charged as if they did.
       methods: {
         ...{ eth_getBlockByNumber: 2, eth_getBlockReceipts: 2, eth_getLogs: 2 },
         ...{ trace_block: 2, debug_traceBlockByNumber: 2 },
@@ -88,13 +87,13 @@ export interface Rate {
   of: 'calls' | 'credits'
 }
 
-/** What an endpoint may be asked for; what is absent is not limited. */
+/** Limits of an endpoint; absent ones are unlimited. */
 export interface Allowance {
   rate?: Rate | undefined
   /** Credits of a day, and of a calendar month, in UTC. */
   daily?: number | undefined
   month?: number | undefined
-  /** What calls cost: names of providers, `calls`, `auto`, or `method=credits`; later ones go before. */
+  /** Prices of calls: provider names, `calls`, `auto` or `method=credits`; later ones win. */
   costs?: readonly string[] | undefined
 }
 

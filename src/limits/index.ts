@@ -12,7 +12,7 @@ const UNIT_SCALES = {
   duration: { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
 } as const satisfies Record<Unit, Record<string, number>>
 
-/** What a value of each unit looks like. */
+/** Expected form of a value of each unit. */
 export const TAKES = {
   count: 'an integer from 1 on, such as 2000',
   bytes: 'a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB',
@@ -42,11 +42,11 @@ export const formatUnitAmount = (unit: Unit, amount: number): string => {
   return `${amount / scale}${unit === 'bytes' ? name.toUpperCase().replace('KB', 'kB') : name}`
 }
 
-/** The error of what has more than its limit allows. `at` names it or its place in what was sent; by default it is what the table calls it. */
+/** Error of a value beyond its limit. `at` names the value; default: its name in the table. */
 export const overLimit = (name: LimitName, limits: Limits, at?: string): ChainsieveError =>
   refuse(LIMITS[name].code, limitMessage(name, limits, at))
 
-/** The same of what has too much at this moment, and may ask again later. */
+/** Error of a temporary excess, which the caller may retry. */
 export const overNow = (
   name: LimitName,
   limits: Limits,

@@ -45,7 +45,7 @@ const readTimeout = (place: JsonNode): number | undefined => {
 
 const EXPECTED_TIME = 'a time with its unit, such as "10s"'
 
-/** Keys of the body of a search: how they are read, what they mean, for the reference docs, and what they hold, for the description of the API. */
+/** Keys of a search body: parser, meaning for the docs, and schema for the API description. */
 export const BODY_KEYS = {
   query: { ...nodeKey, doc: 'One clause. Without it, all documents match.', schema: QUERY_SCHEMA },
   post_filter: { ...nodeKey, doc: 'A query that hits must match, too. Aggregations ignore it.', schema: QUERY_SCHEMA },

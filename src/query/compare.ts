@@ -91,8 +91,8 @@ const compileEqual = (operands: readonly CompareOperand[], ignoreCase: boolean):
 }
 
 /**
- * What stands at the end of the steps in documents of the kind, made ready to be read from many of them: nothing where it is absent or
- * null, several values where lists or arguments of one name are on the way. See `Compare` for the meaning of the steps.
+ * Compiles a reader of the values at the steps: none if absent or null, several where lists or
+ * arguments of one name are on the way. See `CompareNode` for the steps.
  */
 export const facesAt = (
   steps: readonly string[],
@@ -113,7 +113,7 @@ export const facesAt = (
   }
 }
 
-/** Whether the mapping has values at these steps. Any argument may exist, since only documents know their arguments. */
+/** Whether the mapping has values at these steps. Any argument may exist. */
 export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
   isNested(kind, steps[0] ?? '') ? steps.length > 1 : readerAt(steps, kind) !== undefined
 
@@ -121,7 +121,7 @@ const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includ
 
 export const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
-/** Adds the values to compare of a value that is not null. Undefined if the mapping has none at the steps. */
+/** Adds the comparable values of a value that is not null. */
 type ReadFaces = (value: unknown, faces: ComparedValue[]) => void
 
 const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFaces | undefined => {
@@ -247,7 +247,7 @@ interface DecodedElement {
   type: string
   /** Undefined if the document does not know its decoding; then its parts cannot be reached. */
   param: AbiParam | undefined
-  /** Of the token; null for parts of tuples and arrays, which have no scaled value. */
+  /** Decimals of the token; null for parts of tuples and arrays, which have no scaled value. */
   decimals: number | null
 }
 
@@ -363,7 +363,7 @@ const elementInteger = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bi
 const shownHex = ({ type, hex }: DecodedElement): string =>
   type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex
 
-/** The integer that `_source` shows in encodings, as an argument or as digits; undefined if it is none. */
+/** Integer that `_source` shows as an encoding, an argument or digits; undefined if it is none. */
 export const sourceInteger = (shown: unknown): bigint | undefined => {
   if (typeof shown === 'string') return BigInt(shown)
   const { raw, type, hex } = shown as Record<string, unknown>
@@ -372,8 +372,8 @@ export const sourceInteger = (shown: unknown): bigint | undefined => {
 }
 
 /**
- * Hands over the values of an object that may have any members, as Elasticsearch's `flattened` does: without steps all of them, and with
- * steps those that stand right there. Lists on the way are gone through, null is no value, and an object is none either.
+ * Visits values of a `flattened` object: all without steps, else those exactly at the steps.
+ * Passes through lists; null and objects are no values.
  */
 export const eachLeaf = (value: unknown, steps: readonly string[], found: (leaf: unknown) => void, step = 0): void => {
   if (value === null || value === undefined) return

@@ -59,7 +59,7 @@ export interface HistogramOptions {
   format: Format
   /** Empty buckets are added up to these; of dates they are keys. */
   extended: Edges | undefined
-  /** Numbers: bounds of keys without the offset. Dates: from one key up to but without the other. */
+  /** Numbers: bounds of keys without the offset. Dates: first key, and last key exclusive. */
   hard: Edges | undefined
 }
 

@@ -19,7 +19,7 @@ const namedNumbers =
   rest =>
     rest === undefined ? undefined : numbers.get(rest)
 
-/** Of no values, `min` is infinite and `max` minus infinite. */
+/** Without values, `min` is `Infinity` and `max` is `-Infinity`. */
 export interface MetricTotals {
   count: number
   sum: number

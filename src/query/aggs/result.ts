@@ -6,7 +6,7 @@ export type AggregationResults = Map<string, AggregationResult>
 
 export type AggregationResult = Buckets | SingleBucket | Metric | TopHits
 
-/** JSON: numbers are doubles in Java's format (`1.0E10`), bigints are integers, maps are objects. */
+/** As JSON, numbers are doubles in Java's format (`1.0E10`), bigints integers, maps objects. */
 export type ResultValue =
   | null
   | boolean
@@ -55,7 +55,10 @@ export interface Metric {
   type: string
   /** All members, in Elasticsearch's order. */
   body: ResultMember[]
-  /** The number at the rest of a path, as in `1.avg`; undefined rest means the own value. Null: no value; undefined: no such number. */
+  /**
+   * Number at the rest of a path, e.g. `1.avg`; its own without one. Null: no value.
+   * Undefined: no such number.
+   */
   number(rest: string | undefined): number | null | undefined
   meta?: JsonValue
 }

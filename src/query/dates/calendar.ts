@@ -56,7 +56,7 @@ const positive = (place: JsonNode, length: number): number => {
   throw refuse('illegal_argument_exception', `${where(place)}: Zero or negative time interval not supported.`)
 }
 
-/** Milliseconds of a text such as `90m`; units are taken in any letter case but for `M`, which would be months. */
+/** Milliseconds of a text such as `90m`, with units in any letter case but for `M` (months). */
 export const parseLength = (text: string): number | undefined => {
   const [, digits, unit] = /^\s*([+-]?\d{1,18})\s*(nanos|micros|ms|s|m|h|d)\s*$/i.exec(text) ?? []
   if (digits === undefined || unit === 'M') return undefined
@@ -124,7 +124,7 @@ export const CALENDAR_UNITS: ReadonlyMap<string, CalendarUnit> = new Map(
   ]),
 )
 
-/** Months since January of the year 0. Days are counted from 1 March of the year 0 on, so that a leap day comes last. */
+/** Months since January of year 0. Days count from 1 March of year 0, so leap days come last. */
 export const monthOf = (local: number): number => {
   const days = Math.floor(local / DAY) + DAYS_BEFORE_1970
   const era = Math.floor(days / ERA)

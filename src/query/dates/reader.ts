@@ -5,22 +5,22 @@ import { CALENDAR_UNITS, monthOf, startOfMonth } from './calendar.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'
 
-/** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
+/** Reads the dates of a clause, in milliseconds since 1970. */
 export interface DateReader {
   /**
-   * The instant that a value means. What the value leaves open (a day without its hour, a rounding such as `/d`) becomes the
-   * first millisecond of it, or with `up` the last.
+   * Instant of a value. An open part (a day without hour, a rounding such as `/d`) becomes its
+   * first millisecond, or with `up` its last.
    */
   read(place: JsonNode, text: string, up: boolean): number
 }
 
-/** Context for reading dates: the time of the request in milliseconds since 1970, and the budget. */
+/** Time of the request in milliseconds since 1970, and the query budget. */
 export interface DateScope {
   readonly now: () => number
   readonly budget: QueryBudget
 }
 
-/** The time of a request, and whether date math read it, which makes the answer depend on the time. */
+/** Records whether date math read the request's time, on which the answer then depends. */
 export const createMoment = (time: number) => {
   let isRead = false
   return {
@@ -33,8 +33,8 @@ export const createMoment = (time: number) => {
 }
 
 /**
- * Elasticsearch's date values: epoch seconds and milliseconds, ISO-8601, date math (`now-7d/d`, `2020-01-01||+1M`). `format`
- * replaces the first two, `zone` holds for dates and roundings that name none.
+ * Reads epoch numbers, ISO 8601 and date math (`now-7d/d`, `2020-01-01||+1M`). `format` replaces
+ * the first two; `zone` applies to dates and roundings that name none.
  */
 export const createDateReader = (
   options: DateScope & {

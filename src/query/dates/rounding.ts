@@ -6,7 +6,7 @@ export interface Rounding {
   readonly of: RoundingOf
   round(instant: number): number
   next(start: number): number
-  /** At least as many buckets as lie between two instants, both included, without counting them one by one. */
+  /** Upper bound of the number of buckets from `first` to `last`, without counting them. */
   count(first: number, last: number): number
 }
 
@@ -31,7 +31,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
       if (instant >= from && instant < until) return from
       const start = whole.round(instant - offset) + offset
       const end = next(start)
-      // Where clocks are put back, a bucket may hold two times of which one does not follow on the other.
+      // Where clocks go back, a bucket may consist of two separate periods.
       if (whole.round(end - 1 - offset) + offset === start) [from, until] = [start, end]
       return start
     },
@@ -42,7 +42,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
 
 type RoundingByZone = Pick<Rounding, 'round' | 'next'>
 
-/** How a local time is read that occurs twice or never where a period begins. `earlier` reads it in the previous period. */
+/** Reads local times that occur twice or never at a change of offset, or `earlier`, before it. */
 interface Doubt {
   skipped(local: number, period: ZonePeriod, earlier: (local: number) => number): number
   twice(local: number, period: ZonePeriod, earlier: (local: number) => number): number
@@ -50,7 +50,7 @@ interface Doubt {
   beforeTwice?(local: number, period: ZonePeriod): { instant: number } | { earlier: number }
 }
 
-/** Finds the instant of a local time in the last period or earlier. Long intervals may begin thousands of periods before. */
+/** Searches back for the instant of a local time; long intervals may span thousands of periods. */
 const instantOfLocal = (local: number, last: ZonePeriod, periods: ZonePeriods, doubt: Doubt): number => {
   let sought = local
   for (let period = last; ; period = periods(period.from - 1)) {
@@ -96,7 +96,7 @@ const calendar = (unit: CalendarUnit, periods: ZonePeriods): RoundingByZone => {
   }
 }
 
-/** A day begins at its first moment: the first of two midnights, or the moment that clocks skip midnight. */
+/** A day begins at the first of two midnights, or at the moment that clocks skip midnight. */
 const MIDNIGHT: Doubt = {
   skipped: (_, { from }) => from,
   twice: (local, _, earlier) => earlier(local),

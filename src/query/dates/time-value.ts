@@ -8,10 +8,7 @@ import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 export const TIME_UNIT_MS = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1, micros: 1e-3, nanos: 1e-6 } as const
 export type TimeUnit = keyof typeof TIME_UNIT_MS
 
-/**
- * Milliseconds of a time such as `30s`, as Elasticsearch reads it: without a unit only 0 and -1 are times. `name` is what it is given
- * for.
- */
+/** Milliseconds of a time such as `30s`; without a unit only 0 and -1. `name`: the parameter. */
 const parseTimeValue = (name: string, text: string): number => {
   const value = text.trim()
   if (value === '-1' || value === '0') return Number(value)

@@ -51,7 +51,7 @@ const listOfPaths = (place: JsonNode, at: JsonNode | undefined): BucketsPath[] =
   return elements(at).map(at => parsePath(at, toText(at, 'a path, such as "the_sum"')))
 }
 
-/** Paths by the names under which a script knows them; a single one is `_value`, those of a list are `_value0`, `_value1` and so on. */
+/** Paths by script variable: a single one is `_value`, those of a list `_value0`, `_value1` etc. */
 export const namedPaths = (place: JsonNode, at: JsonNode | undefined): Map<string, BucketsPath> => {
   if (at === undefined || !isJsonMap(at.value)) {
     if (typeof at?.value === 'string') return new Map([['_value', onePath(place, at)]])
