@@ -95,7 +95,7 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
   }
   return (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const began = log ? performance.now() : 0
-    // A socket that is closed has none.
+    // Absent on a closed socket.
     const address = log && (requestFacts(incoming).address ?? incoming.socket.remoteAddress)
     outgoing.once('close', () => {
       // 499: the client went away before it had the whole answer.
@@ -111,7 +111,7 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
   }
 }
 
-/** Without the query of the URL, where tokens may stand. */
+/** Omits the query of the URL, which may contain tokens. */
 const requestFields = (incoming: IncomingMessage) => {
   const { id, account } = requestFacts(incoming)
   const { method, url = '' } = incoming

@@ -5,7 +5,7 @@ import { messageOf, stop } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 
 export interface CertificateFiles {
-  /** Certificates in PEM, that of the server first. */
+  /** PEM certificates, the server's first. */
   cert: string
   key: string
 }

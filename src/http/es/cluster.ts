@@ -119,7 +119,7 @@ const nodes: EsEndpoint = {
   },
 }
 
-/** Names of nodes and of their parts; there is one node. */
+/** Checks names of nodes and of their metrics; there is one node. */
 const checkNodeNames = ({ path, names }: EndpointCall): void => {
   const named = ['name', 'names'].flatMap(name => names.listed(path.get(name) ?? ''))
   const unknown = named.find(name => !NODE_NAMES.includes(name))

@@ -56,7 +56,7 @@ const searchEndpoint: EsEndpoint = {
   handle: async call => searchWith(call, await endpointBody(call)),
 }
 
-/** Answers a search whose body may have come in another way. */
+/** Answers a search whose body may come from elsewhere. */
 export const searchWith = async (call: EndpointCall, body: Uint8Array | undefined): Promise<Response> => {
   const { c, service, log, pairs, path, parameters } = call
   const target = callTarget(call)
@@ -144,7 +144,7 @@ const explainEndpoint: EsEndpoint = {
   },
 }
 
-/** The document is shown where the request says what of it. */
+/** Which parts of the document the request shows. */
 const sourceFilterOf = ({ pairs, limits, parameters }: EndpointCall) =>
   SOURCE_PARAMETERS.some(name => parameters.has(name))
     ? parseSource({ path: '_source', value: sourceOfParameters(pairs) }, limits)

@@ -95,7 +95,7 @@ const storageRoute = managementRoute(
   },
 )
 
-/** Refuses what is no network of this server. */
+/** Refuses networks that this server does not have. */
 const requireNetwork = (network: string, management: Pick<Management, 'networks'>): void => {
   const known = management.networks().map(it => it.network)
   if (known.includes(network)) return
@@ -255,7 +255,7 @@ const readAbiEntry = (place: InputPlace, around: Around): NewAbi | undefined => 
     return undefined
   }
   const { contractName } = place.value
-  // An artifact has much besides.
+  // Artifacts have many other members.
   const isArtifact = contractName !== undefined || Object.hasOwn(place.value, 'bytecode')
   if (!isArtifact && !checkObject(place, { what: 'an ABI', known: ABI_KEYS })) return undefined
   for (const name of ['name', 'network']) checkOptional(place.member(name), member => void checkFilled(member))
@@ -359,7 +359,7 @@ const stopRedecoding = managementRoute(
   },
 )
 
-/** Routes by which a server is managed. */
+/** Routes that manage a server. */
 export const MANAGEMENT_ROUTES = [
   accountRoute,
   ratesRoute,
@@ -410,9 +410,9 @@ export interface NewAbi {
 export interface AbiShelf {
   list(filter: AbiFilter): Promise<AbiAnswer[]>
   info(id: string): Promise<AbiAnswer | undefined>
-  /** With its declarations. */
+  /** Includes the declarations. */
   get(id: string): Promise<WholeAbiAnswer | undefined>
-  /** Keeps all of them, or none where one is bad. */
+  /** Stores all of them, or none if one is bad. */
   add(abis: readonly NewAbi[]): Promise<AbiAnswer[]>
   /** False for an unknown id. */
   remove(id: string): boolean

@@ -39,7 +39,7 @@ const account = strict({
   }),
 })
 
-/** The oldest first. */
+/** Oldest first. */
 const samples = arrayOf(
   strict({
     ...{ at: timestamp, head: orNull(int), top: orNull(int), lag: orNull(int) },
@@ -52,7 +52,7 @@ const storage = strict({
   network: str,
   state: choiceOf(['measuring', 'measured', 'failed']),
   ...{ measuredAt: orNull(timestamp), tookMs: orNull(int), error: orNull(str) },
-  // The last measurement: file, write-ahead log and free pages; gaps are between ranges.
+  // Last measurement: file, write-ahead log and free pages; gaps are between ranges.
   storage: orNull(
     strict({
       ...{ bytes: int, log: int, free: int, ranges, gaps: ranges },
@@ -76,7 +76,7 @@ const someAbi = unionOf([anyList, extensible({ abi: anyList })])
 const redecoding = strict({
   ...{ id: str, network: str, abi: str, name: orNull(str), askedAt: timestamp },
   state: choiceOf(['waiting', 'running', 'stopping']),
-  // The newest block that is still to be looked at; null before the first step.
+  // Newest block left to search; null before the first step.
   ...{ nextBlock: orNull(int), blocksLeft: orNull(int) },
 })
 
@@ -95,7 +95,7 @@ const abiOfAddress = strict({
 
 const newAbi = extensible({ abi: someAbi, name: may(str), network: may(str), address: may(str), codeHash: may(str) })
 
-/** Some texts, not many; `of` says what they are. */
+/** A short list of texts; `of` names them. */
 const filledTexts = (of: string) => {
   const what = `a list of 1 to 1000 ${of}`
   return v.pipe(

@@ -75,7 +75,7 @@ const added = {
 }
 const rule = extensible({ ...mustHave, ...mayHave, enabled, startBlock, ...added })
 
-/** Blocks that a simulation looks through, both included; by default all that are stored. */
+/** Inclusive blocks to simulate; by default all stored ones. */
 const blockRange = {
   fromBlock: may(intBetween({ min: 0 })),
   toBlock: may(intBetween({ min: 0 })),
@@ -87,7 +87,7 @@ const blockRange = {
 }
 export const simulationRange = strict(blockRange)
 
-/** When each begins, and how much was found from then on. */
+/** Start of each, and its number of matches. */
 const buckets = arrayOf(strict({ from: timestamp, count: int }))
 const simulation = strict({
   total: described('How often the rule would have fired.', int),
