@@ -129,7 +129,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     const { stored, tell: tellWriter } = pipeline
     finality = createFinality({
       source,
-      // Scopes store a block only where it holds something.
+      // Scopes store only blocks with content.
       stored: number => stored(number) ?? lookups.coverage.looked(number),
       tell: marks => tellWriter({ hits: [], marks }),
       depth: depthOf(data.job),
@@ -160,7 +160,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
   }
   if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
   failing.abort()
-  // Blocks that were handed over are still written: a stop loses no finished block.
+  // Waits until blocks under way are written: a stop loses no finished block.
   await pipeline?.settled().catch(error => {
     failure ??= error
   })

@@ -41,18 +41,18 @@ export type WriterRequest =
   | WriterChange
   /** Replaces remote documents. */
   | { type: 'patch'; lines: readonly PatchLine[] }
-  /** Done when all that is stored was shipped. */
+  /** Done when all stored documents are shipped. */
   | { type: 'ship' }
 
 export type ToWriter =
   | (WriterRequest & { id: number })
-  /** The program is to stop: what cannot be written now is not waited for. */
+  /** The program stops: pending writes are not awaited if they cannot be made now. */
   | { type: 'stop' }
   | { type: 'close' }
 
 export type LaneName = 'head' | 'fill'
 
-/** The head goes first within its part; beyond it, a back-fill has the rest for certain. */
+/** The head goes first within its part; the back-fill is guaranteed the rest. */
 export const LANE_PARTS: Readonly<Record<LaneName, LanePart>> = {
   head: { part: 0.68, creditMs: 1000 },
   fill: { part: 0.32, creditMs: 30 },
@@ -62,7 +62,7 @@ export type FromWriter =
   | LogMessage
   | ({ type: 'done'; id: number; alerts: AlertCounts } & Revised)
   | { type: 'failed'; id: number; failure: TransferredError }
-  /** The writer cannot go on for now, and tries again by itself; null when it can. */
+  /** The writer cannot go on and retries by itself; null once it can. */
   | { type: 'stuck'; why: string | null; code?: string }
   /** Backlog of shipping; null once shipping has ended. */
   | { type: 'shipping'; shipping: ShippingReport | null }
@@ -70,7 +70,7 @@ export type FromWriter =
 
 export interface Revised {
   done: boolean
-  /** Milliseconds for which nothing else was written. */
+  /** Milliseconds that blocked other writes. */
   took: number
 }
 
@@ -95,7 +95,7 @@ export interface WriterData {
   port: MessagePort
   network: string
   remote?: RemotePlace | undefined
-  /** They come back from there. */
+  /** Documents return from there. */
   returning?: boolean
   /** Bytes by which the store may grow before documents are shipped. */
   journalMax?: number | undefined
@@ -103,9 +103,9 @@ export interface WriterData {
 }
 
 export interface WorkSharing {
-  /** Bytes of packs from which on it is worth to start them; default 8 MB. */
+  /** Bytes of packs that are worth starting them; default 8 MB. */
   from?: number
-  /** Blocks of a node from which on it is; default 30. */
+  /** Blocks of a node that are worth starting them; default 30. */
   blocks?: number
   room?: Room
 }
@@ -147,7 +147,7 @@ export interface BlockRetention {
   forMs?: number | undefined
 }
 
-/** Blocks are many short-lived objects, which a large young generation lets die early. */
+/** Blocks are many short-lived objects; in a large young generation they die early. */
 export const YOUNG_MB_BY_JOB = {
   watch: 24,
   follow: 24,
@@ -177,7 +177,7 @@ export interface Report {
   /** Progress of the job: blocks of a back-fill, bytes of files. */
   done: number
   total: number
-  /** Newest block of the source, null where it is not known. */
+  /** Newest block of the source; null if unknown. */
   head: number | null
   added: Range[]
   /** Newest block taken from the chain, and when, in epoch milliseconds; null before the first. */
@@ -185,17 +185,17 @@ export interface Report {
   blockTime: number | null
   asked: Range | null
   reading: string | null
-  /** Null where it goes on. */
+  /** Null while it runs. */
   waiting: WaitReason | null
   endpoints: EndpointStatus[]
-  /** Why blocks come without traces; null where they have some, and while that is not known. */
+  /** Why blocks lack traces; null if they have some, or while unknown. */
   withoutTraces: string | null
   alerts: AlertCounts
   redecoding: RedecodingReport | null
   filling: FillingReport | null
   missing: MissingBlocks | null
   finality: FinalityReport | null
-  /** Null where documents stay in the store, and while it is not known. */
+  /** Null if documents stay in the store, or while unknown. */
   shipping: ShippingReport | null
   metrics: MetricSnapshot[]
   troubles: ReadonlyMap<number, string>

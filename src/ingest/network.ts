@@ -32,9 +32,9 @@ export interface Indexing {
   network: string
   job: IndexJob['type']
   report(): Report
-  /** When that was, as of `performance.now`. */
+  /** Time of the last report by `performance.now`. */
   reportedAt(): number
-  /** Why it ended, null while it goes on and where it ended well. */
+  /** Why it failed; null while it runs and after a good end. */
   error(): Error | null
   restarts(): RestartStatus | undefined
   /** Resolves when all is committed and both threads have ended; rejects with the failure. */
@@ -61,7 +61,7 @@ export interface IndexingOptions {
   onAlerts?: () => void
 }
 
-/** Opens a store once, so that all threads find today's form. `loss`: what its log has lost. */
+/** Opens a store once, which migrates it before threads start. `loss`: lost log entries. */
 export const prepareStore = (data: string, network: string, log: Log): { store: string; loss: LogLoss | undefined } => {
   const store = storeFile(data, network)
   try {
@@ -90,7 +90,7 @@ export const prepareStore = (data: string, network: string, log: Log): { store: 
   }
 }
 
-/** Whether some documents are remote alone. Where none are, the store answers searches again. */
+/** Whether some documents are only remote; otherwise the store answers searches again. */
 const isRemote = (store: string): boolean => {
   const db = openForWriting(store, nativeBinding())
   try {
@@ -148,7 +148,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
 
   void exited(writer).then(letGo)
   const ended = new Promise<Report>((resolve, reject) => {
-    /** Rejects once both threads are gone, so that others can take their place. */
+    /** Rejects once both threads have ended, which lets others replace them. */
     const fail = async (reason: Error) => {
       error ??= reason
       void indexer.terminate()
@@ -176,7 +176,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
       if (code !== 0) void fail(new Error(`the writing thread ended with code ${code}`))
     })
   })
-  // `error()` has it as well: the process must not die where nobody waits for the end.
+  // `error()` has it as well: the process must not die if nobody awaits the end.
   ended.catch(() => {})
 
   return {

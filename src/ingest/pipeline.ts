@@ -26,7 +26,7 @@ export interface PipelineOptions extends WriterLinkOptions {
   storeBatch: number
 }
 
-/** A block's way into the store: checked against its neighbours, batched, committed, counted. */
+/** The way of a block into the store: checked against neighbours, batched, committed, counted. */
 export const createPipeline = (options: PipelineOptions) => {
   const { preparer, ruleWatcher, blocks, signal, onAlerts } = options
   const link = createWriterLink(options)
@@ -160,12 +160,12 @@ const createIntakeGate = () => {
 
 export type StoredChange =
   | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
-  /** See `Change`; `build` is called when the dictionaries may be asked. */
+  /** See `Change`; `build` is called when dictionaries may be used. */
   | { type: 'restore'; segment: number; build(): SegmentBatch }
   | { type: 'cut'; range: Range; keep: ScopeCut; narrowed?: Narrowed }
-  /** Has remote documents be others. Done where none of their blocks has left the chain. */
+  /** Replaces remote documents. Done if all their blocks are still on the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }
-/** A job as its changes. Each `yield` gives the outcome or throws; null lets the head go first. */
+/** A job as its changes. Each `yield` returns the outcome or throws; null yields to the head. */
 export type JobChanges<R = void> = AsyncGenerator<StoredChange | null, R, Revised>
 export const applyJobChanges = async (
   changes: JobChanges,

@@ -15,12 +15,12 @@ type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
 
-/** The thread that decodes does it, since blocks are written again. */
+/** The indexer thread narrows, since blocks are written again. */
 interface NarrowRequest {
   scopes: readonly ChainScope[]
 }
 
-/** The thread that decodes does it, since it knows which blocks are held. */
+/** The indexer thread forgets, since it knows the stored and pending blocks. */
 interface ForgetRequest {
   lost: true
 }
@@ -73,7 +73,7 @@ const openFile = <R>(path: string): OpenRequest<R> | undefined => {
   try {
     return { request: JSON.parse(text) as R, end: () => readRequest(path) === text && rmSync(path, { force: true }) }
   } catch {
-    // Nobody knows what it asked for.
+    // The request is unreadable.
     rmSync(path, { force: true })
     return undefined
   }
@@ -88,12 +88,12 @@ const readRequest = (path: string): string | undefined => {
   }
 }
 
-/** A request to decode a network again, with its progress; a step done twice changes nothing. */
+/** A request to decode a network again, with its progress; repeating a step changes nothing. */
 export interface RedecodeRequest {
   path: string
   network: string
   abi: string
-  /** The newest block that is still to be looked at; null before the first step. */
+  /** Newest block left to search; null before the first step. */
   next: number | null
   inCluster?: true
 }
@@ -146,9 +146,9 @@ export const endRedecoding = ({ path }: RedecodeRequest) => {
 
 export const redecodeId = ({ path }: RedecodeRequest): string => basename(path, '.json')
 export const askedAt = (redecoding: RedecodeRequest): number => Number(redecodeId(redecoding).split('-')[0])
-/** A file of its own, since each step of decoding writes the other one. */
+/** A separate file, since each step of decoding rewrites the other. */
 const stopFile = (path: string): string => path.replace(/\.json$/, '.stop')
-/** Decoding ends before the next step, and keeps what is done. What has not begun ends at once. */
+/** Ends decoding before the next step and keeps finished ones; ends an unstarted one at once. */
 export const stopRedecode = ({ path }: RedecodeRequest, hasBegun: boolean) => {
   writeFileSync(stopFile(path), '', { mode: PRIVATE_FILE })
   if (!hasBegun) rmSync(path, { force: true })

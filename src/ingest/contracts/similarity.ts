@@ -7,7 +7,7 @@ export type Similarity = ReturnType<typeof createSimilarity>
 
 interface Like {
   holder: string
-  /** From 1, the same but for what is filled in at deployment, to 0. */
+  /** 1: equal except for values filled in at deployment; 0: unlike. */
   similarity: number
 }
 

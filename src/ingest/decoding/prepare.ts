@@ -184,7 +184,7 @@ export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: R
 
 interface Positions {
   log(index: number): number
-  /** By transaction: the position of the first log that is not before it, else the next block's. */
+  /** First log at or after each transaction, else the next block's first. */
   txs: readonly number[]
   tx(place: number): number
 }

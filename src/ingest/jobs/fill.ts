@@ -14,12 +14,12 @@ import { type BlockLane, UNLINKED } from '../lane.ts'
 import type { BackfillOrder } from '../messages.ts'
 import { extentOf, hasBlock, isMissing, missingBlockOf, type Unavailable } from './missing.ts'
 
-/** Blocks of a back-fill in memory: with a larger heap, garbage collection takes most time. */
+/** Blocks of a back-fill in memory; a larger heap spends most time in garbage collection. */
 const RUN_BLOCKS = 50
 
 const MIN_SHARED_BLOCKS = 30
 
-/** Fetches what is missing of a range. Gives back what no node has, and gaps that do not link. */
+/** Fetches missing blocks of a range. Returns those that no node has, and gaps that do not link. */
 export const fill = async (
   work: Work,
   from: number,
@@ -123,13 +123,13 @@ const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range:
     await finish()
   } catch (error) {
     signal.throwIfAborted()
-    // The good blocks before a fault are kept.
+    // Stores the good blocks before a fault.
     await finish()
     throw error
   }
 }
 
-/** Special blocks are taken one by one, which shows what is wrong with them. */
+/** Takes special blocks one by one, which reveals their faults. */
 const takePart = async (work: Work, lane: BlockLane, part: BegunPart) => {
   const { state, signal } = work
   signal.throwIfAborted()

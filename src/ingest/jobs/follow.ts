@@ -16,7 +16,7 @@ import { BLOCKS_FORGOTTEN, untilForgotten } from './watch.ts'
 
 type FollowJob = Extract<IndexJob, { type: 'follow' }>
 
-/** Follows the head and fills below it; starts again after passing errors from what is stored. */
+/** Follows the head and fills below it; restarts from stored blocks after transient errors. */
 export const keepFollowing = async (work: Work, job: FollowJob) => {
   const { signal, log, state } = work
   for (;;) {
@@ -69,7 +69,7 @@ const trackBlocks = async (work: Work, job: FollowJob, head: number): Promise<Tr
   // The back-fill handles blocks that nodes have pruned.
   const mayCatchUp = async (tip: number) =>
     tip >= from - 1 && head - tip <= CATCH_UP && (head - tip <= RECENT || (await has(tip + 1)))
-  // Only following finds out which blocks a node for development has instead of the stored ones.
+  // Only following detects which blocks of a development node replaced stored ones.
   const near = tip !== undefined && (job.node.shrinks === true || (await mayCatchUp(tip)))
   if (tip !== undefined && !near) await leaveOldBlocks(work, tip, job)
   // Following takes blocks that may be reorganised; a back-fill takes only settled ones.
@@ -145,7 +145,7 @@ const followHead = async (
       state.headAt = performance.now()
       pace.came({ number, time: Number(event.block.block.timestamp) })
       state.head = Math.max(state.head ?? -1, number)
-      // At the head every block is a transaction of its own; far behind it they go together.
+      // At the head, each block is a transaction; far behind it, blocks share one.
       if (number > state.head - finality) await lane.flush()
     }
   } finally {
@@ -161,7 +161,7 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: B
     const block = await readBlock(source!, number, signal)
     return block && Number(block.block.timestamp)
   }
-  // As pruning counts: by the time of the chain, which a clock that is wrong does not change.
+  // Uses the chain's time, as pruning does, since the local clock may be wrong.
   const since = Math.min((await timeOf(head)) ?? Number.POSITIVE_INFINITY, Date.now() / 1_000) - forMs / 1_000
   let to = head
   while (from < to) {
@@ -199,7 +199,7 @@ const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: 
   return byDepth
 }
 
-/** After a pause the stored tip may be on an abandoned branch: rolls back to where they part. */
+/** After a pause, rolls a stored tip on an abandoned branch back to the fork. */
 const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
   const deepest = Math.min(tip - depth.finality, (await settledBelow(work, depth, tip)) - 1)
   await leaveOldBranch(

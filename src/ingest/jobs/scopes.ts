@@ -191,7 +191,7 @@ export const createHeadScopes = (scopes: readonly ChainScope[], coverage: Lookup
 }
 
 type HeadQuestions = ReturnType<typeof createHeadQuestions>
-/** Children that are named meanwhile have a filter of their own until the next start. */
+/** Children named later have a separate filter until the next start. */
 const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['coverage']) => {
   const keyOf = ({ factory, address }: Pick<Child, 'factory' | 'address'>) => `${factory} ${address}`
   const known = new Set(coverage.children().map(keyOf))
@@ -216,7 +216,7 @@ const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['c
   }
 }
 
-/** An address that a block names may emit logs in the same block, and name others in turn. */
+/** A named address may emit logs in the same block and name further ones. */
 const findIn = async ({ source, signal }: Work, asked: HeadQuestions, event: RawBlock) => {
   const { block: header, chainId } = event
   const number = Number(header.number)

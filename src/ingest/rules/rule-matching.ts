@@ -39,7 +39,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
       [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     )
     .of({})
-  /** Why a block waits, by its number: lanes wait each for itself. */
+  /** Why each waiting block waits; lanes wait independently. */
   const waits = new Map<number, string>()
 
   const toMatch = ({ rule, kind, document }: MatchedRule, raw: RawBlock, receivedAt: number): RuleMatch => ({
@@ -82,7 +82,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   }
 
   return {
-    /** Waits until all is known that rules may need and only the chain knows. */
+    /** Waits for chain data that rules may need. */
     async complete(raw: RawBlock, signal: AbortSignal) {
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return

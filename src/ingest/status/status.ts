@@ -17,9 +17,9 @@ import type { Reason } from './readiness.ts'
 export interface ServerStatus {
   version: string
   networks: NetworkState[]
-  /** Set where a running server publishes no status: it has just started, or is too busy. */
+  /** Set if a running server publishes no status: it has just started or is too busy. */
   silent?: true
-  /** Absent where no server runs, and so are the next two. */
+  /** Absent, like the next two, if no server runs. */
   deliveries?: DeliveryHealth
   readers?: ThreadsState
   reasons?: Reason[]
@@ -37,7 +37,7 @@ export interface FailingState {
   account: number
   rule: number
   channel: string
-  /** Distinguishes it from others of its channel, which may have the same `target`. */
+  /** Distinguishes receivers of a channel with the same `target`. */
   receiver: string
   /** Without its secrets. */
   target: string
@@ -59,13 +59,13 @@ export interface NetworkState {
   coverage?: ScopeCoverage[]
   filling?: FillingReport
   missing?: MissingBlocks
-  /** The highest block that any of its nodes reported last; null where none did. */
+  /** Highest head that a node reported last; null without any. */
   head: number | null
   lag: number | null
   /** Newest block taken from the chain, or null. Times are ISO 8601 UTC. */
   lastBlock: LastBlock | null
   headAge: number | null
-  /** Seconds that the chain takes for a block; null where it is not followed, or not known. */
+  /** Seconds per block of the chain; null if not followed, or unknown. */
   blockTime: number | null
   blocksPerSecond: number | null
   eventsPerSecond: number | null
@@ -75,7 +75,7 @@ export interface NetworkState {
   logLoss?: LogLoss
   store?: 'damaged' | 'unreadable'
   endpoints: EndpointStatus[]
-  /** Alerts that came into each state since the server started, by target type. */
+  /** Alerts that entered each state since the server started, by target type. */
   alerts: AlertCounts
   finality?: FinalityReport
   /** State of the remote store; absent without one, and until it is known. */
@@ -94,7 +94,7 @@ export interface ClusterStatus extends RemoteHealth {
 export interface LastBlock {
   number: number
   time: string
-  /** When it came; null of a block that was stored before. */
+  /** Time of arrival; null for a block stored earlier. */
   receivedAt: string | null
 }
 

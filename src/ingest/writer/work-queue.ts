@@ -9,7 +9,7 @@ import { type OpenRequest, openPruneRequest, type PruneRequest } from '../reques
 
 export type QueuedChange = WriterChange & { id: number }
 
-/** Steps of jobs take some milliseconds; each returns whether there may be more to do. */
+/** Steps take some milliseconds; each returns whether there may be more to do. */
 interface WriterJobs {
   merge(block: number): boolean
   maintain(): boolean
@@ -37,7 +37,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
 
   const urgentLane = (): LaneName | undefined => {
     if (lanes.head.length === 0) return undefined
-    // Changes of rules and reorganisations apply to everything that is written after them.
+    // Changes of rules and reorganisations apply to all later writes.
     const isPlain = lanes.fill.length > 0 && lanes.head.every(({ type }) => type === 'batch')
     return isPlain ? shares.next() : 'head'
   }
@@ -46,7 +46,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
     add: (change: QueuedChange) => void lanes[laneOfChange(change)].push(change),
     putBack: (change: QueuedChange) => void lanes[laneOfChange(change)].unshift(change),
     addUnmerged: (blocks: readonly number[]) => void unmerged.push(...blocks),
-    /** The lane whose turn it is, or `job` where a step of a job went first. */
+    /** Lane to serve next, or `job` after a step of a job. */
     next({ isStopping, isClosing }: { isStopping: boolean; isClosing: boolean }): LaneName | 'job' {
       const isMergingLate = unmerged.length >= (mergeSteps < MERGE_STEPS ? MANY_UNMERGED : MAX_UNMERGED)
       const lane = isMergingLate ? undefined : urgentLane()
@@ -73,7 +73,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
   }
 }
 
-/** Decoding again takes turns with a back-fill, as what is restored does. */
+/** Decoding again and restored batches share the back-fill's lane. */
 const laneOfChange = (change: WriterChange): LaneName =>
   change.type === 'batch' || change.type === 'replace' ? change.lane : ASIDE.has(change.type) ? 'fill' : 'head'
 const ASIDE: ReadonlySet<WriterChange['type']> = new Set(['revise', 'restore', 'verified', 'forget'])

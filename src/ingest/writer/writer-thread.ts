@@ -45,7 +45,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     tell({ type: 'metrics', metrics: metrics.snapshot() })
   })
 
-  /** Messages that came meanwhile are taken in first: one of the head may be among them. */
+  /** Takes in new messages first, which may include one of the head. */
   const goOn = () => {
     busy = true
     setImmediate(next)
@@ -111,7 +111,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     ended = shipping?.close()
     shipping = undefined
     tell({ type: 'shipping', shipping: null })
-    // Segments that were to be evicted were not merged.
+    // Segments awaiting eviction were not merged.
     queue.addUnmerged(writer.small(OF_HEAD))
     return true
   }
@@ -172,7 +172,7 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   const db = openForWriting(store, nativeBinding())
   if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)
-  // Documents that are shipped no more are searched here.
+  // Without a remote store, documents are searched here.
   if (!remote) writer.also(createLocationWriter(db).back)
   const alertStore = createAlertStore(db)
   const tell = (message: FromWriter) => port.postMessage(message)

@@ -11,7 +11,7 @@ import {
   ownAddresses,
 } from './addresses.ts'
 
-/** Texts of several threads: a log in shared memory that each reads to its end before it adds. */
+/** Texts of several threads: a log in shared memory that each thread reads up before it adds. */
 type SharedTexts = ReturnType<typeof openTexts>
 
 export interface TextsMemory {
@@ -20,7 +20,7 @@ export interface TextsMemory {
 }
 
 interface TextsOptions {
-  /** The part of a text that is its key; default all of it. */
+  /** Part of a text that is its key; default all of it. */
   keyOf?: (text: string) => string
   load?: () => Iterable<[key: string, id: number]>
 }
@@ -29,7 +29,7 @@ const FIRST_TEXT = 1
 const TEXT_COUNT = 2
 const USED = 3
 const EPOCH = 4
-/** The owner goes on alone: ids that it gave are not in the log. */
+/** The owner continues alone: its new ids are not in the log. */
 const SEALED = 5
 const TEXT_WORDS = 6
 
@@ -83,12 +83,12 @@ const openTexts = (
   }
 
   return {
-    /** Undefined where no thread has added it. */
+    /** Undefined if no thread has added it. */
     find(key: string): number | undefined {
       catchUp()
       return ids.get(key)
     },
-    /** Adds a text, unless another thread just did; undefined where its id would reach `most`. */
+    /** Adds a text unless another thread just did; undefined if its id would reach `most`. */
     add: (key: string, text: string, most = Number.POSITIVE_INFINITY): number | undefined =>
       locked(state, () => {
         catchUp()
@@ -102,7 +102,7 @@ const openTexts = (
   }
 }
 
-/** For the one thread that hands on what all threads add. */
+/** For the one thread that hands on the additions of all. */
 export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   const state = new Int32Array(memory.state)
   const bytes = Buffer.from(memory.bytes)
@@ -130,7 +130,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
     },
     isTaken: () => takenTexts === state[TEXT_COUNT]! + alone.length,
     isFilling: () => state[SEALED] === 1 || state[USED]! > bytes.length / 2,
-    /** All are stored, and no other thread looks for any at the moment. */
+    /** Requires that all are stored and no other thread looks any up. */
     reset() {
       state[FIRST_TEXT]! += state[TEXT_COUNT]! + alone.length
       for (const word of [TEXT_COUNT, USED, SEALED]) state[word] = 0
@@ -142,7 +142,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   }
 }
 
-/** The number of a text's UTF-16 units, then these: any text comes back as it was. */
+/** Length in UTF-16 units, then the units, which preserve any text. */
 const TEXT_HEAD = 4
 const textSize = (text: string): number => TEXT_HEAD + text.length * 2
 const textFrom = (bytes: Buffer, at: number): string =>
@@ -212,7 +212,7 @@ const createDictionariesMemory = (stored: StoredDictionaries, room: Room): Dicti
   }
 }
 
-/** Ids hold for good, so that a thread may keep, and forget, as many of them as it likes. */
+/** Ids never change, so a thread may cache and forget any number of them. */
 const cacheIds = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
   createDictionary({ last: Number.POSITIVE_INFINITY, find, ...(capacity !== undefined && { capacity }) })
 const nameId = (names: SharedTexts, stored: StoredDictionaries) => (name: string) =>
