@@ -6,9 +6,9 @@ type HexText = string
 
 export type Bloom = ReturnType<typeof createBloom>
 
-/** A logs bloom of 2048 bits that is summed up from addresses and topics. */
+/** A logs bloom of 2048 bits, the sum of addresses and topics. */
 export const createBloom = () => {
-  /** Half a byte each, in the order of the digits of a header's text: most significant first. */
+  /** One nibble each, in the order of a header's digits: most significant first. */
   const sum = new Uint8Array(512)
   const set = (bit: number) => {
     sum[511 - (bit >> 2)]! |= 1 << (bit & 3)
@@ -33,7 +33,7 @@ export const createBloom = () => {
     include({ digits }: { digits: Uint8Array }) {
       for (let i = 0; i < 512; i++) sum[i]! |= digits[i]!
     },
-    /** Half a byte each, in the order of the digits of a header's text. */
+    /** One nibble each, in the order of a header's digits. */
     digits: sum,
     /**
      * `empty`: no bit. `misses`: lacks a bit of the sum. `exceeds`: has one more. `malformed`: not
@@ -54,7 +54,7 @@ export const createBloom = () => {
       if (misses !== 0) return any === 0 ? 'empty' : 'misses'
       return exceeds !== 0 ? 'exceeds' : 'equal'
     },
-    /** The sum as a header has it. */
+    /** The sum in the form of a header. */
     text: (): HexText => `0x${Buffer.from(sum.map(digit => HEX_CODES[digit]!)).toString('latin1')}`,
   }
 }
@@ -88,7 +88,7 @@ const learnBits = (slot: number, value: HexText): boolean => {
   return true
 }
 
-/** The three bits that an address or topic sets, of 11 bits each, packed into one number. */
+/** The three bit numbers of an address or topic, 11 bits each, packed into one number. */
 export const bloomBitsOf = (value: Uint8Array): number => {
   const hash = keccak256(value)
   const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047

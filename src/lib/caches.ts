@@ -50,7 +50,7 @@ export const createSlotCache = <T extends { readonly text: string }>(
   }
 }
 
-/** Creates a value on first use, so that a start pays for nothing that it does not need. */
+/** Creates a value on first use, which keeps a start short. */
 export const lazy = <T>(make: () => T): (() => T) => {
   let made: { value: T } | undefined
   return () => {

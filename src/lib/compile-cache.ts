@@ -14,7 +14,7 @@ export const compileCacheFolder = (
   return folder ? join(folder, 'chainsieve') : undefined
 }
 
-/** The system may not know the user that a container runs the program as. */
+/** Undefined if the system does not know the user, as in some containers. */
 const homeFolder = (): string | undefined => {
   try {
     return homedir()

@@ -8,7 +8,7 @@ export class ChainsieveError extends Error {
   readonly next: 'refuse' | 'retry' | 'stop'
   /** Stable name for programs, e.g. `unknown_field`. Never classify by message text. */
   readonly code: string
-  /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
+  /** For `retry`: minimum milliseconds to wait, if the other side states them. */
   readonly retryAfterMs: number | undefined
   /** Further facts for the caller. */
   readonly details: Readonly<Record<string, unknown>> | undefined
@@ -83,7 +83,7 @@ const SYSTEM_REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   ],
 ]
 
-/** System errors that may pass: a disk gets room, files are closed. */
+/** Transient system errors: disks get room, files are closed. */
 const PASSING_CODES: ReadonlySet<string> = new Set([
   ...SYSTEM_REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
   'data_folder_not_writable',
@@ -93,7 +93,7 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
 export const isPassingError = (error: unknown): boolean =>
   !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING_CODES.has(error.code)
 
-/** An error as it is sent between threads, which do not transfer classes. */
+/** An error in transit between threads, which do not transfer classes. */
 export interface TransferredError {
   next: ChainsieveError['next'] | 'bug'
   code: string

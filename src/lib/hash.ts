@@ -5,7 +5,7 @@ export interface Hash62 {
   low: number
 }
 
-/** Numbers that `slotOf` gives. */
+/** Range of `hashSlot`. */
 export const HASH_SLOTS = 2 ** 16
 
 /**

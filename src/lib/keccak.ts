@@ -6,13 +6,13 @@ import { createRecentCache } from './caches.ts'
 export const keccak256 = (bytes: Uint8Array): Uint8Array => hash(bytes)
 
 let hash = keccak_256 as (bytes: Uint8Array) => Uint8Array
-/** Resolves when WebAssembly is ready; a thread that never waits must wait for this. */
+/** Resolves when WebAssembly is ready; a thread that never yields must await this. */
 export const keccakReady = createKeccak(256).then(
   hasher => {
     hash = bytes => hasher.init().update(bytes).digest('binary')
   },
   () => {
-    // A runtime without WebAssembly stays with JavaScript.
+    // Without WebAssembly, JavaScript stays in use.
   },
 )
 

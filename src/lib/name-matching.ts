@@ -66,7 +66,7 @@ export const editDistance = (
   let row = Array.from({ length: width }, (_, j) => j)
   let next = new Array<number>(width)
   for (let i = 1; i <= a.length; i++) {
-    // Further from the diagonal than `most` no way leads to a distance that is told.
+    // Cells further than `most` from the diagonal exceed the limit.
     const first = Math.max(1, i - most)
     const last = Math.min(b.length, i + most)
     next.fill(Number.POSITIVE_INFINITY)
@@ -80,7 +80,7 @@ export const editDistance = (
       next[j] = cost
       if (cost < least) least = cost
     }
-    // Also a way that swaps passes by this row, at no higher cost.
+    // Paths with a swap pass this row too, at no higher cost.
     if (least > most) return Number.POSITIVE_INFINITY
     ;[older, row, next] = [row, next, older]
   }

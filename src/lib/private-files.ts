@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
-/** Creates a folder. An existing one keeps its mode, which its owner may have chosen. */
+/** Creates a folder; an existing one keeps the mode that its owner may have chosen. */
 export const makePrivateFolder = (path: string) => {
   if (mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER }) !== undefined) chmodSync(path, PRIVATE_FOLDER)
 }
@@ -22,7 +22,7 @@ const createIfMissing = (path: string) => {
     closeSync(openSync(path, 'ax', PRIVATE_FILE))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // Opening something that is not a file fails with a clear error.
+    // Opens anything but a file, which fails with a clear error.
     if (!statSync(path).isFile()) closeSync(openSync(path, 'a'))
   }
 }
@@ -58,6 +58,6 @@ export const noteLastClock = (folder: string, time: number): void => {
   utimesSync(path, time / 1_000, time / 1_000)
 }
 
-/** Epoch milliseconds up to which ages are counted for removal. */
+/** Epoch milliseconds that ages are measured to, for removal. */
 export const ageClock = (folder: string, now: number = Date.now()): number =>
   Math.min(now, readLastClock(folder) ?? now)

@@ -1,4 +1,4 @@
-/** Inclusive range of integers. Lists of ranges ascend, and neighbours do not touch. */
+/** Inclusive range of integers. Lists of ranges ascend, with gaps between them. */
 export interface Range {
   from: number
   to: number

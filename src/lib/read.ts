@@ -20,7 +20,7 @@ export const readAtMost = (path: string, most: number): Buffer | undefined => {
   }
 }
 
-/** The same for a stream. */
+/** Collects a stream; undefined beyond `most` bytes. */
 export const collectAtMost = async (stream: AsyncIterable<unknown>, most: number): Promise<Buffer | undefined> => {
   const parts: Buffer[] = []
   let total = 0

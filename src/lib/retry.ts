@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time as the program sees it, so that tests can run it faster. */
+/** The program's time, which tests can speed up. */
 export interface Clock {
   /** Epoch milliseconds, which clock changes affect: for values shown, stored or sent by others. */
   now(): number
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Smaller steps are regular clock corrections, and lengthen no wait. */
+/** Smaller steps are regular clock corrections and lengthen no wait. */
 const LEAST_STEP_MS = 5_000
 
 /** Milliseconds that the clock was set by since the last call, negative for back; else 0. */

@@ -9,7 +9,7 @@ export const encodeRlp = (item: Rlp): Buffer => {
   return target
 }
 
-/** Throws a `RangeError` for a length beyond the bytes. Bytes behind the item are ignored. */
+/** Throws a `RangeError` for a length beyond the bytes. Ignores bytes after the item. */
 export const decodeRlp = (bytes: Uint8Array): Rlp => readItem(bytes, 0, bytes.length).item
 
 /** Decodes a list of at least `least` items. */
@@ -40,7 +40,7 @@ const payloadLength = (item: Rlp): number => {
   return length
 }
 
-/** Lengths below stand in the prefix itself. */
+/** Shorter lengths fit into the prefix itself. */
 const SHORT_LENGTH = 56
 
 const sizeInBytes = (length: number): number => Math.ceil((32 - Math.clz32(length)) / 8)
@@ -106,7 +106,7 @@ export const trieRootOf = (items: readonly Uint8Array[]): Uint8Array => {
 }
 
 interface TrieEntry {
-  /** Half a byte each. */
+  /** One nibble per byte. */
   path: Uint8Array
   value: Uint8Array
 }
@@ -126,7 +126,7 @@ const nodeOf = (entries: readonly TrieEntry[], depth: number): Rlp => {
     while (at < entries.length && entries[at]!.path[depth] === nibble) at++
     children.push(start === at ? EMPTY_BYTES : toReference(nodeOf(entries.slice(start, at), depth + 1)))
   }
-  // A place has the path of no other one as its beginning, so that branches have no values.
+  // No path is a prefix of another, so branches have no values.
   return [...children, EMPTY_BYTES]
 }
 

@@ -85,9 +85,9 @@ export const assetFile = (name: string, dataFolder?: string): string => {
   return path
 }
 
-/** Starts the main program again as a thread; it finds `{ role, data }` in `workerData`. */
+/** Starts the program as a thread, with `{ role, data }` in `workerData`. */
 export const startWorker = (role: string, data: unknown, options: Omit<WorkerOptions, 'workerData' | 'eval'> = {}) => {
-  // Threads share the copy of SQLite that the main thread loaded, so it has to be loaded first.
+  // Threads share the main thread's copy of SQLite, so it must be loaded first.
   nativeBinding()
   const workerOptions = { name: role, ...options, workerData: { role, data } }
   if (form === 'executable') return new Worker(FROM_ASSETS, { ...workerOptions, eval: true })
@@ -105,18 +105,18 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   if (typeof known === 'string') return known
   const path = unfold(NATIVE, dataFolder, loadAddon)
   setEnvironmentData(NATIVE_FOLDER, dataFolder)
-  // Inherited by every worker thread that starts from here on.
+  // Worker threads started from here on inherit it.
   setEnvironmentData(NATIVE, path)
   return path
 }
 
-/** The same as an option, absent if undefined. */
+/** As an option, absent if undefined. */
 export const nativeOption = (dataFolder?: string): { native?: string } => {
   const native = nativeBinding(dataFolder)
   return native === undefined ? {} : { native }
 }
 
-/** Replaces better-sqlite3's search for its native code in the executable. */
+/** Replaces better-sqlite3's search for native code in the executable. */
 export const getBinding = (): unknown => {
   const path = nativeBinding()
   if (path === undefined) throw new Error('only the executable loads SQLite this way')
@@ -163,18 +163,18 @@ export const FROM_ASSETS = `
   script.runInThisContext()(require)
 `
 
-/** Key under which tests name a bundle that starts threads faster than hundreds of source files. */
+/** Names a test bundle, which starts threads faster than hundreds of source files do. */
 const THREADS = 'threads'
 const sourceOfThreads = (): URL => {
   const named = getEnvironmentData(THREADS)
   return typeof named === 'string' ? new URL(named) : new URL('src/main.ts', root)
 }
 
-/** As `start.ts` does it in the main thread. */
+/** Equals `start.ts` of the main thread. */
 const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
-/** The data folder, among those in which native code may be unfolded. */
+/** A data folder that native code may be unfolded into. */
 const NATIVE_FOLDER = 'native folder'
 const unfolded = new Map<string, string>()
 const addons = new Map<string, unknown>()
@@ -219,7 +219,7 @@ const folders = (dataFolder: string | undefined): string[] => {
   ]
 }
 
-/** An unnamed file held by an open descriptor: nothing is left to clean up, even after a kill. */
+/** An unnamed file behind an open descriptor needs no cleanup, even after a kill. */
 const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   const path = join(folder, `.chainsieve-${process.pid}-${randomBytes(8).toString('hex')}-${name}`)
   writeNew(path, content)
@@ -238,13 +238,13 @@ const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   }
 }
 
-/** Without descriptor paths: one copy per content, kept for the next start. */
+/** Without descriptor paths: caches one copy per content for the next start. */
 const unfoldCached: UnfoldInto = (folder, name, content, use) => {
   const hash = createHash('sha256').update(content).digest('hex')
   const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const state = lstatSync(home)
-  // In a shared folder somebody else may have created it first, and could exchange its content.
+  // In a shared folder, another user may have created it and could replace its content.
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
     throw new Error(`${home} belongs to another user`)
   const path = join(home, name)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that is printed and serialised as `shown`. */
+/** A value that prints and serialises as `shown`. */
 export interface Secret {
   reveal(): string
   toString(): string
@@ -15,7 +15,7 @@ export const secret = (value: string, shown = HIDDEN_TEXT): Secret => ({
   [inspect.custom]: () => shown,
 })
 
-/** Keys of paid nodes are in their URLs, so only scheme and host are shown. */
+/** URLs of paid nodes contain keys, so only scheme and host are shown. */
 export const secretUrl = (url: string): Secret => {
   const { protocol, host, username, pathname, search, hash } = new URL(url)
   // A path of this machine.

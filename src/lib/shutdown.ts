@@ -29,7 +29,7 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
     for (const [name, listener] of listeners) signals.off(name, listener)
   }
 
-  // The first signal lets the current block finish; who sends a second one does not want to wait.
+  // The first signal lets the current block finish; a second one ends at once.
   const listeners = (Object.keys(STOP_SIGNALS) as (keyof typeof STOP_SIGNALS)[]).map(name => {
     const listener = () => {
       if (controller.signal.aborted) return exit(STOP_SIGNALS[name])
@@ -66,7 +66,7 @@ export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> =
   let told = 0
   let minute = 0
   const survive = (error: unknown) => {
-    // The reader of the log is gone: telling that would fail again.
+    // The log's reader is gone: logging this would fail again.
     if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) [told, minute] = [0, now]

@@ -7,10 +7,10 @@ export const createYield = (): (() => Promise<void>) => {
   }
 }
 
-/** Milliseconds that a piece of long work may block the event loop. */
+/** Longest time, in milliseconds, that a piece of work may block the event loop. */
 export const LOOP_PIECE_MS = 4
 
-/** To await between pieces of work: yields the event loop once the time is up. */
+/** Awaited between pieces of work, yields the event loop once the time is up. */
 export const createPauses = (): (() => Promise<void> | undefined) => {
   let until = performance.now() + LOOP_PIECE_MS
   const pause = async () => {
@@ -22,7 +22,7 @@ export const createPauses = (): (() => Promise<void> | undefined) => {
 
 const nextTurn = createYield()
 
-/** Makes something of each element, piece by piece. */
+/** Maps elements piece by piece, yielding the event loop. */
 export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {
   const pause = createPauses()
   const made: R[] = []
@@ -33,8 +33,8 @@ export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R):
   return made
 }
 
-/** A value that is there at once, or that has to be waited for. */
+/** A value, or a promise of it. */
 export type Eventually<T> = T | Promise<T>
-/** Continues at once if the value is there, so that it stays in its turn. */
+/** Continues synchronously if the value is there, which keeps its turn. */
 export const whenThere = <T, U>(value: Eventually<T>, go: (value: T) => Eventually<U>): Eventually<U> =>
   value instanceof Promise ? value.then(go) : go(value)

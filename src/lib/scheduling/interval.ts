@@ -2,9 +2,9 @@ import type { Log } from '../log.ts'
 
 export interface EveryOptions {
   log: Log
-  /** The action, as it completes "Could not …". */
+  /** Completes "Could not …". */
   doing: string
-  /** Whether it is done now for the first time, rather than after the first `ms`. Default false. */
+  /** Also runs now, not only after the first `ms`. Default false. */
   atOnce?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** A longer turn waits for something itself, such as a node, so other lanes continue. */
+/** A longer turn awaits something itself, such as a node, so other lanes continue. */
 const STUCK_MS = 100
 
 /** Lets lanes take turns on the event loop by their parts of the thread's time (`now` in ms). */
@@ -13,7 +13,7 @@ export const createLaneTurns = <L extends string>(
   let timer: NodeJS.Timeout | undefined
 
   const awaited = (): L[] => [...waiting].flatMap(([lane, all]) => (all.length > 0 ? [lane] : []))
-  /** Waits for the event loop, so that a lane that continues at once is among the waiting. */
+  /** Waits one round, so a lane that continues at once is among the waiting. */
   const admitLater = () => {
     if (isDue) return
     isDue = true
@@ -59,7 +59,7 @@ export const createLaneTurns = <L extends string>(
         if (awaited().length > 0) admitLater()
       }
     },
-    /** The lane used so much time outside of its turns. */
+    /** Records time that the lane used outside of its turns. */
     spend: shares.spend,
   }
 }
@@ -67,7 +67,7 @@ export const createLaneTurns = <L extends string>(
 export type LaneTurns<L extends string> = ReturnType<typeof createLaneTurns<L>>
 
 export interface LanePart {
-  /** Part of the time, of which all lanes together have 1. */
+  /** Share of the time; those of all lanes add up to 1. */
   part: number
   /** Unused milliseconds of the thread that a lane saves up, for priority after a pause. */
   creditMs: number

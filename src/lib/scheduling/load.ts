@@ -29,7 +29,7 @@ export const createWorkLoad = (now: () => number) => {
       const [oldest] = since.values()
       return oldest === undefined ? 0 : Math.max(0, now() - oldest)
     },
-    /** Returns a callback for the end of the piece, with whether it succeeded. */
+    /** Returns a callback for the end of the piece, which takes its success. */
     begin(): (done: boolean) => void {
       const began = now()
       const piece = Symbol()
@@ -49,7 +49,7 @@ export const createWorkLoad = (now: () => number) => {
   }
 }
 
-/** Means of time, of pieces in progress, of its square, and of their product. */
+/** Means of time, of pieces under way, of the latter's square, and of the product. */
 interface Mean {
   ms: number
   active: number
@@ -71,7 +71,7 @@ const addToMean = (mean: Mean, ms: number, active: number): Mean => {
   }
 }
 
-/** Milliseconds that each further piece adds, between none and all. */
+/** Milliseconds that each further piece adds, from 0 to its full time. */
 const slopeOf = ({ ms, active, spread, together }: Mean): number =>
   Math.min(ms / active, Math.max(0, together / (spread + SPREAD_DOUBT)))
 
@@ -108,11 +108,11 @@ export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefin
   return sharers.find(({ load, strain }, i) => i === first || (load.active === 0 && isNear(etas[i]!, strain?.())))
 }
 
-/** Recent times, of which the quickest is a lower bound. */
+/** Recent times; the shortest is a lower bound. */
 const MAX_TIMES = 16
 /** Multiple of the mean after which an idle node is measured again. */
 const STALE = 10
-/** Weight of the last piece in a mean. */
+/** Weight of the newest piece in a mean. */
 const NEWS = 0.05
 /** Multiple of the mean up to which a piece is expected soon. */
 const PATIENCE_FACTOR = 3

@@ -1,4 +1,4 @@
-/** Something that waits in a lane, and uses up the turn of an account. */
+/** A task of a lane, which uses up a turn of its account. */
 export interface Queued<L extends string> {
   account: number
   lane: L
@@ -6,7 +6,7 @@ export interface Queued<L extends string> {
 
 /** Tasks by lane; in each, accounts take turns and tasks of an account keep their order. */
 export const createFairQueue = <T extends Queued<string>>() => {
-  /** By account, whose turn it is first. */
+  /** Tasks by account, in the order of turns. */
   const lanes = new Map<T['lane'], Map<number, T[]>>()
   let size = 0
 
@@ -55,7 +55,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
         const index = newest ? tasks.length - 1 : allows ? tasks.findIndex(allows) : 0
         if (index < 0) continue
         const task = removeAt(lane, account, index)
-        // An account that had its turn goes to the end.
+        // An account goes to the end after its turn.
         const left = lane.get(account)
         if (left && lane.delete(account)) lane.set(account, left)
         return task
@@ -74,7 +74,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
   }
 }
 
-/** The least `at` first. */
+/** Pops the least `at` first. */
 export const createHeap = <T extends { at: number }>() => {
   const heap: T[] = []
   const swap = (a: number, b: number) => {
@@ -150,7 +150,7 @@ export async function* mapInOrder<T, R>(
         const next = source.next()
         if (next.done) break
         const result = work(next.value, controller.signal)
-        // Handled when its turn comes; until then it must not count as unhandled.
+        // Its turn handles the rejection; until then it must not count as unhandled.
         result.catch(() => {})
         under.push(result)
       }

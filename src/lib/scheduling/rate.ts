@@ -1,17 +1,17 @@
 /** Limits requests in any second. */
 export interface RequestPace {
-  /** Milliseconds until so much may go; 0 where it may now. */
+  /** Milliseconds until `cost` may go; 0 if now. */
   waitMs(cost: number): number
   take(cost: number): void
 }
 
 /** Learns the limit of a node. */
 export interface LearntPace extends RequestPace {
-  /** Calls per second; infinite until the node refused some. */
+  /** Calls per second; infinite until the first refusal. */
   readonly most: number
   /** Number of times that `most` was lowered. */
   readonly cuts: number
-  /** The node refused `calls`; `cuts` is the count when they were sent. */
+  /** The node refused `calls`; `cuts`: the count when they were sent. */
   refused(calls: number, cuts: number): void
 }
 
@@ -20,7 +20,7 @@ export interface LearntPace extends RequestPace {
  * request above `most` goes alone and delays others by as many seconds.
  */
 export const createRequestPace = (most: number, elapsed: () => number): RequestPace & { used(): number } => {
-  /** Ascending by the time at which it no longer counts. */
+  /** Ascending by the time when it stops counting. */
   const gone: { until: number; cost: number }[] = []
   let used = 0
 
@@ -111,16 +111,16 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
   }
 }
 
-/** Part of the refused rate within which it grows slowly, since each refusal costs a rest. */
+/** Part around the refused rate in which growth is slow, since each refusal costs a rest. */
 const NEAR_REFUSED = 0.1
 const SLOWLY = 0.002
 const FAST = 0.25
 const CUT = 0.9
 const DEEPEST_CUT = 0.5
-/** Parts of the rate for one request, since counting by the second is uneven. */
+/** Divisor of the rate for one request, since counting by the second is uneven. */
 export const LEARNT_PARTS = 8
 
-/** A second of the other side, since latency varies. */
+/** A second of the other side, allowing for varying latency. */
 const SECOND_MS = 1_050
 
 /**
@@ -134,7 +134,7 @@ export interface Breaker {
   failures: number
   /** Failed probes since it opened, plus the failure that opened it. */
   opened: number
-  /** Time of the next try by `clock.elapsed`; 0 while closed. */
+  /** Time of the next attempt by `clock.elapsed`; 0 while closed. */
   restUntil: number
   /** Time of the first failure in a row. */
   failingSince: number | undefined
@@ -160,7 +160,7 @@ export const succeeded = ({ first, again }: Breakers) => {
 }
 /** `probe`: the tested breaker. Failures of messages sent before it opened change nothing. */
 export const failed = ({ first, again }: Breakers, turn: Turn, now: number, probe?: Breaker) => {
-  // If every delivery was tried before, one that failed is the probe.
+  // If every delivery was attempted before, a failed one is the probe.
   const breaker = turn === 'first' || first.opened > 0 ? first : again
   breaker.failures++
   breaker.failingSince ??= now
@@ -168,7 +168,7 @@ export const failed = ({ first, again }: Breakers, turn: Turn, now: number, prob
   breaker.restUntil = now + Math.min(FIRST_REST_MS * 2 ** breaker.opened, MAX_REST_MS)
   breaker.opened++
 }
-/** Since when nothing succeeded; undefined after a success. */
+/** Time of the first failure in a row; undefined after a success. */
 export const failingSince = ({ first, again }: Breakers): number | undefined => {
   const since = Math.min(first.failingSince ?? Number.POSITIVE_INFINITY, again.failingSince ?? Number.POSITIVE_INFINITY)
   return Number.isFinite(since) ? since : undefined

@@ -65,7 +65,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     }
     admit()
   }
-  /** Urgent ones go before all others, the newest first. */
+  /** Urgent waiters go first, the newest of them before others. */
   const queue = (waiter: Waiter) => {
     if (waiter.urgent) waiting.unshift(waiter)
     else waiting.push(waiter)
@@ -111,7 +111,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     turnAway(error: Error) {
       for (const waiter of waiting.splice(0)) waiter.end(error)
     },
-    /** Leaves no timer behind. */
+    /** Clears all timers. */
     close: () => closing.abort(),
   }
 }
