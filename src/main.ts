@@ -11,7 +11,7 @@ const main = async () => {
     const { runCommandLine } = await import('./app/cli/index.ts')
     const { services } = await import('./app/index.ts')
     const { version } = await import('./lib/runtime.ts')
-    // Set, not called: what was written to a pipe is still delivered.
+    // Sets the code instead of exiting, which still flushes pipes.
     process.exitCode = await runCommandLine(process.argv.slice(2), { version, services })
     return
   }
@@ -42,7 +42,7 @@ const main = async () => {
   }
 }
 
-/** The one place that says what keeps documents outside of the store of their network. */
+/** The only place that chooses the remote store of a network's documents. */
 const openRemote = async ({ remote, ...of }: IndexerData | WriterData): Promise<RemoteStore | undefined> =>
   remote && (await import('./cluster/remote.ts')).openRemote(remote, of)
 

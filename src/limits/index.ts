@@ -3,7 +3,7 @@ import { LIMITS, type Limit, type LimitName, type Unit } from './table.ts'
 
 export { LIMITS, type Limit, type LimitName }
 
-/** Counts, bytes and milliseconds by the name of their limit. */
+/** Counts, bytes and milliseconds by limit. */
 export type Limits = Readonly<Record<LimitName, number>>
 
 const UNIT_SCALES = {
@@ -19,7 +19,7 @@ export const TAKES = {
   duration: 'a time with its unit (ms, s, m, h, d), such as 30s',
 } as const satisfies Record<Unit, string>
 
-/** The number that a text means, undefined where it means none. */
+/** Parses a number with its unit; undefined if malformed. */
 export const parseAmount = (unit: Unit, text: string): number | undefined => {
   const [, digits, name] = /^(\d+(?:\.\d+)?|\d+(?:_\d+)+) ?([a-z]*)$/i.exec(text.trim()) ?? []
   if (digits === undefined || name === undefined) return undefined
@@ -34,7 +34,7 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
   Object.entries<Limit>(LIMITS).map(([name, { unit, fallback }]) => [name, parseAmount(unit, fallback)!]),
 ) as Record<LimitName, number>
 
-/** An amount as a user would write it. */
+/** Writes an amount as a user would. */
 export const formatUnitAmount = (unit: Unit, amount: number): string => {
   const [name, scale] = Object.entries<number>(UNIT_SCALES[unit])
     .filter(([name, scale]) => !name.includes('i') && amount % scale === 0)

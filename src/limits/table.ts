@@ -4,9 +4,9 @@ export interface Limit {
   unit: Unit
   /** The default, as a user would write it. */
   fallback: string
-  /** Code of the error, which over HTTP is its type. */
+  /** Code of the error, which is its type over HTTP. */
   code: string
-  /** Who may not have more, as a noun with its article: "a query". */
+  /** Limited subject with its article: "a query". */
   who: string
   /** Completes "has more than 1024 …", "has more than 16MB of …" and "needs more than 60s …". */
   what: string
@@ -94,7 +94,7 @@ export const LIMITS = {
     'Send smaller bodies, or wait for answers before you send more.',
   ),
 
-  // Names that requests list, and that answers repeat.
+  // Names that requests list and answers repeat.
   names: countLimit(
     1_000,
     ILLEGAL,

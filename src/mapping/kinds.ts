@@ -38,7 +38,7 @@ export interface Encoding {
   compare: ValueComparison
   /** Longest indexed text, in characters; longer values stay in `_source` but match nothing. */
   ignoreAbove?: number
-  /** `_source` has it only if a request names it. */
+  /** `_source` contains it only on request by name. */
   apart?: true
 }
 
@@ -91,17 +91,17 @@ export const ENCODINGS = {
 export type FieldOrigin =
   /** Member of this kind's wire object; `wire` names it if it differs from the field's name. */
   | 'wire'
-  /** A member of the transaction's receipt. */
+  /** Member of the transaction's receipt. */
   | 'receipt'
   /** The block that holds the document. */
   | 'block'
   /** The transaction that holds the document. */
   | 'transaction'
-  /** Members of the wire's objects that no field names. */
+  /** Members of wire objects that no field names. */
   | 'rest'
   /** The document's place in the chain. */
   | 'position'
-  /** Worked out by decoding. */
+  /** Result of decoding. */
   | 'decoded'
 
 export interface Field {
@@ -111,30 +111,30 @@ export interface Field {
   origin: FieldOrigin
   /** Member of the wire object, if its name differs. */
   wire?: string
-  /** Stored behind the small fields, since it is long and seldom read. */
+  /** Stored after the small fields, since it is long and seldom read. */
   bulk?: true
   /**
    * Few chains have it: it is stored in one value with others, under this number, which is unique
    * in the kind and never changes. Values of another form go into `extra`; null is not stored.
    */
   rare?: number
-  /** Stored elsewhere than among the fields of the record. */
+  /** Stored outside of the record's fields. */
   apart?: true
   /** Holds ABI-encoded data: mostly 32-byte words. */
   words?: true
-  /** A bloom filter that follows from the document's own logs. */
+  /** A bloom filter computed from the document's own logs. */
   bloom?: true
-  /** Has a column (doc values) under this unique number, which never changes. */
+  /** Unique, immutable number of its column (doc values). */
   column?: number
-  /** Has postings under this unique number, which never changes: conditions on it cost no scan. */
+  /** Unique, immutable number of its postings, which save conditions a scan. */
   indexed?: number
-  /** Every value has so many bytes. */
+  /** Length of every value in bytes. */
   bytes?: number
-  /** There are no other values. */
+  /** All possible values. */
   values?: readonly string[]
-  /** Every value is a name as Solidity has them. */
+  /** Every value is a Solidity identifier. */
   identifier?: true
-  /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */
+  /** In `_source`, but not searchable (`index: false` in Elasticsearch). */
   hidden?: true
 }
 
@@ -164,7 +164,7 @@ export type KindStorage =
 
 export interface DocumentMapping {
   doc: string
-  /** As sentences call one. */
+  /** Noun for sentences. */
   name: string
   /** Possible kinds of its parent, which `_parent` names. Parent and child share a block. */
   parents: readonly string[]
@@ -187,7 +187,7 @@ const createMakers = (origin: FieldOrigin): Record<FieldKind, Maker> => {
   >
 }
 
-/** Makers of fields, by kind, for the declarations in `documents/`. */
+/** Makers of fields by kind, for the declarations in `documents/`. */
 export const is = createMakers('wire')
 export const decodedField = createMakers('decoded')
 

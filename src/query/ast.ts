@@ -12,9 +12,9 @@ export type Node =
   /** At least `count` nodes hold (minimum_should_match). A node that occurs twice counts twice. */
   | { readonly op: 'atLeast'; readonly count: number; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
-  /** The field has one of these values. Of a list field: one of its elements has. */
+  /** The field, or one element of a list field, has one of these values. */
   | { readonly op: 'in'; readonly field: FieldPath; readonly values: readonly QueryValue[] }
-  /** The field lies within the bounds. Of a list field: one of its elements does. */
+  /** The field, or one element of a list field, is within the bounds. */
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
   /** A text or keyword field has a value near to a text; of a text field, one of its words is. */
   | { readonly op: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness }
@@ -57,7 +57,7 @@ export interface CompareNode {
    */
   readonly steps: readonly string[]
   readonly how: 'equal' | 'greater' | 'greaterOrEqual' | 'less' | 'lessOrEqual'
-  /** Several only with `equal`: one of them is equal. */
+  /** Several only with `equal`: one of them has to match. */
   readonly operands: readonly CompareOperand[]
   readonly ignoreCase: boolean
   /** Compares an argument in whole tokens: divided by 10^decimals of its token, where known. */
@@ -69,7 +69,7 @@ export interface CompareOperand {
   readonly number: Exact | undefined
 }
 
-/** `digits` / 10^`scale`, `scale` being 0 or more. */
+/** `digits` / 10^`scale`; `scale` is not negative. */
 export interface Exact {
   readonly digits: bigint
   readonly scale: number
@@ -100,7 +100,7 @@ export const compareValues = (a: QueryValue, b: QueryValue): number => {
   for (let i = 0; i < length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
     if (x === y) continue
-    // A surrogate stands for a code point beyond all other units.
+    // A surrogate means a code point above all other units.
     const [high, low] = [isSurrogate(x), isSurrogate(y)]
     return high === low ? x - y : high ? 1 : -1
   }

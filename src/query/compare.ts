@@ -15,18 +15,18 @@ import {
 import { type CompareNode, type CompareOperand, compareValues, type Exact } from './ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from './exact.ts'
 
-/** The document that a condition of a rule is tested on. */
+/** Document that a rule's condition is tested on. */
 export type ComparedDocument = Pick<Document, '_source' | 'decoding'>
 
 export interface ComparedValue {
   readonly text: string
   /** Absent for hashes, addresses and texts, even if they look like numbers. */
   readonly number: Exact | undefined
-  /** Hex, which is equal in any letter case. */
+  /** Hex compares in any letter case. */
   readonly hex?: true
 }
 
-/** Compiles the condition to a test of a document of its kind. */
+/** Compiles a condition to a test of documents of its kind. */
 export const compileCompare = (node: CompareNode): ((document: ComparedDocument) => boolean) => {
   const values = facesAt(node.steps, node.scaled, node.kind)
   const test = compileTest(node)
@@ -67,7 +67,7 @@ const compileEqual = (operands: readonly CompareOperand[], ignoreCase: boolean):
   const spelt = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   const all = new Set(operands.map(({ text }) => spelt(text)))
   let lower = ignoreCase ? all : undefined
-  // Beside a number, only those operands are compared as text that are none.
+  // Numeric operands compare with numbers, the others as text.
   const texts = new Set(operands.flatMap(({ text, number }) => (number === undefined ? [spelt(text)] : [])))
   const integers = new Set<bigint>()
   const fractions = new Set<string>()
@@ -206,7 +206,7 @@ const datetimeFace = (value: unknown): ComparedValue => ({
 
 /** Compared value by encoding; without one, the value itself. */
 const FACES = {
-  // As in search, `raw` is the one with letter case.
+  // As in search, `raw` is case-sensitive.
   address: { '': hexFace, raw: textFace },
   hex: { '': hexFace },
   hexList: { '': hexFace },
@@ -245,7 +245,7 @@ interface SourceArgument {
 interface DecodedElement {
   hex: string
   type: string
-  /** Undefined if the document does not know its decoding; then its parts cannot be reached. */
+  /** Undefined if the decoding is unknown, which makes its parts inaccessible. */
   param: AbiParam | undefined
   /** Decimals of the token; null for parts of tuples and arrays, which have no scaled value. */
   decimals: number | null
@@ -285,7 +285,7 @@ interface FaceReading {
   found: ComparedValue[]
 }
 
-/** Properties of any value; a component of a tuple with the same name wins. */
+/** Properties of any value; a tuple component of the same name takes precedence. */
 const PROPERTIES = new Set(['hex', 'num', 'scaled', 'type'])
 
 const readElement = (element: DecodedElement, steps: readonly string[], at: number, reading: FaceReading): void => {
@@ -385,7 +385,7 @@ export const eachLeaf = (value: unknown, steps: readonly string[], found: (leaf:
     if (step === steps.length) found(value)
     return
   }
-  // Names come from outside.
+  // Names are untrusted.
   if (step < steps.length) {
     const name = steps[step]!
     if (Object.hasOwn(value, name)) eachLeaf((value as Record<string, unknown>)[name], steps, found, step + 1)

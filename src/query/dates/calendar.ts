@@ -10,7 +10,7 @@ interface IntervalKeys {
   fixed_interval?: JsonNode | undefined
 }
 
-/** `interval` is a unit of the calendar where it can be one, and else a fixed length. */
+/** Reads `interval` as a calendar unit if possible, else as a fixed length. */
 export const readInterval = (place: JsonNode, keys: IntervalKeys): Interval => {
   const { interval, calendar_interval: calendar, fixed_interval: fixed } = keys
   const [first, second] = [interval, calendar, fixed].filter(at => at !== undefined)
@@ -79,7 +79,7 @@ export const readOffset = (place: JsonNode | undefined): number => {
   )
 }
 
-/** A unit of the calendar. Local times are milliseconds since 1970 as if the clock showed UTC. */
+/** A calendar unit. Local times are milliseconds since 1970 as if the clock showed UTC. */
 export interface CalendarUnit {
   readonly name: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
   readonly least: number
@@ -134,7 +134,7 @@ export const monthOf = (local: number): number => {
   return (era * 400 + year) * 12 + Math.floor((5 * dayOfYear + 2) / 153) + 2
 }
 
-/** In milliseconds since 1970, from months since January of the year 0. */
+/** Converts months since January of year 0 to milliseconds since 1970. */
 export const startOfMonth = (month: number): number => {
   const since = month - 2
   const years = Math.floor(since / 12)

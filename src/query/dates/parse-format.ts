@@ -6,9 +6,9 @@ import { type JsonNode, showJson, where } from '../json-node.ts'
 
 export const DATE = 'uuuu-MM-dd'
 const TIME_PATTERN = 'HH:mm:ss.SSSXXX'
-/** Its fraction has three digits, or as many more as there are. */
+/** Its fraction has at least three digits. */
 export const FINEST = 'date_optional_time_nanos'
-/** Patterns by the names of Elasticsearch, each also with `strict_` before it. */
+/** Patterns by Elasticsearch's names, each also valid with `strict_`. */
 export const PATTERNS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     date_optional_time: `${DATE}'T'${TIME_PATTERN}`,
@@ -51,7 +51,7 @@ export const splitPattern = (pattern: string, bad: (why: string) => ChainsieveEr
   })
 }
 
-/** A date and time as written, without the missing units. `offset` from UTC is in milliseconds. */
+/** A date and time as written, without missing units. `offset` from UTC is in milliseconds. */
 export interface LocalTime {
   year: number
   month?: number
