@@ -160,7 +160,7 @@ const createIntakeGate = () => {
 
 export type StoredChange =
   | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
-  /** See `Change`; `build` is called when dictionaries may be used. */
+  /** See `WriterChange`; `build` is called when dictionaries may be used. */
   | { type: 'restore'; segment: number; build(): SegmentBatch }
   | { type: 'cut'; range: Range; keep: ScopeCut; narrowed?: Narrowed }
   /** Replaces remote documents. Done if all their blocks are still on the chain. */
@@ -194,7 +194,7 @@ interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'sign
 
 const createApplier = (context: ApplierContext) => {
   const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
-  /** Restored since the writer's last write, until which it retains new dictionary entries. */
+  /** Entries of restored batches, which the writer retains until its next write. */
   const restored: Additions[] = []
 
   return async (change: StoredChange): Promise<Revised> => {
@@ -229,7 +229,7 @@ const createApplier = (context: ApplierContext) => {
         return { done: true, took: 0 }
       }
       case 'patch': {
-        // Races the signal, since a patch may take long and holds up nothing else.
+        // Races the signal: a patch may take long, and nothing else waits for it.
         const stopped = aborted(signal).then((): never => {
           throw signal.reason
         })

@@ -15,12 +15,12 @@ type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
 
-/** The indexer thread narrows, since blocks are written again. */
+/** Handled by the indexer thread, which writes the blocks again. */
 interface NarrowRequest {
   scopes: readonly ChainScope[]
 }
 
-/** The indexer thread forgets, since it knows the stored and pending blocks. */
+/** Handled by the indexer thread, which knows the stored and pending blocks. */
 interface ForgetRequest {
   lost: true
 }

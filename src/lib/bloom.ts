@@ -19,7 +19,7 @@ export const createBloom = () => {
     },
     /**
      * ORs in the three bits of a hex address or topic. Returns an equal text, for frequent values
-     * the same object, whose hash a Map then need not compute again.
+     * the same object, which a Map does not hash again.
      */
     add(value: HexText): HexText {
       const slot = hashSlot(value)

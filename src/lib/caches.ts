@@ -1,7 +1,6 @@
 import { HASH_SLOTS, hashSlot } from './hash.ts'
 
 /** A map of recent entries: when the younger of two generations is full, it drops the older one. */
-
 export const createRecentCache = <V extends NonNullable<unknown> | null>(size: number) => {
   let young = new Map<string, V>()
   let old = new Map<string, V>()

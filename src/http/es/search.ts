@@ -27,7 +27,7 @@ export const dialectOf = (call: EndpointCall): Dialect => ({
 export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
   /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
 
-/** Elasticsearch 6 clients expect a number as total. npm's sends no user agent, Python's does. */
+/** Clients of version 6 expect a numeric total; npm's sends no user agent, Python's a version. */
 const isOld = (client: string | undefined): boolean =>
   client === undefined || client === '' || /^elasticsearch-py\/[0-6]\./.test(client)
 

@@ -281,7 +281,7 @@ const isAddressHolder = (holder: string): boolean => holder.length === 42
 const heldBy = (holder: string): Linked =>
   isAddressHolder(holder) ? { address: holder, codeHash: null } : { address: '', codeHash: holder }
 
-/** Contracts that emit or receive declarations of single-contract ABIs, and new proxies. */
+/** Contracts with logs or calls that single-contract ABIs declare, and new proxies. */
 const concernedIn = (
   { block, receipts, traces = [] }: RawBlock,
   keys: ReadonlySet<string>,

@@ -188,7 +188,7 @@ const createPendingUpdate = () => {
   }
 }
 
-/** Drops actions for threads that only match rules: there may be many. */
+/** Drops what matching does not need, since rules may be many. */
 const withoutActions = (rule: StoredRule): StoredRule => {
   const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
   const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }

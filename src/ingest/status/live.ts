@@ -61,7 +61,7 @@ export const createStatus = (options: LiveStatusOptions) => {
     }
     return { ...status, reasons: reasonsOf(status), warnings: options.warnings?.() ?? [] }
   }
-  // Some callers need no token.
+  // Cached, since some callers need no token.
   return coalesceFor(look, STATUS_CACHE_MS)
 }
 

@@ -289,7 +289,7 @@ const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): re
   const batches = batchesOf(change)
   if (change.type !== 'replace') return batches.map(({ first }) => first)
   if (!done) return []
-  // Removes remnants of replaced segments too.
+  // A merge from the start removes remnants of replaced segments.
   return batches.length === 0 && change.change.replaces.length > 0 ? [-1] : batches.map(({ first }) => first)
 }
 

@@ -71,7 +71,7 @@ const addToMean = (mean: Mean, ms: number, active: number): Mean => {
   }
 }
 
-/** Milliseconds that each further piece adds, from 0 to its full time. */
+/** Milliseconds that each further piece adds, from 0 to the mean time per piece. */
 const slopeOf = ({ ms, active, spread, together }: Mean): number =>
   Math.min(ms / active, Math.max(0, together / (spread + SPREAD_DOUBT)))
 

@@ -59,7 +59,7 @@ export interface HistogramOptions {
   format: Format
   /** Adds empty buckets up to these bounds; of dates they are keys. */
   extended: Edges | undefined
-  /** Numbers: bounds of keys without the offset. Dates: first key, and last key exclusive. */
+  /** Numbers: bounds of keys without the offset. Dates: keys from `min` to before `max`. */
   hard: Edges | undefined
 }
 

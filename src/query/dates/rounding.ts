@@ -42,7 +42,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
 
 type RoundingByZone = Pick<Rounding, 'round' | 'next'>
 
-/** Reads local times that occur twice or never at a change of offset, or `earlier`, before it. */
+/** Reads local times that occur twice or never at an offset change; `earlier` reads before it. */
 interface Doubt {
   skipped(local: number, period: ZonePeriod, earlier: (local: number) => number): number
   twice(local: number, period: ZonePeriod, earlier: (local: number) => number): number
