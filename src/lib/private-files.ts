@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Private to the user, whatever the umask: files contain alerts and rules of all accounts. */
+/** Private to the user under any umask: files contain alerts and rules of all accounts. */
 export const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
