@@ -5,22 +5,22 @@ import { cachedDataVersionTag } from 'node:v8'
 import { Script } from 'node:vm'
 import { compileCacheFolder } from './lib/compile-cache.ts'
 
-// What Node puts around a CommonJS module; the build has V8 compile the same text.
+// Node's wrapper of a CommonJS module; the build compiles the same text.
 const HEAD = '(function (exports, require, module, __filename, __dirname) {'
 const TAIL = '\n})'
 
 /**
- * Runs the bundle, `chainsieve.cjs`. Beside it stands what the V8 that built it made of it, by which a start takes half the time; another V8 keeps
- * what it compiles in the user's own folder.
+ * Runs the bundle. The build's code cache halves the start for the same V8; another V8 caches in
+ * the user's own folder.
  */
 const path = join(dirname(__filename), 'chainsieve.cjs')
 const cache = join(dirname(__filename), `chainsieve-${cachedDataVersionTag()}.cache`)
-// Node before 22.8 has none; where the folder cannot be written to, parts are compiled at each start.
+// Node before 22.8 has no compile cache; in a read-only folder, each start compiles parts.
 const folder = compileCacheFolder()
 if (folder !== undefined) enableCompileCache?.(folder)
 const requirePart = createRequire(path)
 if (existsSync(cache)) {
-  // It is ASCII, which takes half the memory and no decoding this way.
+  // Reads ASCII as latin1, which takes half the memory and no decoding.
   const text = readFileSync(path, 'latin1')
   const script = new Script(`${HEAD}${text}${TAIL}`, { filename: path, cachedData: readFileSync(cache) })
   const program = script.runInThisContext() as (...given: unknown[]) => void

@@ -5,16 +5,13 @@ import type { IndexerData, WriterData } from './ingest/messages.ts'
 import type { RemoteStore } from './ingest/remote.ts'
 import type { ReaderData } from './search/reader-thread.ts'
 
-/**
- * The program's one entry: the command line in the main thread, and each worker thread in its role. Each loads no more than it
- * needs, since a start should take a fraction of a second.
- */
+/** Starts the command line or a worker's role; loads no more than that needs, for a fast start. */
 const main = async () => {
   if (isMainThread) {
     const { runCommandLine } = await import('./app/cli/index.ts')
     const { services } = await import('./app/index.ts')
     const { version } = await import('./lib/runtime.ts')
-    // Set, not called: what was written to a pipe is still delivered.
+    // Sets the code instead of exiting, which still flushes pipes.
     process.exitCode = await runCommandLine(process.argv.slice(2), { version, services })
     return
   }
@@ -45,7 +42,7 @@ const main = async () => {
   }
 }
 
-/** The one place that says what keeps documents outside of the store of their network. */
+/** The only place that chooses the remote store of a network's documents. */
 const openRemote = async ({ remote, ...of }: IndexerData | WriterData): Promise<RemoteStore | undefined> =>
   remote && (await import('./cluster/remote.ts')).openRemote(remote, of)
 

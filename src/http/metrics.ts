@@ -41,8 +41,8 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 const isThisMachine = (address: string): boolean => originOf(address) === THIS_MACHINE
 
 /**
- * Behind trusted proxies, the client that these name, if all of them are on this machine: to a proxy elsewhere, 127.0.0.1 is itself. What
- * comes from one that names nobody may come from anywhere.
+ * Trusted proxies must name only addresses of this machine: a remote proxy's 127.0.0.1 is itself.
+ * A request through a proxy that names no client may come from anywhere.
  */
 const isAskedLocally = ({ env }: RequestContext): boolean => {
   const incoming = env?.incoming
@@ -53,10 +53,10 @@ const isAskedLocally = ({ env }: RequestContext): boolean => {
   return FORWARDED.every(name => incoming.headers[name] === undefined)
 }
 
-/** By any other name, a page in a browser on this machine may ask, whose name leads here (DNS rebinding). */
+/** Refuses other host names, which web pages may resolve to this machine (DNS rebinding). */
 const namesThisMachine = (host = ''): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host)
 
-/** A scraper on this machine needs to know why it is refused: it is taken for the proxy there, or asks by another name. */
+/** Explains the refusal to a local scraper that looks like a proxy or uses another host name. */
 const refuseUnnamed = (c: RequestContext): void => {
   if (header(c, 'authorization') !== undefined || c.req.query('access_token')) return
   const incoming = c.env?.incoming
@@ -95,7 +95,7 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
   }
   return (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const began = log ? performance.now() : 0
-    // A socket that is closed has none.
+    // Absent on a closed socket.
     const address = log && (requestFacts(incoming).address ?? incoming.socket.remoteAddress)
     outgoing.once('close', () => {
       // 499: the client went away before it had the whole answer.
@@ -111,7 +111,7 @@ export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
   }
 }
 
-/** Without the query of the URL, where tokens may stand. */
+/** Omits the query of the URL, which may contain tokens. */
 const requestFields = (incoming: IncomingMessage) => {
   const { id, account } = requestFacts(incoming)
   const { method, url = '' } = incoming

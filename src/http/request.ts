@@ -20,7 +20,7 @@ import {
   type Tag,
 } from './openapi/schema.ts'
 
-/** Reads URL parameters that may be left out. What one of them cannot be is refused by its name. */
+/** Reads optional URL parameters; refuses wrong values by the parameter's name. */
 
 export const integerParameter = (
   name: string,
@@ -75,27 +75,27 @@ const wrong = (name: string, text: string, what: string, remedy = '') =>
     `The URL parameter [${name}] must be ${what}, not ${shortenText(JSON.stringify(text))}.${remedy}`,
   )
 
-/** The rule of the path; a refusal where there is none, or it is another account's. */
+/** The rule of the path; refuses an unknown one or another account's. */
 export const ruleOf = (c: RequestContext, { rules }: Alerting): StoredRule => {
   const id = c.req.param('id')!
   return storedRule(rules, c.get('account').id, /^[1-9]\d{0,14}$/.test(id) ? Number(id) : id)
 }
 
-/** A refusal where the account has none of this number. */
+/** Refuses a number that the account does not have. */
 export const storedRule = (rules: Alerting['rules'], account: number, id: number | string): StoredRule => {
   const rule = typeof id === 'number' ? rules.get(account, id) : undefined
   if (rule) return rule
   throw refuse('resource_not_found_exception', `This account has no rule ${id}: its rules are at /alerting/rules/.`)
 }
 
-/** The same, but refuses an unfit rule. */
+/** Also refuses an unfit rule. */
 export const fitRuleOf = (c: RequestContext, alerting: Alerting): StoredRule => {
   const rule = ruleOf(c, alerting)
   if (rule.unfit !== undefined) throw refuse('validation_exception', rule.unfit)
   return rule
 }
 
-/** The body as plain values; undefined where there is none. */
+/** Parses the body; undefined without one. */
 const readJsonBody = async (c: RequestContext, limits: Limits): Promise<unknown> => {
   const body = await readRequestBody(c, limits)
   if (body === undefined) return undefined
@@ -116,20 +116,20 @@ const readObject = async (c: RequestContext, limits: Limits): Promise<Record<str
 /** Factor for bodies around a rule: clients indent, and send back what answers add. */
 export const AROUND = 2
 
-/** The body of what takes a rule: more is refused than a rule could be, however it is written. */
+/** Reads the body of a rule; refuses more than any rule could take. */
 export const readRuleBody = (c: RequestContext, limits: Limits): Promise<Record<string, unknown>> =>
   readWithin(c, 'rule', limits, limits => readObject(c, limits), AROUND * limits.rule)
 
 type ShapeMembers<E extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<E, undefined>>
 
-/** Looks for faults between members, each time that one was read. */
+/** Checks members against each other, each time that one was read. */
 type CheckMembers<E extends v.ObjectEntries> = (
   place: InputPlace,
   members: Partial<ShapeMembers<E>>,
   read: keyof E,
 ) => void
 
-/** A small body by its shape: its members, or the faults of all. A missing body has no members. */
+/** Reads a small body by its shape: members, or all faults. A missing body has no members. */
 export const readMembers = async <E extends v.ObjectEntries>(
   c: RequestContext,
   limits: Limits,
@@ -174,7 +174,7 @@ export const readShape = <E extends v.ObjectEntries>(
   return members as Partial<ShapeMembers<E>>
 }
 
-/** A sentence on what clients often do wrong. */
+/** Names a mistake that clients often make. */
 const remedyOf = (value: unknown, wanted: string): string => {
   if (wanted === 'string' && typeof value === 'number') return `Put it in quotes: "${value}".`
   if (wanted === 'number' && typeof value === 'string' && /^-?\d+$/.test(value)) return 'Write it without quotes.'
@@ -183,7 +183,7 @@ const remedyOf = (value: unknown, wanted: string): string => {
     : ''
 }
 
-/** URL parameters of these names; others are refused, save those that clients send everywhere. */
+/** Reads URL parameters of these names; refuses others, except those that clients always send. */
 export const readParameters = <T extends string>(
   c: RequestContext,
   known: readonly T[],
@@ -221,24 +221,24 @@ export const hasCurrentRevision = (c: RequestContext, rule: StoredRule): boolean
   return known !== undefined && namesRevision(known, rule)
 }
 
-/** Also by a weak tag, which proxies make of ours when they compress an answer: a revision is never two different ones. */
+/** Accepts weak tags too: proxies weaken ours when they compress, and a revision never changes. */
 const namesRevision = (tags: string, rule: StoredRule): boolean =>
   tags.trim() === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etagOf(rule))
 
-/** One method of a path outside of `…/es`: its description, and what answers it. */
+/** A method of a path outside of `…/es`: its description and handler. */
 export interface Route<Services> extends Operation {
   handler(services: Services): Handler
 }
 
 type About<Q extends string> = Partial<Pick<Operation, 'open' | 'values' | 'headers' | 'body'>> & {
   query?: readonly Q[]
-  /** All that are described, where that are not the ones that clients send everywhere. */
+  /** All described parameters, where they differ from those that clients always send. */
   described?: readonly string[]
-  /** All of them, or the name of the schema of the one with status 200. */
+  /** All answers, or the schema's name of the one with status 200. */
   answers: string | Answers
 }
 
-/** Makes routes of one part of the description, which are answered by the same services. */
+/** Makes routes of one part of the description that share services. */
 export const routesOf =
   <Services>(tag: Tag) =>
   <const Q extends string = never>(
@@ -246,7 +246,7 @@ export const routesOf =
     path: string,
     doc: string,
     { query = [], described = [...query, ...COMMON_PARAMETERS], answers, ...about }: About<Q>,
-    /** `parameters` reads those of the URL, of which it refuses unknown ones. */
+    /** `parameters` reads those of the URL and refuses unknown ones. */
     handler: (services: Services, parameters: (c: RequestContext) => Partial<Record<Q, string>>) => Handler,
   ): Route<Services> => ({
     ...{ method, path, tag, doc, query: described, ...about },

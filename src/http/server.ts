@@ -43,11 +43,11 @@ interface ListenOptions {
   /** Answers preflights. */
   cors?: Cors | undefined
   proxies?: Proxies
-  /** Told of each request when it comes. */
+  /** Called at the start of each request. */
   onRequest?: (incoming: IncomingMessage, outgoing: ServerResponse) => void
 }
 
-/** The first answers go before what most others need. */
+/** Defers what most other answers need until the first ones are out. */
 const LOAD_AFTER_MS = 100
 /** Interval between checks for slow clients. */
 const CHECK_MS = 2_000
@@ -82,7 +82,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   const server = await createFor(
     certificate,
     {
-      // Longer than load balancers keep their connections, so that it is never we who close one that is about to be used.
+      // Exceeds the keep-alive of load balancers, which therefore close idle connections first.
       keepAliveTimeout: 75_000,
       headersTimeout: 20_000,
       requestTimeout: 120_000,
@@ -94,7 +94,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
       void (direct(incoming, outgoing) || listener(incoming, outgoing))
     },
   )
-  // Whether a client may send on is said when its body is about to be read.
+  // Sends `100 Continue` when the body is about to be read.
   server.on('checkContinue', (incoming, outgoing) => {
     if (begin(incoming, outgoing)) return
     void listener(incoming, outgoing)

@@ -5,7 +5,7 @@ import { routesOf } from './request.ts'
 
 const serverRoute = routesOf<{ status(): ServerStatus | Promise<ServerStatus> }>('Server')
 
-/** Open to everybody, so it says only that the server answers. */
+/** Open to everybody, so it only confirms that the server answers. */
 export const healthRoute = serverRoute(
   'get',
   '/health',
@@ -14,7 +14,7 @@ export const healthRoute = serverRoute(
   () => () => jsonResponse({ status: 'ok' }),
 )
 
-/** Open to everybody, so reasons name neither nodes nor receivers. 503 has a load balancer or Kubernetes leave the server alone. */
+/** Open to everybody: reasons name no nodes or receivers. Load balancers skip a server on 503. */
 export const readyRoute = serverRoute(
   'get',
   '/ready',
@@ -46,7 +46,7 @@ export const statusRoute = serverRoute(
       jsonResponse(statusFor(c.get('account').id, await status())),
 )
 
-/** The part that an account may see: only its own receivers. */
+/** The part for an account: only its own receivers. */
 const statusFor = (account: number, status: ServerStatus): ServerStatus => {
   const { deliveries } = status
   if (!deliveries) return status

@@ -5,7 +5,7 @@ import { messageOf, stop } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 
 export interface CertificateFiles {
-  /** Certificates in PEM, that of the server first. */
+  /** PEM certificates, the server's first. */
   cert: string
   key: string
 }
@@ -25,7 +25,7 @@ export interface Certificate {
 }
 
 const CERTIFICATE_LOOK_MS = 2_000
-/** A certificate and its key are not replaced at the same moment: so many looks may find them apart. */
+/** Failed looks before an error, since certificate and key are not replaced at the same moment. */
 const FAILURES_BEFORE_ERROR = 3
 
 interface CertificateOptions {
@@ -33,7 +33,7 @@ interface CertificateOptions {
   lookMs?: number
 }
 
-/** Refuses files that no server can be run with. */
+/** Refuses files that cannot run a server. */
 export const openCertificate = (
   files: CertificateFiles,
   { log, lookMs = CERTIFICATE_LOOK_MS }: CertificateOptions,

@@ -23,7 +23,7 @@ interface FinalityOptions {
 }
 
 const DEFAULT_DEPTH = 64
-/** A node that has just started does not have its tags yet: only after so many looks that found none there are none. */
+/** Looks without tags before a node counts as having none; one that just started lacks them. */
 const BELIEVED = 3
 const TAGS_AGAIN_MS = 250
 
@@ -38,14 +38,14 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
   const isStored = (ref: BlockRef) => stored(ref.number)?.hash === ref.hash
   const isKnown = () => FINALITY_TAGS.every(tag => newest[tag] !== null || missed[tag] >= BELIEVED)
 
-  /** A node that lags does not lower a mark; one that is of a branch that was left is replaced. */
+  /** A lagging node does not lower a mark; a mark of an abandoned branch is replaced. */
   const note = (tag: FinalityTag, found: BlockRef | null) => {
     const before = newest[tag]
     if (found === null) missed[tag]++
     else if (before === null || found.number >= before.number || !isStored(before)) newest[tag] = found
   }
 
-  /** The highest block that is finalized and is the stored one. */
+  /** Highest finalized block that equals the stored one. */
   const finalized = (): number | undefined => {
     const mark = newest.finalized
     if (verified !== undefined && stored(verified) === undefined) verified = undefined
@@ -55,7 +55,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
 
   const look = async (signal: AbortSignal) => {
     const found = source?.finality ? await source.finality(signal) : undefined
-    // Before another block replaces the reported one.
+    // Runs before another block replaces the reported one.
     finalized()
     for (const tag of FINALITY_TAGS) {
       if (found) note(tag, found[tag])
@@ -85,7 +85,7 @@ export const createFinality = ({ source, stored, tell, depth, clock = systemCloc
   }
 }
 
-/** While nothing waits for it, finality is only to reveal an impossible reorganisation. */
+/** Interval while finality only serves to reveal impossible reorganisations. */
 const IDLE_FINALITY_MS = 60_000
 const [SHORTEST_MS, LONGEST_MS] = [500, 12_000]
 

@@ -116,7 +116,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
       ...{ network, rules, tokens, contracts, links, log, limits, metrics },
       scans: readScans(db),
     })
-    // What was changed since the last run is taken up at once: blocks that are stored already are those from before.
+    // Applies rule changes since the last run; blocks already stored count as earlier.
     const newestPartial = lookups.partial({ from: 0, to: Number.MAX_SAFE_INTEGER }).at(-1)
     const partly = newestPartial ? [{ from: newestPartial.last, to: newestPartial.last }] : []
     ruleWatcher.refresh(mergeRanges([...lookups.ranges(), ...partly]))
@@ -129,7 +129,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     const { stored, tell: tellWriter } = pipeline
     finality = createFinality({
       source,
-      // Scopes store a block only where it holds something.
+      // Scopes store only blocks with content.
       stored: number => stored(number) ?? lookups.coverage.looked(number),
       tell: marks => tellWriter({ hits: [], marks }),
       depth: depthOf(data.job),
@@ -139,7 +139,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
       ...{ remote, source, chainId, state, pace, finality, log, signal },
     }
     if (source === undefined) await finality.look(signal)
-    // A job that ends by itself takes up rules and ABIs with its blocks; only a job that goes on searches history.
+    // Finite jobs read rules and ABIs with their blocks; only endless jobs search history.
     if (data.job.type === 'follow' || data.job.type === 'watch')
       for (const attend of [
         watchRules,
@@ -160,7 +160,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
   }
   if (stopping.signal.aborted && !(failure instanceof ChainsieveError)) failure = undefined
   failing.abort()
-  // Blocks that were handed over are still written: a stop loses no finished block.
+  // Waits until blocks under way are written: a stop loses no finished block.
   await pipeline?.settled().catch(error => {
     failure ??= error
   })
@@ -227,7 +227,7 @@ const runJob = async (work: Work) => {
   }
 }
 
-/** The chain that nodes have to be of: where they are of another, it is waited for one. Nodes for development are reset to other chains. */
+/** Chain that nodes must be of; others have to wait. Development nodes may be reset to another. */
 const chainOf = (job: IndexerData['job'], stored: number | undefined): { chainId?: number } => {
   if (job.type !== 'follow' || job.node.shrinks === true) return {}
   const chainId = job.node.chainId ?? stored

@@ -31,9 +31,9 @@ export interface LaneContext
   joining: ReplacingOptions
   seen(): Range[]
   noteScoped(number: number): void
-  /** Updates go before all batches that wait, in their own order: an older one must not have the last word. */
+  /** Sends updates before all waiting batches, in their own order: the newest must win. */
   tellUpdate(): void
-  /** Merging may have changed the replaced segments meanwhile: then they are read again. */
+  /** Calls `build` again if a merge has changed the segments to replace. */
   replace(lane: LaneName, build: () => Replacing, notes: CoverageNotes, hits: readonly RuleMatch[]): Promise<void>
   committed(additions: readonly Additions[]): void
   count(more: { blocks: number; logs: number; events: number }): void
@@ -66,7 +66,7 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     const build = (): Replacing => {
       const { batches, replaces } = joinStored([], { from: first, to }, held(), joining)
       const all = [...batches, whole].sort((a, b) => a.first - b.first)
-      // The writer keeps what is new in the dictionaries, whether or not it can take the blocks.
+      // The writer retains new dictionary entries even if it cannot take the blocks.
       whole = { ...batch, added: nothingNew(additions) }
       return { batches: all, replaces }
     }
@@ -92,10 +92,10 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     await room()
   }
 
-  /** `taken` must count the block as held: it is called at once. */
+  /** `taken` is called at once and must count the block as held. */
   const look = async (raw: RawBlock, taken: (decoded: DecodedBlock, found: readonly RuleMatch[]) => void) => {
-    // A rule that comes up while a block waits must look at it. From the last look at the rules
-    // until the block counts as held, nothing is waited for.
+    // A rule created while a block waits must match it. From the last look at the rules until
+    // the block counts as held, nothing awaits.
     let decoded: DecodedBlock
     let found: RuleMatch[]
     let generation: number
@@ -178,7 +178,7 @@ export const createLane = (name: LaneName, context: LaneContext) => {
 
   return {
     add: (raw: RawBlock) => whileTaking(() => take(raw)),
-    /** The same of blocks built elsewhere; false: none is taken, as one needs a closer look. */
+    /** Adds blocks built elsewhere; false: none is taken, since one needs a closer look. */
     addBuilt: (built: BuiltPiece) => whileTaking(() => takeBuilt(built)),
     addScoped: (change: ScopedChange) => whileTaking(() => takeScoped(change)),
     flush,
@@ -201,7 +201,7 @@ interface Ref {
 }
 
 type LinkedBlocks = ReturnType<typeof createLinkedBlocks>
-/** Code of the error of a block that does not link to a stored one; its number is in `details.block`. */
+/** Error code of a block that does not link to a stored one, numbered in `details.block`. */
 export const UNLINKED = 'block_unlinked'
 export const createLinkedBlocks = (blocks: Pick<BlockLookups, 'hash' | 'parentHash' | 'ranges'>) => {
   const underWay = new Map<number, { hash: string; parentHash: string }>()

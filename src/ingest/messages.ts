@@ -20,18 +20,18 @@ import type { MissingBlocks } from './jobs/missing.ts'
 import type { PatchLine, RemotePlace, ShippingReport } from './remote.ts'
 import type { TimedBlock } from './status/chain-pace.ts'
 
-/** Messages between the threads of one network: the one that reads and decodes, the one that writes, and the main thread. */
+/** Messages between a network's indexer thread, its writer thread and the main thread. */
 
-/** What is written in one transaction. Batches of the head go before those of a back-fill that wait. */
+/** A change written in one transaction. Batches of the head precede waiting ones of a back-fill. */
 export type WriterChange =
   | { type: 'batch'; lane: LaneName; batch: SegmentBatch; update: AlertUpdate | undefined }
-  /** Blocks in place of what is stored of them in part. */
+  /** Replaces blocks that are stored in part. */
   | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
-  /** Blocks whose documents were evicted, in place of the end of their segment. */
+  /** Restores blocks with evicted documents, in place of the end of their segment. */
   | { type: 'restore'; segment: number; batch: SegmentBatch }
-  /** What was restored last is the same as it was remotely. Done where the store answers searches from now on. */
+  /** The last restored batch equals its remote copy. Done when the store answers searches. */
   | { type: 'verified' }
-  /** One step of removing blocks whose documents were lost remotely. Done where there is nothing left to do. */
+  /** One step of removing blocks whose documents were lost remotely. Done when none is left. */
   | { type: 'forget'; blocks: readonly Range[]; indices: readonly string[] }
   | { type: 'rollback'; to: number }
   | { type: 'revise'; revision: Revision }
@@ -39,20 +39,20 @@ export type WriterChange =
 
 export type WriterRequest =
   | WriterChange
-  /** Remote documents in place of some that are there. */
+  /** Replaces remote documents. */
   | { type: 'patch'; lines: readonly PatchLine[] }
-  /** Done when all that is stored was shipped. */
+  /** Done when all stored documents are shipped. */
   | { type: 'ship' }
 
 export type ToWriter =
   | (WriterRequest & { id: number })
-  /** The program is to stop: what cannot be written now is not waited for. */
+  /** The program stops: pending writes are not awaited if they cannot be made now. */
   | { type: 'stop' }
   | { type: 'close' }
 
 export type LaneName = 'head' | 'fill'
 
-/** The head goes first within its part; beyond it, a back-fill has the rest for certain. */
+/** The head goes first within its part; the back-fill is guaranteed the rest. */
 export const LANE_PARTS: Readonly<Record<LaneName, LanePart>> = {
   head: { part: 0.68, creditMs: 1000 },
   fill: { part: 0.32, creditMs: 30 },
@@ -62,15 +62,15 @@ export type FromWriter =
   | LogMessage
   | ({ type: 'done'; id: number; alerts: AlertCounts } & Revised)
   | { type: 'failed'; id: number; failure: TransferredError }
-  /** The writer cannot go on for now, and tries again by itself; null when it can. */
+  /** The writer cannot go on and retries by itself; null once it can. */
   | { type: 'stuck'; why: string | null; code?: string }
-  /** What is still to be shipped; null from when nothing is shipped any more. */
+  /** Backlog of shipping; null once shipping has ended. */
   | { type: 'shipping'; shipping: ShippingReport | null }
   | { type: 'metrics'; metrics: MetricSnapshot[] }
 
 export interface Revised {
   done: boolean
-  /** Milliseconds for which nothing else was written. */
+  /** Milliseconds that blocked other writes. */
   took: number
 }
 
@@ -85,7 +85,7 @@ export interface IndexerData {
   sharing: WorkSharing
   cacheMb?: number
   limits: Limits
-  /** Where the network's documents are kept outside of its store; undefined: nowhere. */
+  /** Remote place of the network's documents, if any. */
   remote?: RemotePlace | undefined
   returning?: boolean
 }
@@ -95,7 +95,7 @@ export interface WriterData {
   port: MessagePort
   network: string
   remote?: RemotePlace | undefined
-  /** They come back from there. */
+  /** Documents return from there. */
   returning?: boolean
   /** Bytes by which the store may grow before documents are shipped. */
   journalMax?: number | undefined
@@ -103,9 +103,9 @@ export interface WriterData {
 }
 
 export interface WorkSharing {
-  /** Bytes of packs from which on it is worth to start them; default 8 MB. */
+  /** Bytes of packs that are worth starting them; default 8 MB. */
   from?: number
-  /** Blocks of a node from which on it is; default 30. */
+  /** Blocks of a node that are worth starting them; default 30. */
   blocks?: number
   room?: Room
 }
@@ -128,26 +128,26 @@ export type IndexJob =
       from: BlockPoint | undefined
       order: BackfillOrder
       finality: number
-      /** Whether reorganisations are followed down to the finalized block; else down to `finality`. */
+      /** Follows reorganisations down to the finalized block instead of down to `finality`. */
       toFinalized?: boolean
       keep?: BlockRetention
       scoping?: Scoping | undefined
-      /** Longest time without a block, in milliseconds; 0: any. Default: by the chain's own pace. */
+      /** Longest time without a block in milliseconds; 0: unlimited. Default: by the pace. */
       staleMs?: number | undefined
     }
   | { type: 'narrow' }
   | { type: 'forget' }
   | { type: 'move' }
-  /** Nothing new comes, but rules may ask for what is stored. */
+  /** Takes no new blocks, but rules may search stored ones. */
   | { type: 'watch' }
 
-/** Which blocks are kept. Without a limit: all. */
+/** Keeps all blocks without a limit. */
 export interface BlockRetention {
   blocks?: number | undefined
   forMs?: number | undefined
 }
 
-/** Blocks are many short-lived objects, which a large young generation lets die early. */
+/** Blocks are many short-lived objects; in a large young generation they die early. */
 export const YOUNG_MB_BY_JOB = {
   watch: 24,
   follow: 24,
@@ -177,25 +177,25 @@ export interface Report {
   /** Progress of the job: blocks of a back-fill, bytes of files. */
   done: number
   total: number
-  /** Newest block of the source, null where it is not known. */
+  /** Newest block of the source; null if unknown. */
   head: number | null
   added: Range[]
-  /** The newest block of the chain that was taken, and when that was, as epoch milliseconds; null where none was. */
+  /** Newest block taken from the chain, and when, in epoch milliseconds; null before the first. */
   newest: (TimedBlock & { at: number }) | null
   blockTime: number | null
   asked: Range | null
   reading: string | null
-  /** Null where it goes on. */
+  /** Null while it runs. */
   waiting: WaitReason | null
   endpoints: EndpointStatus[]
-  /** Why blocks come without traces; null where they have some, and while that is not known. */
+  /** Why blocks lack traces; null if they have some, or while unknown. */
   withoutTraces: string | null
   alerts: AlertCounts
   redecoding: RedecodingReport | null
   filling: FillingReport | null
   missing: MissingBlocks | null
   finality: FinalityReport | null
-  /** Null where documents stay in the store, and while it is not known. */
+  /** Null if documents stay in the store, or while unknown. */
   shipping: ShippingReport | null
   metrics: MetricSnapshot[]
   troubles: ReadonlyMap<number, string>

@@ -32,12 +32,12 @@ export interface Indexing {
   network: string
   job: IndexJob['type']
   report(): Report
-  /** When that was, as of `performance.now`. */
+  /** Time of the last report by `performance.now`. */
   reportedAt(): number
-  /** Why it ended, null while it goes on and where it ended well. */
+  /** Why it failed; null while it runs and after a good end. */
   error(): Error | null
   restarts(): RestartStatus | undefined
-  /** Resolves when everything is committed and both threads have ended; rejects with what went wrong. */
+  /** Resolves when all is committed and both threads have ended; rejects with the failure. */
   ended: Promise<Report>
   stop(): Promise<void>
 }
@@ -50,7 +50,7 @@ export interface IndexingOptions {
   /** Threads that decode and build documents; default 1. */
   indexers?: number
   sharing?: WorkSharing
-  /** How many are indexed in this process; default 1. */
+  /** Number of networks indexed in this process; default 1. */
   networks?: number
   limits?: Limits
   remote?: RemotePlace | undefined
@@ -61,7 +61,7 @@ export interface IndexingOptions {
   onAlerts?: () => void
 }
 
-/** Opens a store once, so that all threads find today's form. `loss`: what its log has lost. */
+/** Opens a store once, which migrates it before threads start. `loss`: lost log entries. */
 export const prepareStore = (data: string, network: string, log: Log): { store: string; loss: LogLoss | undefined } => {
   const store = storeFile(data, network)
   try {
@@ -90,7 +90,7 @@ export const prepareStore = (data: string, network: string, log: Log): { store: 
   }
 }
 
-/** Whether some documents are remote alone. Where none are, the store answers searches again. */
+/** Whether some documents are only remote; otherwise the store answers searches again. */
 const isRemote = (store: string): boolean => {
   const db = openForWriting(store, nativeBinding())
   try {
@@ -148,7 +148,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
 
   void exited(writer).then(letGo)
   const ended = new Promise<Report>((resolve, reject) => {
-    /** Rejects once both threads are gone, so that others can take their place. */
+    /** Rejects once both threads have ended, which lets others replace them. */
     const fail = async (reason: Error) => {
       error ??= reason
       void indexer.terminate()
@@ -176,7 +176,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
       if (code !== 0) void fail(new Error(`the writing thread ended with code ${code}`))
     })
   })
-  // `error()` has it as well: the process must not die where nobody waits for the end.
+  // `error()` has it as well: the process must not die if nobody awaits the end.
   ended.catch(() => {})
 
   return {
@@ -212,14 +212,14 @@ export const memoryOf = (job: IndexJob['type'], networks: number, isSmall = isMe
   const part = (what: keyof NetworkMemory, most: number) =>
     Math.min(most, Math.max(LEAST_MEMORY[what], Math.floor(MEMORY_OF_ALL[what] / networks)))
   return {
-    // What ends by itself runs alone.
+    // Finite jobs run alone.
     youngMb: job === 'follow' || job === 'watch' ? part('youngMb', YOUNG_MB_BY_JOB[job]) : YOUNG_MB_BY_JOB[job],
     writerCacheMb: part('writerCacheMb', MAX_MEMORY.writerCacheMb),
     readerCacheMb: part('readerCacheMb', MAX_MEMORY.readerCacheMb),
   }
 }
 
-/** Indexing that goes on: threads that end by a fault are restarted, unless the operator is needed. */
+/** Restarts indexing threads that fail, unless the operator is needed. */
 export const keepIndexing = (options: KeepOptions): Indexing => {
   const { network, job, log, patient = false } = options
   let current: Indexing | undefined
@@ -275,7 +275,7 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
 }
 
 interface KeepOptions extends IndexingOptions {
-  /** A start that throws, because the store is damaged, say, is tried again, too. Default: only where the disk is full. */
+  /** Also retries a start that throws, e.g. on a damaged store. Default: only on a full disk. */
   patient?: boolean
 }
 

@@ -26,7 +26,7 @@ export interface PipelineOptions extends WriterLinkOptions {
   storeBatch: number
 }
 
-/** A block's way into the store: checked against its neighbours, batched, committed, counted. */
+/** The way of a block into the store: checked against neighbours, batched, committed, counted. */
 export const createPipeline = (options: PipelineOptions) => {
   const { preparer, ruleWatcher, blocks, signal, onAlerts } = options
   const link = createWriterLink(options)
@@ -85,7 +85,7 @@ export const createPipeline = (options: PipelineOptions) => {
   }
 
   return {
-    /** A lane takes blocks in ascending order; a block that is not next to the last one starts another run. */
+    /** A lane takes blocks in ascending order; a gap starts another run. */
     lane(name: LaneName) {
       const lane = createLane(name, context)
       lanes.set(name, lane)
@@ -117,7 +117,7 @@ export const createPipeline = (options: PipelineOptions) => {
     },
     apply: createApplier({ preparer, blocks, signal, neighbours, joining, link, track, replace }),
     caughtUp,
-    /** Calls `run` when no block is on its way; no lane takes any meanwhile. Decoding again may still be under way. */
+    /** Calls `run` while no block is under way and lanes are paused; decoding again may go on. */
     rest: (run: () => void) =>
       pause(async () => {
         await caughtUp()
@@ -160,12 +160,12 @@ const createIntakeGate = () => {
 
 export type StoredChange =
   | Extract<WriterChange, { type: 'revise' | 'verified' | 'forget' }>
-  /** See `Change`; `build` is called when the dictionaries may be asked. */
+  /** See `WriterChange`; `build` is called when dictionaries may be used. */
   | { type: 'restore'; segment: number; build(): SegmentBatch }
   | { type: 'cut'; range: Range; keep: ScopeCut; narrowed?: Narrowed }
-  /** Has remote documents be others. Done where none of their blocks has left the chain. */
+  /** Replaces remote documents. Done if all their blocks are still on the chain. */
   | { type: 'patch'; lines: readonly PatchLine[] }
-/** A job as its changes. Each `yield` gives the outcome or throws; null lets the head go first. */
+/** A job as its changes. Each `yield` returns the outcome or throws; null yields to the head. */
 export type JobChanges<R = void> = AsyncGenerator<StoredChange | null, R, Revised>
 export const applyJobChanges = async (
   changes: JobChanges,
@@ -194,7 +194,7 @@ interface ApplierContext extends Pick<LaneContext, 'preparer' | 'blocks' | 'sign
 
 const createApplier = (context: ApplierContext) => {
   const { preparer, blocks, signal, neighbours, joining, link, track, replace } = context
-  /** Of batches that were restored since the writer last wrote something: it keeps what is new in the dictionaries until then. */
+  /** Entries of restored batches, which the writer retains until its next write. */
   const restored: Additions[] = []
 
   return async (change: StoredChange): Promise<Revised> => {
@@ -229,7 +229,7 @@ const createApplier = (context: ApplierContext) => {
         return { done: true, took: 0 }
       }
       case 'patch': {
-        // It may take long, and nobody else waits for it.
+        // Races the signal: a patch may take long, and nothing else waits for it.
         const stopped = aborted(signal).then((): never => {
           throw signal.reason
         })

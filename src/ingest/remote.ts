@@ -1,4 +1,4 @@
-/** Where the documents of a network may be kept outside of its store, as the threads of the network know it. */
+/** Types of a network's remote document store, as its threads use them. */
 export type { ClusterOptions as RemotePlace } from '../cluster/connection/cluster.ts'
 export type { ClusterHealth as RemoteHealth } from '../cluster/indices/health.ts'
 export type { RemoteStore } from '../cluster/remote.ts'

@@ -89,7 +89,7 @@ export const replayTransaction = async (options: TransactionReplayOptions): Prom
   }
 }
 
-/** Reading them takes longer than all the rest. */
+/** Loaded lazily, since reading them takes longest. */
 let signatures: ReturnType<typeof openSignatures> | undefined
 
 const decodeSources = (raw: RawBlock, own: readonly StoredAbi[]) => {
@@ -113,7 +113,7 @@ const decodeSources = (raw: RawBlock, own: readonly StoredAbi[]) => {
   }
 }
 
-/** Codes as of the transaction's block, or as of now if the node keeps no old states. */
+/** Codes as of the transaction's block, or current ones if the node has no old states. */
 const codesOf = async (
   endpoint: Endpoint,
   { block }: RawBlock,
@@ -172,14 +172,14 @@ interface ReplayLimits {
   limits: Limits
 }
 
-/** Adds the traces of a transaction, or returns why there are none and what is known of a failure. */
+/** Adds the traces of a transaction, or returns why there are none, with details of a failure. */
 const addTraces = async (endpoint: Endpoint, raw: RawBlock, asking: ReplayLimits): Promise<string | undefined> => {
   const [{ hash }] = raw.block.transactions as [RawBlock['block']['transactions'][number]]
   const refusals: string[] = []
   for (const { method, params, read } of TRACE_METHODS) {
     const [answer] = await endpoint.send([{ method, params: [hash, ...params] }], asking.signal)
     try {
-      // Here the block has one transaction, whatever its place is.
+      // The block has one transaction here, at any position.
       const transactionPosition = Number(raw.block.transactions[0]!.transactionIndex)
       const traces = read(raw, resultOf(answer!, method), asking.limits).map(it => ({ ...it, transactionPosition }))
       checkTraces({ ...raw, traces: traces as RpcTrace[] }, asking.limits)
@@ -212,7 +212,7 @@ const TRACE_METHODS: readonly TraceReader[] = [
   { method: 'trace_transaction', params: [], read: ({ block }, result) => fromTraceBlock(block, result) },
 ]
 
-/** Calls again as if it were the first of its block; the answer becomes the outer trace. */
+/** Calls again as the first of its block; the answer becomes the outer trace. */
 const callAgain = async (endpoint: Endpoint, raw: RawBlock, { signal, limits }: ReplayLimits): Promise<string> => {
   const before = Number(raw.block.number) - 1
   const [answer] = await endpoint.send([repeatedCall(raw, before)], signal)
@@ -221,7 +221,7 @@ const callAgain = async (endpoint: Endpoint, raw: RawBlock, { signal, limits }: 
   if (error === undefined)
     return `${source} does not fail: earlier transactions of block ${before + 1} may be the cause.`
   const data = revertDataIn(error)
-  // The node may lack the method, or the state: that says nothing of the transaction.
+  // The node may lack the method or the state, which does not concern the transaction.
   if (data === undefined && !isRevert(error)) return `${source} does not answer, either: ${error.message}.`
   const trace = outerCall(raw, data === undefined ? toTraceError(error.message) : 'Reverted', data)
   raw.traces = [trace]

@@ -15,12 +15,12 @@ type AskedBy = 'hand' | 'settings'
 
 const BOTH: readonly AskedBy[] = ['hand', 'settings']
 
-/** The thread that decodes does it, since blocks are written again. */
+/** Handled by the indexer thread, which writes the blocks again. */
 interface NarrowRequest {
   scopes: readonly ChainScope[]
 }
 
-/** The thread that decodes does it, since it knows which blocks are held. */
+/** Handled by the indexer thread, which knows the stored and pending blocks. */
 interface ForgetRequest {
   lost: true
 }
@@ -49,7 +49,7 @@ export const withdraw = (store: string, by: PruneRequestKind) => rmSync(requestF
 
 export interface OpenRequest<R = PruneRequest> {
   request: R
-  /** It was done. Another one that came meanwhile stays. */
+  /** Ends this request; a newer one stays. */
   end(): void
 }
 
@@ -73,7 +73,7 @@ const openFile = <R>(path: string): OpenRequest<R> | undefined => {
   try {
     return { request: JSON.parse(text) as R, end: () => readRequest(path) === text && rmSync(path, { force: true }) }
   } catch {
-    // Nobody knows what it asked for.
+    // The request is unreadable.
     rmSync(path, { force: true })
     return undefined
   }
@@ -88,18 +88,18 @@ const readRequest = (path: string): string | undefined => {
   }
 }
 
-/** A request to decode a network again, with its progress; a step done twice changes nothing. */
+/** A request to decode a network again, with its progress; repeating a step changes nothing. */
 export interface RedecodeRequest {
   path: string
   network: string
   abi: string
-  /** The newest block that is still to be looked at; null before the first step. */
+  /** Newest block left to search; null before the first step. */
   next: number | null
   inCluster?: true
 }
 
 export const redecodeFolder = (data: string): string => join(data, 'redecode')
-/** Each time it is asked for counts, also of an ABI for which it was: others may have changed meanwhile. */
+/** Every request counts, even a repeated one for an ABI: other ABIs may have changed. */
 export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly string[]): RedecodeRequest[] =>
   askToRedecodeBy(folder, abiFile(abi), networks)
 export const askToRedecodeBy = (folder: string, file: string, networks: readonly string[]): RedecodeRequest[] => {
@@ -119,7 +119,7 @@ export const openRedecodings = (folder: string, network?: string): RedecodeReque
       const redecoding = { ...(JSON.parse(readFileSync(path, 'utf8')) as Omit<RedecodeRequest, 'path'>), path }
       return network === undefined || redecoding.network === network ? [redecoding] : []
     } catch {
-      // It ended in the meantime, or is broken and does not name its network.
+      // The request has ended, or is broken and names no network.
       return []
     }
   })
@@ -146,9 +146,9 @@ export const endRedecoding = ({ path }: RedecodeRequest) => {
 
 export const redecodeId = ({ path }: RedecodeRequest): string => basename(path, '.json')
 export const askedAt = (redecoding: RedecodeRequest): number => Number(redecodeId(redecoding).split('-')[0])
-/** A file of its own, since each step of decoding writes the other one. */
+/** A separate file, since each step of decoding rewrites the other. */
 const stopFile = (path: string): string => path.replace(/\.json$/, '.stop')
-/** Decoding ends before the next step, and keeps what is done. What has not begun ends at once. */
+/** Ends decoding before the next step and keeps finished ones; ends an unstarted one at once. */
 export const stopRedecode = ({ path }: RedecodeRequest, hasBegun: boolean) => {
   writeFileSync(stopFile(path), '', { mode: PRIVATE_FILE })
   if (!hasBegun) rmSync(path, { force: true })

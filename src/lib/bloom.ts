@@ -6,9 +6,9 @@ type HexText = string
 
 export type Bloom = ReturnType<typeof createBloom>
 
-/** A logs bloom of 2048 bits that is summed up from addresses and topics. */
+/** A logs bloom of 2048 bits, the sum of addresses and topics. */
 export const createBloom = () => {
-  /** Half a byte each, in the order of the digits of a header's text: most significant first. */
+  /** One nibble each, in the order of a header's digits: most significant first. */
   const sum = new Uint8Array(512)
   const set = (bit: number) => {
     sum[511 - (bit >> 2)]! |= 1 << (bit & 3)
@@ -18,8 +18,8 @@ export const createBloom = () => {
       sum.fill(0)
     },
     /**
-     * ORs the three bits of an address or topic in, where it is hex text. Returns an equal text, of frequent ones the same object each
-     * time, so that a Map need not hash it again.
+     * ORs in the three bits of a hex address or topic. Returns an equal text, for frequent values
+     * the same object, which a Map does not hash again.
      */
     add(value: HexText): HexText {
       const slot = hashSlot(value)
@@ -33,11 +33,11 @@ export const createBloom = () => {
     include({ digits }: { digits: Uint8Array }) {
       for (let i = 0; i < 512; i++) sum[i]! |= digits[i]!
     },
-    /** Half a byte each, in the order of the digits of a header's text. */
+    /** One nibble each, in the order of a header's digits. */
     digits: sum,
     /**
-     * How a stated bloom relates to the sum: it has no bit (`empty`), lacks a bit of the sum (`misses`), has one that the sum lacks
-     * (`exceeds`), or is not 512 hex digits (`malformed`).
+     * `empty`: no bit. `misses`: lacks a bit of the sum. `exceeds`: has one more. `malformed`: not
+     * 512 hex digits.
      */
     compare(stated: HexText): 'equal' | 'empty' | 'misses' | 'exceeds' | 'malformed' {
       let any = 0
@@ -54,7 +54,7 @@ export const createBloom = () => {
       if (misses !== 0) return any === 0 ? 'empty' : 'misses'
       return exceeds !== 0 ? 'exceeds' : 'equal'
     },
-    /** The sum as a header has it. */
+    /** The sum in the form of a header. */
     text: (): HexText => `0x${Buffer.from(sum.map(digit => HEX_CODES[digit]!)).toString('latin1')}`,
   }
 }
@@ -68,9 +68,9 @@ export const logsBloomOf = (logs: readonly { address: HexText; topics: readonly 
   return bloom.text()
 }
 
-/** Addresses and topics repeat, so their bits are kept: of the latest value of each slot. Some 10 MB when full. */
+/** Latest value of each slot, since addresses and topics repeat. Takes some 10 MB when full. */
 const hashedValues: (HexText | undefined)[] = new Array(HASH_SLOTS).fill(undefined)
-/** Their first two bit numbers, of 11 bits each. */
+/** First two bit numbers of each value, of 11 bits each. */
 const knownBits = new Uint32Array(HASH_SLOTS)
 const knownLast = new Uint16Array(HASH_SLOTS)
 
@@ -79,7 +79,7 @@ const valueBytes = Buffer.allocUnsafeSlow(64)
 /** False if the value is neither address nor topic. */
 const learnBits = (slot: number, value: HexText): boolean => {
   const size = valueBytes.write(value.slice(2), 0, 'hex')
-  // What is not hex ends before its time.
+  // Decoding stops at the first character that is not hex.
   if (size * 2 + 2 !== value.length) return false
   const bits = bloomBitsOf(valueBytes.subarray(0, size))
   hashedValues[slot] = value
@@ -88,7 +88,7 @@ const learnBits = (slot: number, value: HexText): boolean => {
   return true
 }
 
-/** The three bits that an address or topic sets, of 11 bits each, packed into one number. */
+/** The three bit numbers of an address or topic, 11 bits each, packed into one number. */
 export const bloomBitsOf = (value: Uint8Array): number => {
   const hash = keccak256(value)
   const pair = (i: number) => ((hash[i]! << 8) | hash[i + 1]!) & 2047

@@ -2,13 +2,13 @@ import { brotliDecompressSync } from 'node:zlib'
 
 export interface SizeBound {
   most: number
-  /** Error for more bytes. */
+  /** Error for exceeding the bound. */
   fail(): Error
 }
 
 export type ByteWriter = ReturnType<typeof createByteWriter>
 
-/** A byte buffer that grows as it is written to. */
+/** A growing byte buffer. */
 export const createByteWriter = (capacity = 1024) => {
   let buffer = Buffer.allocUnsafeSlow(capacity)
   let view = dataViewOf(buffer)
@@ -18,7 +18,7 @@ export const createByteWriter = (capacity = 1024) => {
     buffer = to
     view = dataViewOf(to)
   }
-  /** Of an integer below 2^31. */
+  /** Writes an integer below 2^31. */
   const decimal = (value: number, least: number) => {
     let size = 1
     for (let above = 10; size < 10 && value >= above; above *= 10) size++
@@ -63,14 +63,14 @@ export const createByteWriter = (capacity = 1024) => {
     bytes(source: Uint8Array, start: number = 0, end: number = source.length) {
       const target = reserve(end - start)
       const isWhole = start === 0 && end === source.length
-      // A call takes as long as to copy a few bytes, and a view of a part as long as to copy a word.
+      // A call costs as much as copying a few bytes, a partial view as much as copying a word.
       if (end - start <= (isWhole ? MAX_LOOPED : MAX_LOOPED_PART)) {
         const offset = length - start
         for (let at = start; at < end; at++) target[offset + at] = source[at]!
       } else target.set(isWhole ? source : source.subarray(start, end), length)
       length += end - start
     },
-    /** As `bytes`, a multiple of four of them: faster for a part of a large array. */
+    /** Writes a multiple of four bytes; faster than `bytes` for part of a large array. */
     words(source: DataView, start: number, end: number) {
       reserve(end - start)
       const to = view
@@ -78,7 +78,7 @@ export const createByteWriter = (capacity = 1024) => {
       for (let at = start; at < end; at += 4) to.setUint32(offset + at, source.getUint32(at, true), true)
       length += end - start
     },
-    /** Hex digits without prefix, an even number of them. */
+    /** Hex digits without prefix, in even number. */
     hex(digits: string) {
       length += reserve(digits.length >> 1).write(digits, length, 'hex')
     },
@@ -94,14 +94,14 @@ export const createByteWriter = (capacity = 1024) => {
     text(text: string) {
       length += reserve(text.length * 3).write(text, length, 'utf8')
     },
-    /** Short text of ASCII alone, faster than `text`. */
+    /** Short ASCII text, faster than `text`. */
     ascii(text: string) {
       const target = reserve(text.length)
       const first = length
       for (let i = 0; i < text.length; i++) target[first + i] = text.charCodeAt(i)
       length = first + text.length
     },
-    /** The decimal digits of an integer from 0 up to 2^53, at least so many of them. */
+    /** Decimal digits of an integer from 0 to 2^53, at least `least` of them. */
     decimal(value: number, least: number = 1) {
       if (value < NINE_DIGITS) return decimal(value, least)
       const billions = Math.floor(value / NINE_DIGITS)
@@ -110,21 +110,21 @@ export const createByteWriter = (capacity = 1024) => {
     },
     fill(value: number, count: number) {
       const target = reserve(count)
-      // Node's own `fill` does much before it fills.
+      // Node's own `fill` is slow to start.
       Uint8Array.prototype.fill.call(target, value, length, length + count)
       length += count
     },
-    /** Makes room for so many further bytes and returns the buffer to write them to at `length`; follow with `advance`. */
+    /** Reserves bytes and returns the buffer; write to it at `length`, then call `advance`. */
     reserve,
     advance(written: number) {
       length += written
     },
     /** A view from `start` on, valid until the next write. */
     view: (start: number = 0, end: number = length): Buffer => buffer.subarray(start, end),
-    /** All that was written as text, of which every byte is a letter: ASCII, say. */
+    /** All written bytes as text; every byte must be one character, as in ASCII. */
     // A view for each short text would take longer than the text.
     latin1: (): string => buffer.toString('latin1', 0, length),
-    /** The bytes written, as a copy of just their size. */
+    /** A copy of the bytes written, of just their size. */
     take(): Uint8Array<ArrayBuffer> {
       const copy = newBytes(length)
       copy.set(buffer.subarray(0, length))
@@ -133,7 +133,7 @@ export const createByteWriter = (capacity = 1024) => {
     truncate(to: number) {
       length = to
     },
-    /** Starts again, and frees the memory of unusually long texts. `bound` refuses more bytes before allocating them. */
+    /** Starts again and frees unusually large memory. `bound` checks sizes before allocation. */
     clear(bound?: SizeBound) {
       length = 0
       limit = bound
@@ -146,16 +146,16 @@ export const createByteWriter = (capacity = 1024) => {
 export const newBytes = (length: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer)
 
-/** Bytes up to which a loop copies faster than a call; and than a view of a part. */
+/** Bytes that a loop copies faster than a call; and than a partial view. */
 const MAX_LOOPED = 12
 const MAX_LOOPED_PART = 40
 const ASCII_ZERO = 48
 const NINE_DIGITS = 1e9
 const MAX_KEPT_CAPACITY = 1 << 22
-/** From here on native hex is faster than the table. */
+/** Length from which native hex is faster than the table. */
 const MIN_NATIVE_HEX = 128
 
-/** Puts the lower-case hex digits of bytes into a view, and returns the place behind them. */
+/** Writes lower-case hex digits of bytes into a view; returns the position after them. */
 export const putDigits = (view: DataView, to: number, source: Uint8Array, start: number, end: number): number => {
   let next = to
   let at = start
@@ -175,7 +175,7 @@ export const putDigits = (view: DataView, to: number, source: Uint8Array, start:
 
 const dataViewOf = ({ buffer, byteOffset, length }: Buffer) => new DataView(buffer, byteOffset, length)
 
-/** The two hex digits of each byte, the first in the lower half. */
+/** Two hex digits per byte, the first in the lower half. */
 const DIGIT_PAIRS = Uint16Array.from({ length: 256 }, (_, byte) =>
   Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
 )
@@ -188,13 +188,13 @@ export const rawBytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView):
 export const unbrotli = (packed: Uint8Array, limit: number): Buffer =>
   brotliDecompressSync(packed, { maxOutputLength: limit })
 
-/** `0x` and hex digits of either letter case, or nothing behind it. */
+/** `0x` with any number of hex digits in either letter case. */
 export const isHex = (text: string): boolean => isWritten(text, EITHER_CASE, EITHER_PAIRS)
-/** The same in lower case. */
+/** `0x` with any number of lower-case hex digits. */
 export const isLowerHex = (text: string): boolean => isWritten(text, LOWER, LOWER_PAIRS)
-/** Up to here characters are faster than a copy of the bytes. */
+/** Length up to which characters are faster than a copy of the bytes. */
 const SHORT_HEX = 16
-/** Characters that are looked at in one go. */
+/** Characters checked in one piece. */
 const PIECE_LENGTH = 8192
 const scratch = Buffer.allocUnsafeSlow(PIECE_LENGTH)
 const scratchPairs = new Uint16Array(scratch.buffer, scratch.byteOffset, PIECE_LENGTH / 2)
@@ -210,10 +210,10 @@ const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean
   for (let i = 2; i < length; i++) if (digits[text.charCodeAt(i)] !== 1) return false
   return true
 }
-/** Checks two digits at a time without branches, since digits are unpredictable. */
+/** Checks two digits at a time without branches, which digits make unpredictable. */
 const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8Array): boolean => {
   const { length } = text
-  // Text that is not ASCII has more bytes than characters, or is cut off.
+  // Text beyond ASCII has more bytes than characters, or is cut off.
   if (scratch.write(text, 0) !== length) return false
   let all = 1
   for (let i = from >> 1; i < length >> 1; i++) all &= pairs[scratchPairs[i]!]!
@@ -237,5 +237,5 @@ const pairsOf = (digits: Buffer): Uint8Array => {
 }
 const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
 const EITHER_PAIRS = pairsOf(EITHER_DIGITS)
-/** What some nodes write as a boolean. */
+/** Some nodes write `true` as `0x1`. */
 export const isTrue = (value: unknown): boolean => value === '0x1' || value === true

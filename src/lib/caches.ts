@@ -1,7 +1,6 @@
 import { HASH_SLOTS, hashSlot } from './hash.ts'
 
-/** A map of recently used entries: of two generations of `size` entries each, the older one is dropped when the younger is full. */
-
+/** A map of recent entries: when the younger of two generations is full, it drops the older one. */
 export const createRecentCache = <V extends NonNullable<unknown> | null>(size: number) => {
   let young = new Map<string, V>()
   let old = new Map<string, V>()
@@ -32,9 +31,9 @@ export const createRecentCache = <V extends NonNullable<unknown> | null>(size: n
 }
 
 /**
- * Keeps what was made of texts, of each slot of `slotOf` the latest. For texts of which most come again soon, as addresses and topics do,
- * this is faster than a Map, which reads a text as a whole before it looks. What is made holds an equal text, maybe a copy: a text that is
- * part of a larger one would keep that alive.
+ * Caches the latest value of each slot. For texts that repeat, such as addresses, this is faster
+ * than a Map, which hashes the whole text. `make` may copy the text, as a slice keeps its source
+ * alive.
  */
 export const createSlotCache = <T extends { readonly text: string }>(
   make: (text: string) => T,
@@ -50,7 +49,7 @@ export const createSlotCache = <T extends { readonly text: string }>(
   }
 }
 
-/** Creates a value on first use, so that a start pays for nothing that it does not need. */
+/** Creates a value on first use, which keeps a start short. */
 export const lazy = <T>(make: () => T): (() => T) => {
   let made: { value: T } | undefined
   return () => {

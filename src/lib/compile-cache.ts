@@ -1,10 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/**
- * Where Node keeps what V8 compiled of the program, for the next start: the user's own cache folder, since whoever can write there decides
- * what runs. Undefined for a user who has none.
- */
+/** Folder of Node's compile cache: the user's own, since its content is run; undefined without. */
 export const compileCacheFolder = (
   env: NodeJS.ProcessEnv = process.env,
   platform = process.platform,
@@ -17,7 +14,7 @@ export const compileCacheFolder = (
   return folder ? join(folder, 'chainsieve') : undefined
 }
 
-/** The system may not know the user that a container runs the program as. */
+/** Undefined if the system does not know the user, as in some containers. */
 const homeFolder = (): string | undefined => {
   try {
     return homedir()

@@ -1,14 +1,14 @@
 /**
- * What went wrong and what happens next. `refuse`: the caller's fault, try again corrected. `retry`: passing, try again
- * later. `stop`: this part of the program cannot go on without its operator. Anything that is not one of these is a bug.
+ * `refuse`: the caller must correct the request. `retry`: transient. `stop`: this part needs its
+ * operator. Any other error is a bug.
  *
- * Building an error has no side effect; whoever handles it logs it, once.
+ * Building an error has no side effect; its handler logs it once.
  */
 export class ChainsieveError extends Error {
   readonly next: 'refuse' | 'retry' | 'stop'
-  /** Stable machine-readable name, e.g. `unknown_field`, `pack_broken_line`. Never classify by message text. */
+  /** Stable name for programs, e.g. `unknown_field`. Never classify by message text. */
   readonly code: string
-  /** For `retry`: the least number of milliseconds to wait, where the other side said so. */
+  /** For `retry`: minimum milliseconds to wait, if the other side states them. */
   readonly retryAfterMs: number | undefined
   /** Further facts for the caller. */
   readonly details: Readonly<Record<string, unknown>> | undefined
@@ -41,8 +41,8 @@ export const stop = (code: string, message: string, cause?: unknown) =>
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
- * What the operating system or the disk refuses, as an error for the operator; undefined for anything else, which is a bug.
- * `where` names the file where the error itself does not, as those of SQLite.
+ * Converts an error of the system or disk for the operator; undefined for others, which are bugs.
+ * `where` names the file for errors that name none, such as SQLite's.
  */
 export const systemFault = (error: unknown, where?: string): ChainsieveError | undefined => {
   if (error instanceof ChainsieveError) return error
@@ -83,7 +83,7 @@ const SYSTEM_REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   ],
 ]
 
-/** System errors that may pass: a disk gets room, files are closed. */
+/** Transient system errors: disks get room, files are closed. */
 const PASSING_CODES: ReadonlySet<string> = new Set([
   ...SYSTEM_REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
   'data_folder_not_writable',
@@ -93,7 +93,7 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
 export const isPassingError = (error: unknown): boolean =>
   !(error instanceof ChainsieveError) || error.next === 'retry' || PASSING_CODES.has(error.code)
 
-/** An error as it is sent between threads, which do not transfer classes. */
+/** An error in transit between threads, which do not transfer classes. */
 export interface TransferredError {
   next: ChainsieveError['next'] | 'bug'
   code: string

@@ -2,8 +2,9 @@ import { createByteWriter } from './bytes.ts'
 import { compileGlob } from './name-matching.ts'
 
 /**
- * What patterns such as `hits.hits._id` leave of JSON text, byte for byte: `*` stands for any characters of a name and `**` for one name
- * or more, lists are passed through, and a pattern that begins with `-` takes away. An object or list of which nothing is left is left out.
+ * Filters JSON text, byte for byte, by patterns such as `hits.hits._id`. `*` matches any
+ * characters of a name, `**` one or more names; a leading `-` excludes. Lists are passed through,
+ * and objects and lists without content are dropped.
  */
 export const filterJson = (
   json: Uint8Array,
@@ -18,7 +19,7 @@ export const filterJson = (
     : new Uint8Array(included)
 }
 
-/** Names from the top down: one, and those below it. */
+/** A name and those below it. */
 interface NamePattern {
   id: number
   any: boolean
@@ -47,8 +48,8 @@ const parsePattern = (text: string): NamePattern => {
 }
 
 /**
- * What tells the rest of the patterns below a member, or `whole` if one ends at it. Members of the same name in the same place are looked at
- * once: the time goes by the length of the text, and not by that of the patterns.
+ * States of the patterns below a member, or `whole` if one ends there. Equal members share a
+ * state, so time depends on the text and not on the number of patterns.
  */
 const createStates = (patterns: readonly NamePattern[]) => {
   const known = new Map<string, PatternState>()
@@ -84,7 +85,7 @@ const createStates = (patterns: readonly NamePattern[]) => {
   }
 }
 
-/** Cached names per state; more names are keys of buckets, which seldom recur. */
+/** Cached names per state; further names are bucket keys, which seldom recur. */
 const MAX_STATE_NAMES = 1_000
 
 const filterByPatterns = (
@@ -225,14 +226,14 @@ const filterByPatterns = (
 
   skipSpace()
   const isList = bytes[at] === OPEN_LIST
-  // A small Buffer would share its memory with others, and cannot be handed to another thread.
+  // A small Buffer shares its memory and cannot be transferred to another thread.
   if (!value(states.first)) return Uint8Array.of(...(isList ? [OPEN_LIST, CLOSE_LIST] : [OPEN, CLOSE]))
   return out.take()
 }
 
 /** Short strings are scanned by byte; longer ones by `indexOf`. */
 const SHORT_STRING = 24
-/** Members and elements that take little time together. */
+/** Members and elements that together take little time. */
 const MEMBERS_PER_CHECK = 64
 const [SPACE, QUOTE, COMMA, COLON, BACKSLASH] = [0x20, 0x22, 0x2c, 0x3a, 0x5c]
 const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]

@@ -5,13 +5,13 @@ export interface Hash62 {
   low: number
 }
 
-/** Numbers that `slotOf` gives. */
+/** Range of `hashSlot`. */
 export const HASH_SLOTS = 2 ** 16
 
 /**
- * A number of 16 bits from a few characters of a text, for caches that keep the latest text of each number: hashing all of an address or
- * topic, as a Map does, takes longer than all the rest of a look-up. Topics that hold numbers differ at their end, addresses and hashes
- * everywhere. Texts that differ at other places alone share a number: nothing but time is lost.
+ * 16 bits from a few characters of a text, for slot caches: hashing a whole topic, as a Map does,
+ * takes longer than the rest of a look-up. Numeric topics differ at their end, addresses and
+ * hashes everywhere. A collision costs only time.
  */
 export const hashSlot = (text: string): number => {
   const end = text.length
@@ -29,9 +29,9 @@ export const hashSlot = (text: string): number => {
 }
 
 /**
- * A fast keyed hash of text, for index keys: two multiply-and-rotate lanes over the UTF-16 units, mixed at the end. The key keeps
- * anyone who does not know it from making two values collide on purpose; it is no cryptographic hash.
- * The returned object is reused by the next call.
+ * Fast keyed hash of text for index keys: two multiply-and-rotate lanes over the UTF-16 units. The
+ * secret key prevents deliberate collisions; it is not cryptographic.
+ * The next call reuses the returned object.
  */
 export const createHash = (key: readonly [number, number]): ((text: string) => Hash62) => {
   const result: Hash62 = { high: 0, low: 0 }

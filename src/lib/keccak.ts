@@ -2,30 +2,27 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { createKeccak } from 'hash-wasm'
 import { createRecentCache } from './caches.ts'
 
-/**
- * Keccak-256 of some bytes. Indexing hashes every new address and topic, so WebAssembly does it, at a tenth of the time; until it is
- * compiled, a few milliseconds after the start, JavaScript does.
- */
+/** Keccak-256. WebAssembly takes a tenth of the time; until it is compiled, JavaScript serves. */
 export const keccak256 = (bytes: Uint8Array): Uint8Array => hash(bytes)
 
 let hash = keccak_256 as (bytes: Uint8Array) => Uint8Array
-/** Resolves when WebAssembly is ready; a thread that never waits must wait for this. */
+/** Resolves when WebAssembly is ready; a thread that never yields must await this. */
 export const keccakReady = createKeccak(256).then(
   hasher => {
     hash = bytes => hasher.init().update(bytes).digest('binary')
   },
   () => {
-    // A runtime without WebAssembly stays with JavaScript.
+    // Without WebAssembly, JavaScript stays in use.
   },
 )
 
-/** The hash of a text's UTF-8 bytes as `0x` hex, from which event topics and function selectors are taken. */
+/** Hashes UTF-8 bytes to `0x` hex, the source of event topics and function selectors. */
 export const keccakHex = (text: string): string => `0x${Buffer.from(hash(Buffer.from(text))).toString('hex')}`
 
 /** Two generations of 65-byte pairs take some 10 MB. */
 const checksummed = createRecentCache<string>(32_768)
 
-/** An address with the letter case of EIP-55. A few thousand addresses make up most traffic, and a hash takes microseconds. */
+/** Applies EIP-55. Few addresses make up most traffic, and a hash takes microseconds, so cached. */
 export const checksumAddress = (hex: string): string => {
   const known = checksummed.get(hex)
   if (known !== undefined) return known
@@ -48,7 +45,7 @@ const checksum = (lower: string): string => {
   return `0x${ascii.toString('latin1')}`
 }
 
-/** EIP-55 for 40 lower-case digits: a letter is upper case if the digit of the hash at its place is 8 or more. */
+/** EIP-55 for 40 lower-case digits: upper case where the hash digit is 8 or more. */
 export const checksumDigits = (digits: Uint8Array, at: number) => {
   const digest = keccak256(digits.subarray(at, at + 40))
   for (let i = 0; i < 40; i++) {

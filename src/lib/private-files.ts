@@ -1,28 +1,28 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Files are private to the user that runs the program, whatever the umask: they hold alerts and rules of all accounts. */
+/** Private to the user under any umask: files contain alerts and rules of all accounts. */
 export const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
-/** Creates a folder. An existing one keeps its mode, which its owner may have chosen. */
+/** Creates a folder; an existing one keeps the mode that its owner may have chosen. */
 export const makePrivateFolder = (path: string) => {
   if (mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER }) !== undefined) chmodSync(path, PRIVATE_FOLDER)
 }
 
-/** Creates a file for SQLite that nobody else may open; SQLite gives its other files the same mode. */
+/** Creates a private file for SQLite, which gives its other files the same mode. */
 export const makePrivateFile = (path: string) => {
   createIfMissing(path)
   for (const suffix of ['', '-wal', '-shm', '-sums', '-journal']) keepPrivate(path + suffix)
 }
 
-/** An existing file is not opened: closing it would release the locks of this process's connections. */
+/** Never opens an existing file: closing it would release the locks of this process. */
 const createIfMissing = (path: string) => {
   try {
     closeSync(openSync(path, 'ax', PRIVATE_FILE))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // Opening something that is not a file fails with a clear error.
+    // Opens anything but a file, which fails with a clear error.
     if (!statSync(path).isFile()) closeSync(openSync(path, 'a'))
   }
 }
@@ -33,7 +33,7 @@ const keepPrivate = (path: string) => {
   try {
     chmodSync(path, PRIVATE_FILE)
   } catch (error) {
-    // It is its owner's to say who may open it.
+    // Only the owner may change who can open it.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
 }
@@ -45,11 +45,11 @@ export const syncFile = (path: string) => {
 }
 
 /**
- * The time that a data folder was last in use by a clock that was believed: a clock that is wrong must not make what is kept look old. It
- * is the modification time of a file without content, since that can be set on a full disk, too.
+ * Its modification time is the last trusted time: a wrong clock must not make data look old. It
+ * can be set even on a full disk.
  */
 const fileIn = (folder: string): string => join(folder, 'last-clock')
-/** Undefined if the folder was not used since it is recorded. */
+/** Undefined if no time was recorded yet. */
 export const readLastClock = (folder: string): number | undefined =>
   statSync(fileIn(folder), { throwIfNoEntry: false })?.mtimeMs
 export const noteLastClock = (folder: string, time: number): void => {
@@ -58,6 +58,6 @@ export const noteLastClock = (folder: string, time: number): void => {
   utimesSync(path, time / 1_000, time / 1_000)
 }
 
-/** Epoch milliseconds up to which ages are counted for removal. */
+/** Epoch milliseconds that ages are measured to, for removal. */
 export const ageClock = (folder: string, now: number = Date.now()): number =>
   Math.min(now, readLastClock(folder) ?? now)

@@ -7,7 +7,7 @@ export interface ProgressStep {
   /** Done and total work in one unit (blocks, bytes of files); `total` is 0 if unknown. */
   done: number
   total: number
-  /** Stored blocks whose documents are still to be shipped; absent where none ever are. */
+  /** Backlog of blocks to ship; absent if nothing is ever shipped. */
   toShip?: number | undefined
 }
 
@@ -24,13 +24,13 @@ export interface Output {
 
 export type Screen = ReturnType<typeof createScreen>
 
-/** Terminal whose last line may be rewritten; ordinary lines are written above it. */
+/** Terminal with a status line that is redrawn; other lines appear above it. */
 export const createScreen = (out: Output) => {
   let shown = ''
   const CLEAR = '\r\x1b[2K'
   return {
     line: (text: string) => void out.write(shown === '' ? `${text}\n` : `${CLEAR}${text}\n${shown}`),
-    /** Shows or rewrites the last line; an empty text takes it away. */
+    /** Redraws the last line; an empty text removes it. */
     status: (text: string) => {
       // A line that wraps could not be cleared.
       const fitting = text.slice(0, Math.max(0, (out.columns ?? 80) - 1))
@@ -46,18 +46,18 @@ export interface ProgressOptions {
   now?: () => number
 }
 
-/** A bar that is redrawn in place, for a terminal. */
+/** Redraws a bar in place, for a terminal. */
 export const progressBar = (screen: Screen, { label, now }: ProgressOptions): Progress =>
   paced(100, now, (pace, last) => {
     screen.status(last ? '' : bar(label, pace))
     if (last && !(isOfBytes(pace.step) && pace.step.done < pace.step.total)) screen.line(bar(label, pace))
   })
 
-/** A line every five seconds, for a file, a pipe or a log collector. */
+/** Logs a line every five seconds, for a file, a pipe or a log collector. */
 export const progressLines = (log: Log, { label, now }: ProgressOptions): Progress =>
   paced(5_000, now, ({ step, blocksPerSecond, eventsPerSecond, secondsLeft }, last) => {
     if (isOfBytes(step)) {
-      // The command itself says what came of it.
+      // The command itself logs its result.
       if (!last) log.info('Made progress', { doing: label, percent: percent(step), secondsLeft })
       return
     }
@@ -74,14 +74,14 @@ export const progressLines = (log: Log, { label, now }: ProgressOptions): Progre
     })
   })
 
-/** Bytes of files, as of a backup, rather than blocks. */
+/** Bytes of files, as in a backup, rather than blocks. */
 const isOfBytes = ({ blocks, total }: ProgressStep): boolean => blocks === 0 && total > 0
 
 interface ProgressPace {
   step: ProgressStep
   blocksPerSecond: number
   eventsPerSecond: number
-  /** Undefined while nobody can tell. */
+  /** Undefined if unknown. */
   secondsLeft: number | undefined
 }
 
@@ -93,7 +93,7 @@ interface Sample {
 const NO_PROGRESS: ProgressStep = { blocks: 0, logs: 0, events: 0, done: 0, total: 0 }
 const PROGRESS_WINDOW_MS = 10_000
 
-/** Calls `show` at most once in `everyMs` with the rates of the last ten seconds, and at the end with those of the run. */
+/** Calls `show` once per `everyMs` with rates of ten seconds, at the end with those of the run. */
 const paced = (
   everyMs: number,
   now = () => performance.now(),
@@ -169,7 +169,6 @@ export const formatSeconds = (seconds: number): string => {
   return shown.map(([n, unit]) => `${n} ${unit}`).join(' ')
 }
 
-/** Shows how far something is. */
 export interface Bars {
   progress(label: string): Progress
 }

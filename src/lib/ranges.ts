@@ -1,4 +1,4 @@
-/** Inclusive range of integers. Lists of ranges ascend, and neighbours do not touch. */
+/** Inclusive range of integers. Lists of ranges ascend, with gaps between them. */
 export interface Range {
   from: number
   to: number
@@ -27,7 +27,7 @@ export const gapsIn = (held: readonly Range[], from: number, to: number): Range[
   return gaps
 }
 
-/** What of ranges lies between `from` and `to`. */
+/** Clips ranges to `from`..`to`. */
 export const partsIn = (held: readonly Range[], from: number, to: number): Range[] =>
   held
     .map(range => ({ from: Math.max(range.from, from), to: Math.min(range.to, to) }))

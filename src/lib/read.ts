@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 
 const READ_SIZE = 1 << 20
 
-/** Content of a file, a pipe or a device; undefined beyond `most` bytes, of which no more are read. */
+/** Reads a file, pipe or device; undefined, without reading on, beyond `most` bytes. */
 export const readAtMost = (path: string, most: number): Buffer | undefined => {
   const file = openSync(path, 'r')
   try {
@@ -20,7 +20,7 @@ export const readAtMost = (path: string, most: number): Buffer | undefined => {
   }
 }
 
-/** The same for a stream. */
+/** Collects a stream; undefined beyond `most` bytes. */
 export const collectAtMost = async (stream: AsyncIterable<unknown>, most: number): Promise<Buffer | undefined> => {
   const parts: Buffer[] = []
   let total = 0

@@ -2,7 +2,7 @@ import type { Secp256k1 } from '@bitauth/libauth'
 import { lazy } from './caches.ts'
 import { keccak256 } from './keccak.ts'
 
-/** A signature of a transaction: `r` and `s` with or without leading zeros, and which of the two points with this `r` it means. */
+/** `r` and `s` may lack leading zeros; `odd` selects one of the two points with this `r`. */
 export interface TransactionSignature {
   r: Uint8Array
   s: Uint8Array
@@ -12,15 +12,15 @@ export interface TransactionSignature {
 let curve: Secp256k1 | undefined
 
 /**
- * Resolves when `recoverAddress` may be called. libsecp256k1 as WebAssembly takes a tenth of the time of JavaScript, and
- * 240 kB of text: only a thread that needs it loads it.
+ * Loads libsecp256k1 as WebAssembly, ten times as fast as JavaScript. Its 240 kB of text are
+ * loaded only in threads that need it.
  */
 export const recoverReady = lazy(async () => {
   const { instantiateSecp256k1 } = await import('@bitauth/libauth/build/lib/crypto/secp256k1.js')
   curve = await instantiateSecp256k1()
 })
 
-/** The address whose key signed a hash of 32 bytes. Throws a `RangeError` where the signature belongs to no key. */
+/** Address whose key signed a hash of 32 bytes. Throws a `RangeError` if no key fits. */
 export const recoverAddress = (hash: Uint8Array, { r, s, odd }: TransactionSignature): Uint8Array => {
   if (!curve) throw new Error('recoverReady has not been awaited')
   if (r.length > 32 || s.length > 32) throw new RangeError('a signature is too long')

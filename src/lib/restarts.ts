@@ -2,16 +2,16 @@ import { messageOf, systemFault } from './errors.ts'
 import type { Log } from './log.ts'
 import { backoff } from './retry.ts'
 
-/** The status of something that was started again. Times are ISO 8601. */
+/** Status of a restarted task. Times are ISO 8601. */
 export interface RestartStatus {
-  /** How often it has ended by itself. */
+  /** Number of unplanned ends. */
   count: number
-  /** Why it ended last. */
+  /** Reason of the last end. */
   error: string
   /** The disk was full. */
   diskFull?: true
   endedAt: string
-  /** When it is started again; null while it runs. */
+  /** Time of the next start; null while it runs. */
   nextAt: string | null
 }
 
@@ -25,10 +25,10 @@ export interface RestartsOptions {
 }
 
 const MAX_RESTART_MS = 60_000
-/** After running for this long, an end counts as the first one. */
+/** Run time after which an end counts as the first. */
 const STEADY_RUN_MS = 2 * MAX_RESTART_MS
 
-/** Starts again what ends by itself, and keeps account of it. */
+/** Restarts a task after unplanned ends, and counts them. */
 export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions) => {
   let count = 0
   let inRow = 0
@@ -48,7 +48,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
     }
   }
 
-  /** It has ended: it is started again after a wait, which doubles up to a minute for what ends again and again. */
+  /** Schedules a restart; the wait doubles, up to a minute, while runs stay short. */
   const ended = (error: unknown) => {
     if (stopped || timer !== undefined) return
     count++
@@ -68,7 +68,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
 
   return {
     ended,
-    /** Undefined where it never ended. */
+    /** Undefined before the first end. */
     status: (): RestartStatus | undefined =>
       last && {
         count,
@@ -77,7 +77,7 @@ export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptio
         endedAt: new Date(last.at).toISOString(),
         nextAt: last.nextAt === null ? null : new Date(last.nextAt).toISOString(),
       },
-    /** It is not started any more. */
+    /** Prevents further restarts. */
     stop() {
       stopped = true
       clearTimeout(timer)

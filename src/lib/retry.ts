@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time as the program sees it, so that tests can run it faster. */
+/** The program's time, which tests can speed up. */
 export interface Clock {
-  /** Milliseconds since the epoch, which a step of the clock changes: for what is shown, stored or told by others. */
+  /** Epoch milliseconds, which clock changes affect: for values shown, stored or sent by others. */
   now(): number
-  /** Milliseconds that go by however the clock is set: for all that is waited for. */
+  /** Monotonic milliseconds, for waits. */
   elapsed(): number
-  /** Resolves after so many milliseconds; rejects with the signal's reason, and leaves no timer behind, when it aborts before. */
+  /** Resolves after `ms`. An abort clears the timer and rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -19,10 +19,10 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Smaller steps are regular clock corrections, and lengthen no wait. */
+/** Smaller steps are regular clock corrections and lengthen no wait. */
 const LEAST_STEP_MS = 5_000
 
-/** Milliseconds by which the clock was set since the last call, negative for back; 0 for normal time. */
+/** Milliseconds that the clock was set by since the last call, negative for back; else 0. */
 export const createStepWatch = ({ now, elapsed }: Pick<Clock, 'now' | 'elapsed'>): (() => number) => {
   let known = now() - elapsed()
   return () => {
@@ -33,15 +33,15 @@ export const createStepWatch = ({ now, elapsed }: Pick<Clock, 'now' | 'elapsed'>
 }
 
 /**
- * Milliseconds to wait before try number `failures + 1`: exponential with full jitter, i.e. any time up to the bound, so
- * that clients which failed together do not come back together.
+ * Milliseconds to wait before attempt `failures + 1`: exponential, with full jitter against
+ * clients that fail and return together.
  */
 export const backoff = (failures: number, { baseMs = 250, capMs = 30_000, random = Math.random } = {}): number =>
   random() * Math.min(capMs, baseMs * 2 ** Math.min(failures - 1, 30))
 
 /**
- * What a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date, at most an hour. Undefined where there is
- * none that can be read.
+ * Milliseconds of a `Retry-After` header, given as seconds or HTTP date, at most an hour;
+ * undefined without a readable one.
  */
 export const parseRetryAfter = (header: string | string[] | undefined, now: number): number | undefined => {
   const text = (Array.isArray(header) ? header[0] : header)?.trim()
@@ -50,7 +50,7 @@ export const parseRetryAfter = (header: string | string[] | undefined, now: numb
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), 3_600_000)
 }
 
-/** Runs `work` with a signal that aborts when the outer one does or when the time is up, then with what `late` makes. */
+/** Runs `work` with a signal that aborts with the outer one, or with `late()` after `ms`. */
 export const withTimeout = async <T>(
   ms: number,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import { keccak256 } from './keccak.ts'
 
-/** Recursive Length Prefix, Ethereum's encoding of nested lists of byte strings (Yellow Paper, appendix B). */
+/** Recursive Length Prefix, Ethereum's nested lists of byte strings (Yellow Paper, appendix B). */
 export type Rlp = Uint8Array | readonly Rlp[]
 
 export const encodeRlp = (item: Rlp): Buffer => {
@@ -9,7 +9,7 @@ export const encodeRlp = (item: Rlp): Buffer => {
   return target
 }
 
-/** Throws a `RangeError` for a length beyond the bytes. Bytes behind the item are ignored. */
+/** Throws a `RangeError` for a length beyond the bytes. Ignores bytes after the item. */
 export const decodeRlp = (bytes: Uint8Array): Rlp => readItem(bytes, 0, bytes.length).item
 
 /** Decodes a list of at least `least` items. */
@@ -40,7 +40,7 @@ const payloadLength = (item: Rlp): number => {
   return length
 }
 
-/** Lengths below stand in the prefix itself. */
+/** Shorter lengths fit into the prefix itself. */
 const SHORT_LENGTH = 56
 
 const sizeInBytes = (length: number): number => Math.ceil((32 - Math.clz32(length)) / 8)
@@ -96,8 +96,8 @@ const readItem = (bytes: Uint8Array, at: number, most: number): { item: Rlp; end
 }
 
 /**
- * The root of the Merkle Patricia trie that holds items under the RLP of their places (Yellow Paper, appendix D): headers state it of their
- * transactions, receipts and withdrawals.
+ * Root of the Merkle Patricia trie with items keyed by their RLP positions (Yellow Paper, appendix
+ * D). Headers contain it for transactions, receipts and withdrawals.
  */
 export const trieRootOf = (items: readonly Uint8Array[]): Uint8Array => {
   const entries = items.map((value, place) => ({ path: toNibbles(encodeRlp(toBigEndian(place))), value }))
@@ -106,7 +106,7 @@ export const trieRootOf = (items: readonly Uint8Array[]): Uint8Array => {
 }
 
 interface TrieEntry {
-  /** Half a byte each. */
+  /** One nibble per byte. */
   path: Uint8Array
   value: Uint8Array
 }
@@ -126,7 +126,7 @@ const nodeOf = (entries: readonly TrieEntry[], depth: number): Rlp => {
     while (at < entries.length && entries[at]!.path[depth] === nibble) at++
     children.push(start === at ? EMPTY_BYTES : toReference(nodeOf(entries.slice(start, at), depth + 1)))
   }
-  // A place has the path of no other one as its beginning, so that branches have no values.
+  // No path is a prefix of another, so branches have no values.
   return [...children, EMPTY_BYTES]
 }
 
@@ -136,7 +136,7 @@ const toReference = (node: Rlp): Rlp => {
   return encoded.length < 32 ? node : keccak256(encoded)
 }
 
-/** Hex-prefix encoding: the first half byte says whether it is a leaf, and whether the number of half bytes is odd. */
+/** Hex-prefix encoding: the first nibble flags a leaf and an odd number of nibbles. */
 const toPath = (nibbles: Uint8Array, isLeaf: boolean): Uint8Array => {
   const odd = nibbles.length % 2
   const flag = (isLeaf ? 2 : 0) + odd

@@ -19,12 +19,13 @@ import { getEnvironmentData, setEnvironmentData, Worker, type WorkerOptions } fr
 import { messageOf, stop } from './errors.ts'
 
 /**
- * The three forms in which the program runs, and what differs between them: where its data files are, how a worker
- * thread starts, how native code is loaded. Nothing else in the program asks in which form it runs.
+ * Only this module depends on the program's form, which decides where data files are and how worker
+ * threads and native code are loaded.
  *
- * - source: `src/main.ts`, data beside it in `data/`
- * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`, native code in `dist/prebuilds/`
- * - executable: one file that holds the script, the data and the native code as assets
+ * - source: `src/main.ts`, with data in `data/`
+ * - bundle: `dist/chainsieve.mjs`, which starts `dist/chainsieve.cjs`; data in `../data/`,
+ *   native code in `dist/prebuilds/`
+ * - executable: one file with the script, the data and the native code as assets
  */
 declare const CHAINSIEVE_FORM: 'bundle' | 'executable'
 declare const CHAINSIEVE_VERSION: string
@@ -67,8 +68,8 @@ const isAsset = (name: string): boolean => {
 export const readTextAsset = (name: string): string => readAsset(name).toString('utf8')
 
 /**
- * A path under which a file of `data/` can be opened, for as long as the process lives and by this process alone: the executable
- * unfolds the file on first use and leaves nothing behind.
+ * Path of a `data/` file for this process only. The executable unfolds it on first use and leaves
+ * nothing behind.
  */
 export const assetFile = (name: string, dataFolder?: string): string => {
   if (form !== 'executable') {
@@ -84,9 +85,9 @@ export const assetFile = (name: string, dataFolder?: string): string => {
   return path
 }
 
-/** Starts the main program again as a thread; it finds `{ role, data }` in `workerData`. */
+/** Starts the program as a thread, with `{ role, data }` in `workerData`. */
 export const startWorker = (role: string, data: unknown, options: Omit<WorkerOptions, 'workerData' | 'eval'> = {}) => {
-  // Threads share the copy of SQLite that the main thread loaded, so it has to be loaded first.
+  // Threads share the main thread's copy of SQLite, so it must be loaded first.
   nativeBinding()
   const workerOptions = { name: role, ...options, workerData: { role, data } }
   if (form === 'executable') return new Worker(FROM_ASSETS, { ...workerOptions, eval: true })
@@ -95,9 +96,8 @@ export const startWorker = (role: string, data: unknown, options: Omit<WorkerOpt
 }
 
 /**
- * What better-sqlite3's option `nativeBinding` takes: undefined where that package finds its native code by itself; in the
- * executable the path of the copy that this process unfolded, the same one in every thread. SQLite's file locks hold between
- * processes only as long as each process has one copy of SQLite.
+ * Value of better-sqlite3's `nativeBinding`: undefined to find it by itself, or the executable's
+ * unfolded copy, the same in every thread: SQLite's locks need one copy of SQLite per process.
  */
 export const nativeBinding = (dataFolder?: string): string | undefined => {
   if (form !== 'executable') return undefined
@@ -105,31 +105,31 @@ export const nativeBinding = (dataFolder?: string): string | undefined => {
   if (typeof known === 'string') return known
   const path = unfold(NATIVE, dataFolder, loadAddon)
   setEnvironmentData(NATIVE_FOLDER, dataFolder)
-  // Inherited by every worker thread that starts from here on.
+  // Worker threads started from here on inherit it.
   setEnvironmentData(NATIVE, path)
   return path
 }
 
-/** The same as an option, absent if undefined. */
+/** As an option, absent if undefined. */
 export const nativeOption = (dataFolder?: string): { native?: string } => {
   const native = nativeBinding(dataFolder)
   return native === undefined ? {} : { native }
 }
 
-/** Replaces better-sqlite3's search for its native code in the executable. */
+/** Replaces better-sqlite3's search for native code in the executable. */
 export const getBinding = (): unknown => {
   const path = nativeBinding()
   if (path === undefined) throw new Error('only the executable loads SQLite this way')
   return loadAddon(path)
 }
 
-/** The npm package that brings sqlite-vec for a platform, and the file in it; package.json names those that there are. */
+/** npm package and file of sqlite-vec for a platform; package.json lists the existing packages. */
 export const vectorExtensionOf = (platform: string = process.platform, arch: string = process.arch) => {
   const [system, suffix] = VECTOR_SYSTEMS.get(platform) ?? [platform, 'so']
   return { name: `sqlite-vec-${system}-${arch}`, file: `vec0.${suffix}` }
 }
 
-/** Calls `load` with a path of sqlite-vec's native code; throws where that cannot be had or loaded. */
+/** Calls `load` with a path of sqlite-vec; throws if it is missing or cannot be loaded. */
 export const useVectorExtension = (load: (path: string) => unknown): unknown => {
   const { name, file } = vectorExtensionOf()
   if (form !== 'executable') return load(vectorExtensionIn(name, file))
@@ -152,7 +152,7 @@ const VECTOR_SYSTEMS: ReadonlyMap<string, readonly [system: string, suffix: stri
   ['darwin', ['darwin', 'dylib']],
 ])
 
-/** What the executable runs in each thread. Compiling the script takes ten times as long as reading the code cache that the build wrote. */
+/** Runs in each thread of the executable. The build's code cache loads ten times as fast. */
 export const FROM_ASSETS = `
   const { getRawAsset } = require('node:sea')
   const [source, cachedData] = ['program.js', 'program.cache'].map(name => Buffer.from(getRawAsset(name)))
@@ -163,18 +163,18 @@ export const FROM_ASSETS = `
   script.runInThisContext()(require)
 `
 
-/** Key under which tests name a bundle that starts threads faster than hundreds of source files. */
+/** Names a test bundle, which starts threads faster than hundreds of source files do. */
 const THREADS = 'threads'
 const sourceOfThreads = (): URL => {
   const named = getEnvironmentData(THREADS)
   return typeof named === 'string' ? new URL(named) : new URL('src/main.ts', root)
 }
 
-/** As `start.ts` does it in the main thread. */
+/** Equals `start.ts` of the main thread. */
 const fromBundle = (): string => `require(${JSON.stringify(fileURLToPath(new URL('dist/load.cjs', root)))})`
 
 const NATIVE = 'better_sqlite3.node'
-/** The data folder, among those in which native code may be unfolded. */
+/** A data folder that native code may be unfolded into. */
 const NATIVE_FOLDER = 'native folder'
 const unfolded = new Map<string, string>()
 const addons = new Map<string, unknown>()
@@ -190,7 +190,7 @@ const loadAddon = (path: string): unknown => {
   return addon
 }
 
-/** Writes an asset that only this process can open; `use` throws if the folder does not work, such as native code in one mounted noexec. */
+/** Writes an asset for this process only; `use` throws if a folder fails, e.g. mounted noexec. */
 const unfold = (name: string, dataFolder: string | undefined, use: (path: string) => unknown = () => {}): string => {
   const content = readAsset(name)
   const place = existsSync('/proc/self/fd') ? unfoldUnnamed : unfoldCached
@@ -219,7 +219,7 @@ const folders = (dataFolder: string | undefined): string[] => {
   ]
 }
 
-/** An unnamed file held by an open descriptor: nothing is left to clean up, even after a kill. */
+/** An unnamed file behind an open descriptor needs no cleanup, even after a kill. */
 const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   const path = join(folder, `.chainsieve-${process.pid}-${randomBytes(8).toString('hex')}-${name}`)
   writeNew(path, content)
@@ -238,13 +238,13 @@ const unfoldUnnamed: UnfoldInto = (folder, name, content, use) => {
   }
 }
 
-/** Without descriptor paths: one copy per content, kept for the next start. */
+/** Without descriptor paths: caches one copy per content for the next start. */
 const unfoldCached: UnfoldInto = (folder, name, content, use) => {
   const hash = createHash('sha256').update(content).digest('hex')
   const home = join(folder, `.chainsieve-${hash.slice(0, 32)}`)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const state = lstatSync(home)
-  // In a shared folder somebody else may have created it first, and could exchange its content.
+  // In a shared folder, another user may have created it and could replace its content.
   if (process.getuid && (!state.isDirectory() || state.uid !== process.getuid() || (state.mode & 0o022) !== 0))
     throw new Error(`${home} belongs to another user`)
   const path = join(home, name)
@@ -255,7 +255,7 @@ const unfoldCached: UnfoldInto = (folder, name, content, use) => {
       renameSync(aside, path)
     } catch (error) {
       unlinkSync(aside)
-      // Windows exchanges no file that another start has open; what that start put there is as good.
+      // Windows cannot replace a file that another start has open; the file of that start will do.
       if (!hasContent(path, hash)) throw error
     }
   }

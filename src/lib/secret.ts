@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that is printed and serialised as `shown`. */
+/** A value that prints and serialises as `shown`. */
 export interface Secret {
   reveal(): string
   toString(): string
@@ -15,7 +15,7 @@ export const secret = (value: string, shown = HIDDEN_TEXT): Secret => ({
   [inspect.custom]: () => shown,
 })
 
-/** Keys of paid nodes are in their URLs, so only scheme and host are shown. */
+/** URLs of paid nodes contain keys, so only scheme and host are shown. */
 export const secretUrl = (url: string): Secret => {
   const { protocol, host, username, pathname, search, hash } = new URL(url)
   // A path of this machine.
@@ -24,7 +24,7 @@ export const secretUrl = (url: string): Secret => {
   return secret(url, `${protocol}//${host}${bare ? '' : `/${HIDDEN_TEXT}`}`)
 }
 
-/** Text as it may be logged: our tokens, credentials in URLs and key-like URL parameters are taken out. */
+/** Removes our tokens, credentials in URLs and key-like URL parameters, for logs. */
 export const redact = (text: string): string =>
   text
     .replace(/\bcs_[\w-]{8,}/g, `cs_${HIDDEN_TEXT}`)
@@ -33,7 +33,7 @@ export const redact = (text: string): string =>
 
 const HIDDEN_TEXT = '[secret]'
 
-/** `host:port` of each URL without keys, or the path of a Unix socket; repeated hosts get a number. */
+/** `host:port` of each URL, or the path of its Unix socket; repeated hosts get a number. */
 export const hostsOf = (urls: readonly string[]): string[] => {
   const hosts = urls.map(url => new URL(url).host || new URL(url).pathname)
   return hosts.map((host, i) => {

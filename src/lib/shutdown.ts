@@ -4,7 +4,7 @@ export type Shutdown = ReturnType<typeof createShutdown>
 
 export interface ShutdownOptions {
   log?: Log
-  /** Where SIGINT and SIGTERM arrive; default `process`. */
+  /** Source of SIGINT and SIGTERM; default `process`. */
   signals?: Pick<NodeJS.Process, 'on' | 'off'>
   /** Ends the process at once; default `process.exit`. */
   exit?: (code: number) => void
@@ -12,7 +12,7 @@ export interface ShutdownOptions {
 
 const STOP_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** Stops the whole program in one order: the signal aborts, then what was started last is closed first. */
+/** Stops the program: the signal aborts, then services close in reverse order of their start. */
 export const createShutdown = ({ log = silent, signals = process, exit = process.exit }: ShutdownOptions = {}) => {
   const controller = new AbortController()
   const started: { name: string; close: () => unknown }[] = []
@@ -29,7 +29,7 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
     for (const [name, listener] of listeners) signals.off(name, listener)
   }
 
-  // The first signal lets the current block finish; who sends a second one does not want to wait.
+  // The first signal lets the current block finish; a second one ends at once.
   const listeners = (Object.keys(STOP_SIGNALS) as (keyof typeof STOP_SIGNALS)[]).map(name => {
     const listener = () => {
       if (controller.signal.aborted) return exit(STOP_SIGNALS[name])
@@ -44,7 +44,7 @@ export const createShutdown = ({ log = silent, signals = process, exit = process
     signal: controller.signal,
     /** Registers `close` to run at the stop, before those added earlier. */
     add: (name: string, close: () => unknown) => void started.push({ name, close }),
-    /** Aborts the signal and closes everything; a second call waits for the first. Failures are logged, never thrown. */
+    /** Aborts and closes everything; later calls wait for the first. Logs failures. */
     close: (): Promise<void> => {
       controller.abort()
       closing ??= closeAll()
@@ -59,17 +59,14 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** Logged faults per minute, so that repeated ones do not fill the disk. */
+/** Logged faults per minute: repeated ones must not fill the disk. */
 const MAX_LOGGED_FAULTS = 20
-/**
- * Lets the process go on after what nothing has caught. That is a fault of the program, and clients have nothing to do with it. The
- * returned function ends that.
- */
+/** Keeps the process alive after uncaught errors, which clients did not cause; returns an undo. */
 export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> = process): (() => void) => {
   let told = 0
   let minute = 0
   const survive = (error: unknown) => {
-    // The reader of the log is gone: telling that would fail again.
+    // The log's reader is gone: logging this would fail again.
     if ((error as NodeJS.ErrnoException | null)?.code === 'EPIPE') return
     const now = Math.floor(performance.now() / 60_000)
     if (now !== minute) [told, minute] = [0, now]
@@ -83,7 +80,7 @@ export const surviveFaults = (log: Log, on: Pick<NodeJS.Process, 'on' | 'off'> =
   }
 }
 
-/** What every task is given: `shutdown.signal` asks it to stop, `shutdown.add` registers what must be closed. */
+/** Context of every task: `shutdown.signal` requests its end, `shutdown.add` registers closers. */
 export interface Run {
   log: Log
   shutdown: Shutdown

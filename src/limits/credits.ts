@@ -1,21 +1,20 @@
-/** What providers of nodes charge for calls, and what one endpoint may be asked for. Both are in credits, the provider's own unit. */
+/** Prices of node providers, and limits of an endpoint, both in the provider's own credits. */
 
-/** What a provider charges. */
 export interface Prices {
   /** Source of the prices, as of November 2026. */
   source: string
-  /** Hosts of its endpoints. */
+  /** Hosts of the provider's endpoints. */
   hosts: RegExp
-  /** Credits of a call of each method that is not in `methods`. */
+  /** Credits of a method that is not in `methods`. */
   other: number
   methods: Readonly<Record<string, number>>
-  /** Credits of a call in the sum of one second, where they differ from what is charged. */
+  /** Credits that count towards the limit per second, if they differ from the price. */
   perSecond?: Readonly<Record<string, number>>
-  /** Prices of chains, by chain id, as multiples of these. */
+  /** Price factors by chain id. */
   chains?: ReadonlyMap<number, number>
 }
 
-/** THE table of prices. `docs/nodes.md` is written from here. */
+/** All prices; `docs/nodes.md` is generated from them. */
 export const PROVIDERS: ReadonlyMap<string, Prices> = new Map<string, Prices>([
   [
     'alchemy',
@@ -64,7 +63,7 @@ export const PROVIDERS: ReadonlyMap<string, Prices> = new Map<string, Prices>([
       source: 'https://docs.chainstack.com/docs/request-units',
       hosts: /(^|\.)(chainstack\.com|p2pify\.com)$/,
       other: 1,
-      // What may be of an old block counts as if it were.
+      // Methods that may read old blocks are charged as if they did.
       methods: {
         ...{ eth_getBlockByNumber: 2, eth_getBlockReceipts: 2, eth_getLogs: 2 },
         ...{ trace_block: 2, debug_traceBlockByNumber: 2 },
@@ -82,28 +81,28 @@ export const PROVIDERS: ReadonlyMap<string, Prices> = new Map<string, Prices>([
   ],
 ])
 
-/** Most that an endpoint is asked in any second. */
+/** Limit of an endpoint in any second. */
 export interface Rate {
   most: number
   of: 'calls' | 'credits'
 }
 
-/** What an endpoint may be asked for; what is absent is not limited. */
+/** Limits of an endpoint; absent ones are unlimited. */
 export interface Allowance {
   rate?: Rate | undefined
-  /** Credits of a day, and of a calendar month, in UTC. */
+  /** Credits per day, and per calendar month, in UTC. */
   daily?: number | undefined
   month?: number | undefined
-  /** What calls cost: names of providers, `calls`, `auto`, or `method=credits`; later ones go before. */
+  /** Prices of calls: provider names, `calls`, `auto` or `method=credits`; later ones win. */
   costs?: readonly string[] | undefined
 }
 
 /** Each call costs one credit. */
 export const BY_CALLS = 'calls'
-/** The prices of the provider that the host is of, and else `calls`. */
+/** The prices of the host's provider, else `calls`. */
 export const BY_HOST = 'auto'
 
-/** The method and its credits in `method=credits`; `*` is each method that has no price. */
+/** Parses `method=credits`; `*` stands for all methods without a price. */
 export const parsePrice = (text: string): [method: string, credits: number] | undefined => {
   const [, method, credits] = /^(\*|[A-Za-z]\w{0,63})=(\d{1,9}(?:\.\d{1,6})?)$/.exec(text) ?? []
   return method === undefined ? undefined : [method, Number(credits)]

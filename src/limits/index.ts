@@ -3,7 +3,7 @@ import { LIMITS, type Limit, type LimitName, type Unit } from './table.ts'
 
 export { LIMITS, type Limit, type LimitName }
 
-/** Counts, bytes and milliseconds by the name of their limit. */
+/** Counts, bytes and milliseconds by limit. */
 export type Limits = Readonly<Record<LimitName, number>>
 
 const UNIT_SCALES = {
@@ -12,14 +12,14 @@ const UNIT_SCALES = {
   duration: { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
 } as const satisfies Record<Unit, Record<string, number>>
 
-/** What a value of each unit looks like. */
+/** Expected form of a value of each unit. */
 export const TAKES = {
   count: 'an integer from 1 on, such as 2000',
   bytes: 'a size with its unit (B, kB, MB, GB, KiB, MiB, GiB), such as 16MB',
   duration: 'a time with its unit (ms, s, m, h, d), such as 30s',
 } as const satisfies Record<Unit, string>
 
-/** The number that a text means, undefined where it means none. */
+/** Parses a number with its unit; undefined if malformed. */
 export const parseAmount = (unit: Unit, text: string): number | undefined => {
   const [, digits, name] = /^(\d+(?:\.\d+)?|\d+(?:_\d+)+) ?([a-z]*)$/i.exec(text.trim()) ?? []
   if (digits === undefined || name === undefined) return undefined
@@ -34,7 +34,7 @@ export const DEFAULT_LIMITS: Limits = Object.fromEntries(
   Object.entries<Limit>(LIMITS).map(([name, { unit, fallback }]) => [name, parseAmount(unit, fallback)!]),
 ) as Record<LimitName, number>
 
-/** An amount as a user would write it. */
+/** Writes an amount as a user would. */
 export const formatUnitAmount = (unit: Unit, amount: number): string => {
   const [name, scale] = Object.entries<number>(UNIT_SCALES[unit])
     .filter(([name, scale]) => !name.includes('i') && amount % scale === 0)
@@ -42,11 +42,11 @@ export const formatUnitAmount = (unit: Unit, amount: number): string => {
   return `${amount / scale}${unit === 'bytes' ? name.toUpperCase().replace('KB', 'kB') : name}`
 }
 
-/** The error of what has more than its limit allows. `at` names it or its place in what was sent; by default it is what the table calls it. */
+/** Error of a value beyond its limit. `at` names the value; default: its name in the table. */
 export const overLimit = (name: LimitName, limits: Limits, at?: string): ChainsieveError =>
   refuse(LIMITS[name].code, limitMessage(name, limits, at))
 
-/** The same of what has too much at this moment, and may ask again later. */
+/** Error of a temporary excess, which the caller may retry. */
 export const overNow = (
   name: LimitName,
   limits: Limits,

@@ -1,17 +1,16 @@
-/** What a limit counts: things, bytes, or milliseconds. */
 export type Unit = 'count' | 'bytes' | 'duration'
 
 export interface Limit {
   unit: Unit
   /** The default, as a user would write it. */
   fallback: string
-  /** Code of the error, which over HTTP is its type. */
+  /** Code of the error, which is its type over HTTP. */
   code: string
-  /** Who may not have more, as a noun with its article: "a query". */
+  /** Limited subject with its article: "a query". */
   who: string
-  /** What is limited. It completes "has more than 1024 …", "has more than 16MB of …" and "needs more than 60s …". */
+  /** Completes "has more than 1024 …", "has more than 16MB of …" and "needs more than 60s …". */
   what: string
-  /** What happens beyond it, and what the caller can do instead. */
+  /** Effect of an excess, and what the caller can do instead. */
   remedy: string
 }
 
@@ -39,8 +38,8 @@ const INVALID = 'validation_exception'
 const CONTENT_TOO_LARGE = 'content_too_large_exception'
 
 /**
- * THE table of limits: what one caller, one rule, one node or one file may ask of the program. `--limit clauses=2000`
- * changes one; the table in docs/settings.md and every error are written from here.
+ * All limits of a caller, a rule, a node or a file. `--limit clauses=2000` changes one; the table
+ * in docs/settings.md and every error are generated from it.
  */
 export const LIMITS = {
   // Connections and bodies.
@@ -95,7 +94,7 @@ export const LIMITS = {
     'Send smaller bodies, or wait for answers before you send more.',
   ),
 
-  // Names that requests list, and that answers repeat.
+  // Names that requests list and answers repeat.
   names: countLimit(
     1_000,
     ILLEGAL,

@@ -1,7 +1,7 @@
 /**
- * The kinds that a field can have. A kind fixes how a value looks in `_source`, under which sub-paths it can be asked
- * for, and how each of those compares. Where kinds differ, readers of the mapping keep one exhaustive table each
- * (`satisfies Record<FieldKind, …>`), so that a new kind is a compile error until every reader knows it.
+ * Kinds of fields: the form of a value in `_source`, its sub-paths, and how each of those
+ * compares. Readers keep exhaustive tables (`satisfies Record<FieldKind, …>`), so a new kind fails
+ * to compile until every reader knows it.
  */
 export type FieldKind =
   | 'address'
@@ -26,19 +26,19 @@ export type FieldKind =
 export type EsType = 'keyword' | 'text' | 'long' | 'double' | 'boolean' | 'date' | 'flattened'
 
 /**
- * What two values of an encoding are compared as.
- * `hex`: hex text without letter case, as lower-case text. `exact`: text with letter case. `token`: one token of
- * Elasticsearch's standard analysis. `long`: 64-bit integer. `integer`: one of any size, written in decimal digits. `double`: IEEE double.
- * `instant`: milliseconds since 1970.
+ * Comparison of two values.
+ * `hex`: lower-case hex text. `exact`: case-sensitive text. `token`: one token of Elasticsearch's
+ * standard analysis. `long`: 64-bit integer. `integer`: one of any size, in decimal digits.
+ * `double`: IEEE double. `instant`: milliseconds since 1970.
  */
 export type ValueComparison = 'hex' | 'exact' | 'token' | 'long' | 'integer' | 'double' | 'boolean' | 'instant'
 
 export interface Encoding {
   es: EsType
   compare: ValueComparison
-  /** Longest text that is indexed, in characters; longer values stay in `_source` but match nothing. */
+  /** Longest indexed text, in characters; longer values stay in `_source` but match nothing. */
   ignoreAbove?: number
-  /** `_source` has it only if a request names it. */
+  /** `_source` contains it only on request by name. */
   apart?: true
 }
 
@@ -55,17 +55,17 @@ const instantEncoding: Encoding = { es: 'date', compare: 'instant' }
  * Sub-path → encoding; `''` is the field's own path.
  *
  * - `address`: EIP-55 checksummed 20 bytes.
- * - `hex`: bytes of any length. `hexList`: a list of them. `hexNumber`: an integer shown as hex text only.
- * - `quantity`: unsigned integer shown as `{num, raw}`; `num` is null where it does not fit a signed 64-bit long. `dec` has all digits of
- *   an integer; it is searched and sorted by as one.
+ * - `hex`: bytes of any length. `hexList`: a list of them. `hexNumber`: an integer as hex text.
+ * - `quantity`: unsigned integer as `{num, raw}`; `num` is null beyond a signed 64-bit long.
+ *   `dec` has all digits, for search and sort.
  * - `wide`: unsigned integer shown as `{padded, raw}`; `padded` has 64 hex digits, for sorting.
  * - `amount`: `{num, coin, padded, raw}`; `coin` is the amount in the chain's native unit.
- * - `seconds`: a date shown as epoch seconds. `datetime`: a date shown as `YYYY-MM-DDThh:mm:ss` in UTC.
+ * - `seconds`: a date as epoch seconds. `datetime`: a date as `YYYY-MM-DDThh:mm:ss` in UTC.
  * - `text`: text with an exact `raw` sub-field. `keyword`: exact text.
  * - `integers`: a list of small integers.
  * - `decimal`: all digits of an integer that another field shows.
- * - `flattened`: an object with any members, as the chain tells them; `extra.a.b` asks for one of them, `extra` for any.
- * - `integer256`: JSON integer or null where the value does not fit a signed 64-bit long; never a `raw`.
+ * - `flattened`: an object with any members; `extra.a.b` is one of them, `extra` any.
+ * - `integer256`: JSON integer, or null beyond a signed 64-bit long; never a `raw`.
  */
 export const ENCODINGS = {
   address: { '': tokenEncoding, raw: exactEncoding },
@@ -88,21 +88,20 @@ export const ENCODINGS = {
   flattened: { '': { es: 'flattened', compare: 'exact', ignoreAbove: MAX_INDEXED_CHARACTERS } },
 } as const satisfies Record<FieldKind, Record<string, Encoding>>
 
-/** Where the values of a field come from. */
 export type FieldOrigin =
-  /** A member of the wire object of this kind of document (`wire` names it where it differs from the field's name). */
+  /** Member of this kind's wire object; `wire` names it if it differs from the field's name. */
   | 'wire'
-  /** A member of the transaction's receipt. */
+  /** Member of the transaction's receipt. */
   | 'receipt'
   /** The block that holds the document. */
   | 'block'
   /** The transaction that holds the document. */
   | 'transaction'
-  /** Members of the wire's objects that no field names. */
+  /** Members of wire objects that no field names. */
   | 'rest'
   /** The document's place in the chain. */
   | 'position'
-  /** Worked out by decoding. */
+  /** Result of decoding. */
   | 'decoded'
 
 export interface Field {
@@ -112,36 +111,36 @@ export interface Field {
   origin: FieldOrigin
   /** Member of the wire object, if its name differs. */
   wire?: string
-  /** Stored behind the small fields, since it is long and seldom read. */
+  /** Stored after the small fields, since it is long and seldom read. */
   bulk?: true
   /**
    * Few chains have it: it is stored in one value with others, under this number, which is unique
    * in the kind and never changes. Values of another form go into `extra`; null is not stored.
    */
   rare?: number
-  /** Stored elsewhere than among the fields of the record. */
+  /** Stored outside of the record's fields. */
   apart?: true
   /** Holds ABI-encoded data: mostly 32-byte words. */
   words?: true
-  /** A bloom filter that follows from the document's own logs. */
+  /** A bloom filter computed from the document's own logs. */
   bloom?: true
-  /** Has a column (doc values) under this unique number, which never changes. */
+  /** Unique, immutable number of its column (doc values). */
   column?: number
-  /** Has postings under this unique number, which never changes: conditions on it cost no scan. */
+  /** Unique, immutable number of its postings, which save conditions a scan. */
   indexed?: number
-  /** Every value has so many bytes. */
+  /** Length of every value in bytes. */
   bytes?: number
-  /** There are no other values. */
+  /** All possible values. */
   values?: readonly string[]
-  /** Every value is a name as Solidity has them. */
+  /** Every value is a Solidity identifier. */
   identifier?: true
-  /** Stays in `_source` but cannot be asked for (`index: false` in Elasticsearch). */
+  /** In `_source`, but not searchable (`index: false` in Elasticsearch). */
   hidden?: true
 }
 
 /**
- * A list of objects. `nested`: conditions inside a `nested` clause hold within one element, and outside of one they match
- * nothing. `object`: the members are flattened over all elements, as Elasticsearch does with plain objects.
+ * List of objects. `nested`: conditions in a `nested` clause hold within one element, and match
+ * nothing outside of one. `object`: members are flattened over all elements, as in Elasticsearch.
  */
 export interface ListField {
   list: 'nested' | 'object'
@@ -150,25 +149,24 @@ export interface ListField {
   members: Record<string, Field>
 }
 
-/** How the documents of a kind are stored. */
 export type KindStorage =
-  /** As a row for each block. */
+  /** One row per block. */
   | { in: 'block'; by: 'fields' }
   /**
-   * As records, those of `perRow` neighbouring places in one row; segments number the documents. A record is written `by` its fields, or in
-   * a form of its own.
+   * Records of `perRow` consecutive ordinals of a segment per row, written `by` fields or in their
+   * own form.
    */
   | { in: 'records'; perRow: number; by: 'fields' | 'form' }
-  /** As the logs that they are. */
+  /** Stored with the logs. */
   | { in: 'log' }
-  /** They are few: as rows that have indexes of their own, and that segments do not know of. */
+  /** Few documents, as rows with indexes of their own, outside of segments. */
   | { in: 'rows' }
 
 export interface DocumentMapping {
   doc: string
-  /** As sentences call one. */
+  /** Noun for sentences. */
   name: string
-  /** Kinds that its parent may have, which `_parent` names. Parent and child lie in the same block. */
+  /** Possible kinds of its parent, which `_parent` names. Parent and child share a block. */
   parents: readonly string[]
   stored: KindStorage
   fields: Record<string, Field | ListField>
@@ -189,7 +187,7 @@ const createMakers = (origin: FieldOrigin): Record<FieldKind, Maker> => {
   >
 }
 
-/** Makers of fields, by kind, for the declarations in `documents/`. */
+/** Makers of fields by kind, for the declarations in `documents/`. */
 export const is = createMakers('wire')
 export const decodedField = createMakers('decoded')
 

@@ -1,26 +1,26 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Nearness, TextPattern } from './text/pattern.ts'
 /**
- * The meaning of a query on ONE kind of entity: checked against the mapping, values canonical, parentheses and negation
- * in the tree. It knows neither Elasticsearch's spelling nor SQL. Nodes are frozen data, made by `simplify.ts`.
+ * A query on one kind of entity, checked against the mapping, with canonical values. Independent
+ * of Elasticsearch's syntax and of SQL. `simplify.ts` makes the nodes, which are frozen.
  */
 export type Node =
   | { readonly op: 'all' }
   | { readonly op: 'none' }
   | { readonly op: 'and'; readonly of: readonly Node[] }
   | { readonly op: 'or'; readonly of: readonly Node[] }
-  /** At least `count` of the nodes hold (Elasticsearch's minimum_should_match). A node may occur twice, and counts twice. */
+  /** At least `count` nodes hold (minimum_should_match). A node that occurs twice counts twice. */
   | { readonly op: 'atLeast'; readonly count: number; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
-  /** The field has one of these values. Of a list field: one of its elements has. */
+  /** The field, or one element of a list field, has one of these values. */
   | { readonly op: 'in'; readonly field: FieldPath; readonly values: readonly QueryValue[] }
-  /** The field lies within the bounds. Of a list field: one of its elements does. */
+  /** The field, or one element of a list field, is within the bounds. */
   | { readonly op: 'range'; readonly field: FieldPath; readonly bounds: Bounds }
-  /** The field, a text or a keyword, has a value that is near to a text. Of a text field: one of its words is. */
+  /** A text or keyword field has a value near to a text; of a text field, one of its words is. */
   | { readonly op: 'fuzzy'; readonly field: FieldPath; readonly near: Nearness }
-  /** The field has a value that a pattern matches whole. Of a text field: one of its words is. */
+  /** A pattern matches a whole value of the field; of a text field, one of its words. */
   | { readonly op: 'pattern'; readonly field: FieldPath; readonly pattern: TextPattern }
-  /** The words of a text field hold these in a row, with at most `slop` moves. Of the last one with `prefix` only the beginning. */
+  /** A text field has these words in a row, within `slop` moves. `prefix`: the last is a prefix. */
   | {
       readonly op: 'phrase'
       readonly field: FieldPath
@@ -28,13 +28,13 @@ export type Node =
       readonly slop: number
       readonly prefix: boolean
     }
-  /** The field has an indexed value: not null, not an empty list, and not longer than the encoding's `ignoreAbove`. */
+  /** The field has an indexed value: not null, not an empty list, not above `ignoreAbove`. */
   | { readonly op: 'exists'; readonly field: FieldPath }
   /** The document's id is one of these. Hex parts in lower case. */
   | { readonly op: 'ids'; readonly values: readonly string[] }
-  /** One element of the list matches the whole inner query; fields inside are members of that list. */
+  /** One element of the list matches the whole inner query, whose fields are its members. */
   | { readonly op: 'nested'; readonly path: string; readonly of: Node }
-  /** From `min` to `max` documents of another kind whose parent this one is match the inner query. `min` is 1 or more, `max` may be infinite. */
+  /** From `min` (1 or more) to `max` (maybe infinite) child documents match the inner query. */
   | { readonly op: 'child'; readonly kind: Kind; readonly of: Node; readonly min: number; readonly max: number }
   /** The document's parent is of this kind and matches the inner query. */
   | { readonly op: 'parent'; readonly kind: Kind; readonly of: Node }
@@ -43,23 +43,24 @@ export type Node =
 export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
 
 /**
- * What stands at the end of the steps compares so with an operand: a rule's condition, which is exact where an index is not. Where
- * several values stand there (a list, arguments of one name), one of them does; where nothing or null stands there, none does. The two
- * sides are compared as numbers where both are numeric, else as text.
+ * Compares values at the steps with operands, for a rule's condition: exact where an index is not.
+ * One of several values has to match; nothing and null never do. Two numeric sides compare as
+ * numbers, others as text.
  */
 export interface CompareNode {
   readonly op: 'compare'
   readonly kind: Kind
   /**
-   * Way into the document: a field, then members of objects, or zero-based places in lists. In `args` the first step is an argument's name or
-   * position, further ones go into `hex num scaled type`, into a tuple's component (by name or position) or an array's element.
+   * Path into the document: a field, then members of objects or zero-based positions in lists. In
+   * `args`, the first step is an argument's name or position; further ones lead into
+   * `hex num scaled type`, a tuple's component (by name or position) or an array's element.
    */
   readonly steps: readonly string[]
   readonly how: 'equal' | 'greater' | 'greaterOrEqual' | 'less' | 'lessOrEqual'
-  /** Several only with `equal`: one of them is equal. */
+  /** Several only with `equal`: one of them has to match. */
   readonly operands: readonly CompareOperand[]
   readonly ignoreCase: boolean
-  /** An argument's amount in whole tokens: the integer divided by 10^decimals of the emitting token, where these are known. */
+  /** Compares an argument in whole tokens: divided by 10^decimals of its token, where known. */
   readonly scaled: boolean
 }
 
@@ -68,20 +69,20 @@ export interface CompareOperand {
   readonly number: Exact | undefined
 }
 
-/** `digits` / 10^`scale`, `scale` being 0 or more. */
+/** `digits` / 10^`scale`; `scale` is not negative. */
 export interface Exact {
   readonly digits: bigint
   readonly scale: number
 }
 
 /**
- * Canonical values, by what the field's encoding compares as: `long` → bigint within 64 bits, `integer` → bigint, `double` → number,
- * `instant` → milliseconds since 1970 as number, in whole seconds, `boolean` → boolean, `hex` → lower-case text, `exact`
- * and `token` → text.
+ * Canonical values by the field's comparison: `long` → bigint within 64 bits, `integer` → bigint,
+ * `double` → number, `instant` → milliseconds since 1970 as number, in whole seconds,
+ * `boolean` → boolean, `hex` → lower-case text, `exact` and `token` → text.
  */
 export type QueryValue = bigint | number | boolean | string
 
-/** One bound at least, at most one lower and one upper. Those of `long`, `integer` and `instant` are always inclusive. */
+/** At least one bound, at most one per side; inclusive for `long`, `integer` and `instant`. */
 export interface Bounds {
   readonly gt?: QueryValue
   readonly gte?: QueryValue
@@ -92,17 +93,14 @@ export interface Bounds {
 export const ALL_NODE: Node = Object.freeze({ op: 'all' })
 export const NONE_NODE: Node = Object.freeze({ op: 'none' })
 
-/**
- * Order of two values of one comparison, negative where `a` comes first. Text is ordered by code point, as its UTF-8 bytes
- * are, not by UTF-16 unit.
- */
+/** Orders values of one comparison; text by code point, as in UTF-8, not by UTF-16 unit. */
 export const compareValues = (a: QueryValue, b: QueryValue): number => {
   if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : a > b ? 1 : 0
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
     if (x === y) continue
-    // A surrogate stands for a code point beyond all other units.
+    // A surrogate means a code point above all other units.
     const [high, low] = [isSurrogate(x), isSurrogate(y)]
     return high === low ? x - y : high ? 1 : -1
   }

@@ -10,7 +10,7 @@ import { REFUSED_KEYS } from './refused.ts'
 const OBJECT_SCHEMA = { type: 'object' }
 const LIST_SCHEMA = { type: ['array', 'string'] }
 const AGGREGATIONS_SCHEMA = { ...OBJECT_SCHEMA, additionalProperties: { $ref: '#/components/schemas/Aggregation' } }
-/** An empty object or null asks for all documents, as no query does. */
+/** An empty object or null matches all documents, as no query does. */
 const QUERY_SCHEMA = { anyOf: [SCHEMAS.query, { type: ['object', 'null'], maxProperties: 0 }] }
 
 const readHitCount = (place: JsonNode): number => {
@@ -45,7 +45,7 @@ const readTimeout = (place: JsonNode): number | undefined => {
 
 const EXPECTED_TIME = 'a time with its unit, such as "10s"'
 
-/** Keys of the body of a search: how they are read, what they mean, for the reference docs, and what they hold, for the description of the API. */
+/** Keys of a search body: parser, meaning for the docs, and schema for the API description. */
 export const BODY_KEYS = {
   query: { ...nodeKey, doc: 'One clause. Without it, all documents match.', schema: QUERY_SCHEMA },
   post_filter: { ...nodeKey, doc: 'A query that hits must match, too. Aggregations ignore it.', schema: QUERY_SCHEMA },
@@ -131,12 +131,12 @@ export const BODY_KEYS = {
 
 export const BODY_KEY_NAMES = Object.keys(BODY_KEYS) as readonly (keyof typeof BODY_KEYS)[]
 
-/** Keys that clients send along and that cannot change an answer, each with the reason. */
+/** Accepted keys that cannot change an answer, each with the reason. */
 export const IGNORED_KEYS: Readonly<Record<string, string>> = {
   stats: 'names a group of searches for statistics, which are not kept',
 }
 
-/** Accepts refused keys that ask for nothing, such as an empty object. */
+/** Accepts unsupported keys with an empty value, such as an empty object. */
 export const checkRefused = (body: JsonNode, expected: string): void => {
   for (const [name, place] of members(body, expected)) {
     const remedy = REFUSED_KEYS.get(name)

@@ -15,18 +15,18 @@ import {
 import { type CompareNode, type CompareOperand, compareValues, type Exact } from './ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from './exact.ts'
 
-/** The document that a condition of a rule is tested on. */
+/** Document that a rule's condition is tested on. */
 export type ComparedDocument = Pick<Document, '_source' | 'decoding'>
 
 export interface ComparedValue {
   readonly text: string
   /** Absent for hashes, addresses and texts, even if they look like numbers. */
   readonly number: Exact | undefined
-  /** Hex, which is equal in any letter case. */
+  /** Hex compares in any letter case. */
   readonly hex?: true
 }
 
-/** Compiles the condition to a test of a document of its kind. */
+/** Compiles a condition to a test of documents of its kind. */
 export const compileCompare = (node: CompareNode): ((document: ComparedDocument) => boolean) => {
   const values = facesAt(node.steps, node.scaled, node.kind)
   const test = compileTest(node)
@@ -67,7 +67,7 @@ const compileEqual = (operands: readonly CompareOperand[], ignoreCase: boolean):
   const spelt = ignoreCase ? (text: string) => text.toLowerCase() : (text: string) => text
   const all = new Set(operands.map(({ text }) => spelt(text)))
   let lower = ignoreCase ? all : undefined
-  // Beside a number, only those operands are compared as text that are none.
+  // Numeric operands compare with numbers, the others as text.
   const texts = new Set(operands.flatMap(({ text, number }) => (number === undefined ? [spelt(text)] : [])))
   const integers = new Set<bigint>()
   const fractions = new Set<string>()
@@ -91,8 +91,8 @@ const compileEqual = (operands: readonly CompareOperand[], ignoreCase: boolean):
 }
 
 /**
- * What stands at the end of the steps in documents of the kind, made ready to be read from many of them: nothing where it is absent or
- * null, several values where lists or arguments of one name are on the way. See `Compare` for the meaning of the steps.
+ * Compiles a reader of the values at the steps: none if absent or null, several where lists or
+ * arguments of one name are on the way. See `CompareNode` for the steps.
  */
 export const facesAt = (
   steps: readonly string[],
@@ -113,7 +113,7 @@ export const facesAt = (
   }
 }
 
-/** Whether the mapping has values at these steps. Any argument may exist, since only documents know their arguments. */
+/** Whether the mapping has values at these steps. Any argument may exist. */
 export const isAttribute = (steps: readonly string[], kind: Kind): boolean =>
   isNested(kind, steps[0] ?? '') ? steps.length > 1 : readerAt(steps, kind) !== undefined
 
@@ -121,7 +121,7 @@ const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includ
 
 export const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
-/** Adds the values to compare of a value that is not null. Undefined if the mapping has none at the steps. */
+/** Adds the comparable values of a value that is not null. */
 type ReadFaces = (value: unknown, faces: ComparedValue[]) => void
 
 const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFaces | undefined => {
@@ -206,7 +206,7 @@ const datetimeFace = (value: unknown): ComparedValue => ({
 
 /** Compared value by encoding; without one, the value itself. */
 const FACES = {
-  // As in search, `raw` is the one with letter case.
+  // As in search, `raw` is case-sensitive.
   address: { '': hexFace, raw: textFace },
   hex: { '': hexFace },
   hexList: { '': hexFace },
@@ -245,9 +245,9 @@ interface SourceArgument {
 interface DecodedElement {
   hex: string
   type: string
-  /** Undefined if the document does not know its decoding; then its parts cannot be reached. */
+  /** Undefined if the decoding is unknown, which makes its parts inaccessible. */
   param: AbiParam | undefined
-  /** Of the token; null for parts of tuples and arrays, which have no scaled value. */
+  /** Decimals of the token; null for parts of tuples and arrays, which have no scaled value. */
   decimals: number | null
 }
 
@@ -285,7 +285,7 @@ interface FaceReading {
   found: ComparedValue[]
 }
 
-/** Properties of any value; a component of a tuple with the same name wins. */
+/** Properties of any value; a tuple component of the same name takes precedence. */
 const PROPERTIES = new Set(['hex', 'num', 'scaled', 'type'])
 
 const readElement = (element: DecodedElement, steps: readonly string[], at: number, reading: FaceReading): void => {
@@ -363,7 +363,7 @@ const elementInteger = ({ type, hex }: Pick<DecodedElement, 'type' | 'hex'>): bi
 const shownHex = ({ type, hex }: DecodedElement): string =>
   type === 'address' && hex.length === 42 ? checksumAddress(hex.toLowerCase()) : hex
 
-/** The integer that `_source` shows in encodings, as an argument or as digits; undefined if it is none. */
+/** Integer that `_source` shows as an encoding, an argument or digits; undefined if it is none. */
 export const sourceInteger = (shown: unknown): bigint | undefined => {
   if (typeof shown === 'string') return BigInt(shown)
   const { raw, type, hex } = shown as Record<string, unknown>
@@ -372,8 +372,8 @@ export const sourceInteger = (shown: unknown): bigint | undefined => {
 }
 
 /**
- * Hands over the values of an object that may have any members, as Elasticsearch's `flattened` does: without steps all of them, and with
- * steps those that stand right there. Lists on the way are gone through, null is no value, and an object is none either.
+ * Visits values of a `flattened` object: all without steps, else those exactly at the steps.
+ * Passes through lists; null and objects are no values.
  */
 export const eachLeaf = (value: unknown, steps: readonly string[], found: (leaf: unknown) => void, step = 0): void => {
   if (value === null || value === undefined) return
@@ -385,7 +385,7 @@ export const eachLeaf = (value: unknown, steps: readonly string[], found: (leaf:
     if (step === steps.length) found(value)
     return
   }
-  // Names come from outside.
+  // Names are untrusted.
   if (step < steps.length) {
     const name = steps[step]!
     if (Object.hasOwn(value, name)) eachLeaf((value as Record<string, unknown>)[name], steps, found, step + 1)

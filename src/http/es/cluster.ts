@@ -5,7 +5,7 @@ import { askedBy } from '../context.ts'
 import { routesOf } from '../request.ts'
 import { callKinds, type EndpointCall, type EsEndpoint, indexName, jsonAnswer, OF_CLUSTER } from './endpoint.ts'
 
-/** The first answer that clients ask for. They check the version of the dialect and the exact tagline. */
+/** Clients request this first; they check the dialect's version and the exact tagline. */
 export const INFO = {
   name: 'chainsieve',
   cluster_name: 'chainsieve',
@@ -119,7 +119,7 @@ const nodes: EsEndpoint = {
   },
 }
 
-/** Names of nodes and of their parts; there is one node. */
+/** Checks names of nodes and of their metrics; there is one node. */
 const checkNodeNames = ({ path, names }: EndpointCall): void => {
   const named = ['name', 'names'].flatMap(name => names.listed(path.get(name) ?? ''))
   const unknown = named.find(name => !NODE_NAMES.includes(name))

@@ -84,11 +84,11 @@ const endpointResponse = (
 }
 
 interface FoundEndpoints {
-  /** By the method that they take. */
+  /** Endpoints by their methods. */
   endpoints: ReadonlyMap<Method, { endpoint: EsEndpoint; path: ReadonlyMap<string, string> }>
 }
 
-/** Finds endpoints by their paths; names before what stands for any of them. */
+/** Finds endpoints by their paths; literal names precede placeholders. */
 export const createRoutes = (
   endpoints: readonly EsEndpoint[],
 ): ((segments: readonly string[]) => FoundEndpoints | undefined) => {
@@ -123,7 +123,7 @@ const byNames = (a: EndpointRoute, b: EndpointRoute): number => {
   return 0
 }
 
-/** Which segments a part stands for. */
+/** Segments that each placeholder of a path matches. */
 const STANDS_FOR = new Map<string, (segment: string) => boolean>([
   ['{index}', segment => !segment.startsWith('_') || segment === '_all'],
   ['{type}', segment => segment.split(',').every(name => KINDS.some(kind => kind === name))],
@@ -190,7 +190,7 @@ export const notSupported = (
   const [name, second] = names
   if (method !== 'GET') {
     if (name !== undefined && READ_ONLY.some(it => it === name)) return readOnly(name)
-    // The making or the removal of an index.
+    // Creates or removes an index.
     if (segments.length === 1 && name === undefined && method !== 'POST') return readOnly(segments[0]!)
   }
   if (name === undefined) return undefined

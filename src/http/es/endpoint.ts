@@ -24,11 +24,11 @@ import type { ANSWER_SHAPES } from '../shapes/answers.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** One endpoint of `/{technology}/{blockchain}/{network}/es`. Whatever takes GET takes HEAD. */
+/** One endpoint of `/{technology}/{blockchain}/{network}/es`. GET endpoints also accept HEAD. */
 export interface EsEndpoint {
   /**
-   * Below `…/es`: `{index}/_search`. `{index}` stands for names of indexes, `{type}` for the kind where old clients repeat it, `{document}`
-   * for an id that is no name of an endpoint, `{id}`, `{name}` and `{names}` for anything.
+   * Path below `…/es`, such as `{index}/_search`. `{index}`: index names. `{type}`: the kind, which
+   * old clients repeat. `{document}`: an id that is no endpoint's name. Others: any segment.
    */
   paths: readonly string[]
   methods: readonly Method[]
@@ -36,12 +36,12 @@ export interface EsEndpoint {
   doc: string
   /** Differences from Elasticsearch, for the reference docs. */
   limit?: string
-  /** Whether several networks may stand in the path. */
+  /** Whether the path may name several networks. */
   several?: true
   parameters?: readonly string[]
   tag?: Tag
   body?: Body
-  /** All of them, or the name of the schema of the one with status 200. */
+  /** All answers, or the schema's name of the one with status 200. */
   answers: Answers | keyof typeof ANSWER_SHAPES
   handle(call: EndpointCall): JsonAnswer | Response | Promise<JsonAnswer | Response>
 }
@@ -51,11 +51,11 @@ export interface EndpointCall {
   service: SearchService
   limits: Limits
   log: Log
-  /** `technology/blockchain/network`; it can be searched. Several, where the endpoint takes them, stand with commas between them. */
+  /** Searchable `technology/blockchain/network`; several are comma-separated where allowed. */
   network: string
-  /** Segments of the path by the names that stand for them. */
+  /** Segments of the path by their placeholders. */
   path: ReadonlyMap<string, string>
-  /** URL parameters, the last one of each name. */
+  /** URL parameters; of repeated names, the last. */
   parameters: ReadonlyMap<string, string>
   /** All URL parameters, in order. */
   pairs: Parameters
@@ -71,11 +71,11 @@ export interface JsonAnswer {
 
 export const jsonAnswer = (value: unknown, status = 200): JsonAnswer => ({ value, status })
 
-/** Members of an answer that a search of one shard gives. */
+/** Members that an answer of one shard has. */
 export const ONE_SHARD = { total: 1, successful: 1, skipped: 0, failed: 0 }
 export const ASKED_SHARDS = { total: 1, successful: 1, failed: 0 }
 
-/** A small body by its keys, all of which must be known; without a body all are absent. */
+/** Parses a small body by its keys, all of which must be known; all are absent without a body. */
 export const keysOf = async <K extends KeyTable>(
   call: EndpointCall,
   keys: K,
@@ -92,14 +92,14 @@ export const textsKey = key(
 
 export const BODY_PARAMETERS = ['source', 'source_content_type'] as const
 
-/** The body, or what stands in its place in the URL; undefined where there is neither. */
+/** The body, or the URL's `source`; undefined without both. */
 export const endpointBody = async ({ c, limits, parameters }: EndpointCall): Promise<Uint8Array | undefined> => {
   const body = await readRequestBody(c, limits)
   const source = parameters.get('source')
   return body ?? (source === undefined || source === '' ? undefined : Buffer.from(source))
 }
 
-/** The body of what is answered here and not by a thread, as text; undefined where there is none. */
+/** Reads the body as text, for requests that this thread answers; undefined without a body. */
 const bodyText = async (call: EndpointCall): Promise<string | undefined> => {
   const body = await readWithin(call.c, 'shortBody', call.limits, limits => endpointBody({ ...call, limits }))
   if (body === undefined) return undefined
@@ -110,13 +110,13 @@ const bodyText = async (call: EndpointCall): Promise<string | undefined> => {
   }
 }
 
-/** The body as JSON with the places of its values; an empty object where there is none. */
+/** The body as JSON with the places of its values; an empty object without a body. */
 export const jsonBodyOf = async (call: EndpointCall): Promise<JsonNode> => {
   const text = await bodyText(call)
   return bodyNode(text === undefined || text.trim() === '' ? new Map() : parseExactJson(text, call.limits))
 }
 
-/** The names that one request lists: they are counted together, and each list is looked up once. */
+/** Names that a request lists; counts them together and looks each list up once. */
 export interface ListedNames {
   count: NameCounter
   /** The distinct names in a comma-separated text. */
@@ -147,7 +147,7 @@ export const createNames = (limits: Limits): ListedNames => {
   }
 }
 
-/** Remembers a value or an error, to return or throw it again. */
+/** Remembers the first value or error, and returns or throws it again. */
 const rememberOutcome = <T>(work: () => T): (() => T) => {
   try {
     const value = work()
@@ -196,7 +196,7 @@ export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[]
 export const aliasesOf = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string[] =>
   [kind, networkIndex(network)].sort()
 
-/** Something of each index by its name. */
+/** Makes a value for each index, by its name. */
 export const byIndex = <T>(call: EndpointCall, make: (kind: Kind) => T): Record<string, T> => {
   const { network, entities } = callTarget(call)
   const kinds = KINDS.filter(kind => entities.split(',').includes(kind))
@@ -218,7 +218,7 @@ export const urlParameters = (c: RequestContext): Parameters => {
 
 export const OF_INDEXES = ['allow_no_indices', 'expand_wildcards', 'ignore_throttled', 'ignore_unavailable'] as const
 
-/** Parameters about shards and copies: there is one of each. */
+/** Parameters of shards and replicas, of which there is one each. */
 export const OF_SHARDS = [
   'allow_partial_search_results',
   'batched_reduce_size',
@@ -241,7 +241,7 @@ export const SOURCE_PARAMETERS = [
 
 export const OF_CLUSTER = ['cluster_manager_timeout', 'local', 'master_timeout', 'timeout'] as const
 
-/** Refuses what would otherwise be left out of account without a word; `own` are those that the endpoint itself reads. */
+/** Refuses parameters that would be ignored; `own` lists those that the endpoint reads. */
 export const checkParameters = (c: RequestContext, pairs: Parameters, own: readonly string[] = []): void => {
   const known = [...COMMON_PARAMETERS, ...own]
   const unknown = [...new Set(pairs.map(([name]) => name))].filter(name => !known.includes(name))
@@ -256,7 +256,7 @@ export const checkParameters = (c: RequestContext, pairs: Parameters, own: reado
   )
 }
 
-/** Whether a parameter is on: also where it stands without a value. */
+/** Whether a parameter is on, as it is without a value too. */
 export const isOn = ({ parameters }: Pick<EndpointCall, 'parameters'>, name: string): boolean => {
   const value = parameters.get(name)
   if (value === undefined || value === 'false') return false
@@ -269,7 +269,7 @@ export const isOn = ({ parameters }: Pick<EndpointCall, 'parameters'>, name: str
 
 export const filterPathOf = (parameters: ReadonlyMap<string, string>, limits: Limits): string[] => {
   const patterns = [...new Set(splitNames(parameters.get('filter_path') ?? ''))]
-  // Each name is looked for in each object of the answer.
+  // Each name is searched in each object of the answer.
   if (patterns.reduce((sum, pattern) => sum + pattern.split('.').length, 0) > limits.filterPath)
     throw overLimit('filterPath', limits)
   const long = patterns.find(pattern => pattern.length > limits.nameLength)

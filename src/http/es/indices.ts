@@ -25,7 +25,7 @@ import {
   OF_CLUSTER,
 } from './endpoint.ts'
 
-/** An id that stays the same for an index of that name, in the form of Elasticsearch's. */
+/** Derives a stable id from an index name, in Elasticsearch's form. */
 export const uuidOf = (name: string): string =>
   createHash('sha256').update(name).digest().subarray(0, 16).toString('base64url')
 
@@ -152,7 +152,7 @@ export const storeBytes = ({ counts, bytes }: Holdings, kinds: readonly Kind[]):
 
 const METRICS = ['_all', 'docs', 'store'] as const
 
-/** The wanted ones; without a name all there are. */
+/** The requested metrics; all without a name. */
 const metricsOf = ({ c, path, names }: EndpointCall): readonly string[] => {
   const metrics = names.listed(path.get('names') ?? '_all')
   const unknown = metrics.find(name => !METRICS.some(it => it === name))
@@ -200,8 +200,8 @@ const statsEndpoint: EsEndpoint = {
 }
 
 /**
- * `flattened` is called `flat_object` by OpenSearch, and clients of either fail to read the other's name. Both know `object`; the field's
- * capabilities (`_field_caps`), whose types are plain text to clients, tell its own.
+ * OpenSearch calls `flattened` `flat_object`, and clients fail on the other's name; both know
+ * `object`. `_field_caps` names the exact type, since clients read it as plain text.
  */
 const mappingAnswer: Declare = (field, encoding) =>
   encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
@@ -366,7 +366,7 @@ const analyze: EsEndpoint = {
     const { limits } = call
     if (texts.reduce((sum, text) => sum + text.length + 1, 0) > limits.analyzed) throw overLimit('analyzed', limits)
     const split = splitterOf(name ?? (path === undefined ? 'standard' : analyzerOf(call, path)))
-    // As in Elasticsearch: texts of a field stand a hundred places apart.
+    // As in Elasticsearch, values of a field are a hundred positions apart.
     const gap = path !== undefined && name === undefined && analyzerOf(call, path) === 'standard' ? 100 : 0
     let position = 0
     let before = 0
@@ -401,7 +401,7 @@ const splitterOf = (name: string): ((text: string) => AnalyzedToken[]) => {
 const analyzerOf = (call: EndpointCall, path: string): string =>
   callKinds(call).some(kind => lookup(kind, path)?.es === 'text') ? 'standard' : 'keyword'
 
-/** Words stand in the text in their order. */
+/** Finds the words in the text in their order. */
 const standard = (text: string): AnalyzedToken[] => {
   const lower = Array.from(text, it => it.toLowerCase().slice(0, it.length)).join('')
   let at = 0

@@ -48,11 +48,11 @@ const msearch: EsEndpoint = {
 
 interface AskedSearch {
   body: Uint8Array
-  /** Beside those of the URL. */
+  /** In addition to those of the URL. */
   parameters?: Parameters
 }
 
-/** Answers several searches. `read` makes one of the line behind its header. */
+/** Answers several searches. `read` converts the line after a header. */
 const searchesWith = async (
   call: EndpointCall,
   read: (line: Uint8Array) => Promise<AskedSearch>,
@@ -81,7 +81,7 @@ interface SearchItem {
 
 const LF_CODE = 10
 
-/** The lines in pairs. Empty ones between two searches are passed over, as in Elasticsearch. */
+/** Splits lines into pairs. Skips empty ones between two searches, as Elasticsearch does. */
 const splitSearches = ({ limits }: EndpointCall, body: Uint8Array | undefined): SearchItem[] => {
   if (body === undefined) throw refuse('parse_exception', 'request body or source parameter is required')
   if (body.at(-1) !== LF_CODE)
@@ -124,7 +124,7 @@ const searchItem = async (
   try {
     if (ending?.begun.aborted) throw stopping()
     const target = headerOf(call, header)
-    // In memory of its own, which can be handed to a thread.
+    // Copies it, since a thread takes the whole buffer.
     const { body, parameters = [] } = await read(Uint8Array.from(line))
     const own = body.length === 0 ? undefined : body
     const account = c.get('account').id
@@ -145,7 +145,7 @@ const searchItem = async (
 const stopping = () =>
   retry('es_rejected_execution_exception', 'The server stops, and does not answer this search: send it again.')
 
-/** Names as a list or as text with commas; undefined where there are none. */
+/** Names as a list or comma-separated; undefined without names. */
 const namesKey = optionalKey((place): string | undefined => {
   if (place.value === null || isJsonMap(place.value)) return undefined
   return (
@@ -182,7 +182,7 @@ const headerOf = (call: EndpointCall, line: Uint8Array): SearchTarget & { isName
   return { ...target, isNamed: index !== undefined }
 }
 
-/** Works on some at once and gives what comes of them in their order. Those that fail at once, or are answered here, leave the event loop to others. */
+/** Runs up to `atOnce` tasks and yields results in order; pauses between those that end at once. */
 async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): AsyncGenerator<R> {
   const pause = createPauses()
   const running: Promise<R>[] = []
@@ -204,7 +204,7 @@ async function* inOrder<T, R>(all: readonly T[], atOnce: number, work: (one: T) 
 
 const RESPONSES_HEAD = '{"responses":['
 
-/** The whole answer, part by part: however many searches there are, few answers are held at once. */
+/** Streams the answer part by part, which bounds the number of answers in memory. */
 const streamed = (
   answers: AsyncGenerator<Uint8Array | undefined>,
   started: number,
@@ -297,7 +297,7 @@ const renderTemplate: EsEndpoint = {
         `unable to find script [${id.slice(0, 80)}]: templates are not stored here. Send it as [source] to _render/template.`,
       )
     const { body } = await renderBody(call, await requireBody(call), true)
-    // Shown as it is, since it is known to be JSON: no digit is lost.
+    // Appends the JSON bytes unparsed, which preserves all digits.
     return new Response(Buffer.concat([Buffer.from('{"template_output":'), body, Buffer.from('}')]), {
       headers: PRODUCT,
     })

@@ -17,7 +17,7 @@ import {
   SOURCE_PARAMETERS,
 } from './endpoint.ts'
 
-/** In which dialect a search is answered: `…/search/` in its own, all else as Elasticsearch 7 does, but for older clients. */
+/** `…/search/` and Elasticsearch 6 clients get integer totals, others the form of version 7. */
 export const dialectOf = (call: EndpointCall): Dialect => ({
   totals: isOn(call, 'rest_total_hits_as_int') ? 'integer' : totalsFor(call.c.req.path, header(call.c, 'user-agent')),
   typedKeys: isOn(call, 'typed_keys'),
@@ -27,10 +27,7 @@ export const dialectOf = (call: EndpointCall): Dialect => ({
 export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
   /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
 
-/**
- * Clients of Elasticsearch 6, whose users compare the total with a number. npm's `elasticsearch` tells no name; Python's tells its
- * version.
- */
+/** Clients of version 6 expect a numeric total; npm's sends no user agent, Python's a version. */
 const isOld = (client: string | undefined): boolean =>
   client === undefined || client === '' || /^elasticsearch-py\/[0-6]\./.test(client)
 
@@ -59,7 +56,7 @@ const searchEndpoint: EsEndpoint = {
   handle: async call => searchWith(call, await endpointBody(call)),
 }
 
-/** Answers a search whose body may have come in another way. */
+/** Answers a search whose body may come from elsewhere. */
 export const searchWith = async (call: EndpointCall, body: Uint8Array | undefined): Promise<Response> => {
   const { c, service, log, pairs, path, parameters } = call
   const target = callTarget(call)
@@ -147,7 +144,7 @@ const explainEndpoint: EsEndpoint = {
   },
 }
 
-/** The document is shown where the request says what of it. */
+/** Which parts of the document the request shows. */
 const sourceFilterOf = ({ pairs, limits, parameters }: EndpointCall) =>
   SOURCE_PARAMETERS.some(name => parameters.has(name))
     ? parseSource({ path: '_source', value: sourceOfParameters(pairs) }, limits)

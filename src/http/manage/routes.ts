@@ -28,7 +28,6 @@ import {
 
 interface ManagementServices extends Management {
   limits: Limits
-  /** What this server has. */
   features: readonly ('search' | 'rules' | 'abis' | 'metrics')[]
 }
 
@@ -96,7 +95,7 @@ const storageRoute = managementRoute(
   },
 )
 
-/** Refuses what is no network of this server. */
+/** Refuses networks that this server does not have. */
 const requireNetwork = (network: string, management: Pick<Management, 'networks'>): void => {
   const known = management.networks().map(it => it.network)
   if (known.includes(network)) return
@@ -256,7 +255,7 @@ const readAbiEntry = (place: InputPlace, around: Around): NewAbi | undefined => 
     return undefined
   }
   const { contractName } = place.value
-  // An artifact has much besides.
+  // Artifacts have many other members.
   const isArtifact = contractName !== undefined || Object.hasOwn(place.value, 'bytecode')
   if (!isArtifact && !checkObject(place, { what: 'an ABI', known: ABI_KEYS })) return undefined
   for (const name of ['name', 'network']) checkOptional(place.member(name), member => void checkFilled(member))
@@ -360,7 +359,7 @@ const stopRedecoding = managementRoute(
   },
 )
 
-/** Routes by which a server is managed. */
+/** Routes that manage a server. */
 export const MANAGEMENT_ROUTES = [
   accountRoute,
   ratesRoute,
@@ -379,11 +378,10 @@ export interface Management {
   token(id: number): TokenInfo | undefined
   /** Writes to the audit trail. */
   note(by: Actor, act: Act): void
-  /** What this server has. */
   networks(): ServedNetwork[]
   abis: AbiShelf
   redecodings: RedecodingService
-  /** What decodes the logs and calls of a contract. */
+  /** Returns the ABI that decodes a contract's logs and calls. */
   abiOf(network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress>
   /** Indexing rates of one network or all. */
   rates(network: string | undefined): RatesAnswer
@@ -412,18 +410,18 @@ export interface NewAbi {
 export interface AbiShelf {
   list(filter: AbiFilter): Promise<AbiAnswer[]>
   info(id: string): Promise<AbiAnswer | undefined>
-  /** With its declarations. */
+  /** Includes the declarations. */
   get(id: string): Promise<WholeAbiAnswer | undefined>
-  /** Keeps all of them, or none where one is bad. */
+  /** Stores all of them, or none if one is bad. */
   add(abis: readonly NewAbi[]): Promise<AbiAnswer[]>
-  /** False where there was none. */
+  /** False for an unknown id. */
   remove(id: string): boolean
 }
 
 export interface RedecodingService {
   list(): Promise<RedecodingAnswer[]>
-  /** On these networks, or on all that are stored and that an ABI is for. Refuses an id that there is no ABI of. */
+  /** Starts on these networks, or on all stored ones that the ABIs concern. Refuses unknown ids. */
   start(abis: readonly string[], networks: readonly string[] | undefined): Promise<RedecodingAnswer[]>
-  /** Undefined where there is none. */
+  /** Undefined for an unknown id. */
   stop(id: string): Promise<RedecodingAnswer | undefined>
 }

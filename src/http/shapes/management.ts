@@ -21,7 +21,7 @@ import {
   unionOf,
 } from './values.ts'
 
-/** By what operators and tools manage a server. */
+/** Shapes of the endpoints that manage a server. */
 
 const account = strict({
   account: str,
@@ -34,12 +34,12 @@ const account = strict({
   server: strict({
     version: str,
     features: arrayOf(choiceOf(['search', 'abis', 'rules', 'metrics'])),
-    // Whether a node brings new blocks, and which traces it is asked for; null where there is no node.
+    // `indexed`: a node brings new blocks. `traces`: requested kinds; null without a node.
     networks: arrayOf(strict({ network: str, indexed: flag, traces: orNull(choiceOf(['all', 'calls', 'off'])) })),
   }),
 })
 
-/** The oldest first. */
+/** Oldest first. */
 const samples = arrayOf(
   strict({
     ...{ at: timestamp, head: orNull(int), top: orNull(int), lag: orNull(int) },
@@ -52,7 +52,7 @@ const storage = strict({
   network: str,
   state: choiceOf(['measuring', 'measured', 'failed']),
   ...{ measuredAt: orNull(timestamp), tookMs: orNull(int), error: orNull(str) },
-  // The last measurement: file, write-ahead log and free pages; gaps are between ranges.
+  // Last measurement: file, write-ahead log and free pages; gaps are between ranges.
   storage: orNull(
     strict({
       ...{ bytes: int, log: int, free: int, ranges, gaps: ranges },
@@ -61,10 +61,10 @@ const storage = strict({
   ),
 })
 
-/** Without an address and a code hash it is for whichever contract it fits. */
+/** Without an address and a code hash, it applies to every contract that it fits. */
 const abiEntries = {
   ...{ id: str, name: str, network: orNull(str), address: orNull(str), codeHash: orNull(str) },
-  // 1 for an ABI, less for a list of signatures, whose declarations are not counted where it is very long.
+  // `probability`: 1 for an ABI, less for a list of signatures; counts are null for a long list.
   ...{ probability: num, events: orNull(int), functions: orNull(int), errors: orNull(int) },
   ...{ bytes: int, addedAt: timestamp },
 }
@@ -76,7 +76,7 @@ const someAbi = unionOf([anyList, extensible({ abi: anyList })])
 const redecoding = strict({
   ...{ id: str, network: str, abi: str, name: orNull(str), askedAt: timestamp },
   state: choiceOf(['waiting', 'running', 'stopping']),
-  // The newest block that is still to be looked at; null before the first step.
+  // Newest block left to search; null before the first step.
   ...{ nextBlock: orNull(int), blocksLeft: orNull(int) },
 })
 
@@ -95,7 +95,7 @@ const abiOfAddress = strict({
 
 const newAbi = extensible({ abi: someAbi, name: may(str), network: may(str), address: may(str), codeHash: may(str) })
 
-/** Some texts, not many; `of` says what they are. */
+/** A short list of texts; `of` names them. */
 const filledTexts = (of: string) => {
   const what = `a list of 1 to 1000 ${of}`
   return v.pipe(

@@ -75,7 +75,7 @@ const added = {
 }
 const rule = extensible({ ...mustHave, ...mayHave, enabled, startBlock, ...added })
 
-/** Blocks that a simulation looks through, both included; by default all that are stored. */
+/** Inclusive blocks to simulate; by default all stored ones. */
 const blockRange = {
   fromBlock: may(intBetween({ min: 0 })),
   toBlock: may(intBetween({ min: 0 })),
@@ -87,7 +87,7 @@ const blockRange = {
 }
 export const simulationRange = strict(blockRange)
 
-/** When each begins, and how much was found from then on. */
+/** Start of each, and its number of matches. */
 const buckets = arrayOf(strict({ from: timestamp, count: int }))
 const simulation = strict({
   total: described('How often the rule would have fired.', int),
@@ -118,7 +118,7 @@ const testResult = strict({
 })
 const testPreview = strict({
   entity,
-  // Of a webhook or a chat, of an email, or of what would be refused.
+  // Messages of a webhook or chat, of an email, or refused ones.
   messages: arrayOf(
     strict({
       ...{ action: int, type: str, method: may(str), url: may(str) },
@@ -151,7 +151,7 @@ const alert = extensible({
   ...{ receivedAt: timestamp, changedAt: timestamp, deliveries: arrayOf(wholeDelivery) },
 })
 
-/** Which deliveries are sent again: all that fulfil what is given. */
+/** Selects deliveries to send again; all conditions must hold. */
 const which = {
   alert: may(filled('the id of an alert')),
   from: may(instant),

@@ -18,7 +18,7 @@ import {
 
 /** The status of the server. */
 
-/** Of many addresses and topics, the first ones. */
+/** Lists only the first addresses and topics; the counts cover all. */
 const scopeFilter = {
   ...{ addresses: arrayOf(str), addressCount: int, topics: arrayOf(str), topicCount: int },
   transactions: may(literalOf(true)),

@@ -1,10 +1,7 @@
 import * as v from 'valibot'
 import { parseTime } from '../../lib/time.ts'
 
-/**
- * What shapes are made of. A shape says once what HTTP carries: the type of its values, how bodies are checked, the schema in the
- * description of the API, and the type that the console reads.
- */
+/** A shape defines a value's type, the check of bodies, the API schema and the console's type. */
 export type HttpShape = v.GenericSchema
 export type Of<S extends HttpShape> = v.InferOutput<S>
 
@@ -32,12 +29,12 @@ export const intFrom = (least: number) => v.pipe(int, v.minValue(least))
 /** A value of any form, with a JSON Schema of its own. */
 export const json = <T = unknown>(schema: object) =>
   v.pipe(v.unknown() as v.GenericSchema<T>, v.metadata({ ...schema }))
-/** One of the schemas that are generated from other tables. */
+/** A schema that is generated from another table. */
 export const refTo = <T = unknown>(name: string) => json<T>({ $ref: `#/components/schemas/${name}` })
 
 export const ranges = arrayOf(strict({ from: int, to: int }))
 
-/** For bodies: messages say what a value must be. */
+/** For bodies: messages name the expected value. */
 export const intBetween = ({ min, max }: { min: number; max?: number }) => {
   const what = max === undefined ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`
   const isSafe = v.check((value: number) => Number.isSafeInteger(value), what)
@@ -50,7 +47,7 @@ export const filled = (what = 'a string that is not empty') =>
     v.check(value => value !== '', what),
   )
 export const trueOrFalse = v.boolean('true or false')
-/** Epoch milliseconds, of a time in ISO 8601. As everywhere, one without a zone is UTC. */
+/** Epoch milliseconds of an ISO 8601 time; UTC without a zone, as everywhere. */
 const WHEN = 'a time in ISO 8601 such as "2024-05-17T12:00:00Z"'
 const readTime = (value: unknown) => (typeof value === 'string' ? parseTime(value) : undefined)
 export const instant = v.pipe(

@@ -15,7 +15,7 @@ export interface LinkInquiryOptions {
   readCode(code: string): Code | null
 }
 
-/** Facts of contracts at the head by address, beacons on the way too; `offering` are known beacons. */
+/** Reads facts of contracts at the head, including beacons; `offering`: known beacons. */
 type LinkInquiry = (
   addresses: readonly string[],
   offering: readonly string[],

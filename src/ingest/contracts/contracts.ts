@@ -13,7 +13,7 @@ export interface ContractsOptions {
   state: ChainSource['state']
   readCode(code: string): Code | null
   abiOf(contract: Pick<BlockContract, 'address' | 'code' | 'implementation'>, at: number): BlockContract['abi']
-  /** Contract that a proxy passes its calls on to at a position, where that is known; default never. */
+  /** Implementation of a proxy at a position; null if unknown. Default: always null. */
   implementationOf?: (address: string, at: number) => string | null
   log: Log
   now?: () => number
@@ -31,7 +31,7 @@ export const createChainContracts = ({
   now,
   clock,
 }: ContractsOptions) => {
-  /** With the codes that were asked for, while the blocks are on their way. */
+  /** Creations with the requested codes, while their blocks are under way. */
   const known = new WeakMap<RawBlock, ContractCreation[]>()
   const creations = (raw: RawBlock): ContractCreation[] => {
     const created = known.get(raw) ?? creationsIn(raw)
@@ -54,12 +54,12 @@ export const createChainContracts = ({
   const lookup = createNodeLookup({ ask, most: CODES_PER_CALL, what: 'for the codes of contracts', log, now, clock })
 
   const of = (created: readonly ContractCreation[], number: number): BlockContract[] => {
-    // As it stands when its creation is over, which may end with logs of what it runs.
+    // As of the end of its creation, after logs of the code that it runs.
     const at = positionOf(number + 1, 0)
     return created.map(creation => toContract(creation, at))
   }
 
-  /** Asks for codes that traces lack; waits for nodes, or goes on without if they refuse. */
+  /** Requests codes that traces lack; waits for nodes, but continues without if they refuse. */
   const prefetchCodes = async (created: readonly ContractCreation[], signal: AbortSignal) => {
     if (state) await lookup.prefetch(openIn(created), signal)
   }

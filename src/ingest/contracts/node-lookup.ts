@@ -14,13 +14,13 @@ interface NodeLookupOptions<T> {
 
 const LOOKUP_PAUSE_MS = 60_000
 const REQUIRE_AGAIN_MS = 3_000
-/** Errors that pass; a node may give any other error to every such question. */
+/** Transient errors; a node may return any other error for every such request. */
 const PASSING = ['node_unreachable', 'node_rate_limited']
 
-/** Asks nodes for what blocks can do without. */
+/** Asks nodes for optional facts. */
 export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
   const { ask, most, what, log, now = () => performance.now(), clock = systemClock } = options
-  /** Those that are being asked, so that two lanes which meet something new ask for it once. */
+  /** Pending requests; two lanes that meet the same new item share one. */
   const underWay = new Map<T, Promise<void>>()
   let pausedUntil = Number.NEGATIVE_INFINITY
 
@@ -48,7 +48,7 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
     Array.from({ length: Math.ceil(things.length / most) }, (_, i) => things.slice(i * most, (i + 1) * most))
 
   return {
-    /** Waits for nodes that are away; goes on without, and pauses, where they refuse the question. */
+    /** Waits while nodes are unreachable; pauses and continues without answers if they refuse. */
     async prefetch(things: readonly T[], signal: AbortSignal) {
       const others = things.flatMap(thing => underWay.get(thing) ?? [])
       const own = things.filter(thing => !underWay.has(thing))
@@ -64,7 +64,7 @@ export const createNodeLookup = <T>(options: NodeLookupOptions<T>) => {
       })
       await Promise.all(others)
     },
-    /** Asks whether or not nodes have answered lately; resolves a while later where one of them is not answered. */
+    /** Asks even during a pause; delays its return if an item stays unanswered. */
     async require(things: readonly T[], signal: AbortSignal) {
       let isLacking = false
       await forEachPart(partsOf(things), async some => {

@@ -18,7 +18,7 @@ export type ProxyResolver = ReturnType<typeof createProxyResolver>
 export interface ProxyResolverOptions extends LinkInquiryOptions {
   stored: Pick<Lookups, 'link' | 'upgrades'>
   keys(): ReadonlySet<string>
-  /** Addresses, and hashes of codes, that ABIs were given for. */
+  /** Addresses and code hashes that have an ABI. */
   holders(): readonly string[]
   likeness: Pick<Similarity, 'compareWith' | 'nearest'>
   created(raw: RawBlock): readonly BlockContract[]
@@ -27,10 +27,10 @@ export interface ProxyResolverOptions extends LinkInquiryOptions {
   clock?: Clock
 }
 
-/** Contracts that are asked in one go: their codes have up to 24 KB. */
+/** Contracts per call: their codes have up to 24 KB. */
 const PROXIES_PER_CALL = 20
 const MAX_PROXY_STEPS = 3
-/** Position of what was asked on a branch that is gone. */
+/** Position of answers from an abandoned branch. */
 const OUTDATED = -1
 const LINKS_PER_GENERATION = 100_000
 
@@ -57,7 +57,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     return history
   }
 
-  /** A log shows from when on; before the first known one, today's answer has to do. */
+  /** Logs date a change; before the first known one, the current answer has to do. */
   const currentOf = (address: string, { delegation, position }: StoredLink, at: number): readonly Target[] => {
     const upgrade = historyOf(address).named(at)
     if (!upgrade || (position <= at && position > upgrade.position)) return delegation!.targets
@@ -68,7 +68,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
     const link = find(address)
     switch (link?.delegation?.kind) {
       case undefined: {
-        // A proxy that was not or cannot be asked may have emitted a log about it.
+        // A proxy without an answer may have emitted a log about it.
         const implementation = link ? null : historyOf(address).named(at)?.implementation
         return implementation ? [{ address: implementation }] : []
       }
@@ -107,7 +107,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   const isOpen = (address: string, from: number, to: number): boolean => {
     const link = find(address)
     if (!link || link.position === OUTDATED) return true
-    // An account may have got code meanwhile.
+    // The account may have code by now.
     if (link.codeHash === null && link.position < from) return true
     const { kind, targets } = link.delegation ?? {}
     if (kind === 'beacon' && targets?.[0] && find(targets[0].address)?.delegation?.kind !== 'offer') return true
@@ -133,7 +133,7 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
       return taken
     },
     forget(from: number) {
-      // Blocks of a back-fill are still decoded by what was known, until it is asked again.
+      // Blocks of a back-fill use earlier answers until the next request.
       for (const [address, link] of known.entries())
         if (link && link.position >= from) known.set(address, { ...link, position: OUTDATED })
       if (from <= 0) known.clear()
@@ -143,14 +143,14 @@ const createLinkGraph = (stored: ProxyResolverOptions['stored']) => {
   }
 }
 
-/** Knows codes of contracts and targets of proxies: from the store, from logs, and from the chain. */
+/** Resolves codes of contracts and targets of proxies from the store, logs and the chain. */
 export const createProxyResolver = (options: ProxyResolverOptions) => {
   const { stored, keys, holders, likeness, created, log, now, clock } = options
   const graph = createLinkGraph(stored)
   const { find, historyOf, targetsOf, followed, remember, isOpen, nextOf } = graph
   const askLinks = createLinkInquiry(options)
   let reached = -1
-  /** Grows where blocks go away: what was asked before may be of their chain. */
+  /** Increments when blocks are removed: earlier answers may be of another chain. */
   let epoch = 0
 
   const of: LinksOf = (address, at, selector) => {
@@ -182,7 +182,7 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
       }
   }
 
-  /** An ABI of a proxy is, if anything, one of the code that it runs. */
+  /** An ABI of a proxy can only be one of the code that it runs. */
   const compareCodes = () => {
     const codes = new Map<string, string>()
     for (const holder of holders()) {
@@ -236,12 +236,12 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
   return {
     of,
     note,
-    /** The one contract that calls of a proxy are passed on to; null where it is none, or not known. */
+    /** The only contract that a proxy delegates to; null for several, none or unknown. */
     implementationOf(address: string, at: number) {
       const [target, ...others] = targetsOf(address.toLowerCase(), at)
       return target && others.length === 0 ? target.address : null
     },
-    /** Notes upgrades, and asks contracts without an answer. `head`: how far the chain is known. */
+    /** Notes upgrades and asks unanswered contracts. `head`: highest known block. */
     async prefetch(blocks: readonly RawBlock[], head: number, signal: AbortSignal) {
       const [first, last] = [blocks.at(0), blocks.at(-1)]
       if (!first || !last) return
@@ -275,13 +275,13 @@ export const createProxyResolver = (options: ProxyResolverOptions) => {
   }
 }
 
-/** No hash is as short. */
+/** Hashes are longer. */
 const isAddressHolder = (holder: string): boolean => holder.length === 42
 
 const heldBy = (holder: string): Linked =>
   isAddressHolder(holder) ? { address: holder, codeHash: null } : { address: '', codeHash: holder }
 
-/** Contracts that emit or are called by what ABIs of single contracts declare, and new proxies. */
+/** Contracts with logs or calls that single-contract ABIs declare, and new proxies. */
 const concernedIn = (
   { block, receipts, traces = [] }: RawBlock,
   keys: ReadonlySet<string>,

@@ -7,14 +7,14 @@ export type Similarity = ReturnType<typeof createSimilarity>
 
 interface Like {
   holder: string
-  /** From 1, the same but for what is filled in at deployment, to 0. */
+  /** 1: equal except for values filled in at deployment; 0: unlike. */
   similarity: number
 }
 
 const MIN_SIMILARITY = 0.5
 const VECTORS_PER_GENERATION = 5_000
 
-/** Knows which codes are like one that an ABI was given for. Proxies are not compared: it says nothing that they are alike. */
+/** Finds codes similar to one with an ABI; ignores proxies, whose similarity means nothing. */
 export const createSimilarity = (stored: Lookups['features']) => {
   const vectors = createRecentCache<Int8Array>(VECTORS_PER_GENERATION)
   const answers = createRecentCache<{ like: Like | null }>(VECTORS_PER_GENERATION)
@@ -36,13 +36,13 @@ export const createSimilarity = (stored: Lookups['features']) => {
       holders = [...given].map(([codeHash, holder]) => ({ codeHash, holder }))
       answers.clear()
     },
-    /** Which of them is nearest to a code of another hash; null where none is near, or the code is not known. */
+    /** Most similar code of another hash; null if none is near or the code is unknown. */
     nearest(codeHash: string) {
       if (holders.length === 0) return null
       const before = answers.get(codeHash)
       if (before) return before.like
       const vector = vectorOf(codeHash)
-      // It may be known later.
+      // Not cached, since the code may become known later.
       if (!vector) return null
       let like: Like | null = null
       for (const other of holders) {

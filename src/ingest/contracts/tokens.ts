@@ -27,7 +27,7 @@ const MAX_KNOWN_TOKENS = 200_000
 
 const TOKEN_CALL_DATA = Object.values(TOKEN_CALLS)
 
-/** Knows tokens from the list, the store and the chain. Addresses are 40 lower-case digits. */
+/** Resolves tokens from the list, the store and the chain. Addresses are 40 lower-case digits. */
 export const createChainTokens = (options: TokensOptions) => {
   const { listed, onKnown, stored, call, log, now, clock } = options
   const known = new Map<string, KnownToken>()
@@ -48,7 +48,7 @@ export const createChainTokens = (options: TokensOptions) => {
     return token.listed?.decimals ?? token.decimals ?? undefined
   }
 
-  /** The list is right about decimals, and the contract about its symbol. */
+  /** Prefers the list's decimals and the contract's symbol. */
   const told = ({ listed }: KnownToken, { decimals, symbol }: Pick<StoredToken, 'decimals' | 'symbol'>) => ({
     symbol: symbol ?? listed?.symbol ?? null,
     decimals: listed?.decimals ?? decimals ?? null,
@@ -84,27 +84,27 @@ export const createChainTokens = (options: TokensOptions) => {
       const { name = null, error = null, standard = null } = token
       return { name, ...told(token, token), error, standard }
     },
-    /** Position of the lowest stored block in which it was seen, or of one that is on its way. */
+    /** Position of the lowest block, stored or under way, that contains it. */
     seen: (address: string) => find(address).position,
     sighted(address: string, position: number) {
       const token = find(address)
       token.position = Math.min(position, token.position ?? position)
       onKnown?.(address)
     },
-    /** Asks those that have not answered; waits, or goes on without, as for codes. */
+    /** Asks unanswered contracts; waits, or continues without, as for codes. */
     async prefetch(addresses: Iterable<string>, signal: AbortSignal) {
       if (call) await lookup.prefetch(unasked(addresses), signal)
     },
     isUndecided: (address: string) => call !== undefined && decimalsOf(address) === undefined && !find(address).asked,
     isUnasked: (address: string) => call !== undefined && !find(address).asked,
-    /** Asks for these, whether or not nodes answered lately; waits a while if one is not answered. */
+    /** Asks for these even during a pause; delays its return if one stays unanswered. */
     require: (addresses: readonly string[], signal: AbortSignal) => lookup.require(unasked(addresses), signal),
     takeLearnt() {
       const taken = learnt
       learnt = []
       return taken
     },
-    /** What was seen from this position on is gone: the chain may have other contracts there now. */
+    /** Drops tokens seen from this position on: the chain may have other contracts there now. */
     forget(from: number) {
       for (const [address, { position }] of known)
         if (from <= 0 || (position !== undefined && position >= from)) known.delete(address)

@@ -9,12 +9,12 @@ import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
 import { readAtMost } from '../../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 
-/** ABIs of the user, each in a JSON file named by its content, so that names show what changed. */
+/** A user's ABI, in a JSON file named by its content, which reveals changes. */
 export interface StoredAbi extends Abi {
   name: string
-  /** Lower-case address of the contract that it is for, or null. */
+  /** Lower-case address of its contract, or null. */
   address: string | null
-  /** Lower-case hash of the code that it is for, or null; without both it is for any that it fits. */
+  /** Lower-case code hash, or null; without address and hash, it applies wherever it fits. */
   codeHash: string | null
   network: string | null
 }
@@ -27,7 +27,7 @@ interface AbiScope {
 
 export const abiFolder = (data: string): string => join(data, 'abis')
 
-/** Reads ABI files and keeps all or none. Files in folders that hold no ABI are logged. */
+/** Stores all ABI files or none. Logs files of folders that contain no ABI. */
 export const storeAbiFiles = (
   folder: string,
   files: readonly string[],
@@ -82,7 +82,7 @@ const abiFilesIn = (path: string, limits: Limits, log: Log): string[] => {
 
 const SKIPPED_SHOWN = 10
 
-/** Why a file of a folder is not taken for an ABI; undefined where it is. */
+/** Why a file is no ABI; undefined if it is one. */
 const lackOf = (file: string, limits: Limits): string | undefined => {
   const text = readText(file, limits)
   let content: unknown
@@ -99,7 +99,7 @@ const lackOf = (file: string, limits: Limits): string | undefined => {
 
 const ABI_ITEM_TYPES = new Set(['function', 'event', 'error', 'constructor', 'fallback', 'receive'])
 
-/** JSON files below a folder, but for inputs of the compiler and notes of Hardhat. */
+/** JSON files below a folder, except compiler inputs and notes of Hardhat. */
 export const artifactFiles = (folder: string): string[] => {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -108,7 +108,7 @@ export const artifactFiles = (folder: string): string[] => {
       .filter(file => !/[\\/]build-info[\\/]/.test(file))
       .sort()
   } catch (error) {
-    // A folder may go while it is read: `forge clean`.
+    // A folder may vanish during the read, as by `forge clean`.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
@@ -117,7 +117,7 @@ export const artifactFiles = (folder: string): string[] => {
 export const abiFile = (abi: StoredAbi): string =>
   `${createHash('sha256').update(abiText(abi)).digest('hex').slice(0, 16)}.json`
 
-/** Without a code hash as older versions wrote it, so that the same ABI is not kept twice. */
+/** Omits an absent code hash, as older versions did, to avoid duplicates of an ABI. */
 const abiText = (abi: StoredAbi): string =>
   `${JSON.stringify({ ...abi, codeHash: abi.codeHash ?? undefined }, undefined, 2)}\n`
 
@@ -137,7 +137,7 @@ const readText = (file: string, limits: Limits): string => {
   }
 }
 
-/** Removes all ABIs of some names; `where` narrows them down. An unknown name removes nothing. */
+/** Removes all ABIs of these names; `where` narrows them down. Unknown names remove nothing. */
 export const removeAbisByName = (folder: string, names: readonly string[], where: AbiScope): StoredAbi[] => {
   const all = readAbiFolder(folder)
   const { address, codeHash } = lowerCase(where)
@@ -186,7 +186,7 @@ export const jsonFileNames = (folder: string): string[] => {
   }
 }
 
-/** The same for the same ABIs. */
+/** Equal for equal ABIs. */
 export const abiVersion = (own: readonly StoredAbi[]): string => own.map(abiFile).join()
 
 export const removeAbiFile = (folder: string, file: string): boolean => {
@@ -211,7 +211,7 @@ export const readOwnAbis = (folder: string, network: string): StoredAbi[] =>
 
 const ABI_LOOK_MS = 1000
 
-/** Makes something of a network's ABIs, again when they change; on a fault the last state stays. */
+/** Derives a value from a network's ABIs, again after changes; a fault leaves the last value. */
 export const createAbiWatch = <T>(
   {
     folder,

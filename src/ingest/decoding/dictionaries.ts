@@ -5,14 +5,14 @@ import { createDictionary, type Dictionary } from '../../engine/index/dictionary
 import { SIGNATURES, UNLISTED, UNLISTED_CALL } from '../../engine/index/terms.ts'
 import { createHash } from '../../lib/hash.ts'
 
-/** Gives ids to repeated values. Signatures are few enough to keep all of them in memory. */
+/** Gives ids to repeated values; all signatures fit in memory. */
 export interface Dictionaries {
   addresses: Dictionary
   names: Dictionary
   signatures: SignatureIds & { takeAdded(): AddedSignatures }
 }
 
-/** `capacity` is that of the addresses; see `DictionaryOptions`. */
+/** `capacity` applies to addresses; see `DictionaryOptions`. */
 export const createDictionaries = (stored: StoredDictionaries, capacity?: number): Dictionaries => {
   const filter = createAddressFilter(stored.last('address'), stored.addresses())
   return {
@@ -57,17 +57,17 @@ interface AddedSignatures {
   entries: Signature[]
 }
 
-/** Signatures without a declaration are kept apart up to here; the room behind is for those with one. */
+/** Limit of signatures without a declaration; the ids above are reserved for declared ones. */
 export const UNKNOWN_SIGNATURES = Math.floor(SIGNATURES * 0.75)
 
-/** Numbers signatures. Anyone can emit any topic: too many unknown ones share one. */
+/** Numbers signatures. Anyone can emit any topic, so unknown ones beyond a limit share one. */
 export const createSignatureNumbering = (ids: SignatureIds, listed: number): ((signature: Signature) => Numbered) => {
   const known = new Map<Signature, Numbered>()
   const idOf = (signature: Signature, most: number) => ids.find(signature.key) ?? ids.add(signature, most)
 
   const listedId = (signature: Signature): number | undefined => {
     const { of, event } = signature
-    // Anything can be called by any selector, too: calls of functions that nobody knows are not kept apart.
+    // Any selector can be called, so calls of unknown functions share one signature.
     if (!event && of === 'call') return undefined
     return idOf(signature, event ? SIGNATURES - 1 : listed)
   }
@@ -99,10 +99,10 @@ const unlisted: Signature = {
 
 const unlistedCall: Signature = { ...unlisted, of: 'call', key: UNLISTED_CALL }
 
-/** Knows most addresses that are not stored. Addresses are 40 lower-case digits. */
+/** Excludes most addresses that are not stored. Addresses are 40 lower-case digits. */
 type AddressFilter = ReturnType<typeof openAddressFilter>
 
-/** Addresses up to which the filter is worth its memory and the time to fill it: 40 MB and three seconds. */
+/** Largest number of addresses worth the filter's memory and start: 40 MB and three seconds. */
 const MAX_FILTERED = 20_000_000
 const BITS_PER_ADDRESS = 16
 
@@ -128,21 +128,21 @@ export const createAddressFilter = (stored: number, addresses: Iterable<string>)
   return filter
 }
 
-/** The filter that memory holds. Where threads share it, only one at a time may add to it. */
+/** Opens the filter in memory; only one of the sharing threads may add to it. */
 export const openAddressFilter = (memory: FilterMemory | undefined) => {
   if (!memory) return { mayHave: () => true, add: () => true }
   const bits = new Uint32Array(memory.bits)
   const counted = new Uint32Array(memory.count)
   const size = bits.length * 32
   const hash = createHash([0, 0])
-  /** Fuller than planned, it knows fewer; it never errs on the other side. */
+  /** An overfull filter excludes fewer addresses, but never a stored one. */
   const isFull = () => counted[0]! * BITS_PER_ADDRESS > size * 4
   const has = (place: number): boolean => (bits[place >>> 5]! & (1 << (place & 31))) !== 0
   const set = (place: number) => {
     bits[place >>> 5]! |= 1 << (place & 31)
   }
   return {
-    /** It is about to be stored. Returns what `mayHave` said before. */
+    /** Adds an address that is about to be stored; returns the previous `mayHave`. */
     add(digits: string) {
       if (isFull()) return true
       const { high, low } = hash(digits)

@@ -40,7 +40,7 @@ export interface PreparerOptions extends Omit<DocumentDecoderOptions, 'traces'> 
   links?: Pick<ProxyResolver, 'takeLearnt'>
   traces?: 'calls' | 'all'
   chainId?: number | undefined
-  /** Whether receipts' blooms were compared with their logs (`checkBlock`); else they are computed. */
+  /** Whether `checkBlock` compared receipt blooms with the logs; else they are computed. */
   bloomsChecked?: boolean
   listedSignatures?: number
   dictionaries?: Dictionaries | undefined
@@ -184,7 +184,7 @@ export const createDocumentDecoder = (options: DocumentDecoderOptions): ((raw: R
 
 interface Positions {
   log(index: number): number
-  /** By transaction: the position of the first log that is not before it, else the next block's. */
+  /** First log at or after each transaction, else the next block's first. */
   txs: readonly number[]
   tx(place: number): number
 }

@@ -14,12 +14,12 @@ import { type BlockLane, UNLINKED } from '../lane.ts'
 import type { BackfillOrder } from '../messages.ts'
 import { extentOf, hasBlock, isMissing, missingBlockOf, type Unavailable } from './missing.ts'
 
-/** Blocks of a back-fill in memory: with a larger heap, garbage collection takes most time. */
+/** Blocks of a back-fill in memory; a larger heap spends most time in garbage collection. */
 const RUN_BLOCKS = 50
 
 const MIN_SHARED_BLOCKS = 30
 
-/** Fetches what is missing of a range. Gives back what no node has, and gaps that do not link. */
+/** Fetches missing blocks of a range. Returns those that no node has, and gaps that do not link. */
 export const fill = async (
   work: Work,
   from: number,
@@ -123,13 +123,13 @@ const takeBuilt = async (work: Work, lane: BlockLane, builders: Builders, range:
     await finish()
   } catch (error) {
     signal.throwIfAborted()
-    // The good blocks before a fault are kept.
+    // Stores the good blocks before a fault.
     await finish()
     throw error
   }
 }
 
-/** Special blocks are taken one by one, which shows what is wrong with them. */
+/** Takes special blocks one by one, which reveals their faults. */
 const takePart = async (work: Work, lane: BlockLane, part: BegunPart) => {
   const { state, signal } = work
   signal.throwIfAborted()
@@ -161,7 +161,7 @@ const createRunTaker = (work: Work, builders: Builders) => {
   const { job, decoding, ruleWatcher, tokens, limits } = work
   const check = { bloom: !('node' in job) || job.node.bloom !== false, limits }
 
-  /** What ABIs of single contracts decode depends on what is learnt from block to block. */
+  /** Only ABIs of single contracts make decoding depend on earlier blocks. */
   const isPlain = (): boolean => decoding().keys.size === 0
 
   const decimalsOf = (addresses: readonly string[]): ReadonlyMap<string, number> =>
@@ -199,9 +199,9 @@ const createRunTaker = (work: Work, builders: Builders) => {
       const read = await builders.read(body, question)
       return read instanceof Uint8Array ? read : { ...read, question }
     },
-    /** Whether a run may be begun before the one before it is taken: it learns nothing that changes that one. */
+    /** Whether a run may begin before the previous one is taken, which it cannot change. */
     mayGoAhead: (parts: readonly RangePart<AnswerTaken>[]) => isPlain() && parts.every(part => 'taken' in part),
-    /** Has a run built, once all that it needs was asked, as for single blocks: both know the same. */
+    /** Builds a run after prefetching the same facts as for single blocks. */
     async begin(parts: readonly RangePart<AnswerTaken>[]): Promise<BegunPart[]> {
       const blocks = parts.flatMap(part => ('taken' in part ? [] : part.blocks))
       const facts = parts.flatMap(part => ('taken' in part ? part.taken.blocks : []))

@@ -16,7 +16,7 @@ import { BLOCKS_FORGOTTEN, untilForgotten } from './watch.ts'
 
 type FollowJob = Extract<IndexJob, { type: 'follow' }>
 
-/** Follows the head and fills below it; starts again after passing errors from what is stored. */
+/** Follows the head and fills below it; restarts from stored blocks after transient errors. */
 export const keepFollowing = async (work: Work, job: FollowJob) => {
   const { signal, log, state } = work
   for (;;) {
@@ -66,13 +66,13 @@ const trackBlocks = async (work: Work, job: FollowJob, head: number): Promise<Tr
   const from = Math.min(head, Math.max(resolveBlock(job.from, head) ?? 0, await firstKept(work, job.keep, head)))
   const tip = pipeline.held().at(-1)?.to
   const has = async (number: number) => (await readBlock(source!, number, signal)) !== undefined
-  // What nodes have pruned by now is the back-fill's.
+  // The back-fill handles blocks that nodes have pruned.
   const mayCatchUp = async (tip: number) =>
     tip >= from - 1 && head - tip <= CATCH_UP && (head - tip <= RECENT || (await has(tip + 1)))
-  // Only following finds out which blocks a node for development has instead of the stored ones.
+  // Only following detects which blocks of a development node replaced stored ones.
   const near = tip !== undefined && (job.node.shrinks === true || (await mayCatchUp(tip)))
   if (tip !== undefined && !near) await leaveOldBlocks(work, tip, job)
-  // Blocks that may still be reorganised are left to following; a back-fill touches settled ones alone.
+  // Following takes blocks that may be reorganised; a back-fill takes only settled ones.
   const wantedNext = async () => {
     const kept = pipeline.held().at(-1)?.to ?? head
     return Math.max(from, (await settledBelow(work, job, head)) + 1, kept < head ? kept + 1 : 0)
@@ -104,7 +104,7 @@ const trackScopes = async (work: Work, job: FollowJob, begin: number): Promise<T
     const tip = coverage.newest()?.number
     return tip !== undefined && tip <= head && head - tip <= CATCH_UP ? tip + 1 : Math.max(0, head - job.finality + 1)
   }
-  // What a factory names below the head is asked for at the head, too: it must be known first.
+  // Finds a factory's children below the head first, since their logs are needed at the head.
   if (scopes.some(({ factory }) => factory !== undefined))
     for (let top = Number.NEGATIVE_INFINITY; head - top > CATCH_UP; head = await source!.head(signal)) {
       top = nextOf(head) - 1
@@ -120,7 +120,7 @@ const trackScopes = async (work: Work, job: FollowJob, begin: number): Promise<T
   }
 }
 
-/** Blocks behind the head up to which a stored tip is simply followed on; a longer gap is a back-fill of its own. */
+/** Longest gap, in blocks, that following closes by itself; a longer one takes a back-fill. */
 const CATCH_UP = 2000
 
 const followHead = async (
@@ -145,7 +145,7 @@ const followHead = async (
       state.headAt = performance.now()
       pace.came({ number, time: Number(event.block.block.timestamp) })
       state.head = Math.max(state.head ?? -1, number)
-      // At the head every block is a transaction of its own; far behind it they go together.
+      // At the head, each block is a transaction; far behind it, blocks share one.
       if (number > state.head - finality) await lane.flush()
     }
   } finally {
@@ -161,7 +161,7 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: B
     const block = await readBlock(source!, number, signal)
     return block && Number(block.block.timestamp)
   }
-  // As pruning counts: by the time of the chain, which a clock that is wrong does not change.
+  // Uses the chain's time, as pruning does, since the local clock may be wrong.
   const since = Math.min((await timeOf(head)) ?? Number.POSITIVE_INFINITY, Date.now() / 1_000) - forMs / 1_000
   let to = head
   while (from < to) {
@@ -172,7 +172,7 @@ const firstKept = async ({ source, lookups, signal }: Work, { blocks, forMs }: B
   return from
 }
 
-/** The first block from which on nodes have blocks: what they have pruned must not keep the head from being followed. */
+/** First block that nodes still have: pruned blocks must not keep the head from being followed. */
 const firstHad = async (has: (number: number) => Promise<boolean>, from: number, head: number): Promise<number> => {
   if (from >= head || (await has(from))) return from
   const { to } = await extentOf(has, from, { from, to: head })
@@ -199,7 +199,7 @@ const settledBelow = async ({ finality, signal, log }: Work, depth: Depth, top: 
   return byDepth
 }
 
-/** After a pause the stored tip may be on an abandoned branch: rolls back to where they part. */
+/** After a pause, rolls a stored tip on an abandoned branch back to the fork. */
 const leaveOldBlocks = async (work: Work, tip: number, depth: Depth) => {
   const deepest = Math.min(tip - depth.finality, (await settledBelow(work, depth, tip)) - 1)
   await leaveOldBranch(

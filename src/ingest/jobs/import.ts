@@ -33,7 +33,7 @@ export const importFiles = async (work: Work, paths: string[]) => {
       before += size
     }
   } finally {
-    // The good blocks before a fault, and before a stop, are kept.
+    // Stores the good blocks before a fault or a stop.
     await lane.flush()
     await builders?.close()
   }
@@ -56,7 +56,7 @@ const createTaker = (work: Work, lane: BlockLane) => {
     await yieldToEventLoop()
   }
 
-  /** False where something about these blocks is special: then they are to be taken one by one. */
+  /** False if these blocks are special and must be taken one by one. */
   const built = async (piece: BuiltPiece): Promise<boolean> => {
     const [first, last] = [piece.blocks[0]!, piece.blocks.at(-1)!]
     if (previous && first.number === previous.number + 1 && first.parentHash !== previous.hash) return false
@@ -68,7 +68,7 @@ const createTaker = (work: Work, lane: BlockLane) => {
   }
 
   const isPlain = (): boolean => {
-    // What ABIs of single contracts decode depends on what is learnt from block to block.
+    // ABIs of single contracts make decoding depend on earlier blocks.
     if (decoding().keys.size > 0) return false
     const next = previous && previous.number + 1
     return next === undefined || !(ruleWatcher.wants(next) || pipeline.stored(next))

@@ -26,7 +26,7 @@ interface RedecodeOptions {
   native: string | undefined
   abis: string
   folder: string
-  /** What is decoded by, as of so many milliseconds ago at most. */
+  /** Current ABIs, at most `age` milliseconds old. */
   decoding(age?: number): Decoding
   preparer: Pick<Preparer, 'revise'>
   askLinks?(addresses: readonly string[]): Promise<void>
@@ -43,7 +43,7 @@ const MAX_DOCUMENTS = 10_000
 const MAX_REMOTE_DOCUMENTS = 500
 const RETRY_REDECODE_MS = 60_000
 
-/** Decodes stored blocks by ABIs as requested, the newest first; no alerts come of it. */
+/** Decodes stored blocks again on request, newest first; raises no alerts. */
 export async function* redecode(options: RedecodeOptions): JobChanges {
   const { folder, network, abis, log, signal } = options
   for (const redecoding of openRedecodings(folder, network)) {
@@ -69,7 +69,7 @@ async function* redecodeBy(
   const { store, native, network, abis, decoding, preparer, askLinks, caughtUp, log } = options
   const { name } = abi
   if (redecoding.inCluster && !options.elsewhere) noteBack(redecoding)
-  // Where one of the ABIs cannot be read, those from before would be gone by, without this one.
+  // Throws if an ABI is unreadable; `decoding` would return the old list, without this one.
   readOwnAbis(abis, network)
   decoding(0)
   await caughtUp()
@@ -97,7 +97,7 @@ interface RedecodeCounts {
 }
 
 interface RedecodeStep {
-  /** The newest block that is still to be looked at; undefined: what was found is gone, and is to be looked for again. */
+  /** Newest block left to search; undefined: results are gone, search again. */
   to: number | undefined
   blocksLeft: number
   longest: number
@@ -119,13 +119,13 @@ async function* goThrough(
     const started = performance.now()
     const { to, blocksLeft, longest } = yield* take(next, size)
     if (to === undefined) continue
-    // Now and then a commit takes over the whole log of writes: that says little of the next ones.
+    // Occasional checkpoints take long, but say little about the next steps.
     const pace = Math.max(0.5, Math.min(2, REDECODE_STEP_MS / Math.max(longest, 1)))
     size = Math.max(1, Math.min(MAX_DOCUMENTS, Math.round(size * pace)))
     next = to
     noteProgress(redecoding, next)
     onReport({ abi: name, blocksLeft })
-    // Half of the time is left to jobs that take several turns for a block.
+    // Leaves half of the time to jobs that take several turns per block.
     await systemClock.sleep(performance.now() - started, signal)
   }
 }
@@ -155,7 +155,7 @@ async function* goThroughOthers(
   counts: RedecodeCounts,
 ): JobChanges {
   const { elsewhere, decoding, signal } = options
-  // Documents under way have arrived then, or are shipped again.
+  // Documents under way have then arrived, or are shipped again.
   yield { type: 'patch', lines: [] }
   if (!redecoding.inCluster) noteStoreDone(redecoding)
   const redecoder = elsewhere!(abi, owners)

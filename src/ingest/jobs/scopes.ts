@@ -21,13 +21,13 @@ import { joinParts } from '../scoped/partial-blocks.ts'
 import { extentOf, isMissing, joinUnavailable, type Unavailable } from './missing.ts'
 
 const FLUSH_MS = 500
-/** Blocks that join stored ones rewrite all around them: they wait so many times the last duration. */
+/** Joining rewrites stored neighbours, so blocks wait this multiple of the last duration. */
 const WAIT_FACTOR = 10
 const MAX_WAITING_BLOCKS = 4_000
 
 type EndedScope = ChainScope & { to: number }
 
-/** Fills what scopes lack up to a block: events of factories first, then logs, then transactions. */
+/** Fills gaps of scopes up to a block: events of factories, then logs, then transactions. */
 export const fillScopes = async (
   work: Work,
   wanted: readonly ChainScope[],
@@ -41,7 +41,7 @@ export const fillScopes = async (
     const sent = await openTransactionFilling(work, scopes, top)
     for (const { filter, text, factory, ...range } of questionsIn(lookups, scopes)) {
       if (!factory) continue
-      // Whoever looks for children needs to have seen each event, and whole blocks name some as well.
+      // Finding children takes every event, including those in whole blocks.
       const covered = new Map([[text, coverage.covered().get(text) ?? []]])
       lacking.push(await fillLogs(work, findOpenQuestions(filter, covered, [], range), factory))
     }
@@ -63,7 +63,7 @@ const fillLogs = async (work: Work, parts: readonly OpenQuestion[], factory?: Fa
   return fillParts(work, parts, part => scoped.find(part.filter, part, signal, lookups.bloom), factory)
 }
 
-/** Asks at once whether nodes find transactions; what is lacking follows when logs named children. */
+/** Begins to look for transactions; the rest follows when logs have named children. */
 const openTransactionFilling = async (work: Work, scopes: readonly EndedScope[], top: number) => {
   const { source, pipeline, lookups, signal } = work
   const lackingIn = (addresses: readonly string[], { from, to }: Range) =>
@@ -191,7 +191,7 @@ export const createHeadScopes = (scopes: readonly ChainScope[], coverage: Lookup
 }
 
 type HeadQuestions = ReturnType<typeof createHeadQuestions>
-/** Children that are named meanwhile have a filter of their own until the next start. */
+/** Children named later have a separate filter until the next start. */
 const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['coverage']) => {
   const keyOf = ({ factory, address }: Pick<Child, 'factory' | 'address'>) => `${factory} ${address}`
   const known = new Set(coverage.children().map(keyOf))
@@ -216,7 +216,7 @@ const createHeadQuestions = (scopes: readonly ChainScope[], coverage: Lookups['c
   }
 }
 
-/** An address that a block names may emit logs in the same block, and name others in turn. */
+/** A named address may emit logs in the same block and name further ones. */
 const findIn = async ({ source, signal }: Work, asked: HeadQuestions, event: RawBlock) => {
   const { block: header, chainId } = event
   const number = Number(header.number)

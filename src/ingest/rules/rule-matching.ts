@@ -39,7 +39,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
       [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     )
     .of({})
-  /** Why a block waits, by its number: lanes wait each for itself. */
+  /** Why each waiting block waits; lanes wait independently. */
   const waits = new Map<number, string>()
 
   const toMatch = ({ rule, kind, document }: MatchedRule, raw: RawBlock, receivedAt: number): RuleMatch => ({
@@ -82,7 +82,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   }
 
   return {
-    /** Waits until all is known that rules may need and only the chain knows. */
+    /** Waits for chain data that rules may need. */
     async complete(raw: RawBlock, signal: AbortSignal) {
       const number = Number(raw.block.number)
       if (!matcher.wants(number)) return
@@ -109,7 +109,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
         'the name, symbol and decimals of a new token',
       )
     },
-    /** Matches a block. It waits where a token's decimals are unknown, since that is no "no match". */
+    /** Matches a block; waits for unknown decimals of tokens, which do not mean "no match". */
     async match(block: DecodedBlock, signal: AbortSignal) {
       const { raw } = block
       const number = Number(raw.block.number)
@@ -140,7 +140,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             `block ${number} waits for the decimals of ${token}, which a rule needs and the node does not send`,
           )
           await tokens.require(undecided, signal)
-          // What is not answered may be needed no more: rules may have changed meanwhile.
+          // Rules may have changed, and no longer need the unanswered decimals.
           if (told || !undecided.some(tokens.isUndecided)) continue
           log.warn('Cannot decide a rule yet, will retry', { block: number, token })
           told = true

@@ -36,12 +36,12 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   let generation = 0
   let waitsForMarks = false
   let head: number | undefined
-  /** First blocks of rules that could not be noted yet, and when to try again. */
+  /** First blocks of rules that are not recorded yet, and the time of the next attempt. */
   const open = new Map<number, number>()
   let fixAt = 0
   const update = createPendingUpdate()
 
-  /** From here on, blocks are matched; stored ones are searched where the rule asks for it. */
+  /** Matches blocks from here on; searches stored ones if the rule wants it. */
   const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
     if (startBlock === null) return
     const before = scans.get(id)
@@ -52,7 +52,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     update.setScan(scan)
   }
 
-  /** A file of accounts that cannot be written now holds up no block: it is tried again. */
+  /** An unwritable account file delays no block; it is retried. */
   const fixStart = (rule: StoredRule, stored: number) => {
     const { id, startBlock } = rule
     if (startBlock !== null) return
@@ -69,7 +69,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     }
   }
 
-  /** A rule of several networks begins above all that is known in each, noted with its blocks. */
+  /** A rule of several networks begins above the known blocks of each, recorded with its blocks. */
   const fixOwn = (rule: StoredRule, stored: number) => {
     if (head === undefined && stored < 0) return
     const fixed = { ...rule, startBlock: Math.max(head ?? -1, stored) + 1 }
@@ -95,7 +95,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     onTrouble: troubles.note,
   })
 
-  /** Takes up changed rules; costs next to nothing where none are. `held`: stored or on their way. */
+  /** Applies changed rules; cheap without changes. `held`: blocks stored or under way. */
   const refresh = (held: readonly Range[]) => {
     if (open.size > 0 && clock.elapsed() >= fixAt)
       for (const id of open.keys()) {
@@ -136,7 +136,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
 
   return {
     refresh,
-    /** Grows with each change: what was matched before knows nothing of it. */
+    /** Grows with each change; earlier matches do not include it. */
     get generation() {
       return generation
     },
@@ -150,7 +150,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     get waitsForMarks() {
       return waitsForMarks
     },
-    /** The head is known now: rules that were created before begin above it, even if they are read later. */
+    /** Starts rules that were created before the head was known above it, even if read later. */
     fixStarts(at: number) {
       head = at
       for (const rule of known.values()) fixStart(rule, -1)
@@ -188,7 +188,7 @@ const createPendingUpdate = () => {
   }
 }
 
-/** Who only looks for what rules match keeps no more of them: there may be many. */
+/** Drops what matching does not need, since rules may be many. */
 const withoutActions = (rule: StoredRule): StoredRule => {
   const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
   const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
@@ -222,7 +222,7 @@ const MESSAGES = {
   account: 'The rules of an account do not work as they should',
 }
 
-/** Each trouble is logged once, however often it happens, until its rule is changed. */
+/** Logs each trouble once until its rule changes. */
 const createTroubles = (log: Log, of: 'rule' | 'account') => {
   const all = new Map<number, string>()
   return {

@@ -26,7 +26,7 @@ export interface Replacing {
 
 const MAX_BATCH_BLOCKS = 4_096
 
-/** Joins partial blocks with stored ones around them, as segments never overlap; skips whole ones. */
+/** Joins partial blocks with stored neighbours, as segments never overlap; skips whole blocks. */
 export const joinStored = (
   fresh: readonly RawBlock[],
   range: Range,
@@ -46,7 +46,7 @@ export const joinStored = (
   return { batches: batchBlocks(blocks, held, preparer), replaces: segments.map(({ id }) => id) }
 }
 
-/** What is to stay of a block; undefined where nothing is. */
+/** Returns the part of a block to keep; undefined if nothing stays. */
 export type ScopeCut = (raw: RawBlock) => RawBlock | undefined
 
 export const cutStored = (

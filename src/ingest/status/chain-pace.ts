@@ -10,7 +10,7 @@ export interface TimedBlock {
 
 interface ChainPaceOptions {
   stored: readonly TimedBlock[]
-  /** Longest time without a block, in milliseconds; 0: as long as it takes. By default three times the chain's own. */
+  /** Longest time without a block in milliseconds; 0: unlimited. Default: three block times. */
   staleMs?: number | undefined
   clock?: Pick<Clock, 'now' | 'elapsed'>
 }
@@ -20,7 +20,7 @@ const FEWEST = 4
 const FLOOR_MS = 10_000
 const UNKNOWN_PACE_MS = 120_000
 const BLOCK_TIMES = 3
-/** Most blocks follow each other by the chain's pace; of ten, one may take longer. */
+/** Of ten blocks, one may take longer than the chain's pace. */
 const PACE_QUANTILE = 0.9
 
 export type ChainPace = ReturnType<typeof createChainPace>
@@ -37,13 +37,13 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
       .filter(step => step >= 0)
       .sort((a, b) => a - b)
     if (steps.length < FEWEST) return null
-    // Times are whole seconds: where several blocks share one, only the mean shows their pace.
+    // Times are whole seconds: if several blocks share one, only the mean reveals their pace.
     const mean = (blocks.at(-1)!.time - blocks[0]!.time) / (blocks.at(-1)!.number - blocks[0]!.number)
     return mean > 0 && mean < 1 ? mean : steps[Math.ceil(steps.length * PACE_QUANTILE) - 1]!
   }
 
   const patience = (isBehind: boolean): number => {
-    // What nodes have is due, whenever a chain makes blocks.
+    // Blocks that nodes already have are overdue at any pace.
     if (staleMs !== undefined && !(staleMs === 0 && isBehind)) return staleMs === 0 ? Number.POSITIVE_INFINITY : staleMs
     const pace = blockTime()
     return pace === null ? UNKNOWN_PACE_MS : Math.max(FLOOR_MS, BLOCK_TIMES * pace * 1_000)
@@ -63,9 +63,9 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
       const last = blocks.at(-1)
       return last && came ? { ...last, at: came.at } : null
     },
-    /** Seconds in which nine of ten blocks follow the one before; null where too few are known. */
+    /** Seconds within which nine of ten blocks follow; null if too few are known. */
     blockTime,
-    /** The reason to report if no block came for too long; `head` is that of followed nodes. */
+    /** Reason to report if no block came for too long; `head`: of the followed nodes. */
     stale(head?: number | null): WaitReason | undefined {
       const quietMs = clock.elapsed() - (came?.elapsed ?? startedAt)
       const last = blocks.at(-1)
@@ -83,7 +83,7 @@ export const createChainPace = ({ stored, staleMs, clock = systemClock }: ChainP
 }
 
 const SOON_MS = 2_000
-/** Why nothing can come from the nodes of a network; undefined where one of them answers. `forMs`: since the start. */
+/** Why no node answers; undefined if one does. `forMs`: milliseconds since the start. */
 export const silence = (
   endpoints: readonly EndpointStatus[],
   { answered, forMs, now }: { answered: boolean; forMs: number; now: number },

@@ -61,7 +61,7 @@ export const createStatus = (options: LiveStatusOptions) => {
     }
     return { ...status, reasons: reasonsOf(status), warnings: options.warnings?.() ?? [] }
   }
-  // Some of those who ask need no token.
+  // Cached, since some callers need no token.
   return coalesceFor(look, STATUS_CACHE_MS)
 }
 
@@ -69,7 +69,7 @@ const STATUS_CACHE_MS = 100
 
 const CONTENT_PATIENCE_MS = 200
 
-/** Where readers are busy, the last content is reported; they are asked once at a time. */
+/** Reports the last content while readers are busy, and asks once at a time. */
 const promptly = (ask: StatusOptions['held']): StatusOptions['held'] => {
   const told = new Map<string, StoreContent>()
   const asked = new Map<string, Promise<StoreContent>>()
@@ -100,9 +100,9 @@ export const offlineStatus = async (options: StatusOptions): Promise<ServerStatu
 
 const STATUS_FILE = 'status.json'
 const PUBLISH_MS = 1000
-/** A file that is older was left behind by a server that is gone. */
+/** An older file is of a server that has ended. */
 const FRESH_STATUS_MS = 5000
-/** Publishes a running server's status for `chainsieve status`; the returned function ends that. */
+/** Publishes a running server's status for `chainsieve status`; returns a function to stop. */
 export const publishStatus = (data: string, status: () => Promise<ServerStatus>, log: Log) => {
   const path = join(data, STATUS_FILE)
   const tellReasons = createReadinessLog(log)
@@ -115,7 +115,7 @@ export const publishStatus = (data: string, status: () => Promise<ServerStatus>,
       await promises.rename(`${path}.new`, path)
     } catch (error) {
       if (systemFault(error)?.code !== 'disk_full') throw error
-      // In the room of the last one.
+      // Overwrites the previous status in place.
       await promises.writeFile(path, text, { flag: 'r+' })
       await promises.truncate(path, Buffer.byteLength(text))
     }
@@ -135,7 +135,7 @@ export const readStatus = (data: string): ServerStatus | undefined => {
   }
 }
 
-/** What the last server published before it was killed, or what one that runs does; undefined where it ended in good order. */
+/** Status published by a running or killed server; undefined after a clean end. */
 const lastPublished = (data: string): ServerStatus | undefined => {
   try {
     return JSON.parse(readFileSync(join(data, STATUS_FILE), 'utf8')) as ServerStatus
@@ -144,28 +144,28 @@ const lastPublished = (data: string): ServerStatus | undefined => {
   }
 }
 
-/** Blocks that were stored before a crash and are lost with the log: they are indexed again. */
+/** Blocks stored before a crash and lost with the log; they are indexed again. */
 export interface LogLoss {
-  /** Transactions behind the damage; 0 where the log is gone. */
+  /** Transactions after the damage; 0 if the log is gone. */
   transactions: number
-  /** Null where the number of blocks is unknown. */
+  /** Null if unknown. */
   blocks: number | null
 }
 
-/** Looks before the store is opened, which cuts its log; the result compares the blocks after. */
+/** Runs before the store is opened, which cuts its log; the result compares blocks afterwards. */
 export const watchLog = (
   data: string,
   network: string,
   store: string,
 ): ((held: readonly Range[]) => LogLoss | undefined) => {
   const transactions = countDropped(store)
-  // A store that is new, or was closed in good order, has no log.
+  // A new or cleanly closed store has no log.
   if (transactions === 0 && (sizeOnDisk(store) === 0 || sizeOnDisk(`${store}-wal`) > 0)) return () => undefined
   const before = lastPublished(data)?.networks.find(one => one.network === network)?.ranges
   return held => {
     const gaps = before?.flatMap(({ from, to }) => gapsIn(held, from, to))
     if (transactions > 0) return { transactions, blocks: gaps ? countIntegers(gaps) : null }
-    // Older blocks may have been removed on purpose since.
+    // Older blocks may have been removed on purpose.
     const blocks = countIntegers((gaps ?? []).filter(({ from }) => from > (held.at(-1)?.to ?? -1)))
     return blocks > 0 ? { transactions, blocks } : undefined
   }

@@ -17,9 +17,9 @@ import type { Reason } from './readiness.ts'
 export interface ServerStatus {
   version: string
   networks: NetworkState[]
-  /** Set where a running server publishes no status: it has just started, or is too busy. */
+  /** Set if a running server publishes no status: it has just started or is too busy. */
   silent?: true
-  /** Absent where no server runs, and so are the next two. */
+  /** Absent, like the next two, if no server runs. */
   deliveries?: DeliveryHealth
   readers?: ThreadsState
   reasons?: Reason[]
@@ -37,7 +37,7 @@ export interface FailingState {
   account: number
   rule: number
   channel: string
-  /** Distinguishes it from others of its channel, which may have the same `target`. */
+  /** Distinguishes receivers of a channel with the same `target`. */
   receiver: string
   /** Without its secrets. */
   target: string
@@ -50,39 +50,39 @@ export interface FailingState {
 
 export interface NetworkState {
   network: string
-  /** `filling` blocks below the head or `following` it; `serving`: no source; `stored`: no server. */
+  /** `filling`: below the head; `following`: at it; `serving`: no source; `stored`: no server. */
   state: 'following' | 'filling' | 'waiting' | 'serving' | 'stored' | 'restarting' | 'stopped'
   waiting?: WaitReason
   restarts?: RestartStatus
-  /** Blocks that are held whole, ascending and inclusive; between two ranges is a hole. */
+  /** Whole blocks, ascending and inclusive; blocks between two ranges are missing. */
   ranges: Range[]
   coverage?: ScopeCoverage[]
   filling?: FillingReport
   missing?: MissingBlocks
-  /** The highest block that any of its nodes reported last; null where none did. */
+  /** Highest head that a node reported last; null without any. */
   head: number | null
   lag: number | null
-  /** The newest block of the chain that was taken, with its own time; null where there is none. Times are ISO-8601 UTC. */
+  /** Newest block taken from the chain, or null. Times are ISO 8601 UTC. */
   lastBlock: LastBlock | null
   headAge: number | null
-  /** Seconds that the chain takes for a block; null where it is not followed, or not known. */
+  /** Seconds per block of the chain; null if not followed, or unknown. */
   blockTime: number | null
   blocksPerSecond: number | null
   eventsPerSecond: number | null
   secondsLeft: number | null
   error: string | null
-  /** What the store's log had lost at the start, after a crash; those blocks are indexed again. */
+  /** Log entries lost in a crash before the start; their blocks are indexed again. */
   logLoss?: LogLoss
   store?: 'damaged' | 'unreadable'
   endpoints: EndpointStatus[]
-  /** Alerts that came into each state since the server started, by target type. */
+  /** Alerts that entered each state since the server started, by target type. */
   alerts: AlertCounts
   finality?: FinalityReport
-  /** The state of where its documents are kept; absent where that is its store, and until it is known. */
+  /** State of the remote store; absent without one, and until it is known. */
   cluster?: ClusterStatus
-  /** Which of the stored blocks are still to be shipped, and why; absent where none ever are. */
+  /** Backlog of blocks to ship, and its reason; absent if nothing is shipped. */
   shipping?: Omit<ShippingReport, 'moving'>
-  /** Set while all documents move out of the store, which still answers searches, or back into it. */
+  /** Set while all documents move out of the store, which still answers searches, or back. */
   moving?: MovingReport
   redecoding?: RedecodingReport
 }
@@ -94,7 +94,7 @@ export interface ClusterStatus extends RemoteHealth {
 export interface LastBlock {
   number: number
   time: string
-  /** When it came; null of a block that was stored before. */
+  /** Time of arrival; null for a block stored earlier. */
   receivedAt: string | null
 }
 
@@ -183,7 +183,7 @@ const waitsForDisk = (restarts: RestartStatus | undefined): WaitReason | undefin
     ? { kind: 'disk', for: restarts.error, since: restarts.endedAt, until: restarts.nextAt }
     : undefined
 const BETWEEN_REPORTS = 16
-/** The head that was reported, or the newest block where that was stored since: the nodes have it, too. */
+/** Reported head, or a newer stored block, which the nodes have too. */
 const knownHead = (reported: number | null, stored: number | undefined): number | null =>
   reported !== null && stored !== undefined && stored > reported && stored - reported <= BETWEEN_REPORTS
     ? stored
@@ -212,7 +212,7 @@ const lastBlockOf = (
   }
 }
 
-/** What goes on in parallel to the job. */
+/** Work in parallel to the job. */
 const workOf = (indexing: Indexing | undefined): Pick<NetworkState, 'shipping' | 'moving' | 'redecoding'> => {
   const { shipping: report, redecoding } = indexing?.report() ?? NO_REPORT
   const { moving, ...shipping } = report ?? {}

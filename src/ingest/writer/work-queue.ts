@@ -9,7 +9,7 @@ import { type OpenRequest, openPruneRequest, type PruneRequest } from '../reques
 
 export type QueuedChange = WriterChange & { id: number }
 
-/** Steps of jobs take some milliseconds; each returns whether there may be more to do. */
+/** Steps take some milliseconds; each returns whether there may be more to do. */
 interface WriterJobs {
   merge(block: number): boolean
   maintain(): boolean
@@ -18,16 +18,16 @@ interface WriterJobs {
 
 const MANY_OF_HEAD = 8
 /**
- * Blocks of the head go before merging, but not for ever: a store of many small segments is slow to search. From so many
- * on, `MERGE_STEPS` go before each block; from `MAX_UNMERGED` on, no block goes.
+ * Head blocks precede merging up to this many unmerged batches, as many small segments are slow to
+ * search. From here, `MERGE_STEPS` precede each block; from `MAX_UNMERGED` on, no block goes.
  */
 const MANY_UNMERGED = 16
 const MAX_UNMERGED = 256
 const MERGE_STEPS = 8
 
 /**
- * All that waits for the writer, in one order: the head as long as it needs no more than its part of the time, merging,
- * maintenance in turns with a back-fill, and the back-fill.
+ * Orders the writer's work: the head within its share of time, merging, maintenance in turns with a
+ * back-fill, and the back-fill.
  */
 export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
   const lanes: Record<LaneName, QueuedChange[]> = { head: [], fill: [] }
@@ -37,7 +37,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
 
   const urgentLane = (): LaneName | undefined => {
     if (lanes.head.length === 0) return undefined
-    // Changes of rules and reorganisations apply to everything that is written after them.
+    // Changes of rules and reorganisations apply to all later writes.
     const isPlain = lanes.fill.length > 0 && lanes.head.every(({ type }) => type === 'batch')
     return isPlain ? shares.next() : 'head'
   }
@@ -46,13 +46,13 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
     add: (change: QueuedChange) => void lanes[laneOfChange(change)].push(change),
     putBack: (change: QueuedChange) => void lanes[laneOfChange(change)].unshift(change),
     addUnmerged: (blocks: readonly number[]) => void unmerged.push(...blocks),
-    /** The lane whose turn it is, or `job` where a step of a job went first. */
+    /** Lane to serve next, or `job` after a step of a job. */
     next({ isStopping, isClosing }: { isStopping: boolean; isClosing: boolean }): LaneName | 'job' {
       const isMergingLate = unmerged.length >= (mergeSteps < MERGE_STEPS ? MANY_UNMERGED : MAX_UNMERGED)
       const lane = isMergingLate ? undefined : urgentLane()
       if (!lane && unmerged.length > 0) {
         mergeSteps++
-        // The oldest goes first, so that none are left that are too few to merge; what fails is tried with a later block.
+        // Merges the oldest first and leaves no small rest; a later block retries failures.
         if (isStopping || !attemptStep(() => merge(unmerged[0]!))) unmerged.shift()
         return 'job'
       }
@@ -65,7 +65,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
       mergeSteps = 0
       return lanes[lane].shift()
     },
-    /** Notes the time of a change; true where shipping may have as much: the head does not wait, unless it takes all. */
+    /** Records the time of a change; true if shipping may take as much: head idle or overloaded. */
     spend(change: QueuedChange, ms: number): boolean {
       shares.spend(laneOfChange(change), ms)
       return laneOfChange(change) === 'fill' || lanes.head.length >= MANY_OF_HEAD
@@ -73,7 +73,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
   }
 }
 
-/** Decoding again takes turns with a back-fill, as what is restored does. */
+/** Decoding again and restored batches share the back-fill's lane. */
 const laneOfChange = (change: WriterChange): LaneName =>
   change.type === 'batch' || change.type === 'replace' ? change.lane : ASIDE.has(change.type) ? 'fill' : 'head'
 const ASIDE: ReadonlySet<WriterChange['type']> = new Set(['revise', 'restore', 'verified', 'forget'])
@@ -96,7 +96,7 @@ interface WriterMaintenanceOptions {
 
 export const PRUNE_LOOK_MS = 1_000
 
-/** Prunes where that is requested, and brings old entries of the index into today's form, step by step. */
+/** Prunes on request, and migrates old index entries step by step. */
 export const createWriterMaintenance = (options: WriterMaintenanceOptions): (() => boolean) => {
   let pruning: Iterator<void> | undefined
   let lookAt = 0
@@ -113,7 +113,7 @@ export const createWriterMaintenance = (options: WriterMaintenanceOptions): (() 
   }
 }
 
-/** Removes old blocks and alerts where that was requested. The next look continues what a stop interrupts. */
+/** Removes old blocks and alerts on request; the next look resumes after a stop. */
 export function* pruneAsAsked(
   options: Omit<WriterMaintenanceOptions, 'writer'> & { writer: Pick<Writer, 'prune' | 'also'> },
 ) {

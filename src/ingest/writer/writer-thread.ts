@@ -27,7 +27,7 @@ const DEFAULT_JOURNAL = 8e9
 
 type RunningShipping = ReturnType<RemoteStore['startShipping']>
 
-/** The one thread that writes a network's store: takes what is next from one queue, and ships in between. */
+/** The only thread that writes a network's store; takes from one queue and ships in between. */
 export const runWriter = (options: WriterData, remote?: RemoteStore) => {
   const { port, returning = false, journalMax = DEFAULT_JOURNAL } = options
   const { db, writer, alertStore, tell, log, answers, queue } = openWriter(options)
@@ -45,7 +45,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     tell({ type: 'metrics', metrics: metrics.snapshot() })
   })
 
-  /** Messages that came meanwhile are taken in first: one of the head may be among them. */
+  /** Takes in new messages first, which may include one of the head. */
   const goOn = () => {
     busy = true
     setImmediate(next)
@@ -100,7 +100,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     wake()
   }
 
-  /** What came back was compared. When all did, the store answers, and nothing is shipped any more. */
+  /** Marks returned documents as verified; after the last, the store answers and shipping ends. */
   const endReturn = (): boolean => {
     writer.verified()
     let isBack = false
@@ -111,7 +111,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     ended = shipping?.close()
     shipping = undefined
     tell({ type: 'shipping', shipping: null })
-    // Segments that were to be evicted were not merged.
+    // Segments awaiting eviction were not merged.
     queue.addUnmerged(writer.small(OF_HEAD))
     return true
   }
@@ -121,7 +121,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     busy = true
     setImmediate(waiting ? shipOnly : next)
   }
-  /** What cannot be written now may be shipped, which makes room. */
+  /** Ships while writing is impossible, which makes room. */
   const shipOnly = () => {
     if (!waiting) return next()
     if (shipSome()) return void setImmediate(shipOnly)
@@ -172,7 +172,7 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   const db = openForWriting(store, nativeBinding())
   if (cacheMb !== undefined) keepPages(db, cacheMb)
   const writer = createWriter(db)
-  // Documents that are shipped no more are searched here.
+  // Without a remote store, documents are searched here.
   if (!remote) writer.also(createLocationWriter(db).back)
   const alertStore = createAlertStore(db)
   const tell = (message: FromWriter) => port.postMessage(message)
@@ -205,7 +205,7 @@ const watchFiles = (
       try {
         db.close()
       } catch (error) {
-        // It was reported already.
+        // Already reported.
         if (!areLost) throw error
       }
     },
@@ -255,7 +255,7 @@ const batchesOf = (change: WriterChange): readonly SegmentBatch[] => {
   return change.type === 'batch' || change.type === 'restore' ? [change.batch] : []
 }
 
-/** Whether what the change is for was still there. For `forget`: whether there is nothing left to do. */
+/** Whether the target of the change still existed; for `forget`, whether nothing is left. */
 const performChange = async (
   change: Exclude<QueuedChange, { type: 'verified' }>,
   writer: Writer,
@@ -284,12 +284,12 @@ const performChange = async (
 }
 
 const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): readonly number[] => {
-  // Those that are shipped are merged when they are evicted.
+  // Shipped batches are merged on eviction.
   if (change.type === 'batch' && isShipped) return []
   const batches = batchesOf(change)
   if (change.type !== 'replace') return batches.map(({ first }) => first)
   if (!done) return []
-  // What is left of replaced segments is removed as well.
+  // A merge from the start removes remnants of replaced segments.
   return batches.length === 0 && change.change.replaces.length > 0 ? [-1] : batches.map(({ first }) => first)
 }
 

@@ -1,4 +1,4 @@
-/** Coalesces calls during a run into one more run: each caller gets what was read after its call. */
+/** Merges calls during a run into one more run; each caller's result is begun after its call. */
 export const coalesce = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<T> | undefined

@@ -1,7 +1,4 @@
-/**
- * Gives out turns on the event loop, one in each of its rounds, so that long work which is done in small pieces holds up nobody, however much
- * of it goes on at once.
- */
+/** Grants one turn per round of the event loop, so long work in small pieces delays nobody. */
 export const createYield = (): (() => Promise<void>) => {
   let last = Promise.resolve()
   return () => {
@@ -10,10 +7,10 @@ export const createYield = (): (() => Promise<void>) => {
   }
 }
 
-/** Milliseconds that a piece of long work may block the event loop. */
+/** Longest time, in milliseconds, that a piece of work may block the event loop. */
 export const LOOP_PIECE_MS = 4
 
-/** To await between pieces of work: yields the event loop once the time is up. */
+/** Awaited between pieces of work, yields the event loop once the time is up. */
 export const createPauses = (): (() => Promise<void> | undefined) => {
   let until = performance.now() + LOOP_PIECE_MS
   const pause = async () => {
@@ -25,7 +22,7 @@ export const createPauses = (): (() => Promise<void> | undefined) => {
 
 const nextTurn = createYield()
 
-/** Makes something of each element, piece by piece. */
+/** Maps elements piece by piece, yielding the event loop. */
 export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {
   const pause = createPauses()
   const made: R[] = []
@@ -36,8 +33,8 @@ export const mapInTurns = async <T, R>(list: readonly T[], make: (one: T) => R):
   return made
 }
 
-/** A value that is there at once, or that has to be waited for. */
+/** A value, or a promise of it. */
 export type Eventually<T> = T | Promise<T>
-/** Continues at once if the value is there, so that it stays in its turn. */
+/** Continues synchronously if the value is there, which keeps its turn. */
 export const whenThere = <T, U>(value: Eventually<T>, go: (value: T) => Eventually<U>): Eventually<U> =>
   value instanceof Promise ? value.then(go) : go(value)

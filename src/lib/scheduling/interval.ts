@@ -2,15 +2,15 @@ import type { Log } from '../log.ts'
 
 export interface EveryOptions {
   log: Log
-  /** The action, as it completes "Could not …". */
+  /** Completes "Could not …". */
   doing: string
-  /** Whether it is done now for the first time, rather than after the first `ms`. Default false. */
+  /** Also runs now, not only after the first `ms`. Default false. */
   atOnce?: boolean
 }
 
 /**
- * Does something again and again, until the returned function is called. Work that fails ends nothing: it is logged when it begins to, and
- * done again next time. Work that takes longer than `ms` is not begun twice.
+ * Repeats work until the returned function is called. A failure is logged when it begins, and work
+ * is retried at the next tick. Slow work never overlaps.
  */
 export const repeatEvery = (
   ms: number,

@@ -1,7 +1,7 @@
-/** A longer turn waits for something itself, such as a node, so other lanes continue. */
+/** A longer turn awaits something itself, such as a node, so other lanes continue. */
 const STUCK_MS = 100
 
-/** Has lanes take turns on the event loop, by their parts of the thread's time. `now` in milliseconds. */
+/** Lets lanes take turns on the event loop by their parts of the thread's time (`now` in ms). */
 export const createLaneTurns = <L extends string>(
   parts: Readonly<Record<L, LanePart>>,
   now: () => number = () => performance.now(),
@@ -13,7 +13,7 @@ export const createLaneTurns = <L extends string>(
   let timer: NodeJS.Timeout | undefined
 
   const awaited = (): L[] => [...waiting].flatMap(([lane, all]) => (all.length > 0 ? [lane] : []))
-  /** Waits for the event loop, so that a lane that continues at once is among the waiting. */
+  /** Waits one round, so a lane that continues at once is among the waiting. */
   const admitLater = () => {
     if (isDue) return
     isDue = true
@@ -44,7 +44,7 @@ export const createLaneTurns = <L extends string>(
   }
 
   return {
-    /** Resolves with the turn of the lane, after other work of the thread; the returned function ends it. */
+    /** Resolves when the lane's turn begins; the returned function ends it. */
     async enter(lane: L): Promise<() => void> {
       await new Promise<void>(resolve => {
         waiting.get(lane)!.push(() => {
@@ -59,7 +59,7 @@ export const createLaneTurns = <L extends string>(
         if (awaited().length > 0) admitLater()
       }
     },
-    /** The lane used so much time outside of its turns. */
+    /** Records time that the lane used outside of its turns. */
     spend: shares.spend,
   }
 }
@@ -67,21 +67,18 @@ export const createLaneTurns = <L extends string>(
 export type LaneTurns<L extends string> = ReturnType<typeof createLaneTurns<L>>
 
 export interface LanePart {
-  /** Part of the time, of which all lanes together have 1. */
+  /** Share of the time; those of all lanes add up to 1. */
   part: number
-  /**
-   * Time, in milliseconds of the whole thread, that the lane can have left unused and still take: for so long it goes first when it comes back from
-   * a pause.
-   */
+  /** Unused milliseconds of the thread that a lane saves up, for priority after a pause. */
   creditMs: number
 }
 
-/** Divides the time of a thread: lanes that need less than their part go first, others share the rest. */
+/** Divides a thread's time: lanes that need less than their part go first, others share. */
 export const createLaneShares = <L extends string>(parts: Readonly<Record<L, LanePart>>) => {
   const lanes = Object.keys(parts) as L[]
   const used = Object.fromEntries(lanes.map(lane => [lane, 0])) as Record<L, number>
   return {
-    /** Which of those that wait goes next. */
+    /** Waiting lane to serve next. */
     next: (waiting: readonly L[] = lanes): L | undefined => {
       let first: L | undefined
       for (const lane of waiting) if (first === undefined || used[lane] < used[first]) first = lane

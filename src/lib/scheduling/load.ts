@@ -1,6 +1,6 @@
 export type Load = ReturnType<typeof createWorkLoad>
 
-/** What an endpoint has to do, and how soon it does it. */
+/** Backlog and speed of an endpoint. */
 export const createWorkLoad = (now: () => number) => {
   const since = new Map<symbol, number>()
   let mean: Mean | undefined
@@ -14,22 +14,22 @@ export const createWorkLoad = (now: () => number) => {
     get active(): number {
       return since.size
     },
-    /** Milliseconds that a piece takes with so many under way, it included; undefined while none was done. */
+    /** Milliseconds of a piece among `active` ones, itself included; undefined before the first. */
     msOf(active: number): number | undefined {
-      // It had nothing to do for long, as it seemed slow: that may be over, or may never have been so.
+      // Measures again after a long idle time, since slowness may be over or was an outlier.
       if (mean && since.size === 0 && now() - endedAt > STALE * mean.ms) forget()
       if (!mean) return undefined
       const more = active - mean.active
-      // With more than there were, as if they were done one by one; with fewer, as it was seen to be.
+      // Above the measured load, time grows as in serial work; below, as observed.
       const slope = more > 0 ? mean.ms / mean.active : slopeOf(mean)
       return Math.max(Math.min(...times), mean.ms + more * slope)
     },
-    /** How long the oldest piece has been under way. */
+    /** Age of the oldest piece under way. */
     ageMs(): number {
       const [oldest] = since.values()
       return oldest === undefined ? 0 : Math.max(0, now() - oldest)
     },
-    /** Returns a callback for the end of the piece, with whether it succeeded. */
+    /** Returns a callback for the end of the piece, which takes its success. */
     begin(): (done: boolean) => void {
       const began = now()
       const piece = Symbol()
@@ -49,7 +49,7 @@ export const createWorkLoad = (now: () => number) => {
   }
 }
 
-/** Means of time, of pieces in progress, of its square, and of their product. */
+/** Means of time, of pieces under way, of the latter's square, and of the product. */
 interface Mean {
   ms: number
   active: number
@@ -71,21 +71,21 @@ const addToMean = (mean: Mean, ms: number, active: number): Mean => {
   }
 }
 
-/** Milliseconds that each further piece adds, between none and all. */
+/** Milliseconds that each further piece adds, from 0 to the mean time per piece. */
 const slopeOf = ({ ms, active, spread, together }: Mean): number =>
   Math.min(ms / active, Math.max(0, together / (spread + SPREAD_DOUBT)))
 
 export interface Sharer {
   readonly load: Load
-  /** How much faster its budget is spent than time goes by; absent and up to 1 where it will do. */
+  /** Ratio of budget spent to time passed; absent or up to 1 if the budget will do. */
   strain?: (() => number) | undefined
 }
 
 /**
- * The one that is likely to be done first with one more piece, if that takes as much longer as it has more to do. So each has work in
- * proportion to its speed, and one that hangs gets none as soon as the others are quicker than its oldest piece is old. While
- * there is little to do, earlier ones go before later ones, unless they are far slower. One that nobody
- * knows gets two pieces, and more once the first is done: undefined where all have theirs.
+ * Picks the sharer that is likely to finish one more piece first, so load follows speed. One that
+ * hangs gets none once others are quicker than its oldest piece is old. With little work, earlier
+ * ones go first unless they are far slower. An unmeasured one gets two pieces until the first is
+ * done; undefined if all have theirs.
  */
 export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefined => {
   if (sharers.length < 2) return sharers[0]
@@ -108,11 +108,11 @@ export const pickSharer = <T extends Sharer>(sharers: readonly T[]): T | undefin
   return sharers.find(({ load, strain }, i) => i === first || (load.active === 0 && isNear(etas[i]!, strain?.())))
 }
 
-/** Recent times, of which the quickest is a lower bound. */
+/** Recent times; the shortest is a lower bound. */
 const MAX_TIMES = 16
 /** Multiple of the mean after which an idle node is measured again. */
 const STALE = 10
-/** Weight of the last piece in a mean. */
+/** Weight of the newest piece in a mean. */
 const NEWS = 0.05
 /** Multiple of the mean up to which a piece is expected soon. */
 const PATIENCE_FACTOR = 3

@@ -1,4 +1,4 @@
-/** Something that waits in a lane, and uses up the turn of an account. */
+/** A task of a lane, which uses up a turn of its account. */
 export interface Queued<L extends string> {
   account: number
   lane: L
@@ -6,7 +6,7 @@ export interface Queued<L extends string> {
 
 /** Tasks by lane; in each, accounts take turns and tasks of an account keep their order. */
 export const createFairQueue = <T extends Queued<string>>() => {
-  /** By account, whose turn it is first. */
+  /** Tasks by account, in the order of turns. */
   const lanes = new Map<T['lane'], Map<number, T[]>>()
   let size = 0
 
@@ -39,7 +39,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
       return index >= 0
     },
 
-    /** Removes the next task of a lane: of an account that is served, and allowed itself; or its newest. */
+    /** Removes the first task that `serves` and `allows` accept, or an account's newest. */
     take(
       name: T['lane'],
       {
@@ -55,7 +55,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
         const index = newest ? tasks.length - 1 : allows ? tasks.findIndex(allows) : 0
         if (index < 0) continue
         const task = removeAt(lane, account, index)
-        // An account that had its turn goes to the end.
+        // An account goes to the end after its turn.
         const left = lane.get(account)
         if (left && lane.delete(account)) lane.set(account, left)
         return task
@@ -63,7 +63,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
       return undefined
     },
 
-    /** How many of an account wait. */
+    /** Number of waiting tasks of an account. */
     waiting(account: number): number {
       let count = 0
       for (const lane of lanes.values()) count += lane.get(account)?.length ?? 0
@@ -74,7 +74,7 @@ export const createFairQueue = <T extends Queued<string>>() => {
   }
 }
 
-/** The least `at` first. */
+/** Pops the least `at` first. */
 export const createHeap = <T extends { at: number }>() => {
   const heap: T[] = []
   const swap = (a: number, b: number) => {
@@ -128,9 +128,9 @@ export const createCondition = () => {
 }
 
 /**
- * Works on several items at once and yields the results in the order of the items. `ahead` bounds how many results may be
- * under way or waiting to be taken; it is asked again before each start. Ends with the first error in that order, or with the signal's
- * reason; work that is still under way then gets its signal aborted.
+ * Works on several items at once and yields results in their order. `ahead`, read before each
+ * start, bounds results under way or not taken yet. The first error in that order, or the signal,
+ * ends it and aborts work under way.
  */
 export async function* mapInOrder<T, R>(
   items: Iterable<T>,
@@ -150,7 +150,7 @@ export async function* mapInOrder<T, R>(
         const next = source.next()
         if (next.done) break
         const result = work(next.value, controller.signal)
-        // Handled when its turn comes; until then it must not count as unhandled.
+        // Its turn handles the rejection; until then it must not count as unhandled.
         result.catch(() => {})
         under.push(result)
       }

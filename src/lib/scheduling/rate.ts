@@ -1,26 +1,26 @@
 /** Limits requests in any second. */
 export interface RequestPace {
-  /** Milliseconds until so much may go; 0 where it may now. */
+  /** Milliseconds until `cost` may go; 0 if now. */
   waitMs(cost: number): number
   take(cost: number): void
 }
 
 /** Learns the limit of a node. */
 export interface LearntPace extends RequestPace {
-  /** Calls per second; infinite until the node refused some. */
+  /** Calls per second; infinite until the first refusal. */
   readonly most: number
-  /** How often that was lowered. */
+  /** Number of times that `most` was lowered. */
   readonly cuts: number
-  /** The node refused `calls`; `cuts` is the count when they were sent. */
+  /** The node refused `calls`; `cuts`: the count when they were sent. */
   refused(calls: number, cuts: number): void
 }
 
 /**
- * All that went within the last second is kept, so that no second has more than `most`, wherever one begins to count. What costs more than a
- * second has goes alone, and keeps the others waiting for as many seconds.
+ * Records the last second of requests: no second has more than `most`, wherever it begins. A
+ * request above `most` goes alone and delays others by as many seconds.
  */
 export const createRequestPace = (most: number, elapsed: () => number): RequestPace & { used(): number } => {
-  /** Ascending by the time at which it no longer counts. */
+  /** Ascending by the time when it stops counting. */
   const gone: { until: number; cost: number }[] = []
   let used = 0
 
@@ -59,9 +59,9 @@ export const createRequestPace = (most: number, elapsed: () => number): RequestP
 }
 
 /**
- * Refusals tell how much of what went in a second was taken: each lowers the rate to that, by a tenth to a half, but for those of requests that
- * went before. While something waits, the rate grows: fast up to near what was refused last, slowly there, and fast again where that is well passed.
- * Requests go evenly, so that what is urgent soon has its turn.
+ * Each refusal lowers the rate to the share of the last second that was accepted, by a tenth to a
+ * half, but not for requests sent before. While requests wait, the rate grows: slowly near the
+ * refused rate, fast elsewhere. Even spacing lets urgent requests through soon.
  */
 export const createLearntPace = (elapsed: () => number): LearntPace => {
   let most = Number.POSITIVE_INFINITY
@@ -99,7 +99,7 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
     refused(calls, before) {
       refusals.take(calls)
       const taken = Math.max(gone.used() - refusals.used(), calls / 2)
-      // Of the first ones, each tells more of what was taken.
+      // Each of the first refusals reveals more of the accepted rate.
       if (before === 0 && cuts < 2) most = Math.max(1, Math.min(most, taken))
       else if (before === cuts) {
         refusedMost = Math.min(most, taken + calls)
@@ -111,22 +111,22 @@ export const createLearntPace = (elapsed: () => number): LearntPace => {
   }
 }
 
-/** Part of the refused rate within which it grows slowly, since each refusal costs a rest. */
+/** Part around the refused rate in which growth is slow, since each refusal costs a rest. */
 const NEAR_REFUSED = 0.1
 const SLOWLY = 0.002
 const FAST = 0.25
 const CUT = 0.9
 const DEEPEST_CUT = 0.5
-/** Parts of the rate for one request, since counting by the second is uneven. */
+/** Divisor of the rate for one request, since counting by the second is uneven. */
 export const LEARNT_PARTS = 8
 
-/** A second of the other side, since latency varies. */
+/** A second of the other side, allowing for varying latency. */
 const SECOND_MS = 1_050
 
 /**
- * Keeps from a destination that is down what would fail as well. It is judged by different messages: when `FAILURES` of them have failed
- * on their first try, with nothing taken in between, nothing is sent for a time that grows with every failed probe, then one delivery
- * alone. A message that fails again says of itself that it cannot be digested: only very many in a row rest, and they alone.
+ * Spares a destination that is down. When `FAILURES` messages in a row fail on their first
+ * attempt, it pauses, longer after every failed probe, then sends one delivery alone. A message
+ * that fails again may itself be the cause: only very many in a row pause, and only these.
  */
 export interface Breaker {
   /** Failures in a row that open it. */
@@ -134,7 +134,7 @@ export interface Breaker {
   failures: number
   /** Failed probes since it opened, plus the failure that opened it. */
   opened: number
-  /** Time of the next try by `clock.elapsed`; 0 while closed. */
+  /** Time of the next attempt by `clock.elapsed`; 0 while closed. */
   restUntil: number
   /** Time of the first failure in a row. */
   failingSince: number | undefined
@@ -158,9 +158,9 @@ export const succeeded = ({ first, again }: Breakers) => {
   Object.assign(first, CLOSED_BREAKER)
   Object.assign(again, CLOSED_BREAKER)
 }
-/** `probe` is the breaker that was tested. Failures of messages sent before it opened change nothing. */
+/** `probe`: the tested breaker. Failures of messages sent before it opened change nothing. */
 export const failed = ({ first, again }: Breakers, turn: Turn, now: number, probe?: Breaker) => {
-  // If every delivery was tried before, one that failed is the probe.
+  // If every delivery was attempted before, a failed one is the probe.
   const breaker = turn === 'first' || first.opened > 0 ? first : again
   breaker.failures++
   breaker.failingSince ??= now
@@ -168,7 +168,7 @@ export const failed = ({ first, again }: Breakers, turn: Turn, now: number, prob
   breaker.restUntil = now + Math.min(FIRST_REST_MS * 2 ** breaker.opened, MAX_REST_MS)
   breaker.opened++
 }
-/** Since when nothing succeeded; undefined after a success. */
+/** Time of the first failure in a row; undefined after a success. */
 export const failingSince = ({ first, again }: Breakers): number | undefined => {
   const since = Math.min(first.failingSince ?? Number.POSITIVE_INFINITY, again.failingSince ?? Number.POSITIVE_INFINITY)
   return Number.isFinite(since) ? since : undefined

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../retry.ts'
 import type { RequestPace } from './rate.ts'
 
-/** What the outcome of a request says about the load that the other side can bear. */
+/** What a request's outcome says about the load of the other side. */
 export type RequestOutcome = 'ok' | 'overload' | 'neutral'
 
 export interface WindowOptions {
@@ -21,9 +21,9 @@ interface Waiter {
 export type RequestWindow = ReturnType<typeof createWindow>
 
 /**
- * Bounds the requests in flight, with one place more for urgent ones, which do not wait for others that take long; and adapts the bound by additive increase and multiplicative decrease: a whole window of good
- * answers widens it by one, an overload halves it. Requests that were under way when it was cut do not cut it again.
- * Where there is a pace, requests wait for that as well, and hold no place meanwhile, so that urgent ones overtake them.
+ * Bounds requests in flight, with one more place for urgent ones. A whole window of successes
+ * widens it by one; an overload halves it, but not again for requests already under way. Requests
+ * wait for `pace` without a place, which lets urgent ones overtake.
  */
 export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOptions) => {
   let size = Math.min(start, max)
@@ -65,7 +65,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     }
     admit()
   }
-  /** Urgent ones go before all others, the newest first. */
+  /** Urgent waiters go first, the newest of them before others. */
   const queue = (waiter: Waiter) => {
     if (waiter.urgent) waiting.unshift(waiter)
     else waiting.push(waiter)
@@ -74,7 +74,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     get size(): number {
       return Math.floor(size)
     },
-    /** Waits for a place, urgent ones first. The returned function releases it and must be called once. */
+    /** Waits for a place, urgent requests first. Call the returned function once to release it. */
     async enter(
       signal: AbortSignal,
       urgent: boolean = false,
@@ -111,7 +111,7 @@ export const createWindow = ({ start, max, pace, clock = systemClock }: WindowOp
     turnAway(error: Error) {
       for (const waiter of waiting.splice(0)) waiter.end(error)
     },
-    /** Leaves no timer behind. */
+    /** Clears all timers. */
     close: () => closing.abort(),
   }
 }

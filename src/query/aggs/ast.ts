@@ -27,7 +27,7 @@ export interface FieldValues {
   /** A constant by kind, such as the index name; `_id` is distinct for each document. */
   meta?: Partial<Record<Kind, string>> | '_id'
   type: ValueType
-  /** The value of documents without one. */
+  /** Value for documents without one. */
   missing: QueryValue | undefined
 }
 
@@ -44,7 +44,7 @@ export interface Terms {
   include: ((text: string) => boolean) | undefined
   exclude: ((text: string) => boolean) | undefined
   partition: { partition: number; of: number } | undefined
-  /** Include and exclude as the client sent them, for forwarding. */
+  /** Include and exclude in the client's form, for forwarding. */
   given: { include: GivenTerms; exclude: GivenTerms }
 }
 
@@ -57,9 +57,9 @@ export interface HistogramOptions {
   order: readonly OrderBy[]
   keyed: boolean
   format: Format
-  /** Empty buckets are added up to these; of dates they are keys. */
+  /** Adds empty buckets up to these bounds; of dates they are keys. */
   extended: Edges | undefined
-  /** Numbers: bounds of keys without the offset. Dates: from one key up to but without the other. */
+  /** Numbers: bounds of keys without the offset. Dates: keys from `min` to before `max`. */
   hard: Edges | undefined
 }
 

@@ -19,7 +19,7 @@ const namedNumbers =
   rest =>
     rest === undefined ? undefined : numbers.get(rest)
 
-/** Of no values, `min` is infinite and `max` minus infinite. */
+/** Without values, `min` is `Infinity` and `max` is `-Infinity`. */
 export interface MetricTotals {
   count: number
   sum: number
@@ -38,7 +38,7 @@ const SIMPLE = {
 export const simpleOf = (kind: keyof typeof SIMPLE, totals: MetricTotals, format: Format): Metric =>
   singleMetric(kind, SIMPLE[kind](totals), format)
 
-/** `type` differs for the pipeline of the same shape. */
+/** `type` differs for the pipeline with the same result. */
 export const statsOf = (totals: Omit<MetricTotals, 'sumOfSquares'>, format: Format, type = 'stats'): Metric => {
   const numbers = statNumbers(totals)
   return { is: 'metric', type, body: statMembers(numbers, format), number: namedNumbers(numbers) }
@@ -62,7 +62,7 @@ const statMembers = (numbers: ReadonlyMap<string, number | null>, format: Format
   return members
 }
 
-/** Elasticsearch writes booleans as such in stats only. */
+/** Only stats write booleans as such in Elasticsearch. */
 export const withBooleans = (metric: Metric): Metric => ({
   ...metric,
   body: metric.body.map(([name, value]) => [

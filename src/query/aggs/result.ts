@@ -6,7 +6,7 @@ export type AggregationResults = Map<string, AggregationResult>
 
 export type AggregationResult = Buckets | SingleBucket | Metric | TopHits
 
-/** JSON: numbers are doubles in Java's format (`1.0E10`), bigints are integers, maps are objects. */
+/** As JSON, numbers are doubles in Java's format (`1.0E10`), bigints integers, maps objects. */
 export type ResultValue =
   | null
   | boolean
@@ -19,7 +19,7 @@ export type ResultMember = [name: string, value: ResultValue]
 
 export interface Buckets {
   is: 'buckets'
-  /** The prefix of `typed_keys`, such as `sterms`. */
+  /** Prefix for `typed_keys`, such as `sterms`. */
   type: string
   /** Members before `buckets`, in Elasticsearch's order. */
   members: ResultMember[]
@@ -55,7 +55,10 @@ export interface Metric {
   type: string
   /** All members, in Elasticsearch's order. */
   body: ResultMember[]
-  /** The number at the rest of a path, as in `1.avg`; undefined rest means the own value. Null: no value; undefined: no such number. */
+  /**
+   * Number at the rest of a path, e.g. `1.avg`; its own without one. Null: no value.
+   * Undefined: no such number.
+   */
   number(rest: string | undefined): number | null | undefined
   meta?: JsonValue
 }
@@ -95,7 +98,7 @@ interface RenderOptions {
   /** Throws if the search is cancelled. */
   check?: (() => void) | undefined
 }
-/** Renders JSON; each text is counted first, so that errors can name what is too long. */
+/** Renders JSON; counts each text first, which lets errors name the excess. */
 export const renderResults = (
   results: AggregationResults,
   { typedKeys, limits = DEFAULT_LIMITS, check = () => {} }: RenderOptions,
@@ -190,7 +193,7 @@ const TEXTS_PER_CHECK = 256
 const QUOTES = 3
 /** Approximate braces and count of a bucket. */
 const COUNT_LENGTH = 18
-/** The largest part of an answer that is too long. */
+/** The largest part of an excessive answer. */
 const tooMuchOf = (results: AggregationResults): string => {
   const found = new Map<string, { what: string; length: number; times: number }>()
   const add = (what: string, text: string) => {

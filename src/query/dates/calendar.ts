@@ -10,7 +10,7 @@ interface IntervalKeys {
   fixed_interval?: JsonNode | undefined
 }
 
-/** `interval` is a unit of the calendar where it can be one, and else a fixed length. */
+/** Reads `interval` as a calendar unit if possible, else as a fixed length. */
 export const readInterval = (place: JsonNode, keys: IntervalKeys): Interval => {
   const { interval, calendar_interval: calendar, fixed_interval: fixed } = keys
   const [first, second] = [interval, calendar, fixed].filter(at => at !== undefined)
@@ -56,7 +56,7 @@ const positive = (place: JsonNode, length: number): number => {
   throw refuse('illegal_argument_exception', `${where(place)}: Zero or negative time interval not supported.`)
 }
 
-/** Milliseconds of a text such as `90m`; units are taken in any letter case but for `M`, which would be months. */
+/** Milliseconds of a text such as `90m`, with units in any letter case but for `M` (months). */
 export const parseLength = (text: string): number | undefined => {
   const [, digits, unit] = /^\s*([+-]?\d{1,18})\s*(nanos|micros|ms|s|m|h|d)\s*$/i.exec(text) ?? []
   if (digits === undefined || unit === 'M') return undefined
@@ -79,7 +79,7 @@ export const readOffset = (place: JsonNode | undefined): number => {
   )
 }
 
-/** A unit of the calendar. Local times are milliseconds since 1970 as if the clock showed UTC. */
+/** A calendar unit. Local times are milliseconds since 1970 as if the clock showed UTC. */
 export interface CalendarUnit {
   readonly name: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
   readonly least: number
@@ -124,7 +124,7 @@ export const CALENDAR_UNITS: ReadonlyMap<string, CalendarUnit> = new Map(
   ]),
 )
 
-/** Months since January of the year 0. Days are counted from 1 March of the year 0 on, so that a leap day comes last. */
+/** Months since January of year 0. Days count from 1 March of year 0, so leap days come last. */
 export const monthOf = (local: number): number => {
   const days = Math.floor(local / DAY) + DAYS_BEFORE_1970
   const era = Math.floor(days / ERA)
@@ -134,7 +134,7 @@ export const monthOf = (local: number): number => {
   return (era * 400 + year) * 12 + Math.floor((5 * dayOfYear + 2) / 153) + 2
 }
 
-/** In milliseconds since 1970, from months since January of the year 0. */
+/** Converts months since January of year 0 to milliseconds since 1970. */
 export const startOfMonth = (month: number): number => {
   const since = month - 2
   const years = Math.floor(since / 12)

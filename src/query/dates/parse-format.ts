@@ -6,9 +6,9 @@ import { type JsonNode, showJson, where } from '../json-node.ts'
 
 export const DATE = 'uuuu-MM-dd'
 const TIME_PATTERN = 'HH:mm:ss.SSSXXX'
-/** Its fraction has three digits, or as many more as there are. */
+/** Its fraction has at least three digits. */
 export const FINEST = 'date_optional_time_nanos'
-/** Patterns by the names of Elasticsearch, each also with `strict_` before it. */
+/** Patterns by Elasticsearch's names, each also valid with `strict_`. */
 export const PATTERNS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     date_optional_time: `${DATE}'T'${TIME_PATTERN}`,
@@ -51,7 +51,7 @@ export const splitPattern = (pattern: string, bad: (why: string) => ChainsieveEr
   })
 }
 
-/** A date and time as written, without the missing units. `offset` from UTC is in milliseconds. */
+/** A date and time as written, without missing units. `offset` from UTC is in milliseconds. */
 export interface LocalTime {
   year: number
   month?: number
@@ -63,15 +63,15 @@ export interface LocalTime {
   offset?: number
 }
 
-/** Parses a text to milliseconds since 1970 or to local time; undefined if it has another format. */
+/** Parses to milliseconds since 1970 or to local time; undefined if the format differs. */
 type DateParser = (text: string) => number | LocalTime | undefined
 
-/** What a date means where the query names no format. */
+/** Format of dates where the query names none. */
 export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_time'
 
 /**
- * The parser of a format: Elasticsearch's names and patterns of Java letters, alternatives divided by `||`. Of the
- * default format, a number is seconds, or milliseconds where it is too large for seconds.
+ * Parses Elasticsearch's format names and patterns of Java letters, with alternatives by `||`. In
+ * the default format, a number is seconds, or milliseconds if it is too large for seconds.
  */
 export const parserOf = (place: JsonNode | undefined, format: string, limits: Limits): DateParser => {
   if (format === DEFAULT_FORMAT) return text => epoch(text) ?? parseIsoDate(text)
@@ -93,7 +93,7 @@ export const parserOf = (place: JsonNode | undefined, format: string, limits: Li
 
 const recentParsers = createRecentCache<DateParser>(100)
 
-/** From here on a number is milliseconds: as seconds it would lie beyond the year 5138, as milliseconds before March 1973. */
+/** Least number of milliseconds: 1e11 seconds are the year 5138, 1e11 milliseconds March 1973. */
 const MILLISECONDS_FROM = 1e11
 
 const epoch: DateParser = text => {

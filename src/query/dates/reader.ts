@@ -5,22 +5,22 @@ import { CALENDAR_UNITS, monthOf, startOfMonth } from './calendar.ts'
 import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'
 
-/** How the texts of a clause are read as dates. All times are milliseconds since 1970. */
+/** Reads the dates of a clause, in milliseconds since 1970. */
 export interface DateReader {
   /**
-   * The instant that a value means. What the value leaves open (a day without its hour, a rounding such as `/d`) becomes the
-   * first millisecond of it, or with `up` the last.
+   * Instant of a value. An open part (a day without hour, a rounding such as `/d`) becomes its
+   * first millisecond, or with `up` its last.
    */
   read(place: JsonNode, text: string, up: boolean): number
 }
 
-/** Context for reading dates: the time of the request in milliseconds since 1970, and the budget. */
+/** Time of the request in milliseconds since 1970, and the query budget. */
 export interface DateScope {
   readonly now: () => number
   readonly budget: QueryBudget
 }
 
-/** The time of a request, and whether date math read it, which makes the answer depend on the time. */
+/** Records whether date math read the request's time, on which the answer then depends. */
 export const createMoment = (time: number) => {
   let isRead = false
   return {
@@ -33,8 +33,8 @@ export const createMoment = (time: number) => {
 }
 
 /**
- * Elasticsearch's date values: epoch seconds and milliseconds, ISO-8601, date math (`now-7d/d`, `2020-01-01||+1M`). `format`
- * replaces the first two, `zone` holds for dates and roundings that name none.
+ * Reads epoch numbers, ISO 8601 and date math (`now-7d/d`, `2020-01-01||+1M`). `format` replaces
+ * the first two; `zone` applies to dates and roundings that name none.
  */
 export const createDateReader = (
   options: DateScope & {
@@ -66,7 +66,7 @@ export const createDateReader = (
   }
 }
 
-/** Takes the earlier instant of a repeated local time, and the offset before a skipped one. */
+/** Reads a repeated local time as the earlier instant, a skipped one by the offset before. */
 const toInstant = (local: number, zone: Zone): number => {
   const before = zone(local - DAY)
   if (zone(local - before) === before) return local - before
@@ -84,12 +84,12 @@ const instantOfParts = (parts: LocalTime, zone: Zone, up: boolean): number | und
   if (month < 1 || month > 12 || day < 1 || day > daysIn(months)) return undefined
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const local = startOfMonth(months) + (day - 1) * DAY + hour * HOUR + minute * MINUTE + second * SECOND + millisecond
-  // No time zone is known beyond.
+  // No time zone is known beyond this.
   if (Math.abs(local) > FURTHEST_DATE - 2 * DAY) return undefined
   return parts.offset === undefined ? toInstant(local, zone) : local - parts.offset
 }
 
-/** Applies date math such as `+1M-7d/d`, which follows `now` or `||`. */
+/** Applies date math such as `+1M-7d/d` after `now` or `||`. */
 const calculate = (place: JsonNode, start: number, math: string, zone: Zone, up: boolean): number => {
   let instant = start
   let rest = math
@@ -124,7 +124,7 @@ const plusUnits = (instant: number, count: number, unit: string, zone: Zone): nu
   const before = monthOf(local)
   const month = before + count * (unit === 'y' ? 12 : 1)
   const days = Math.floor((local - startOfMonth(before)) / DAY)
-  // The 31st becomes the last day of a shorter month.
+  // The 31st becomes the last day of shorter months.
   const day = startOfMonth(month) + Math.min(days, daysIn(month) - 1) * DAY
   return toInstant(day + (local - Math.floor(local / DAY) * DAY), zone)
 }
@@ -132,7 +132,7 @@ const plusUnits = (instant: number, count: number, unit: string, zone: Zone): nu
 const startOfUnit = (instant: number, unit: string, zone: Zone): number => {
   const local = instant + zone(instant)
   const { least, floor } = CALENDAR_UNITS.get(`1${unit.replace('H', 'h')}`)!
-  // By the offset of the moment itself: when clocks are set back, an hour comes twice.
+  // Uses the offset of the instant itself: after clocks go back, an hour occurs twice.
   return least < DAY ? floor(local) - zone(instant) : toInstant(floor(local), zone)
 }
 
@@ -150,8 +150,8 @@ const notADate = (place: JsonNode, format: string) =>
 const LONGEST_DATE = 256
 
 const FIXED_UNITS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, H: HOUR }
-/** The furthest that a JavaScript date reaches. */
+/** Limit of JavaScript dates. */
 const FURTHEST_DATE = 8.64e15
 
-/** `month` is counted from January of the year 0 on. */
+/** `month` counts from January of year 0. */
 const daysIn = (month: number): number => (startOfMonth(month + 1) - startOfMonth(month)) / DAY

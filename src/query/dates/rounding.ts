@@ -1,16 +1,16 @@
 import type { CalendarUnit } from './calendar.ts'
 import { DAY, SECOND, type Zone } from './time-zone.ts'
 
-/** From instants to the buckets of a date histogram. All times are milliseconds since 1970. */
+/** Maps instants to buckets of a date histogram. All times are milliseconds since 1970. */
 export interface Rounding {
   readonly of: RoundingOf
   round(instant: number): number
   next(start: number): number
-  /** At least as many buckets as lie between two instants, both included, without counting them one by one. */
+  /** Upper bound of the number of buckets from `first` to `last`, without counting them. */
   count(first: number, last: number): number
 }
 
-/** `offset`: milliseconds by which each bucket begins later. */
+/** `offset`: milliseconds that each bucket starts later. */
 export interface RoundingOf {
   readonly interval: Interval
   readonly zone: Zone
@@ -23,7 +23,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
   const whole = typeof interval === 'number' ? fixed(interval, periodsOf(zone)) : calendar(interval, periodsOf(zone))
   const least = typeof interval === 'number' ? interval : interval.least
   const next = (start: number) => whole.next(start - offset) + offset
-  // Instants come in the order of blocks, so that most lie in the bucket of the one before.
+  // Instants arrive in block order, mostly in the bucket of the previous one.
   let [from, until] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   return {
     of: { interval, zone, offset },
@@ -31,7 +31,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
       if (instant >= from && instant < until) return from
       const start = whole.round(instant - offset) + offset
       const end = next(start)
-      // Where clocks are put back, a bucket may hold two times of which one does not follow on the other.
+      // Where clocks go back, a bucket may consist of two separate periods.
       if (whole.round(end - 1 - offset) + offset === start) [from, until] = [start, end]
       return start
     },
@@ -42,7 +42,7 @@ export const createRounding = (interval: Interval, zone: Zone, offset = 0): Roun
 
 type RoundingByZone = Pick<Rounding, 'round' | 'next'>
 
-/** How a local time is read that occurs twice or never where a period begins. `earlier` reads it in the previous period. */
+/** Reads local times that occur twice or never at an offset change; `earlier` reads before it. */
 interface Doubt {
   skipped(local: number, period: ZonePeriod, earlier: (local: number) => number): number
   twice(local: number, period: ZonePeriod, earlier: (local: number) => number): number
@@ -50,7 +50,7 @@ interface Doubt {
   beforeTwice?(local: number, period: ZonePeriod): { instant: number } | { earlier: number }
 }
 
-/** Finds the instant of a local time in the last period or earlier. Long intervals may begin thousands of periods before. */
+/** Searches back for the instant of a local time; long intervals may span thousands of periods. */
 const instantOfLocal = (local: number, last: ZonePeriod, periods: ZonePeriods, doubt: Doubt): number => {
   let sought = local
   for (let period = last; ; period = periods(period.from - 1)) {
@@ -96,7 +96,7 @@ const calendar = (unit: CalendarUnit, periods: ZonePeriods): RoundingByZone => {
   }
 }
 
-/** A day begins at its first moment: the first of two midnights, or the moment that clocks skip midnight. */
+/** A day begins at the first of two midnights, or at the moment that clocks skip midnight. */
 const MIDNIGHT: Doubt = {
   skipped: (_, { from }) => from,
   twice: (local, _, earlier) => earlier(local),
@@ -109,13 +109,13 @@ const withinDay = (unit: CalendarUnit): Doubt => ({
     before - offset >= unit.least ? { instant: local - offset } : { earlier: local },
 })
 
-/** The first start of a bucket after `start`, from an instant near it. */
+/** First bucket start after `start`, searched from an instant near it. */
 const after = (start: number, near: number, round: (instant: number) => number): number => {
   const next = round(near)
   return next > start ? next : round(near + (near - start))
 }
 
-/** A period in which the clocks of a zone have one offset from UTC, in milliseconds. */
+/** A period with one offset from UTC, in milliseconds. */
 interface ZonePeriod {
   readonly from: number
   readonly until: number
@@ -125,7 +125,7 @@ interface ZonePeriod {
 
 type ZonePeriods = (instant: number) => ZonePeriod
 
-/** Caches the periods of a zone: asking the runtime for an offset takes microseconds. */
+/** Caches the periods of a zone: the runtime takes microseconds for an offset. */
 export const periodsOf = (zone: Zone): ZonePeriods => {
   const found = knownPeriods.get(zone)
   if (found) return found
@@ -185,11 +185,11 @@ const changeIn = (zone: Zone, low: number, high: number): number => {
   return high
 }
 
-/** Two changes of a zone lie further apart than a step. */
+/** Changes of a zone are further apart than one step. */
 const ZONE_STEP = 7 * DAY
 const ZONE_CHUNK = 52 * ZONE_STEP
-/** Before 1767 every place had its local mean time. */
+/** Before 1767, every place used its local mean time. */
 const FIRST_CHUNK = -204 * ZONE_CHUNK
-/** From 2398 on, calendars and so the changes repeat every 400 years. */
+/** From 2398 on, calendars and therefore changes repeat every 400 years. */
 const LAST_CHUNK = 430 * ZONE_CHUNK
 const ZONE_CYCLE = 146_097 * DAY

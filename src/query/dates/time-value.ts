@@ -8,15 +8,12 @@ import { DAY, HOUR, MINUTE, SECOND } from './time-zone.ts'
 export const TIME_UNIT_MS = { d: DAY, h: HOUR, m: MINUTE, s: SECOND, ms: 1, micros: 1e-3, nanos: 1e-6 } as const
 export type TimeUnit = keyof typeof TIME_UNIT_MS
 
-/**
- * Milliseconds of a time such as `30s`, as Elasticsearch reads it: without a unit only 0 and -1 are times. `name` is what it is given
- * for.
- */
+/** Milliseconds of a time such as `30s`; without a unit only 0 and -1. `name`: the parameter. */
 const parseTimeValue = (name: string, text: string): number => {
   const value = text.trim()
   if (value === '-1' || value === '0') return Number(value)
   const [, digits, unit] = /^(\d{1,15})(nanos|micros|ms|[smhd])$/i.exec(value) ?? []
-  // A capital M is none: months are no times.
+  // A capital M means months, which are no fixed time.
   if (digits !== undefined && unit !== 'M') return Number(digits) * TIME_UNIT_MS[unit!.toLowerCase() as TimeUnit]
   throw refuse(
     'illegal_argument_exception',
@@ -34,7 +31,7 @@ export const parseKeepAlive = (name: string, text: string): number => {
       'illegal_argument_exception',
       `Keep alive for request (${shortenText(text)}) is too large. It must be less than (1d): [${name}] begins anew with each page.`,
     )
-  // As in Elasticsearch, these stand for its default.
+  // As in Elasticsearch, these select its default.
   return time <= 0 ? DEFAULT_KEEP_ALIVE_MS : time
 }
 

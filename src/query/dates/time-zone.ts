@@ -13,7 +13,7 @@ export const nameOfZone = (zone: Zone): string => zoneNames.get(zone) ?? 'UTC'
 
 const zoneNames = new WeakMap<Zone, string>()
 
-/** The zone of an offset such as `+02:00` or of a name such as `Europe/Berlin`, which counts against the budget. */
+/** Zone of an offset (`+02:00`) or name (`Europe/Berlin`); a name counts against the budget. */
 export const zoneOf = (place: JsonNode, text: string, budget: QueryBudget): Zone => {
   const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
   if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {

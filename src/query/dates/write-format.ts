@@ -10,7 +10,7 @@ import { DAY, HOUR, MINUTE, SECOND, type Zone } from './time-zone.ts'
 /** Formats milliseconds since 1970, and nanoseconds within the last one. */
 type DateWriter = (instant: number, nanoseconds?: number) => string
 
-/** The writer of a format: Elasticsearch's names, and patterns of Java letters. Of alternatives (`a||b`) the first one writes. */
+/** Writes Elasticsearch's format names and patterns of Java letters; of `a||b`, the first. */
 export const dateWriterOf = (place: JsonNode, format: string, zone: Zone): DateWriter => {
   const first = format.split('||', 1)[0]!
   if (first === 'epoch_millis') return epochMillis
@@ -97,7 +97,7 @@ const compileWriter = (place: JsonNode, pattern: string): DatePart[] => {
     }
     const { text, isQuoted } = piece
     if (isQuoted) return [text]
-    // What is optional is always there when a date is written; an 8 before a pattern once told that it is one of Java 8.
+    // Optional parts are always written; a leading 8 once marked a pattern of Java 8.
     if (text === '[' || text === ']' || (text === '8' && i === 0)) return []
     if (/^['{}#]/.test(text)) throw bad(`[${text}] has no meaning there`)
     return [text]

@@ -24,7 +24,7 @@ export const boolClause = objectClause({
       at === undefined || at.value === null ? [] : elements(at).map(clause => inner(clause, within))
     const must = read(keys.must)
     const required = [...must, ...read(keys.filter).map(({ node }) => onlyFilters(node))]
-    // What must not be found is neither shown nor marked.
+    // Excluded documents have no inner hits and no marks.
     const forbidden = read(keys.must_not, { ...scope, innerHits: undefined, marks: undefined })
     const optional = read(keys.should)
     const spec = keys.minimum_should_match
@@ -35,7 +35,7 @@ export const boolClause = objectClause({
     if (clauses === 0) return SCORED_ALL
     if (purelyNegative && keys.adjust_pure_negative && !toBoolean(keys.adjust_pure_negative))
       return onlyFilters(NONE_NODE)
-    // With nothing else that must hold, Elasticsearch wants one of should even where the minimum is 0.
+    // Without required clauses, Elasticsearch wants one should clause even if the minimum is 0.
     const least = purelyNegative ? 0 : required.length === 0 ? Math.max(needed, 1) : needed
     const nodes = optional.map(({ node }) => node)
     const node = andNode([

@@ -43,7 +43,7 @@ export const createBuilders = (count: number, data: BuilderData) => {
   const track = <T>(building: Promise<T>): Promise<T> => {
     open.add(building)
     const done = () => void open.delete(building)
-    // Handled when its turn comes, too: until then it must not count as unhandled.
+    // A later turn handles the rejection; until then it must not count as unhandled.
     building.then(done, done)
     return building
   }
@@ -72,14 +72,14 @@ export const createBuilders = (count: number, data: BuilderData) => {
       },
       drop() {
         hold(-1)
-        // Nothing is left to be freed where the thread has ended.
+        // An ended thread has nothing to free.
         thread.ask({ type: 'drop', id }).catch(() => {})
       },
     }
   }
 
   return {
-    /** Groups of lines in order, with what was built of them where that is of use. */
+    /** Groups of lines in order, with built pieces where they are of use. */
     async *each(groups: AsyncIterable<LineGroup>, isOfUse: () => boolean) {
       const source = groups[Symbol.asyncIterator]()
       const under: Promise<BuiltGroup>[] = []
@@ -142,7 +142,7 @@ const createThread = (data: BuilderData) => {
         all.push({ resolve, reject })
         worker.postMessage(message, moved)
       }),
-    /** Lets it answer what it was asked: it must not end while it holds what others wait for. */
+    /** Waits for pending answers: the thread must not end while it has locks that others need. */
     async end() {
       failure ??= new Error('the thread that builds documents is ended')
       const asked = new Promise<void>(resolve => {
@@ -155,15 +155,15 @@ const createThread = (data: BuilderData) => {
   }
 }
 
-/** Neighbouring lines of a pack that are built together, in memory that threads share. */
+/** Neighbouring lines of a pack to build together, in shared memory. */
 export interface LineGroup {
   lines: PackLine[]
   release(): void
 }
 
-/** Small groups, so that all threads have something to do and none holds up the others. */
+/** Small groups keep all threads busy and none waiting. */
 const GROUP_BUFFER_BYTES = 4 << 20
-/** Reads files group by group, and uses buffers again: making them takes longer than filling them. */
+/** Reads files group by group; reuses buffers, since allocating takes longer than filling. */
 export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
   const free: SharedArrayBuffer[] = []
 
@@ -184,7 +184,7 @@ export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
     }
     const allocate = (size: number): Uint8Array => {
       if (used + size > buffer.byteLength || lines.length >= most) {
-        // Blank lines may have taken all of it.
+        // Blank lines may have filled it.
         if (lines.length === 0) used = 0
         else full = close()
       }

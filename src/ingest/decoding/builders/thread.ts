@@ -30,7 +30,7 @@ import { openSignatures } from '../open-decoding.ts'
 import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
 import { type DictionariesMemory, joinDictionaries } from '../shared/dictionaries.ts'
 
-/** Builds pieces in a thread. What it cannot read goes back as it came, to be taken block by block. */
+/** Builds pieces in a thread; returns unreadable input unchanged, for decoding block by block. */
 export const runBuilder = async (data: BuilderData) => {
   const { network, store, abis, chainId, limits, memory, bloom, traces } = data
   const db = openForReading(store, nativeBinding())
@@ -82,7 +82,7 @@ export const runBuilder = async (data: BuilderData) => {
     }
   }
 
-  // Messages follow so closely that nothing else would get its turn.
+  // Messages follow so closely that nothing else gets a turn.
   await keccakReady
   const answer = async (message: ToBuilder) => {
     let taken: ReturnType<typeof take>
@@ -108,7 +108,7 @@ interface BuilderOptions {
   pack: Pick<PackOptions, 'chainId' | 'limits'>
 }
 
-/** Builds a piece for each run of neighbouring blocks. Throws where a line is wrong. */
+/** Builds a piece for each run of neighbouring blocks. Throws on a bad line. */
 const createBuilder =
   ({ context, decode, pack }: BuilderOptions) =>
   (lines: readonly PackLine[]): BuiltPiece[] => {
@@ -143,7 +143,7 @@ interface HeldAnswer {
   blocks: DecodedDocuments[]
 }
 
-/** Reads and builds answers of nodes in two steps, since decimals are asked for in between. */
+/** Reads and builds node answers in two steps; decimals are requested in between. */
 const createAnswerBuilder = ({ context, decode, check }: AnswerBuilderOptions) => {
   const held = new Map<number, HeldAnswer>()
   return {
@@ -196,22 +196,22 @@ export interface BuilderData {
   youngMb: number
 }
 
-/** Each message is answered, in their order. */
+/** Requests are answered in order. */
 export type ToBuilder =
   /** Lines of a pack, in memory that all threads share. Answered by `Built`. */
   | { type: 'lines'; lines: readonly PackLine[] }
   /** An answer of a node. The reply is `Read`, or the bytes. */
   | { type: 'read'; id: number; body: Uint8Array; question: Question }
-  /** Builds what was read, with the decimals that were asked for. Answered by a piece. */
+  /** Builds a read answer with the requested decimals. Answered by a piece. */
   | { type: 'build'; id: number; decimals: ReadonlyMap<string, number> }
-  /** Gives up what was read. Answered by the bytes. */
+  /** Drops a read answer. Answered by the bytes. */
   | { type: 'giveBack'; id: number }
   | { type: 'drop'; id: number }
-/** Undefined if it could not be built: then the blocks must be taken one by one. */
+/** Undefined if it could not be built: the blocks are then taken one by one. */
 export type FromBuilder = Built | ReadBlocks | EncodedBlocks | Uint8Array | undefined
 export interface ReadBlocks {
   blocks: BlockFacts[]
-  /** Contracts whose decimals it takes to build them, by 40 lower-case digits. */
+  /** Contracts whose decimals the build needs, by 40 lower-case digits. */
   decimals: string[]
   abis: string
 }
@@ -221,7 +221,7 @@ export interface Built {
   abis: string
 }
 
-/** Neighbouring blocks that were built apart from those before them. */
+/** Neighbouring blocks, built independently of those before them. */
 export interface BuiltPiece {
   piece: EncodedBlocks
   blocks: BlockFacts[]

@@ -11,7 +11,7 @@ export interface AddressesMemory {
 }
 
 interface AddressesOptions {
-  /** So that nobody can make many addresses share a slot. */
+  /** Secret keys, which prevent deliberate collisions. */
   hashKeys: readonly [number, number]
   find(digits: string): number | undefined
 }
@@ -61,10 +61,10 @@ const openAddresses = (
   const own = Buffer.from(key.buffer)
   let slot = 0
 
-  /** Place of the address at hand, 0 where it has none: then `slot` is where it is to stand. */
+  /** Returns the address's place, or 0; `slot` is then where to insert it. */
   const probe = (from: number): number => {
     for (slot = from; ; slot = (slot + 1) & mask) {
-      // A place that is seen was written before.
+      // A visible place was written before.
       const place = Atomics.load(slots, slot)
       if (place === 0) return 0
       const at = (place - 1) * KEY_WORDS
@@ -74,7 +74,7 @@ const openAddresses = (
     }
   }
 
-  /** Under the lock. */
+  /** Requires the lock. */
   const insert = (digits: string): number => {
     const count = state[ADDRESS_COUNT]!
     if (count >= room) return onNoRoom(digits)
@@ -85,7 +85,7 @@ const openAddresses = (
   }
 
   return {
-    /** Its id; gives it the next one where it has none. */
+    /** Returns its id, or assigns the next one. */
     id(digits: string): number {
       const from = hash(digits).low & mask
       own.write(digits, 'hex')
@@ -99,7 +99,7 @@ const openAddresses = (
       if (added !== undefined) return added
       const stored = find(digits)
       if (stored !== undefined) return stored
-      // Stored addresses leave the table only while nobody is here: it was never written before.
+      // Stored addresses leave the table only while no thread uses it.
       return locked(state, () => {
         const place = probe(from)
         return place > 0 ? state[FIRST_ADDRESS_ID]! + place - 1 : insert(digits)
@@ -108,12 +108,12 @@ const openAddresses = (
   }
 }
 
-/** For the one thread that hands on what all threads add. */
+/** For the one thread that hands on the additions of all. */
 export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions) => {
   const state = new Int32Array(memory.state)
   const keys = Buffer.from(memory.keys)
   const room = keys.length / ADDRESS_BYTES
-  /** Entries that came when the table was full; other threads then add nothing more. */
+  /** Entries of a full table; other threads then add nothing. */
   const alone = new Map<string, number>()
   let taken = 0
   const addresses = openAddresses(memory, options, digits => {
@@ -124,7 +124,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
 
   return {
     ...addresses,
-    /** What was added since the last call, in the order of ids. */
+    /** Takes entries added since the last call, in the order of ids. */
     takeAdded() {
       const count = locked(state, () => state[ADDRESS_COUNT]!)
       const added: Added = { first: state[FIRST_ADDRESS_ID]! + taken, texts: [] }
@@ -136,7 +136,7 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
     },
     isTaken: () => taken === state[ADDRESS_COUNT]! + alone.size,
     isFilling: () => Atomics.load(state, ADDRESS_COUNT) > room / 2,
-    /** All are stored, and no other thread looks for any at the moment. */
+    /** Requires that all are stored and no other thread looks any up. */
     reset() {
       state[FIRST_ADDRESS_ID]! += state[ADDRESS_COUNT]! + alone.size
       state[ADDRESS_COUNT] = 0
@@ -149,13 +149,13 @@ export const ownAddresses = (memory: AddressesMemory, options: AddressesOptions)
 
 const [LOCK_FREE, LOCK_HELD, LOCK_AWAITED] = [0, 1, 2] as const
 
-/** Longest sleep: who holds the lock may have ended, and the sleeper may have to end, too. */
+/** Longest sleep: the lock's owner may have ended, and the sleeper may have to. */
 const NAP_MS = 1000
 
-/** Nobody holds it for more than milliseconds: after as many naps, who did has ended. */
+/** A lock lasts milliseconds: after so many naps, its owner has ended. */
 const MAX_NAPS = 10
 
-/** Runs under the lock in the first word of `state`. Not to be nested; throws if never released. */
+/** Runs under the lock in the first word of `state`. Not reentrant; throws if never released. */
 export const locked = <T>(state: Int32Array<SharedArrayBuffer>, run: () => T): T => {
   if (Atomics.compareExchange(state, 0, LOCK_FREE, LOCK_HELD) !== LOCK_FREE)
     for (let naps = 0; Atomics.exchange(state, 0, LOCK_AWAITED) !== LOCK_FREE; ) {

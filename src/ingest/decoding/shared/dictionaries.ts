@@ -11,7 +11,7 @@ import {
   ownAddresses,
 } from './addresses.ts'
 
-/** Texts of several threads: a log in shared memory that each reads to its end before it adds. */
+/** Texts of several threads: a log in shared memory that each thread reads up before it adds. */
 type SharedTexts = ReturnType<typeof openTexts>
 
 export interface TextsMemory {
@@ -20,7 +20,7 @@ export interface TextsMemory {
 }
 
 interface TextsOptions {
-  /** The part of a text that is its key; default all of it. */
+  /** Part of a text that is its key; default all of it. */
   keyOf?: (text: string) => string
   load?: () => Iterable<[key: string, id: number]>
 }
@@ -29,7 +29,7 @@ const FIRST_TEXT = 1
 const TEXT_COUNT = 2
 const USED = 3
 const EPOCH = 4
-/** The owner goes on alone: ids that it gave are not in the log. */
+/** The owner continues alone: its new ids are not in the log. */
 const SEALED = 5
 const TEXT_WORDS = 6
 
@@ -83,12 +83,12 @@ const openTexts = (
   }
 
   return {
-    /** Undefined where no thread has added it. */
+    /** Undefined if no thread has added it. */
     find(key: string): number | undefined {
       catchUp()
       return ids.get(key)
     },
-    /** Adds a text, unless another thread just did; undefined where its id would reach `most`. */
+    /** Adds a text unless another thread just did; undefined if its id would reach `most`. */
     add: (key: string, text: string, most = Number.POSITIVE_INFINITY): number | undefined =>
       locked(state, () => {
         catchUp()
@@ -102,7 +102,7 @@ const openTexts = (
   }
 }
 
-/** For the one thread that hands on what all threads add. */
+/** For the one thread that hands on the additions of all. */
 export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   const state = new Int32Array(memory.state)
   const bytes = Buffer.from(memory.bytes)
@@ -115,7 +115,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
 
   return {
     ...texts,
-    /** What was added since the last call, in the order of ids. */
+    /** Takes entries added since the last call, in the order of ids. */
     takeAdded() {
       const [used, count] = locked(state, () => [state[USED]!, state[TEXT_COUNT]!])
       const added: Added = { first: state[FIRST_TEXT]! + takenTexts, texts: [] }
@@ -130,7 +130,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
     },
     isTaken: () => takenTexts === state[TEXT_COUNT]! + alone.length,
     isFilling: () => state[SEALED] === 1 || state[USED]! > bytes.length / 2,
-    /** All are stored, and no other thread looks for any at the moment. */
+    /** Requires that all are stored and no other thread looks any up. */
     reset() {
       state[FIRST_TEXT]! += state[TEXT_COUNT]! + alone.length
       for (const word of [TEXT_COUNT, USED, SEALED]) state[word] = 0
@@ -142,7 +142,7 @@ export const ownTexts = (memory: TextsMemory, options: TextsOptions = {}) => {
   }
 }
 
-/** The number of a text's UTF-16 units, then these: any text comes back as it was. */
+/** Length in UTF-16 units, then the units, which preserve any text. */
 const TEXT_HEAD = 4
 const textSize = (text: string): number => TEXT_HEAD + text.length * 2
 const textFrom = (bytes: Buffer, at: number): string =>
@@ -159,14 +159,14 @@ export interface Room {
   texts?: number
 }
 
-/** Those of a thread that builds pieces of batches. Its ids may throw `NoRoom`. */
+/** Dictionaries of a thread that builds pieces of batches. `id` may throw `NoRoom`. */
 export interface JoinedDictionaries {
   addresses: Pick<Dictionary, 'id'>
   names: Pick<Dictionary, 'id'>
   signatures: SignatureIds
 }
 
-/** Those of the thread that puts batches together, and hands on what all threads add. */
+/** Dictionaries of the thread that assembles batches; it hands on the entries of all threads. */
 export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number) => {
   const memory = createDictionariesMemory(stored, room)
   const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address })
@@ -185,7 +185,7 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, cap
       },
     },
     isFilling: () => all.some(one => one.isFilling()),
-    /** Makes room: all is stored, and no thread builds anything. False where something is not taken yet. */
+    /** Makes room when all is stored and no thread builds; false if entries are not taken yet. */
     reset() {
       if (!all.every(one => one.isTaken())) return false
       for (const one of all) one.reset()
@@ -212,7 +212,7 @@ const createDictionariesMemory = (stored: StoredDictionaries, room: Room): Dicti
   }
 }
 
-/** Ids hold for good, so that a thread may keep, and forget, as many of them as it likes. */
+/** Ids never change, so a thread may cache and forget any number of them. */
 const cacheIds = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
   createDictionary({ last: Number.POSITIVE_INFINITY, find, ...(capacity !== undefined && { capacity }) })
 const nameId = (names: SharedTexts, stored: StoredDictionaries) => (name: string) =>

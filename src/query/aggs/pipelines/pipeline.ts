@@ -8,9 +8,9 @@ import { singleMetric } from '../metric-results.ts'
 import { numberWriterOf } from '../number-format.ts'
 import type { AggregationResult, AggregationResults, Bucket, Buckets, Metric, ResultValue } from '../result.ts'
 
-/** A pipeline aggregation computes with results of other aggregations. */
+/** A pipeline aggregation computes on results of other aggregations. */
 export interface PipelineKind {
-  /** The meaning, for the reference docs. */
+  /** Meaning, for the reference docs. */
   doc: string
   /** Differences from Elasticsearch, for the reference docs. */
   limit?: string
@@ -24,7 +24,7 @@ interface PipelineWork {
   paths: readonly BucketsPath[]
   /** For siblings: computes a result. */
   sibling?(results: AggregationResults): Metric
-  /** For inner ones: changes the buckets, or adds results to them. */
+  /** For inner ones: changes the buckets or adds results to them. */
   inside?(parent: Buckets, put: (bucket: Bucket, found: Metric) => void): void
 }
 
@@ -51,7 +51,7 @@ const listOfPaths = (place: JsonNode, at: JsonNode | undefined): BucketsPath[] =
   return elements(at).map(at => parsePath(at, toText(at, 'a path, such as "the_sum"')))
 }
 
-/** Paths by the names under which a script knows them; a single one is `_value`, those of a list are `_value0`, `_value1` and so on. */
+/** Paths by script variable: a single one is `_value`, those of a list `_value0`, `_value1` etc. */
 export const namedPaths = (place: JsonNode, at: JsonNode | undefined): Map<string, BucketsPath> => {
   if (at === undefined || !isJsonMap(at.value)) {
     if (typeof at?.value === 'string') return new Map([['_value', onePath(place, at)]])
@@ -82,7 +82,7 @@ export const COMMON_PIPELINE_KEYS = {
 export const simpleValue = (value: number, format: Format, type = 'simple_value'): Metric =>
   singleMetric(type, Number.isFinite(value) ? value : null, format)
 
-/** The numbers of a sibling's buckets, without gaps. */
+/** Numbers of a sibling's buckets, without gaps. */
 export const numbersOfBuckets = (
   results: AggregationResults,
   path: BucketsPath,
@@ -109,7 +109,7 @@ export interface BucketsPath {
 }
 export interface PathStep {
   readonly name: string
-  /** From brackets, or from behind the last point. */
+  /** Key in brackets or after the last dot. */
   readonly key: string | undefined
 }
 export type GapPolicy = 'skip' | 'insert_zeros' | 'keep_values'
@@ -131,7 +131,7 @@ export const parsePath = (place: JsonNode, text: string): BucketsPath => {
   return { place, text, steps, names: namesOfSteps(steps) }
 }
 const MAX_PATH_STEPS = 50
-/** The rest of a path inside each bucket; `h._count` is the count of each. */
+/** Rest of a path inside each bucket; `h._count` is the count of each. */
 const pathInBuckets = (path: BucketsPath): BucketsPath => {
   const names = path.names.slice(1)
   return { ...path, names, text: names.length === 1 && names[0] === '_count' ? '_count' : path.text }

@@ -23,7 +23,7 @@ interface ScriptPart {
   of: (variables: Variables) => ScriptValue
 }
 
-/** Compiles arithmetic over `params.name`; other Painless is refused by name. `names`: the variables. */
+/** Compiles arithmetic over `params.name`; refuses other Painless. `names`: the variables. */
 export const compileScript = (source: ScriptSource, names: ReadonlySet<string>, wanted: 'number' | 'boolean') => {
   const { text, at } = source
   const refused = (why: string) =>

@@ -12,7 +12,7 @@ export interface AggregationShape {
   readonly pipelines: readonly PipelineAggregation[]
 }
 
-/** Orders pipelines by their dependencies, and refuses wrong paths and places. `parent` is undefined at the root. */
+/** Orders pipelines by dependency; refuses wrong paths and places. `parent`: none at the root. */
 export const orderPipelines = (
   pipelines: readonly PipelineAggregation[],
   aggs: readonly AggregationShape[],
@@ -140,7 +140,7 @@ interface RunOptions {
   hold?: (found: Metric) => void
 }
 
-/** Computes pipelines from the innermost level outwards; results and lists of buckets change in place. */
+/** Computes pipelines from the innermost level outwards; mutates results and bucket lists. */
 export const runPipelines = (
   results: AggregationResults,
   aggs: readonly AggregationShape[],
