@@ -76,7 +76,7 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
     await chain.anvil.call('anvil_reorg', 1, [])
     await isStored()
     await grid.getByText('withdrawn').click()
-    await says(page, 'so that it never fires')
+    await says(page, 'It never fires')
     assert.deepEqual(
       receiver.calls.map(({ headers }) => headers['webhook-type']),
       ['alert.confirmed', 'alert.retracted'],

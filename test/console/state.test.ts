@@ -80,9 +80,9 @@ describe('the state of the service', { skip }, () => {
       [
         '0x1111…11110x2222…22220x3333…3333and 97 more',
         'all logs',
-        'Blocks 100–999 were looked at: 850. Missing: 200–249.',
+        'Blocks 100–999 were searched: 850. Missing: 200–249.',
       ],
-      ['any contract', '0xdddd…dddd', 'Blocks 7 were looked at: 1. No block is missing between them.'],
+      ['any contract', '0xdddd…dddd', 'Blocks 7 were searched: 1. No block is missing between them.'],
     ])
     await see(page, 'in blocks 200–249: 20 of 50 are left.')
     await page.getByText('until 23/11/2026, 00:00:00').first().waitFor()
