@@ -2,13 +2,13 @@ import { userInfo } from 'node:os'
 import type Database from 'better-sqlite3'
 import { lazy } from '../lib/caches.ts'
 
-/** Who did something: a token of an account over HTTP, or a user of the machine at the command line. */
+/** Origin of an act: a token of an account over HTTP, or a system user at the command line. */
 export interface Actor {
   account?: number | undefined
   token?: number | undefined
   /** User of the operating system. */
   user?: string | undefined
-  /** Where the request came from. */
+  /** IP address of the HTTP client. */
   address?: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface Act {
 
 export interface AuditEntry {
   id: number
-  /** Epoch milliseconds; of several, when the first one was. */
+  /** Epoch milliseconds; for several acts, the time of the first. */
   at: number
   account: string | null
   token: number | null
@@ -40,7 +40,7 @@ export interface AuditEntry {
 export interface AuditFilter {
   account?: string | undefined
   token?: number | undefined
-  /** An action, or the word that it begins with. */
+  /** An action, or its first word. */
   action?: string | undefined
   /** Epoch milliseconds, both inclusive. */
   after?: number | undefined
@@ -51,22 +51,22 @@ export interface AuditFilter {
 interface AuditKeeping {
   /** Older entries are removed. */
   keepMs: number
-  /** Epoch milliseconds up to which ages count. */
+  /** The current time in epoch milliseconds, from which ages are computed. */
   now: number
-  /** Entries that an account may have; more of them are removed from the oldest on. */
+  /** Maximum number of entries of an account; the oldest beyond it are removed. */
   most: number
 }
 
 /** The audit trail, in the file of the accounts: an act and its entry are committed together. */
 export interface Trail {
   record(by: Actor, act: Act): void
-  /** The newest first. */
+  /** Newest first. */
   list(filter: AuditFilter): AuditEntry[]
-  /** Removes some of what is not to be kept: how many for their age, how many for their number, and whether there may be more. */
+  /** Removes one batch; returns entries removed by age and by number, and whether more remain. */
   prune(keeping: AuditKeeping): { old: number; surplus: number; more: boolean }
 }
 
-/** Entries that are removed at once. */
+/** Batch size of pruning. */
 const AUDIT_PRUNE_STEP = 2_000
 
 export const createTrail = (db: Database.Database, now: () => number = Date.now): Trail => {
@@ -115,7 +115,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
   }
 }
 
-/** Whoever sits at the command line. */
+/** The system user who runs the command line. */
 export const thisUser = lazy((): Actor => {
   try {
     return { user: userInfo().username }
@@ -138,7 +138,7 @@ const MAX_REFUSAL_KINDS = 100
 
 export type Refusals = ReturnType<typeof createRefusals>
 
-/** Counts what was refused, so that a flood of it makes a few entries of the audit trail. */
+/** Counts refused requests: a flood of them becomes a few entries of the audit trail. */
 export const createRefusals = (write: (refused: Counted[]) => void, now: () => number) => {
   const counted = new Map<string, Counted>()
   let writtenAt = Number.NEGATIVE_INFINITY
@@ -153,7 +153,7 @@ export const createRefusals = (write: (refused: Counted[]) => void, now: () => n
       write([...counted.values()])
       counted.clear()
     } catch {
-      // They are written with the next ones: a full disk must not fail a request that was refused anyway.
+      // The next write retries: a full disk must not fail a request that was refused anyway.
     }
   }
 

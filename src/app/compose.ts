@@ -67,7 +67,6 @@ export interface Served extends ServerParts {
   watching?(network: string): Indexing | undefined
 }
 
-/** Starts the HTTP server with all that it has. */
 export const startServer = async (config: Config, parts: Served, run: Run): Promise<HttpServer> => {
   const { rules, indexings, pool, delivery } = parts
   const { log, shutdown } = run
@@ -136,7 +135,7 @@ const startListening = async (
     proxies: config.trustProxy.length === 0 ? NO_PROXIES : createProxies(config.trustProxy, config.proxyHeader),
   })
   shutdown.add('server', () => server.close())
-  // Not before: where the port is taken, stores are closed again at once, which is no fault of theirs.
+  // After the port is bound: if it is taken, closing stores must not count as a fault.
   shutdown.add('status', publishStatus(config.data, status, log))
   if (server.reload) {
     process.on('SIGHUP', server.reload)
@@ -153,7 +152,7 @@ const startListening = async (
   return server
 }
 
-/** Bytes with which a server of one network runs. */
+/** Minimum bytes of memory for a server of one network. */
 const MIN_MEMORY = 256 * 1024 ** 2
 
 /** The certificate of the server; undefined where it speaks plain HTTP. */
@@ -165,12 +164,12 @@ const openTls = async ({ tlsCert, tlsKey }: Config, log: Run['log']): Promise<Ce
   return openCertificate({ cert: tlsCert, key: tlsKey }, { log })
 }
 
-/** Everything that can be searched: what is configured and what is stored. */
+/** All searchable networks: configured and stored. */
 export const networksOf = (config: Config): string[] => [
   ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
 ]
 
-/** `log` gets problems that belong to no request. */
+/** `log` receives problems outside of requests. */
 export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
   const stores = createStores(config.data)
   const pool = createPool({
