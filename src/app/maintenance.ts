@@ -57,7 +57,7 @@ export const pruneNetwork = async (
   const store = storeOf(config.data, network)
   const lock = tryToTakeDataFolder(config.data, 'prune', log)
   if (lock) shutdown.add('lock', lock.release)
-  // Removes only what this command asks for, whatever the config file keeps.
+  // Removes only what this command asks for, regardless of the retention in the config file.
   const kept = before === undefined ? requestOf(config, network, settings) : requestOf(config, network)
   // Fails here on a broken store, before a request is left for a server.
   rangesOf(store)

@@ -30,7 +30,7 @@ export const createReach = () => {
   let blocks = Number.POSITIVE_INFINITY
   /** Temporary maximum while the node is overloaded. */
   let ceiling = Number.POSITIVE_INFINITY
-  /** Good answers at the ceiling; `patience` of them raise it, twice as many after an early raise. */
+  /** Good answers at the ceiling; `patience` of them raise it, doubled after an early raise. */
   let calm = 0
   let patience = FIRST_PATIENCE
   let wasLifted = false

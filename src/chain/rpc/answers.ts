@@ -42,7 +42,7 @@ export const isMissingBlock = (error: RpcError): boolean =>
 /** EIP-4444 error code of geth, Reth and Nethermind. */
 const PRUNED_HISTORY = 4444
 const MISSING_BLOCK: readonly RegExp[] = [
-  // geth, Reth: "pruned history unavailable". Parity: "state already pruned". Erigon: "… pruning".
+  // geth, Reth: "pruned history unavailable". Erigon: "due to pruning". Parity: "already pruned".
   /\bprun(ed|ing)\b/i,
   // geth and its forks: "missing trie node … state … is not available".
   /missing trie node/i,

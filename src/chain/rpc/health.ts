@@ -109,9 +109,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
       .sort((a, b) => a - b)
 
   return {
-    /**
-     * `urgent`: for the head. Only these mark a slow node, as alerts do not wait for back-fills.
-     */
+    /** `urgent`: for the head. Only these mark a slow node: alerts do not wait for back-fills. */
     add(ms: number, urgent: boolean) {
       answers.push({ at: clock.elapsed(), ms, urgent })
       forget()
