@@ -12,7 +12,7 @@ export interface Actor {
   address?: string | undefined
 }
 
-/** The action, in the words of the command line, such as `token create`. */
+/** An action named as on the command line, such as `token create`. */
 export interface Act {
   action: string
   /** The target of the action: the number of a token or rule, names of files. */
@@ -86,7 +86,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
     `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ${AUDIT_PRUNE_STEP}) AND at < ?`,
   )
   const accounts = db.prepare<[], number | null>('SELECT DISTINCT account FROM audit').pluck()
-  // Entries without an account are refused requests, or acts at the command line, which are kept.
+  // Counts per account, or for requests without one; acts at the command line have a user and stay.
   const dropMany = db.prepare(
     `DELETE FROM audit WHERE id IN (
        SELECT id FROM audit WHERE account IS @account AND user IS NULL AND id <= (
@@ -120,7 +120,7 @@ export const thisUser = lazy((): Actor => {
   try {
     return { user: userInfo().username }
   } catch {
-    // A container may run as a user that has no name.
+    // A container may run as a user without a name.
     return { user: String(process.getuid?.() ?? 'unknown') }
   }
 })
@@ -130,10 +130,10 @@ interface Counted {
   act: Act & { count: number }
 }
 
-/** The first refusal is written soon, later ones together. */
+/** Delay of the first write; later refusals are written in batches. */
 const FIRST_REFUSAL_MS = 1_000
 const OTHERS_MS = 60_000
-/** Kinds of refusals that are counted separately between two writes. */
+/** Maximum number of separate counters between two writes. */
 const MAX_REFUSAL_KINDS = 100
 
 export type Refusals = ReturnType<typeof createRefusals>

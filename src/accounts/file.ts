@@ -82,7 +82,7 @@ export const ACCOUNTS_FILE = 'accounts.sqlite'
 const shared = sharedFile({
   ...{ file: ACCOUNTS_FILE, holds: 'accounts', table: 'accounts', steps: MIGRATIONS },
   damage: { code: 'accounts_broken', loses: ', which loses all accounts, tokens and rules' },
-  // A revocation that was confirmed outlives a power cut.
+  // A confirmed revocation survives a power cut.
   pragmas: ['synchronous = FULL'],
   explain(error, path, damaged) {
     const code = (error as { code?: unknown }).code

@@ -32,7 +32,7 @@ export interface TokenInfo {
   createdAt: number
   expiresAt: number | null
   revokedAt: number | null
-  /** To the minute, once a minute has passed. */
+  /** Precise to a minute, and up to a minute late. */
   lastUsedAt: number | null
   /** The token that replaced it. */
   replacedBy: number | null
@@ -107,7 +107,7 @@ export const openAccounts = (
 
   const listed = (): TokenInfo[] => listTokens.all().map(row => ({ ...row, scopes: readScopes(row.scopes) }))
 
-  /** Commits at once what `work` changes of tokens. */
+  /** Runs `work` in one transaction, and clears the cache of tokens. */
   const together = <T>(work: () => T): T => {
     const done = db.transaction(work).immediate()
     forget()
@@ -174,7 +174,7 @@ export const openAccounts = (
         return { ...made, oldUntil }
       }),
 
-    /** The account whose valid token this is. */
+    /** The account of a valid token. */
     verify,
 
     /** Sets the requests per minute of a token; null: the default. Applies like `revoke`. */
@@ -211,7 +211,7 @@ export const openAccounts = (
       refusals.close()
       uses.close()
       db.close()
-      // The room of the log, which the next start needs.
+      // Refills the reserve, which the next start needs.
       keepReserve(folder)
     },
   }
@@ -277,7 +277,7 @@ const createUses = (db: Db, folder: string) => {
       })()
       used.clear()
     } catch {
-      // The last use of a token is not worth a failure; it is written with the next uses.
+      // The next flush retries: times of use must not fail a request.
     }
     keepReserve(folder)
   }
@@ -312,7 +312,7 @@ interface NewToken {
 const unknownToken = (id: number) =>
   refuse('unknown_token', `There is no token ${id}: chainsieve token list shows all tokens.`)
 
-// A plain hash is enough: 256 random bits resist guessing, and an index lookup leaks no timing.
+// A plain hash is enough for 256 random bits, and lookup timing reveals nothing useful.
 const digest = (token: string) => hash('sha256', token, 'hex')
 
 const checkName = (name: string) => {
@@ -327,7 +327,7 @@ const checkName = (name: string) => {
 export const SCOPES = ['search', 'rules', 'admin'] as const
 export type TokenScope = (typeof SCOPES)[number]
 
-/** The scopes of a token unless others are given: all that an account needs for itself. */
+/** Default scopes of a token: sufficient for ordinary use of an account. */
 const USUAL_SCOPES: readonly TokenScope[] = ['search', 'rules']
 
 /** Serialises scopes without duplicates, in the order of `SCOPES`. */

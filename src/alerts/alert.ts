@@ -1,7 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
 
-/** `pending`, then `confirmed` when deep enough. A reorg: `withdrawn` or `retracted`. */
+/** `pending`, then `confirmed`; a reorg turns these into `withdrawn` and `retracted`. */
 export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted'
 
 export interface RuleMatch {
@@ -9,7 +9,7 @@ export interface RuleMatch {
   /** `matching` of the rule. */
   revision: number
   targetType: TargetType
-  /** Blocks above the entity's own before it fires, or the mark that must have reached it. */
+  /** Blocks required above that of the entity, or the finality tag that must reach it. */
   confirmations: Confirmations
   notifyPending: boolean
   block: number

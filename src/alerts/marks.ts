@@ -11,7 +11,7 @@ export interface MarkedBlock {
   hash: string
 }
 
-/** The newest safe and finalized blocks of nodes; null where no node has such a tag. */
+/** The newest safe and finalized blocks of nodes; null if no node has such a tag. */
 export interface FinalityMarks extends Readonly<Record<FinalityTag, MarkedBlock | null>> {
   /** Depth that replaces a tag that no node reports. */
   depth: number
@@ -59,7 +59,7 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
 }
 
 interface AlertLimits {
-  /** Alerts whose state has changed last before this time, in epoch milliseconds. */
+  /** Epoch milliseconds: deletes alerts whose last change of state is older. */
   before: number
   /** Last outbox entry that delivery has taken; later ones are unsent. */
   taken: number

@@ -39,7 +39,7 @@ export interface ServerParts extends SearchParts {
   delivery: DeliveryThread
 }
 
-/** Opens the data folder for serving, and starts what delivers. */
+/** Opens the data folder for serving, and starts the delivery thread. */
 export const openParts = (config: Config, run: Run): ServerParts => {
   const { log, shutdown } = run
   const parts = openSearchParts(config, run)
@@ -79,7 +79,7 @@ export const startServer = async (config: Config, parts: Served, run: Run): Prom
   })
 }
 
-/** Starts an HTTP server that answers searches alone. */
+/** Starts an HTTP server that only answers searches. */
 export const startSearchServer = (config: Config, parts: SearchParts, run: Run): Promise<HttpServer> =>
   startListening(config, { ...parts, indexings: [] }, run, () => ({}))
 
@@ -155,7 +155,7 @@ const startListening = async (
 /** Minimum bytes of memory for a server of one network. */
 const MIN_MEMORY = 256 * 1024 ** 2
 
-/** The certificate of the server; undefined where it speaks plain HTTP. */
+/** The certificate of the server; undefined for plain HTTP. */
 const openTls = async ({ tlsCert, tlsKey }: Config, log: Run['log']): Promise<Certificate | undefined> => {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (tlsCert === undefined || tlsKey === undefined)

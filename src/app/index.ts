@@ -60,7 +60,7 @@ const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> 
 
   const server = await startServer(config, { ...parts, indexings, losses, watching: watching.of }, { log, shutdown })
   if (demo) {
-    // After a power cut, the next start makes another one.
+    // If a power cut loses it, the next start creates another one.
     const token = withReserve(config.data, () =>
       accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, scopes: SCOPES, lasting: false }),
     )
@@ -174,7 +174,7 @@ const startFollowing = (
   })
 }
 
-/** The work behind the commands; tests replace single members. */
+/** Implementations behind the commands; tests replace single members. */
 export const services = {
   serve: runServer,
   status: readOrComputeStatus,

@@ -36,7 +36,7 @@ export const startRetention = (config: Config, log: Log): (() => void) => {
         const request = requestOf(config, network, settings, withAlerts)
         if (request && !isPruneAsked(store, 'settings')) askToPrune(store, 'settings', request)
       } catch (error) {
-        // The status says so.
+        // The status reports it.
         if (!isDamage(error)) throw error
       }
     }
@@ -134,7 +134,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(stores)
-    // Ships what a cluster does not have yet.
+    // Ships documents that the cluster lacks.
     const shipped = config.networks.flatMap(({ network, cluster }) => (cluster ? [network] : []))
     const ofRules = stores.filter(it => ruled.some(rule => covers(rule, it)))
     for (const network of [...ofRules, ...redecoded, ...pruned, ...shipped]) {

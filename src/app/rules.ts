@@ -150,10 +150,7 @@ export const createRulesService = (
     /** Returns the number of deliveries queued again. */
     redeliver: (filter: RedeliverFilter) => deliveries()?.redeliver(filter) ?? 0,
 
-    /**
-     * Webhook signing secret, created if needed; `rotation` replaces it and keeps old ones for a
-     * time.
-     */
+    /** Webhook signing secret, created if needed; `rotation` keeps old ones valid for a time. */
     secret(name: string, rotation?: { overlapMs: number }) {
       const { id } = accountOf(name)
       const secrets = openSecrets(data, native)

@@ -28,7 +28,7 @@ export const createStores = (data: string, now: () => number = () => performance
   }
 }
 
-/** The store of a network that is stored. */
+/** The store of a network; throws if there is none. */
 export const storeOf = (data: string, network: string): string => {
   if (!storedNetworks(data).includes(network))
     throw refuse('index_not_found_exception', `There is no network ${network} in ${data}.`)

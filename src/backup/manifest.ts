@@ -26,7 +26,7 @@ export interface BackedUp {
   pages: number
   /** Path and SHA-256 of the checksums of its pages, four bytes each, little-endian. */
   sums: { file: string; sha256: string }
-  /** Path of pages that are not in the copy yet: see changes.ts. */
+  /** Path of pages not yet merged into the copy: see changes.ts. */
   changes: string | null
 }
 

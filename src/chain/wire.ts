@@ -50,7 +50,7 @@ export interface RpcReceipt {
   [field: string]: unknown
 }
 
-/** One block with everything that belongs to it: also the shape of one line of a block pack. */
+/** A block with receipts and traces; also the format of a line of a block pack. */
 export interface RawBlock {
   chainId?: number
   /** Result of `eth_getBlockByNumber(n, true)`. */

@@ -100,7 +100,7 @@ const checkArity = ({ name, usage, arity: [least, most] }: Command, args: string
   if (args.length < least) throw misused(`An argument is missing: chainsieve ${name} ${usage}`)
   if (args.length > most)
     throw misused(`${JSON.stringify(args[most])} is one argument too many for chainsieve ${name}.`)
-  // Short names of chains stand for networks wherever one is named.
+  // Expands short names of chains to names of networks.
   return /^\[?T\/B\/N/.test(usage) ? args.map((arg, i) => (i === 0 ? fullName(arg) : arg)) : args
 }
 

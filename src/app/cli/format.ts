@@ -148,7 +148,7 @@ const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): strin
 const formatMissing = ({ ranges, why, remedy }: NonNullable<NetworkState['missing']>): string =>
   `no node has ${formatRanges(ranges)} (${formatText(why)}): ${remedy}`
 
-/** The node's present state. */
+/** Current state of a node. */
 const formatAnswering = ({
   failingSince,
   responseMs,

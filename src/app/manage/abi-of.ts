@@ -6,7 +6,7 @@ import type { Pool } from '../../search/pool.ts'
 
 interface AbiOfOptions {
   pool: Pick<Pool, 'get'>
-  /** File of a network's store; undefined where nothing is stored. */
+  /** File of a network's store; undefined if nothing is stored. */
   storeOf(network: string): string | undefined
   shelf: AbiShelf
 }

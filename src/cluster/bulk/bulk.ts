@@ -163,7 +163,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
 
   const hasRoom = () => queued + flying <= (pace.most + 1) * pace.size()
   return {
-    /** Queues a document; order is not kept. Undefined if the next one has room at once. */
+    /** Queues a document, without order. Resolves, or returns, once there is room for more. */
     put(line: BulkLine) {
       waiters.throwIfFailed()
       const { index, id, source, tail } = line

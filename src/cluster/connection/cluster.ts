@@ -15,7 +15,7 @@ export interface ClusterRequest {
   timeoutMs?: number | undefined
   /** Further nodes to try if one does not answer, or with 502, 503 or 504. Default 3. */
   retries?: number | undefined
-  /** Sends `lines` compressed. */
+  /** Whether to compress `lines`. */
   gzip?: boolean | undefined
   /** Whether to return the answer as bytes. */
   raw?: boolean | undefined
