@@ -2,17 +2,17 @@ import { userInfo } from 'node:os'
 import type Database from 'better-sqlite3'
 import { lazy } from '../lib/caches.ts'
 
-/** Who did something: a token of an account over HTTP, or a user of the machine at the command line. */
+/** Origin of an act: a token of an account over HTTP, or a system user at the command line. */
 export interface Actor {
   account?: number | undefined
   token?: number | undefined
   /** User of the operating system. */
   user?: string | undefined
-  /** Where the request came from. */
+  /** IP address of the HTTP client. */
   address?: string | undefined
 }
 
-/** The action, in the words of the command line, such as `token create`. */
+/** An action named as on the command line, such as `token create`. */
 export interface Act {
   action: string
   /** The target of the action: the number of a token or rule, names of files. */
@@ -25,7 +25,7 @@ export interface Act {
 
 export interface AuditEntry {
   id: number
-  /** Epoch milliseconds; of several, when the first one was. */
+  /** Epoch milliseconds; for several acts, the time of the first. */
   at: number
   account: string | null
   token: number | null
@@ -40,7 +40,7 @@ export interface AuditEntry {
 export interface AuditFilter {
   account?: string | undefined
   token?: number | undefined
-  /** An action, or the word that it begins with. */
+  /** An action, or its first word. */
   action?: string | undefined
   /** Epoch milliseconds, both inclusive. */
   after?: number | undefined
@@ -51,22 +51,22 @@ export interface AuditFilter {
 interface AuditKeeping {
   /** Older entries are removed. */
   keepMs: number
-  /** Epoch milliseconds up to which ages count. */
+  /** The current time in epoch milliseconds, from which ages are computed. */
   now: number
-  /** Entries that an account may have; more of them are removed from the oldest on. */
+  /** Maximum number of entries of an account; the oldest beyond it are removed. */
   most: number
 }
 
 /** The audit trail, in the file of the accounts: an act and its entry are committed together. */
 export interface Trail {
   record(by: Actor, act: Act): void
-  /** The newest first. */
+  /** Newest first. */
   list(filter: AuditFilter): AuditEntry[]
-  /** Removes some of what is not to be kept: how many for their age, how many for their number, and whether there may be more. */
+  /** Removes one batch; returns entries removed by age and by number, and whether more remain. */
   prune(keeping: AuditKeeping): { old: number; surplus: number; more: boolean }
 }
 
-/** Entries that are removed at once. */
+/** Batch size of pruning. */
 const AUDIT_PRUNE_STEP = 2_000
 
 export const createTrail = (db: Database.Database, now: () => number = Date.now): Trail => {
@@ -86,7 +86,7 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
     `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ${AUDIT_PRUNE_STEP}) AND at < ?`,
   )
   const accounts = db.prepare<[], number | null>('SELECT DISTINCT account FROM audit').pluck()
-  // Entries without an account are refused requests, or acts at the command line, which are kept.
+  // Counts per account, or for requests without one; acts at the command line have a user and stay.
   const dropMany = db.prepare(
     `DELETE FROM audit WHERE id IN (
        SELECT id FROM audit WHERE account IS @account AND user IS NULL AND id <= (
@@ -115,12 +115,12 @@ export const createTrail = (db: Database.Database, now: () => number = Date.now)
   }
 }
 
-/** Whoever sits at the command line. */
+/** The system user who runs the command line. */
 export const thisUser = lazy((): Actor => {
   try {
     return { user: userInfo().username }
   } catch {
-    // A container may run as a user that has no name.
+    // A container may run as a user without a name.
     return { user: String(process.getuid?.() ?? 'unknown') }
   }
 })
@@ -130,15 +130,15 @@ interface Counted {
   act: Act & { count: number }
 }
 
-/** The first refusal is written soon, later ones together. */
+/** Delay of the first write; later refusals are written in batches. */
 const FIRST_REFUSAL_MS = 1_000
 const OTHERS_MS = 60_000
-/** Kinds of refusals that are counted separately between two writes. */
+/** Maximum number of separate counters between two writes. */
 const MAX_REFUSAL_KINDS = 100
 
 export type Refusals = ReturnType<typeof createRefusals>
 
-/** Counts what was refused, so that a flood of it makes a few entries of the audit trail. */
+/** Counts refused requests: a flood of them becomes a few entries of the audit trail. */
 export const createRefusals = (write: (refused: Counted[]) => void, now: () => number) => {
   const counted = new Map<string, Counted>()
   let writtenAt = Number.NEGATIVE_INFINITY
@@ -153,7 +153,7 @@ export const createRefusals = (write: (refused: Counted[]) => void, now: () => n
       write([...counted.values()])
       counted.clear()
     } catch {
-      // They are written with the next ones: a full disk must not fail a request that was refused anyway.
+      // The next write retries: a full disk must not fail a request that was refused anyway.
     }
   }
 

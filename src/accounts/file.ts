@@ -5,7 +5,7 @@ import { messageOf, stop, systemFault } from '../lib/errors.ts'
 import type { Db } from '../sqlite/database.ts'
 import { sharedFile } from '../sqlite/shared-file.ts'
 
-/** Step n brings the accounts file from version n to n + 1. What was released is never edited: changes are further steps. */
+/** Step n migrates the accounts file from version n to n + 1. Released steps are never edited. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE accounts (
      id INTEGER PRIMARY KEY,
@@ -22,8 +22,8 @@ export const MIGRATIONS: readonly string[] = [
      revoked_at INTEGER,
      used_at INTEGER
    ) STRICT`,
-  // What a rule says is one JSON text: it is read whole or not at all. `seq` counts changes of all rules, so that whoever follows a
-  // network's rules reads those alone that changed since; one that left the network leaves its number behind in rules_gone.
+  // A rule is one JSON text, since it is only read whole. `seq` counts changes of all rules:
+  // readers fetch the changed rules by it. rules_gone has the seq of rules that left a network.
   `CREATE TABLE rules (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      account INTEGER NOT NULL REFERENCES accounts,
@@ -55,7 +55,7 @@ export const MIGRATIONS: readonly string[] = [
      expires_at INTEGER
    ) STRICT;
    CREATE INDEX webhook_secrets_by_account ON webhook_secrets (account)`,
-  // A token could do everything before there were scopes. Entries of the audit trail are added and, when they are old, removed; none is changed.
+  // Before scopes, a token could do everything. Old audit entries are removed, none is changed.
   `ALTER TABLE tokens ADD COLUMN scopes TEXT NOT NULL DEFAULT 'search,rules,admin';
    ALTER TABLE tokens ADD COLUMN replaced_by INTEGER REFERENCES tokens;
    CREATE TABLE audit (
@@ -78,11 +78,11 @@ export const MIGRATIONS: readonly string[] = [
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */
 export const ACCOUNTS_FILE = 'accounts.sqlite'
 
-/** The accounts file of a data folder. A reader of it cannot use a token, but learns who has one. */
+/** The accounts file. Readers see which accounts have tokens, but not the tokens. */
 const shared = sharedFile({
   ...{ file: ACCOUNTS_FILE, holds: 'accounts', table: 'accounts', steps: MIGRATIONS },
   damage: { code: 'accounts_broken', loses: ', which loses all accounts, tokens and rules' },
-  // A revocation that was confirmed outlives a power cut.
+  // A confirmed revocation survives a power cut.
   pragmas: ['synchronous = FULL'],
   explain(error, path, damaged) {
     const code = (error as { code?: unknown }).code
@@ -113,7 +113,7 @@ export const {
   compact: compactAccounts,
 } = shared
 
-/** Where commits are not `lasting`, a power cut may take the last ones, until the log is synced. */
+/** Unless `lasting`, commits do not sync: a power cut may lose those since the last sync. */
 export const connectAccounts = (folder: string, native: string | undefined, { lasting = true } = {}): Db =>
   shared.connect(folder, native, lasting ? [] : ['synchronous = NORMAL'])
 
@@ -124,12 +124,12 @@ const RESERVE_STEP = 128 << 10
 
 const pathIn = (folder: string) => join(folder, RESERVE_FILE)
 
-/** Takes room on the disk while there is some, for what must be written when there is none. */
+/** Reserves disk space for writes that must succeed on a full disk. */
 export const keepReserve = (folder: string): void => {
   try {
     const fd = openSync(pathIn(folder), 'a', 0o600)
     try {
-      // Not zeros, which some file systems store in no room at all.
+      // Random bytes, since some file systems store zeros without allocating space.
       for (let size = statSync(pathIn(folder)).size; size < RESERVE_BYTES; size += RESERVE_STEP)
         writeSync(fd, randomBytes(RESERVE_STEP))
     } finally {
@@ -140,7 +140,7 @@ export const keepReserve = (folder: string): void => {
   }
 }
 
-/** Does what must be done also on a full disk, such as a revocation: the room that was kept for it is given up bit by bit. */
+/** Runs `work` also on a full disk, such as a revocation, by freeing the reserve step by step. */
 export const withReserve = <T>(folder: string, work: () => T): T => {
   for (;;) {
     try {
@@ -151,7 +151,7 @@ export const withReserve = <T>(folder: string, work: () => T): T => {
   }
 }
 
-/** Returns whether there was something left to give up. */
+/** Frees one step of the reserve; false if none is left. */
 const giveUp = (folder: string): boolean => {
   try {
     const { size } = statSync(pathIn(folder))
@@ -168,10 +168,7 @@ const giveUp = (folder: string): boolean => {
   }
 }
 
-/**
- * Resolves when all that was written before the call outlives a power cut. Whoever asks while the disk works waits for one more turn of it,
- * together with all others who ask meanwhile.
- */
+/** Resolves when all earlier writes are synced. Calls during a sync share the next one. */
 export const createSynced = (sync: () => Promise<void>): (() => Promise<void>) => {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -192,7 +189,7 @@ export const createSynced = (sync: () => Promise<void>): (() => Promise<void>) =
   }
 }
 
-/** Has the disk take what SQLite has written to a log of commits, on a thread that nobody waits for. */
+/** Syncs SQLite's write-ahead log on a thread of libuv. */
 export const syncLog = (database: string) => async (): Promise<void> => {
   const log = await promises.open(`${database}-wal`, 'r+')
   try {

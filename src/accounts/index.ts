@@ -11,28 +11,28 @@ interface Account {
   name: string
 }
 
-/** An account as one of its tokens shows it. */
+/** Account and token of an authenticated request. */
 export interface Caller extends Account {
   /** Number of the token. */
   token: number
   scopes: ReadonlySet<TokenScope>
-  /** Requests that the token may make in a minute; absent where the limit of all tokens holds. */
+  /** Requests per minute; absent if the default limit applies. */
   rate?: number
 }
 
-/** What others may know about a token; only its holder knows the token itself. Times are epoch milliseconds. */
+/** Public facts about a token, without its secret. Times are epoch milliseconds. */
 export interface TokenInfo {
   id: number
   account: string
-  /** Its first letters, so that its holder can recognise it. */
+  /** First characters, by which its owner recognises it. */
   hint: string
   scopes: TokenScope[]
-  /** Requests in a minute; null where the limit of all tokens holds. */
+  /** Requests per minute; null if the default limit applies. */
   rate: number | null
   createdAt: number
   expiresAt: number | null
   revokedAt: number | null
-  /** To the minute, once a minute has passed. */
+  /** Precise to a minute, and up to a minute late. */
   lastUsedAt: number | null
   /** The token that replaced it. */
   replacedBy: number | null
@@ -42,30 +42,30 @@ interface TokenOptions {
   /** Milliseconds. */
   expiresIn?: number | undefined
   scopes?: readonly TokenScope[] | undefined
-  /** Requests in a minute. */
+  /** Requests per minute. */
   rate?: number | undefined
   /** The creator; by default the user of the command line. */
   by?: Actor | undefined
-  /** Default true; where it is false, nobody waits for the disk, and a power cut may take the token. */
+  /** Default true. If false, the commit is not synced: a power cut may lose the token. */
   lasting?: boolean
 }
 
 interface Rotated {
   id: number
   token: string
-  /** Until then the old one is valid. */
+  /** Epoch milliseconds until which the old token stays valid. */
   oldUntil: number
 }
 
 export type Accounts = ReturnType<typeof openAccounts>
 
-/** How long a verdict on a token may be older than the file that another process has written. */
+/** Maximum age of a cached token check, in milliseconds, after another process changed the file. */
 const FRESH_MS = 250
 const USE_FLUSH_MS = 60_000
 const MAX_CACHED = 10_000
 const TOKEN = /^cs_[\w-]{43}$/
 
-/** Opens the accounts of a data folder, which several processes may do at once. `native` is the path of SQLite's binding. */
+/** Opens the accounts of a data folder, also in several processes. `native`: SQLite's binding. */
 export const openAccounts = (
   folder: string,
   { native, now = Date.now }: { native?: string; now?: () => number } = {},
@@ -87,7 +87,7 @@ export const openAccounts = (
   const limitToken = db.prepare('UPDATE tokens SET rate = ? WHERE id = ?')
 
   const trail = createTrail(db, now)
-  /** The next commit that is to last takes the disk what these did. */
+  /** Commits without a sync; the next synced commit covers it. */
   const withoutWaiting = <T>(work: () => T): T => {
     db.pragma('synchronous = NORMAL')
     try {
@@ -107,7 +107,7 @@ export const openAccounts = (
 
   const listed = (): TokenInfo[] => listTokens.all().map(row => ({ ...row, scopes: readScopes(row.scopes) }))
 
-  /** Commits at once what `work` changes of tokens. */
+  /** Runs `work` in one transaction, and clears the cache of tokens. */
   const together = <T>(work: () => T): T => {
     const done = db.transaction(work).immediate()
     forget()
@@ -144,7 +144,7 @@ export const openAccounts = (
       return lasting ? together(create) : withoutWaiting(() => together(create))
     },
 
-    /** Creates a token with the account, scopes, limit and lifetime of the old one, which expires after `graceMs`. */
+    /** Creates a token like the old one, which expires after `graceMs`. */
     rotate: (
       id: number,
       {
@@ -174,10 +174,10 @@ export const openAccounts = (
         return { ...made, oldUntil }
       }),
 
-    /** The account whose valid token this is. */
+    /** The account of a valid token. */
     verify,
 
-    /** Sets how many requests a minute a token may make; null gives it the limit of all tokens. Takes effect as `revoke` does. */
+    /** Sets the requests per minute of a token; null: the default. Applies like `revoke`. */
     setRate: (id: number, rate: number | null, by: Actor = thisUser()): void =>
       together(() => {
         if (limitToken.run(rate, id).changes === 0) throw unknownToken(id)
@@ -188,10 +188,10 @@ export const openAccounts = (
     /** Public facts about one token. */
     token: (id: number): TokenInfo | undefined => listed().find(token => token.id === id),
 
-    /** All of them, in the order in which they were created. */
+    /** All accounts in order of creation. */
     accounts: (): Account[] => listAccounts.all(),
 
-    /** Takes effect at once here, and within `FRESH_MS` in every other process. Works on a full disk, too. */
+    /** Applies at once here, within `FRESH_MS` in other processes, and on a full disk. */
     revoke: (id: number, by: Actor = thisUser()): void => {
       withReserve(folder, () =>
         together(() => {
@@ -211,19 +211,19 @@ export const openAccounts = (
       refusals.close()
       uses.close()
       db.close()
-      // The room of the log, which the next start needs.
+      // Refills the reserve, which the next start needs.
       keepReserve(folder)
     },
   }
 }
 
-/** Finds the accounts of tokens, and remembers them until another connection has changed some. */
+/** Looks up accounts by token, cached until another connection changes them. */
 const createVerifier = (db: Db, now: () => number, onUse: (token: number, at: number) => void) => {
   const findToken = db.prepare<[Buffer], TokenRow>(
     `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes, t.rate FROM tokens t JOIN accounts a ON a.id = t.account
      WHERE t.hash = ? AND t.revoked_at IS NULL`,
   )
-  // Changes when another connection has committed, and costs a look at shared memory.
+  // Changes when another connection commits; reads only shared memory.
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
   const valid = new Map<string, { caller: Caller; expiresAt: number }>()
   let version = dataVersion.get()
@@ -262,7 +262,7 @@ const createVerifier = (db: Db, now: () => number, onUse: (token: number, at: nu
   }
 }
 
-/** Writes when tokens were used, many together. */
+/** Writes the times of last use in batches. */
 const createUses = (db: Db, folder: string) => {
   const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
   const used = new Map<number, number>()
@@ -277,7 +277,7 @@ const createUses = (db: Db, folder: string) => {
       })()
       used.clear()
     } catch {
-      // The last use of a token is not worth a failure; it is written with the next uses.
+      // The next flush retries: times of use must not fail a request.
     }
     keepReserve(folder)
   }
@@ -312,7 +312,7 @@ interface NewToken {
 const unknownToken = (id: number) =>
   refuse('unknown_token', `There is no token ${id}: chainsieve token list shows all tokens.`)
 
-// A token has 256 random bits: a plain hash cannot be guessed backwards, and comparing by index tells nothing of use.
+// A plain hash is enough for 256 random bits, and lookup timing reveals nothing useful.
 const digest = (token: string) => hash('sha256', token, 'hex')
 
 const checkName = (name: string) => {
@@ -323,14 +323,14 @@ const checkName = (name: string) => {
     )
 }
 
-/** What a token may be used for. */
+/** Permissions of a token. */
 export const SCOPES = ['search', 'rules', 'admin'] as const
 export type TokenScope = (typeof SCOPES)[number]
 
-/** The scopes of a token unless others are given: all that an account needs for itself. */
+/** Default scopes of a token: sufficient for ordinary use of an account. */
 const USUAL_SCOPES: readonly TokenScope[] = ['search', 'rules']
 
-/** As they are stored: each once, in the order of the list. */
+/** Serialises scopes without duplicates, in the order of `SCOPES`. */
 const writeScopes = (scopes: readonly TokenScope[]): string => {
   if (scopes.length === 0) throw refuse('no_scope', `A token needs a scope: ${SCOPES.join(', ')}.`)
   return SCOPES.filter(scope => scopes.includes(scope)).join(',')

@@ -1,7 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
 
-/** `pending`, then `confirmed` when deep enough; reorganised: `withdrawn` before, `retracted` after. */
+/** `pending`, then `confirmed`; a reorg turns these into `withdrawn` and `retracted`. */
 export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted'
 
 export interface RuleMatch {
@@ -9,7 +9,7 @@ export interface RuleMatch {
   /** `matching` of the rule. */
   revision: number
   targetType: TargetType
-  /** Blocks above the entity's own before it fires, or the mark that must have reached it. */
+  /** Blocks required above that of the entity, or the finality tag that must reach it. */
   confirmations: Confirmations
   notifyPending: boolean
   block: number
@@ -24,7 +24,7 @@ export interface RuleMatch {
 }
 
 export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network'> {
-  /** Hash of rule, revision, chain, block and entity: the same alert has the same id however often it is found. */
+  /** Hash of rule, revision, chain, block and entity: equal for the same match. */
   id: string
   state: AlertState
   /** Epoch milliseconds of the last change of state. */
@@ -38,19 +38,19 @@ export interface OutboxEntry {
   alert: StoredAlert
 }
 
-/** States and types as they are numbered in the store. */
+/** The index of a state or type is its number in the store. */
 export const STATES: readonly AlertState[] = ['pending', 'confirmed', 'withdrawn', 'retracted']
 export const TYPES: readonly OutboxEntry['type'][] = ['pending', 'confirmed', 'retracted']
 
-/** Marks of finality as they are numbered among the confirmations in the store. */
+/** Finality tags as numbers in the column of confirmations. */
 const TAGS: Readonly<Record<FinalityTag, number>> = { safe: -1, finalized: -2 }
 export const toStored = (confirmations: Confirmations): number =>
   typeof confirmations === 'number' ? confirmations : TAGS[confirmations]
 const fromStored = (stored: number): Confirmations => (stored === -1 ? 'safe' : stored === -2 ? 'finalized' : stored)
 
-/** Where the column `due` has the blocks that wait for a mark, above all numbers of blocks. */
+/** Offsets in the column `due` of blocks that wait for a finality tag, above all block numbers. */
 const DUE: Readonly<Record<FinalityTag, number>> = { safe: 2 ** 40, finalized: 2 ** 41 }
-/** In `due`: the head that confirms an alert of this block, or the block in the range of its mark. */
+/** Value of `due`: the head that confirms the alert, or the block plus the offset of its tag. */
 export const dueOf = (block: number, confirmations: Confirmations): number =>
   typeof confirmations === 'number' ? block + confirmations : DUE[confirmations] + block
 

@@ -11,9 +11,9 @@ export interface MarkedBlock {
   hash: string
 }
 
-/** The newest safe and finalized blocks of nodes; null where no node has such a tag. */
+/** The newest safe and finalized blocks of nodes; null if no node has such a tag. */
 export interface FinalityMarks extends Readonly<Record<FinalityTag, MarkedBlock | null>> {
-  /** Blocks above one that stand in for a mark which no node reports. */
+  /** Depth that replaces a tag that no node reports. */
   depth: number
 }
 
@@ -22,7 +22,7 @@ interface MarksOptions {
   newest(): number
 }
 
-/** A mark counts once its block is the stored one, and goes back only with the blocks. */
+/** A tag applies once its block is stored, and moves back only in a reorg. */
 export const createMarks = ({ blocks, newest }: MarksOptions) => {
   let told: FinalityMarks | undefined
   const heights: Record<FinalityTag, number> = { safe: -1, finalized: -1 }
@@ -40,13 +40,13 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
     lost(to: number) {
       for (const tag of ['safe', 'finalized'] as const) heights[tag] = Math.min(heights[tag], to)
     },
-    /** The highest stored block that each mark holds for; none of those that hold for no block. */
+    /** The highest stored block of each finality tag; tags without a block are left out. */
     reached(): [FinalityTag, number][] {
       if (!told) return []
       raise('safe')
       raise('finalized')
       const deep = newest() - told.depth
-      // A finalized block is safe, and none that is not safe is finalized, whichever of both is reported.
+      // finalized implies safe, also if only one of both is reported.
       const finalized = told.finalized ? heights.finalized : told.safe ? Math.min(deep, heights.safe) : deep
       const safe = told.safe ? Math.max(heights.safe, finalized) : Math.max(deep, finalized)
       const all: [FinalityTag, number][] = [
@@ -59,9 +59,9 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
 }
 
 interface AlertLimits {
-  /** Alerts whose state has changed last before this time, in epoch milliseconds. */
+  /** Epoch milliseconds: deletes alerts whose last change of state is older. */
   before: number
-  /** Last outbox entry that was taken over; later ones are still to be sent. */
+  /** Last outbox entry that delivery has taken; later ones are unsent. */
   taken: number
 }
 
@@ -69,7 +69,7 @@ const PAGE = 500
 
 export type AlertPruning = ReturnType<typeof createAlertPruning>
 
-/** Forgets old alerts and their outbox entries, but none that is pending or may be retracted. */
+/** Deletes old alerts and their outbox entries, except pending and retractable ones. */
 export const createAlertPruning = (db: Db) => {
   const newest = newestBlock(db)
   const alerts = db.prepare<[number], { n: number; state: number; changed: number; block: number }>(
@@ -83,7 +83,7 @@ export const createAlertPruning = (db: Db) => {
   const forgetEntry = db.prepare('DELETE FROM outbox WHERE n = ?')
 
   return {
-    /** `step` does a page of the work, within a transaction: whether there is more. `removed`: how many alerts are gone. */
+    /** `step` does one page and returns whether more remain; `removed` counts alerts. */
     begin({ before, taken }: AlertLimits): { step(): boolean; removed(): number } {
       let [alert, entry] = [0, 0]
       let looking = true

@@ -43,9 +43,9 @@ export const openOutbox = (store: string, native?: string) => {
     after: (n: number, limit: number): OutboxEntry[] =>
       after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
     last: (): number => (last.get() as number | undefined) ?? 0,
-    /** Changes when anything was committed to the store. */
+    /** Changes with each commit to the store. */
     version: (): number => version.get() as number,
-    /** Alerts of a rule, the newest first; `before` is the number of the last one of the page before. */
+    /** Alerts of a rule, newest first; `before` is the number of the last alert seen. */
     alerts(
       rule: number,
       { size, before = Number.MAX_SAFE_INTEGER, state }: AlertsPage,

@@ -10,7 +10,7 @@ import {
   unknownNames,
 } from '../rules/rule.ts'
 import { findUnsatisfiable } from '../rules/unsatisfiable.ts'
-/** Why a rule matches nothing for now; `networks` are those that are stored or configured, `withoutTraces` why its blocks have none. */
+/** Why a rule matches nothing now. `withoutTraces`: why its network has no traces. */
 export const idleReason = (
   rule: StoredRule,
   networks: readonly string[],
@@ -34,7 +34,7 @@ export const missingReason = (input: RuleInput, networks?: readonly string[]): s
   return undefined
 }
 
-/** Names in the lists of a rule's networks that nothing here has. */
+/** Unknown network names in the lists of a rule. */
 export const networkWarnings = (input: RuleInput, networks: readonly string[]): string[] =>
   unknownNames(networkOf(input), networks).map(
     name => `No network that is stored or configured here has the name ${JSON.stringify(name)} in its place.`,
@@ -88,7 +88,7 @@ const scopeWarningsOf = (input: RuleInput, { network, scoping, from }: Scoped): 
   ]
 }
 
-/** Targets that need no log. */
+/** Target types that need no logs. */
 const OF_TRANSACTIONS: ReadonlySet<TargetType> = new Set(['Transaction', 'Call', 'Method'])
 
 const listAddresses = (addresses: readonly string[]): string =>

@@ -52,7 +52,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
   const reportsOf = (rule: StoredRule) =>
     indexings.filter(({ network }) => covers(rule.network, network)).map(it => it.report())
 
-  /** A rule on several networks lacks traces only if all of them do. */
+  /** A rule on several networks lacks traces only if all of them lack them. */
   const idle = (rule: StoredRule) => {
     const traces = reportsOf(rule).map(({ withoutTraces }) => withoutTraces)
     return idleReason(rule, networks(), traces.every(it => it !== null) ? (traces[0] ?? null) : null)
@@ -190,7 +190,7 @@ const addedUp = (each: readonly RuleSeries[], parts: number): Omit<RuleSeries, '
   ),
 })
 
-/** Newest first by the time their blocks arrived. `before` holds the next position of each network. */
+/** Merges alerts of networks by block arrival, newest first. `before`: a cursor per network. */
 export const alertsOfSeveral = async (
   delivery: Pick<DeliveryThread, 'alerts'>,
   rule: StoredRule,
@@ -217,7 +217,7 @@ interface Listed {
   record: AlertRecord
 }
 
-/** Keeps the order inside a network, since its next page continues by it. */
+/** Keeps the order within a network, since its cursor continues by it. */
 const newestOf = (each: readonly (readonly Listed[])[], size: number): Listed[] => {
   const lists = each.map(list => [...list])
   const shown: Listed[] = []
@@ -244,7 +244,7 @@ const readPlaces = (before: string | undefined): Map<string, number> =>
 
 const MAX_KEPT = 20_000
 
-/** Lists are asked for again and again, and to look through every value of every rule takes its time. */
+/** Caches warnings per rule revision: lists are polled, and checking every value is slow. */
 const remembering = (of: (rule: StoredRule) => string[]): ((rule: StoredRule) => string[]) => {
   const known = new Map<number, { revision: number; warnings: string[] }>()
   return rule => {
@@ -314,7 +314,7 @@ interface AlertHit {
 
 const UNSAVED = 0
 
-/** The alert that a stored document would be: of that id, or the newest one that the rule finds. */
+/** The alert for a stored document: by id, or the newest match of the rule. */
 export const alertFor = async (
   options: Pick<AlertingOptions, 'networks' | 'pool'>,
   rule: Pick<StoredRule, 'id' | 'matching' | 'network' | 'input'>,
@@ -356,7 +356,7 @@ export const alertFor = async (
   return { network, alert }
 }
 
-/** The first of some networks that has it. */
+/** Document from the first network that has it. */
 const documentOf = async (
   pool: Pick<Pool, 'get'>,
   networks: readonly string[],

@@ -36,8 +36,8 @@ export const backupDataFolder = async (
 }
 
 /**
- * Makes the data folder of a backup, or with `check` only tells whether the backup is whole. `force` puts what the data folder holds aside.
- * Ranges are null where an older version wrote the store: whoever serves it next upgrades it.
+ * Restores a data folder from a backup, or with `check` only verifies the backup. `force` moves
+ * existing data aside. Ranges are null if the backup is of an older version.
  */
 export const restoreDataFolder = async (
   { data }: Config,
@@ -76,8 +76,8 @@ const CHECKS: Record<string, BackupOptions['check']> = {
 }
 
 /**
- * In the order in which their state is taken: what was found after the state of the deliveries is delivered after a restore, and a rule
- * that found something is there.
+ * In snapshot order: deliveries before alerts, and alerts before rules. After a restore, later
+ * alerts are sent, and each alert has its rule.
  */
 const databasesIn = (data: string): string[] => [
   ...[DELIVERIES_FILE].filter(name => isThere(data, name)),
@@ -85,11 +85,11 @@ const databasesIn = (data: string): string[] => [
   ...[ACCOUNTS_FILE].filter(name => isThere(data, name)),
 ]
 
-/** One that is lost is not left out: the backup refuses it. */
+/** A missing file is kept in the list: the backup refuses it. */
 const isThere = (data: string, name: string): boolean =>
   existsSync(join(data, name)) || findEmptied(join(data, name)) !== undefined
 
-/** Settings, ABIs, and requests to decode stored data again. */
+/** Settings, ABIs and decode requests. */
 const filesIn = (data: string): string[] =>
   ['chainsieve.toml', ...['abis', 'redecode'].flatMap(folder => walk(data, folder))].filter(name =>
     existsSync(join(data, name)),
@@ -108,11 +108,11 @@ const giveWay = () => {
   try {
     setPriority(constants.priority.PRIORITY_LOW)
   } catch {
-    // Not every system lets a process lower its own.
+    // Not every system lets a process lower its own priority.
   }
 }
 
-/** So much of the time is left to others. */
+/** Share of time left idle for other processes. */
 const REST_SHARE = 0.5
 const TURN_MS = 20
 

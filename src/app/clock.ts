@@ -5,30 +5,30 @@ import { createStepWatch } from '../lib/retry.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 
 const CLOCK_INTERVAL_MS = 60_000
-/** Between two looks for steps of it, as others see them. */
+/** Interval of checks for clock steps. */
 const STEP_LOOK_MS = 1_000
-/** A clock that is set right by so much did not leap. */
+/** Smaller corrections are not a leap. */
 const TOLERANCE_MS = 5 * 60_000
-/** A shorter leap is not reported: it looks like a server that was stopped. */
+/** Shorter leaps are not reported: they look like a stopped server. */
 const MIN_REPORTED_LEAP_MS = 24 * 3_600_000
-/** The newest block is no older than this where the clock is right and the chain goes on. */
+/** Maximum age of the newest block if the clock is right and the chain advances. */
 const BLOCK_AGE_MS = 3_600_000
-/** Without new blocks, a clock is trusted after it has been steady for this long. */
+/** Without new blocks, a clock is trusted after it was steady for this long. */
 const BELIEVED_MS = 24 * 3_600_000
 
 interface ClockOptions {
   data: string
-  /** Time of the newest stored block in epoch seconds; undefined where there is none. */
+  /** Time of the newest stored block in epoch seconds; undefined if there is none. */
   newestBlock(): Promise<number | undefined>
   log: Log
   now?(): number
-  /** Milliseconds that go by however the clock is set. */
+  /** Monotonic milliseconds. */
   elapsed?(): number
 }
 
 /**
- * Notes the time of the clock in the data folder. A clock that leaps ahead is not believed, and nothing gets older by it, until a block of
- * that time is stored: a server that was stopped for long sees one as soon as it follows its chain again.
+ * Detects forward leaps of the clock by the last time noted in the data folder. Ages are frozen
+ * until a stored block confirms the new time, as happens soon after a long stop.
  */
 export const createClockWatch = ({
   data,
@@ -40,7 +40,7 @@ export const createClockWatch = ({
   const stepOf = createStepWatch({ now, elapsed })
   let known = readLastClock(data) ?? now()
   let at = elapsed()
-  /** `looks`: how often it was seen; `block`: the newest one, and since when there was none newer, by `elapsed`. */
+  /** `looks`: times seen; `block`: newest block, unchanged since `quietFrom` (by `elapsed`). */
   let leap: { since: number; looks: number; block: number; quietFrom: number } | undefined
   let isReported = false
 

@@ -20,7 +20,7 @@ import { repeatEvery } from '../lib/scheduling/interval.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { isInCluster } from './stores.ts'
 
-/** Time between two looks at a cluster. */
+/** Interval of health checks. */
 const CLUSTER_INTERVAL_MS = 5_000
 
 /** Opens the clusters that hold documents of networks. */
@@ -52,7 +52,7 @@ export const openClusters = (
   return network => places.get(network)
 }
 
-/** Options to ship documents of a network to its cluster. */
+/** Options for shipping documents of a network to its cluster. */
 export const shippingOf = (
   { networks }: Pick<Config, 'networks'>,
   network: string,
@@ -63,7 +63,7 @@ export const shippingOf = (
   return { remote: clusterOptions(cluster), journalMax, returning }
 }
 
-/** Looks at the clusters of all networks again and again; answers how that of a network was last, undefined where it has none. */
+/** Polls the health of all clusters; returns the last status by network, undefined without one. */
 export const watchClusters = async (
   config: Pick<Config, 'networks' | 'data'>,
   { log, shutdown }: Run,
@@ -105,7 +105,7 @@ export const watchClusters = async (
   return network => last.get(network)
 }
 
-/** The blocks that searches find in the cluster, and the identities of its indices; none while the store answers. */
+/** Blocks that searches read from the cluster, and its index identities. */
 const shelvedBlocks = (data: string, network: string, shutdown: Pick<Run['shutdown'], 'add'>) => {
   const file = storeFile(data, network)
   let open: { ranges(): readonly Range[]; identityOf: IdentityOf } | undefined

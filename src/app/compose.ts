@@ -39,7 +39,7 @@ export interface ServerParts extends SearchParts {
   delivery: DeliveryThread
 }
 
-/** Opens the data folder for serving, and starts what delivers. */
+/** Opens the data folder for serving, and starts the delivery thread. */
 export const openParts = (config: Config, run: Run): ServerParts => {
   const { log, shutdown } = run
   const parts = openSearchParts(config, run)
@@ -67,7 +67,6 @@ export interface Served extends ServerParts {
   watching?(network: string): Indexing | undefined
 }
 
-/** Starts the HTTP server with all that it has. */
 export const startServer = async (config: Config, parts: Served, run: Run): Promise<HttpServer> => {
   const { rules, indexings, pool, delivery } = parts
   const { log, shutdown } = run
@@ -80,7 +79,7 @@ export const startServer = async (config: Config, parts: Served, run: Run): Prom
   })
 }
 
-/** Starts an HTTP server that answers searches alone. */
+/** Starts an HTTP server that only answers searches. */
 export const startSearchServer = (config: Config, parts: SearchParts, run: Run): Promise<HttpServer> =>
   startListening(config, { ...parts, indexings: [] }, run, () => ({}))
 
@@ -136,7 +135,7 @@ const startListening = async (
     proxies: config.trustProxy.length === 0 ? NO_PROXIES : createProxies(config.trustProxy, config.proxyHeader),
   })
   shutdown.add('server', () => server.close())
-  // Not before: where the port is taken, stores are closed again at once, which is no fault of theirs.
+  // After the port is bound: if it is taken, closing stores must not count as a fault.
   shutdown.add('status', publishStatus(config.data, status, log))
   if (server.reload) {
     process.on('SIGHUP', server.reload)
@@ -153,10 +152,10 @@ const startListening = async (
   return server
 }
 
-/** Bytes with which a server of one network runs. */
+/** Minimum bytes of memory for a server of one network. */
 const MIN_MEMORY = 256 * 1024 ** 2
 
-/** The certificate of the server; undefined where it speaks plain HTTP. */
+/** The certificate of the server; undefined for plain HTTP. */
 const openTls = async ({ tlsCert, tlsKey }: Config, log: Run['log']): Promise<Certificate | undefined> => {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (tlsCert === undefined || tlsKey === undefined)
@@ -165,12 +164,12 @@ const openTls = async ({ tlsCert, tlsKey }: Config, log: Run['log']): Promise<Ce
   return openCertificate({ cert: tlsCert, key: tlsKey }, { log })
 }
 
-/** Everything that can be searched: what is configured and what is stored. */
+/** All searchable networks: configured and stored. */
 export const networksOf = (config: Config): string[] => [
   ...new Set([...config.networks.map(({ network }) => network), ...storedNetworks(config.data)]),
 ]
 
-/** `log` gets problems that belong to no request. */
+/** `log` receives problems outside of requests. */
 export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
   const stores = createStores(config.data)
   const pool = createPool({

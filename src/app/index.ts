@@ -24,13 +24,13 @@ import { startRetention, watchStored } from './retention.ts'
 import { createRulesService } from './rules.ts'
 import { takeDataFolder } from './upgrade.ts'
 
-/** Loads the code of a command when it runs: the start of the others does not wait for it. */
+/** Loads the code of a command when it runs, which keeps the start of others fast. */
 const late =
   <A extends unknown[], R>(load: () => Promise<(...args: A) => R>) =>
   async (...args: A): Promise<Awaited<R>> =>
     await (await load())(...args)
 
-/** Serves until it is asked to stop: what starts here is stopped in reverse by `shutdown`. */
+/** Serves until `shutdown`, which stops all parts in reverse order. */
 const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> => {
   if (config.role === 'search') return (await import('./search-role.ts')).serveSearch(config, { log, shutdown })
   const lock = takeDataFolder(config.data, 'serve', log)
@@ -60,7 +60,7 @@ const runServer = async (config: Config, { log, shutdown }: Run): Promise<void> 
 
   const server = await startServer(config, { ...parts, indexings, losses, watching: watching.of }, { log, shutdown })
   if (demo) {
-    // After a power cut, the next start makes another one.
+    // If a power cut loses it, the next start creates another one.
     const token = withReserve(config.data, () =>
       accounts.createToken('demo', { expiresIn: DEMO_TOKEN_MS, scopes: SCOPES, lasting: false }),
     )
@@ -97,8 +97,8 @@ const readOrComputeStatus = async (config: Config, { shutdown }: Run): Promise<S
 }
 
 /**
- * False where it is damaged. That must not keep the others from being served: searches of the network and the status say so. On a full
- * disk, what is stored is searched as it is.
+ * False if the store is damaged; other networks are served nevertheless. On a full disk, stored
+ * blocks are searched as they are.
  */
 const prepareUndamaged = (
   data: string,
@@ -120,7 +120,7 @@ const prepareUndamaged = (
   }
 }
 
-/** Stored blocks are served without a node, but no new ones come; without both there is nothing to serve. */
+/** Without a node, stored blocks are served but no new ones come. Fails if there are neither. */
 const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   const stored = new Set(storedNetworks(data))
   for (const { network } of networks.filter(({ rpc }) => rpc.length === 0)) {
@@ -133,7 +133,7 @@ const checkSources = ({ data, networks }: Config, log: Run['log']) => {
   }
 }
 
-/** Longest wait for the first status of a server that has just started. */
+/** Maximum wait for the first status of a starting server. */
 const FIRST_STATUS_MS = 3_000
 const STATUS_POLL_MS = 50
 
@@ -174,7 +174,7 @@ const startFollowing = (
   })
 }
 
-/** The work behind the commands; tests replace single members. */
+/** Implementations behind the commands; tests replace single members. */
 export const services = {
   serve: runServer,
   status: readOrComputeStatus,

@@ -17,13 +17,13 @@ export interface Summary {
   events: number
   /** Ranges that this run added, ascending. */
   added: Range[]
-  /** All ranges that the network now holds, ascending. */
+  /** All ranges that the network now stores, ascending. */
   held: Range[]
-  /** Blocks that a back-fill was asked for and that are not stored, ascending; none where it is done. */
+  /** Requested blocks that are not stored, ascending; empty if the back-fill is complete. */
   missing: Range[]
-  /** Packs that an import has not read to their end. */
+  /** Packs that the import has not finished. */
   unread: { file: string; begun: boolean }[]
-  /** Why it ended before that. */
+  /** Cause of an early end. */
   failure?: Error | undefined
 }
 
@@ -49,7 +49,7 @@ export const importBlocks = (
 
 const DEFAULT_BATCH = 200
 
-/** Runs a job that has an end, showing how far it is. */
+/** Runs a finite job and shows its progress. */
 const runToEnd = async (
   config: Config,
   network: string,
@@ -87,6 +87,6 @@ const runToEnd = async (
   }
 }
 
-/** Packs that are to be read to their end yet. */
+/** Packs not yet read to their end. */
 const unreadOf = (files: readonly string[], reading: string | null): Summary['unread'] =>
   files.slice(reading === null ? 0 : files.indexOf(reading)).map(file => ({ file, begun: file === reading }))

@@ -43,7 +43,7 @@ import { takeDataFolder, tryToTakeDataFolder } from './upgrade.ts'
 type DocumentPlace = 'opensearch' | 'sqlite'
 const documentPlace = (store: string): DocumentPlace => (isInCluster(store) ? 'opensearch' : 'sqlite')
 
-/** Longest wait for the program that writes the store. */
+/** Maximum wait for the process that writes the store. */
 const PRUNE_TIMEOUT_MS = 60_000
 const PRUNE_POLL_MS = 100
 
@@ -57,7 +57,7 @@ export const pruneNetwork = async (
   const store = storeOf(config.data, network)
   const lock = tryToTakeDataFolder(config.data, 'prune', log)
   if (lock) shutdown.add('lock', lock.release)
-  // Removes only what this command asks for, whatever the config file keeps.
+  // Removes only what this command asks for, regardless of the retention in the config file.
   const kept = before === undefined ? requestOf(config, network, settings) : requestOf(config, network)
   // Fails here on a broken store, before a request is left for a server.
   rangesOf(store)
@@ -70,7 +70,7 @@ export const pruneNetwork = async (
   return { network, held: rangesOf(store), waiting: isPruneAsked(store, 'hand') }
 }
 
-/** Removes blocks that indices of the cluster lost. A running server does it itself. */
+/** Removes blocks whose documents the cluster lost. A running server does it itself. */
 export const pruneLost = async (config: Config, one: NetworkConfig, run: Run) => {
   const { network } = one
   const store = storeOf(config.data, network)
@@ -97,7 +97,7 @@ export const pruneOutsideScopes = async (config: Config, one: NetworkConfig, dry
   return { network, outside: null, waiting: isPruneAsked(store, 'scopes') }
 }
 
-/** By a thread that decodes, or by the program that uses the data folder, which is waited for a while. */
+/** Runs on a decode thread, or requests it from the running server and waits for a while. */
 const runOrRequest = async (
   config: Config,
   { network, storeBatch }: NetworkConfig,
@@ -120,7 +120,7 @@ const runOrRequest = async (
   shutdown.signal.throwIfAborted()
 }
 
-/** Withdraws a failed request, so that a later start does not repeat it. An interrupted one stays. */
+/** Withdraws a failed request: a later start must not repeat it. An aborted one stays. */
 const withdrawOnFailure = async (
   store: string,
   asked: PruneRequestKind,
@@ -171,10 +171,10 @@ const waitFor = async (isDone: () => boolean, signal: AbortSignal) => {
 }
 
 const MOVE_LOOK_MS = 500
-/** A server that does not move anything by then does not know the cluster. */
+/** A server that moves nothing by then has no cluster configured. */
 const MOVE_PATIENCE_MS = 15_000
 
-/** Moves a network's documents to its cluster, or back into its file. A server that runs does so by itself: then it is waited for. */
+/** Moves documents to the cluster or back, or waits for a running server to do so. */
 export const moveDocuments = async (
   config: Config,
   { network, cluster, storeBatch }: NetworkConfig,
@@ -205,7 +205,7 @@ export const moveDocuments = async (
   return { network, store: documentPlace(store) }
 }
 
-/** Each block is shipped, and compared. */
+/** Each block counts twice: shipped and verified. */
 const stepOf = ({ blocks, shipped, verified }: MovingReport) => ({
   ...{ blocks: shipped, logs: 0, events: 0 },
   ...{ done: shipped + Math.min(verified, blocks), total: 2 * blocks },
@@ -232,7 +232,7 @@ const waitForServer = async (
   }
 }
 
-/** Without a cluster, only as long as the store holds all documents. */
+/** Without a cluster, only if the store has all documents. */
 const answerAgain = (network: string, store: string) => {
   const db = openForWriting(store, nativeBinding())
   try {
@@ -296,14 +296,14 @@ const damagedPages = (store: string): readonly number[] => {
   return pages
 }
 
-/** Keeps the damaged store under another name; the new one takes its place in one step. */
+/** Renames the damaged store; the new one replaces it in one step. */
 const keepAside = (store: string): string => {
   const aside = `${store}-damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`
   for (const suffix of ['-wal', '-sums']) if (existsSync(store + suffix)) copyFileSync(store + suffix, aside + suffix)
   try {
     linkSync(store, aside)
   } catch {
-    // Not every file system has a second name for a file.
+    // Not every file system supports hard links.
     copyFileSync(store, aside)
   }
   return aside

@@ -23,21 +23,21 @@ interface MetricsOptions {
   pool: Pick<Pool, 'holdings'>
   indexings: readonly Indexing[]
   watching?: ((network: string) => Indexing | undefined) | undefined
-  /** Undefined where nothing is delivered. */
+  /** Undefined if nothing is delivered. */
   delivery: Pick<DeliveryThread, 'metrics'> | undefined
   log: Log
 }
 
 interface ServerMetrics {
   metrics: Metrics
-  /** All that is known of the server, in Prometheus's text format. */
+  /** All metrics of the server in Prometheus's text format. */
   text(): Promise<string>
 }
 
 const METRICS_CACHE_MS = 1_000
-/** Documents are counted by threads that answer queries: no more often than this, in milliseconds. */
+/** Minimum interval, in milliseconds, of document counts, since they occupy search threads. */
 const COUNT_MS = 15_000
-/** Longest wait for metrics of another thread; then its last ones are used. */
+/** Maximum wait for metrics of another thread; then the last ones are used. */
 const THREAD_METRICS_TIMEOUT_MS = 1_000
 
 export const createServerMetrics = (options: MetricsOptions): ServerMetrics => {
@@ -238,7 +238,7 @@ const diskMetrics = (data: string): MetricSnapshot[] => {
 
 const fileSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
-/** The last value, if the next one does not come soon. */
+/** The last value, unless the next one arrives in time. */
 const lastKnown = <T>(ask: () => Promise<T>, first: T): (() => Promise<T>) => {
   let known = first
   let open: Promise<T> | undefined
@@ -329,13 +329,13 @@ const processMetrics = (version: string): MetricSnapshot[] => {
 
 const STARTED = Math.round(performance.timeOrigin) / 1_000
 
-/** Remembered, since reading it is slow on some systems. */
+/** Cached, since reading it is slow on some systems. */
 const maxOpenFiles = lazy(readOpenFileLimit)
 
 const BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const TICK_MS = 100
 
-/** Measures the delay of the event loop ten times a second. */
+/** Samples the delay of the event loop ten times per second. */
 const watchEventLoop = (metrics: Metrics): void => {
   const delay = metrics
     .histogram('chainsieve_event_loop_delay_seconds', 'Delay of a timer in the main thread.', BOUNDS_S)

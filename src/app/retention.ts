@@ -18,12 +18,12 @@ import { isDamage } from '../sqlite/damage.ts'
 import { shippingOf } from './clusters.ts'
 
 const RETENTION_INTERVAL_MS = 60_000
-/** Between two steps of removing it from the audit trail. */
+/** Interval between steps that prune the audit trail. */
 const TRAIL_STEP_MS = 50
-/** All alerts are gone through each time. */
+/** Interval of scans over all alerts. */
 const ALERTS_MS = 3_600_000
 
-/** Has what the settings do not keep removed, for as long as the server runs. Returns what ends it. */
+/** Removes data beyond the retention settings until the returned function is called. */
 export const startRetention = (config: Config, log: Log): (() => void) => {
   let alertsAt = 0
   const look = () => {
@@ -36,7 +36,7 @@ export const startRetention = (config: Config, log: Log): (() => void) => {
         const request = requestOf(config, network, settings, withAlerts)
         if (request && !isPruneAsked(store, 'settings')) askToPrune(store, 'settings', request)
       } catch (error) {
-        // The status says so.
+        // The status reports it.
         if (!isDamage(error)) throw error
       }
     }
@@ -44,7 +44,7 @@ export const startRetention = (config: Config, log: Log): (() => void) => {
   return repeatEvery(RETENTION_INTERVAL_MS, look, { log, doing: 'remove what is no longer kept', atOnce: true })
 }
 
-/** Undefined where everything is kept. */
+/** Undefined if everything is kept. */
 export const requestOf = (
   { data, keepAlerts }: Pick<Config, 'data' | 'keepAlerts'>,
   network: string,
@@ -69,7 +69,7 @@ const takenOf = (data: string, network: string): number => {
   }
 }
 
-/** Notes the start of a server in the audit trail, and removes old entries from it until it is stopped. */
+/** Notes the server start in the audit trail, and prunes old entries until it is stopped. */
 export const keepTrail = (
   { trail, note }: Pick<Accounts, 'trail' | 'note'>,
   { data, keepAudit, limits }: Config,
@@ -107,7 +107,7 @@ export const keepTrail = (
 interface WatchOptions {
   config: Config
   rules: Pick<Rules, 'version' | 'networks'>
-  /** Networks that are indexed have their rules attended to by that. */
+  /** Networks being indexed, whose rules the indexing evaluates. */
   indexed: ReadonlySet<string>
   log: Log
   onAlerts(network: string): void
@@ -118,13 +118,10 @@ interface Watching {
   stop(): Promise<void>
 }
 
-/** Time between two looks at whether a network without a source has got something to do. */
+/** Interval of checks for work of networks without a source. */
 const WATCH_INTERVAL_MS = 500
 
-/**
- * A network without a source may still have rules to evaluate or blocks to decode again: it gets its own threads as
- * soon as one of both is so.
- */
+/** Starts threads for networks without a source once they have rules or blocks to decode again. */
 export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOptions): Watching => {
   const watched = new Map<string, Indexing>()
   let version = -1
@@ -137,7 +134,7 @@ export const watchStored = ({ config, rules, indexed, log, onAlerts }: WatchOpti
     if (rules.version() !== version) ruled = rules.networks()
     version = rules.version()
     const stored = new Set(stores)
-    // Ships what a cluster does not have yet.
+    // Ships documents that the cluster lacks.
     const shipped = config.networks.flatMap(({ network, cluster }) => (cluster ? [network] : []))
     const ofRules = stores.filter(it => ruled.some(rule => covers(rule, it)))
     for (const network of [...ofRules, ...redecoded, ...pruned, ...shipped]) {

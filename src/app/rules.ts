@@ -36,13 +36,13 @@ interface Searched {
 interface BlockRange {
   from?: BlockPoint | undefined
   to?: BlockPoint | undefined
-  /** Hits to show. */
+  /** Maximum number of hits. */
   size: number
 }
 
 /**
- * Rules and deliveries as the command line sees them: in their files, whether or not a server has them open as well. Nothing is opened
- * before it is asked for, and looking makes no files where there were none.
+ * Rules and deliveries for the command line, read from files also while a server runs. Files are
+ * opened lazily and never created by reads.
  */
 export const createRulesService = (
   config: Config,
@@ -60,10 +60,10 @@ export const createRulesService = (
 
   const { accounts, accountOf, rules, store, deliveries } = openLate(config, shutdown)
 
-  /** A running server knows of networks by its flags, too. */
+  /** A running server may have further networks by its flags. */
   const known = (): string[] => [...networks(), ...(readStatus(data)?.networks.map(({ network }) => network) ?? [])]
 
-  /** From the running server, or else as the last one left it. */
+  /** From the running server, or the last status it left. */
   const failingNow = (): FailingState[] => {
     const published = readStatus(data)?.deliveries?.failing
     const iso = (time: number) => new Date(time).toISOString()
@@ -77,7 +77,7 @@ export const createRulesService = (
   }
 
   return {
-    /** All rules, or those of one account, in the order of their ids; or so many of those after an id. */
+    /** All rules or those of one account, ordered by id; `page` limits them. */
     list(name?: string, page?: RulePage) {
       const names = new Map(
         accounts()
@@ -110,7 +110,7 @@ export const createRulesService = (
       return rule
     },
 
-    /** The rules of an account; without a name, of the only one. */
+    /** Rules of an account; by default of the only account. */
     book(name: string | undefined): RuleBook {
       const all = accounts().accounts()
       const account = name === undefined && all.length === 1 ? all[0] : name === undefined ? undefined : accountOf(name)
@@ -129,11 +129,11 @@ export const createRulesService = (
       })
     },
 
-    /** As the HTTP API checks what is posted. `idle`: why a good rule would match nothing for now. */
+    /** Checks a rule as the HTTP API does. `idle`: why a valid rule would match nothing now. */
     check(value: unknown) {
       const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits: config.limits })
       if (!rule) return { faults }
-      // Which networks a server has is known from its folder and its config file together.
+      // Networks of the server are known only with both its data folder and its config file.
       const here = existsSync(data) && config.file !== undefined ? known() : undefined
       const idle = missingReason(rule, here)
       return { rule, faults: [], warnings: [...warningsOf(rule, config, abis), ...missingExtracts(rule)], idle }
@@ -144,13 +144,13 @@ export const createRulesService = (
       return { ...found, warnings: warningsOf(rule, config, abis) }
     },
 
-    /** The newest first. */
+    /** Newest first. */
     deliveries: (filter: ListFilter) => deliveries()?.list(filter) ?? [],
 
-    /** Returns how many are queued again. */
+    /** Returns the number of deliveries queued again. */
     redeliver: (filter: RedeliverFilter) => deliveries()?.redeliver(filter) ?? 0,
 
-    /** The secret that signs an account's webhooks, created if needed; `rotation` creates another one, and keeps the old ones valid for so long. */
+    /** Webhook signing secret, created if needed; `rotation` keeps old ones valid for a time. */
     secret(name: string, rotation?: { overlapMs: number }) {
       const { id } = accountOf(name)
       const secrets = openSecrets(data, native)
@@ -161,17 +161,17 @@ export const createRulesService = (
       }
     },
 
-    /** Whether a server runs on the folder, which sends what is queued. */
+    /** Whether a server runs on the folder and sends queued deliveries. */
     serving: () => readStatus(data) !== undefined,
   }
 }
 
 export type RulesService = ReturnType<typeof createRulesService>
-/** A rule with its account's name, why it matches nothing for now, which of its receivers fail, and how often it fired. */
+/** A rule with account name, idle reason, failing receivers and number of alerts. */
 export type ListedRule = ReturnType<RulesService['list']>[number]
 export type CheckedRule = ReturnType<RulesService['check']>
 
-/** The files of accounts, rules and deliveries, each opened when it is first asked for. */
+/** Stores of accounts, rules and deliveries, each opened at first use. */
 const openLate = (config: Config, shutdown: Run['shutdown']) => {
   const { data, limits } = config
   const native = nativeOption(data)
@@ -192,7 +192,7 @@ const openLate = (config: Config, shutdown: Run['shutdown']) => {
   const accounts = opened<Accounts>('accounts', () => openAccounts(data, native))
   const rules = opened<Rules>('rules', () => openRules(data, { ...native, limits }))
   const store = opened<DeliveryStore>('deliveries', () => openDeliveries(data, { ...native, limits }))
-  /** Undefined where nothing was ever delivered. */
+  /** Undefined if nothing was ever delivered. */
   const deliveries = (): DeliveryStore | undefined => {
     accounts()
     return existsSync(join(data, DELIVERIES_FILE)) ? store() : undefined

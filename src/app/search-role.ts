@@ -16,7 +16,7 @@ import { takeDataFolder } from './upgrade.ts'
 /** Interval between reads of the published state. */
 const MIRROR_INTERVAL_MS = 200
 
-/** Answers searches of networks that another process indexes into a cluster. It has accounts of its own, and knows of no rules. */
+/** Serves searches of networks that another process indexes; has its own accounts and no rules. */
 export const serveSearch = async (config: Config, run: Run): Promise<void> => {
   const { log, shutdown } = run
   const lock = takeDataFolder(config.data, 'serve', log)
@@ -36,7 +36,7 @@ const checkSearchNetworks = ({ data, networks }: Config) => {
     throw stop('role_with_store', `${data} stores ${other}, which has no cluster: choose another data folder`)
 }
 
-/** Keeps in a small store what of the network may be shown. */
+/** Mirrors the visible blocks of the network into a small store. */
 const mirror = async (config: Config, { network, cluster: settings }: NetworkConfig, { log, shutdown }: Run) => {
   const db = openForWriting(storeFile(config.data, network), nativeBinding())
   const { take, serial } = createReplica(db)

@@ -15,7 +15,7 @@ type Stores = (wanted?: string) => ReadonlyMap<string, string>
 
 const STORE_LIST_MAX_AGE_MS = 250
 
-/** Keeps the list in memory, and reads the folder again now and then, or where a network that is wanted is not there. */
+/** Caches the list; reads the folder again when it is old or a wanted network is missing. */
 export const createStores = (data: string, now: () => number = () => performance.now()): Stores => {
   let known: ReadonlyMap<string, string> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
@@ -28,14 +28,14 @@ export const createStores = (data: string, now: () => number = () => performance
   }
 }
 
-/** The store of a network that is stored. */
+/** The store of a network; throws if there is none. */
 export const storeOf = (data: string, network: string): string => {
   if (!storedNetworks(data).includes(network))
     throw refuse('index_not_found_exception', `There is no network ${network} in ${data}.`)
   return storeFile(data, network)
 }
 
-/** The stores that a command is about: that of one network, or all. */
+/** Stores that a command applies to: of one network, or all. */
 export const storesOf = (data: string, network: string | undefined): [network: string, store: string][] =>
   (network === undefined ? storedNetworks(data) : [network]).map(name => [name, storeOf(data, name)])
 
@@ -46,13 +46,13 @@ export const isInCluster = (store: string): boolean =>
 /** The blocks that a store holds. */
 export const rangesOf = (store: string): Range[] => readStore(store, db => createBlocks(db).ranges())
 
-/** A contract's own ABI is far smaller; lists of signatures are not of a contract. */
+/** Larger files are general lists of signatures, not the ABI of a contract. */
 const MAX_CONTRACT_ABI = 8 * 2 ** 20
 
-/** The contracts of a network that ABIs were given for, under their names. Files are read once each, as they come. */
+/** Contracts of a network with user ABIs, by name. Each file is read once, when it appears. */
 export const createContracts = (data: string): ((network: string) => Promise<NamedContract[]>) => {
   const folder = abiFolder(data)
-  /** By file, whose name changes with its content; null where it is of no contract, or cannot be read. */
+  /** By file name, which changes with content; null if it has no contract or is unreadable. */
   const known = new Map<string, Pick<StoredAbi, 'name' | 'address' | 'network'> | null>()
 
   const read = async (file: string) => {
@@ -62,7 +62,7 @@ export const createContracts = (data: string): ((network: string) => Promise<Nam
       const { name, address, network } = JSON.parse(await promises.readFile(path, 'utf8')) as StoredAbi
       return { name, address, network }
     } catch {
-      // Indexing says what is wrong with it.
+      // Indexing reports its faults.
       return null
     }
   }
@@ -78,7 +78,7 @@ export const createContracts = (data: string): ((network: string) => Promise<Nam
   }
 }
 
-/** The ABIs that the user gave, of all networks. Each file is read once: its name changes with its content. */
+/** User ABIs of all networks. Each file is read once: its name changes with its content. */
 export const createOwnAbis = (data: string): OwnAbis => {
   const folder = abiFolder(data)
   let known = new Map<string, StoredAbi | undefined>()
@@ -86,7 +86,7 @@ export const createOwnAbis = (data: string): OwnAbis => {
     try {
       return findAbi(folder, file)
     } catch {
-      // Indexing says what is wrong with it.
+      // Indexing reports its faults.
       return undefined
     }
   }

@@ -10,13 +10,13 @@ import { isDamage } from '../sqlite/damage.ts'
 import { lockDataFolder, tryToLockDataFolder } from '../sqlite/lock.ts'
 
 /**
- * Keeps a data folder as `lockDataFolder` does, and upgrades the files of an older version: all of them, or none where one cannot be. Nobody else
+ * Locks a data folder and upgrades older files: all, or none if one fails. Only the lock owner
  * upgrades, since a server of the older version may have the files open.
  */
 export const takeDataFolder = (data: string, doing: string, log: Log): { release(): void } =>
   upgraded(lockDataFolder(data, doing, nativeBinding(data)), data, log)
 
-/** The same; undefined where another process has it. */
+/** Like `takeDataFolder`; undefined if another process has the lock. */
 export const tryToTakeDataFolder = (data: string, doing: string, log: Log): { release(): void } | undefined => {
   const lock = tryToLockDataFolder(data, doing, nativeBinding(data))
   return lock && upgraded(lock, data, log)
@@ -34,7 +34,7 @@ const upgraded = (lock: { release(): void }, data: string, log: Log) => {
 
 const upgrade = (data: string, log: Log) => {
   const native = nativeBinding(data)
-  /** A file that cannot be opened on a full disk is not upgraded now; opening it reports the error. */
+  /** False if the disk is too full to open the file; opening it later reports the error. */
   const looked = (isOlder: () => boolean): boolean => {
     try {
       return withReserve(data, isOlder)
@@ -61,7 +61,7 @@ const upgrade = (data: string, log: Log) => {
   }
 }
 
-/** A damaged store does not stop the upgrade of others; opening it reports the damage. */
+/** Skips a damaged store in the upgrade; opening it later reports the damage. */
 const unlessDamaged = <T>(work: () => T): T | undefined => {
   try {
     return work()

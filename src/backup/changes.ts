@@ -4,13 +4,13 @@ import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { pageSum } from '../sqlite/sums.ts'
 
 /**
- * Pages on their way into a copy. Those of a new copy are written where they belong. Those that replace others are written to a file
- * beside the copy, page numbers before pages, and moved in once the list of the backup names them: a kill spoils no copy.
+ * Writes pages into a copy. Replaced pages go to a separate file, page numbers before pages, which
+ * is merged once the manifest names it: a kill corrupts no copy.
  */
 export type PageWriter = ReturnType<typeof createChangesWriter>
 
 const ENTRY = 4 + SQLITE_PAGE_BYTES
-/** Pages between two syncs, so that other writers do not wait long: 8 MB. */
+/** Pages between two syncs (8 MB), which bounds the wait of other writers. */
 const SYNC_EVERY = 2_048
 
 const createChangesWriter = (path: string, write: (file: number, page: number, content: Uint8Array) => void) => {
@@ -21,7 +21,7 @@ const createChangesWriter = (path: string, write: (file: number, page: number, c
       write(file, page, content)
       if (++count % SYNC_EVERY === 0) fdatasyncSync(file)
     },
-    /** Has the disk keep what was put. */
+    /** Syncs the written pages. */
     finish(): void {
       fdatasyncSync(file)
       closeSync(file)
@@ -46,14 +46,14 @@ export const writeChanges = (path: string): PageWriter => {
   })
 }
 
-/** Positions of changed pages in their file. */
+/** Offsets of changed pages in their file, by page. */
 export const placesOfChanges = (path: string): Map<number, number> => {
   const places = new Map<number, number>()
   each(path, (page, _, at) => places.set(page, at + 4))
   return places
 }
 
-/** Moves changed pages into a copy, which then has so many pages. Doing it again changes nothing. */
+/** Writes changed pages into a copy and truncates it to `pages`. Idempotent. */
 export const applyChanges = (copy: string, changes: string, pages: number) => {
   const file = openSync(copy, 'r+')
   try {
@@ -79,7 +79,7 @@ const each = (path: string, visit: (page: number, content: Buffer, at: number) =
   }
 }
 
-/** The pages of a copy that are not what their checksums say, while `onPage` takes what each holds. */
+/** Numbers of pages whose checksums differ; `onPage` receives each page. */
 export const comparePages = function* (
   copy: { file: string; changes: string | null },
   sums: Uint32Array,

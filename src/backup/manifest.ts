@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf, refuse } from '../lib/errors.ts'
 import { PRIVATE_FILE, syncFile } from '../lib/private-files.ts'
 
-/** Contents of a backup folder. It is replaced as a whole: other files in the folder are leftovers. */
+/** Contents of a backup folder, replaced atomically: files that it does not list are leftovers. */
 export interface Manifest {
   format: typeof FORMAT
   version: number
@@ -26,7 +26,7 @@ export interface BackedUp {
   pages: number
   /** Path and SHA-256 of the checksums of its pages, four bytes each, little-endian. */
   sums: { file: string; sha256: string }
-  /** Path of pages that are not in the copy yet: see changes.ts. */
+  /** Path of pages not yet merged into the copy: see changes.ts. */
   changes: string | null
 }
 
@@ -37,7 +37,7 @@ export interface PlainFile {
 }
 
 const FORMAT = 'chainsieve-backup'
-/** Of the layout of a backup folder. */
+/** Version of the layout of a backup folder. */
 const VERSION = 1
 const MANIFEST_FILE = 'backup.json'
 
@@ -51,7 +51,7 @@ export const newManifest = (program: string, generation: number): Manifest => ({
   files: [],
 })
 
-/** Undefined where the folder holds no backup. */
+/** Undefined if the folder has no backup. */
 export const readManifest = (folder: string): Manifest | undefined => {
   const path = join(folder, MANIFEST_FILE)
   if (!existsSync(path)) return undefined
@@ -70,7 +70,7 @@ export const readManifest = (folder: string): Manifest | undefined => {
   return read
 }
 
-/** Puts the list in place of the one before, once the disk has it. */
+/** Replaces the manifest atomically after a sync. */
 export const writeManifest = (folder: string, manifest: Manifest) => {
   const path = join(folder, MANIFEST_FILE)
   writeDurably(`${path}-new`, `${JSON.stringify(manifest, null, 2)}\n`)
@@ -78,7 +78,7 @@ export const writeManifest = (folder: string, manifest: Manifest) => {
   syncFolder(folder)
 }
 
-/** The paths in the backup folder that the list names. */
+/** Paths in the backup folder that the manifest lists. */
 export const namedIn = ({ databases, files }: Manifest): Set<string> =>
   new Set([
     MANIFEST_FILE,
@@ -95,7 +95,7 @@ export const writeDurably = (path: string, content: string | Uint8Array) => {
   syncFile(path)
 }
 
-/** Has the disk keep the names in a folder. Windows has no such call, and needs none. */
+/** Syncs the directory entries of a folder. Windows has no such call, and needs none. */
 export const syncFolder = (path: string) => {
   if (process.platform === 'win32') return
   const file = openSync(path, 'r')

@@ -30,23 +30,23 @@ export interface RestoreOptions {
   /** The folder of the backup. */
   backup: string
   data: string
-  /** Puts what the data folder holds aside. */
+  /** Moves existing data aside. */
   force: boolean
 }
 
 export interface Restored {
   takenAt: string
-  /** Where the data folder's old content is; undefined where it held nothing. */
+  /** Folder with the previous content of the data folder; undefined if it was empty. */
   aside: string | undefined
 }
 
-/** What the program keeps in a data folder whether or not it holds data. */
+/** Files that exist in a data folder regardless of its data. */
 const NOT_RESTORED = /^(lock\.(sqlite|json)(-\w+)?|restoring|before-restore-.*|lost\+found)$/
-/** Marks in the folder in which files wait: all are there and whole; what they replace is out of the way. */
+/** Marks in the staging folder: all files are copied and checked; old files are moved aside. */
 const COMPLETE = '.complete'
 const CLEARED = '.cleared'
 
-/** Reads a whole backup and throws where anything is not what was written. */
+/** Verifies a whole backup; throws at the first difference. */
 export function* checkBackup(backup: string): Generator<BackupStep, Manifest> {
   const manifest = openBackup(backup)
   const total = backupBytes(manifest)
@@ -60,8 +60,8 @@ export function* checkBackup(backup: string): Generator<BackupStep, Manifest> {
 }
 
 /**
- * Restores a data folder step by step. Files are copied next to their place and checked before any of
- * the old ones is moved: a kill before that changes nothing, and after it the same command finishes the work.
+ * Restores a data folder in steps. Files are staged and checked before old ones are moved: a kill
+ * before that changes nothing, and after it the same command completes the restore.
  */
 export function* restoreBackup({ backup, data, force }: RestoreOptions): Generator<BackupStep, Restored> {
   const staged = restoringFolder(data)

@@ -24,15 +24,15 @@ export interface BackupOptions {
   data: string
   /** The folder of the backup. */
   folder: string
-  /** Database files by their paths in the data folder, in the order in which their state is taken. */
+  /** Paths in the data folder, in the order of their snapshots. */
   databases: readonly string[]
-  /** All other files that belong to the backup. */
+  /** Other files of the backup. */
   files: readonly string[]
   /** Version of the program. */
   program: string
-  /** Writes all pages, whether or not they have changed since the backup before. */
+  /** Writes all pages, also unchanged ones. */
   full: boolean
-  /** Refuses, by throwing, a database that is not the one that belongs there. */
+  /** Throws for a database that belongs elsewhere. */
   check?: ((db: Db) => void) | undefined
   native?: string | undefined
 }
@@ -47,18 +47,18 @@ export interface BackupSummary {
   files: number
   /** Bytes of all copies. */
   bytes: number
-  /** Bytes that were written to the backup folder. */
+  /** Bytes written to the backup folder. */
   written: number
 }
 
 /**
- * Copies a data folder that others may write to, a step at a time. All databases are taken in the state of one moment, the first of them
- * first. Of a folder that holds a backup only what has changed is written, and a kill at any point leaves the backup before or the new one.
+ * Copies a data folder in steps while others write to it. All snapshots are of one moment. Only
+ * changes are written; a kill leaves the previous backup or the new one.
  */
 export function* takeBackup(options: BackupOptions): Generator<BackupStep, BackupSummary> {
   const { data, folder, databases, check, native } = options
   const before = openFolder(folder)
-  // Networks may be dropped; those without which none is served or told of are never.
+  // Networks may be dropped, but top-level databases must never be missing.
   const lost = before?.databases.find(({ name }) => dirname(name) === '.' && !databases.includes(name))
   if (lost)
     throw refuse(
@@ -83,12 +83,12 @@ const openFolder = (folder: string): Manifest | undefined => {
   return before
 }
 
-/** What a backup may have left that was killed before it had a list, and the lock. */
+/** Leftovers of a backup that was killed before its manifest was written, and the lock. */
 const BACKUP_TEMP = /^(backup\.json-new|files|networks|lock\..*|(accounts|deliveries)\.sqlite[-.].*)$/
-/** Names that a backup gives: nothing else in the folder is removed. */
+/** File names of backups: no other file in the folder is removed. */
 const GIVEN = /^(backup\.json-new|[0-9a-f]{64}|.*\.sqlite(-sums|-changes)?\.\d+)$/
 
-/** What a kill has left undone: pages that are not moved in yet, and files that nobody needs. */
+/** Completes a killed backup: merges changed pages and removes leftovers. */
 const settle = (folder: string, manifest: Manifest) => {
   let moved = false
   for (const entry of manifest.databases) {
@@ -112,7 +112,7 @@ function* copyAll(
 ): Generator<BackupStep, BackupSummary> {
   const manifest = newManifest(program, (before?.generation ?? 0) + 1)
   const pages = snapshots.reduce((sum, snapshot) => sum + snapshot.pages, 0)
-  // Each page is read to be copied, and again to be checked.
+  // Each page is read twice: to copy it and to check it.
   const total = 2 * pages * SQLITE_PAGE_BYTES
   let done = 0
   const written: number[] = []
@@ -138,7 +138,7 @@ function* copyAll(
     fileBytes += bytes
   }
   for (const { checkAgain } of snapshots) checkAgain()
-  // From here on it is the backup.
+  // From here on the new manifest is the backup.
   writeManifest(folder, manifest)
   settle(folder, manifest)
   for (const entry of manifest.databases) {
@@ -156,12 +156,12 @@ function* copyAll(
 interface CopyOptions {
   folder: string
   name: string
-  /** The copy that there is. */
+  /** Existing copy. */
   base: BackedUp | undefined
   generation: number
 }
 
-/** Yields up to which page it is. */
+/** Yields the page reached. */
 function* copyPages(
   snapshot: FileSnapshot,
   { folder, name, base, generation }: CopyOptions,
@@ -195,14 +195,14 @@ function* copyPages(
   return { entry, written: writer.count }
 }
 
-/** Undefined if they are damaged: then all pages are written again. */
+/** Undefined if the checksums are damaged: then all pages are written again. */
 const readSums = (folder: string, { sums, file }: BackedUp): Uint32Array | undefined => {
   if (!isFile(join(folder, sums.file)) || !isFile(join(folder, file))) return undefined
   const bytes = readFileSync(join(folder, sums.file))
   return sha256Of(bytes) === sums.sha256 ? new Uint32Array(new Uint8Array(bytes).buffer) : undefined
 }
 
-/** Whether there is one, and no folder in its place. */
+/** Whether the path is a regular file. */
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true
 
 const copyPlain = (data: string, folder: string, name: string): { entry: PlainFile; bytes: number } => {
@@ -214,7 +214,7 @@ const copyPlain = (data: string, folder: string, name: string): { entry: PlainFi
   return { entry, bytes: content.length }
 }
 
-/** Yields up to which page the copy is what was written; throws where it is not. */
+/** Yields the page up to which the copy matches its checksums; throws at a difference. */
 export function* checkCopy(
   folder: string,
   entry: BackedUp,
@@ -240,7 +240,7 @@ export function* checkCopy(
   return sums
 }
 
-/** SQLite's mark, its size of pages, and how many there are: see its file format, 1.3. */
+/** Checks magic, page size and page count of the header: SQLite file format, 1.3. */
 const isFirstPage = (page: Buffer, pages: number): boolean =>
   page.toString('latin1', 0, 16) === 'SQLite format 3\0' &&
   page.readUInt16BE(16) === SQLITE_PAGE_BYTES &&

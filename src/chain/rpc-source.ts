@@ -21,28 +21,28 @@ import type { BlockRef, ChainEvent, ChainSource, FinalityBlocks, FollowOptions, 
 import { createTransactionSource } from './transactions/transaction-source.ts'
 
 export interface RpcSourceOptions {
-  /** Addresses of nodes: http, https, ws, wss or ipc. They share the work; while there is little, the first does it. */
+  /** Node URLs: http, https, ws, wss or ipc. They share the load; the first serves small loads. */
   urls: readonly string[]
   allowances?: readonly Allowance[]
-  /** Keeps over restarts what was spent. */
+  /** Persists spent credits across restarts. */
   spent?: SpentFile
-  /** WebSocket that announces heads, by default the first of `urls` that can; else heads are polled. */
+  /** WebSocket that announces heads; default: the first capable one of `urls`, otherwise polls. */
   wsUrl?: string
-  /** The chain that the nodes have to be of; by default that of the first one to answer. */
+  /** Required chain id; default: that of the first node to answer. */
   chainId?: number
-  /** Longest time for one request. Default 20 s. */
+  /** Request timeout. Default 20 s. */
   timeoutMs?: number
-  /** Time between polls of the head; by default it follows the chain's pace, between 100 ms and 2 s. */
+  /** Poll interval of the head; default: by the block time, between 100 ms and 2 s. */
   pollMs?: number
-  /** Most calls in one request, less where a node complains. Default 20. */
+  /** Maximum calls per request, lowered if a node complains. Default 20. */
   batch?: number
-  /** Most requests in flight at one node, less while it is overloaded. Default 16. */
+  /** Maximum requests in flight per node, lowered if it is overloaded. Default 16. */
   concurrency?: number
   /** Whether logs blooms are compared; see `CheckOptions`. Default true. */
   bloom?: boolean
-  /** Whether blocks come with traces; what `calls` and `all` keep is decided later. Default `off`. */
+  /** Whether to fetch traces; `calls` and `all` differ only in later filtering. Default `off`. */
   traces?: 'off' | 'calls' | 'all'
-  /** Whether logs of scopes are asked of two nodes and compared. It takes two. Default false. */
+  /** Whether logs of scopes are compared between two nodes; requires two. Default false. */
   verifyLogs?: boolean
   shrinks?: boolean
   limits?: Limits
@@ -54,7 +54,7 @@ export interface RpcSourceOptions {
 
 const HEAD_BUSY_MS = 100
 
-/** A chain as its nodes report it by JSON-RPC. Methods retry until they have an answer or abort. */
+/** A chain read from nodes by JSON-RPC. Methods retry until they succeed or abort. */
 export const createRpcSource = (options: RpcSourceOptions): ChainSource & { close(): Promise<void> } => {
   const { urls, wsUrl, timeoutMs = 20_000, batch = 20, concurrency = 16, log = silent } = options
   const { limits = DEFAULT_LIMITS } = options
@@ -92,7 +92,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const ahead = () => concurrency * endpoints.filter(it => !it.health.isSuspect).length
   const fetching = { chunk, ahead, bloom: options.bloom ?? true, traces, limits, log }
 
-  /** While the head is busy, a back-fill asks for few pieces, as nodes answer both from one queue. */
+  /** A busy head limits the prefetch of a back-fill: nodes serve both from one queue. */
   let headAt = Number.NEGATIVE_INFINITY
   const aheadOf = (taken: number) => () =>
     clock.elapsed() - headAt < HEAD_BUSY_MS ? taken + endpoints.length : ahead()
@@ -100,14 +100,14 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   async function* follow(follow: FollowOptions): AsyncGenerator<ChainEvent> {
     const controller = new AbortController()
     const signal = AbortSignal.any([follow.signal, controller.signal])
-    // Nodes for development do not announce that they went back.
+    // Development nodes do not announce a cut-back chain.
     const safetyPollMs = options.shrinks ? 1_000 : undefined
     const heads = createHeads({
       rpc,
       budget: headBudget,
       clock,
       safetyPollMs,
-      // An address of its own mostly is the first node's.
+      // A separate URL usually belongs to the first node.
       announcing: announcer && (endpoints[urls.indexOf(headsUrl!)] ?? endpoints[0]),
       ...(options.pollMs !== undefined && { pollMs: options.pollMs }),
     })
@@ -152,7 +152,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       signal,
       {
         tries: CALL_TRIES * endpoints.length,
-        // The head asks for these of what its blocks show; a back-fill that gets no more blocks asks for none.
+        // The head needs these for its blocks; a stalled back-fill sends none.
         urgent: true,
       },
     )
@@ -191,7 +191,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   }
 }
 
-/** A revert counts as an answer, and so does an answer that is too long; a failure of the node does not. */
+/** A revert or an oversized answer is a result; a node failure is not. */
 const toCallResult = (answer: Answer, method: string): string | null => {
   if (answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))) return null
   return toHex(answer, method)
@@ -215,10 +215,10 @@ const toMessage = (question: StateQuestion): RpcMessage =>
     ? { method: 'eth_getCode', params: [question.codeOf, 'latest'] }
     : { method: 'eth_getStorageAt', params: [question.storageOf, question.slot, 'latest'] }
 
-/** A call that one node cannot run for reasons of its own must not hold up its caller for ever. */
+/** A call that one node cannot run must not block its caller for ever. */
 const CALL_TRIES = 3
 
-/** The newest safe and finalized blocks; other nodes are asked where the first lacks a tag. */
+/** The newest safe and finalized blocks; asks other nodes if the first lacks a tag. */
 const readFinality = async (rpc: Rpc, signal: AbortSignal): Promise<FinalityBlocks> => {
   let best: FinalityBlocks = { safe: null, finalized: null }
   const asked = new Set<Endpoint>()

@@ -12,7 +12,7 @@ export interface BlockRef {
 /** `rollback` names the last block that stays. Blocks have passed `checkBlock`. */
 export type ChainEvent = { type: 'block'; block: RawBlock } | { type: 'rollback'; to: number }
 
-/** The newest safe and finalized blocks of nodes; null where none of them has such a tag. */
+/** The newest safe and finalized blocks of nodes; null if no node has such a tag. */
 export interface FinalityBlocks {
   safe: BlockRef | null
   finalized: BlockRef | null
@@ -20,14 +20,14 @@ export interface FinalityBlocks {
 
 export interface FollowOptions {
   from: number
-  /** Undefined where none is held: the source walks back through these to the common ancestor. */
+  /** Undefined if not stored: the source walks back by this to the common ancestor. */
   stored(number: number): BlockRef | undefined
   tip: BlockRef | undefined
-  /** Deepest reorganisation that is followed, in blocks; a deeper one stops with `reorg_too_deep`. */
+  /** Maximum depth of a reorganisation in blocks; a deeper one stops with `reorg_too_deep`. */
   finality: number
-  /** The highest stored block known to be finalized; a reorganisation below it is an error. */
+  /** The highest stored finalized block; a reorganisation below it is an error. */
   finalized?(): number | undefined
-  /** Whether all reorganisations above that block are followed, however deep; `finality` holds while none is known. Default false. */
+  /** Whether the finalized block, once known, replaces `finality` as the limit. Default false. */
   toFinalized?: boolean
   headers?: boolean
   transactions?: boolean
@@ -37,9 +37,9 @@ export interface FollowOptions {
 export interface RangeOptions {
   from: number
   to: number
-  /** `newest` yields runs of blocks from the top down; inside a run blocks are ascending. */
+  /** `newest` yields batches from the top down; within a batch blocks are ascending. */
   order: 'oldest' | 'newest'
-  /** Blocks that form one run, i.e. one transaction of the store. */
+  /** Blocks per batch, i.e. per transaction of the store. */
   run: number
   urgent?: boolean
   signal: AbortSignal
@@ -48,7 +48,7 @@ export interface RangeOptions {
 export type Tracing = { method: TraceMethod } | { method: null; why: string }
 
 export interface EndpointStatus {
-  /** The endpoint's address without credentials, path secrets or query. */
+  /** URL without credentials, path secrets or query. */
   url: string
   heads?: boolean
   lastError: string | null
@@ -56,21 +56,21 @@ export interface EndpointStatus {
   lastErrorAt: string | null
   requests: number
   errors: number
-  /** Since when nothing usable came, ISO-8601 UTC; absent where the last answer was good. */
+  /** Begin of the current failures, ISO-8601 UTC; absent if the last answer was good. */
   failingSince?: string
-  /** The chain that it is a node of, where that is not the one of the network: then nothing is taken from it. */
+  /** Its chain id if it is not that of the network: the node is not used. */
   otherChain?: number
   head?: number
-  /** A block that it has in the place of a stored one, and since when; absent where it has ours. */
+  /** A block that differs from the stored one, and since when; absent on our branch. */
   otherBranch?: BlockRef & { since: string }
-  /** Milliseconds from a request to its answer, of the last answers; absent where there was none for five minutes. */
+  /** Response times of the last five minutes, in milliseconds; absent if there were none. */
   responseMs?: { median: number; p95: number }
   slow?: boolean
   budget?: BudgetStatus
 }
 
 export interface BudgetWait {
-  /** `budget`: the head waits; `slow`: it is asked less often; `fill`: others wait, and the head goes on. */
+  /** `budget`: the head waits; `slow`: its polls are slower; `fill`: only other work waits. */
   kind: 'budget' | 'slow' | 'fill'
   for: string
   /** ISO-8601 UTC. */
@@ -80,19 +80,19 @@ export interface BudgetWait {
 
 export type StateQuestion = { codeOf: string } | { storageOf: string; slot: string }
 
-/** A place that blocks come from. All of it rejects with the signal's reason when that aborts. */
+/** A source of blocks. All methods reject with the signal's reason on abort. */
 export interface ChainSource {
   chainId(signal: AbortSignal): Promise<number>
   head(signal: AbortSignal): Promise<number>
-  /** Gives up with `retry` where nodes do not answer now. Absent where a source has no such tags. */
+  /** Throws `retry` if no node answers. Absent if a source has no such tags. */
   finality?(signal: AbortSignal): Promise<FinalityBlocks>
   range(options: RangeOptions): AsyncIterable<RawBlock[]>
   parts?<T extends TakenBlocks>(options: RangeOptions, taker: Taker<T>): AsyncIterable<RangePart<T>[]>
   follow(options: FollowOptions): AsyncIterable<ChainEvent>
-  /** `eth_call` at the head; null where it reverts. Gives up after a while with `retry`. */
+  /** `eth_call` at the head; null if it reverts. Gives up after a while with `retry`. */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
-  /** Whether blocks carry traces; undefined until nodes were asked. It may change. */
+  /** Whether blocks have traces; undefined until nodes were probed. May change. */
   tracing?(): Tracing | undefined
   scoped?: ScopedSource
   transactions?: TransactionSource
@@ -103,49 +103,49 @@ export interface ChainSource {
 }
 
 export interface LogFilter {
-  /** Contracts whose logs are wanted: lower-case addresses, sorted, each once. Empty: those of any contract. */
+  /** Lower-case addresses of contracts, sorted and unique. Empty: any contract. */
   addresses: readonly string[]
-  /** First topics that are wanted: lower-case, sorted, each once. Empty: any, and anonymous logs. */
+  /** Lower-case first topics, sorted and unique. Empty: any, and anonymous logs. */
   topics: readonly string[]
 }
 
-/** Blocks that hold what is wanted, ascending and partial: whole headers, and what fits. */
+/** Partial blocks with matches, ascending: whole headers and only matching contents. */
 export interface ScopedPart {
   from: number
-  /** Inclusive: all up to here was looked at. */
+  /** Last searched block, inclusive. */
   to: number
   blocks: RawBlock[]
 }
 
 export interface ScopedSource {
-  /** What fits a filter, in parts without gaps. `bloomOf` gives known blooms, which spare questions. */
+  /** Matches in contiguous parts. `bloomOf` returns known blooms, which save calls. */
   find(
     filter: LogFilter,
     range: { from: number; to: number },
     signal: AbortSignal,
     bloomOf?: (number: number) => string | undefined,
   ): AsyncIterable<ScopedPart>
-  /** What fits in one block of the head, or undefined. Throws `retry` if the block is gone. */
+  /** Matches in one block of the head, or undefined. Throws `retry` if the block is gone. */
   findIn(filters: readonly LogFilter[], header: RpcBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }
 
 export type SearchMethod = 'trace_filter' | 'ots_searchTransactionsAfter'
 export type Searching = { by: SearchMethod } | { by: null; why: string }
 export interface FindTransactions {
-  /** Found by which method; null: each block is read. */
+  /** Search method; null: reads every block. */
   by: SearchMethod | null
   known(hashes: readonly string[]): ReadonlySet<string>
 }
 
 export interface TransactionSource {
   searching(from: number, signal: AbortSignal): Promise<Searching>
-  /** Partial blocks with transactions from or to addresses, in parts without gaps, without logs. */
+  /** Partial blocks with transactions from or to addresses, contiguous, without logs. */
   find(
     addresses: readonly string[],
     range: { from: number; to: number },
     options: FindTransactions,
     signal: AbortSignal,
   ): AsyncIterable<ScopedPart>
-  /** The same of one block of the head, which came with its transactions; undefined: nothing. */
+  /** The same for one block of the head that includes transactions; undefined: no match. */
   findIn(addresses: readonly string[], raw: RawBlock, signal: AbortSignal): Promise<RawBlock | undefined>
 }

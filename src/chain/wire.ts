@@ -50,20 +50,20 @@ export interface RpcReceipt {
   [field: string]: unknown
 }
 
-/** One block with everything that belongs to it: also the shape of one line of a block pack. */
+/** A block with receipts and traces; also the format of a line of a block pack. */
 export interface RawBlock {
   chainId?: number
   /** Result of `eth_getBlockByNumber(n, true)`. */
   block: RpcBlock
   /** Result of `eth_getBlockReceipts(n)`, in transaction order. */
   receipts: RpcReceipt[]
-  /** Result of `trace_block(n)` or its like; absent where no traces were asked for or to be had. */
+  /** Result of `trace_block(n)` or an equivalent; absent if not requested or not available. */
   traces?: RpcTrace[]
-  /** The header is whole; of transactions and logs it holds what a scope wants. Absent where it holds all. */
+  /** Set if transactions and logs are limited to those of a scope; the header is whole. */
   partial?: true
 }
 
-/** A step as in `trace_block`, or a reward; the outer before the inner, siblings in order. */
+/** A step as in `trace_block`, or a reward; parents before children, siblings in order. */
 export type RpcTrace = CallTrace | CreateTrace | SuicideTrace | RewardTrace
 
 interface TraceBase {
@@ -76,7 +76,7 @@ interface TraceBase {
 interface TransactionTraceBase extends TraceBase {
   transactionHash: Hex
   transactionPosition: number
-  /** Why it failed, by `toTraceError`. Absent where it did not, even if a caller above was reverted. */
+  /** Failure by `toTraceError`. Absent on success, even if a caller above was reverted. */
   error?: string
 }
 
@@ -89,24 +89,24 @@ export interface CallTrace extends TransactionTraceBase {
     to: Hex
     gas: Hex
     input: Hex
-    /** A delegatecall shows its caller's value, and transfers nothing. */
+    /** A delegatecall shows its caller's value, but transfers nothing. */
     value: Hex
   }
-  /** Null where it failed, unless by a revert: then `output` is its reason. */
+  /** Null on failure, except a revert: then `output` is its reason. */
   result: { gasUsed: Hex; output: Hex } | null
 }
 
 export interface CreateTrace extends TransactionTraceBase {
   type: 'create'
   action: {
-    /** `create` or `create2`. Some nodes leave it out. */
+    /** `create` or `create2`. Some nodes omit it. */
     creationMethod?: string
     from: Hex
     gas: Hex
     init: Hex
     value: Hex
   }
-  /** Null where it failed, unless by a revert: then there is no address, and `code` is the revert's reason. */
+  /** Null on failure, except a revert: then there is no address, and `code` is the reason. */
   result: { address?: Hex; code: Hex; gasUsed: Hex } | null
 }
 

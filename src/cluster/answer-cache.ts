@@ -6,10 +6,10 @@ import type { Db } from '../sqlite/database.ts'
 
 type Ask = (signal: AbortSignal) => Promise<StoreAnswer>
 
-/** Letters of a body: larger ones are seldom sent twice. */
+/** Maximum characters of a cached body: larger ones rarely repeat. */
 const LARGE = 16_384
 
-/** Answers of a network in a cluster that is not asked the same twice while nothing changes. `capacity` is in bytes; `ask` asks the cluster. */
+/** Caches answers of a network's cluster while its state is unchanged. `capacity` in bytes. */
 export const createClusterAnswers = (stateNow: () => ClusterState, capacity: number) => {
   const kept = createAnswerCache(capacity)
   const shared = createSharedAnswers()
@@ -27,7 +27,7 @@ export const createClusterAnswers = (stateNow: () => ClusterState, capacity: num
     if (body) return { status: 200, body }
     return shared(`${number} ${key}`, signal, async ending => {
       const found = await ask(ending)
-      // All that was asked meanwhile was of one state.
+      // All concurrent answers are of the same state.
       if (mayShare(found) && !found.format && stateNow().number === number)
         kept.offer(key, number, found.body as Uint8Array)
       return found
@@ -35,17 +35,17 @@ export const createClusterAnswers = (stateNow: () => ClusterState, capacity: num
   }
 }
 
-/** What searches of a network in a cluster see, as long as nothing changes that an answer may depend on. */
+/** Versioned state of a network in a cluster, on which answers depend. */
 interface ClusterState {
-  /** Another one for each state. */
+  /** Differs for each state. */
   number: number
   visible: Visible
 }
 
-/** The store does not tell of all that changes: of an index that somebody deleted, say, or of a cluster that is gone. That is seen after so long. */
+/** Maximum age: the store does not record all changes, such as an index deleted by others. */
 export const STATE_MS = 5_000
 
-/** Tells the state of this turn: the same object until another connection writes to the store, whatever it writes. */
+/** Returns the current state: the same object until another connection commits to the store. */
 export const createClusterStates = (
   db: Db,
   visible: () => Visible,
@@ -72,8 +72,8 @@ interface UnderWay {
 }
 
 /**
- * One answer for all who ask the same at the same time. `ask` is called where nobody waits for an answer to this key, or where that answer is
- * for one alone. Its signal aborts when nobody waits any more.
+ * Shares one answer among concurrent searches with the same key. Calls `ask` if none is pending, or
+ * if the answer may not be shared. Its signal aborts once no one waits.
  */
 export const createSharedAnswers = () => {
   const underWay = new Map<string, UnderWay>()
@@ -106,7 +106,7 @@ export const createSharedAnswers = () => {
     signal.throwIfAborted()
     const others = underWay.get(key)
     if (others) {
-      // What failed for another account need not fail for this one.
+      // An error of another account may not apply to this one.
       const found = await wait(others, signal).catch(() => undefined)
       signal.throwIfAborted()
       return found && mayShare(found) ? found : ask(signal)
@@ -119,7 +119,7 @@ export const createSharedAnswers = () => {
   }
 }
 
-/** Whole, nobody's own, and the same at any moment. */
+/** Complete, independent of the account and of the time. */
 const mayShare = ({ status, body, cursor, readsNow }: StoreAnswer): boolean =>
   status === 200 && body instanceof Uint8Array && cursor === undefined && !readsNow
 

@@ -1,6 +1,6 @@
 import { type ChainsieveError, refuse } from '../lib/errors.ts'
 
-/** What a network in OpenSearch answers otherwise than one in SQLite, for docs/opensearch.md#searches. */
+/** A difference between OpenSearch and SQLite, listed in docs/opensearch.md#searches. */
 export interface Deviation {
   what: string
   answer: string
@@ -63,11 +63,11 @@ export const DEVIATIONS: readonly Deviation[] = [
   },
 ]
 
-/** What works where documents lie in SQLite. `remedy`: what to do instead. */
+/** Refuses a feature that works only with SQLite. `remedy`: what to do instead. */
 export const notInCluster = (what: string, remedy: string) =>
   refuse(
     'illegal_argument_exception',
     `${what} does not work on a network whose documents lie in a cluster: ${remedy}.`,
   )
-/** A part of a search, named as it is in the request, that a cluster cannot do as a store does. `remedy`: what the caller can do instead. */
+/** Refuses a member of a request that clusters cannot handle. `remedy`: what to do instead. */
 export const unsupported = (part: string, remedy: string): ChainsieveError => notInCluster(`[${part}]`, remedy)

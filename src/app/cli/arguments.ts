@@ -15,7 +15,7 @@ export type Typed =
   | { wants: 'run'; command: Command; args: string[]; settings: Flags; options: Flags }
 
 export const understand = (argv: readonly string[]): Typed => {
-  // Node's parser separates words from values; this checks them and suggests the names that were meant.
+  // parseArgs only splits flags from values; this checks them and suggests similar names.
   const { tokens } = parseArgs({ args: [...argv], options: PARSER_OPTIONS, strict: false, tokens: true })
   const words: string[] = []
   const flags = new Map<string, { typed: string; values: (string | undefined)[] }>()
@@ -71,7 +71,7 @@ const PARSER_OPTIONS = Object.fromEntries(
   ]),
 )
 
-/** The command that the words name, however wrong its flags are. */
+/** The command that the words name, even if its flags are wrong. */
 export const commandNamed = (argv: readonly string[]): string => {
   const flag = argv.findIndex(word => word.startsWith('-'))
   const [first = '', second] = flag < 0 ? argv : argv.slice(0, flag)
@@ -100,11 +100,11 @@ const checkArity = ({ name, usage, arity: [least, most] }: Command, args: string
   if (args.length < least) throw misused(`An argument is missing: chainsieve ${name} ${usage}`)
   if (args.length > most)
     throw misused(`${JSON.stringify(args[most])} is one argument too many for chainsieve ${name}.`)
-  // Short names of chains stand for networks wherever one is named.
+  // Expands short names of chains to names of networks.
   return /^\[?T\/B\/N/.test(usage) ? args.map((arg, i) => (i === 0 ? fullName(arg) : arg)) : args
 }
 
-/** Tells the flags of settings from those of the command itself, and refuses what the command does not take. */
+/** Separates flags of settings from flags of the command, and refuses unknown flags. */
 const sort = (command: Command, flags: Map<string, { typed: string; values: (string | undefined)[] }>) => {
   const settings: Record<string, string | string[] | boolean> = {}
   const options: Record<string, string | string[] | boolean> = {}

@@ -31,20 +31,20 @@ export interface Command<O extends SettingTable = SettingTable, R = unknown> {
   usage: string
   /** One sentence. */
   summary: string
-  /** Settings that it takes as flags, besides `data`, `config` and `json`, which all commands take. */
+  /** Settings accepted as flags, in addition to `data`, `config` and `json`. */
   settings: readonly SettingName[]
   /** Defaults of settings for this command. */
   defaults?: Flags
   options: O
-  /** Whether it stands in the audit trail. What changes tokens and rules writes there itself. */
+  /** Whether to write an audit entry. Changes of tokens and rules write their own. */
   audited?: true
   arity: readonly [least: number, most: number]
-  /** Does the work. Without `format` it prints by itself, and what it returns is the exit code. */
+  /** Without `format`, `run` prints by itself and returns the exit code. */
   run(context: CommandContext<O>): Promise<R>
-  /** The result as text; with `--json` the result itself is printed, or what `json` makes of it. */
+  /** Formats the result as text; `--json` prints the result itself, or the output of `json`. */
   format?(result: R, context: CommandContext<O>): string
   json?(result: R): unknown
-  /** The exit code of a result; 0 unless it says otherwise. */
+  /** Exit code of a result; default 0. */
   code?(result: R): number
 }
 
@@ -65,7 +65,7 @@ export const MISUSE_CODE = 'used_wrongly'
 /** Refuses what was typed: exit code 2, with a pointer to the help text. */
 export const misused = (message: string) => refuse(MISUSE_CODE, message)
 
-/** The network that a command is about: the one that was named, or the only one of the config file. */
+/** Network of a command: `--network`, or the only network of the config file. */
 export const commandNetwork = ({ network, networks }: Config): NetworkConfig => {
   const found = network === undefined ? networks[0] : networks.find(it => it.network === network)
   if (!found) throw misused('Which network? Add --network T/B/N.')
@@ -82,7 +82,7 @@ export const refusing = async <T>(find: () => T | Promise<T>): Promise<T> => {
   }
 }
 
-/** The exit code of a back-fill or an import whose summary was printed; what broke it off is thrown. */
+/** Exit code of a back-fill or import after its summary is printed. Throws its failure. */
 export const exitCodeOf = ({ failure, missing, unread }: Summary, { shutdown, log }: Run): number => {
   const isUnfinished = missing.length > 0 || unread.length > 0
   if (failure) {

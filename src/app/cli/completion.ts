@@ -44,7 +44,7 @@ const completedFlag = (name: string, { kind, meaning, list }: Setting): Flag => 
   }
 }
 
-/** First words, in their order, each with the commands that begin with it. */
+/** First words in order, each with the commands that begin with it. */
 const byFirstWord = (all: readonly Completed[]): [first: string, commands: Completed[]][] => {
   const found = new Map<string, Completed[]>()
   for (const one of all) found.set(one.words[0]!, [...(found.get(one.words[0]!) ?? []), one])
@@ -56,7 +56,7 @@ const isGroup = (commands: readonly Completed[]): boolean => commands.some(({ wo
 export const summaryOf = (commands: readonly Completed[]): string =>
   isGroup(commands) ? `Commands: ${commands.map(({ words }) => words[1]).join(', ')}.` : commands[0]!.summary
 
-/** Completion for bash 4 and later. All words are names from our own tables, without quotes in them. */
+/** Completion for bash 4 and later. Words need no quoting: they are names from our own tables. */
 export const bash = (all: readonly Completed[]): string => {
   const firsts = byFirstWord(all)
   const groups = firsts.filter(([, commands]) => isGroup(commands))
@@ -205,7 +205,7 @@ if [[ $funcstack[1] == _chainsieve ]]; then _chainsieve "$@"; else compdef _chai
 
 const zshQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** A colon ends the name. */
+/** zsh ends the name at the first colon. */
 const zshDescription = (name: string, summary: string): string => zshQuoted(`${name}:${summary.replaceAll(':', '\\:')}`)
 
 const flagSpec = ({ flag, meaning, repeats, value }: Flag): string => {

@@ -21,10 +21,7 @@ export const formatTable = (head: string[], rows: string[][]): string => {
 export const formatTime = (at: number | null): string =>
   at === null ? '-' : new Date(at).toISOString().replace(/\.\d+/, '')
 
-/**
- * What others wrote, a chain or a receiver, on one line, and without what would have a terminal do something: control characters, and those
- * that turn the direction of writing.
- */
+/** Sanitises foreign text for a terminal: one line, no control characters, no bidi marks. */
 export const formatText = (text: string, most = 200): string => {
   const plain = text
     .toWellFormed()
@@ -34,7 +31,7 @@ export const formatText = (text: string, most = 200): string => {
   return plain.length > most ? `${plain.slice(0, most - 1).toWellFormed()}…` : plain
 }
 
-/** The blocks that a run added, and the holes between the blocks that are now stored. */
+/** Blocks that a run added, and the gaps between stored blocks. */
 export const formatSummary = (network: string, summary: Summary, json: boolean): string => {
   const { failure: _, ...done } = summary
   const holes = holesOf(done.held)
@@ -85,7 +82,7 @@ const formatFailing = (failing: DeliveryHealth['failing']): string => {
     : `${formatNumber(failing.length)} receivers of alerts fail, the first since ${first!.since}`
 }
 
-/** Nothing where all is well. */
+/** Empty if all deliveries work. */
 const formatDeliveries = ({ error, restarts, failing }: DeliveryHealth): string[] => {
   const rows: [string, string][] = restarts ? [['failed', formatRestarts(restarts)]] : []
   if (error !== null) rows.push(['error', error])
@@ -151,7 +148,7 @@ const millisecondsOf = ({ median, p95 }: { median: number; p95: number }): strin
 const formatMissing = ({ ranges, why, remedy }: NonNullable<NetworkState['missing']>): string =>
   `no node has ${formatRanges(ranges)} (${formatText(why)}): ${remedy}`
 
-/** The node's present state. */
+/** Current state of a node. */
 const formatAnswering = ({
   failingSince,
   responseMs,
@@ -170,7 +167,7 @@ const formatAnswering = ({
 const formatShipping = ({ blocksLeft, trouble, troubleSince }: NonNullable<NetworkState['shipping']>): string =>
   `${formatCount(blocksLeft, 'block')} not in the cluster yet${trouble === null ? '' : `: since ${troubleSince} ${trouble}`}`
 
-/** Moving is one half, comparing the other. */
+/** Shipping is the first half of the progress, verification the second. */
 const formatMoving = ({ to, blocks, shipped, verified }: NonNullable<NetworkState['moving']>): string => {
   const percent = Math.min(100, Math.floor((50 * (shipped + verified)) / Math.max(1, blocks)))
   const place = to === 'sqlite' ? 'file' : 'cluster'
@@ -247,7 +244,7 @@ export const formatSize = (bytes: number): string => {
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many the last ones. */
+/** `17000000-17000999 (1,000 blocks), 17173049 (1 block)`; of many ranges only the last. */
 export const formatRanges = (ranges: Range[]): string => {
   if (ranges.length === 0) return 'none'
   const shown = ranges.slice(-MAX_RANGES).map(({ from, to }) => {

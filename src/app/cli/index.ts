@@ -16,11 +16,11 @@ import { overview, usageOf, widthOf } from './usage.ts'
 export interface Surroundings extends Pick<ConfigSources, 'env' | 'cwd'>, Omit<ShutdownOptions, 'log'> {
   version: string
   services: Services
-  /** Default: those of the process. */
+  /** Default: the streams of the process. */
   streams?: Streams
 }
 
-/** Does what the command line says and resolves to the exit code: 0 done, 1 failed, 2 used wrongly. Never rejects. */
+/** Runs a command line. Exit codes: 0 done, 1 failed, 2 misused. Never rejects. */
 export const runCommandLine = async (
   argv: readonly string[],
   { version, services, streams = process, env, cwd = process.cwd(), ...rest }: Surroundings,
@@ -91,7 +91,7 @@ const printFailure = (screen: Screen, error: unknown, code: number, command = 'c
   return 2
 }
 
-/** Writes to the audit trail what was done at the command line. A folder without accounts has no trail. */
+/** Writes the command to the audit trail. A folder without accounts has no trail. */
 export const noteAct = (
   services: Services,
   data: string,

@@ -4,7 +4,7 @@ import { commandSettings } from './arguments.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
-/** Breaks a text into lines of at most `width` characters, each behind `indent`; the first one goes on behind `lead`. */
+/** Wraps text at `width`; lines begin with `indent` spaces, the first one with `lead`. */
 export const wrapped = (
   text: string,
   { width, indent, lead }: { width: number; indent: number; lead: string },
@@ -22,14 +22,14 @@ export const wrapped = (
   return [...lines, line].join('\n')
 }
 
-/** Narrower, nothing can be read. */
+/** Narrower output is unreadable. */
 const MIN_WIDTH = 40
 
-/** The width of a terminal. Other output is not wrapped, so that it can be searched. */
+/** Width of a terminal. Other output is not wrapped, which keeps it searchable. */
 export const widthOf = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number =>
   isTTY && columns ? Math.max(MIN_WIDTH, columns) : Number.POSITIVE_INFINITY
 
-/** Two columns; where the left one would leave the right one too little room, the right one stands below. */
+/** Two columns; a wide left column puts the right one on the next line. */
 const columns = (rows: readonly (readonly [string, string])[], width: number): string[] => {
   const left = Math.max(...rows.map(([it]) => it.length))
   const indent = left + 4
@@ -41,7 +41,7 @@ const columns = (rows: readonly (readonly [string, string])[], width: number): s
   )
 }
 
-/** Commands by what they are for, in the order of the help text: whole names, or first words for all that begin with them. */
+/** Groups of the help text, in order: full names, or the shared first word of commands. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
   'Ask and watch': ['search', 'export', 'status', 'health', 'doctor', 'stats'],
@@ -57,7 +57,7 @@ interface Group {
   commands: readonly Command[]
 }
 
-/** A test holds that no command is left for the last group. */
+/** A test ensures that no command ends up in the last group. */
 export const grouped = (commands: readonly Command[] = COMMANDS): Group[] => {
   const isIn = (names: readonly string[]) => (command: Command) =>
     names.includes(command.name) || names.includes(command.name.split(' ')[0]!)
@@ -104,7 +104,7 @@ export const usageOf = (command: Command, width: number): string =>
     ...columns(optionsOf(command), width),
   ].join('\n')
 
-/** Flags with what they mean: the command's own, then settings. */
+/** Flags and their meanings: options of the command, then settings. */
 const optionsOf = (command: Command): [flag: string, meaning: string][] => [
   ...Object.entries(command.options).map(([name, setting]) => optionOf(name, setting, '')),
   ...Object.entries(commandSettings(command)).map(([name, setting]) =>
@@ -169,7 +169,7 @@ const describeOption = (name: string, setting: Setting, inside = false): string[
   return inside ? ['.RS', ...lines, '.RE'] : lines
 }
 
-/** A line of text as it stands: no character of it is an instruction. */
+/** Escapes a line of text: no character is a roff instruction. */
 const roffText = (line: string): string =>
   line
     .replaceAll('\\', '\\e')

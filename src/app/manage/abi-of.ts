@@ -6,7 +6,7 @@ import type { Pool } from '../../search/pool.ts'
 
 interface AbiOfOptions {
   pool: Pick<Pool, 'get'>
-  /** File of a network's store; undefined where nothing is stored. */
+  /** File of a network's store; undefined if nothing is stored. */
   storeOf(network: string): string | undefined
   shelf: AbiShelf
 }
@@ -15,15 +15,15 @@ interface AbiOfOptions {
 interface RunningCode {
   address: string
   codeHash: string | null
-  /** Null of the contract itself. */
+  /** Proxy address; null for the contract itself. */
   through: string | null
 }
 
-/** Proxies of proxies that are followed. */
+/** Maximum depth of proxies of proxies. */
 const MAX_STEPS = 4
 const MAX_CONTRACTS = 300
 
-/** Finds the ABIs of a contract by priority: for its address, its code, its implementation, then general ones. */
+/** Finds the ABIs of a contract by priority: address, code, implementation, general ones. */
 export const createAbiOf =
   ({ pool, storeOf, shelf }: AbiOfOptions) =>
   async (network: string, address: string, asking: { account: number; signal: AbortSignal }): Promise<AbiOfAddress> => {
@@ -53,7 +53,7 @@ export const createAbiOf =
     }
   }
 
-/** The contract itself, and those whose code it runs at the head, the nearest first. */
+/** The contract itself, then contracts whose code it runs at the head, nearest first. */
 const runsOf = (store: string, address: string): RunningCode[] =>
   readStore(store, db => {
     const { link, upgrades } = createLinkLookups(db)

@@ -7,11 +7,11 @@ import { abiFile, abiIn, jsonFileNames, keepAbis, removeAbiFile, type StoredAbi 
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { mapInTurns } from '../../lib/scheduling/event-loop.ts'
 
-/** Only the head of a longer file is read: parsing all of it would block the event loop. */
+/** Longer files are read only up to their head: parsing them would block the event loop. */
 const MAX_SHOWN_ABI = 4 * 2 ** 20
 const ABI_HEAD_BYTES = 4_096
 
-/** The ABIs in a folder, as HTTP shows them. Files are read once each, as they come: their names change with their content. */
+/** ABIs in a folder for HTTP. Each file is read once, since its name changes with its content. */
 export const createAbiShelf = (folder: string): AbiShelf => {
   const known = new Map<string, AbiAnswer>()
 

@@ -25,16 +25,15 @@ export interface FetchOptions extends ReadOptions {
 }
 
 /**
- * Back-fill: linked runs of blocks, fetched ahead; runs begin at multiples of their length,
- * whatever the range. Runs that do not link are read again; then it ends with
- * `retry('block_unlinked')`, since `follow` has to reconcile what is stored.
+ * Back-fill: yields linked batches, fetched ahead and aligned to multiples of their length.
+ * Unlinked batches are retried; then `retry('block_unlinked')` lets `follow` reconcile.
  */
 export async function* fetchRange(rpc: Rpc, range: RangeOptions, options: FetchOptions): AsyncGenerator<RawBlock[]> {
   for await (const parts of fetchParts<never>(rpc, range, options))
     yield parts.flatMap(part => ('taken' in part ? [] : part.blocks))
 }
 
-/** The same, but answers go unread to the taker; what it gives back is read here. */
+/** Like `fetchRange`, but passes unread answers to the taker; rejected ones are parsed here. */
 export async function* fetchParts<T extends TakenBlocks>(
   rpc: Rpc,
   range: RangeOptions,
@@ -43,7 +42,7 @@ export async function* fetchParts<T extends TakenBlocks>(
 ): AsyncGenerator<RangePart<T>[]> {
   const { signal, order } = range
   let run: RangePart<T>[] = []
-  /** The outer block of the last run, which the next one has to link to. */
+  /** Last block of the previous batch, to which the next must link. */
   let edge: Head | undefined
   const fetch = async (numbers: readonly number[], inner: AbortSignal): Promise<RangePart<T>[]> =>
     taker?.wants(numbers)
@@ -97,7 +96,7 @@ function* chunksOf({ from, to, order, run }: Omit<RangeOptions, 'signal'>, size:
   }
 }
 
-/** Answers that may be held in memory before they are taken. */
+/** Maximum bytes of answers buffered before they are taken. */
 const AHEAD_BYTES = 16 << 20
 
 async function* fetchAhead<R>(
@@ -157,18 +156,18 @@ const fetchLinked = (
   )
 }
 
-/** Ten seconds with the waits: enough for a lagging node, short enough for a real reorganisation. */
+/** About ten seconds of retries: enough for a lagging node, short for a real reorganisation. */
 const RELINK_TRIES = 8
 
 export interface Taker<T extends TakenBlocks> {
   threads: number
   wants(numbers: readonly number[]): boolean
-  /** Reads and checks an answer, or gives the bytes back: the caller then finds what is wrong. */
+  /** Reads and checks an answer; returns the bytes if it fails, and the caller finds the fault. */
   take(body: Uint8Array, question: Question): Promise<T | Uint8Array>
 }
 
 export interface TakenBlocks {
-  /** Ascending neighbours, checked but not linked. */
+  /** Ascending and contiguous, checked but not linked. */
   blocks: readonly Head[]
   drop(): void
 }
@@ -184,7 +183,7 @@ const headOfBlock = ({ block }: RawBlock): Head => ({
 const headsOf = (part: RangePart<TakenBlocks>): readonly Head[] =>
   'taken' in part ? part.taken.blocks : part.blocks.map(headOfBlock)
 
-/** As `fetchBlocks`, but answers go to the taker first. What it gives back is read here. */
+/** Like `fetchBlocks`, but passes answers to the taker first; rejected ones are parsed here. */
 const fetchTaken = async <T extends TakenBlocks>(
   rpc: Rpc,
   numbers: readonly number[],
@@ -193,7 +192,7 @@ const fetchTaken = async <T extends TakenBlocks>(
   signal: AbortSignal,
 ): Promise<RangePart<T>[]> => {
   const step = callsPerBlock({ whole: true, traceMethod: options.traces ? 'trace_block' : undefined })
-  // As much as one request asks for: an answer in pieces cannot be taken.
+  // At most one request: a split answer cannot be taken.
   const most = Math.max(1, Math.floor(Math.min(...rpc.endpoints.map(it => it.batch)) / step))
   const slices: (readonly number[])[] = []
   for (let i = 0; i < numbers.length; i += most) slices.push(numbers.slice(i, i + most))

@@ -18,18 +18,19 @@ interface FollowSettings extends FetchOptions {
 }
 
 /**
- * The chain from the stored tip on. When do we leave a block that we hold for another one?
+ * Follows the chain from the stored tip on. A stored block is left for another one if:
  *
- * - The node has a block above our tip whose parent is not our tip, and the headers below it, read from the same node,
- *   link down to a block that we hold. Then the node's chain is at least as long as ours and consistent: it is followed.
- * - The node's head is as high as our tip and is another block. Siblings take turns for a moment, so it is read twice, and the
- *   headers below it have to link down likewise.
- * - The node's head is below our tip: it lags, and we wait; a shorter branch that wins outgrows our tip soon. Where its block differs from
- *   ours of that height, poll after poll, and no other node has our tip, the chain was cut back, as by a restored snapshot, and is followed.
- *   With `shrinks` that is believed at once, down to nothing where the first block is another one.
+ * - A node has a block above our tip with another parent, and its headers below link down to a
+ *   stored block: its chain is consistent and at least as long as ours.
+ * - A node's head is as high as our tip, but another block. Siblings may alternate briefly, so it
+ *   is read twice, and its headers below must link down as well.
+ * - A node's head is below our tip and differs from our block of that height in several polls,
+ *   while no other node has our tip: the chain was cut back, e.g. by a restored snapshot. With
+ *   `shrinks` one poll is enough, down to no blocks if even the first one differs. If the head does
+ *   not differ, the node lags, and we wait.
  *
- * Whatever does not fit together (a parent that the node itself does not have, a block that it announced and answers null for) is
- * read again, with the reason in the status of the node; it is neither skipped nor a reason to rewind.
+ * Inconsistent answers (a node lacks a parent, or an announced block is null) are retried, with the
+ * reason in the node's status; they are neither skipped nor cause a rollback.
  */
 export async function* followChain(options: FollowOptions, settings: FollowSettings): AsyncGenerator<ChainEvent> {
   const { finality, signal } = options
@@ -58,12 +59,12 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
       failures = 0
     } catch (error) {
       signal.throwIfAborted()
-      // The nodes' statuses have the reason; here it only means that what was announced is not to be had yet.
+      // The status of the nodes has the cause; here, the block is just not available yet.
       if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
       const next = tip === undefined ? first : tip.number + 1
-      // Nodes have pruned what is wanted: following begins further up.
+      // Nodes have pruned the wanted blocks: following starts above them.
       if (error.code === BLOCK_MISSING && failures >= GONE_TIMES && head.number - next > RECENT) throw error
-      // A node that is a little behind soon is not: the next block must not come late.
+      // A node that lags a little catches up soon: the next block must not be late.
       const capMs = error.code === BEHIND && !rpc.isSparing ? 1_000 : 5_000
       await clock.sleep(backoff(++failures, { random, capMs }), signal)
       heads.poke()
@@ -89,7 +90,7 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     }
   }
 
-  /** Whether the chain was seen to be cut back often enough. One answer may be of a lagging node. */
+  /** Whether the cut was seen often enough: a single answer may come from a lagging node. */
   function isCut({ number, hash }: Head, ours: BlockRef): boolean {
     const same = held(number)
     if (same === undefined || same.hash === hash) {
@@ -118,10 +119,10 @@ export async function* followChain(options: FollowOptions, settings: FollowSetti
     }
   }
 
-  /** Rolls back to where the node's chain, read down from block `top`, leaves ours. */
+  /** Rolls back to the common ancestor with the node's chain, read down from block `top`. */
   async function* leave(ours: BlockRef, top: number): AsyncGenerator<ChainEvent> {
     let ancestor: number | undefined
-    // An error that would stop everything must be seen twice.
+    // An error that stops everything must occur twice.
     for (let seen = 0; seen < 2 && ancestor === undefined; seen++) {
       if (seen > 0) await clock.sleep(SECOND_LOOK_MS, signal)
       ancestor = await branches.ancestorOf({ ours, top, lowest: () => lowestOf(ours) })
@@ -166,7 +167,7 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
     const lowest = parting.lowest()
     let above: Head | undefined
     for (let high = top; high >= lowest; ) {
-      // Blocks below those that we hold are not asked for: a node may have forgotten them.
+      // Does not request blocks below the stored ones: nodes may have pruned them.
       let low = high
       while (low > lowest && high - low + 1 < HEADS_PER_CALL && held(low - 1) !== undefined) low--
       const branch = await readHeads(endpoint, low, high, signal)
@@ -185,7 +186,7 @@ const createBranchReader = ({ rpc, clock, held, signal }: BranchReaderOptions) =
     return undefined
   }
 
-  /** The node has our tip after all: the block above it has to name it as its parent now. */
+  /** The node has our tip after all: the next block must name it as its parent. */
   const checkNext = async (endpoint: Endpoint, head: Head): Promise<void> => {
     const newest = await readHead(endpoint, signal)
     if (newest.number <= head.number) return
@@ -231,12 +232,12 @@ const notItsParent = (block: Head, parent: Head) =>
     `block ${block.number} names ${block.parentHash} as its parent, but the node's block ${parent.number} is ${parent.hash}`,
   )
 
-/** A block so far below the head that was missing so often will not come any more. */
+/** A block this far below the head that was missing repeatedly will not come any more. */
 export const RECENT = 64
 const GONE_TIMES = 3
 const BEHIND = 'head_behind'
 const BLOCK_TRIES = 4
-/** Blocks whose hashes are remembered in case that the store is not that far yet. */
+/** Number of recent hashes cached in case the store lags. */
 const REMEMBERED_BLOCKS = 1024
 const HEADS_PER_CALL = 8
 const CUT_TIMES = 3
@@ -253,7 +254,7 @@ interface SurveyOptions {
   stored(number: number): BlockRef | undefined
 }
 
-/** Looks at heads of nodes that were not asked for a while, and whether they are on our branch. */
+/** Polls heads of nodes that were idle for a while, and checks that they are on our branch. */
 export const surveyNodes = async (
   { rpc, clock, pollMs = 0, tip, stored }: SurveyOptions,
   signal: AbortSignal,
@@ -289,5 +290,5 @@ export const surveyNodes = async (
 }
 
 const SURVEY_MS = 10_000
-/** Blocks below the tip that may be others on each node for a moment. */
+/** Depth below the tip at which nodes may differ for a moment. */
 const SURVEY_DEPTH = 3

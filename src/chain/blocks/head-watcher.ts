@@ -15,19 +15,19 @@ export type Heads = ReturnType<typeof createHeads>
 interface HeadsOptions {
   rpc: Rpc
   budget: HeadBudget
-  /** Time between polls. Left out, it follows the chain: a sixth of a block's time, between 100 ms and 2 s. */
+  /** Poll interval. Default: a sixth of the block time, between 100 ms and 2 s. */
   pollMs?: number
   safetyPollMs?: number | undefined
   announcing?: Pick<Endpoint, 'head'> | undefined
   clock: Clock
 }
 
-/** Waits for the head of the chain to move, by announcements and by polls. */
+/** Waits for a new head by announcements and polls. */
 export const createHeads = (options: HeadsOptions) => {
   const { rpc, budget, pollMs, safetyPollMs = SAFETY_POLL_MS, announcing, clock } = options
   let pushed: Head | undefined
   let highest = -1
-  /** Times by which polls are planned, as of `clock.elapsed`. */
+  /** Times that schedule polls, by `clock.elapsed`. */
   let pushedAt = Number.NEGATIVE_INFINITY
   let onSilence: (() => void) | undefined
   let due = Number.NEGATIVE_INFINITY
@@ -38,7 +38,7 @@ export const createHeads = (options: HeadsOptions) => {
   const moved = (head: Head) => {
     const now = clock.elapsed()
     if (head.number > highest) {
-      // Each of the blocks that came counts once, so that the pace of a fast chain is known after a few polls.
+      // Each new block is weighted once: the block time of a fast chain is known after a few polls.
       const before = 0.8 ** (head.number - highest)
       if (highest >= 0 && movedAt !== undefined)
         blockMs = blockMs * before + ((now - movedAt) / (head.number - highest)) * (1 - before)
@@ -70,14 +70,14 @@ export const createHeads = (options: HeadsOptions) => {
   }
 
   return {
-    /** The newest head announced since the last call, else that of the next poll; undefined if it fails. */
+    /** The newest announced head since the last call, or a polled one; undefined on failure. */
     async next(signal: AbortSignal): Promise<Head | undefined> {
       for (;;) {
         signal.throwIfAborted()
         const now = clock.now()
         const restsUntil = budget.restsUntil()
         if (now < restsUntil) {
-          // Clocks are set, and long waits are none of a timer's.
+          // Sleeps in short steps: the clock may be set, and timers have a maximum.
           await wait(Math.min(restsUntil - now, LONGEST_REST_MS), signal)
           continue
         }
@@ -109,9 +109,9 @@ export const createHeads = (options: HeadsOptions) => {
         return head
       }
     },
-    /** Has the next call poll at once. */
+    /** Makes the next call poll at once. */
     poke,
-    /** Announcements come in from now on; `notify` is called when they stop although the chain moves. */
+    /** Announcements begin; `notify` is called if they stop while the chain advances. */
     attach(notify: () => void) {
       onSilence = notify
       pushedAt = clock.elapsed()
@@ -136,7 +136,7 @@ export const createHeads = (options: HeadsOptions) => {
 const LONGEST_REST_MS = 60_000
 const EARLY = 0.9
 
-/** Polls go on at this pace while announcements come in, in case that they stop unnoticed. */
+/** Poll interval during announcements, in case they stop unnoticed. */
 const SAFETY_POLL_MS = 10_000
 
 interface AnnouncerOptions {
@@ -165,7 +165,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
           if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
         })
         if (signal.aborted) return
-        // A subscription that is soon lost is not a success: otherwise it would be renewed without a rest.
+        // A subscription that is lost soon is no success: it would reconnect without a wait.
         if (clock.elapsed() - since >= STEADY_MS) {
           failures = 0
           logged = undefined
@@ -190,7 +190,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
 const STEADY_MS = 60_000
 const MAX_MESSAGE_BYTES = 1 << 20
 
-/** One connection from its opening to its end; resolves with the reason why it ended. */
+/** Runs one connection to its end; resolves with the reason why it ended. */
 const subscribe = async (
   url: URL,
   timeoutMs: number,

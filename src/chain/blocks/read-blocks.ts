@@ -23,11 +23,11 @@ import { type RawBlock, type RpcBlock, type RpcReceipt, toQuantity } from '../wi
 import { completeStateSync, hasStateSync, lacksStateSync } from './state-sync.ts'
 
 export interface ReadOptions extends CheckOptions {
-  /** Whether the calls overtake others that wait. Default false. */
+  /** Whether the calls take priority over queued ones. Default false. */
   urgent?: boolean
   traces?: boolean
   headers?: boolean
-  /** Whether headers come with the transactions of their blocks, which are not checked. Default false. */
+  /** Whether headers include unchecked transactions. Default false. */
   transactions?: boolean
 }
 
@@ -61,7 +61,7 @@ export const createGatherer = (numbers: readonly number[]) => {
   }
 }
 
-/** What is wrong with a block that was read; throws what is wrong with the node. */
+/** Returns the fault of a block; throws that of a node. */
 export const blockFault = (error: unknown): ChainsieveError => {
   if (error instanceof ChainsieveError && !error.code.startsWith('node_')) return error
   throw error
@@ -122,7 +122,7 @@ export const questionOf = (endpoint: Endpoint, numbers: readonly number[], optio
   chainId: endpoint.chainId,
 })
 
-/** All of a block goes in one request, so that behind a load balancer one node gives it. */
+/** All calls of a block go in one request: a load balancer sends it to one node. */
 export const callsOf = ({ numbers, whole, traceMethod }: Question): Call[] =>
   numbers.flatMap(it => [
     blockCall(it),
@@ -159,7 +159,7 @@ export const readAnswers = async (
   )
 }
 
-/** The blocks of a body that answers `callsOf`, all of them plain and good; throws where anything about them is otherwise. */
+/** Parses and checks the body that answers `callsOf`; throws unless all blocks are good. */
 export const readBodyOf = (
   body: Uint8Array,
   { numbers, whole, traceMethod, chainId }: Question,
@@ -202,7 +202,7 @@ interface BlockParts extends Pick<Question, 'chainId' | 'traceMethod'> {
 }
 
 const toBlock = ({ block, receipts, chainId, traceMethod, traced }: BlockParts, options: CheckOptions): RawBlock => {
-  // Some nodes have null for the receipts of a block without transactions.
+  // Some nodes answer null for the receipts of a block without transactions.
   if (receipts === null && block.transactions?.length === 0) receipts = []
   const number = Number(block.number)
   if (receipts === null) throw blockMissing(`receipts of block ${number}: the node does not have them (null)`, number)
@@ -212,7 +212,7 @@ const toBlock = ({ block, receipts, chainId, traceMethod, traced }: BlockParts, 
   delete block.partial
   if (!traceMethod) return raw
   const isFirst = number === 0
-  // Nothing runs in the genesis block, and nodes answer with an error or with nothing.
+  // The genesis block runs nothing; nodes answer with an error or with no traces.
   const steps = isFirst ? [] : traced()
   if (steps === null) throw blockMissing(`traces of block ${number}: the node does not have them (null)`, number)
   raw.traces =

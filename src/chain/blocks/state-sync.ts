@@ -5,21 +5,22 @@ import type { Endpoint } from '../rpc/endpoint.ts'
 import { type Hex, type RpcBlock, type RpcReceipt, type RpcTransaction, toQuantity } from '../wire.ts'
 
 /**
- * Transactions by which Polygon PoS takes over state of its parent chain. Until the fork Madhugiri they were no part of the block: nodes show them as its
- * last transaction, with a hash that follows from the block's, in the block, among its receipts, in both or in neither, by their version.
+ * State-sync transactions of Polygon PoS. Before the Madhugiri fork they were not part of the
+ * block: by its version, a node appends them, with a hash derived from the block's, to the block,
+ * its receipts, both or neither.
  */
 
-/** Polygon PoS and Amoy, its chain for tests. */
+/** Chain ids of Polygon PoS and its testnet Amoy. */
 const MAINNET = 137
 const CHAINS: ReadonlySet<number | undefined> = new Set([MAINNET, 80_002])
-/** Since this block of the mainnet they are a part of the block, with a hash of their own. */
+/** From this mainnet block on they are part of the block, with their own hash. */
 const MADHUGIRI = 80_084_800
-/** Only one of so many blocks has any; it was one of 64 once. */
+/** Only every 16th block has one; formerly every 64th. */
 const SPRINT = 16
 
 export const hasStateSync = (chainId: number | undefined): boolean => CHAINS.has(chainId)
 
-/** `0x` hex of Keccak-256 of the key under which bor keeps the receipt. */
+/** Keccak-256 (`0x` hex) of the key under which bor stores the receipt. */
 export const stateSyncHash = ({ number, hash }: Pick<RpcBlock, 'number' | 'hash'>): Hex => {
   const key = Buffer.alloc(PREFIX.length + 8 + 32)
   PREFIX.copy(key)
@@ -30,7 +31,7 @@ export const stateSyncHash = ({ number, hash }: Pick<RpcBlock, 'number' | 'hash'
 
 const PREFIX = Buffer.from('matic-bor-receipt-')
 
-/** What of a block's state-sync transaction is not in both lists; undefined where nothing may be missing. */
+/** Which half of the state-sync transaction a list lacks; undefined if nothing can be missing. */
 const missingStateSync = (
   { number, transactions }: RpcBlock,
   receipts: readonly RpcReceipt[],
@@ -48,7 +49,7 @@ export const lacksStateSync = (block: RpcBlock, receipts: readonly RpcReceipt[],
   missingStateSync(block, receipts, stateSyncHash(block), chainId) !== undefined ||
   receipts.at(-1)?.transactionHash === stateSyncHash(block)
 
-/** Puts a block's state-sync transaction in its place, asking for what the node left out. */
+/** Appends a block's state-sync transaction, and requests the half that the node left out. */
 export const completeStateSync = async (
   endpoint: Endpoint,
   block: RpcBlock,
@@ -85,7 +86,7 @@ const TRANSACTION = 'eth_getTransactionByHash'
 
 const NOBODY = `0x${'0'.repeat(40)}`
 
-/** As bor makes it: nobody sends nothing to nobody. */
+/** As bor creates it: zero value from the zero address to the zero address. */
 const fromReceipt = (receipt: RpcReceipt): RpcTransaction => ({
   hash: receipt.transactionHash,
   blockHash: receipt.blockHash,

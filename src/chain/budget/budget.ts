@@ -9,7 +9,7 @@ interface Cost {
   credits: number
 }
 
-/** For `GET /status`. Credits are the provider's unit; where `costs` is `calls`, each call is one. */
+/** For `GET /status`. Credits are the provider's unit; with `costs: 'calls'`, each call is one. */
 export interface BudgetStatus {
   costs: string
   rate?: string
@@ -22,7 +22,7 @@ interface PeriodStatus {
   limit: number
   used: number
   left: number
-  /** When the next one begins, ISO-8601 UTC. */
+  /** Begin of the next period, ISO-8601 UTC. */
   endsAt: string
 }
 
@@ -46,7 +46,7 @@ export const createBudget = (
   const periods = Object.entries({ day: daily, month } satisfies Record<PeriodName, unknown>).flatMap(
     ([period, limit]) => (limit === undefined ? [] : [createPeriod(period as PeriodName, limit, now)]),
   )
-  /** So much is counted ahead of what is spent, so that a kill forgets nothing, and few requests write. */
+  /** Books credits ahead in steps: a kill loses no spending, and few requests write the file. */
   const step = Math.min(...periods.map(({ limit }) => limit)) / STEPS
   const ahead = { day: dayOf(now()), credits: 0 }
   let total = 0
@@ -68,7 +68,7 @@ export const createBudget = (
   const methodsOf = (calls: readonly { method: string }[]) => calls.map(({ method }) => method)
 
   return {
-    /** Of each second; undefined where that is not limited. */
+    /** Pace per second; undefined if unlimited. */
     pace,
     costOf(calls: readonly { method: string }[], chainId: number | undefined): Cost {
       const methods = methodsOf(calls)
@@ -83,7 +83,7 @@ export const createBudget = (
       if (short.length === 0) return true
       const until = short.map(period => {
         const isUsed = urgent || usedOf(period) + credits > period.limit * (1 - FOR_HEAD)
-        // What the head needs may be less by then.
+        // The reserve of the head may be smaller by then.
         return isUsed ? period.endsAt : Math.min(period.endsAt, (Math.floor(now() / HOUR_MS) + 1) * HOUR_MS)
       })
       closed[urgent ? 'urgent' : 'others'] = Math.max(...until)
@@ -103,11 +103,11 @@ export const createBudget = (
       ahead.credits += more
     },
     headSpent: (): number => headSpent,
-    /** Has others leave to the head what it needs until a day and a month are over, where that is more than a tenth. */
+    /** Reserves what the head needs for the rest of the periods, if that is more than a tenth. */
     keep(perMs: number) {
       headNeeds = perMs
     },
-    /** What may be spent in each millisecond so that it lasts, and until when; undefined where no day or month is limited. */
+    /** Spending rate that lasts until `endsAt`; undefined if no day or month is limited. */
     spendable(): { perMs: number; endsAt: number } | undefined {
       const [tightest] = periods
         .map(period => ({
@@ -117,10 +117,10 @@ export const createBudget = (
         .sort((a, b) => a.perMs - b.perMs)
       return tightest
     },
-    /** When to ask again, as epoch milliseconds; 0: now. Urgent calls use the head's reserve. */
+    /** Retry time in epoch milliseconds; 0: now. Urgent calls use the head's reserve. */
     closedUntil(urgent: boolean): number {
       const until = urgent ? closed.urgent : closed.others
-      // A clock that was set back has days and months begin that end before.
+      // After the clock was set back, periods end earlier than `until`.
       return until > now() && periods.some(({ endsAt }) => until <= endsAt) ? until : 0
     },
     strain: (): number =>
@@ -145,10 +145,10 @@ export const createBudget = (
 
 const FOR_HEAD = 0.1
 const HOUR_MS = 3_600_000
-/** Parts of a second's calls that a request may have. */
+/** A request may use a quarter of the calls of a second. */
 const PARTS = 4
 const STEPS = 500
-/** The first hour of a day may spend as much as the whole of it has on an average. */
+/** Minimum elapsed share in the strain: spending early in the day is normal. */
 const LEAST_ELAPSED = 1 / 24
 
 type PeriodName = 'day' | 'month'
@@ -164,7 +164,7 @@ const createPeriod = (name: PeriodName, limit: number, now: () => number) => {
   return {
     name,
     limit,
-    /** As in ISO 8601, 2026-11-22 or 2026-11. */
+    /** As in ISO 8601: 2026-11-22 or 2026-11. */
     get id() {
       roll()
       return id

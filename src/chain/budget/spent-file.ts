@@ -9,9 +9,9 @@ export interface SpentFile {
   at(endpoint: string, name: string): Spent
 }
 
-/** What was spent at one endpoint. Days are as in ISO 8601, 2026-11-22. */
+/** Credits spent at one endpoint. Days are as in ISO 8601, 2026-11-22. */
 export interface Spent {
-  /** Credits since that day or month, later ones included, which a clock set back may have begun. */
+  /** Credits since that day or month, including future ones after a clock was set back. */
   since(id: string): number
   add(day: string, credits: number): void
 }
@@ -25,7 +25,7 @@ export const spentInMemory = (): SpentFile => ({
   },
 })
 
-/** One append-only file a month, so that several programs can count at a time; URLs are hashed. */
+/** One append-only file per month, which several processes may write; URLs are hashed. */
 export const openSpent = (stem: string, log: Log, now: () => number = Date.now): SpentFile => {
   const months = createMonths(stem, log, now)
   let failing = false
@@ -93,7 +93,7 @@ const createMonths = (stem: string, log: Log, now: () => number) => {
       }
       if (size === known.read) return
       const bytes = readFrom(path, known.read, size)
-      // Another program may be about to write the end of the last line.
+      // Another process may be about to complete the last line.
       const end = bytes.lastIndexOf(NEWLINE) + 1
       known.read += end
       take(known.spent, bytes.toString('utf8', 0, end), path)
@@ -126,7 +126,7 @@ const append = (path: string, line: Line) => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const file = openSync(path, 'a', PRIVATE_FILE)
   try {
-    // The first newline ends a line that was cut by a full disk.
+    // The first newline ends a line that a full disk truncated.
     writeSync(file, `\n${JSON.stringify(line)}\n`)
     fsyncSync(file)
   } finally {
@@ -184,7 +184,7 @@ const sumOf = (days: Days, id: string): number => {
   return sum
 }
 
-/** Prices have six decimals; what sums of doubles add to them is none of it. */
+/** Prices have six decimals; rounding removes the error of floating-point sums. */
 export const exact = (credits: number): number => Math.round(credits * 1e6) / 1e6
 
 const NO_DAYS: Days = new Map()

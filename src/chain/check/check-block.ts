@@ -7,17 +7,17 @@ import { BLOCK, RECEIPTS } from './schema.ts'
 import { describeValue, faultOf, type Shape } from './shape.ts'
 
 export interface CheckOptions {
-  /** Whether blooms must be exactly those of the logs; some rollups send zeros. Default true. */
+  /** Whether blooms must equal those of the logs; some rollups send zeros. Default true. */
   bloom?: boolean
-  /** Whether a block may carry fewer transactions than its `transactionCount` states. Default false. */
+  /** Whether a block may have fewer transactions than its `transactionCount`. Default false. */
   excerpts?: boolean
   limits?: Limits
 }
 
 /**
- * Throws `retry('block_inconsistent')` unless all belongs to one block and is complete, by the logs
- * bloom too: a bit more means that logs are missing. An empty bloom fails as well, as a forged
- * answer could have one. Repeated addresses and topics become one text each.
+ * Throws `retry('block_inconsistent')` unless all parts belong to one complete block. A surplus bit
+ * in the logs bloom means missing logs. An empty bloom fails as well, since a forged answer could
+ * have one. Repeated addresses and topics are interned.
  */
 export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   const { block, receipts } = raw
@@ -65,7 +65,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
     receiptBloom.clear()
     for (const log of logs) {
       const next = excerpt ? parseIndex(log.logIndex) : lastLog + 1
-      // BNB chain's nodes wrote none into logs of the chain's own transactions; the receipt that holds the log has the block.
+      // BNB chain omits the block hash in logs of system transactions; the receipt has it.
       if (log.blockHash === NO_HASH) log.blockHash = hash
       const fault =
         log.blockHash !== hash || !isSameNumber(log.blockNumber, block.number, number)
@@ -93,7 +93,7 @@ export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   if (!excerpt && options.bloom !== false) checkBloom(block.logsBloom, lastLog + 1, where)
 }
 
-/** Throws `retry('block_unlinked')` unless `block` is the next one after `parent` and names it as its parent. */
+/** Throws `retry('block_unlinked')` unless `block` follows `parent` by number and parent hash. */
 export const checkLink = (
   parent: BlockRef,
   block: Pick<RpcBlock, 'hash' | 'parentHash'> & { number: Hex | number },
@@ -108,7 +108,7 @@ export const checkLink = (
 
 export const refOf = (block: RpcBlock): BlockRef => ({ number: Number(block.number), hash: block.hash })
 
-/** Throws `retry('block_inconsistent')` with the path of the first value that has another form than is due. */
+/** Throws `retry('block_inconsistent')` with the path of the first malformed value. */
 export const checkShape = (shape: Shape, name: string, value: unknown, where: string, limits: Limits): void => {
   const fault = faultOf(shape, name, value, limits)
   if (fault !== undefined) throw inconsistent(`${where}: ${fault}`)
@@ -144,7 +144,7 @@ const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 const parseIndex = (value: unknown): number =>
   typeof value === 'string' && QUANTITY.test(value) ? Number(value) : Number.NaN
 
-/** Nodes write quantities without leading zeros; comparing with the text that is due spares the parsing. */
+/** Cached hex of indices: comparing text avoids parsing, as nodes omit leading zeros. */
 const indexText: Hex[] = []
 const isIndex = (value: unknown, due: number): boolean => {
   let text = indexText[due]
@@ -158,11 +158,11 @@ const isIndex = (value: unknown, due: number): boolean => {
 const isSameNumber = (value: unknown, text: Hex, number: number): boolean =>
   value === text || parseIndex(value) === number
 
-/** One for all calls: `checkBlock` neither waits nor calls itself. */
+/** Shared by all calls: `checkBlock` is synchronous and not recursive. */
 const bloom = createBloom()
 const receiptBloom = createBloom()
 
-/** Most receipts have no logs: then a look at the text is enough. */
+/** Most receipts have no logs: comparing the text is enough. */
 const matches = (stated: Hex, logs: number): boolean =>
   logs === 0 ? stated === NO_BLOOM : stated.length === 514 && receiptBloom.compare(stated) === 'equal'
 const NO_BLOOM = `0x${'0'.repeat(512)}`

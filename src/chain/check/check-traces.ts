@@ -5,7 +5,7 @@ import { mayLackTraces } from './normal-traces.ts'
 import { TRACES } from './schema.ts'
 import { describeValue } from './shape.ts'
 
-/** Throws `retry('block_inconsistent')` unless the traces are all of this block's, in whole trees. */
+/** Throws `retry('block_inconsistent')` unless the traces are complete trees of this block. */
 export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): void => {
   const { block, traces } = raw
   const { hash, transactions } = block
@@ -16,7 +16,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
   if (traces.length > MAX_PLACES) throw inconsistent(`${where} has more than ${MAX_PLACES} traces`)
 
   let at = -1
-  /** The trace before, by its address; by depth, how many it says are below it, and how many came. */
+  /** Address of the previous trace; by depth, the stated and the actual number of children. */
   let path: readonly number[] = []
   const stated: number[] = []
   const came: number[] = []
@@ -84,7 +84,7 @@ export const checkTraces = (raw: RawBlock, limits: Limits = DEFAULT_LIMITS): voi
   }
   close(0)
   for (at++; at < transactions.length; at++) {
-    // The transactions of a genesis block were never run.
+    // Transactions of a genesis block are never executed.
     if (number > 0 && !mayLackTraces(transactions[at]!)) {
       throw inconsistent(`${where} has no traces of transaction ${at} ${transactions[at]!.hash} and those after it`)
     }

@@ -16,8 +16,8 @@ import { FRAME } from './schema.ts'
 import { describeValue } from './shape.ts'
 
 /**
- * Call trees of geth's callTracer in the form of `trace_block`. The gas of the transaction is taken
- * off its top-level call, except for refunds and for what is charged without use (EIP-7623).
+ * Converts trees of geth's callTracer to the form of `trace_block`. Top-level calls lose the
+ * intrinsic gas, except for refunds and gas charged without use (EIP-7623).
  */
 export const fromCallTracer = (
   raw: Pick<RawBlock, 'block' | 'receipts'>,
@@ -43,7 +43,7 @@ export const fromCallTracer = (
       throw inconsistent(`${at} failed: ${describeValue(item.error ?? item)}`)
     }
     const top = toFrame(isObject(item) && item.result !== undefined ? item.result : item, at, limits)
-    // Without a hash, only the transaction's content shows that a tree is of this block.
+    // Without a hash, only the transaction's content proves that a tree is of this block.
     if (named === undefined && !isOf(top, tx)) throw inconsistent(`${at} is not that of transaction ${tx.hash}`)
     flatten(traces, top, { block, tx, position: i, limits, receipt: receipts[i] }, at)
     i++
@@ -55,16 +55,16 @@ export const fromCallTracer = (
   return withoutIdleCalls(traces)
 }
 
-/** The answer to `trace_block` in one form, as nodes differ. Invalid items stay for `checkTraces`. */
+/** Normalises the answer of any node to `trace_block`. Leaves bad items to `checkTraces`. */
 export const fromTraceBlock = (block: Pick<RpcBlock, 'hash' | 'number'>, answer: unknown): RpcTrace[] => {
   if (!Array.isArray(answer)) return answer as RpcTrace[]
   return withoutIdleCalls(answer.map(it => (isObject(it) && isObject(it.action) ? unify(it, it.action, block) : it)))
 }
 
-/** Chains add transactions of their own, which no EVM runs and which have no gas. */
+/** Chains add system transactions, which no EVM runs and which have no gas. */
 export const mayLackTraces = (tx: RpcTransaction): boolean => /^0x0*$/.test(tx.gas)
 
-/** Why a call failed, in Parity's words, whichever node and tracer said it. Text that is not known comes back with a capital. */
+/** Translates an error of any node and tracer to Parity's words. Unknown text is capitalised. */
 export const toTraceError = (text: string): string => {
   const known = ERRORS.get(text)
   if (known !== undefined) return known
@@ -96,7 +96,7 @@ interface TraceContext {
   limits: Limits
 }
 
-/** Appends the traces of a tree. Depth goes to 1,024 and breadth far beyond, so it does not recurse. */
+/** Appends the traces of a tree. Not recursive: depth is up to 1,024, breadth far larger. */
 const flatten = (traces: RpcTrace[], top: Frame, context: TraceContext, at: string): void => {
   const waiting: { frame: Frame; traceAddress: number[]; value: Hex }[] = [
     { frame: top, traceAddress: [], value: top.value ?? '0x0' },
@@ -159,7 +159,7 @@ const toTrace = (
   }
 }
 
-/** The gas of the top-level call without the intrinsic gas, which some nodes have taken off already. */
+/** Gas of the top-level call without the intrinsic gas, which some nodes already subtract. */
 const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: TraceContext['receipt']) => {
   const limit = Number(tx.gas)
   const stated = Number(frame.gas ?? tx.gas)
@@ -168,7 +168,7 @@ const gasOfTop = (frame: Frame, block: RpcBlock, tx: RpcTransaction, receipt: Tr
   return { gas: toQuantity(limit - intrinsic), gasUsed: toQuantity(Math.max(0, used - intrinsic)) }
 }
 
-/** By the rules since Istanbul; initialisation code costs since Shanghai. */
+/** Rules since Istanbul; initialisation code costs gas since Shanghai. */
 const intrinsicGas = (block: RpcBlock, tx: RpcTransaction): number => {
   const data = tx.input
   let gas = 21_000
@@ -202,11 +202,11 @@ const isOf = (top: Frame, tx: RpcTransaction): boolean =>
 
 const isSame = (a: unknown, b: Hex) => typeof a === 'string' && (a === b || a.toLowerCase() === b.toLowerCase())
 
-/** The traces without idle calls of precompiles: geth and anvil report them, other nodes do not. */
+/** Removes idle calls of precompiles, which only geth and anvil report. */
 const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
   if (!traces.some(isIdleCall)) return traces
   const kept: RpcTrace[] = []
-  /** The trace at hand and those around it, outermost first; calls below that came or were left out. */
+  /** The current trace and its ancestors, outermost first; children kept, children removed. */
   const path: { told: UnrewardedTrace; trace: UnrewardedTrace; came: number; leftOut: number }[] = []
   for (const told of traces) {
     if (told?.type === 'reward') {
@@ -234,7 +234,7 @@ const withoutIdleCalls = (traces: RpcTrace[]): RpcTrace[] => {
   return kept
 }
 
-/** Whether a contract calls a precompile and moves nothing. A call before its fork uses no gas. */
+/** Whether a contract calls a precompile without value. Before its fork, that uses no gas. */
 const isIdleCall = (trace: RpcTrace): boolean => {
   if (trace?.type !== 'call' || !(trace.traceAddress?.length > 0) || trace.subtraces !== 0) return false
   const number = precompileNumber(trace.action?.to)
@@ -305,7 +305,7 @@ const ERRORS = new Map([
   [OUT_OF_GAS, OUT_OF_GAS],
 ])
 
-/** The words of geth and Erigon, of revm (Reth, anvil), of Nethermind and of Besu. The first that fits counts. */
+/** Errors of geth, Erigon, revm (Reth, anvil), Nethermind and Besu. The first match wins. */
 const ERROR_PATTERNS: [pattern: RegExp, error: string][] = [
   [/^(execution )?revert(ed)?\b/i, REVERTED],
   [/out ?of ?gas|oog$|^gas uint64 overflow/i, OUT_OF_GAS],

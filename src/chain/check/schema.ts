@@ -1,16 +1,16 @@
 import * as is from './shape.ts'
 
-/** What a node or a pack may say: every member that is read behind `chain/`, and its form. */
+/** Schema of answers of nodes and of packs: every member that `chain/` reads. */
 
 const { optional } = is
 const bloomShape = is.bytes(256)
-/** Roots, seals and nonces: up to a word, since chains other than Ethereum put values of their own there. */
+/** Roots, seals and nonces have at most 32 bytes: chains other than Ethereum vary their length. */
 const seal = is.digits(32)
 
 const WITHDRAWAL = is.object({
   index: optional(is.quantity),
   validatorIndex: optional(is.quantity),
-  /** Older nodes and exports have it. */
+  /** Name in older nodes and exports. */
   validator_index: optional(is.quantity),
   address: is.address,
   amount: optional(is.quantity),
@@ -33,7 +33,7 @@ const AUTHORIZATION = is.object({
   s: optional(is.quantity),
 })
 
-/** `blockHash`, `blockNumber` and `transactionIndex` are compared with what is due, here and in receipts and logs. */
+/** Block hash, number and index are compared with the expected ones, as in receipts and logs. */
 const TRANSACTION_SHAPE = is.open({
   hash: is.id,
   from: is.address,
@@ -59,7 +59,7 @@ const TRANSACTION_SHAPE = is.open({
   authorizationList: optional(is.list(AUTHORIZATION)),
 })
 
-/** `number`, `hash`, `parentHash` and `timestamp` are those of `checkHeader`. */
+/** `checkHeader` checks `number`, `hash`, `parentHash` and `timestamp`. */
 export const BLOCK = is.open({
   miner: optional(is.address),
   nonce: optional(seal),
@@ -92,7 +92,7 @@ const LOG = is.object({
   data: is.data('callData'),
 })
 
-/** What `eth_getLogs` gives: nothing around them says where they belong. */
+/** Result of `eth_getLogs`: each log names its block and transaction. */
 export const LOGS = is.list(
   is.object({
     address: is.address,

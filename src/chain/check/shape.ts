@@ -1,13 +1,13 @@
 import { isHex, isLowerHex } from '../../lib/bytes.ts'
 import { type LimitName, type Limits, overLimit } from '../../limits/index.ts'
 
-/** What is wrong with a value, and where: a JSON path without its root, such as `.logs[3].data`. */
+/** A fault and its JSON path without the root, such as `.logs[3].data`. */
 interface ShapeFault {
   path: string
   what: string
 }
 
-/** Undefined where a value has the form that is due. Built once; nothing is allocated for a value that is right. */
+/** Returns undefined for a valid value. Built once; a valid value causes no allocation. */
 export type Shape = (value: unknown, limits: Limits) => ShapeFault | undefined
 
 export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limits): string | undefined => {
@@ -36,13 +36,13 @@ const leaf =
 
 const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${describeValue(value)}, not ${due}` })
 
-/** A member that older chains leave out and some nodes set to null. */
+/** A member that older chains omit and some nodes set to null. */
 export const optional =
   (shape: Shape): Shape =>
   (value, limits) =>
     value === undefined || value === null ? undefined : shape(value, limits)
 
-/** Members that are not named pass through, and nothing may read them. */
+/** Unnamed members are ignored, and nothing may read them. */
 export const object = (members: Readonly<Record<string, Shape>>): Shape => {
   const names = Object.keys(members)
   const shapes = Object.values(members)
@@ -56,7 +56,7 @@ export const object = (members: Readonly<Record<string, Shape>>): Shape => {
   }
 }
 
-/** The same of one whose other members are kept as they are, and so may be any JSON, up to a size and a depth. */
+/** Like `object`, but other members are preserved: any JSON up to a size and a depth. */
 export const open = (members: Readonly<Record<string, Shape>>): Shape => {
   const named = object(members)
   const known = new Set(Object.keys(members))
@@ -77,7 +77,7 @@ export const open = (members: Readonly<Record<string, Shape>>): Shape => {
 
 const MOST_DEPTH = 32
 
-/** Characters of a value, as JSON has them at least; undefined where it has too many levels. */
+/** Minimum JSON length of a value; undefined if it is nested too deeply. */
 const jsonSize = (value: unknown, depth: number): number | undefined => {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
@@ -127,7 +127,7 @@ export const word32 = leaf('32 bytes of hex (0x and 64 digits)', value => isHexO
 
 export const address = leaf('an address (0x and 40 hex digits)', value => isHexOf(value, 42, 42))
 
-/** A number below 2^256. Some nodes write small ones as JSON numbers, pad them with zeros, or write 0 as `0x`. */
+/** A number below 2^256. Some nodes send JSON numbers, leading zeros, or `0x` for 0. */
 export const quantity = leaf('a quantity (0x and up to 64 hex digits)', value =>
   typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOf(value, 2, 66),
 )

@@ -4,11 +4,11 @@ interface JsonFault {
   /** The JSON path of the value at fault, e.g. `$.receipts[3].logs`. */
   path: string
   what: string
-  /** Whether the text is right as far as it goes and merely ends too early. */
+  /** Whether the text is a valid prefix that ends too early. */
   cut: boolean
 }
 
-/** Finds the first fault of a text that JSON.parse refused. Its own stack makes depth no danger. */
+/** Finds the first fault in text that JSON.parse rejected. Not recursive: any depth is safe. */
 export const findJsonFault = (text: string): JsonFault | undefined => {
   const path: (string | number)[] = []
   let at = 0
@@ -80,7 +80,7 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
       const bad = scalar()
       if (bad !== undefined) return bad
     }
-    // Here a value has ended: close what ends with it, up to the next value.
+    // A value has ended: closes its parents that end with it, up to the next value.
     for (;;) {
       space()
       const step = path.at(-1)
@@ -120,7 +120,7 @@ const WORDS = ['true', 'false', 'null']
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const PLAIN = /[ !#-[\]-\uffff]*/y
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
-/** What may follow a number only where the text is cut. */
+/** Tail of a number that is valid only if the text is truncated. */
 const PARTIAL_NUMBER = /^(?:\.|[eE][+-]?)$/
 const PARTIAL_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/
 

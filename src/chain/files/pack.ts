@@ -15,26 +15,26 @@ import { findJsonFault } from './json-fault.ts'
 
 export interface PackLine {
   path: string
-  /** Of a pack, counted from 1; else the number of the block. */
+  /** Line number in a pack, from 1; in other files the block number. */
   line: number
   form?: 'era1' | 'cryo'
   bytes: Uint8Array
-  /** Whether the file ends with this line and without a line feed. */
+  /** Whether this is the last line and has no line feed. */
   last: boolean
 }
 
 export interface PackOptions extends CheckOptions {
   signal?: AbortSignal
-  /** The chain that the blocks must be of; a line that states none passes. */
+  /** Required chain id; lines without one pass. */
   chainId?: number
-  /** Called with the bytes of the file that were read so far, packed ones of gzip. */
+  /** Called with the number of file bytes read so far, before unpacking. */
   onRead?: (bytes: number) => void
-  /** The stored block of a number. Files with an index leave out blocks that are stored. */
+  /** Looks up a stored block. Files with an index skip stored blocks. */
   stored?: (number: number) => BlockRef | undefined
   allocate?: (bytes: number) => Uint8Array
 }
 
-/** Reads a pack, NDJSON or gzip, in constant memory; faults are refused by file, line and column. */
+/** Reads a pack (NDJSON, also gzipped) in constant memory; errors name file, line and column. */
 export async function* readPack(
   path: string,
   options: PackOptions = {},
@@ -133,7 +133,7 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
   return raw
 }
 
-/** Checks that a block links to the one of the line before, and returns its own reference. */
+/** Checks that a block links to that of the previous line, and returns its reference. */
 export const linkPackBlock = (packLine: PackLine, previous: BlockRef | undefined, raw: RawBlock): BlockRef => {
   const ref = refOf(raw.block)
   if (previous !== undefined && ref.number === previous.number + 1 && raw.block.parentHash !== previous.hash) {
@@ -160,9 +160,9 @@ const isBlank = (bytes: Uint8Array): boolean => {
 
 export const packLinePlace = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
 
-/** The bytes of a file, unpacked where they are gzip. Every chunk is its own memory. */
+/** Bytes of a file, gunzipped if needed. Each chunk owns its memory. */
 async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
-  // A stream that is made with an aborted signal emits an error that nothing catches.
+  // A stream created with an aborted signal emits an uncaught error.
   signal?.throwIfAborted()
   await using file = await open(path, 'r')
   const head = Buffer.alloc(6)

@@ -13,7 +13,7 @@ export interface BlockLogs {
   logs: RpcLog[]
 }
 
-/** Throws `retry('block_inconsistent')` unless all logs were asked for, each once. */
+/** Throws `retry('block_inconsistent')` unless each log matches the request and occurs once. */
 export const checkLogs = (
   answer: unknown,
   asked: AskedRange,
@@ -48,7 +48,7 @@ export const checkLogs = (
   return found
 }
 
-/** Some nodes give them in another order, which is as good. */
+/** Some nodes return logs in another order, which is accepted. */
 const checkLogOrder = ({ number, logs }: BlockLogs, where: string) => {
   logs.sort((a, b) => Number(a.logIndex) - Number(b.logIndex))
   for (let i = 1; i < logs.length; i++) {
@@ -101,12 +101,12 @@ export interface Claim extends BlockLogs {
 
 export interface LogFinding {
   number: number
-  /** What nodes said of its logs. Unless there is exactly one claim, the block itself is read. */
+  /** Claims of nodes about its logs. Unless there is exactly one, the block itself is read. */
   claims: Claim[]
   isDoubted?: true
 }
 
-/** Blocks of which two nodes say the same have one claim, others two, be it that there is nothing. */
+/** Compares findings of two nodes: one claim per block if they agree, otherwise two. */
 export function* compareFindings(
   ours: readonly LogFinding[],
   by: Endpoint,

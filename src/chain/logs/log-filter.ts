@@ -38,7 +38,7 @@ export const filterParams = ({ addresses, topics }: LogFilter) => ({
 
 interface BloomAnswer {
   may: boolean
-  /** How likely it is that a bloom with as many bits would say so without such a log. */
+  /** Probability of a false positive of a bloom with that many bits. */
   byChance: number
 }
 
@@ -47,7 +47,7 @@ export const mayHold = (stated: unknown, { address, topics }: Pick<RpcLog, 'addr
   return bytes !== undefined && [address, ...topics].every(it => hasBits(bytes, bitsOf(it)))
 }
 
-/** Blooms are trusted only where the chain keeps them. A malformed one says that there may be logs. */
+/** Checks a bloom against filters. A malformed bloom may match anything. */
 export const askBloom = (stated: unknown, filters: readonly LogFilter[]): BloomAnswer => {
   const bytes = bloomBytes(stated)
   if (bytes === undefined) return { may: true, byChance: 1 }
@@ -91,5 +91,5 @@ const filterBits = (filter: LogFilter): Bits => {
   return bits
 }
 
-/** Filters are asked about at every block of the head, and may have thousands of addresses. */
+/** Filters are matched with every new block, and may have thousands of addresses. */
 const filterBitsCache = new WeakMap<LogFilter, Bits>()

@@ -2,17 +2,17 @@ import type { Range } from '../../lib/ranges.ts'
 import type { RpcError } from '../rpc/answers.ts'
 
 export type LogLimit =
-  /** Blocks of one call. `most` is undefined where it is not stated. */
+  /** Blocks per call. `most` is undefined if the message does not state it. */
   | { of: 'blocks'; most: number | undefined }
-  /** Logs of one answer. `fits` is the number of blocks that would do, where stated. */
+  /** Logs per answer. `fits`: number of blocks that would be accepted, if stated. */
   | { of: 'results'; most: number | undefined; fits: number | undefined }
-  /** Bytes of an answer, or time: fewer blocks may do. */
+  /** Bytes of an answer, or time: fewer blocks may succeed. */
   | { of: 'work' }
   | { of: 'values'; most: number | undefined }
 
 export type AskedRange = Range
 
-/** Patterns with numbers go first, then blocks, then results, since a message may speak of all. */
+/** Patterns with numbers first, then blocks, then results, since a message may mention all. */
 export const limitOf = (error: RpcError, asked: AskedRange): LogLimit | undefined => {
   const text = errorText(error)
   if (RATE_LIMITED.test(text)) return undefined
@@ -28,7 +28,7 @@ export const limitOf = (error: RpcError, asked: AskedRange): LogLimit | undefine
   return undefined
 }
 
-/** General codes for wrong requests are not enough: a range may be what is wrong. */
+/** General codes for invalid requests are ambiguous: only the range may be invalid. */
 export const isMissingLogs = ({ code, message }: RpcError): boolean =>
   code === -32601 || (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
@@ -39,7 +39,7 @@ const errorText = ({ message, data }: RpcError): string => {
 
 const MOST_TEXT = 2_000
 
-/** These speak of calls by time, though they have "limit" and "exceed" in them. */
+/** Rate limits, although their messages contain "limit" and "exceed". */
 const RATE_LIMITED =
   /rate.?limit|too many requests|requests? (per|limited|count)|compute units|credits|quota|monthly|daily|throughput|slow down/i
 
@@ -55,7 +55,7 @@ const BLOCKS_MOST = about(
   'maximum allowed number of requested blocks is N',
   // QuickNode, 1RPC, Blast: "limited to a 10,000 range". BlockPI: "limited to 1024 block".
   'limited to (?:an? )?N[ -](?:blocks? )?(?:range|block)',
-  // Aurora, and Alchemy where the plan is free.
+  // Aurora, and the free plan of Alchemy.
   'up to an? N[ -]blocks? range',
   // Blast, paid.
   'exceeds the range allowed for your plan \\(\\d+ > N\\)',
@@ -78,12 +78,12 @@ const BLOCKS_MOST = about(
   'blocks distance: N',
   // dRPC.
   'ranges over N blocks',
-  // Others by way of their words.
+  // Other providers, by common wording.
   'range.{0,40}(?:max(?:imum)?|limit|at most|up to|exceeds)(?: allowed| range| block range| blocks)?(?: is| of|:)? N\\b(?! ?(?:results|logs|events|bytes|mb))',
   '(?:max(?:imum)?|limit|at most|up to|more than|exceeds)(?: allowed)?(?: is| of|:)? N blocks',
 )
 
-/** Alchemy's: many blocks, or few of them with any number of results. */
+/** Alchemy: many blocks, or few with any number of results. */
 const EITHER = /no limit on the response size/i
 
 const RESULTS_MOST = about(
@@ -106,7 +106,7 @@ const WORK =
 const VALUES = /(less|fewer|too many|max|exceed\w*|limit\w*) .{0,30}(address(es)?|topics)\b/i
 const VALUES_MOST = about('(?:max(?:imum)?|limit|at most|up to|exceeds?|than)\\D{0,30}N')[0]!
 
-/** Ranges that are said to do: in hex (Alchemy, Infura, zkSync), or in decimals (reth and those behind it). */
+/** Suggested ranges: in hex (Alchemy, Infura, zkSync), or decimal (reth and nodes based on it). */
 const SUGGESTED = [
   /(?:block range|should work).{0,20}\[\s*(0x[0-9a-f]{1,14})\s*,\s*(0x[0-9a-f]{1,14})\s*\]/i,
   /retry with the range (\d{1,15})\s*-\s*(\d{1,15})/i,
@@ -139,11 +139,11 @@ const numberIn = (pattern: RegExp, text: string): number | undefined => {
   return Number.isSafeInteger(value) && value >= 1 ? value : undefined
 }
 
-/** Limits that are not stated, but are the same for all. */
+/** Limits that messages do not state, but that are the same for everyone. */
 const knownMost = (text: string, { from, to }: AskedRange): number | undefined => {
   const blocks = to - from + 1
   const fit = (...known: number[]) => known.find(it => it < blocks)
-  // Chainstack: by the plan.
+  // Chainstack: depends on the plan.
   if (/block range limit exceeded/i.test(text)) return fit(10_000, 100)
   // Base.
   if (/block range too large/i.test(text)) return fit(10_000, 2_000)

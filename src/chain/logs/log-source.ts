@@ -27,7 +27,7 @@ interface ScopedSourceOptions {
   random: () => number
 }
 
-/** Finds what is wanted by `eth_getLogs`: in ranges as large as nodes bear, then block by block. */
+/** Finds logs by `eth_getLogs`: in the largest ranges that nodes accept, then block by block. */
 export const createScopedSource = (options: ScopedSourceOptions): ScopedSource => {
   const { rpc, batch, concurrency, bloom, limits, log } = options
   const reader = createLogReader(options)
@@ -43,7 +43,7 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
         if (!(error instanceof ChainsieveError) || error.next !== 'retry' || error.code === BLOCK_MISSING) throw error
         log.warn('Received logs that do not fit their blocks, asks again', { ...slice.range, error: error.message })
         found = await reader.read(filter, slice.range, newDensity(), signal)
-        // Where nobody gives them, the blocks themselves do.
+        // If no node returns these logs, the blocks themselves are read.
         if (isAgain && error.code === LOGS_LEFT_OUT) found = found.map(({ number }) => ({ number, claims: [] }))
       }
     }
@@ -70,11 +70,11 @@ export const createScopedSource = (options: ScopedSourceOptions): ScopedSource =
     const [number, hash] = [Number(header.number), header.hash]
     const fits = fitsAny(filters)
     const { claims } = await reader.readAt(mergeFilters(filters), { number, hash }, signal)
-    // What only the merged filter fits is not wanted.
+    // Logs that only the merged filter matches are dropped.
     const found: LogFinding = { number, claims: claims.map(it => ({ ...it, logs: it.logs.filter(fits) })) }
     if (found.claims[0]?.logs.length === 0) {
       if (byChance > BY_CHANCE) return undefined
-      // The bloom says that there must be some: the block itself shows.
+      // The bloom requires some logs: the block itself decides.
       found.isDoubted = true
     }
     const wanted: WantedOptions = { fits, bloom, limits, hash, urgent: true }
@@ -100,7 +100,7 @@ interface WindowReader<F, T> {
   ): Promise<T[]>
 }
 
-/** Reads a range window by window; one larger than any that was answered is asked for alone. */
+/** Reads a range window by window; requests larger than any answered one are sent alone. */
 export async function* readWindows<F, T>(
   reader: WindowReader<F, T>,
   filter: F,
@@ -149,13 +149,13 @@ function* windowsOf(
   }
 }
 
-/** Logs that may be held in memory before they are taken, in full answers: what is in them says how much to ask for next. */
+/** Logs buffered before they are taken, in full answers: their density sizes the next request. */
 const AHEAD_ANSWERS = 2.5
-/** A bloom that is less likely by chance counts as a sign that there are logs: then two calls in vain are rare. */
+/** Below this false-positive rate a bloom counts as proof of logs: few double calls are wasted. */
 const BY_CHANCE = 0.01
 const MOST_PASSED = 500
 
-/** Blocks of a window that are read together, and all blocks around them in which nothing was found. */
+/** Blocks read together in a window, including all blocks without matches. */
 export interface Slice<T> {
   range: AskedRange
   found: readonly T[]

@@ -7,10 +7,10 @@ import { toQuantity } from '../wire.ts'
 import { splitFilter } from './log-filter.ts'
 import { type AskedRange, type LogLimit, limitOf } from './log-limit.ts'
 
-/** Logs that a block of a filter is expected to have, a little more rather than less. */
+/** Expected logs per block of a filter, estimated high. */
 export interface Density {
   perBlock: number
-  /** Share of an answer that is left free, larger where an answer did not fit. */
+  /** Share of an answer left free; larger after an answer that did not fit. */
   margin: number
 }
 
@@ -26,11 +26,11 @@ export type Reach = ReturnType<typeof createReach>
 
 export const createReach = () => {
   const refusals = new WeakMap<Density, Refused>()
-  /** Blocks of one call at most: it does not change. */
+  /** Maximum blocks per call as nodes state it; permanent. */
   let blocks = Number.POSITIVE_INFINITY
-  /** The same while the node is overtaxed: it is lifted again. */
+  /** Temporary maximum while the node is overloaded. */
   let ceiling = Number.POSITIVE_INFINITY
-  /** Good answers at the ceiling, and how many it takes to lift it: more each time that it was lifted too early. */
+  /** Good answers at the ceiling; `patience` of them raise it, doubled after an early raise. */
   let calm = 0
   let patience = FIRST_PATIENCE
   let wasLifted = false
@@ -39,7 +39,7 @@ export const createReach = () => {
   let proved = 0
   let given = 0
 
-  /** Once all of a range that was refused is known, so is that its logs are too many. */
+  /** A refused range read in parts: the sum of its logs is above the limit of results. */
   const resolve = (density: Density, asked: AskedRange, logs: number) => {
     const refused = refusals.get(density)
     if (refused?.next !== asked.from) return
@@ -70,7 +70,7 @@ export const createReach = () => {
       const growth = Math.max(FIRST_SPAN, proved * GROWTH)
       return Math.max(1, Math.floor(Math.min(blocks, ceiling, growth, (results * (1 - margin)) / perBlock)))
     },
-    /** Whether a node is known to answer so many blocks: then several ranges go at a time. */
+    /** Whether the node has proved such a size: then several ranges are requested in parallel. */
     isProved: (count: number): boolean => count <= proved * 1.5,
     passed(asked: AskedRange, logs: number, density: Density) {
       const count = countOf(asked)
@@ -121,7 +121,7 @@ export const createReaches = (): ((endpoint: Endpoint) => Reach) => {
   }
 }
 
-/** Asks for as many blocks as a node bears, fewer until it answers; undefined if one is too many. */
+/** Requests as many blocks as a node accepts, fewer until it answers; undefined if one fails. */
 export const askWithin = async <T>(
   reach: Reach,
   filter: LogFilter,
@@ -161,7 +161,7 @@ const isSingle = (parts: readonly LogFilter[]) =>
 const MAY_BE_SIZE = new Set(['node_error', 'node_timeout', 'node_http_status'])
 const MOST_TRIES = 64
 
-/** Blocks of which so many logs are expected with some certainty: twice the deviation of what comes by chance. */
+/** Estimates logs per block with a margin of two standard deviations. */
 const noteDensity = (density: Density, logs: number, blocks: number) => {
   const seen = (logs + 2 * Math.sqrt(logs) + 1) / blocks
   density.perBlock = seen >= density.perBlock ? seen : (density.perBlock + seen) / 2
@@ -192,7 +192,7 @@ export interface Refusal {
   why: string
 }
 
-/** Asks about ranges of blocks, as nodes silently leave out what is beyond their heads. */
+/** Requests block ranges: nodes silently omit what is above their head. */
 export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
   const heads = new Map<Endpoint, number>()
   const alone = new Set<Endpoint>()
@@ -207,7 +207,7 @@ export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
           `its head is block ${number}, but ${what} up to block ${to} are wanted: the node lags`,
         )
     },
-    /** The answer to a call, or a limit. Near the head, the last block is asked for with it. */
+    /** The answer to a call, or a limit. Near the head, the same request reads the last block. */
     async ask(
       endpoint: Endpoint,
       call: Call,
@@ -222,7 +222,7 @@ export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
       const isPair = isNear && endpoint.batch > 1 && !alone.has(endpoint)
       let answers = await endpoint.sendOnce(isPair ? [call, header] : [call], signal, { heard })
       if (answers === 'too large' && isPair) {
-        // Or the node takes no batches.
+        // Or the node supports no batches.
         answers = await endpoint.sendOnce([call], signal, { heard })
         if (answers !== 'too large') alone.add(endpoint)
       }
@@ -241,7 +241,7 @@ export const createRangeAsker = (rpc: Pick<Rpc, 'headOf'>, what: string) => {
   }
 }
 
-/** Throws `retry` where a node does not have the last block: what it left out means nothing then. */
+/** Throws `retry` if the node lacks the last block: missing logs then prove nothing. */
 const checkReached = (answer: Answer, to: number) => {
   try {
     toHead(resultOf(answer, `block ${to}`, to), to)

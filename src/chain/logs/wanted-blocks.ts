@@ -26,12 +26,12 @@ export interface WantedOptions {
   limits: Limits
 }
 
-/** What became of a block: what is wanted of it, nothing, or that a claim about it lacks a log that its receipts have. */
+/** Result for a block: its wanted part, nothing, or a log of its receipts that a claim lacks. */
 type Outcome = { block: RawBlock | undefined } | { lacks: string; of: Claim }
 
 export const LOGS_LEFT_OUT = 'logs_left_out'
 
-/** What is wanted of blocks; undefined where nothing is. A single claim about logs has to hold. */
+/** Fetches wanted parts of blocks; undefined if a block has none. A single claim must hold. */
 export const fetchWanted = async (
   rpc: Rpc,
   found: readonly LogFinding[],
@@ -71,7 +71,7 @@ const readWanted = async (
   options: WantedOptions,
   signal: AbortSignal,
 ): Promise<(Outcome | ChainsieveError)[]> => {
-  // A node that goes away meanwhile is asked for its chain again.
+  // Identifies the chain again if the node disconnects during the request.
   const { chainId } = endpoint
   const plans = found.map(it => planOf(endpoint, it))
   const answers = await endpoint.send(
@@ -186,7 +186,7 @@ const cutDown = (raw: RawBlock, fits: Fits): RawBlock =>
 
 const WANTED_TRIES = 4
 
-/** The header with some transactions; `keep` returns which logs stay, undefined drops a transaction. */
+/** Reduces a block; `keep` returns the logs to keep, undefined drops the transaction. */
 export const cutBlock = (
   raw: RawBlock,
   keep: (tx: RpcTransaction, receipt: RpcReceipt) => RpcLog[] | undefined,
@@ -211,7 +211,7 @@ export const checkExcerpt = (
   { bloom, limits }: Required<Pick<CheckOptions, 'bloom' | 'limits'>>,
 ) => {
   const { block, receipts } = raw
-  // Then its bloom says whether logs are missing.
+  // Complete: the bloom shows whether logs are missing.
   if (receipts.length === count) return checkBlock(raw, { bloom, limits })
   checkBlock({ ...raw, block: { ...block, transactionCount: count } }, { bloom, limits, excerpts: true })
   if (bloom && !receipts.flatMap(({ logs }) => logs).every(log => mayHold(block.logsBloom, log)))

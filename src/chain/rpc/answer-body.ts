@@ -6,7 +6,7 @@ import { createCondition } from '../../lib/scheduling/queues.ts'
 
 export interface BodyOptions {
   packed: boolean
-  /** Most bytes, unpacked. */
+  /** Maximum unpacked bytes. */
   most: number
   hold: Hold
   signal: AbortSignal
@@ -14,10 +14,10 @@ export interface BodyOptions {
 
 export const TOO_LARGE = 'ERR_ANSWER_TOO_LARGE'
 
-/** The bytes of an HTTP body, unpacked piece by piece, so that no more of it is ever held than is paid for. */
+/** Reads an HTTP body, unpacked in pieces, each charged to the memory budget. */
 export const readHttpBody = async (body: Readable, { packed, most, hold, signal }: BodyOptions): Promise<Buffer> => {
   const source = packed ? body.pipe(createGunzip()) : body
-  // Its reason comes out of the reading below; without a listener it would end the process.
+  // The read below reports the error; without a listener it would end the process.
   body.on('error', error => source.destroy(error))
   const chunks: Buffer[] = []
   let size = 0
@@ -38,7 +38,7 @@ export const readHttpBody = async (body: Readable, { packed, most, hold, signal 
 export const tooLarge = (most: number) =>
   Object.assign(new Error(`the answer has more than ${most} bytes`), { code: TOO_LARGE })
 
-/** In memory of its own, so that it can move to another thread. */
+/** Copies into its own memory, which can be transferred to another thread. */
 export const joinBytes = (chunks: readonly Buffer[], size: number): Buffer => {
   const bytes = Buffer.allocUnsafeSlow(size)
   let at = 0
@@ -51,17 +51,17 @@ export const textOfBody = (bytes: Buffer): string => {
   return decodeText(bytes)
 }
 
-/** The same, and frees the bytes at once: V8 would let many of them gather, since they are none of its heap. */
+/** Like `textOfBody`, but frees the bytes at once: V8 does not count them as heap. */
 export const takeText = (bytes: Buffer): string => {
   const text = textOfBody(bytes)
   if (bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0)
   return text
 }
 
-/** JSON-RPC is ASCII all through, and ASCII is copied many times faster than UTF-8 is decoded. */
+/** JSON-RPC is ASCII throughout, which copies far faster than UTF-8 decodes. */
 export const decodeText = (bytes: Buffer): string => (isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
 
-/** Whether JSON would take far more memory than its text: 1,000 bytes of `[],` become 15,000. */
+/** Whether parsed JSON takes far more memory than its text: 1,000 bytes of `[],` become 15,000. */
 export const isBloated = (bytes: Uint8Array): boolean => {
   if (bytes.length < BLOAT_BYTES) return false
   const most = bytes.length / LEAST_BYTES_PER_VALUE
@@ -85,7 +85,7 @@ export interface Hold {
 
 export type Memory = ReturnType<typeof createMemory>
 
-/** The answer that began first never waits, so that what is under way comes to an end; the others wait while there is too much. */
+/** Memory budget of answers. The oldest never waits, which prevents deadlock; others do. */
 export const createMemory = (most: number) => {
   let held = 0
   const holds = new Set<Hold>()

@@ -20,7 +20,7 @@ export const isMissingMethod = ({ code, message }: RpcError): boolean =>
   code === -32601 ||
   code === -32004 ||
   code === -32600 ||
-  // Gateways invent codes of their own for it; no code is common to them.
+  // Gateways invent codes for it; none is common.
   (/\bmethod\b/i.test(message) && /unsupported|unknown|disabled|not |n't /i.test(message))
 
 export const resultOf = (answer: Answer, what: string, block?: number): unknown => {
@@ -34,25 +34,25 @@ export const BLOCK_MISSING = 'block_missing'
 export const blockMissing = (why: string, block?: number): ChainsieveError =>
   new ChainsieveError('retry', BLOCK_MISSING, why, block === undefined ? {} : { details: { block } })
 
-/** Whether a node lacks a block, its receipts, logs, traces or state, for now or for good. */
+/** Whether a node lacks a block, its receipts, logs, traces or state, temporarily or for good. */
 export const isMissingBlock = (error: RpcError): boolean =>
   error.code === PRUNED_HISTORY ||
   (MISSING_BLOCK.some(it => it.test(error.message)) && !isMissingMethod(error) && !isRevert(error))
 
-/** EIP-4444: geth, Reth, Nethermind. */
+/** EIP-4444 error code of geth, Reth and Nethermind. */
 const PRUNED_HISTORY = 4444
 const MISSING_BLOCK: readonly RegExp[] = [
-  // geth, Reth: "pruned history unavailable". Erigon: "old data not available due to pruning". Parity: "state already pruned".
+  // geth, Reth: "pruned history unavailable". Erigon: "due to pruning". Parity: "already pruned".
   /\bprun(ed|ing)\b/i,
-  // geth and those made from it: "missing trie node … state … is not available".
+  // geth and its forks: "missing trie node … state … is not available".
   /missing trie node/i,
-  // geth: "required historical state unavailable", "historical state … is not available". Reth: "no state found for block".
+  // geth: "required historical state unavailable". Reth: "no state found for block".
   /historical state|no (historical )?state (is )?(available|found)|state histor(y|ies)/i,
   // Nethermind: "No state available for block". Besu: "World state unavailable".
   /\b(world )?state\b.{0,90}(not (available|found)|unavailable)/i,
   // geth: "header not found", "header for hash not found". Parity: "unknown block".
   /header .{0,20}not found|unknown block|future block/i,
-  // Erigon: "block not found 123". Sei: "could not find block for height". Reth: "block not found: 0x…".
+  // Erigon: "block not found 123". Sei: "could not find block". Reth: "block not found: 0x…".
   /block.*(not found|beyond|not available|unavailable|in the future|too old)|beyond.*head|(n't|not|unable to) (find|load|locate) (the )?block/i,
   // Avalanche.
   /after last accepted block/i,
@@ -60,13 +60,13 @@ const MISSING_BLOCK: readonly RegExp[] = [
   /receipts?\b.{0,30}(not (available|found)|unavailable)/i,
   // Erigon: "seek with txNum=1 but data before txNum=2 is not available".
   /data before .{0,40}not available/i,
-  // Chains on Cosmos: "height 1 is not available, lowest height is 2".
+  // Cosmos chains: "height 1 is not available, lowest height is 2".
   /height .{0,40}not available/i,
-  // Infura: "does not have access to archive state". Ankr, Chainstack and others: a plan or a node without an archive.
+  // Infura: "does not have access to archive state". Ankr, Chainstack and others: no archive plan.
   /\barchiv(e|al)\b/i,
 ]
 
-/** 3 is geth's code, -32015 Parity's; others use words. A missed revert is retried for ever. */
+/** 3 is geth's code, -32015 Parity's; others use words. An unrecognised revert retries for ever. */
 export const isRevert = ({ code, message }: { code: number; message: string }): boolean =>
   code === 3 ||
   code === -32015 ||
@@ -74,7 +74,7 @@ export const isRevert = ({ code, message }: { code: number; message: string }): 
     message,
   )
 
-/** HTTP's own code, "limit exceeded" of EIP-1474, and what large providers use instead. */
+/** HTTP status, "limit exceeded" of EIP-1474, and codes of large providers. */
 export const RATE_LIMIT_CODES = new Set([429, -32005, -32007, -32029, -32097])
 
 export const OTHER_CHAIN = 'node_other_chain'
@@ -96,7 +96,7 @@ export const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' 
     const answer = toAnswer(Array.isArray(body) && body.length === 1 ? body[0] : body)
     return answer && [answer]
   }
-  // One error for the whole batch: the node takes none, or none of this size.
+  // One error for the whole batch: the node takes no batches, or none of this size.
   if (!Array.isArray(body)) {
     const answer = toAnswer(body)
     return answer?.error === undefined || RATE_LIMIT_CODES.has(answer.error.code) ? answer && [answer] : 'too large'
@@ -111,7 +111,7 @@ export const toAnswers = (body: unknown, calls: number): Answer[] | 'too large' 
     if (answer.error?.code === ANSWER_TOO_LARGE) return 'too large'
     const index = Number((item as { id: unknown }).id) - 1
     if (!(index >= 0 && index < calls) || answers[index] !== undefined) {
-      // An error for the batch as a whole carries no id, or the first one's.
+      // An error for the whole batch has no id, or that of the first call.
       if (answer.error !== undefined && body.length < calls) continue
       return undefined
     }
@@ -156,7 +156,7 @@ export interface Head {
   parentHash: string
 }
 
-/** Linked headers of consecutive blocks. The same request checks the chain, which may change. */
+/** Linked headers of consecutive blocks. The same request checks the chain id, which may change. */
 export const readHeads = async (endpoint: Endpoint, from: number, to: number, signal: AbortSignal): Promise<Head[]> => {
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
   const calls = numbers.map(it => ({ method: GET_BLOCK, params: [toQuantity(it), false] }))
@@ -206,7 +206,7 @@ export const toChainId = (answer: Answer): number => {
   return id
 }
 
-/** Why a node does not have a method, by the error that a probe gives back; undefined where it does. */
+/** Why a node lacks a method, by the error of a probe; undefined if it has it. */
 export const probeMethod = async (
   endpoint: Endpoint,
   signal: AbortSignal,
@@ -219,7 +219,7 @@ export const probeMethod = async (
     return error && `${error.message} (${error.code})`
   } catch (error) {
     if (!(error instanceof ChainsieveError) || error.code !== 'node_refused') throw error
-    // Gateways refuse methods by HTTP 401 and 403 too: then others still go through.
+    // Gateways also refuse methods by HTTP 401 and 403; other calls still succeed.
     toChainId(await send(CHAIN_ID))
     return error.message
   }

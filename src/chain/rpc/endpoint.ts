@@ -28,15 +28,15 @@ export interface EndpointOptions {
 }
 
 interface TraceState {
-  /** Null where it has none, undefined while that is not known. */
+  /** Null if it has none, undefined while unknown. */
   method: TraceMethod | null | undefined
   why: string
-  /** Whether it was asked since it was last connected to. */
+  /** Whether it was probed since the last connect. */
   asked: boolean
 }
 
 export interface Endpoint {
-  /** The address without its secrets. */
+  /** URL without secrets. */
   readonly name: string
   readonly health: Health
   readonly loads: Readonly<Record<'urgent' | 'others', Load>>
@@ -46,22 +46,22 @@ export interface Endpoint {
   chainIdAt: number
   otherChain: number | undefined
   head: (Head & { at: number }) | undefined
-  /** A block that is not ours, since when and how often it was seen; undefined while it has ours. */
+  /** A block off our branch, with first time and count; undefined while it is on our branch. */
   branch: (BlockRef & { since: number; times: number }) | undefined
   readonly lacks: Set<string>
   readonly traces: TraceState
-  /** Answers in the order of the calls. Throws `retry` with a code `node_…`, or with `BUDGET_USED`. */
+  /** Answers in call order. Throws `retry` with a code `node_…`, or with `BUDGET_USED`. */
   send(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
-  /** As `send`, but a whole answer goes unread to `take`, which gives back what it cannot read. */
+  /** Like `send`, but passes the raw answer to `take`, which returns it if it cannot parse it. */
   sendUnread<T extends object>(
     calls: readonly Call[],
     signal: AbortSignal,
     take: Take<T>,
   ): Promise<Answer[] | { taken: T }>
-  /** Sends calls in one request. An error that is `heard` counts as an answer. */
+  /** Sends one request. An error that is `heard` counts as an answer. */
   sendOnce(calls: readonly Call[], signal: AbortSignal, options: OnceOptions): Promise<Answer[] | 'too large'>
   readonly batch: number
-  /** For small answers: one that is too large has the error `ANSWER_TOO_LARGE`, and others none. */
+  /** For small answers: an oversized one gets the error `ANSWER_TOO_LARGE`, others none. */
   sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
   status(): EndpointStatus
   close(): Promise<void>
@@ -90,7 +90,7 @@ export const createEndpoint = (text: string, options: EndpointOptions): Endpoint
     chainId: () => endpoint.chainId,
   })
 
-  /** Throws where the budget does not have it, so that nothing of what belongs together is asked for. */
+  /** Throws if the budget does not cover all calls: related calls are sent together. */
   const checkBudget = (calls: readonly Call[], urgent: boolean) => {
     const { credits } = budget?.costOf(calls, endpoint.chainId) ?? { credits: 0 }
     if (budget && !budget.affords(credits, urgent)) throw budgetUsed(credits)

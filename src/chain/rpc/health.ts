@@ -13,7 +13,7 @@ export const createHealth = (options: {
   log: Log
   clock: Clock
   random: () => number
-  /** Called when the node is unreachable: another one may be there when it returns. */
+  /** Called if the node is unreachable: the URL may lead to another node afterwards. */
   onUnreachable(): void
 }) => {
   const { name, log, clock, random, onUnreachable } = options
@@ -46,7 +46,7 @@ export const createHealth = (options: {
       return isSuspect
     },
     note,
-    /** Marks the beginning of a piece of work; `well` and `failed` take the mark back, so that one outage counts once. */
+    /** Marks the start of work; `well` and `failed` take it, which counts one outage only once. */
     mark: (): number => epoch,
     well(mark: number) {
       if (mark !== epoch || failures === 0) return
@@ -62,7 +62,7 @@ export const createHealth = (options: {
     failed(mark: number, error: ChainsieveError) {
       note(error.message)
       const now = clock.elapsed()
-      // That of another chain needs the operator, for whom it is logged.
+      // A wrong chain needs the operator and was logged once.
       if (now - loggedAt >= LOG_EVERY_MS && !(error.code === OTHER_CHAIN && logged === OTHER_CHAIN)) {
         logged = error.code
         log.warn('The node gives no usable answer, will retry', { endpoint: name, error: error.message })
@@ -72,7 +72,7 @@ export const createHealth = (options: {
       epoch++
       if (failures++ === 0) failingSince = now
       if (!error.code.startsWith('node_')) {
-        // A wrong answer about one block says little about the next one: only a node that does not answer is left alone.
+        // A wrong answer about one block says little about others: only unresponsive nodes rest.
         doubtedUntil = now + DOUBT_MS
         return
       }
@@ -109,7 +109,7 @@ export const createResponseTimes = ({ name, log, clock }: { name: string; log: L
       .sort((a, b) => a - b)
 
   return {
-    /** `urgent`: for the head. Only those make a node slow, as alerts do not wait for a back-fill. */
+    /** `urgent`: for the head. Only these mark a slow node: alerts do not wait for back-fills. */
     add(ms: number, urgent: boolean) {
       answers.push({ at: clock.elapsed(), ms, urgent })
       forget()
@@ -150,7 +150,7 @@ export type RequestCounter = (calls: number, seconds: number, ok: boolean) => vo
 
 const LATENCY_BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
-/** Metrics of requests to nodes. A node is named by its host: the rest of its address may hold a key. */
+/** Metrics of requests to nodes, labelled by host: the rest of the URL may contain a key. */
 export const createRpcMetrics = (metrics: Metrics, urls: readonly string[]) => {
   const requests = metrics.counter('chainsieve_rpc_requests_total', 'HTTP requests to a node, by outcome.')
   const calls = metrics.counter('chainsieve_rpc_calls_total', 'JSON-RPC calls in requests to a node.')

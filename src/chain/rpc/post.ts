@@ -70,12 +70,12 @@ export const createPost = (context: PostContext) => {
       learnt ? calls.length : cost.perSecond,
     )
     const cuts = learnt?.cuts ?? 0
-    // A node that failed meanwhile, or asked to be left alone, is not asked: another one is.
+    // Skips a node that failed or set a rest while this waited; another one is used.
     if (health.restUntil > now()) {
       leave('neutral')
       throw leftAlone()
     }
-    // Others may have spent it while this waited.
+    // Other calls may have used the budget while this waited.
     if (budget && !budget.affords(cost.credits, urgent)) {
       leave('neutral')
       throw budgetUsed(cost.credits)
@@ -143,7 +143,7 @@ export const createPost = (context: PostContext) => {
         return 'too large'
       }
       if (error instanceof ChainsieveError && error.code === 'node_rate_limited') {
-        // Providers charge nothing for it.
+        // Providers do not charge for it.
         budget?.charge(-cost.credits, forHead)
         learnt?.refused(calls.length, cuts)
         window.turnAway(leftAlone())
@@ -156,7 +156,7 @@ export const createPost = (context: PostContext) => {
       if (!signal.aborted) {
         const ms = (answered ?? performance.now()) - began
         count?.(calls.length, ms / 1_000, outcome === 'ok')
-        // A refused connection says nothing of how fast answers are.
+        // A refused connection says nothing about response times.
         if (answered !== undefined || ms >= timeoutMs) responseTimes.add(ms, urgent)
       }
     }
@@ -176,14 +176,14 @@ interface Response {
   parsed: unknown
 }
 
-/** The answers of a response without secrets; `too large` where the node wants fewer calls. */
+/** Answers of a response without secrets; `too large` if the node wants fewer calls. */
 const answersIn = (
   { status, retryAfterMs, body, parsed }: Response,
   calls: number,
   hide: (text: string) => string,
 ): Answer[] | 'too large' => {
   if (status === 413) return 'too large'
-  // Some nodes answer a batch that they refuse with HTTP 400; worse states say nothing about its size.
+  // Some nodes refuse a batch with HTTP 400; other errors say nothing about its size.
   const answers = status < 300 || status === 400 ? toAnswers(parsed, calls) : undefined
   if (answers === 'too large') return answers
   if (status >= 300) {
@@ -202,7 +202,7 @@ const answersIn = (
 
 export const BUDGET_USED = 'node_budget_used'
 
-/** Neither is a failure of the node, and it says when to ask again. */
+/** Not a failure of the node, which states when to retry. */
 export const LEFT_ALONE = 'node_left_alone'
 
 const leftAlone = () => retry(LEFT_ALONE, 'is left alone for a while')
@@ -216,7 +216,7 @@ export type Take<T> = (body: Buffer) => Promise<T | Uint8Array>
 interface PostOptions<T> {
   most?: number
   take?: Take<T> | undefined
-  /** Whether it is not for blocks of the head themselves. */
+  /** Whether it serves something other than blocks of the head. */
   beside?: boolean
   heard?: OnceOptions['heard']
 }
@@ -259,7 +259,7 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
     }
     const answers = await post(calls, signal, urgent, { take })
     if (answers !== 'too large') {
-      // A limit may have come from exceptionally large blocks: it is tried again, slowly.
+      // A limit may come from exceptionally large blocks: the batch size recovers slowly.
       if (batch < options.batch) batch = Math.min(options.batch, batch + 1 / 64)
       return answers
     }
@@ -297,7 +297,7 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
       const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
       return [{ error: { code: ANSWER_TOO_LARGE, message } }]
     }
-    // Not with smaller batches from now on: a contract chooses what it answers.
+    // The batch size stays: a contract determines the size of its answer.
     const half = Math.ceil(calls.length / 2)
     return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
   }

@@ -35,10 +35,10 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   const { choose, mayAsk, waitsForBudget, noteDone } = createNodeChoice({ endpoints, tracer, probe, clock, log })
 
   /**
-   * Runs `work` against the best node, and another one on `retry`, until it succeeds or the signal
-   * aborts. With `tries`, the last error is thrown; `block_missing` once no healthy node has it.
-   * With `traces`, nodes without traces are left out, and `endpoint.traces` is known. Used-up
-   * budgets are waited for.
+   * Runs `work` on the best node, and on another one on `retry`, until success or abort. With
+   * `tries`, throws the last error; `block_missing` once all healthy nodes lack the block. With
+   * `traces`, uses only nodes with traces, and `endpoint.traces` is known. Waits for used-up
+   * budgets.
    */
   const attempt = async <T>(
     work: (endpoint: Endpoint) => Promise<T>,
@@ -61,7 +61,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       let isDone = false
       try {
         const introduced = introduce(endpoint, signal)
-        // Where it is only asked again, that holds nothing up; it has answered when what it gave is taken.
+        // A repeated introduction runs in parallel, but must succeed before the value is returned.
         if (endpoint.chainId === undefined) await introduced
         introduced.catch(() => {})
         if (traces) await tracer.ask(endpoint, signal)
@@ -74,7 +74,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
       } catch (error) {
         signal.throwIfAborted()
         if (!(error instanceof ChainsieveError) || error.next !== 'retry') throw error
-        // Nothing is wrong with the node, which says itself when it may be asked again.
+        // The node is fine; it states when to retry.
         if (error.code === BUDGET_USED || error.code === LEFT_ALONE) continue
         failed.add(endpoint)
         if (error.code === LACKS_METHOD) {
@@ -82,7 +82,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
           continue
         }
         if (error.code === OTHER_CHAIN) endpoint.chainIdAt = Number.NEGATIVE_INFINITY
-        // Nobody waits for a block that all have pruned. One of the head, which has a number of tries, comes soon.
+        // Gives up on a block that all nodes pruned. The head, which limits `tries`, comes soon.
         if (error.code === BLOCK_MISSING && (options.urgent !== true || tries === Number.POSITIVE_INFINITY)) {
           if (endpoints.some(it => !failed.has(it) && mayAsk(it, options))) continue
           if (++missed >= MISSED_TIMES) throw error
@@ -100,7 +100,7 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 
   let highest = -1
-  /** The newest block of a node. A head far above is believed only if the node shows that block too. */
+  /** The newest block of a node. A head far above ours must be confirmed by reading that block. */
   const headOf = async (endpoint: Endpoint, signal: AbortSignal): Promise<Head> => {
     const head = await readHead(endpoint, signal)
     if (head.number > highest + STRIDE) {
@@ -133,17 +133,17 @@ export const createRpc = ({ endpoints, chainId, log, clock, random }: RpcOptions
   }
 }
 
-/** A head may rise by this many blocks without proof: reading the blocks up to it is proof enough. */
+/** Unconfirmed rise of a head: reading the blocks up to it is proof enough. */
 export const STRIDE = 32
 
-/** Times that all nodes say not to have a block: behind an address may be several, of which one was not as far. */
+/** Rounds in which all nodes lack a block: one URL may have several nodes, some lagging. */
 const MISSED_TIMES = 3
 
 export const LACKS_METHOD = 'node_lacks_method'
 
 const createIntroduction = ({ chainId, clock }: { chainId: number | undefined; clock: Clock }) => {
   let expected = chainId
-  /** Asks a node for its chain, now and then again, as what is behind an address may change. */
+  /** Identifies a node's chain, repeatedly, as the node behind a URL may change. */
   const introduce = async (endpoint: Endpoint, signal: AbortSignal) => {
     const now = clock.elapsed()
     const { chainId: known, chainIdAt } = endpoint
@@ -204,7 +204,7 @@ interface AttemptOptions {
   tries?: number | undefined
   traces?: boolean | undefined
   urgent?: boolean | undefined
-  /** Whether it waits where all budgets are used up; else it throws `retry` with `BUDGET_USED`. Default true. */
+  /** Whether to wait if all budgets are used up; otherwise throws `BUDGET_USED`. Default true. */
   waits?: boolean | undefined
 }
 
@@ -238,7 +238,7 @@ const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOp
       }
       const rested = funded.filter(it => it.health.restUntil <= elapsed)
       const best = pick(rested, failed, urgent)
-      // At once, so that the next choice knows of it.
+      // Synchronous, so the next choice sees this load.
       if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
       if (rested.length > 0) await done.changed(signal)
       else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - elapsed), signal)
@@ -250,7 +250,7 @@ const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOp
     return isRested && (it.budget?.closedUntil(urgent) ?? 0) <= clock.now() && (!traces || tracer.suits(it))
   }
 
-  /** A node that did not answer is given work again once a probe is answered, unless there is no other node. */
+  /** Picks a node. A suspect one works again after a successful probe, or if there is no other. */
   const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
     const now = clock.elapsed()
     const open = rested.filter(it => !failed.has(it))

@@ -8,7 +8,7 @@ export type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber'
 
 export type Tracer = ReturnType<typeof createTracer>
 
-/** Traces are waited for, unless all nodes that answer within `GRACE_MS` lack them. */
+/** Waits for traces, unless all nodes that answer within `GRACE_MS` lack them. */
 export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: Clock; log: Log }) => {
   const { endpoints, clock, log } = options
   const asking = new Map<Endpoint, Promise<void>>()
@@ -51,7 +51,7 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
     async ask(endpoint: Endpoint, signal: AbortSignal) {
       while (!endpoint.traces.asked) {
         const others = asking.get(endpoint)
-        // Another's question may fail for reasons of its own, as that it was aborted: then this one asks.
+        // The other probe may fail for its own reasons, e.g. an abort: then this one probes.
         if (others !== undefined) await others.catch(() => {})
         else {
           const own = probe(endpoint, signal).finally(() => asking.delete(endpoint))
@@ -61,7 +61,7 @@ export const createTracer = (options: { endpoints: readonly Endpoint[]; clock: C
         signal.throwIfAborted()
       }
     },
-    /** Not from a node without traces while another one has them, or may have them. */
+    /** False for a node without traces while another one has them, or may have them. */
     suits(endpoint: Endpoint): boolean {
       since ??= clock.elapsed()
       return endpoint.traces.method !== null || status()?.method === null
@@ -78,7 +78,7 @@ export const traceCall = (method: TraceMethod, at: number | 'latest'): Call => {
 export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resultOf>[0], number: number): unknown => {
   const { error } = answer
   const { method } = endpoint.traces
-  // A node may come back from a restart with fewer methods than it had.
+  // A node may restart with fewer methods.
   if (error !== undefined && method && isMissingTraces(method, error)) endpoint.traces.asked = false
   const hint = error !== undefined && isMissingBlock(error) ? HINT : ''
   return resultOf(answer, `traces of block ${number}${hint}`, number)
@@ -87,20 +87,20 @@ export const traceResultOf = (endpoint: Endpoint, answer: Parameters<typeof resu
 const refusalOf = (endpoint: Endpoint, method: TraceMethod, signal: AbortSignal): Promise<string | undefined> =>
   probeMethod(endpoint, signal, true, async send => {
     let { error } = await send(traceCall(method, 0))
-    // Gateways say so of blocks that they have pruned, whatever the method is.
+    // Gateways report pruned blocks this way for any method.
     if (error && isMissingBlock(error) && !isMissingTraces(method, error))
       ({ error } = await send(traceCall(method, 'latest')))
     return error && isMissingTraces(method, error) ? error : undefined
   })
 
-/** Whether an error says that the method is not to be had from this node, rather than that it went wrong this time. */
+/** Whether an error means that the node lacks the method, not that a call failed. */
 export const isMissingTraces = (method: TraceMethod, error: RpcError): boolean =>
   isMissingMethod(error) ||
   (error.message.includes(method) &&
     /not (available|supported|enabled|allowed|permitted)|unsupported|disabled|upgrade/i.test(error.message))
 
 const METHODS: readonly TraceMethod[] = ['trace_block', 'debug_traceBlockByNumber']
-/** Geth gives up a transaction after five seconds unless told otherwise. */
+/** Geth aborts a transaction after five seconds by default. */
 export const CALL_TRACER = {
   tracer: 'callTracer',
   timeout: '20s',

@@ -24,7 +24,7 @@ interface TransportOptions {
 export const createTransport = (url: URL, options: TransportOptions): Transport =>
   /^https?:$/.test(url.protocol) ? createHttp(url, options) : createSockets(url)
 
-/** One socket for each request at a time: a slow answer holds up no other, and none comes late. */
+/** One socket per concurrent request: a slow answer delays no other one. */
 const createSockets = (url: URL): Transport => {
   const open = new Set<Connection>()
   const idle: { connection: Connection; timer: NodeJS.Timeout }[] = []
@@ -53,7 +53,7 @@ const createSockets = (url: URL): Transport => {
           return { status: 200, retryAfterMs: undefined, bytes }
         } catch (error) {
           end(connection)
-          // The node may have closed it while it was idle.
+          // The node may have closed an idle connection.
           const { code = '' } = error as { code?: string }
           if (!kept || reading.signal.aborted || ![CLOSED, 'ECONNRESET', 'EPIPE'].includes(code)) throw error
         }
@@ -66,7 +66,7 @@ const createSockets = (url: URL): Transport => {
   }
 }
 
-/** Less than after which nodes close a connection whose pings are not answered. */
+/** Below the time after which nodes close a connection without pongs. */
 const IDLE_MS = 15_000
 
 const createHttp = (url: URL, { connections, timeoutMs, clock }: TransportOptions): Transport => {
@@ -75,7 +75,7 @@ const createHttp = (url: URL, { connections, timeoutMs, clock }: TransportOption
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json',
-    // Compressing costs a local node more than the loopback gains.
+    // For a local node, compression costs more than it saves.
     ...(!LOOPBACK.test(url.hostname) && { 'accept-encoding': 'gzip' }),
     ...authorization(url),
   }
@@ -104,7 +104,7 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 export const NODE_PROTOCOLS = ['http:', 'https:', 'ws:', 'wss:', 'ipc:']
 export const announces = (url: string): boolean => /^(wss?|ipc):/.test(url)
-/** A node's address, or a `refuse` that does not repeat it where it may hold a secret. */
+/** Parses a node URL; the `refuse` does not repeat a URL that may contain a secret. */
 export const parseNodeUrl = (text: string, protocols: readonly string[]): URL => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url !== undefined && protocols.includes(url.protocol)) return url
@@ -126,7 +126,7 @@ export const authorization = (url: URL): { authorization?: string } => {
   return { authorization: `Basic ${Buffer.from(plain).toString('base64')}` }
 }
 
-/** Takes the secrets of a URL out of what a node says about them, and line feeds, and all beyond 300 characters. */
+/** Removes secrets of a URL, line feeds, and text beyond 300 characters from node messages. */
 export const createHider = (url: URL): ((text: string) => string) => {
   if (url.protocol === 'ipc:') return text => shortenLine(text)
   const secrets = [

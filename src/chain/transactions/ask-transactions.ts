@@ -8,7 +8,7 @@ import { LACKS_METHOD, type Rpc } from '../rpc/rpc.ts'
 import type { SearchMethod } from '../source.ts'
 import { toQuantity } from '../wire.ts'
 
-/** A block with transactions by what a node says; without hashes, the block itself is read. */
+/** Transactions in a block as a node claims; without hashes, the block itself is read. */
 export interface FoundBlock {
   number: number
   hashes: readonly string[]
@@ -55,7 +55,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
         const place = tracePlace(trace, asked, where)
         if (place && isOuter(trace) && wanted.has(lower(memberOf(trace.action, side)))) found.push(place)
       }
-      // Some nodes cut answers without a word, at a round number.
+      // Some nodes truncate answers silently, at a round number.
       if (page.length === 0 || (page.length < TRACES_PAGE && page.length % ROUND_TRACES !== 0)) return { found, traces }
     }
   }
@@ -71,7 +71,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
       await awaitHead(endpoint, asked.to, signal)
       const found: ByBlock = new Map()
       let traces = 0
-      // Given both, some nodes take either, and others none that has not both.
+      // Given both sides, some nodes match either, and others require both.
       for (const side of ['from', 'to'] as const) {
         const answer = await askSide(endpoint, side, addresses, asked, signal)
         if ('limit' in answer) return answer
@@ -103,7 +103,7 @@ export const createTransactionAsker = (rpc: Pick<Rpc, 'headOf'>) => {
         if (!isHash(hash) || !Number.isSafeInteger(number) || number < asked.from)
           throw inconsistent(`${where}: it has a transaction of block ${String(blockNumber)}, which was not asked for`)
         last = Math.max(last, number)
-        // It also gives transactions in which others call the address.
+        // The method also returns transactions that call the address internally.
         if (number <= asked.to && (lower(from) === address || lower(to) === address)) addPlace(found, [number, hash])
       }
       if (!page.firstPage && last < asked.from)

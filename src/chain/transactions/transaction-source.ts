@@ -40,9 +40,9 @@ export const createTransactionSource = (options: TransactionSourceOptions): Tran
     let { found } = slice
     for (;;) {
       try {
-        // Without claims of others there is nothing to ask again but the blocks.
+        // Without claims of nodes, only the blocks can be retried.
         const wanted = { ...fetching(addresses), ...(by === null && { tries: Number.POSITIVE_INFINITY }) }
-        // What is there may be there without its traces.
+        // Stored transactions may lack their traces.
         const there = traces ? new Set() : known(found.flatMap(({ hashes }) => hashes))
         const isNew = ({ hashes }: FoundBlock) => hashes.length === 0 || hashes.some(hash => !there.has(hash))
         const blocks = await fetchTransactions(rpc, found.filter(isNew), wanted, signal)
@@ -90,7 +90,7 @@ function* everyBlock({ from, to }: AskedRange): Generator<SearchWindow> {
   }
 }
 
-/** Blocks of a window in which each is read: between two, nodes have nothing to do for a moment. */
+/** Blocks per window if each is read: nodes idle briefly between windows. */
 const READ_BLOCKS = 10 * PART_BLOCKS
 
 const fromOrTo = (addresses: readonly string[]) => {
@@ -227,7 +227,7 @@ const createTransactionSearch = ({ rpc, concurrency, clock, random }: SearchOpti
             return { by: method }
           } catch (error) {
             if (!(error instanceof ChainsieveError) || error.code !== LACKS_METHOD) throw error
-            // Others may be away for a moment.
+            // Other nodes may be temporarily away.
             if (rpc.endpoints.every(it => refusals.has(`${it.name} ${method}`))) break
             await clock.sleep(backoff(failures, { random, capMs: 5_000 }), signal)
           }

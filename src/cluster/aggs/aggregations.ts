@@ -34,14 +34,14 @@ import { CLUSTER_AGGREGATIONS } from './kinds.ts'
 
 export interface AggregatedSearch {
   request: SearchRequest & { aggregations: Aggregations }
-  /** Writes hits in buckets; `text` is a list of them. */
+  /** Writes hits in buckets; `text` is a JSON list of hits. */
   write: HitsInBuckets['write']
-  /** How a number of hits is written. */
+  /** Formats a hit count. */
   total: HitsInBuckets['total']
-  /** Whether names of aggregations stand behind their types. */
+  /** Whether names of aggregations are prefixed with their types. */
   typedKeys: boolean
   limits: Limits
-  /** Called now and then: throws where the search is to be given up. */
+  /** Called periodically; throws if the search is to be aborted. */
   check(): void
 }
 
@@ -52,7 +52,7 @@ interface AskingAggregated {
   paging?: Paging | undefined
 }
 
-/** A page with what stands under `aggregations` in our answer: numbers are the cluster's own. */
+/** A page and the JSON text under `aggregations`; numbers are the cluster's own. */
 export const aggregatedPage = async (
   aggregated: AggregatedSearch,
   { asker, options, visible, paging }: AskingAggregated,
@@ -78,14 +78,14 @@ export const aggregatedPage = async (
     const page = await asker.page(request, options, visible, { ...paging, aggs })
     return { ...page, aggregations: answer(page) }
   }
-  // What comes behind a hit has all matches aggregated, too.
+  // Pages after a cursor aggregate all matches, too.
   const { after: _, collapse: _c, ...all } = request
   const page = await asker.page(request, options, visible, paging)
   const whole = await asker.page({ ...all, sort: [], trackTotal: true }, options, visible, { size: 0, aggs })
   return { ...page, aggregations: answer(whole) }
 }
 
-/** Part of an answer is none, and there may be no index yet. */
+/** Partial answers are errors; the index may not exist yet. */
 const WHOLE = { allow_partial_search_results: false, ignore_unavailable: true }
 
 const everythingOf = ({ parts, within, slice }: SearchRequest): SearchRequest => ({
@@ -162,7 +162,7 @@ const hitsBy = (joins: Joins): Pick<HitsInBuckets, 'ask'> => ({
   },
 })
 
-/** One query that finds in each kind what the one for this kind finds. */
+/** Combines the queries of all kinds into one query that matches the same. */
 export const queryOfKinds = (queries: Queries, kinds: readonly Kind[], compile: (kind: Kind) => object): object => {
   const own = kinds.filter(kind => queries[kind] !== undefined)
   const compiled = own.map(compile)
@@ -176,7 +176,7 @@ export const queryOfKinds = (queries: Queries, kinds: readonly Kind[], compile: 
 const dslText = (query: object): string =>
   JSON.stringify(query, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 const kindIs = (kind: Kind): object => ({ term: { [META_FIELDS.kind]: KINDS.indexOf(kind) } })
-/** All queries of aggregations, as they read on each kind: what conditions on related documents stand for is to be looked up before. */
+/** Queries of aggregations by kind; their conditions on related documents are resolved first. */
 export const queriesIn = (aggs: readonly Aggregation[]): { kind: Kind; node: Node }[] =>
   aggs.flatMap(({ spec, aggs }) => [...ownQueries(spec).flatMap(byKinds), ...queriesIn(aggs)])
 const ownQueries = (spec: AggregationSpec): Queries[] => {

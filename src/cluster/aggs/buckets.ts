@@ -36,7 +36,7 @@ import {
   INNER,
 } from './kind.ts'
 
-/** A bucket without what is inside of it. */
+/** A bucket without its sub-aggregations. */
 type Key = Pick<Bucket, 'name' | 'key' | 'number'>
 
 const bucketsOf = (
@@ -55,7 +55,7 @@ const bucketOf = (key: Key, bucket: AggregationAnswer | undefined, inner: Bucket
   ...{ docCount: answerCount(bucket), results: inner(bucket) },
 })
 
-/** The cluster takes integers of 32 bits. */
+/** The cluster takes 32-bit integers. */
 const GREATEST = 2 ** 31 - 1
 
 export const terms: ClusterAggregation<'terms'> = {
@@ -93,7 +93,7 @@ const termOf =
     return { key: termKey(value, spec), ...(spec.values.type !== 'keyword' && { number: Number(value) }) }
   }
 
-/** The way to a number inside, by the names that aggregations are asked for by. */
+/** Path to a nested number, by the names sent to the cluster. */
 const ordered = ({ by, ascending }: OrderBy): object => {
   const direction = ascending ? 'asc' : 'desc'
   if (by === '_key' || by === '_count') return { [by]: direction }
@@ -106,7 +106,7 @@ const ordered = ({ by, ascending }: OrderBy): object => {
   return { [isCount ? path : `${path}[${rest}]`]: direction }
 }
 
-/** The values, and which of them are wanted. */
+/** The values and their filters. */
 const chosen = ({ values, terms }: Pick<SpecOf<'terms'>, 'values' | 'terms'>): object => {
   const { given, partition } = terms
   const { include, exclude } = given
@@ -124,7 +124,7 @@ const chosen = ({ values, terms }: Pick<SpecOf<'terms'>, 'values' | 'terms'>): o
 const asGiven = (given: NonNullable<GivenTerms>): string | readonly string[] =>
   'regexp' in given ? given.regexp : given
 
-/** Names of kinds are told here, and clusters know neither complements nor lists beside expressions. */
+/** Names of kinds are local; clusters support neither complements nor a list with an expression. */
 const checkChosen = (isName: boolean, include: GivenTerms, exclude: GivenTerms): void => {
   const given = [include, exclude].filter(one => one !== undefined)
   if (isName && given.length > 0)
@@ -156,7 +156,7 @@ export const dateHistogram: ClusterAggregation<'date_histogram'> = {
 
 type HistogramSpec = SpecOf<'histogram'> | SpecOf<'date_histogram'>
 
-/** Buckets without documents are added here, where they are counted first: a cluster runs out of memory by too many of them. */
+/** Empty buckets are added here, where they are counted first: too many exhaust cluster memory. */
 const histogramOptions = ({ minDocCount, order, hard }: HistogramSpec): object => ({
   ...{ min_doc_count: Math.max(1, minDocCount), order: order.map(ordered) },
   ...(hard && { hard_bounds: hard }),
@@ -176,7 +176,7 @@ const readHistogram = (spec: HistogramSpec, found: AggregationAnswer | undefined
   return { is: 'buckets', type: kind, members: [], keyed, buckets: all.map(([key, found]) => bucket(key, found)) }
 }
 
-/** `given` has the order of the answer. */
+/** `given` is in answer order. */
 const withEmpty = (
   spec: HistogramSpec,
   given: readonly [key: number, found: AggregationAnswer][],
@@ -188,7 +188,7 @@ const withEmpty = (
   return all.map(([key, place]) => [key, given[place]?.[1]])
 }
 
-/** The members by which the cluster rounds dates. */
+/** Parameters by which the cluster rounds dates. */
 const rounded = ({ interval, zone, offset }: RoundingOf): object => ({
   ...(typeof interval === 'number' ? { fixed_interval: `${interval}ms` } : { calendar_interval: interval.name }),
   time_zone: nameOfZone(zone),
@@ -254,7 +254,7 @@ export const filters: ClusterAggregation<'filters'> = {
   },
 }
 
-/** Aggregations of one bucket. */
+/** Single-bucket aggregations. */
 const single = <K extends AggregationType>(
   ask: (spec: SpecOf<K>, asking: AggregationAsking) => object,
   bucketIn: (found: AggregationAnswer | undefined) => AggregationAnswer | undefined = found => found,
@@ -270,9 +270,9 @@ const single = <K extends AggregationType>(
 export const filter = single<'filter'>((spec, { query }) => ({ filter: query(spec.query) }))
 export const missingValues = single<'missing'>(({ values }) => {
   const { field, missing } = valueSource(values)
-  // With a value in place of a missing one, no document is without.
+  // With a replacement value, no document lacks one.
   if (missing !== undefined) return { filter: { match_none: {} } }
-  // Terms within a missing of OpenSearch 3 that all documents are in count those of other buckets above, too.
+  // Not `missing`: in OpenSearch 3, terms in one that matches all count other parent buckets.
   return { filter: { bool: { must_not: { exists: { field } } } } }
 })
 
@@ -312,7 +312,7 @@ const compositeSource = (source: CompositeSource): object => {
   }
   switch (source.by) {
     case 'terms':
-      // Dates that are not rounded would be written as the field writes them.
+      // Unrounded dates would use the format of the field.
       return values.type === 'date'
         ? { date_histogram: { ...shared, fixed_interval: '1ms', format: 'epoch_millis' } }
         : { terms: shared }
@@ -350,14 +350,14 @@ export const topHits: ClusterAggregation<'top_hits'> = {
       )
     const { size, from } = spec
     const inner = topHitsRequest(spec, request)
-    // The cluster takes no size of 0, and would count nothing.
+    // The cluster rejects a size of 0, and would count nothing.
     return { top_hits: { ...hits.ask(inner, scoreOf(inner.parts, uniform)), size: Math.max(size, 1), from } }
   },
   read(spec, found, { hits, request, uniform }) {
     const inner = topHitsRequest(spec, request)
     const score = scoreOf(inner.parts, uniform)
     const { total, max_score, hits: list } = hitsParts(found?.hits as string | undefined)
-    // Where scores are but one of several keys, Elasticsearch does not look for the greatest one.
+    // With several sort keys, Elasticsearch computes no maximum score.
     const showsGreatest = !hidesScores(inner) && (spec.sort.length < 2 || inner.trackScores === true)
     const text = spec.size === 0 ? '' : hits.write(inner, list, score)
     const most = text !== '' && showsGreatest ? javaDouble(asFloat(score ?? max_score ?? 0)) : 'null'
@@ -372,7 +372,7 @@ export const topHits: ClusterAggregation<'top_hits'> = {
 const scoreOf = (parts: AggregationAsking['request']['parts'], uniform: number | undefined): number | undefined =>
   parts.some(({ score }) => score) ? uniform : 1
 
-/** What stands before the list is short, and has no lists. */
+/** Text before the list is short and contains no lists. */
 const hitsParts = (text: string | undefined): { total: number; max_score: number | null; hits: string } => {
   if (text === undefined) return { total: 0, max_score: null, hits: '[]' }
   const at = text.indexOf('"hits":')

@@ -5,13 +5,13 @@ import { notInCluster } from '../deviations.ts'
 import { META_FIELDS } from '../indices/names.ts'
 import { isMixed, SHOWN_FIELD } from '../indices/template.ts'
 
-/** The members by which an aggregation names its values. Dates are asked for and answered in milliseconds where `format` is among them. */
+/** Source of an aggregation's values. With `format`, dates are exchanged in milliseconds. */
 export const valueSource = (
   values: FieldValues,
 ): { field: string; missing?: string | number | boolean; value_type?: string } => {
   const field = fieldOf(values)
   if (values.missing === undefined) return { field }
-  // Indices of kinds without the field need to be told what it would be.
+  // Indices without the field need its type.
   return { field, missing: plain(values.missing), value_type: VALUE_TYPES[values.type] }
 }
 
@@ -26,11 +26,11 @@ const VALUE_TYPES: Record<ValueType, string> = {
 export const inMilliseconds = ({ type }: FieldValues): { format?: string } =>
   type === 'date' ? { format: 'epoch_millis' } : {}
 
-/** A name that no index knows. */
+/** A name that no index has. */
 const UNKNOWN_FIELD = 'chainsieve.nothing'
 
 export const fieldOf = ({ fields, meta }: FieldValues): string => {
-  // Tells kinds apart, whose documents have the same text each.
+  // The kind stands for `_index`, which all its documents share.
   if (meta !== undefined) return meta === '_id' ? META_FIELDS.position : META_FIELDS.kind
   const all = Object.values(fields)
   const [first] = all
@@ -54,11 +54,11 @@ export const fieldOf = ({ fields, meta }: FieldValues): string => {
   return isMixed(first.declaration, first) ? `${first.path}.${SHOWN_FIELD}` : first.path
 }
 
-/** As JSON can say it. */
+/** Converts to a JSON value. */
 export const plain = (value: QueryValue): string | number | boolean =>
   typeof value === 'bigint' ? String(value) : value
 
-/** A value as the cluster answered it. */
+/** Converts a value of the cluster's answer. */
 export const valueFrom = (found: unknown, { type, meta }: Pick<FieldValues, 'type' | 'meta'>): QueryValue => {
   if (meta !== undefined && meta !== '_id') return meta[KINDS[Number(found)]!]!
   switch (type) {

@@ -4,9 +4,9 @@ import type { Aggregation, AggregationType, Queries, SpecOf } from '../../query/
 import type { AggregationResult, AggregationResults } from '../../query/aggs/result.ts'
 import type { SearchRequest } from '../../query/request.ts'
 
-/** One kind of aggregation: how a cluster is asked for it, and how its answer reads. */
+/** One kind of aggregation: its request to a cluster, and the reading of the answer. */
 export interface ClusterAggregation<K extends AggregationType> {
-  /** Refuses what the cluster does otherwise. Those inside lie beside it, or in its own one called `INNER`. */
+  /** Refuses what the cluster does differently. Children are siblings, or inside `INNER`. */
   ask(spec: SpecOf<K>, asking: AggregationAsking): object
   /** `found` is undefined in a bucket without documents. */
   read(spec: SpecOf<K>, found: AggregationAnswer | undefined, reading: BucketReading): AggregationResult
@@ -15,48 +15,45 @@ export interface ClusterAggregation<K extends AggregationType> {
 export interface AggregationContext {
   request: SearchRequest
   hits: HitsInBuckets
-  /** The score of all that the search finds; undefined where hits tell theirs. */
+  /** Score of all hits; undefined if each hit has its own. */
   uniform: number | undefined
 }
 
 export interface AggregationAsking extends AggregationContext {
-  /** A query of the cluster that finds what these find. */
+  /** Translates to a query of the cluster. */
   query(queries: Queries): object
-  /** Finds all that may be seen, whatever the search asks for. */
+  /** Matches all visible documents, regardless of the search. */
   everything: object
 }
 
 export interface BucketReading extends AggregationContext {
   aggregation: Aggregation
   limits: Limits
-  /** Counts buckets of the answer, and refuses too many. */
+  /** Counts buckets of the answer; throws above the limit. */
   count(buckets: number): void
-  /** What is inside of a bucket. */
+  /** Results of the sub-aggregations. */
   inner(bucket: AggregationAnswer | undefined): AggregationResults
 }
 
-/** How hits in buckets are asked for and written: as those of a search. `uniform`: the score of all; undefined where they tell theirs. */
+/** Requests and writes hits in buckets like those of a search. `uniform`: the common score. */
 export interface HitsInBuckets {
-  /** Members of the body of a search such as `sort`, without `size` and `from`. */
+  /** Search body members such as `sort`, without `size` and `from`. */
   ask(request: SearchRequest, uniform: number | undefined): object
-  /** `text`: a list of hits as the cluster wrote it. */
+  /** `text`: a list of hits as written by the cluster. */
   write(request: SearchRequest, text: string, uniform: number | undefined): string
-  /** How a number of hits is written. */
+  /** Formats a hit count. */
   total(count: number): string
 }
 
-/** The name of an own aggregation that holds those inside. */
+/** Name of an added aggregation that contains the sub-aggregations. */
 export const INNER = 'in'
 
-/** An aggregation is asked for by a name that stands for nothing else in an answer. */
+/** Prefixes a name, which keeps it distinct from all other names in an answer. */
 export const askedName = (name: string): string => `a${name}`
 
-/** What a cluster answered to an aggregation or in a bucket. All names in it are ours. */
+/** The cluster's answer to an aggregation or for a bucket. All names in it are ours. */
 export type AggregationAnswer = Readonly<Record<string, unknown>>
-/**
- * Integers that a double does not hold are bigints. What stands under a member `hits` stays text, since documents go to whoever asked as
- * they are stored.
- */
+/** Integers beyond a double become bigints. Members `hits` stay text: documents are not parsed. */
 export const readAggregations = (text: string): AggregationAnswer =>
   readDocument(withTextOfHits(text), asBigint) as AggregationAnswer
 const withTextOfHits = (text: string): string => {
@@ -70,7 +67,7 @@ const withTextOfHits = (text: string): string => {
   }
   return parts + text.slice(done)
 }
-/** Within a string its quotes would be escaped. */
+/** Unambiguous, since quotes within strings are escaped. */
 const HITS = '"hits":'
 const endOfObject = (text: string, from: number): number => {
   let depth = 0
@@ -82,7 +79,7 @@ const endOfObject = (text: string, from: number): number => {
   }
   throw new Error('the cluster sent hits without an end')
 }
-/** Where its last quote stands. */
+/** Position of the closing quote. */
 const closingQuote = (text: string, from: number): number => {
   for (let at = text.indexOf('"', from + 1); at > 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
@@ -92,7 +89,7 @@ const closingQuote = (text: string, from: number): number => {
   throw new Error('the cluster sent a text without an end')
 }
 const [QUOTE, OPEN, CLOSE, BACKSLASH] = [0x22, 0x7b, 0x7d, 0x5c]
-/** A number, null where none is; what is not finite comes as text. */
+/** A number, or null if absent; non-finite ones arrive as text. */
 export const answerNumber = (value: unknown): number | null =>
   value === null || value === undefined ? null : typeof value === 'number' ? value : Number(value)
 export const answerCount = (found: AggregationAnswer | undefined, name = 'doc_count'): number =>

@@ -19,7 +19,7 @@ const source = (values: FieldValues): object => ({ ...valueSource(values), ...in
 
 type OfOneNumber = 'avg' | 'min' | 'max' | 'median_absolute_deviation' | 'weighted_avg'
 
-/** Null where there are no values. */
+/** Null if there are no values. */
 const oneNumber = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => object): ClusterAggregation<K> => ({
   ask: spec => ({ [kind]: ask(spec) }),
   read: (spec, found) => {
@@ -74,10 +74,10 @@ export const extendedStats = totals<'extended_stats'>(({ format, sigma }, totals
   extendedStatsOf(totals, sigma, format),
 )
 
-/** Different values that an answer can hold: a cluster's own limit of buckets is 65,535. */
+/** Maximum distinct values per answer; a cluster limits buckets to 65,535. */
 const MOST_VALUES = 50_000
 
-/** With `exact`, from all different values as hex, which are there of integers that a long does not hold, too. */
+/** With `exact`, sums distinct hex values, which also exist for integers beyond a long. */
 export const sum: ClusterAggregation<'sum'> = {
   ask(spec) {
     if (!spec.exact) return { sum: source(spec.values) }
@@ -109,7 +109,7 @@ const asHex = ({ values }: SpecOf<'sum'>): FieldValues => {
 }
 
 const hexField = (field: FieldPath): FieldPath => {
-  // Of arguments it says nothing of the sign.
+  // The hex of event arguments does not show their sign.
   if ((field.kind !== 'quantity' && field.kind !== 'amount') || field.list)
     throw notInCluster(`an exact sum of [${field.path}]`, 'leave [exact] out')
   return { ...field, path: `${field.field}.raw`, encoding: 'raw', compare: 'hex', es: 'keyword' }
@@ -125,12 +125,12 @@ export const valueCount: ClusterAggregation<'value_count'> = {
   },
 }
 
-/** The most that clusters take. */
+/** Maximum of clusters. */
 const MOST_PRECISE = 40_000
 
 export const cardinality: ClusterAggregation<'cardinality'> = {
   ask: ({ values, precision }) =>
-    // Each document has an id of its own.
+    // Each document has a unique id.
     values.meta === '_id'
       ? { value_count: valueSource(values) }
       : { cardinality: { ...source(values), precision_threshold: Math.min(precision, MOST_PRECISE) } },

@@ -2,19 +2,19 @@ import { type ChainsieveError, stop } from '../../lib/errors.ts'
 import type { ClusterAnswer } from '../connection/cluster.ts'
 import { reasonIn } from '../connection/expect-ok.ts'
 
-/** What became of a request's documents, by their places in it. */
+/** Result of a bulk request; documents by position. */
 export interface Verdict {
-  /** Not taken now: they are sent again. */
+  /** Rejected for now: to be sent again. */
   again: number[]
-  /** Why; undefined where all were taken. */
+  /** Reason of the rejection; undefined if all were taken. */
   why?: string
-  /** The request is larger than the cluster takes. */
+  /** Whether the request exceeds the cluster's size limit. */
   tooLarge?: true
-  /** What no repetition mends. */
+  /** Permanent error. */
   fault?: unknown
 }
 
-/** All that is needed of an answer. */
+/** Fields needed from an answer. */
 export const FILTER_PATH =
   'errors,items.*.status,items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason'
 
@@ -23,7 +23,7 @@ interface BulkItem {
   error?: { type?: string; reason?: string; caused_by?: { reason?: string } }
 }
 
-/** `names`: of the documents, for errors. */
+/** `names`: ids of the documents, for errors. */
 export const readBulkAnswer = (
   { status, text }: ClusterAnswer,
   count: number,
@@ -31,7 +31,7 @@ export const readBulkAnswer = (
 ): Verdict => {
   if (status === 413) return { again: all(count), why: 'it takes no requests of this size', tooLarge: true }
   if (status !== 200) return refusedItem(status, text, count)
-  // Most are so: there is no need to look at each.
+  // Fast path: most answers have no errors.
   if (text.startsWith('{"errors":false,') && countItems('"status":', text) === count) return { again: [] }
   const items = itemsOf(text)
   if (items?.length !== count)
@@ -57,12 +57,12 @@ const all = (count: number): number[] => Array.from({ length: count }, (_, at) =
 
 const refusedItem = (status: number, text: string, count: number): Verdict => {
   const why = `it answers ${status}: ${reasonIn(text)}`
-  // Who has the rights is changed in the cluster, while the program runs.
+  // Permissions may be fixed in the cluster while the program runs.
   if (status >= 500 || MAY_PASS.has(status)) return { again: all(count), why }
   return { again: [], fault: stop('cluster_refuses', `the cluster refuses a bulk request: ${why}`) }
 }
 
-/** Unauthorised, forbidden (a block of an index, too), time out, too many requests. */
+/** Unauthorised, forbidden (also by an index block), timeout, too many requests. */
 const MAY_PASS: ReadonlySet<number> = new Set([401, 403, 408, 429])
 
 const itemsOf = (text: string): BulkItem[] | undefined => {
@@ -76,11 +76,11 @@ const itemsOf = (text: string): BulkItem[] | undefined => {
   return items.map(item => Object.values((item ?? {}) as Record<string, BulkItem>)[0] ?? { status: 503 })
 }
 
-/** A newer batch was there before: that is how the document is to stay. */
+/** A conflict means that a newer batch already wrote the document. */
 const isTaken = ({ status, error }: BulkItem): boolean =>
   status === 200 || status === 201 || (status === 409 && error?.type === 'version_conflict_engine_exception')
 
-/** An index that is missing is one that somebody removed, in a cluster that creates none by itself. */
+/** 404: an index was deleted, in a cluster that does not create indices automatically. */
 const mayBeTaken = ({ status }: BulkItem): boolean =>
   status >= 500 || status === 404 || MAY_PASS.has(status) || !Number.isInteger(status)
 

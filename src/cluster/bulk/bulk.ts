@@ -5,33 +5,33 @@ import { FILTER_PATH, readBulkAnswer, type Verdict } from './answer.ts'
 import { type BulkPace, createBulkPace, type PaceOptions } from './pace.ts'
 import { createPacker, joinPacked, type Packed } from './packed.ts'
 
-/** A document on its way. */
+/** A document to send. */
 export interface BulkLine {
   index: string
   id: string
-  /** One that is there with a greater version stays. */
+  /** A stored document with a greater version wins. */
   version: number
-  /** JSON on one line. It need not stay as it is when it was taken. */
+  /** JSON on one line. The buffer may be reused afterwards. */
   source: Uint8Array | string
-  /** What stands in place of the bracket that ends it. */
+  /** Replaces the closing bracket of `source`. */
   tail?: string
 }
 
 export type Bulk = ReturnType<typeof createBulk>
 
 export interface BulkOptions extends PaceOptions {
-  /** Told why the cluster takes no documents, each reason once, and null when it takes them again. */
+  /** Called with each new reason why the cluster takes no documents, and null on recovery. */
   onTrouble?(why: string | null): void
   signal?: AbortSignal
   gzip?: boolean
-  /** One that others used before; without it, a new one by these options. */
+  /** A shared pace; by default a new one by these options. */
   pace?: BulkPace
-  /** Longest silence of a node. */
+  /** Timeout of silence of a node. */
   timeoutMs?: number
   clock?: Clock
 }
 
-/** What passes within so many tries is not told. */
+/** Failed attempts before a problem is reported. */
 const TOLD_AT = 3
 
 interface QueuedLine extends Packed {
@@ -39,11 +39,11 @@ interface QueuedLine extends Packed {
   id: string
   /** Number of flushes before it. */
   group: number
-  /** It was sent before. */
+  /** Whether it was sent before. */
   isBack: boolean
 }
 
-/** Sends documents by bulk requests, several at once, for as long as it takes. */
+/** Sends documents by concurrent bulk requests, retried without limit. */
 export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions = {}) => {
   const { signal, clock = systemClock, pace = createBulkPace(options) } = options
   const { pack, isFull, release } = createPacker(pace.size)
@@ -65,7 +65,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     waiters.fail(error)
   }
   const aborted = () => {
-    // No answer came in time.
+    // Requests under way got no answer in time.
     if (underWay > 0) pace.refused()
     fail(signal!.reason)
   }
@@ -77,14 +77,14 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     let count = 0
     const most = pace.size()
     const first = queue[0]!
-    // What lies in one piece is sent without being copied.
+    // Lines in one memory piece are sent without copying.
     const fits = (item: QueuedLine) => bytes + lineSize(item) <= most && (item.piece === first.piece || first.isBack)
     while (count < queue.length && (count === 0 || fits(queue[count]!))) bytes += lineSize(queue[count++]!)
     queued -= bytes
     return queue.splice(0, count)
   }
 
-  /** What is waited for goes at once, other documents when there is a request of them. */
+  /** Flushed and retried lines are due at once, others once they fill a request. */
   const isDue = () => {
     const first = queue[0]
     return (
@@ -112,7 +112,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
     const verdict = await ask(lines, items)
     underWay--
     flying -= lines.length
-    // Only the answer to all of a request tells that it was read to its end.
+    // Only a complete answer proves that the request was read to its end.
     if (verdict.why !== undefined) for (const { piece } of items) piece.mayBeRead = true
     if (!waiters.hasFailed()) settle(items, lines.length, verdict, clock.elapsed() - started)
     changed()
@@ -163,9 +163,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
 
   const hasRoom = () => queued + flying <= (pace.most + 1) * pace.size()
   return {
-    /**
-     * Takes a document, in whatever order it comes to the cluster. Resolves when there is room for the next: at once, or when others went.
-     */
+    /** Queues a document, without order. Resolves, or returns, once there is room for more. */
     put(line: BulkLine) {
       waiters.throwIfFailed()
       const { index, id, source, tail } = line
@@ -177,8 +175,8 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
       return hasRoom() ? undefined : until(hasRoom)
     },
     /**
-     * Resolves when the cluster has acknowledged all that was put before, however long that takes. Rejects, as `put` does from then on, with a
-     * `stop` where the cluster refuses a document for good.
+     * Resolves when all earlier documents are acknowledged, however long that takes. Rejects with a
+     * `stop`, as does `put` afterwards, if the cluster refuses a document for good.
      */
     flush() {
       const last = groups.begin()
@@ -189,7 +187,7 @@ export const createBulk = (cluster: Pick<Cluster, 'ask'>, options: BulkOptions =
   }
 }
 
-/** Calls with each value that differs from the one before. */
+/** Calls only with values that differ from the previous one. */
 const onChange = (call: BulkOptions['onTrouble']) => {
   let last: string | null = null
   return (why: string | null) => {
@@ -198,7 +196,7 @@ const onChange = (call: BulkOptions['onTrouble']) => {
   }
 }
 
-/** Asks for one request, and tells what became of each document in it. */
+/** Sends one bulk request and returns the result of each document. */
 const createAsk =
   (cluster: Pick<Cluster, 'ask'>, { gzip = false, signal, timeoutMs = 60_000 }: BulkOptions) =>
   async (lines: Buffer, items: readonly QueuedLine[]): Promise<Verdict> => {
@@ -206,7 +204,7 @@ const createAsk =
       const answer = await cluster.ask({
         ...{ method: 'POST', path: '/_bulk', lines, gzip, signal, timeoutMs },
         query: { filter_path: FILTER_PATH, timeout: `${Math.ceil(timeoutMs / 2)}ms` },
-        // The wait before the next request is ours.
+        // Waiting between requests is done here.
         retries: 0,
       })
       return readBulkAnswer(answer, items.length, at => lineName(items[at]!))
@@ -216,7 +214,7 @@ const createAsk =
     }
   }
 
-/** Groups of documents between two flushes: how many of each are not acknowledged. */
+/** Unacknowledged documents by group, i.e. between two flushes. */
 const createGroups = () => {
   const left = new Map<number, number>()
   let group = 0
@@ -231,14 +229,14 @@ const createGroups = () => {
       if (now === 0) left.delete(one)
       else left.set(one, now)
     },
-    /** Begins another one; returns the one before. */
+    /** Begins the next group; returns the previous one. */
     begin: () => group++,
-    /** Whether this group and all before it are acknowledged. */
+    /** Whether this group and all earlier ones are acknowledged. */
     isDone: (upTo: number) => [...left.keys()].every(one => one > upTo),
   }
 }
 
-/** Those who wait for a change, until something fails for good. */
+/** Promises that wait for a change, until a permanent failure. */
 const createWaiters = () => {
   let fault: unknown
   let change = Promise.withResolvers<void>()
@@ -267,7 +265,7 @@ const createWaiters = () => {
   }
 }
 
-/** Of documents that follow each other, most go to one index. */
+/** Header lines, cached by index: consecutive documents mostly share one. */
 const createLineHeads = () => {
   const openings = new Map<string, string>()
   const openingOf = (index: string): string => {

@@ -1,28 +1,28 @@
 import { backoff } from '../../lib/retry.ts'
 
-/** How much is sent to a cluster at once. It grows while that makes it faster, and shrinks with what the cluster refuses. */
+/** Size and concurrency of bulk requests: grow while throughput rises, shrink on rejections. */
 export type BulkPace = ReturnType<typeof createBulkPace>
 
 export interface PaceOptions {
-  /** Most requests under way at once. */
+  /** Maximum concurrent requests. */
   lanes?: number | undefined
-  /** Bytes of the first request, and of the largest. */
+  /** Bytes of the first request, and maximum. */
   startBytes?: number | undefined
   mostBytes?: number | undefined
-  /** Bound of the first wait after a failure, and of the longest. */
+  /** Bounds of the first and of the longest backoff. */
   baseMs?: number | undefined
   capMs?: number | undefined
   random?: (() => number) | undefined
 }
 
 const MIN_REQUEST_BYTES = 64 * 1024
-/** A request that takes longer keeps a node from others, such as the one that renews the lease. */
+/** A slower request delays others on its node, such as lease renewals. */
 const SLOW_REQUEST_MS = 4_000
-/** So many requests in a row must be taken before another one goes beside them. */
+/** Successes in a row before another concurrent request is added. */
 const STEADY = 8
-/** Speeds differ by so much without a reason. */
+/** Tolerated variation of throughput. */
 const NOISE = 1.05
-/** A speed that is not reached again was luck. */
+/** Decay of the best throughput: one that does not recur was luck. */
 const FORGET = 0.97
 
 export const createBulkPace = (options: PaceOptions = {}) => {
@@ -33,7 +33,7 @@ export const createBulkPace = (options: PaceOptions = {}) => {
   let failures = 0
   let steady = 0
   let limit = mostBytes
-  /** Bytes in a millisecond of the size before. */
+  /** Throughput at the previous size, in bytes per millisecond. */
   let speed = 0
   const shrink = (to: number) => {
     size = Math.max(Math.min(MIN_REQUEST_BYTES, startBytes, limit), Math.floor(to))
@@ -42,12 +42,12 @@ export const createBulkPace = (options: PaceOptions = {}) => {
   return {
     /** Bytes of a request. */
     size: () => size,
-    /** Requests that may be under way at once. */
+    /** Maximum concurrent requests. */
     lanes: () => lanes,
     most,
-    /** Requests in a row that were not taken as a whole. */
+    /** Failed requests in a row. */
     failures: () => failures,
-    /** All of a request was taken. */
+    /** A request succeeded completely. */
     taken(bytes: number, ms: number) {
       failures = 0
       if (++steady % STEADY === 0) lanes = Math.min(most, lanes + 1)
@@ -63,7 +63,7 @@ export const createBulkPace = (options: PaceOptions = {}) => {
         } else speed *= FORGET
       }
     },
-    /** Some of it was not, for now: milliseconds until the next request. */
+    /** A request was partly rejected; returns the backoff in milliseconds. */
     refused() {
       failures++
       steady = 0
@@ -71,7 +71,7 @@ export const createBulkPace = (options: PaceOptions = {}) => {
       shrink(size / 2)
       return backoff(failures, { baseMs, capMs, ...(random && { random }) })
     },
-    /** The request was too large. */
+    /** A request exceeded the size limit. */
     tooLarge(bytes: number) {
       limit = Math.max(1, Math.min(limit, Math.floor(bytes / 2)))
       shrink(Math.min(size, limit))

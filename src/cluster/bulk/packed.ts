@@ -1,4 +1,4 @@
-/** A document's lines in a piece of memory that it shares with others: a piece of its own for each would take longer than all else. */
+/** A slice of a shared memory piece with a document's lines: one piece per document is slow. */
 export interface Packed {
   piece: MemoryPiece
   from: number
@@ -7,14 +7,14 @@ export interface Packed {
 
 export interface MemoryPiece {
   bytes: Buffer
-  /** Documents in it that are not released. */
+  /** Documents in it not yet released. */
   held: number
-  /** A request that was given up may still be read from it: then its memory is not used again. */
+  /** An aborted request may still read it: the memory is not reused. */
   mayBeRead: boolean
 }
 
 const LINE_END = 10
-/** A piece that is larger than is asked for by more is not used again. */
+/** Pieces larger than requested by this factor are not reused. */
 const MUCH_LARGER = 1.5
 
 /** `size`: bytes of a piece, at least those of a document. */
@@ -33,10 +33,10 @@ export const createPacker = (size: () => number) => {
   }
 
   return {
-    /** `tail` stands in place of the bracket that ends the source. */
+    /** `tail` replaces the closing bracket of the source. */
     pack(head: string, source: Uint8Array | string, tail: string = '') {
       const bytes = typeof source === 'string' ? Buffer.from(source) : source
-      // A letter takes three bytes at most.
+      // UTF-8 takes at most three bytes per UTF-16 unit.
       const most = 3 * (head.length + tail.length) + bytes.length + 1
       if (!current || at + most > current.bytes.length) {
         const before = current
@@ -54,16 +54,16 @@ export const createPacker = (size: () => number) => {
       piece.held++
       return { piece, from, to: at }
     },
-    /** Whether no further document comes behind this one in its piece. */
+    /** Whether no further document follows in its piece. */
     isFull: ({ piece }: Packed) => piece !== current,
-    /** These need their memory no more: others get it. Pieces of many megabytes that come and go keep the garbage collector busy. */
+    /** Releases pieces for reuse: allocating megabytes repeatedly burdens the garbage collector. */
     release(all: readonly Packed[]) {
       for (const { piece } of all) if (--piece.held === 0 && piece !== current) giveBack(piece)
     },
   }
 }
 
-/** All of them in their order; where they stand one behind the other, in the memory that they are in. */
+/** Joins slices in order; adjacent ones of one piece are not copied. */
 export const joinPacked = (all: readonly Packed[]): Buffer => {
   const runs: Buffer[] = []
   for (let i = 0; i < all.length; ) {

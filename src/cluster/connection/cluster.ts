@@ -3,46 +3,41 @@ import type { StallTimes } from './stalled-nodes.ts'
 /** A request of a cluster. */
 export interface ClusterRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
-  /** With a slash in front, without the query string. */
+  /** With a leading slash, without the query string. */
   path: string
   query?: Readonly<Record<string, string | number | boolean>> | undefined
-  /** An object, which is sent as JSON; text is sent as it is. */
+  /** Objects are sent as JSON; text is sent unchanged. */
   body?: object | string | undefined
-  /** Lines of JSON that are sent as they are, each with its line end: bulk requests. */
+  /** NDJSON of bulk requests, sent unchanged; each line ends with a line feed. */
   lines?: string | Uint8Array | undefined
   signal?: AbortSignal | undefined
-  /** Longest silence of a node, 30 s where nothing else is said. */
+  /** Timeout of silence of a node. Default 30 s. */
   timeoutMs?: number | undefined
-  /** How many further nodes are asked where one does not answer, or with 502, 503 or 504: 3 where nothing else is said. */
+  /** Further nodes to try if one does not answer, or with 502, 503 or 504. Default 3. */
   retries?: number | undefined
-  /** Sends `lines` compressed. */
+  /** Whether to compress `lines`. */
   gzip?: boolean | undefined
-  /** Whether the answer is wanted as bytes. */
+  /** Whether to return the answer as bytes. */
   raw?: boolean | undefined
 }
 
-/** What a cluster answered. */
+/** Answer of a cluster, with any status. */
 export interface ClusterAnswer {
   status: number
-  /** As it was sent: numbers keep all their digits. */
+  /** Unparsed: numbers keep all digits. */
   text: string
-  /** Of an answer with success that was wanted as bytes: then `text` is empty. */
+  /** Set for a successful answer with `raw`; `text` is then empty. */
   bytes?: Buffer | undefined
 }
 
 /** The connection to a cluster. */
 export interface Cluster {
-  /**
-   * Any status is an answer. Throws a `retry` where no node answers.
-   */
+  /** Returns an answer of any status. Throws a `retry` if no node answers. */
   ask(request: ClusterRequest): Promise<ClusterAnswer>
   close(): Promise<void>
 }
 
-/**
- * Connects to a cluster when it is first asked. Its client is loaded then: a program without a cluster has no use for it. `times`: when a node
- * counts as one that stands still.
- */
+/** Connects lazily and loads the client then. `times`: when a node counts as stalled. */
 export const connect = (options: ClusterOptions, times?: StallTimes): Cluster => {
   let opened: Promise<Cluster> | undefined
   const open = () => {
@@ -57,15 +52,15 @@ export const connect = (options: ClusterOptions, times?: StallTimes): Cluster =>
 
 /** The cluster of OpenSearch that holds a network's documents. */
 export interface ClusterOptions {
-  /** Of its nodes. */
+  /** Node URLs. */
   urls: readonly string[]
   username?: string | undefined
   password?: string | undefined
   /** Certificate authority that signed the nodes' certificates, as PEM text. */
   ca?: string | undefined
-  /** What the names of all indices begin with. */
+  /** Prefix of index names. */
   prefix: string
-  /** Of each index. */
+  /** Shards per index. */
   shards: number
   replicas: number
   /** Blocks whose documents share an index. */

@@ -3,8 +3,8 @@ import { backoff, systemClock } from '../../lib/retry.ts'
 import type { Cluster, ClusterAnswer, ClusterRequest } from './cluster.ts'
 
 /**
- * The text of an answer of success. Any other throws: a `retry` where the cluster may do it later, a `stop` where its operator must do
- * something first. `doing` completes "the cluster cannot …".
+ * Text of a successful answer; else throws `retry`, or `stop` if the operator must act. `doing`
+ * completes "the cluster cannot …".
  */
 export const expectOk = async (
   cluster: Pick<Cluster, 'ask'>,
@@ -12,7 +12,7 @@ export const expectOk = async (
   doing: string,
 ): Promise<string> => expectOkText(await cluster.ask(request), request, doing)
 
-/** The same of an answer that is there. */
+/** The same for a received answer. */
 export const expectOkText = (
   { status, text }: ClusterAnswer,
   { method, path }: Pick<ClusterRequest, 'method' | 'path'>,
@@ -31,10 +31,7 @@ const RIGHTS = 'give opensearch-user the rights that docs/opensearch.md lists'
 const TRIES = 10
 const BUSY_WAITS = { baseMs: 20, capMs: 500 }
 
-/**
- * Asks again where the cluster has too much to do for the moment. Whoever asks for many things of which each has to succeed would
- * otherwise begin again with all of them.
- */
+/** Retries on 429. Without it, a caller with many requests would repeat all of them. */
 export const retryBusy = ({ ask }: Pick<Cluster, 'ask'>): Pick<Cluster, 'ask'> => ({
   async ask(request) {
     for (let tries = 1; ; tries++) {
@@ -45,7 +42,7 @@ export const retryBusy = ({ ask }: Pick<Cluster, 'ask'>): Pick<Cluster, 'ask'> =
   },
 })
 
-/** The reason in an answer that tells an error; of one that is not the cluster's, such as a proxy's, its first line. */
+/** Reason of an error answer; for other text, such as a proxy's, its first line. */
 export const reasonIn = (text: string): string => {
   try {
     const { error } = JSON.parse(text) as { error?: string | { type?: string; reason?: string } }

@@ -6,7 +6,7 @@ import type { ClusterAnswer } from './cluster.ts'
 
 export const UNAVAILABLE = 'cluster_unavailable'
 
-/** A search that the cluster cannot answer now. */
+/** Error of a search that the cluster cannot answer now. */
 export const unavailable = (why: string, cause?: unknown) =>
   retry(UNAVAILABLE, `the cluster that holds the network's documents cannot answer now: ${why}`, {
     cause,
@@ -15,12 +15,12 @@ export const unavailable = (why: string, cause?: unknown) =>
 
 const SEARCH_RETRY_MS = 5_000
 
-/** The code of a fault: the cluster's program does not have the request at all. */
+/** Error code: the cluster does not support the request. */
 export const LACKS_REQUEST = 'cluster_lacks_request'
-/** Elasticsearch 7 takes a path that it does not know for that of a document. */
+/** Elasticsearch 7 parses an unknown path as that of a document. */
 const NO_HANDLER = /no handler found for uri|request body is required/
 
-/** What an answer that is not 200 means to whoever searches. */
+/** Error of a search whose answer is not 200. */
 export const searchFault = ({ status, text }: ClusterAnswer): Error => {
   const causes = causesIn(text)
   const reason = causes.at(-1)?.reason ?? text.slice(0, 300)
@@ -45,7 +45,7 @@ export const searchFault = ({ status, text }: ClusterAnswer): Error => {
   return refusedQuery(reason, 'write the query otherwise')
 }
 
-/** What was thrown while the cluster was asked. */
+/** Error of a failed request to the cluster. */
 const whileAsking = (error: unknown): Error =>
   (error as { code?: unknown }).code === 'cluster_unreachable' ? unavailable(messageOf(error), error) : (error as Error)
 
@@ -57,7 +57,7 @@ interface Cause {
   reason: string
 }
 
-/** From the outermost to the innermost. */
+/** From outermost to innermost. */
 const causesIn = (text: string): Cause[] => {
   const causes: Cause[] = []
   const add = (error: unknown) => {
@@ -72,7 +72,7 @@ const causesIn = (text: string): Cause[] => {
   try {
     add((JSON.parse(text) as { error?: unknown }).error)
   } catch {
-    // A proxy in between may answer in words.
+    // A proxy may answer with plain text.
   }
   return causes
 }
@@ -84,7 +84,7 @@ const lateSearch = (cause: unknown) =>
     { cause },
   )
 
-/** Gives up what is not done by the deadline, or what nobody waits for any more. `asking` is told to end by a signal, and need not. */
+/** Rejects at the deadline or on abort, even if `asking` ignores its signal. */
 export const beforeDeadline = async <T>(
   asking: (signal: AbortSignal) => Promise<T>,
   { deadline, signal }: AskOptions,
@@ -102,7 +102,7 @@ export const beforeDeadline = async <T>(
     return await Promise.race([asking(ending.signal), ended])
   } catch (error) {
     signal?.throwIfAborted()
-    // A timer may ring a little early.
+    // Timers may fire slightly early.
     if (ending.signal.aborted || performance.now() >= deadline) throw lateSearch(error)
     throw whileAsking(error)
   } finally {

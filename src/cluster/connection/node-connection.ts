@@ -2,24 +2,24 @@ import { Connection } from '@opensearch-project/opensearch'
 import { type Dispatcher, Pool } from 'undici'
 import type { ClusterAnswer, ClusterRequest } from './cluster.ts'
 
-/** A request as a node gets it. */
+/** A request to one node. */
 export interface NodeRequest {
   method: ClusterRequest['method']
-  /** With the query string. */
+  /** Including the query string. */
   path: string
   headers: Readonly<Record<string, string>>
   body: string | Buffer | null
-  /** Longest silence, before an answer and in the middle of it. */
+  /** Maximum silence, before and during an answer. */
   silenceMs: number
   raw?: boolean | undefined
 }
 
-/** Told once; `answer` is undefined where `error` is not. */
+/** Called once; `answer` is undefined if `error` is set. */
 export type AnswerCallback = (error: Error | undefined, answer?: ClusterAnswer) => void
 
 /**
- * One node of a cluster, as the client's pool of nodes sees it. The client's own connection takes a third of the processor time of a short
- * search: it makes several copies of all that a request and an answer consist of.
+ * One node in the client's pool. The client's own connection copies requests and answers several
+ * times, a third of the processor time of a short search.
  */
 export class NodeConnection extends Connection {
   readonly #pool: Pool
@@ -36,14 +36,14 @@ export class NodeConnection extends Connection {
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // One clock for all of an answer, which is kept here.
+      // Timeouts of answers are handled here.
       headersTimeout: 0,
       bodyTimeout: 0,
       ...(this.ssl?.ca !== undefined && { connect: { ca: this.ssl.ca } }),
     })
   }
 
-  /** Returns what gives the request up: then nothing is told. */
+  /** Returns a function that aborts the request without calling back. */
   send({ method, path, headers, body, silenceMs, raw }: NodeRequest, answered: AnswerCallback): () => void {
     const chunks: Buffer[] = []
     let status: number | undefined
@@ -88,7 +88,7 @@ export class NodeConnection extends Connection {
     return giveUp
   }
 
-  /** The pool of nodes asks by this whether a node is back. */
+  /** The pool uses it to probe whether a node is back. */
   override request(...[asked, answered]: Parameters<Connection['request']>): ReturnType<Connection['request']> {
     const ping = { method: 'HEAD', path: '/', headers: {}, body: null, silenceMs: Number(asked.timeout) } as const
     const abort = this.send(ping, (error, answer) => {
@@ -111,7 +111,7 @@ const answerOf = (status: number, chunks: readonly Buffer[], isRaw = false): Clu
 
 const GIVEN_UP = new Error('nobody waits for the answer')
 
-/** Of one node, as many as the client's own has. */
+/** Maximum connections to one node, as in the client's own class. */
 const CONNECTIONS = 256
-/** Firewalls forget connections that are silent for minutes. */
+/** Firewalls drop connections that are idle for minutes. */
 const KEEP_ALIVE_MS = 30_000

@@ -8,15 +8,12 @@ import { createStalledNodes, type StallTimes } from './stalled-nodes.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRIES = 3
-/** A node that did not answer is left out for so long, then asked whether it is back. */
+/** A node that did not answer is skipped for this long, then probed. */
 const LEFT_OUT_MS = 5_000
-/** Proxies answer so for a node that is away. */
+/** Status codes of proxies for an absent node. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
-/**
- * Connects to a cluster by OpenSearch's own client, which spreads requests over nodes and leaves out those that do not answer. What is sent to a
- * node goes by our own connection.
- */
+/** Uses OpenSearch's client, which balances nodes and skips dead ones, with our connection. */
 export const openClient = ({ urls, username, password, ca }: ClusterOptions, times?: StallTimes): Cluster => {
   const client = new Client({
     nodes: [...urls],
@@ -39,7 +36,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
     times,
   })
 
-  /** Asks one node after another. */
+  /** Tries nodes one after another. */
   const send = (
     requestOf: () => NodeRequest,
     retries: number,
@@ -75,7 +72,7 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
           drop()
         }
         const move = (why: Error) => {
-          // The last node that it may be asked of may still answer.
+          // The last usable node may still answer.
           if (left === 0 && retries > 0) return
           giveUp?.()
           settle(why)
@@ -116,17 +113,17 @@ export const openClient = ({ urls, username, password, ca }: ClusterOptions, tim
   return { ask, close }
 }
 
-/** Whether any copy of documents will do. What belongs to a point in time has its copies. */
+/** Whether any shard copy can answer. A point in time is bound to its copies. */
 const readsCopies = ({ method, path }: ClusterRequest): boolean =>
   (method === 'POST' && !path.startsWith('/_') && SEARCH_PATH.test(path)) ||
   (method === 'GET' && path.includes('/_doc/'))
 
-/** What was written, or will be, is waited for: the cluster may do it all the same. */
+/** Writes are waited for: the cluster may execute them despite an abort. */
 const changesAnything = ({ method, path }: ClusterRequest): boolean =>
   method !== 'GET' && method !== 'HEAD' && !SEARCH_PATH.test(path)
 const SEARCH_PATH = /\/_(pit|search(\/point_in_time)?)$/
 
-/** What tells the id of the node that is asked. */
+/** Path whose answer contains the id of the receiving node. */
 export const PROBE = '/_nodes/_local/none'
 
 const probeNode = (node: NodeConnection, silenceMs: number): Promise<string> =>
@@ -157,19 +154,19 @@ const queryText = (query: ClusterRequest['query'] = {}): string => {
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)
 
-/** Why a node could not be asked, and what to do about it where the reason tells. */
+/** Why a node is unreachable, with a remedy if the reason suggests one. */
 export const whyUnreached = (error: unknown, urls: readonly string[]): string => {
   const inner = innerOf(error)
   const code = String((inner as { code?: unknown } | undefined)?.code)
   const remedy = REMEDIES.find(([codes]) => codes.includes(code))?.[1]
   if (remedy) return remedy
   const message = messageOf(inner)
-  // A node that speaks TLS closes the connection of one that does not.
+  // A TLS node closes connections without TLS.
   const isPlain = code === 'UND_ERR_SOCKET' && urls.some(url => url.startsWith('http:'))
   return isPlain ? `${message}. If it speaks TLS, write opensearch-url with https` : message
 }
 
-/** Where a name has several addresses, what failed at the first one tells as much as all of them. */
+/** The first error represents all addresses of a name. */
 const innerOf = (error: unknown): unknown => (error instanceof AggregateError ? (error.errors[0] ?? error) : error)
 
 const REMEDIES: readonly [codes: readonly string[], text: string][] = [

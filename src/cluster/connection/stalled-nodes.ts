@@ -1,51 +1,51 @@
 import { messageOf } from '../../lib/errors.ts'
 
 export interface StallTimes {
-  /** Silence from which on nodes are probed, about as often. */
+  /** Silence after which nodes are probed, and interval of probes. */
   silenceMs: number
-  /** With the answer to a probe. */
+  /** Timeout of a probe. */
   patienceMs: number
-  /** Between two looks at who waits, and between two probes where a node missed the last one. */
+  /** Interval of checks, and of probes after a missed one. */
   lookMs: number
 }
 
 interface StalledNodesOptions<Node extends object> {
   nodes(): readonly Node[]
-  /** The node's id, or an empty text where it does not tell one; rejects where it does not answer in time. */
+  /** Node id, or empty text if the answer lacks it; rejects on timeout. */
   probe(node: Node, patienceMs: number): Promise<string>
-  /** A node stands still: others are asked from now on. */
+  /** A node stalled: other nodes are used from now on. */
   onHung(node: Node): void
   times?: StallTimes | undefined
 }
 
-/** What waits for an answer of a node. */
+/** A request that waits for a node. */
 export interface Waiting<Node extends object> {
   node: Node
-  /** Another node can answer it by other copies of the documents. */
+  /** Whether another node can answer it from other copies. */
   isRead: boolean
-  /** Gives it up: it has to be asked again. */
+  /** Aborts it for a retry on another node. */
   move(why: Error): void
-  /** Gives it up where no node answers; undefined: it is waited for all the same. */
+  /** Aborts it if no node answers; undefined: it keeps waiting. */
   fail?: ((why: Error) => void) | undefined
 }
 
 const STALL_TIMES: StallTimes = { silenceMs: 1_000, patienceMs: 1_000, lookMs: 250 }
-/** A node that collects its garbage misses one probe. */
+/** Missed probes of a stalled node; garbage collection costs one. */
 const STRIKES = 2
-/** Where all miss them, nobody else can be asked: a search that is given up is an error then. */
+/** Missed probes if all nodes fail: no other node can take over, and searches fail. */
 const ALL_STRIKES = 3
 
 interface NodeState {
   id: string
   strikes: number
-  /** When it last answered anything. */
+  /** Time of its last answer of any kind. */
   answeredAt: number
 }
 const UNKNOWN_NODE: NodeState = { id: '', strikes: 0, answeredAt: Number.NEGATIVE_INFINITY }
 
 /**
- * Finds nodes that stand still: they take connections and never answer. The cluster itself leaves such a node out after half a minute only. A slow
- * query is told from a node that stands still by a probe, which every node answers at once.
+ * Detects stalled nodes, which accept connections but never answer: the cluster drops them only
+ * after half a minute. Probes, answered at once by healthy nodes, rule out slow queries.
  */
 export const createStalledNodes = <Node extends object>({
   nodes,
@@ -53,15 +53,15 @@ export const createStalledNodes = <Node extends object>({
   onHung,
   times: { silenceMs, patienceMs, lookMs } = STALL_TIMES,
 }: StalledNodesOptions<Node>) => {
-  /** Since when, the longest first. */
+  /** Start of waiting, oldest first. */
   const waiting = new Map<Waiting<Node>, { since: number; turn: number }>()
   const known = new Map<Node, NodeState>()
   let hung: readonly Node[] = []
-  /** Counts what was found: what was asked before goes by copies that may not answer. */
+  /** Number of detections: earlier requests may depend on copies that are stalled. */
   let turn = 0
   let isLooking = false
   let lookedAt = Number.NEGATIVE_INFINITY
-  /** Whether a node that is not known to stand still missed the last probe. */
+  /** Whether a node that does not count as stalled missed the last probe. */
   let isDoubtful = false
   let silence: Error | undefined
   let timer: NodeJS.Timeout | undefined
@@ -70,20 +70,20 @@ export const createStalledNodes = <Node extends object>({
     const begun = performance.now()
     const all = nodes()
     const answers = await Promise.allSettled(all.map(node => probe(node, patienceMs)))
-    // This thread itself stood still: answers may have come in time.
+    // This thread was blocked itself: answers may have arrived in time.
     if (performance.now() - begun > 2 * patienceMs) return
     all.forEach((node, i) => {
       const answer = answers[i]!
       const before = known.get(node) ?? UNKNOWN_NODE
       if (answer.status === 'fulfilled')
         known.set(node, { id: answer.value || before.id, strikes: 0, answeredAt: begun })
-      // A node with too much to do is slow, and answers all the same.
+      // An overloaded node is slow, but still answers.
       else known.set(node, { ...before, strikes: before.answeredAt >= begun ? 0 : before.strikes + 1 })
     })
     const isAny = answers.some(({ status }) => status === 'fulfilled')
     if (isAny) silence = undefined
     else if (all.every(node => known.get(node)!.strikes >= ALL_STRIKES)) failAll(answers)
-    // Where none answers, others are no better.
+    // If no node answers, moving requests is useless.
     const now = isAny ? all.filter(node => known.get(node)!.strikes >= STRIKES) : []
     isDoubtful = all.some(node => known.get(node)!.strikes > 0 && !now.includes(node))
     const found = now.filter(node => !hung.includes(node))
@@ -93,7 +93,7 @@ export const createStalledNodes = <Node extends object>({
     if (hung.length > 0) moveFrom(begun)
   }
 
-  /** What waited already when the nodes were asked. */
+  /** Moves requests that were already waiting at the time of the probe. */
   const moveFrom = (asked: number) => {
     for (const [one, { since, turn: sent }] of [...waiting]) {
       const isStuck = hung.includes(one.node) ? since <= asked : one.isRead && sent < turn && since <= asked - silenceMs
@@ -127,7 +127,7 @@ export const createStalledNodes = <Node extends object>({
     })
   }
 
-  /** From one look to the next. Where all are silent, searches are refused until one is found that is not. */
+  /** Time to the next check. If all nodes are silent, searches fail until one answers. */
   const waitOf = (isLong: boolean): number => {
     if (silence) return silenceMs
     if (!isLong) return 2 * silenceMs
@@ -135,7 +135,7 @@ export const createStalledNodes = <Node extends object>({
   }
 
   return {
-    /** Returns what has to be called once it is answered or given up: whether the node answered. */
+    /** Returns a callback for the end of the request: whether the node answered. */
     sent(one: Waiting<Node>) {
       waiting.set(one, { since: performance.now(), turn })
       timer ??= setInterval(tick, lookMs).unref()
@@ -146,13 +146,13 @@ export const createStalledNodes = <Node extends object>({
         silence = undefined
       }
     },
-    /** Ids of the nodes by whose copies a search is answered; undefined where all will do. */
+    /** Ids of nodes that may answer a search; undefined for all. */
     preferred() {
       if (hung.length === 0) return undefined
       const ids = nodes().flatMap(node => (hung.includes(node) ? [] : [known.get(node)?.id ?? '']))
       return ids.includes('') ? undefined : ids
     },
-    /** Why nothing needs to be asked: no node answers anything; undefined where one may. */
+    /** Reason to skip requests, as no node answers; undefined if one may. */
     silence: () => silence,
     close: rest,
   }

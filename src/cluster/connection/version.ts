@@ -2,17 +2,17 @@ import { stop } from '../../lib/errors.ts'
 import type { Cluster } from './cluster.ts'
 import { expectOk } from './expect-ok.ts'
 
-/** The program of a cluster's nodes. */
+/** Product and version of the cluster's nodes. */
 interface ClusterVersion {
   /** `OpenSearch 3.3.2`. */
   name: string
-  /** Why it may not do as it should; undefined where it was tried. */
+  /** Warning about an untested version; undefined if tested. */
   doubt: string | undefined
-  /** Whether it can restore our indices from a snapshot. */
+  /** Whether snapshots can restore our indices. */
   restores: boolean
 }
 
-/** Throws a `stop` where the cluster is too old. */
+/** Throws a `stop` if the cluster is too old. */
 export const findVersion = async (cluster: Pick<Cluster, 'ask'>): Promise<ClusterVersion> =>
   clusterVersionOf(await expectOk(cluster, { method: 'GET', path: '/' }, 'report its version'))
 
@@ -46,7 +46,7 @@ const TRIED = [
   'Elasticsearch 8.19',
 ] as const
 
-/** Indices that are sorted, as ours are: https://github.com/opensearch-project/OpenSearch/issues/20073 */
+/** Cannot restore sorted indices: https://github.com/opensearch-project/OpenSearch/issues/20073 */
 const RESTORE_NOTHING_SORTED = ['OpenSearch 3.3', 'OpenSearch 3.4'] as const
 
 const CHECK = 'GET / of opensearch-url'

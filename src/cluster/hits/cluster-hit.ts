@@ -11,27 +11,27 @@ import { shownId, splitBytes } from '../indices/names.ts'
 import type { Page } from '../query-client.ts'
 import type { ScannedHit } from './scan.ts'
 
-/** A match that came from a cluster. Of a long answer there are thousands at once, of which most are but copied. */
+/** A hit from a cluster. Lazy, since large answers have thousands that are mostly just copied. */
 export class ClusterHit implements SearchMatch {
   readonly id: string
   readonly kind: Kind
   readonly position: number
-  /** To which its document belongs. */
+  /** Batch of its document. */
   readonly batch: number
   readonly routing: string | undefined
   readonly parent: string | undefined
   readonly keys = NO_KEYS
   score?: number
   explanation?: Explanation
-  /** `_source` as it is shown. */
+  /** `_source` as shown. */
   readonly bytes: Buffer
-  /** What it shows as `sort`, where it is not a hit of the search itself. */
+  /** Value shown as `sort` if it is an inner hit. */
   shownSort?: unknown[] | undefined
-  /** What `inner_hits` show, but for elements of its own lists. */
+  /** Hits shown in `inner_hits`, except elements of its own lists. */
   related?: RelatedHits
   readonly #sort: Buffer | undefined
 
-  /** `uniform`: the score of all hits; undefined where they tell theirs. */
+  /** `uniform`: score of all hits; undefined if each has its own. */
   constructor({ id, score: own, explanation, sort, source, last }: ScannedHit, uniform: number | undefined) {
     const score = uniform ?? own
     const { shown, meta } = splitBytes(source, last)
@@ -47,23 +47,23 @@ export class ClusterHit implements SearchMatch {
     if (explanation) this.explanation = explanation
   }
 
-  /** The text of `_source`. */
+  /** Text of `_source`. */
   get source(): string {
     return this.bytes.toString()
   }
 
-  /** What the cluster sorted it by, as JSON text: where its next page begins. */
+  /** Sort values from the cluster as JSON text: the cursor of the next page. */
   get sort(): string | undefined {
     return this.#sort?.toString()
   }
 }
 
-/** What a hit brings along, by what asks for it: of a clause its inner hits, of a group the search within it. */
+/** Related hits, by the inner hits of a clause or the search within a group. */
 type RelatedHits = ReadonlyMap<InnerHits | SearchRequest, Related & { found: ClusterHit[] }>
 
 const NO_KEYS: SearchMatch['keys'] = []
 
-/** A hit as an object; integers that a double does not hold are bigints, or as they are shown. */
+/** A hit as an object; integers beyond a double become bigints, or text as shown. */
 export const clusterDocument = (hit: ClusterHit, big: BigIntegers): Document => ({
   _id: hit.id,
   ...(hit.routing !== undefined && { _routing: hit.routing }),
@@ -71,11 +71,11 @@ export const clusterDocument = (hit: ClusterHit, big: BigIntegers): Document => 
   _source: readDocument(hit.source, big) as Record<string, unknown>,
 })
 
-/** Hits with all that they bring along, and what that brings along. */
+/** Hits with all related hits, recursively. */
 const withRelated = (hits: readonly ClusterHit[]): ClusterHit[] =>
   hits.flatMap(hit => [hit, ...[...(hit.related?.values() ?? [])].flatMap(({ found }) => withRelated(found))])
 
-/** The hits of an answer, by their places. */
+/** Hits of an answer by position. */
 export type FoundHits = ReturnType<typeof createFoundHits>
 
 export const createFoundHits = () => {
@@ -88,7 +88,7 @@ export const createFoundHits = () => {
     return byPlace.get(`${kind} ${position}`)
   }
   const read = (big: BigIntegers): Documents => {
-    /** Each is asked for several times in a row. */
+    /** Cached, since each hit is read several times in a row. */
     let last: { hit: ClusterHit; document: Document } | undefined
     return {
       load: (kind, positions) =>
@@ -105,7 +105,7 @@ export const createFoundHits = () => {
       all = hits
       byPlace = used = undefined
     },
-    /** Of those at its place this one is meant, until others are added. */
+    /** Selects this hit among those at its position, until hits are added. */
     use(hit: ClusterHit) {
       used = hit
     },

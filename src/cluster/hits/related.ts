@@ -7,12 +7,12 @@ import { andNode, idsNode } from '../../query/simplify.ts'
 import type { AskOptions, Paging, QueryClient } from '../query-client.ts'
 import { type ClusterHit, clusterDocument } from './cluster-hit.ts'
 
-/** Searches that are under way at once. */
+/** Maximum concurrent searches. */
 const AT_ONCE = 8
-/** Parents that are asked for together. */
+/** Parents per request. */
 const PARENTS_PER_REQUEST = 1_000
 
-/** Hits bring along what `inner_hits` ask for: children and groups by a search for each hit, parents by one for many. */
+/** Adds `inner_hits`: one search per hit for children and groups, one per many hits for parents. */
 export const withInnerHits = (asker: QueryClient): QueryClient => {
   const page: QueryClient['page'] = async (request, options, visible, paging) => {
     const found = await asker.page(request, options, visible, paging)
@@ -78,7 +78,7 @@ const findParents = async (
   return found
 }
 
-/** A hit has one parent at most. */
+/** A hit has at most one parent. */
 const only = (parent: ClusterHit | undefined, { from, size }: SearchRequest) => {
   const all = parent ? [parent] : []
   return { total: all.length, found: all.slice(from, from + size) }

@@ -1,29 +1,26 @@
 import { CLOSE, CLOSE_LIST, COMMA, OPEN, OPEN_LIST, QUOTE } from '../../engine/forms/json.ts'
 import type { Explanation } from '../../query/score.ts'
 
-/**
- * Reads the answer of a cluster to a search without parsing the documents in it, nor making text of them: their bytes go to whoever asked as they
- * are. The cluster writes JSON without spaces.
- */
+/** A search answer, read without parsing documents. The cluster writes JSON without spaces. */
 export interface ScannedAnswer {
-  /** Undefined where it was not counted. */
+  /** Undefined if not counted. */
   total: number | undefined
   maxScore: number | null
   hits: ScannedHit[]
-  /** As JSON text. */
+  /** JSON text. */
   aggregations: string | undefined
 }
 
 export interface ScannedHit {
   id: string
   score: number | null
-  /** How the score comes about, where that is asked for. */
+  /** Explanation of the score, if requested. */
   explanation?: Explanation
-  /** JSON: a list. */
+  /** A JSON list. */
   sort: Buffer | undefined
-  /** JSON, with what the cluster holds beside the document as its last member. */
+  /** JSON, with our metadata as the last member. */
   source: Buffer
-  /** Where in `source` the value of the last member begins. */
+  /** Offset in `source` of the value of the last member. */
   last: number
 }
 
@@ -40,7 +37,7 @@ export const scanAnswer = (bytes: Buffer): ScannedAnswer => {
   return found
 }
 
-/** `bytes` are a list of hits. */
+/** `bytes` is a list of hits. */
 export const scanList = (bytes: Buffer): ScannedHit[] => {
   const hits: ScannedHit[] = []
   eachElement(bytes, 0, start => scanHit(bytes, start, hits))
@@ -82,21 +79,21 @@ const NO_BYTES = Buffer.alloc(0)
 
 const parseSlice = (bytes: Buffer, from: number, to: number): unknown => JSON.parse(bytes.toString('utf8', from, to))
 
-/** Whether a member is called so: `at` is where its name begins, and `value` where its value does. */
+/** Whether a member has that name. `at`: start of its name, `value`: start of its value. */
 const isName = (bytes: Buffer, at: number, value: number, name: string): boolean => {
   if (value - at !== name.length + BETWEEN) return false
   for (let i = 0; i < name.length; i++) if (bytes[at + i] !== name.charCodeAt(i)) return false
   return true
 }
 
-/** A quote and a colon stand between a name and its value. */
+/** Length of the quote and colon between a name and its value. */
 const BETWEEN = 2
 
 export const nameAt = (bytes: Buffer, at: number, value: number): string => bytes.toString('utf8', at, value - BETWEEN)
 
 /**
- * `at` is where an object begins. `take` is told where a member's value and its name begin, and tells the value's end. Returns the end of the
- * object.
+ * Iterates over members of the object at `at`; returns its end. `take` gets the offsets of a value
+ * and its name, and returns the value's end.
  */
 export const eachMember = (bytes: Buffer, at: number, take: (from: number, name: number) => number): number => {
   if (bytes[at] !== OPEN) throw noAnswer(bytes, at)
@@ -129,7 +126,7 @@ export const endOfValue = (bytes: Buffer, at: number): number => {
     if (code === QUOTE) next = endOfJsonString(bytes, next) - 1
     else if (code === OPEN || code === OPEN_LIST) depth++
     else if (code === CLOSE || code === CLOSE_LIST) {
-      // That of what the value stands in.
+      // End of the enclosing object or list.
       if (depth === 0) return next
       if (--depth === 0) return next + 1
     } else if (code === COMMA && depth === 0) return next

@@ -13,14 +13,14 @@ import type { ClusterHit, FoundHits } from './cluster-hit.ts'
 import { eachMember, endOfValue, nameAt } from './scan.ts'
 
 interface ClusterHitsWriting extends HitsWriting {
-  /** The network's name as it stands in `_index`. */
+  /** Network name in `_index`. */
   index: string
   check(): void
-  /** What hits show as `sort`; read from documents where nothing is said. */
+  /** Value of `sort` of a hit; by default read from its document. */
   sortOf?: ((one: SearchMatch) => unknown[]) | undefined
 }
 
-/** Writes hits of a cluster as the engine writes its own. */
+/** Writes hits of a cluster in the same form as those of the engine. */
 export const createClusterHits = (found: FoundHits) => {
   const shows = byKind(KINDS, kind => createShow(kind, found))
   const sourceOf: Parameters<typeof createRichWriter>[1]['sourceOf'] = (kind, filter) => shows[kind].source(filter)
@@ -48,7 +48,7 @@ export const createClusterHits = (found: FoundHits) => {
       }
       return write(request, index, how)
     },
-    /** As an answer to `get` shows it. */
+    /** In the form of an answer to `get`. */
     document(hit: ClusterHit, index: string, out: ByteWriter, { source = true, bare = false }: DocumentShowing = {}) {
       const show = shows[hit.kind]
       show.find(hit.position)
@@ -66,12 +66,12 @@ export const createClusterHits = (found: FoundHits) => {
   }
 }
 
-/** It came with the hits. */
+/** Related hits arrived with the hit itself. */
 const relatedTo = (inner: InnerHits | SearchRequest) => (hit: SearchMatch) => (hit as ClusterHit).related!.get(inner)!
 const shownSort = (hit: SearchMatch): unknown[] => (hit as ClusterHit).shownSort!
 const RELATED: Relating = { by: relatedTo, group: (_collapse, _among, inner) => relatedTo(inner) }
 
-/** Blocks, contracts and tokens are below no other document. */
+/** Kinds without a parent document. */
 const TOPS: ReadonlySet<Kind> = new Set(['block', 'contract', 'token'])
 
 const createShow = (kind: Kind, found: FoundHits): Show => {
@@ -95,12 +95,9 @@ const createShow = (kind: Kind, found: FoundHits): Show => {
   }
 }
 
-/** What a filter leaves of a member: all of it, nothing, or what it has to be read for. */
+/** Result of a filter on a member: kept, dropped, or to be parsed and filtered. */
 type Left = 'whole' | 'none' | 'part'
-/**
- * What a filter leaves of a document, from its bytes to text: members that are left whole are not read, so that all digits of numbers stay as they
- * are.
- */
+/** Applies a source filter. Kept members are not parsed, which preserves digits of numbers. */
 export const compileSourceTrim = (filter: Exclude<SourceFilter, boolean>): ((source: Buffer) => string) => {
   const { includes, excludes } = filter
   if (includes.length === 0 && excludes.length === 0) return source => source.toString()
@@ -134,7 +131,7 @@ export const compileSourceTrim = (filter: Exclude<SourceFilter, boolean>): ((sou
   }
 }
 const CUT_PROBE = {}
-/** The members of documents are few and the same in each. */
+/** Cached, since documents have few different member names. */
 const memoized = (decide: (name: string) => Left): ((name: string) => Left) => {
   const known = new Map<string, Left>()
   return name => {

@@ -4,22 +4,22 @@ import type { ClusterOptions } from '../connection/cluster.ts'
 import { aliasOf, META_FIELDS } from './names.ts'
 import { type IndexMeta, indexBody, TEMPLATE_VERSION } from './template.ts'
 
-/** An index as the cluster tells it, its settings flat. */
+/** An index as read from the cluster, with flat settings. */
 export interface FoundIndex {
   aliases: Record<string, object>
   mappings: { dynamic?: string | boolean; _meta?: Partial<IndexMeta>; properties?: Properties }
   settings: Record<string, string | string[] | undefined>
 }
 
-/** How an index differs from what is wanted. */
+/** Differences between an existing index and the expected one. */
 export interface Differences {
-  /** What cannot be changed in an index that is there, each with its field or setting. */
+  /** Immutable differences, each with its field or setting. */
   fixed: string[]
-  /** Fields that it lacks and can get. */
+  /** Missing fields, which can be added. */
   missing: Properties
-  /** It has another number of replicas. */
+  /** Whether the number of replicas differs. */
   replicas: boolean
-  /** It does not stand behind its alias. */
+  /** Whether the alias lacks it. */
   alias: boolean
 }
 
@@ -37,7 +37,7 @@ export const differencesOf = (found: FoundIndex, kind: Kind, network: string, op
     compare('opensearch-blocks (_meta.blocksPerIndex)', meta.blocksPerIndex, options.blocksPerIndex)
   compare('dynamic', dynamic, 'strict')
   const sort = found.settings['index.sort.field']
-  // Of one that has nested fields, not every cluster sorts the index: its searches are slower, and the same.
+  // Not every cluster can sort an index with nested fields; unsorted it is slower, but correct.
   if (sort !== undefined || !hasNested(wanted.mappings.properties)) {
     compare('index.sort.field', sort, META_FIELDS.position)
     compare('index.sort.order', found.settings['index.sort.order'], 'desc')
@@ -61,7 +61,7 @@ export const differencesOf = (found: FoundIndex, kind: Kind, network: string, op
   }
 }
 
-/** Versions of OpenSearch are counted from 2^27 on, far above those of Elasticsearch. */
+/** OpenSearch encodes versions from 2^27 on, far above those of Elasticsearch. */
 const OPENSEARCH_3 = 2 ** 27 + 3_000_000
 
 const hasNested = (properties: Properties) => pathsIn(properties).some(([, { type }]) => type === 'nested')
@@ -78,7 +78,7 @@ const fieldDifferences = (path: string, is: Property, wants: Property): string[]
   })
 }
 
-/** The part of wanted properties that is not there, with what stands above it. */
+/** Wanted properties that are missing, with their parents. */
 const missingIn = (wanted: Properties, there: Properties): Properties => {
   const missing: Properties = {}
   for (const [name, property] of Object.entries(wanted)) {

@@ -7,44 +7,44 @@ import { clusterVersionOf } from '../connection/version.ts'
 import { type IdentityOf, reachedBySearches } from './lost-indices.ts'
 import { baseOf, type IndexNaming } from './names.ts'
 
-/** How the cluster of a network is. */
+/** Health of a network's cluster. */
 export interface ClusterHealth {
-  /** Of the network's indices; `unreachable` where no node tells it. */
+  /** Worst state of the network's indices; `unreachable` if no node answers. */
   state: 'green' | 'yellow' | 'red' | 'unreachable'
-  /** When that began, ISO 8601. */
+  /** Start of the state, ISO 8601. */
   since: string
-  /** Why the cluster does not tell. */
+  /** Why the health is unknown. */
   error: string | null
-  /** Such as `OpenSearch 3.3.2`. */
+  /** For example `OpenSearch 3.3.2`. */
   version: string | null
   nodes: number | null
-  /** Shards of the network without a node: while there are any, it is yellow or red. */
+  /** Unassigned shards of the network; the state is yellow or red while there are any. */
   unassignedShards: number | null
-  /** Changes that wait for the node that leads the cluster. */
+  /** Tasks queued at the cluster manager. */
   pendingTasks: number | null
-  /** The least free space of a node, and the worst watermark that one is over. */
+  /** Minimum free space of all nodes, and the worst watermark exceeded. */
   diskFree: number | null
   watermark: Watermark | null
-  /** Requests that nodes rejected since they started, since too many waited. */
+  /** Requests that nodes rejected since their start because queues were full. */
   rejected: { writes: number; searches: number } | null
-  /** Indices that hold documents and that no search reaches, by name. */
+  /** Names of indices with documents that searches do not reach. */
   lost: readonly string[]
 }
 
-/** What is asked less often: it costs each node something. */
+/** Polled less often, since it costs each node some work. */
 type Slow = Pick<ClusterHealth, 'version' | 'diskFree' | 'watermark' | 'rejected'>
 
 const SLOW: Slow = { version: null, diskFree: null, watermark: null, rejected: null }
 const PATIENCE_MS = 5_000
-/** So many looks are made by one answer of the nodes. */
+/** Polls that share one read of node statistics. */
 const LOOKS_PER_STATS = 6
 
-/** Looks at the cluster; what it tells of the nodes is some looks old. */
+/** Polls the cluster; node statistics are some polls old. */
 export const createClusterHealth = (
   cluster: Pick<Cluster, 'ask'>,
   options: IndexNaming,
   network: string,
-  /** Blocks whose documents searches find there. */
+  /** Blocks that searches read from the cluster. */
   visible: () => readonly Range[] = () => [],
   identityOf?: IdentityOf,
 ): (() => Promise<ClusterHealth>) => {
@@ -94,7 +94,7 @@ interface NodeStats {
   thread_pool?: Record<string, { rejected: number } | undefined>
 }
 
-/** A user without the rights for these sees the health all the same. */
+/** Without the permissions for these, the health is still shown. */
 const askSlow = async (get: (path: string, query?: Record<string, string | boolean>) => Promise<string>) => {
   const [about, stats, settings] = await Promise.allSettled([
     get('/'),
@@ -125,14 +125,14 @@ const nodeStatsIn = (stats: string, settings: string): Omit<Slow, 'version'> => 
 }
 
 /**
- * From the mildest on: a node over `low` gets no new shards, one over `high` loses some to others, and one over `flood_stage` has indices that
- * cannot be written.
+ * Mildest first. A node above `low` gets no new shards, above `high` it moves some away, and above
+ * `flood_stage` its indices are read-only.
  */
 const WATERMARKS = ['low', 'high', 'flood_stage'] as const
 
 type Watermark = (typeof WATERMARKS)[number]
 
-/** Shares of the disk that are used, where the cluster does not tell its own. */
+/** Default watermarks as used share of the disk. */
 const USUAL: Readonly<Record<Watermark, string>> = { low: '85%', high: '90%', flood_stage: '95%' }
 
 interface Disk {
@@ -140,14 +140,14 @@ interface Disk {
   available_in_bytes: number
 }
 
-/** The worst watermark that a disk is over; `settings` is what `_cluster/settings` answers. */
+/** The worst watermark exceeded; `settings` is the answer of `_cluster/settings`. */
 export const watermarkOf = (disk: Disk, settings: string): Watermark | null => {
   const set = marksIn(settings)
   if (set.threshold_enabled === 'false') return null
   return WATERMARKS.findLast(mark => isOver(disk, set[mark] ?? USUAL[mark], set[`${mark}${HEADROOM}`])) ?? null
 }
 
-/** Elasticsearch has so many bytes free at most, however large the disk is. */
+/** Elasticsearch caps the required free bytes on large disks. */
 const HEADROOM = '.max_headroom'
 
 type Marks = Partial<Record<Watermark | `${Watermark}${typeof HEADROOM}` | 'threshold_enabled', string>>
@@ -174,7 +174,7 @@ const marksIn = (settings: string): Marks => {
   return marks
 }
 
-/** A mark is the share of the disk that is used, or the bytes that are free. */
+/** A watermark is a used share, or free bytes. */
 const isOver = ({ total_in_bytes: total, available_in_bytes: free }: Disk, mark: string, headroom = '-1'): boolean => {
   const share = shareIn(mark)
   if (share === undefined) return free < (bytesIn(mark) ?? 0)

@@ -20,7 +20,7 @@ export const createIndices = (
   log: Log,
   identityOf: IdentityOf = () => undefined,
 ) => {
-  /** Those that are there, or under way, by the range of their blocks; undefined: that of tokens. */
+  /** Existing or pending indices by block range; undefined is the range of tokens. */
   const ready = new Map<number | undefined, true | Promise<void>>()
   const forsaken = new Set<string>()
   const names = KINDS.map(kind => ({
@@ -74,7 +74,7 @@ export const createIndices = (
         return putIndex(cluster, `/${index}`, body, 'create an index')
       }),
     )
-    // An index that no node holds yet would have each search of the alias fail.
+    // An alias to an index without nodes would fail all its searches.
     const actions = all.map(({ kind, index }) => ({ add: { index, alias: aliasOf(options, network, kind) } }))
     const request = { method: 'POST', path: '/_aliases', body: { actions } } as const
     const doing = 'give new indices their aliases'
@@ -90,8 +90,8 @@ export const createIndices = (
 
   return {
     /**
-     * Checks what is there, and has it be as it is wanted: templates, replicas, aliases, new fields. Throws a `stop` that names all that
-     * cannot be changed, and a `retry` where the cluster does not answer. What `lost` says is missing, `ensure` creates again.
+     * Updates templates, replicas, aliases and fields. Throws a `stop` with all immutable
+     * differences, and a `retry` if the cluster does not answer. `ensure` creates lost indices.
      */
     async prepare() {
       const { name, doubt } = await findVersion(cluster)
@@ -102,12 +102,9 @@ export const createIndices = (
       await Promise.all(KINDS.map(putTemplate))
       for (const { index, kind, ...differences } of all) await adapt(index, kind, differences)
     },
-    /** What `prepare` would refuse; nothing is changed. */
+    /** Differences that `prepare` would refuse; changes nothing. */
     check: async () => fixedIn(await differing()),
-    /**
-     * Creates the indices of all kinds for a block, or that of tokens without one, before documents are written there; undefined where they are
-     * there.
-     */
+    /** Creates the indices for a block, or those of tokens; undefined if they exist. */
     ensure(block: number | undefined) {
       const range = block === undefined ? undefined : Math.floor(block / options.blocksPerIndex)
       const known = ready.get(range)
@@ -125,8 +122,8 @@ export const createIndices = (
       return made
     },
     /**
-     * Indices that should hold documents of these blocks and are gone, or were created by the cluster or restored in their place; and the identities of those that
-     * are there.
+     * Finds lost indices of these blocks: missing, or replaced by the cluster or a restore; and the
+     * identities of all indices.
      */
     async look(ranges: readonly Range[]) {
       const all = await find()
@@ -138,9 +135,9 @@ export const createIndices = (
       if (lost.length > 0) ready.clear()
       return { lost, found }
     },
-    /** What it held is not written again: though it is created anew, it counts as lost. */
+    /** Counts an index as lost, even if created again: its documents are not rewritten. */
     forsake: (index: string) => void forsaken.add(index),
-    /** It was noted that what an index held is lost: one that the cluster created in its place counts as ours from now on. */
+    /** Accepts an index that the cluster created for a lost one, once the loss is recorded. */
     async renew(index: string) {
       forsaken.delete(index)
       ready.clear()
@@ -154,7 +151,7 @@ export const createIndices = (
   }
 }
 
-/** What an index of the network holds, by its name. */
+/** Kind of documents in an index, by its name. */
 export const kindOfIndex = (naming: Pick<ClusterOptions, 'prefix'>, network: string, index: string): Kind =>
   KINDS.find(kind => aliasIn(index) === aliasOf(naming, network, kind))!
 
@@ -163,7 +160,7 @@ const identityOfFound = ({ settings }: FoundIndex): string | undefined =>
 
 const literally = (text: string): string => text.replace(/[.]/g, '\\.')
 
-/** Each that cannot be changed, once, with the indices that it is of. */
+/** Immutable differences without duplicates, with the indices that have them. */
 const fixedIn = (all: readonly (Differences & { index: string })[]): string[] => {
   const found = all.flatMap(({ index, fixed }) => fixed.map(text => ({ index, text })))
   return [...Map.groupBy(found, ({ text }) => text)].map(([text, at]) => `${text} (${indexNames(at)})`)
@@ -180,21 +177,21 @@ const different = (fixed: readonly string[]) =>
     `the indices of the cluster are not as they must be: ${fixed.slice(0, MAX_DIFFERENCES).join('; ')}${fixed.length > MAX_DIFFERENCES ? `; and ${fixed.length - MAX_DIFFERENCES} more` : ''}. Set what was set before, or choose another opensearch-prefix and index again`,
   )
 
-/** What not every cluster can: an index is made without it there. */
+/** Features that some clusters lack: indices are created without them. */
 export interface Lacking {
-  /** Sorted indices of documents with nested fields: Elasticsearch 7. */
+  /** Sorting of indices with nested fields: Elasticsearch 7. */
   sorting?: boolean
-  /** The name of the similarity that is the usual one of Elasticsearch, and of OpenSearch before 3. */
+  /** Name of the default similarity of Elasticsearch, and of OpenSearch before 3. */
   similarity?: boolean
 }
 
-/** By what it says when it refuses. */
+/** Error texts that identify a missing feature. */
 const SAYS: readonly [keyof Lacking, text: string][] = [
   ['sorting', 'nested fields when index sort'],
   ['similarity', 'Unknown Similarity type'],
 ]
 
-/** Makes an index or a template with all that the cluster can; false where the index is there. */
+/** Creates an index or template with all supported features; false if the index exists. */
 export const putIndex = async (
   cluster: Pick<Cluster, 'ask'>,
   path: string,

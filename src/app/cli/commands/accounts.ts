@@ -117,7 +117,7 @@ const tokenNumber = (id: string, done: string): number => {
   return Number(id)
 }
 
-/** Opens the accounts for as long as `use` takes. A mistyped name of a data folder must not create it. */
+/** Opens the accounts during `use`. Fails without an accounts file: a typo creates no folder. */
 const withAccounts = <T>({ services, config }: Opening, use: (accounts: Accounts) => T): T => {
   if (!existsSync(join(config.data, ACCOUNTS_FILE)))
     throw refuse(
@@ -205,5 +205,5 @@ const detailOf = (detail: Record<string, unknown>): string =>
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ')
 
-/** Times as elsewhere in answers. */
+/** With ISO 8601 times, as in other answers. */
 const auditJson = ({ at, ...entry }: AuditEntry) => ({ ...entry, at: new Date(at).toISOString() })

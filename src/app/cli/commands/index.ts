@@ -49,7 +49,7 @@ const completionCommand = command({
   options: {},
   arity: [1, 1],
   run: async ({ args: [shell = ''], streams }) => {
-    // Imported late, since the scripts are generated from the list of commands, which contains this one.
+    // Imported lazily to break a cycle: completion is generated from this list of commands.
     const { completions, SHELLS } = await import('../completion.ts')
     const script = SHELLS.get(shell)
     if (!script)

@@ -20,7 +20,7 @@ import { ACCOUNT, BOOK, formatCancelled, idsOf, openBook } from './rules.ts'
 
 const fileLabel = (file: string): string => (file === '-' ? 'standard input' : file)
 
-/** A JSON file, `-` being standard input. Whatever keeps it from being read is refused without the file's name. */
+/** Reads a JSON file, or standard input for `-`. Callers add the file name to errors. */
 const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
   let bytes: Uint8Array | undefined
   try {
@@ -56,7 +56,7 @@ const rulesOf = async ({
   return faults.length > 0 ? undefined : rules
 }
 
-/** The rules of files and folders, or everything that is wrong with them, a line each. The server judges where they would send to. */
+/** Rules in files and folders, or all faults, one per line. Receivers are checked by the server. */
 const readRules = async (
   paths: readonly string[],
   stdin: Readable,
@@ -242,7 +242,7 @@ export const rulesCreateCommand = command({
   },
 })
 
-/** The change to one rule. `keep`: no file has it, and it stays. */
+/** Change of one rule. `keep`: no file contains it, and it is not deleted. */
 type ApplyStep =
   | { to: 'create'; name: string; id?: number; rule: RuleInput }
   | { to: 'update'; name: string; id: number; rule: RuleInput; changes: RuleChange[] }
@@ -251,7 +251,7 @@ type AppliedStep = ApplyStep & Cancelled
 
 interface RuleChange {
   path: string
-  /** Undefined where there was nothing, or will be. */
+  /** Undefined if absent before or after. */
   from: unknown
   to: unknown
 }
@@ -276,7 +276,7 @@ const planSteps = (known: readonly ShownRule[], wanted: readonly FileRule[], pru
   return [...steps, ...others.map(({ id, name }): ApplyStep => ({ to: prune ? 'delete' : 'keep', id, name }))]
 }
 
-/** A rule without what the server adds. State and start are left as they are where the file does not name them. */
+/** A rule without server properties; `enabled` and `startBlock` only if the file sets them. */
 const asWritten = (rule: ShownRule, wanted: RuleInput): Record<string, unknown> => {
   const own = Object.entries(rule).filter(([name]) => !SERVER_PROPERTIES.includes(name))
   const left = own.filter(
@@ -284,7 +284,7 @@ const asWritten = (rule: ShownRule, wanted: RuleInput): Record<string, unknown> 
   )
   return Object.fromEntries([
     ...left,
-    // Null asks for what is the default.
+    // Null requests the default.
     ...('startBlock' in wanted && wanted.startBlock === null ? [['startBlock', null] as const] : []),
   ])
 }
@@ -413,7 +413,7 @@ export const rulesSimulateCommand = command({
   },
 })
 
-/** The rule of a file; undefined if it is not one, after its faults are printed. Its receivers do not matter: nothing is sent. */
+/** Rule of a file; undefined after printing its faults. Receivers are not checked. */
 const readRuleFile = async (
   file: string,
   { stdin, stderr }: Streams,

@@ -151,7 +151,7 @@ const formatReceived = (news: ReceiveNews, checks: boolean): string => {
   ].join('\n')
 }
 
-/** JSON as it is read best, other bodies on one line; nothing in them does something to a terminal. */
+/** Indents JSON, puts other bodies on one line, and removes terminal control characters. */
 const formatBody = (body: string): string => {
   try {
     const lines = JSON.stringify(JSON.parse(body), null, 2).split('\n')
@@ -193,7 +193,7 @@ export const healthCommand = command({
   },
 })
 
-/** A server that listens on every address listens on this machine's own. */
+/** Replaces a wildcard listen address by the loopback address. */
 const reachable = (host: string): string => {
   const one = new Map([
     ['0.0.0.0', '127.0.0.1'],
@@ -203,7 +203,10 @@ const reachable = (host: string): string => {
   return isIPv6(address) ? `[${address}]` : address
 }
 
-/** By Node's own client, which starts sooner than the one that asks nodes. A certificate is for other names than this machine's: nothing secret is sent. */
+/**
+ * Uses node:http, which loads faster than the RPC client. The certificate is not verified, since it
+ * does not name this machine; no secret is sent.
+ */
 const ask = async (url: string): Promise<{ status: number | undefined; body: string }> => {
   const { request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   const options = { agent: false, rejectUnauthorized: false, signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) } as const
@@ -221,7 +224,7 @@ const ask = async (url: string): Promise<{ status: number | undefined; body: str
   })
 }
 
-/** A server that is busy answers within a second. */
+/** A busy server answers within one second. */
 const HEALTH_TIMEOUT_MS = 5_000
 
 export const doctorCommand = command({

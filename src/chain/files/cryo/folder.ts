@@ -17,10 +17,10 @@ export interface CryoFolder {
   size: number
 }
 
-/** network__datatype__from_to_to, with a label before or behind the range where cryo was given one. */
+/** network__datatype__from_to_to; an optional label stands before or after the range. */
 const NAME = /^.+?__(blocks|transactions|logs)__(?:.*__)?(\d+)_to_(\d+)(?:__.*)?\.parquet$/
 const OTHER = /^.+?__[a-z0-9_]+__.+\.parquet$/
-/** Folders in the folder: cryo can make one for each network, and in it one for each datatype. */
+/** Maximum depth of subfolders: cryo can create one per network, and in it one per datatype. */
 const LEVELS = 2
 
 export const findCryo = async (path: string): Promise<CryoFolder | undefined> => {

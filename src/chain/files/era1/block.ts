@@ -9,11 +9,11 @@ interface Unpacked {
   header: Uint8Array
   body: Uint8Array
   receipts: Uint8Array
-  /** 32 bytes, the least significant first. */
+  /** 32 bytes, little-endian. */
   difficulty: Uint8Array
 }
 
-/** Decodes a block and compares it with its header's roots; throws a `RangeError` if they differ. */
+/** Decodes a block and verifies the roots of its header; throws a `RangeError` if they differ. */
 export const decodeBlock = (bytes: Buffer, most: number): RawBlock => {
   const unpacked = unpack(bytes, most)
   const header = decodeHeader(unpacked.header)
@@ -163,7 +163,7 @@ const decodeLog = (item: Rlp, at: TransactionPlace & { transactionHash: Hex }, i
   }
 }
 
-/** Before Byzantium receipts had the root of the state after the transaction, and nothing said whether it failed. */
+/** Receipts before Byzantium have the state root instead of a status. */
 const outcomeOf = (item: Rlp | undefined) =>
   rlpBytes(item).length === 32 ? { root: rlpHex(item) } : { status: rlpQuantity(item) }
 
@@ -175,13 +175,13 @@ export const createdBy = (sender: Uint8Array, nonce: Hex): Hex => {
 
 export interface Transaction {
   encoded: Uint8Array
-  /** EIP-155 chain id; absent in legacy transactions that any chain takes. */
+  /** EIP-155 chain id; absent in legacy transactions, which are valid on any chain. */
   chainId: number | undefined
   members: Record<string, unknown> & { hash: Hex; from: Hex; to: Hex | null; nonce: Hex }
   sender: Uint8Array
 }
 
-/** Members of the types of EIP-2718 in the order of their RLP, up to the signature. */
+/** Members of EIP-2718 types in RLP order, up to the signature. */
 const TYPED: readonly (readonly string[])[] = [
   [],
   ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList'],
@@ -254,7 +254,7 @@ const decodeTyped = (bytes: Uint8Array, baseFee: bigint): Transaction => {
   const signed = Buffer.concat([bytes.subarray(0, 1), encodeRlp(items.slice(0, names.length))])
   const made = finish(bytes, names, items, chainId, { signed, odd: yParity === '0x1', more, at })
   const { maxFeePerGas, maxPriorityFeePerGas } = made.members
-  // Nodes state what is paid for gas in the block, which depends on its base fee.
+  // Nodes report the effective gas price, which depends on the block's base fee.
   if (maxFeePerGas !== undefined)
     made.members.gasPrice = `0x${least(BigInt(maxFeePerGas as Hex), baseFee + BigInt(maxPriorityFeePerGas as Hex)).toString(16)}`
   return made

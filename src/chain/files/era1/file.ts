@@ -20,7 +20,7 @@ import {
   type Window,
 } from './survey.ts'
 
-/** The blocks of an era1 file as bytes, once entries, checksum, links and accumulator are checked. */
+/** Blocks of an era1 file as bytes, after checks of entries, checksum, links and accumulator. */
 export async function* readEra1(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
   const { signal, onRead, stored, limits = DEFAULT_LIMITS, allocate = size => new Uint8Array(size) } = options
   await using file = await open(path, 'r')

@@ -1,7 +1,7 @@
 import { snappyUncompress } from 'hyparquet'
 import { crc32c } from '../../../lib/hash.ts'
 
-/** Unpacks Snappy's framing format, with its checksums. Throws a `RangeError` where it is damaged or has more than `most` bytes. */
+/** Unpacks framed Snappy; throws a `RangeError` if damaged or larger than `most` bytes. */
 export const unpackFrames = (bytes: Uint8Array, most: number): Buffer => {
   const parts: Uint8Array[] = []
   let size = 0

@@ -96,11 +96,11 @@ export const MOST_BLOCKS = 8192
 
 interface HeaderRecord {
   hash: Uint8Array
-  /** 32 bytes, the least significant first. */
+  /** 32 bytes, little-endian. */
   totalDifficulty: Uint8Array
 }
 
-/** SSZ's `hash_tree_root` of `List[HeaderRecord, 8192]`: of a file's blocks, and the first four bytes of it are in its name. */
+/** SSZ `hash_tree_root` of `List[HeaderRecord, 8192]`. The file name has its first four bytes. */
 const accumulatorOf = (records: readonly HeaderRecord[]): Buffer => {
   let row = records.map(({ hash, totalDifficulty }) => sha256(hash, totalDifficulty))
   let zero: Buffer = Buffer.alloc(32)
@@ -162,7 +162,7 @@ const entryOf = (head: Buffer, at: number, size: number): Entry => {
 
 export interface Window {
   readonly size: number
-  /** A view that is valid until the next call. Throws a `RangeError` where the file ends before. */
+  /** A view valid until the next call. Throws a `RangeError` past the end of the file. */
   bytes(at: number, length: number): Promise<Buffer>
 }
 
@@ -194,7 +194,7 @@ export const openWindow = async (file: FileHandle): Promise<Window> => {
 
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(ENTRY_TYPES))
 
-/** Members of a header in the order of its RLP; pre-merge ones end at `nonce` or the base fee. */
+/** Header members in RLP order; pre-merge headers end at `nonce` or the base fee. */
 const MEMBERS = [
   ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom', 'difficulty'],
   ...['number', 'gasLimit', 'gasUsed', 'timestamp', 'extraData', 'mixHash', 'nonce', 'baseFeePerGas'],
