@@ -27,7 +27,7 @@ import {
 } from './query-client.ts'
 import { type ConsistentRead, shippedNow, shippedUpTo } from './visibility.ts'
 
-/** What is asked of a cluster together with the network's store, which knows its blocks. */
+/** Lookups that need both the cluster and the network's store, which has its blocks. */
 export type ClusterLookups = ReturnType<typeof createClusterLookups>
 
 export interface LookupsOptions extends Pick<ClusterNetwork, 'visible'> {
@@ -39,7 +39,7 @@ export interface LookupsOptions extends Pick<ClusterNetwork, 'visible'> {
 export const createClusterLookups = ({ asker, reader, visible, settle }: LookupsOptions) => {
   const inStore = readingIn(reader)
 
-  /** Leaves out what was reorganised away since the point in time, and what came since. */
+  /** Excludes blocks that are newer than the point in time or were reorganised away since. */
   const amongSeen = (request: SearchRequest): SearchRequest => {
     const { seen, within } = request
     return typeof seen !== 'object' || within
@@ -66,7 +66,7 @@ export const createClusterLookups = ({ asker, reader, visible, settle }: Lookups
 
   return {
     byIds,
-    /** `page` asks for it; with the blocks that were seen where the request wants to know them. */
+    /** Runs `page`, and adds the blocks that were visible if the request wants them. */
     page: (
       asked: SearchRequest,
       options: AskOptions,
@@ -76,7 +76,7 @@ export const createClusterLookups = ({ asker, reader, visible, settle }: Lookups
         const seen = asked.seen === 'now' ? inStore(() => shippedNow(now, reader)) : asked.seen
         return { ...(await page(amongSeen(asked), options, now)), seen }
       }, options),
-    /** What came behind a reader's token, and how far the reader is then. */
+    /** Page after a reader's token, with the point to resume from next. */
     resumed: (asked: SearchRequest, point: ResumePoint | 'now', options: AskOptions) =>
       settle(now => resumedPage(asked, point, options, now), options),
     async documents(
@@ -123,7 +123,7 @@ export const likeContract = (
 const none = () => {
   throw new Error('contracts are compared by their codes alone')
 }
-/** Codes are compared in the store; the newest of each contract of the family is found by one search. */
+/** Compares codes in the store; one search finds the newest document of each similar contract. */
 export const likeHappening = async (
   request: SimilarRequest & { kind: 'event' | 'call' },
   asking: SimilarAsking,
@@ -154,7 +154,7 @@ export const likeHappening = async (
     .slice(0, size)
 }
 const similarSource = (hit: ClusterHit): object => clusterDocument(hit, asJson)._source
-/** By their positions. */
+/** Finds hits by position. */
 export const hitsAt = async (
   kind: Kind,
   at: readonly { position: number }[],

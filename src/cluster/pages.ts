@@ -10,32 +10,32 @@ import { type AskOptions, KEEP_ALIVE, type Page, type QueryClient } from './quer
 import { bothVisible, type ConsistentRead } from './visibility.ts'
 
 /**
- * All hits of a search, page by page, of one state of the cluster's indices. It lies in certain copies of their shards: where these are lost, the
- * rest comes from other ones, as far as it was visible at first.
+ * All hits of a search, page by page, from one point in time, which uses certain shard copies. If
+ * those are lost, other copies supply the rest, limited to what was visible at first.
  */
 export interface ClusterPages {
   total: number
   maxScore?: number
-  /** Resolves when the next page is there. */
+  /** Resolves when the next page is available. */
   ready(): Promise<void>
-  /** Begins to fetch the page behind it; undefined behind the last one. */
+  /** Returns the page and starts to fetch the next one; undefined after the last page. */
   take(): Page | undefined
   close(): void
 }
 
-/** Hits of the first page. How many the others have follows from how long documents are. */
+/** Hits on the first page. The length of documents determines the size of later pages. */
 const FIRST_PAGE_HITS = 500
-/** Most hits that a cluster tells at once. */
+/** Most hits in one answer of a cluster. */
 const MAX_PAGE_HITS = 10_000
-/** Of a page: one is sent while the next one comes. */
+/** Target size of a page: one is sent while the next one is fetched. */
 const PAGE_BYTES = 2 << 20
 
-/** Before each time that the rest is asked of other copies: a cluster needs a moment to find out that a node is gone. */
+/** Pauses before retries on other shard copies: a cluster needs time to detect a dead node. */
 const PAUSES_MS = [0, 500, 2_000]
 
 interface OpenPages {
   asker: QueryClient
-  /** Those of each page anew. */
+  /** Returns new options for each page. */
   options(): AskOptions
   visible(): Visible
   settle: ConsistentRead
@@ -65,7 +65,7 @@ export const openPages = async (
     ending.abort()
     for (const point of opened) closePoint(asker, point)
   }
-  /** What is read, and what was visible when it was opened, and when what it takes the place of was. */
+  /** The open point in time, and what was visible when it and its predecessors were opened. */
   let state = await settle(async taken => ({ pit: await open(), taken }), options())
   const openAnew = async (asking: AskOptions) => {
     const { pit, taken } = await settle(async taken => ({ pit: await open(), taken }), asking)
@@ -79,7 +79,7 @@ export const openPages = async (
   let expected: number | undefined
   const ask = async (after: string | undefined, asking: AskOptions): Promise<Page> => {
     const asked = { ...request, trackTotal: after === undefined }
-    // Of a batch that was under way the indices may have had a part. What a reorganisation took back meanwhile is hidden, too.
+    // Hides batches that were in progress at opening, and blocks reorganised away since.
     const both = bothVisible(state.taken, visible())
     return asker.page(asked, asking, both, { pit: state.pit, after, size })
   }
@@ -100,12 +100,12 @@ export const openPages = async (
       }
       throw latest
     })
-    // Other copies may count scores otherwise, so that what comes behind a score is not the same there.
+    // Other shard copies may score differently, which invalidates cursors by score.
     isOrdered = page.uniform !== undefined || !request.sort.some(({ by }) => by === '_score')
     last = page.hits.at(-1)
     isLast = page.hits.length < size
     hits += page.hits.length
-    // What a reorganisation or pruning took back meanwhile is hidden, and missing then.
+    // Blocks reorganised away or pruned since are hidden, and count as missing.
     expected ??= page.total
     if (isLast && !request.after) checkHits(hits, expected)
     size = sizeBehind(page.hits)
@@ -128,7 +128,7 @@ export const openPages = async (
       ...(first.maxScore !== undefined && { maxScore: first.maxScore }),
       async ready() {
         taken ??= await next
-        // Pages of which all is left out are none.
+        // Skips pages that `from` excludes entirely.
         while (taken?.hits.length === 0 && !isLast) taken = await more()
         next = undefined
       },
@@ -151,7 +151,7 @@ export const openPages = async (
   }
 }
 
-/** As it was asked for. */
+/** Total as the request wants it. */
 const totalOf = (total: number, { trackTotal }: SearchRequest): number =>
   trackTotal === false ? -1 : trackTotal === true ? total : Math.min(total, trackTotal)
 
@@ -162,14 +162,14 @@ const sizeBehind = (hits: readonly ClusterHit[]): number => {
 
 const isUnavailable = (error: unknown): boolean => error instanceof ChainsieveError && error.code === UNAVAILABLE
 
-/** A state of indices that pages of a long answer are of. */
+/** Point in time that the pages of a long answer read. */
 export interface PointInTime {
   id: string
-  /** What closes it. */
+  /** Request that closes it. */
   closing: { path: string; body: object }
 }
 
-/** Elasticsearch asks for it otherwise than OpenSearch does. */
+/** Elasticsearch and OpenSearch have different requests for this. */
 export const openPoint = async (
   asker: Pick<QueryClient, 'send' | 'target'>,
   kinds: readonly Kind[],
@@ -188,7 +188,7 @@ export const openPoint = async (
   }
 }
 
-/** One that cannot be closed ends by itself. */
+/** If closing fails, the point in time expires by itself. */
 export const closePoint = (asker: Pick<QueryClient, 'send'>, { closing }: PointInTime): void => {
   asker.send({ method: 'DELETE', ...closing }, { deadline: Number.POSITIVE_INFINITY }).catch(() => {})
 }

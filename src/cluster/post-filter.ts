@@ -10,7 +10,7 @@ import { notInCluster } from './deviations.ts'
 import { type ClusterHit, clusterDocument } from './hits/cluster-hit.ts'
 import type { AskOptions, Page, Paging, QueryClient } from './query-client.ts'
 
-/** Rules may have conditions that no index answers: the cluster is asked for more, and each document that it finds is tested here. */
+/** Runs a wider search for conditions of rules that no index can answer, and tests its hits. */
 export const withPostFilter = (asker: QueryClient, decodingsOf: Decodings['of']): QueryClient => ({
   ...asker,
   async page(asked, options, visible, paging) {
@@ -22,7 +22,7 @@ export const withPostFilter = (asker: QueryClient, decodingsOf: Decodings['of'])
 
 type Test = (hit: ClusterHit) => boolean
 
-/** `test`: whether a document that the cluster finds is meant; undefined where all are. */
+/** `test` decides whether a hit matches; undefined if all do. */
 const relaxed = (
   request: SearchRequest,
   decodingsOf: Decodings['of'],
@@ -52,9 +52,9 @@ const relaxed = (
 
 const comparesIn = (node: Node): boolean => node.op === 'compare' || innerNodes(node).some(comparesIn)
 
-/** Documents that are tested in one go. */
+/** Hits that are fetched and tested at once. */
 const HITS_PER_PAGE = 1_000
-/** Documents that aggregations are asked of, by their places: as many as a list of values may have. */
+/** Most hits to aggregate, which a query lists by position: the limit of a list of values. */
 const MAX_FILTERED_HITS = 65_536
 
 const testedPage = async (
@@ -102,20 +102,20 @@ const testedPage = async (
   }
 }
 
-/** A query that finds at least what another one does. */
+/** A query that matches at least what another one does. */
 interface Superset {
   /** Without conditions of rules. */
   node: Node
-  /** Whether it finds nothing else. Where it may, each document that it finds is to be asked by the predicate. */
+  /** Whether both match the same. If not, the predicate tests each hit. */
   exact: boolean
 }
 /**
- * The query without the conditions of rules that no index answers. What indexes tell of such a condition stands beside it already, as rules
- * write their queries.
+ * Removes conditions of rules that no index can answer. Rules write the part of such a condition
+ * that indexes can answer next to it.
  */
 export const supersetOf = (node: Node): Superset => {
   let exact = true
-  /** Of what is negated twice over, too, at least all is found. */
+  /** Widens if `isAbove` (an even number of negations), else narrows. */
   const relax = (node: Node, isAbove: boolean): Node => {
     switch (node.op) {
       case 'not':

@@ -14,7 +14,7 @@ import type { AskCluster } from './query/joins.ts'
 import { type Compiled, prepareSearch } from './query/search.ts'
 import type { VisibilitySource } from './visibility.ts'
 
-/** A network whose documents lie in a cluster. */
+/** A network whose documents are in a cluster. */
 export interface ClusterNetwork extends VisibilitySource {
   cluster: Cluster
   naming: IndexNaming
@@ -22,48 +22,47 @@ export interface ClusterNetwork extends VisibilitySource {
 }
 
 export interface AskOptions extends Pick<SearchControl, 'deadline'> {
-  /** Aborts where nobody waits for the answer any more. */
+  /** Aborts when nobody waits for the answer any more. */
   signal?: AbortSignal | undefined
 }
 
-/** Hits that the cluster found. */
+/** Page of hits from the cluster. */
 export interface Page {
-  /** -1 where nothing was counted. */
+  /** -1 if not counted. */
   total: number
   maxScore?: number
-  /** Of a search that may end before all is found: whether it did. */
+  /** Whether a search that may end early did. */
   isEarly?: boolean | undefined
   hits: ClusterHit[]
-  /** What they are sorted by. */
   sort: SearchRequest['sort']
-  /** What one of them shows as `sort`. */
+  /** `sort` as a hit shows it. */
   sortOf?: ((hit: SearchMatch) => unknown[]) | undefined
-  /** As the cluster told them, as JSON text. */
+  /** JSON text from the cluster. */
   aggregations: string | undefined
-  /** The score of all matches; undefined where hits tell theirs. */
+  /** Score of all matches; undefined if each hit has its own. */
   uniform: number | undefined
 }
 
 export interface Paging {
-  /** What the last hit of the page before was sorted by, as JSON text. */
+  /** Sort values of the previous page's last hit, as JSON text. */
   after?: string | undefined
-  /** Only what comes behind it in the order of the chain. Other than what a page comes after, this is not counted. */
+  /** Only hits after this place in the chain; unlike `after`, it also limits the total. */
   behind?: ChainPlace
-  /** Only what stands there in the chain. */
+  /** Only documents at these positions. */
   at?: readonly number[]
   /** Only children of the document with this id. */
   under?: string
   size?: number
-  /** What stands under `aggs`, where all hits have this score; undefined: where they tell theirs. */
+  /** Builds `aggs` from the common score of all hits; undefined if each hit has its own. */
   aggs?: ((uniform: number | undefined) => Record<string, object>) | undefined
   pit?: string | undefined
 }
 
 export interface QueryClient {
   page(request: SearchRequest, options: AskOptions, visible: Visible, paging?: Paging): Promise<Page>
-  /** Anything else: the text of what was answered. */
+  /** Sends any other request; resolves to the text of the answer. */
   send(request: ClusterRequest, options: AskOptions): Promise<string>
-  /** Where documents of these kinds lie, as it stands in paths. */
+  /** Aliases of these kinds, joined for a path. */
   target(kinds: readonly Kind[]): string
 }
 
@@ -75,7 +74,7 @@ export const createQueryClient = ({
   const target = (kinds: readonly Kind[]) => kinds.map(kind => aliasOf(naming, network, kind)).join()
 
   const exchange = async (request: ClusterRequest, options: AskOptions): Promise<ClusterAnswer> => {
-    // The client asks several times where a node does not answer: the deadline is that of all of them.
+    // The client retries when a node does not answer: the deadline covers all attempts.
     const answer = await beforeDeadline(signal => cluster.ask({ ...request, signal }), options)
     if (answer.status >= 300) throw searchFault(answer)
     return answer
@@ -120,7 +119,7 @@ export const createQueryClient = ({
           ...{ ...NO_PAGE, total: request.trackTotal === false ? -1 : 0 },
           ...(request.size < 0 && isScored(request) && { maxScore: compiled.uniform ?? 0 }),
         }
-      // Aggregations may look at kinds of which nothing is found.
+      // Aggregations may need kinds without possible hits.
       const kinds = aggs ? request.parts.map(({ kind }) => kind) : compiled.kinds
       const narrowed = [
         ...(kinds.length > compiled.kinds.length ? [ofKinds(compiled.kinds)] : []),
@@ -160,7 +159,7 @@ const pageOf = (request: SearchRequest, compiled: Compiled, scanned: ScannedAnsw
   const scored = isScored(request)
   const { total, maxScore, aggregations } = scanned
   const hits = scanned.hits.map(hit => new ClusterHit(hit, scored ? uniform : 1))
-  // Of a long answer without hits it is told as well.
+  // A long answer without hits has a greatest score, too.
   const greatest = uniform ?? maxScore ?? (request.size < 0 ? 0 : null)
   return {
     ...{ total: countedIn(request, total), hits, aggregations, sort, uniform },
@@ -170,7 +169,7 @@ const pageOf = (request: SearchRequest, compiled: Compiled, scanned: ScannedAnsw
   }
 }
 
-/** All may have been counted where fewer were asked for. */
+/** The cluster may have counted more than the request wants. */
 const countedIn = ({ trackTotal }: SearchRequest, total = 0): number =>
   trackTotal === false ? -1 : trackTotal === true ? total : Math.min(total, trackTotal)
 

@@ -17,16 +17,16 @@ import { createClusterSearcher } from './searcher.ts'
 interface ClusterReaderOptions extends Omit<ClusterNetwork, 'visible'> {
   /** Path of SQLite's binding. */
   native?: string | undefined
-  /** What tells, of the network's store, which of its documents are in the cluster. */
+  /** Returns a function that reports which documents of the network's store are in the cluster. */
   shelf(db: StoreReader['db']): () => Visible
 }
 
-/** Time for one request of what has no deadline. */
+/** Time limit of one request without a deadline. */
 const MAX_REQUEST_MS = 60_000
 
 /**
- * Opens a network's documents wherever they lie: those that are in the cluster, and from its store those that are not there yet. So whoever goes
- * through all blocks misses none.
+ * Reads a network's documents from the cluster, and those that are not there yet from its store: a
+ * pass through all blocks misses none.
  */
 export const openClusterReader = (
   path: string,
@@ -44,10 +44,10 @@ export const openClusterReader = (
   })
 
   const inStore = readingIn(reader)
-  /** Also of blocks that are stored in part. */
+  /** Includes partially stored blocks. */
   const storedRanges = (): Range[] =>
     inStore(() => mergeRanges(reader.segments().map(({ first, last }) => ({ from: first, to: last }))))
-  /** Blocks whose documents the store alone has. */
+  /** Blocks whose documents only the store has. */
   const missing = (now: Visible): Range[] => storedRanges().flatMap(({ from, to }) => gapsIn(now.ranges, from, to))
 
   const inBoth = (request: SearchRequest, now: Visible): SearchRequest | undefined => {
@@ -99,7 +99,7 @@ export const openClusterReader = (
   }
 }
 
-/** Hits of both are told apart by their places alone. */
+/** Hits of both sources are distinguished only by their places. */
 const requireChainOrder = ({ sort }: SearchRequest): void => {
   if (sort[0]?.by !== '_doc')
     throw notInCluster('Another order than that of the chain in what goes through history', 'sort by [_doc]')
@@ -112,7 +112,7 @@ const orderOf = ({ sort: [first] }: SearchRequest): ((a: Hit, b: Hit) => number)
 
 const placeOf = ({ sort }: Hit): number => Number(sort![0])
 
-/** Two lists of hits that are in order, as one. */
+/** Merges two ordered lists of hits. */
 async function* inOrder(
   one: AsyncIterable<Hit[]>,
   other: Iterable<Hit[]>,

@@ -15,7 +15,7 @@ import { openRedecoderIn } from './redecoding/redecoder.ts'
 import { type RestoreWork, restoreDocuments, restoreInBackground } from './restore/restore.ts'
 import { createShipping, type ShippingOptions } from './ship/shipping.ts'
 
-/** All that the threads of a network ask of the place where its documents lie outside of the store. */
+/** Operations that the threads of a network run on its cluster. */
 export type RemoteStore = ReturnType<typeof openRemote>
 
 /** `store`: file of the network's store. Each verb opens a connection of its own. */
@@ -23,7 +23,7 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
   startShipping: (options: Omit<ShippingOptions, 'network' | 'store' | 'cluster'>) =>
     createShipping({ ...options, network, store, cluster: place }),
 
-  /** All documents of the network: those that were shipped, and those that the store alone has. */
+  /** Reads all documents of the network: shipped ones, and those that only the store has. */
   openReader(): DocumentReader {
     const cluster = connect(place)
     const reader = openClusterReader(store, {
@@ -39,7 +39,7 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
     }
   },
 
-  /** Returns what opens the documents that an ABI may decode otherwise. */
+  /** Returns a function that opens the redecoding by an ABI. */
   redecoder: (given: Omit<Parameters<typeof openRedecoderIn>[1], 'network' | 'store'>) =>
     openRedecoderIn(place, { network, store, ...given }),
 
@@ -62,11 +62,11 @@ export const openRemote = (place: ClusterOptions, { network, store }: { network:
     }
   },
 
-  /** Brings all documents back into the store, beside other work. */
+  /** Restores all documents to the store while other work continues. */
   watchRestore: (work: RestoreWork, run: Parameters<typeof restoreInBackground>[2]) =>
     restoreInBackground(place, work, run),
 
-  /** The same as changes that the caller makes. */
+  /** Does the same as changes that the caller applies. */
   restore: (work: RestoreWork) => restoreDocuments(place, work),
 })
 

@@ -38,17 +38,17 @@ import { type ConsistentRead, createConsistentRead } from './visibility.ts'
 
 export interface SearcherOptions {
   signal?: AbortSignal | undefined
-  /** Of each request for a page of a long answer. */
+  /** Time limit of each request for a page of a long answer. */
   deadlineMs: number
 }
 
 interface ClusterSearcherOptions extends ClusterNetwork {
-  /** Of the network's store, which holds its blocks. */
+  /** Reads the network's store, which has its blocks. */
   reader: StoreReader
   limits: Limits
 }
 
-/** Searches the documents of a network that lie in a cluster. */
+/** Searches a network whose documents are in a cluster. */
 export const createClusterSearcher = (options: ClusterSearcherOptions) => {
   const { reader, visible, limits } = options
   const settle = createConsistentRead(options)
@@ -66,7 +66,7 @@ export const createClusterSearcher = (options: ClusterSearcherOptions) => {
 
   return {
     ...{ documents, seen, asker, settle },
-    /** For one request: it has a writer of its own, since others are answered while it waits. */
+    /** Serves one request, with its own writer: others are answered while it waits. */
     searcherOf: (asking: SearcherOptions) =>
       searcherFor({ asker, lookups, visible, settle, reader, limits, ...asking }),
     /** Writes documents that are there. */
@@ -118,7 +118,7 @@ const searcherFor = ({
     }
   }
 
-  /** With what stands under `aggregations`. */
+  /** Adds `aggregations` to a page. */
   const aggregatedBy =
     (writing: Writing, options: SearchControl): QueryClient['page'] =>
     (request, asking, visible, paging) => {
@@ -148,7 +148,7 @@ const searcherFor = ({
     return { ...pageHead(request, page), hits: writerOf(request, writing, options)(page, writing.out), resumed }
   }
 
-  /** `take` is handed each page when it is read. */
+  /** `take` receives each page when it is read. */
   const openedPages = async <T>(request: SearchRequest, take: (page: Page) => T) => {
     const pages = await openPages(request, { asker, options: anew, visible, settle })
     const { total, maxScore, ready, close } = pages
@@ -164,7 +164,7 @@ const searcherFor = ({
     return hit
   }
 
-  /** What hits are compared by with those of other networks. */
+  /** Keys for merging hits of several networks. */
   const rankerOf = (request: SearchRequest): ((hit: ClusterHit) => Ranked) => {
     const valuesAt = comparedValues(request, from)
     return hit => {

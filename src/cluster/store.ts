@@ -33,28 +33,28 @@ import { newestShipped, readShippedBlocks } from './visibility.ts'
 
 const always = () => true
 
-/** One of so many parts of what is kept is for whole answers. */
+/** Whole answers get one of this many parts of the cache. */
 const ANSWERS = 16
-/** Bytes of a body that the main thread reads. */
+/** Most bytes of a body that the main thread reads. */
 const SMALL_BODY = 16_384
 
 interface ClusterStoreOptions extends Omit<SharedParts, 'fileOf'> {
   network: string
   place: ClusterPlace
-  /** The network's, which holds its blocks. */
+  /** File of the network, which has its blocks. */
   file: string
 }
 
 interface How {
   /** The moment that date math counts from. */
   now?: number
-  /** When it was asked for, as of `performance.now`. */
+  /** Time of the request, as of `performance.now`. */
   started?: number
 }
 
 /**
- * Answers for one network whose documents lie in a cluster: the same answers as from its file, since the same code makes them. That waits for
- * the cluster, and takes little time of the main thread, so that no other one is asked.
+ * Answers for one network whose documents are in a cluster, by the same code as from its file. This
+ * waits for the cluster and takes little time, so it stays in the main thread.
  */
 export const createClusterStore = (options: ClusterStoreOptions) => {
   const { network, place: given, file, inThread, streams, deadlineMs, limits } = options
@@ -69,7 +69,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
   })
   const answered = createClusterAnswers(state, Math.floor(limits.keptMemory / ANSWERS))
   const index = networkIndex(network)
-  /** Refuses what goes by codes and names of contracts, where the file has none: another process keeps them. */
+  /** Refuses requests for codes and names of contracts if only another process has them. */
   const isSearchOnly = isReplica(reader.db)
   const checkNames = (asked: string) => {
     if (isSearchOnly)
@@ -117,7 +117,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
     const next = async () => {
       await body.ready?.()
       const { value } = rest.next()
-      // What writes parts is shared with other answers.
+      // Copies the part: other answers share the memory of its writer.
       return { body: new Uint8Array(value ?? []), more: !body.ended() }
     }
     try {
@@ -179,7 +179,7 @@ export const createClusterStore = (options: ClusterStoreOptions) => {
   return { ...store, hasMoved, close: reader.close }
 }
 
-/** How many documents of each kind there are, and the bytes that they take on all nodes. */
+/** Number of documents of each kind, and their bytes on all nodes. */
 export const holdingsInCluster = async (
   asker: QueryClient,
   options: AskOptions,

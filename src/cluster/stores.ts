@@ -9,24 +9,24 @@ import type { ClusterNetwork } from './query-client.ts'
 import { createClusterStore } from './store.ts'
 import { openCalls, type ThreadNetwork } from './thread-search.ts'
 
-/** Where a network's documents lie in a cluster. */
+/** Cluster of a network's documents. */
 export interface ClusterPlace extends Pick<ClusterNetwork, 'cluster' | 'naming'> {
-  /** What tells, of a network's file, what of its documents a search sees at a moment. */
+  /** From a network's file: which of its documents a search sees at a moment. */
   shelf(db: Db): () => Visible
-  /** What tells, of a network's file, the same as who writes tells it in the cluster; undefined where this process writes. */
+  /** From a network's file: the same as published; undefined if this process writes. */
   told?(db: Db): () => Promise<Visible | undefined> | undefined
-  /** What tells, of a network's file, whether searches go to the cluster by now. Default: always. */
+  /** From a network's file: whether searches go to the cluster by now. Default: always. */
   moved?(db: Db): () => boolean
 }
 
-/** The networks that `placeOf` knows are searched in clusters, as soon as their documents are there. */
+/** Searches the networks that `placeOf` knows in clusters, as soon as their documents are there. */
 export const createClusterStores =
   (placeOf: (network: string) => ClusterPlace | undefined) =>
   ({ fileOf, ...shared }: SharedParts): RemoteStores => {
     type Opened = NetworkStore & { hasMoved(): boolean; close(): void }
     const open = new Map<string, { place: ClusterPlace; file: string; store: Opened }>()
 
-    /** What tells, by file, whether the cluster answers by now, of networks that it has not answered for yet. */
+    /** Checks by file whether searches have moved, for networks without an open store. */
     const looks = new Map<string, { db: Db; moved(): boolean }>()
     const hasMoved = ({ moved }: ClusterPlace, file: string): boolean => {
       if (!moved) return true
@@ -42,11 +42,11 @@ export const createClusterStores =
       const known = open.get(network)
       return known?.place === place && known.file === fileOf(network) ? known.store : undefined
     }
-    /** Where the documents of a network are searched, other than in its file. */
+    /** Cluster that answers for a network; undefined if its file does. */
     const clusterOf = (network: string): ClusterPlace | undefined => {
       const place = placeOf(network)
       if (!place) return undefined
-      // It looks at the file anyway.
+      // An open store reads the file anyway.
       const known = openOf(network, place)
       return (known ? known.hasMoved() : hasMoved(place, fileOf(network))) ? place : undefined
     }
@@ -86,5 +86,5 @@ export const createClusterStores =
     }
   }
 
-/** Without what only the connection needs, such as passwords. */
+/** Omits settings of the connection, such as passwords. */
 const namingOf = ({ naming: { prefix, blocksPerIndex } }: ClusterPlace) => ({ prefix, blocksPerIndex })

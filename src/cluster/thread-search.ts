@@ -10,10 +10,10 @@ import type { ClusterNetwork } from './query-client.ts'
 import { createClusterSearcher } from './searcher.ts'
 import { createPublishedVisibility } from './visibility.ts'
 
-/** What a thread has to know of a network to search it. */
+/** Properties of a network that a thread needs to search it. */
 export type ThreadNetwork = Pick<ClusterNetwork, 'network' | 'naming'>
 
-/** In a reading thread: a search of several networks of which some lie in clusters. */
+/** Searches several networks, some of them in clusters, in a reading thread. */
 export const openThreadSearch: OpenRemoteSearch = ({ elsewhere, stores, index, deadlineMs, limits }) => {
   const calls = createCalls(elsewhere.port)
   const ending = new AbortController()
@@ -38,14 +38,14 @@ export const openThreadSearch: OpenRemoteSearch = ({ elsewhere, stores, index, d
 }
 
 /**
- * Reading threads ask clusters through the main thread, which has the connections to them and knows which of their nodes answer. A port serves
- * one search.
+ * Reading threads send requests to clusters through the main thread, which has the connections and
+ * knows which nodes answer. A port serves one search.
  */
 type ClusterCall = { n: number; network: string; request: Omit<ClusterRequest, 'signal'> } | { cancel: number }
 
 type ClusterReply = { n: number; answer: ClusterAnswer } | { n: number; failure: TransferredError }
 
-/** A port for a thread that is to ask these clusters. When it is closed, what is under way is given up. */
+/** Port for a thread that queries these clusters. Closing it aborts requests in progress. */
 export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>): MessagePort => {
   const { port1: here, port2: there } = new MessageChannel()
   const open = new Map<number, AbortController>()
@@ -72,7 +72,7 @@ export const openCalls = (clusterOf: (network: string) => Pick<Cluster, 'ask'>):
   return there
 }
 
-/** A thread's end of it. */
+/** The thread's end of the port. */
 export const createCalls = (port: MessagePort) => {
   const waiting = new Map<number, PromiseWithResolvers<ClusterAnswer>>()
   let calls = 0
@@ -85,7 +85,7 @@ export const createCalls = (port: MessagePort) => {
   })
   const tell = (call: ClusterCall) => port.postMessage(call)
   return {
-    /** The cluster that a network's documents lie in. */
+    /** The cluster of a network's documents. */
     of: (network: string): Pick<Cluster, 'ask'> => ({
       ask({ signal, ...request }) {
         signal?.throwIfAborted()
@@ -106,6 +106,6 @@ export const createCalls = (port: MessagePort) => {
   }
 }
 
-/** A message has bytes without what makes them a buffer. */
+/** Messages carry bytes as plain arrays, not as buffers. */
 const withBuffer = ({ bytes, ...answer }: ClusterAnswer): ClusterAnswer =>
   bytes ? { ...answer, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) } : answer

@@ -10,20 +10,20 @@ import { beforeDeadline } from './connection/faults.ts'
 import type { AskOptions } from './query-client.ts'
 import { readState, stateIndexOf } from './ship/shared-state.ts'
 
-/** What tells which documents may be shown. */
+/** Source of which documents may be shown. */
 export interface VisibilitySource {
-  /** At this moment, as far as this process knows. */
+  /** Current state, as far as this process knows it. */
   visible(): Visible
-  /** The same as who writes tells it in the cluster by now; undefined where this process writes, and knows all. */
+  /** State that the writing process published; undefined if this process writes, and knows all. */
   told?: (() => Promise<Visible | undefined> | undefined) | undefined
 }
 
-/** Does work that asks for what is visible at one moment, again where some of that was removed or written anew meanwhile. */
+/** Runs work on one visible state; repeats it if documents were removed or rewritten in between. */
 export type ConsistentRead = <T>(work: (visible: Visible) => Promise<T>, options: AskOptions) => Promise<T>
 
 /**
- * Documents of blocks that were left, or pruned, are removed once it is noted that they are hidden, and never before. So an answer is
- * whole if nothing more is hidden when it has come than was when it was asked for.
+ * Documents of reorganised or pruned blocks are noted as hidden before they are removed. An answer
+ * is thus complete if no more is hidden when it arrives than when it was requested.
  */
 export const createConsistentRead =
   ({ visible, told }: VisibilitySource): ConsistentRead =>
@@ -38,12 +38,12 @@ export const createConsistentRead =
 
 const toldBefore = (told: VisibilitySource['told'], options: AskOptions): Promise<Visible | undefined> | undefined => {
   const asking = told?.()
-  // Past the deadline nobody waits for it.
+  // After the deadline, nobody waits for it.
   asking?.catch(() => {})
   return asking && beforeDeadline(() => asking, options)
 }
 
-/** Whether all that a search sees of one moment is still there at a later one. Batches that began between are hidden anyway. */
+/** Whether a later state still has all documents of an earlier one. Newer batches are hidden. */
 export const isStill = (before: Visible, later: Visible): boolean => {
   if (before === later) return true
   const known = new Set(before.hidden.map(hiddenKey))
@@ -54,7 +54,7 @@ export const isStill = (before: Visible, later: Visible): boolean => {
   )
 }
 
-/** What may be shown of a state of the indices that was taken at one moment, as far as it may still be at a later one. */
+/** Visible documents of a state of the indices, as far as they are still visible later. */
 export const bothVisible = (before: Visible, later: Visible): Visible => {
   const hidden = new Map([...before.hidden, ...later.hidden].map(one => [hiddenKey(one), one]))
   return { hidden: [...hidden.values()], ranges: later.ranges }
@@ -75,8 +75,8 @@ interface PublishedVisibilityOptions {
 const PUBLISHED_TIMES = { timeoutMs: 5_000, retries: 1 }
 
 /**
- * What tells what may be shown, as who ships has told it in the cluster by now; undefined where this process ships. Searches that come together
- * ask once.
+ * Reads which documents may be shown, as the shipping process published it; undefined if this
+ * process ships. Concurrent searches share one request.
  */
 export const createPublishedVisibility = ({ cluster, naming, network, isFollowing }: PublishedVisibilityOptions) => {
   const index = stateIndexOf(naming, network)
@@ -89,7 +89,7 @@ export const createPublishedVisibility = ({ cluster, naming, network, isFollowin
   return (): Promise<Visible | undefined> | undefined => (isFollowing() ? visible() : undefined)
 }
 
-/** Which of a network's blocks are in the cluster, by the state of its store that the reader sees. */
+/** Blocks of a network in the cluster, by the reader's snapshot of its store. */
 
 export const newestShipped = ({ ranges }: Pick<Visible, 'ranges'>): number => ranges.at(-1)?.to ?? -1
 export const shippedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: StoreReader): SeenBlocks =>
@@ -97,7 +97,7 @@ export const shippedNow = ({ ranges }: Pick<Visible, 'ranges'>, reader: StoreRea
     ranges.map(({ from, to }) => [from, to] as const),
     reader,
   )
-/** The newest block up to which all that is stored above another block is in the cluster: who reads on from there misses none. */
+/** Newest block up to which all stored blocks above `above` are in the cluster. */
 export const shippedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, reader: StoreReader): number => {
   const newest = newestShipped(visible)
   for (const { from, to } of wholeRanges(reader.segments())) {
@@ -107,7 +107,7 @@ export const shippedUpTo = (visible: Pick<Visible, 'ranges'>, above: number, rea
   }
   return newest
 }
-/** Of blocks in a cluster those that are held whole, and what was looked for in others. */
+/** Blocks in a cluster that are stored in full, and what scopes searched for in others. */
 export const readShippedBlocks = (reader: StoreReader, shelved: readonly Range[]) =>
   readingIn(reader)(() => {
     const ranges = wholeRanges(reader.segments()).flatMap(({ from, to }) => partsIn(shelved, from, to))

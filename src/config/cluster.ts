@@ -64,7 +64,7 @@ export const clusterOf = (
   if (store === 'sqlite') {
     const idle = CLUSTER_OPTIONS.find(name => places[name])
     if (!idle) return { cluster: undefined, rest }
-    // Whoever names a cluster and forgets the store does not want its documents back.
+    // Without `store`, a cluster setting is an oversight, not a request to restore documents.
     if (!places.store || urls.length === 0)
       throw bad(idle, ` is a setting of a network with ${placesOf('store').flag} opensearch.`)
   }
@@ -85,7 +85,7 @@ export const clusterOf = (
   }
 }
 
-/** What connects to the cluster, with the secrets as they are. */
+/** Options for connecting to the cluster, with revealed secrets. */
 export const clusterOptions = ({ password, ca, returning: _, ...cluster }: ClusterConfig) => ({
   ...cluster,
   password: password?.reveal(),

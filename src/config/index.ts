@@ -40,15 +40,15 @@ export type Flags = Readonly<Record<string, string | string[] | boolean>>
 
 export interface ConfigSources {
   flags?: Flags
-  /** As if they were flags, but behind the environment. */
+  /** Like flags, but the environment overrides them. */
   defaults?: Flags
   env?: Readonly<Record<string, string | undefined>>
   cwd?: string
 }
 
 /**
- * Reads the configuration: flags go before environment, environment before config file, file before defaults. Whatever is
- * not known or not valid is refused with its place.
+ * Reads the configuration: flags override the environment, which overrides the config file, which
+ * overrides defaults. Unknown or invalid settings are refused with their place.
  */
 export const loadConfig = ({
   flags = {},
@@ -108,7 +108,7 @@ const readEnvironment = (env: Readonly<Record<string, string | undefined>>): Raw
         'unknown_setting',
         `Environment variable ${variable} is not a setting.${didYouMean(variable, names.keys())}`,
       )
-    // Compose files and unit files set variables to nothing to say that they are not set.
+    // Compose files and unit files unset a variable by setting it to an empty text.
     if (text === undefined || text === '') continue
     const value = ALL[name]!.list ? text.split(APART).map(part => part.trim()) : text
     raw[name] = { value, place: variable }
@@ -214,7 +214,7 @@ const networksOfSettings = (fromFile: RawSettings[], named: RawSettings): Pick<C
   return { network, networks: networks.map(({ name, raw }) => networkConfigOf(name, raw)) }
 }
 
-/** Settings of a chain that is named by its short name; whatever is set goes before them. */
+/** Settings of a chain that is named by its short name; explicit settings override them. */
 const presetOf = ({ network }: RawSettings): RawSettings => {
   const chain = KNOWN_CHAINS.get(String(network?.value))
   if (!chain) return {}

@@ -15,7 +15,7 @@ import { fullName } from './chains.ts'
 import type { NetworkConfig } from './index.ts'
 
 /**
- * A kind of setting: how a value is read, whether it came as text (flag, environment) or typed (config file). `takes`
+ * A kind of setting: reads a value that is text (flag, environment) or typed (config file). `takes`
  * completes the sentence "--port takes …"; `placeholder` stands for the value in usage texts.
  */
 export interface SettingKind<T> {
@@ -126,7 +126,7 @@ export const moment: SettingKind<number> = {
   placeholder: 'TIME',
 }
 
-/** So many of something: thousands, millions and billions may be written as 3k, 3M and 3B. */
+/** A quantity: thousands, millions and billions may be written as 3k, 3M and 3B. */
 export const amount: SettingKind<number> = {
   schema: v.pipe(
     v.union([
@@ -162,7 +162,7 @@ export const rate: SettingKind<Rate> = {
   placeholder: 'N/s',
 }
 
-/** What calls cost. */
+/** Cost of calls in credits. */
 export const costs: SettingKind<string> = {
   schema: v.pipe(v.string(), v.check(isCosts)),
   takes: `${[BY_HOST, BY_CALLS, ...PROVIDERS.keys()].join(', ')}, or METHOD=CREDITS such as eth_getLogs=75`,
@@ -239,7 +239,7 @@ export const wsUrl = url(['ws:', 'wss:'])
 /** A mail server with what it takes to log in: `smtp://user:password@host:port`. */
 export const smtpUrl = url(['smtp:', 'smtps:'])
 
-/** The address of a node, with what it may be asked for where that differs from what is set for all. */
+/** Address of a node, with its own allowance if that differs from the common one. */
 type NodeUrl = Secret & { allowance?: Allowance }
 
 const ALLOWED = {
@@ -292,7 +292,7 @@ export const clusterUrl: SettingKind<string> = {
   takes: 'a URL that starts with http:// or https:// and has no user, password or query in it',
 }
 
-/** What the names of indices begin with. */
+/** Prefix of the names of indices. */
 export const indexPrefix: SettingKind<string> = {
   schema: v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/)),
   takes: 'up to 64 lower-case letters, digits and . _ -',
@@ -355,7 +355,10 @@ export const origin: SettingKind<string> = {
   placeholder: 'ORIGIN',
 }
 
-/** A network's name, `technology/blockchain/network`, or a chain's short one. It names files and URLs: lower case, no other separators. */
+/**
+ * A network's name, `technology/blockchain/network`, or a chain's short one. Files and URLs contain
+ * it: lower case, no other separators.
+ */
 export const networkKind: SettingKind<string> = {
   schema: v.pipe(
     v.string(),
@@ -374,7 +377,7 @@ export const transactions: SettingKind<boolean | 'read-blocks'> = {
   placeholder: 'BOOL|read-blocks',
 }
 
-/** How deep reorganisations are followed: blocks, or down to the block that nodes tell to be finalized. */
+/** Depth of reorganisations to follow: blocks, or down to the block that nodes call finalized. */
 export const finality: SettingKind<number | 'finalized'> = {
   schema: v.union([v.literal('finalized'), countKind(1, 100_000).schema]),
   takes: 'an integer from 1 to 100000, or finalized',
@@ -426,6 +429,6 @@ export const event: SettingKind<string> = {
   explains: true,
 }
 
-/** What each endpoint of a network may be asked for, in their order. What is set for one endpoint goes before what is set for all. */
+/** Allowance of each endpoint of a network, in order. Its own settings override common ones. */
 export const allowancesOf = ({ rpc, rpcRate, rpcDaily, rpcMonth, rpcCosts }: NetworkConfig): Allowance[] =>
   rpc.map(url => ({ ...{ rate: rpcRate, daily: rpcDaily, month: rpcMonth, costs: rpcCosts }, ...url.allowance }))

@@ -34,7 +34,7 @@ interface ScopePlace {
   base: string
 }
 
-/** `contract` and `event` form a scope from `from` to `to`; with `scopes`, these ends are those of whole blocks. */
+/** `contract` and `event` form a scope in `from`..`to`; with `scopes`, these bound whole blocks. */
 export const scopingOf = (
   { contract, event, transactions, from, to }: OfNetwork,
   tables: readonly Record<string, unknown>[],

@@ -2,8 +2,9 @@ import type { SettingKind } from './kinds.ts'
 import * as kinds from './kinds.ts'
 
 /**
- * THE table of settings. Flag, environment variable and place in the config file follow from the name: `queryDeadline` is
- * `--query-deadline`, `CHAINSIEVE_QUERY_DEADLINE` and `query-deadline`. Parsing, `--help` and docs/settings.md are read from here.
+ * THE table of settings. Flag, environment variable and key in the config file follow from the
+ * name: `queryDeadline` is `--query-deadline`, `CHAINSIEVE_QUERY_DEADLINE` and `query-deadline`.
+ * Parsing, `--help` and docs/settings.md are generated from this table.
  */
 export const SETTINGS = {
   data: setting(kinds.textKind('a folder', 'DIR'), './chainsieve-data', 'Folder that holds all stored data.'),
@@ -80,7 +81,7 @@ export const SETTINGS = {
   token: setting(kinds.token, undefined, 'Token of the account at --server.'),
 } satisfies SettingTable
 
-/** Settings of one network: flags and variables mean the network that `--network` names; in the file they stand in `[[networks]]`. */
+/** Settings of one network: flags and variables apply to `--network`, files have `[[networks]]`. */
 export const NETWORK_SETTINGS = {
   network: setting(
     kinds.networkKind,

@@ -3,8 +3,8 @@ import type { FunctionComponent } from 'preact'
 const thing = (kind: string) => `/:technology/:blockchain/:network/${kind}/:id`
 
 /**
- * Pages, loaded on demand. `:name` in a path is a parameter. The first matching path wins; the last path
- * without parameters is the page's place in the navigation.
+ * Pages, loaded on demand. `:name` in a path is a parameter. The first matching path wins; the last
+ * path without parameters is the page's place in the navigation.
  */
 export const PAGES: readonly ConsolePage[] = [
   { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },

@@ -7,8 +7,8 @@ import { fourByte, openChain, signatureList } from './abi-formats/signature-list
 export type { Abi }
 
 /**
- * Reads what compilers, services and people write: any of the forms in `abi-formats/`. Each declaration is returned once.
- * `place` is the file's name for messages.
+ * Reads any of the forms in `abi-formats/`, as compilers, services and people write them. Each
+ * declaration is returned once. `place` is the file's name for messages.
  */
 export const readAbi = (text: string, place: string): Abi => {
   const content = parseContent(text.replace(/^\uFEFF/, ''), place)

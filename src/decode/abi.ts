@@ -7,13 +7,14 @@ import type { AbiParam, DecodedArg, DecodeResult, EventAbi } from './types.ts'
 export type EventDecoder = (topics: readonly string[], data: string) => DecodeResult
 
 /**
- * Compiles a decoder for the logs of one event. It takes `0x` hex in any letter case, never throws, and never guesses: a log
- * that is not exactly what the declaration says comes back with the reason, which names the argument but no index and
- * no value in it, so that one declaration has few reasons.
+ * Compiles a decoder for the logs of one event. It takes `0x` hex in any letter case, never throws
+ * and never guesses: a log that does not match the declaration exactly comes back with the reason,
+ * which names the argument but no index and no value in it: one declaration has few reasons.
  *
- * The data must decode without remainder: where it is not as long as the canonical encoding of its values, every byte of
- * it must have been read. So tails may stand in any order, be shared, overlap or end without padding, and padding may hold
- * anything, as the ABI and Solidity's own decoder allow; bytes that no value accounts for are refused.
+ * The data must decode without remainder: if it is not as long as the canonical encoding of its
+ * values, every byte of it must have been read. Tails may have any order, be shared, overlap or end
+ * without padding, and padding may have any content, as the ABI and Solidity's own decoder allow;
+ * bytes that belong to no value are refused.
  */
 export const createEventDecoder = (event: EventAbi): EventDecoder => {
   const layout = layOutArguments(event.inputs, 2, event.anonymous ? 0 : 1)
@@ -44,9 +45,9 @@ export type FunctionResult = DecodeResult | { args: DecodedArg[]; error: string 
 export type FunctionDecoder = (input: string) => FunctionResult
 
 /**
- * The same for the calldata of one function, selector included, which is not compared. Calldata that goes on behind what its
- * arguments take up comes back with both: the arguments, since contracts read no further, and the error that says so. Marks of
- * referrers are put there.
+ * The same for the calldata of one function, selector included, which is not compared. Calldata
+ * with bytes after its arguments, such as marks of referrers, returns both: the arguments, since
+ * contracts read no further, and the error.
  */
 export const createFunctionDecoder = ({ inputs }: FunctionAbi): FunctionDecoder => {
   const layout = layOutArguments(inputs, 10, 0)
@@ -121,8 +122,8 @@ const decodeData = (layout: Layout, topics: readonly string[], data: string): Fu
 const SURPLUS = 'the data has bytes that belong to no argument'
 
 /**
- * Steps into a decoded array or tuple: its elements or components, as many as `most`. Empty for every other value, and for
- * an indexed one, of which the log only has the hash.
+ * Steps into a decoded array or tuple: at most `most` of its elements or components. Empty for
+ * every other value, and for an indexed one, of which the log only has the hash.
  */
 export const decodeParts = (param: AbiParam, hex: string, most = Number.POSITIVE_INFINITY): DecodedArg[] => {
   if (param.indexed || !isLowerHex(hex)) return []

@@ -54,7 +54,7 @@ export const EVM = {
   SELFDESTRUCT: 0xff,
 } as const
 
-/** Words that an opcode pops and pushes, as `16 × popped + pushed`; 255 for a byte that is not an opcode. DUPs and SWAPs are not in it. */
+/** `16 × popped + pushed` words of an opcode; 255 if a byte is none. Excludes DUPs and SWAPs. */
 export const ARITY: Uint8Array = (() => {
   const table = new Uint8Array(256).fill(255)
   const set = (taken: number, given: number, ...opcodes: number[]) => {
@@ -105,7 +105,7 @@ export const nextOf = (code: Uint8Array, at: number): number => {
   return isPush(opcode) ? at + opcode - EVM.PUSH0 + 1 : at + 1
 }
 
-/** The number that an instruction pushes; beyond the end of the code there are zeros. */
+/** The number that an instruction pushes; zeros follow the end of the code. */
 export const pushed = (code: Uint8Array, at: number): bigint => {
   let value = 0n
   const end = nextOf(code, at)
@@ -113,12 +113,12 @@ export const pushed = (code: Uint8Array, at: number): bigint => {
   return value
 }
 
-/** Keys that solc and vyper write into the metadata behind the code. */
+/** Keys that solc and vyper write into the metadata after the code. */
 const METADATA_KEYS = ['ipfs', 'bzzr', 'solc', 'vyper', 'experimental'].map(key => Buffer.from(key))
 /** Bytes. Those of real code are below a hundred. */
 const METADATA_MOST = 512
 
-/** Start of the CBOR metadata behind a program, whose length is in the last two bytes; the code's end if there is none. */
+/** Start of CBOR metadata after a program, whose last two bytes are its length; else the end. */
 export const metadataStart = (code: Uint8Array): number => {
   if (code.length < 4) return code.length
   const length = (code[code.length - 2]! << 8) | code[code.length - 1]!
@@ -141,8 +141,9 @@ export const jumpTargets = (code: Uint8Array, end: number): Uint8Array => {
 }
 
 /**
- * Offsets of the instructions that may run, ascending: from the entries on, and from every place whose offset such an instruction pushes.
- * The code of contracts that this one creates lies behind its own and is left out, as tables and texts are.
+ * Offsets of the instructions that may run, ascending: from the entries on, and from every offset
+ * that such an instruction pushes. Excludes the code of contracts that this one creates, which
+ * follows its own code, and tables and texts.
  */
 export const findReachable = (code: Uint8Array, targets: Uint8Array, entries: Iterable<number>): number[] => {
   const seen = new Uint8Array(code.length)

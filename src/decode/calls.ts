@@ -13,20 +13,20 @@ export interface DecodedCall {
   /** Null where the calldata could not be decoded. */
   args: DecodedArg[] | null
   /**
-   * Why not; with `args` where the calldata goes on behind them, which contracts ignore. Null where there is nothing to tell,
-   * an unknown selector included.
+   * Why not; with `args` if the calldata continues after them, which contracts ignore. Null if
+   * there is nothing to report, which includes an unknown selector.
    */
   error: string | null
 }
 
 export interface CallDecoderOptions {
-  /** Declarations of a lower-case selector, the likeliest first. Stable objects save compiling them again. */
+  /** Declarations of a lower-case selector, likeliest first. Stable objects avoid recompilation. */
   find(selector: string): readonly FunctionCandidate[]
-  /** Declarations for some contracts at a position of the chain. If there are any, `find` is not called. */
+  /** Declarations for some contracts at a chain position. If there are any, skips `find`. */
   own?(to: string, selector: string, at: number): readonly FunctionCandidate[]
 }
 
-/** Factors of the probability if bytes after the arguments, or the arguments themselves, do not fit. */
+/** Factors of the probability if bytes after the arguments, or the arguments, do not fit. */
 const SURPLUS_FACTOR = 0.9
 const MISFIT_FACTOR = 0.5
 
@@ -34,8 +34,9 @@ const MISFIT_FACTOR = 0.5
 export type CallDecoder = (to: string, input: string, at?: number) => DecodedCall
 
 /**
- * Decodes calls one by one. The first declaration by which the calldata decodes without remainder is the call's meaning, then the
- * first one that leaves bytes behind its arguments; a guess that others fit as well is the less sure, by their share.
+ * Decodes calls one by one. The meaning of a call is the first declaration that decodes the
+ * calldata without remainder, else the first one that leaves bytes after its arguments. Others that
+ * fit as well reduce the probability of a guess by their share.
  */
 export const createCallDecoder = ({ find, own }: CallDecoderOptions): CallDecoder => {
   const decoders = new WeakMap<FunctionAbi, FunctionDecoder>()
@@ -115,7 +116,7 @@ export const createCallSignatures = (): ((call: DecodedCall) => Signature) => {
       ways = new Map()
       known.set(by, ways)
     }
-    // What fails to decode is kept apart from what decodes, why it fails is told when it is shown.
+    // Failed calls have keys of their own; the reason is computed when they are shown.
     const way = args === null && error !== null ? -1 - probability : probability
     let signature = ways.get(way)
     if (!signature) {

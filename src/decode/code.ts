@@ -14,9 +14,9 @@ export type ProxyKind =
   | 'EIP-7702'
 
 export interface CodeAnalysis {
-  /** Selectors of the functions that the dispatcher compares call data with: lower-case 0x + 8 digits, ascending, distinct. */
+  /** Selectors that the dispatcher compares: lower-case 0x + 8 digits, ascending, distinct. */
   selectors: string[]
-  /** 32-byte words pushed by the code that may be first topics of events: lower-case, ascending, distinct. */
+  /** Pushed 32-byte words that may be first topics of events: lower-case, ascending, distinct. */
   topics: string[]
   /** The token or contract standard that it implements, null where none is recognised. */
   standard: string | null
@@ -84,7 +84,7 @@ const ERC20 = [
   'allowance(address,address)',
 ]
 
-/** Required functions by standard; the first match wins, since shares of a vault are a token, too. */
+/** Required functions by standard; the first match wins, since vault shares are tokens, too. */
 const STANDARDS: Readonly<Record<string, readonly string[]>> = {
   'ERC-4626': [
     ...ERC20,
@@ -137,8 +137,9 @@ const standardOf = (own: ReadonlySet<string>): string | null =>
   required().find(({ selectors }) => selectors.every(selector => own.has(selector)))?.name ?? null
 
 /**
- * The words that reach a LOG as its first topic, each followed from the beginning of the block that pushes it. One that is still
- * on its way when the steps run out counts, since it was neither stored nor compared till then, as other constants are at once.
+ * Words that reach a LOG as its first topic, each followed from the start of the block that pushes
+ * it. One that is still on its way when the steps run out counts: other constants are stored or
+ * compared at once.
  */
 const topicsOf = ({ code, targets, instructions }: Program): string[] => {
   const topics = new Set<bigint>()
@@ -172,7 +173,7 @@ const ALL_TOPICS_STEPS = 20_000
 /** Distinct bytes of a 32-byte hash; one in some 10^7 has fewer. */
 const MIN_DISTINCT_BYTES = 20
 
-/** The hash that an instruction pushes or, where solc saves size, copies from behind the code. */
+/** The hash that an instruction pushes or, where solc saves size, copies from after the code. */
 const wordAt = (code: Uint8Array, at: number): bigint | null => {
   const opcode = code[at]!
   let word: bigint

@@ -10,16 +10,16 @@ import { baseOf, type IndexNaming, indexNameOf } from './names.ts'
 /** An index that should hold documents. */
 export interface WantedIndex {
   index: string
-  /** Those of the blocks whose documents lie in it. */
+  /** Blocks whose documents the index should contain. */
   blocks: Range[]
-  /** The identity of another one that stands in its place, restored from a snapshot or made anew. */
+  /** Identity of a restored or recreated index that has this name now. */
   instead?: string
 }
 
-/** By which an index is told from one that was made, or restored, in its place later. */
+/** Recorded identity of an index. Recreating or restoring an index changes its identity. */
 export type IdentityOf = (index: string) => string | undefined
 
-/** What an index tells of that. One that was restored in the place of a closed one has the same `uuid`. */
+/** Identity of an index. One restored over a closed index keeps its `uuid` but not its history. */
 export const identityIn = (uuid: string | undefined, history: string | undefined): string | undefined =>
   uuid === undefined || history === undefined ? uuid : `${uuid} ${history}`
 
@@ -34,11 +34,11 @@ export const wantedIndices = (naming: IndexNaming, network: string, ranges: read
   return [...wanted].map(([index, blocks]) => ({ index, blocks }))
 }
 
-/** What searches of a network reach. */
+/** Indices that searches of a network use. */
 interface Reached {
-  /** Indices that should hold documents of visible blocks and on which no search can count: gone, closed, without their alias, created again, or restored. */
+  /** Indices that are missing, closed, restored, recreated or without their alias. */
   lost: WantedIndex[]
-  /** How many shards a search by an alias asks. */
+  /** Shards that a search by each alias should reach. */
   shards: ReadonlyMap<string, number>
 }
 
@@ -78,16 +78,16 @@ export const reachedBySearches = async (
   return { lost: wantedIndices(naming, network, ranges).flatMap(lostOf), shards }
 }
 
-/** An index in whose place another one stands, as its identity tells; none where it is the same. Where one is not known, it is taken for the same. */
+/** Returns the index if its identity changed since it was recorded. Unknown identities match. */
 export const replaced = (wanted: WantedIndex, is: string | undefined, identityOf: IdentityOf): WantedIndex[] => {
   const known = identityOf(wanted.index)
   return is === undefined || known === undefined || is === known ? [] : [{ ...wanted, instead: is }]
 }
 
-/** The alias that an index stands behind, by its name. */
+/** Alias of an index, from its name. */
 export const aliasIn = (index: string): string => index.slice(0, index.lastIndexOf('-'))
 
-/** Names the first ones, with the blocks whose documents lay there. */
+/** Names the first index, the blocks of its documents, and the reason. */
 const lostText = (lost: readonly WantedIndex[]): string => {
   const [first, ...more] = lost
   const { from } = first!.blocks[0]!
@@ -100,7 +100,7 @@ const lostText = (lost: readonly WantedIndex[]): string => {
   }`
 }
 
-/** Ranges of blocks, cut where another index begins. */
+/** Splits ranges at index boundaries. */
 function* piecesOf(ranges: readonly Range[], blocksPerIndex: number): Generator<Range> {
   for (const { from, to } of ranges)
     for (let at = from; at <= to; ) {
@@ -110,12 +110,12 @@ function* piecesOf(ranges: readonly Range[], blocksPerIndex: number): Generator<
     }
 }
 
-/** Time after which indices are looked at anew, though no shard is missing: one may have been created again in the place of another. */
+/** Interval of index checks while no shard is missing: an index may have been recreated. */
 const INDEX_LOOK_MS = 5_000
 
 /**
- * A cluster that answers no search by an alias from which an index is missing: the cluster itself would answer it from those that are left. Each answer
- * tells how many shards were asked; where these are fewer than they were, the indices are looked at before it counts.
+ * Fails searches by an alias from which an index is missing: the cluster would answer them from the
+ * remaining indices. If fewer shards answer than expected, it checks the indices first.
  */
 export const guardMissingIndices = (
   { cluster, naming, network, visible }: ClusterNetwork,
@@ -154,12 +154,12 @@ export const guardMissingIndices = (
   }
 }
 
-/** How many shards were asked stands there. */
+/** Bytes at the start of an answer that contain its shard counts. */
 const ANSWER_HEAD = 1_000
 
 const headOf = ({ text, bytes }: ClusterAnswer): string => bytes?.toString('latin1', 0, ANSWER_HEAD) ?? text
 
-/** Undefined where the answer is not whole. Some versions of Elasticsearch tell no shards of a point in time: indices are looked at then. */
+/** Undefined for a partial answer; 0, which forces a check, if the cluster reports no shards. */
 const shardsIn = (head: string): number | undefined => {
   const [, total] = SHARDS_PATTERN.exec(head) ?? []
   if (total !== undefined) return Number(total)
@@ -169,9 +169,9 @@ const shardsIn = (head: string): number | undefined => {
 const lostOf = (lost: readonly WantedIndex[], aliases: readonly string[]): WantedIndex[] =>
   lost.filter(({ index }) => aliases.includes(aliasIn(index)))
 
-/** A search, or a point in time of one, by aliases. */
+/** Path of a search, or of opening a point in time, by aliases. */
 const SEARCH_BY_ALIAS = /^\/([^_/][^/]*)\/_(?:pit|search(?:\/point_in_time)?)$/
-/** Of an answer that is whole; of others who asked tells. */
+/** Matches complete answers only. */
 const SHARDS_PATTERN =
   /^\{(?:"took":\d+,"timed_out":false,(?:"\w+":\w+,)*|"(?:pit_)?id":"[^"]*",)"_shards":\{"total":(\d+),[^}]*"failed":0[,}]/
 const WITHOUT_SHARDS = /^\{"id":"[^"]*"\}/

@@ -3,24 +3,24 @@ import type { ClusterOptions } from '../connection/cluster.ts'
 
 export type IndexNaming = Pick<ClusterOptions, 'prefix' | 'blocksPerIndex'>
 
-/** What the names of a network's indices begin with: `chainsieve-ethereum-ethereum-mainnet`. */
+/** Prefix of the names of a network's indices: `chainsieve-ethereum-ethereum-mainnet`. */
 export const baseOf = ({ prefix }: Pick<IndexNaming, 'prefix'>, network: string): string =>
   `${prefix}-${dashed(network)}`
 
-/** Asked for with each document. */
+/** Caches the last name, since each document needs it. */
 const dashed = (network: string): string => {
   if (network !== last.network) last = { network, text: network.replaceAll('/', '-').toLowerCase() }
   return last.text
 }
 let last = { network: '', text: '' }
 
-/** All documents of a kind, whatever index they lie in. */
+/** Alias of all indices of a kind. */
 export const aliasOf = (naming: Pick<IndexNaming, 'prefix'>, network: string, kind: Kind): string =>
   `${baseOf(naming, network)}-${kind}`
 
 /**
- * The index of a document. Tokens lie in one, since the block that first shows a token may become a lower one; other kinds lie by ranges of
- * blocks: `…-tx-000003`.
+ * Index of a document. Tokens share one, since a token's first block may become a lower one; other
+ * kinds have one per range of blocks: `…-tx-000003`.
  */
 export const indexNameOf = (naming: IndexNaming, network: string, kind: Kind, block: number): string => {
   const { prefix } = naming
@@ -32,12 +32,12 @@ export const indexNameOf = (naming: IndexNaming, network: string, kind: Kind, bl
   return name
 }
 
-/** The last one of each kind: it is asked for with each document. */
+/** Last name of each kind, since each document needs one. */
 const names = new Map<Kind, { prefix: string; network: string; range: number; name: string }>()
 
 /**
- * `_id` of a document in the cluster. A contract that was created again at its address is several documents, which show one id: there each
- * has its position behind it.
+ * `_id` of a document in the cluster. A contract that was recreated at its address has several
+ * documents that show the same id, so their positions are appended.
  */
 export const clusterId = (kind: Kind, id: string, position: number): string =>
   kind === 'contract' ? `${id}${POSITION_MARK}${position}` : id
@@ -48,17 +48,17 @@ export const shownId = (id: string): string => {
   return end < 0 ? id : id.slice(0, end)
 }
 
-/** Stands in no id. */
+/** Occurs in no id. */
 const POSITION_MARK = '@'
 
-/** What the cluster's documents hold beside what they show, as the last member of `_source`. */
+/** Metadata of a document in the cluster: the last member of `_source`, hidden from answers. */
 export interface Meta {
-  /** The batch that wrote it. Each batch has a greater number than all before it, and its documents have it as their version. */
+  /** Batch that wrote the document, and the document's version. Batch numbers increase. */
   batch: number
   block: number
   /** Block number × 2^22 + place in the block: the order of the chain. */
   position: number
-  /** `_routing` and `_parent` of a hit; of blocks none. */
+  /** `_routing` and `_parent` of a hit; undefined for blocks. */
   routing: string | undefined
   parent: string | undefined
 }
@@ -68,12 +68,12 @@ export const META_FIELDS = {
   batch: `${META}.batch`,
   block: `${META}.block`,
   position: `${META}.position`,
-  /** Tells kinds apart that stand at one position. */
+  /** Distinguishes kinds at the same position. */
   kind: `${META}.kind`,
   routing: `${META}.routing`,
   parent: `${META}.parent`,
 } as const
-/** How an index declares them. */
+/** Mapping of the metadata. */
 export const META_PROPERTIES = {
   properties: {
     batch: { type: 'long' },
@@ -84,18 +84,18 @@ export const META_PROPERTIES = {
     parent: { type: 'keyword' },
   },
 } as const
-/** The member's text, to stand behind the last member of a document. */
+/** Text of the metadata member, to append after the last member of a document. */
 export const metaText = (kind: Kind, { batch, block, position, routing, parent }: Meta): string => {
   const above = routing === undefined ? '' : `,"routing":"${routing}","parent":"${parent}"`
   return `${OPENING}{"batch":${batch},"block":${block},"position":${position},"kind":${KINDS.indexOf(kind)}${above}}`
 }
-/** The text of a document as it is shown, and what the cluster holds beside it. */
+/** Splits `_source` into the shown text and the metadata. */
 export const splitSource = (text: string): { source: string; meta: Meta & { kind: number } } => {
   const at = text.lastIndexOf(OPENING)
   const from = at + OPENING.length
   return { source: `${text.slice(0, at)}}`, meta: JSON.parse(text.slice(from, -1)) as Meta & { kind: number } }
 }
-/** The same of bytes, of which `last` is where the last member's value begins. `source` is changed. */
+/** Does the same for bytes, in place. `last`: offset of the last member's value. */
 export const splitBytes = (source: Buffer, last: number): { shown: Buffer; meta: Meta & { kind: number } } => {
   const meta = JSON.parse(source.toString('latin1', last, source.length - 1)) as Meta & { kind: number }
   const end = last - OPENING.length

@@ -6,7 +6,7 @@ import { aliasOf, META, META_FIELDS, META_PROPERTIES } from './names.ts'
 /** Raised with each change of what an index declares. */
 export const TEMPLATE_VERSION = 1
 
-/** How an index of a kind is made: settings and mapping, from the one declaration of kinds. */
+/** Settings and mapping of an index of a kind, from the declaration of kinds. */
 export const indexDeclaration = (kind: Kind, { shards, replicas }: Pick<ClusterOptions, 'shards' | 'replicas'>) => ({
   settings: {
     index: {
@@ -14,7 +14,7 @@ export const indexDeclaration = (kind: Kind, { shards, replicas }: Pick<ClusterO
       number_of_replicas: replicas,
       'sort.field': [META_FIELDS.position],
       'sort.order': ['desc'],
-      // OpenSearch 3 counts words otherwise by itself than Elasticsearch does, and than it did before.
+      // OpenSearch 3 scores words differently by default from older versions and Elasticsearch.
       'similarity.default.type': 'LegacyBM25',
     },
     analysis: { normalizer: { lower_case: { type: 'custom', filter: ['lowercase'] } } },
@@ -26,12 +26,12 @@ export const indexDeclaration = (kind: Kind, { shards, replicas }: Pick<ClusterO
   },
 })
 
-/** What an index says of itself. */
+/** Metadata in the mapping of an index. */
 export interface IndexMeta {
   version: number
   network: string
   blocksPerIndex: number
-  /** The cluster created it by itself for a document, since the one that was there is gone. */
+  /** Whether the cluster created it for a document because the previous one was gone. */
   byItself: boolean
 }
 
@@ -41,11 +41,11 @@ const metaOf = (network: string, { blocksPerIndex }: ClusterOptions, byItself: b
 
 export interface IndexBodyOptions {
   byItself?: boolean
-  /** What the cluster cannot. */
+  /** Features that the cluster lacks. */
   lacking?: Lacking | undefined
 }
 
-/** Creates an index of a network. */
+/** Body of the request that creates an index of a network. */
 export const indexBody = (
   kind: Kind,
   network: string,
@@ -67,7 +67,7 @@ export const indexBody = (
   }
 }
 
-/** For an index that is created by a document: it never gets another mapping than ours. */
+/** Index template: an index that a document creates gets the same mapping. */
 export const templateBody = (
   kind: Kind,
   network: string,
@@ -77,7 +77,7 @@ export const templateBody = (
   const alias = aliasOf(options, network, kind)
   return {
     index_patterns: [`${alias}-*`],
-    // The network a/b/c-tx has names that begin as those of transactions of a/b/c do: the longer name goes first.
+    // Names of network a/b/c-tx start like those of a/b/c's transactions: the longer alias wins.
     priority: 1_000 + alias.length,
     version: TEMPLATE_VERSION,
     _meta: metaOf(network, options, true),
@@ -85,11 +85,11 @@ export const templateBody = (
   }
 }
 
-/** How a field is declared to any index of OpenSearch. */
+/** Mapping of a field, as any index declares it. */
 export const declareField: Declare = (field: Field, { es, compare, ignoreAbove, apart }: Encoding) => {
-  // What documents do not hold is nothing to index.
+  // Documents do not contain these fields.
   if (apart) return undefined
-  // Elasticsearch and OpenSearch call it differently.
+  // Elasticsearch and OpenSearch name this type differently.
   if (es === 'flattened') return { type: 'object', enabled: false }
   return {
     type: es,
@@ -111,7 +111,7 @@ const declare: Declare = (field, encoding) => {
   return { ...declared, fields: { [SHOWN_FIELD]: { type, ignore_above: ignoreAbove, index: false } } }
 }
 
-/** Sub-field of hex that documents show in mixed letter case, as they show it: buckets are named so. */
+/** Sub-field for hex in mixed letter case, as documents show it; buckets use it as their key. */
 export const SHOWN_FIELD = 'shown'
 
 /** Arguments of events and calls, whose addresses are checksummed. */

@@ -9,7 +9,7 @@ import type { QueryClient } from '../query-client.ts'
 import type { Dsl } from './dsl.ts'
 import { cellOf } from './sort-key.ts'
 
-/** Hits of one value are one. What has no value is one group. Hits of groups are searches of their own. */
+/** Groups hits by value; those without a value form one group. Inner hits need other searches. */
 export const compileCollapse = ({ name, fields }: Collapse, { parts }: SearchRequest): Dsl => {
   const cells = new Set(parts.map(({ kind }) => (fields[kind] ? cellOf(fields[kind]) : undefined)))
   const [cell] = cells
@@ -18,11 +18,11 @@ export const compileCollapse = ({ name, fields }: Collapse, { parts }: SearchReq
   return { field: cell }
 }
 
-/** Documents that are sorted behind a value; null: behind those that have none. */
+/** Documents that sort after a value; null: after those without a value. */
 export const behindValue = (sort: SortSpec, kind: Kind, value: QueryValue | null): Node => {
   const { fields, order, missing } = sort
   const field = fields[kind]
-  // Without a field, all documents are in the group that has no value.
+  // Without the field, all documents are in the group without a value.
   if (!field) return NONE_NODE
   const behind = (value: QueryValue) => rangeNode(field, boundsBehind(value, sort))
   if (typeof missing !== 'string') {
@@ -33,12 +33,12 @@ export const behindValue = (sort: SortSpec, kind: Kind, value: QueryValue | null
   }
   if (value !== null) return missing === '_last' ? orNode([behind(value), notNode(existsNode(field))]) : behind(value)
   if (missing === '_last') return NONE_NODE
-  // A value at the end of all numbers counts as none.
+  // A value at the end of all numbers sorts like a missing one.
   const standIn = standInOf(sort)
   return standIn === null || standIn === undefined ? existsNode(field) : behind(standIn)
 }
 
-/** Values of the field that come behind one, which is of the type that is sorted as. */
+/** Bounds of values that sort after one, which has the type `as`. */
 const boundsBehind = (value: QueryValue, { order, as }: Pick<SortSpec, 'order' | 'as'>) => {
   const isAscending = order === 'asc'
   if (as === 'double') {
@@ -49,7 +49,7 @@ const boundsBehind = (value: QueryValue, { order, as }: Pick<SortSpec, 'order' |
   }
   if (as === 'long') {
     const whole = value as bigint
-    // What is too large for a long counts as the greatest.
+    // Values too large for a long sort as the greatest long.
     if (whole === (isAscending ? GREATEST_LONG : LEAST_LONG))
       return isAscending ? { gt: Number.POSITIVE_INFINITY } : { lt: Number.NEGATIVE_INFINITY }
     return isAscending ? boundsAbove(whole) : negated(boundsAbove(-whole))
@@ -57,7 +57,7 @@ const boundsBehind = (value: QueryValue, { order, as }: Pick<SortSpec, 'order' |
   return isAscending ? { gt: value } : { lt: value }
 }
 
-/** The least long that fulfils what all greater ones do, too; the one behind the greatest where none does. */
+/** Least long from which on `holds` is true; one above the greatest long if it never is. */
 const leastLong = (holds: (long: bigint) => boolean): bigint => {
   let [from, to] = [LEAST_LONG, GREATEST_LONG + 1n]
   while (from < to) {
@@ -73,9 +73,9 @@ interface DoubleBounds {
   gte?: number
 }
 
-/** Doubles that are greater than an integer when what is behind their points is cut off. */
+/** Doubles that exceed an integer after truncation. */
 const boundsAbove = (whole: bigint): DoubleBounds => {
-  // A number below 0 is cut off to a greater one.
+  // Truncation increases negative numbers.
   const isBelow = whole < 0n
   const bound = isBelow ? whole : whole + 1n
   const nearest = Number(bound)
@@ -89,8 +89,8 @@ const negated = ({ gt, gte }: DoubleBounds) => ({
 })
 
 /**
- * Groups behind those of the page before: the search is sorted by what it groups by, so that a condition on this value leaves them. The cluster
- * does not take both, and would not count what the condition leaves out, so that a search without it counts.
+ * Skips the groups of previous pages by a condition on their value, which the search sorts by: the
+ * cluster refuses `search_after` with `collapse`. Another search without the condition counts.
  */
 export const withCollapsedPages = (asker: QueryClient): QueryClient => ({
   ...asker,
@@ -106,7 +106,7 @@ export const withCollapsedPages = (asker: QueryClient): QueryClient => ({
     const { aggs, ...place } = paging ?? {}
     const page = await asker.page(groups, options, visible, place)
     if (request.trackTotal === false && !aggs && !showsScores(request)) return page
-    // The greatest score is told with hits.
+    // The cluster reports the greatest score only with hits.
     const hits = showsScores(request) ? { sort: BEST_FIRST, size: 1 } : { size: 0 }
     const {
       total,

@@ -25,10 +25,10 @@ export const termIn = (field: string, values: readonly unknown[]): Dsl =>
 
 export const has = (field: string): Dsl => ({ exists: { field } })
 
-/** As clusters have it, where nobody has changed it (indices.query.bool.max_clause_count), but for those that are counted twice. */
+/** Default of indices.query.bool.max_clause_count, less clauses that clusters count twice. */
 export const MOST_CLAUSES = 1000
 
-/** Refuses what a cluster would: it counts the conditions of the whole query, and a list of values as one. */
+/** Refuses as many conditions in a query as clusters do; a list of values counts as one. */
 export const checkClauses = (query: Dsl): void => {
   const count = countConditions(query)
   if (count > MOST_CLAUSES) throw tooMany(count)
@@ -53,7 +53,7 @@ const countConditions = (query: unknown): number => {
   return sum
 }
 
-/** What no search may show, each to stand in a `must_not`. */
+/** Clauses for `must_not` that exclude hidden documents. */
 export const hiddenClauses = ({ hidden }: Pick<Visible, 'hidden'>): Dsl[] => hidden.map(hiddenClause)
 const hiddenClause = ({ batches, above, below, butTokens }: Hidden): Dsl => {
   const byBatch = between(META_FIELDS.batch, { gte: batches.from, lte: batches.to })
@@ -61,10 +61,10 @@ const hiddenClause = ({ batches, above, below, butTokens }: Hidden): Dsl => {
   const blocks = { ...(above >= 0 && { gt: above }), ...(below !== undefined && { lte: below }) }
   return Object.keys(blocks).length === 0 ? byBatch : every([byBatch, between(META_FIELDS.block, blocks)])
 }
-/** Documents of blocks in some runs. */
+/** Documents in these block ranges. */
 export const withinRuns = (runs: readonly BlockRun[]): Dsl =>
   some(runs.map(([from, to]) => between(META_FIELDS.block, { gte: from, lte: Math.min(to, Number.MAX_SAFE_INTEGER) })))
-/** The same parts of the chain as those of a store. */
+/** Selects the same parts of the chain as the slices of a store. */
 export const inSlice = ({ id, max }: BlockSlice): Dsl => ({
   script: {
     script: {

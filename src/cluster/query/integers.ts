@@ -4,17 +4,17 @@ import { GREATEST_LONG, LEAST_LONG } from '../../query/simplify.ts'
 import { between, type Dsl, every, has, some, termIn } from './dsl.ts'
 
 /**
- * Integers of any size, of which the cluster holds the hex digits, and beside them a long where they fit one. Digits of one length are
- * ordered as their numbers are.
+ * Integers of any size. The cluster indexes their hex digits, and a long if the value fits. Digits
+ * of equal length sort like their numbers.
  */
 interface IntegerShapes {
-  /** All that have a value. */
+  /** Documents with a value. */
   exists: Dsl
-  /** Those that a long holds. */
+  /** Values within the range of a long. */
   long(from: bigint, to: bigint): Dsl
-  /** Those above all longs. */
+  /** Values greater than any long. */
   above(from: bigint, to: bigint): Dsl
-  /** Those below all longs. */
+  /** Values less than any long. */
   below(from: bigint, to: bigint): Dsl
 }
 
@@ -68,7 +68,7 @@ const ofQuantity = (base: string): IntegerShapes => ({
   below: () => some([]),
 })
 
-/** An argument's value stands in hex; negative ones in two's complement of the width that the type tells. */
+/** Arguments have values in hex; negative ones in two's complement of the type's width. */
 const ofArgument = ({ path }: FieldPath): IntegerShapes => {
   const base = path.slice(0, -'.dec'.length)
   const [hex, num, type] = [`${base}.hex`, `${base}.num`, `${base}.type`]
@@ -112,7 +112,7 @@ const longs = (field: string, from: bigint, to: bigint): Dsl =>
 /** Positive integers, which stand in hex without leading zeros: longer ones are greater. */
 const digitsWithin = (field: string, from: bigint, to: bigint): Dsl => {
   const [low, high] = [hexText(from), hexText(to)]
-  // Between two texts of one length there are shorter and longer ones.
+  // Texts of other lengths sort between two texts of one length.
   const ofLength = (length: number, bounds: object): Dsl =>
     every([between(field, bounds), matching(field, `0x[0-9a-f]{${length - 2}}`)])
   if (low.length === high.length) return ofLength(low.length, { gte: low, lte: high })

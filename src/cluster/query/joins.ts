@@ -11,19 +11,19 @@ import { compileNode, type Joins } from './node.ts'
 /** Asks the documents of some kinds by a search, and gives its answer as parsed JSON. */
 export type AskCluster = (kinds: readonly Kind[], body: object, parameters?: object) => Promise<unknown>
 
-/** What is seen, and by whom it is asked. */
+/** Context for looking up related documents. */
 export interface JoinLookup {
   ask: AskCluster
   visible: Pick<Visible, 'hidden'>
-  /** Blocks that are looked in; all by default. */
+  /** Blocks to search; all by default. */
   within?: readonly BlockRun[] | undefined
 }
 
-/** Most related documents that a condition may stand for: as many as a list of values may have. */
+/** Most related documents that a condition may match: the limit of a list of values. */
 export const MOST_RELATED = 65_536
 const IDS_PER_PAGE = 10_000
 
-/** Looks up what conditions on related documents stand for, the innermost first. Each node is looked up once. */
+/** Looks up the related documents of conditions, innermost first, each node once. */
 export const resolveJoins = async (
   queries: readonly { kind: Kind; node: Node }[],
   looking: JoinLookup,
@@ -53,7 +53,7 @@ export const resolveJoins = async (
       case 'child':
       case 'parent': {
         if (known.has(node)) return
-        // Relatives lie in one block, so that what holds for one's block does for the other's.
+        // Relatives share a block, so a condition on the block holds for both.
         const blocks = beside.flatMap(one => asReadBy(one, node.kind))
         await resolve(node.of, node.kind, blocks)
         known.set(node, await lookUpIds(node, compileNode(andNode([node.of, ...blocks]), node.kind, joins), looking))
@@ -65,7 +65,7 @@ export const resolveJoins = async (
   return joins
 }
 
-/** Conditions on blocks that all matches of a query meet, as documents of another kind have them: relatives lie in one block. */
+/** Conditions on the block that all matches meet, for another kind: relatives share a block. */
 export const blocksIn = (query: Node, kind: Kind): Node[] =>
   (query.op === 'and' ? query.of : [query]).filter(tellsBlocks).flatMap(one => asReadBy(one, kind))
 
@@ -75,7 +75,7 @@ const tellsBlocks = (node: Node): boolean => (node.op === 'in' || node.op === 'r
 
 const isOfBlock = ({ field, list }: FieldPath): boolean => list === undefined && BLOCK_FIELDS.has(field)
 
-/** The same condition on the block, as documents of another kind have it. */
+/** The same condition on the block, for fields of another kind. */
 const asReadBy = (node: Node, kind: Kind): Node[] => {
   if (node.op !== 'in' && node.op !== 'range') return []
   const { path } = node.field
@@ -112,11 +112,11 @@ const idsOfAll = async ({ kind }: JoinNode, query: Dsl, ask: AskCluster): Promis
 }
 
 interface Grouped {
-  /** Absent where there is no index yet. */
+  /** Absent if there is no index yet. */
   aggregations?: { parents: { after_key?: object; buckets: { key: { id: string }; doc_count: number }[] } }
 }
 
-/** Ids of the documents that have so many children that match. */
+/** Ids of documents whose number of matching children is in range. */
 const idsOfParents = async (
   { kind, min, max }: Extract<JoinNode, { op: 'child' }>,
   query: Dsl,

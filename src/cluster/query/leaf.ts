@@ -24,7 +24,7 @@ export const compileLeaf = (leaf: Leaf, kind: Kind): Dsl => {
       return field.compare === 'integer' ? existsInteger(field) : has(field.path)
     case 'fuzzy': {
       const { text, edits, prefix, transpositions } = leaf.near
-      // Any other way to rewrite would look at some of the near values only.
+      // Any other rewrite would consider only some of the similar values.
       const options = { fuzziness: edits, prefix_length: prefix, transpositions, rewrite: 'constant_score' }
       return { fuzzy: { [field.path]: { value: text, ...options } } }
     }
@@ -35,7 +35,7 @@ export const compileLeaf = (leaf: Leaf, kind: Kind): Dsl => {
   }
 }
 
-/** Contracts and tokens go by their addresses: of a contract that was created again there are several documents. */
+/** Matches contracts and tokens by address: a recreated contract has several documents. */
 export const ofIds = (kind: Kind, ids: readonly string[]): Dsl => {
   if (ids.length === 0) return MATCH_NONE
   return kind === 'contract' || kind === 'token' ? termIn('address', ids) : { ids: { values: ids } }
@@ -72,7 +72,7 @@ const compileRange = (field: FieldPath, bounds: Bounds): Dsl => {
   }
 }
 
-/** The cluster takes finite numbers alone, and holds no others. */
+/** The cluster accepts and contains finite numbers only. */
 const rangeOfDoubles = (field: FieldPath, bounds: Bounds): Dsl => {
   const finite: Record<string, number> = {}
   for (const [key, value] of Object.entries(bounds) as [keyof Bounds, number][]) {
@@ -108,12 +108,12 @@ const compilePattern = ({ field, pattern }: Extract<Node, { op: 'pattern' }>): D
     throw unsupported(`regexp of ${value.length} characters`, `write one of at most ${LONGEST_REGEXP}, or a wildcard`)
   return { regexp: { [field.path]: { value, flags: 'NONE', max_determinized_states: 10_000 } } }
 }
-/** As indices have it (index.max_regex_length). */
+/** Default of index.max_regex_length. */
 const LONGEST_REGEXP = 1000
 
 /**
- * An expression in Lucene's syntax without optional operators: only that part of it means the same in all versions. Undefined where it
- * takes a complement or an intersection.
+ * Writes an expression in Lucene syntax without optional operators, which differ between versions.
+ * Undefined for a complement or an intersection.
  */
 export const regexpOf = (expression: Expression): string | undefined => {
   if (expression === ANY_CHARACTER) return '.'
@@ -143,7 +143,7 @@ export const regexpOf = (expression: Expression): string | undefined => {
       return undefined
   }
 }
-/** What can stand beside others, and be repeated. */
+/** Adds the parentheses that concatenation and repetition need. */
 const group = (expression: Expression, isLast = false): string | undefined => {
   const text = regexpOf(expression)
   const isOne = expression.op === 'one' || expression.op === 'either' || expression === EMPTY_TEXT
@@ -155,7 +155,7 @@ const rangesText = (ranges: readonly Range[]): string => {
   if (ranges.length === 1 && from === to) return escaped(from)
   return `[${ranges.map(({ from, to }) => (from === to ? escaped(from) : `${escaped(from)}-${escaped(to)}`)).join('')}]`
 }
-/** Letters and digits behind a backslash would mean classes of characters. */
+/** A backslash before a letter or digit would mean a character class. */
 const escaped = (code: number): string => {
   const character = String.fromCodePoint(Math.min(code, LAST_CODE_POINT))
   return /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character

@@ -5,13 +5,13 @@ import { META_FIELDS } from '../indices/names.ts'
 import { type Dsl, every, MATCH_ALL, MATCH_NONE, never, some, termIn } from './dsl.ts'
 import { compileLeaf, ofIds } from './leaf.ts'
 
-/** What was found of related documents before the search itself. */
+/** Related documents that were looked up before the search. */
 export interface Joins {
-  /** Of `child` the ids of the documents that have such children; of `parent` those of the parents. */
+  /** Ids of the documents with such children (`child`), or of such parents (`parent`). */
   idsOf(node: JoinNode): readonly string[]
 }
 
-/** Where there are no conditions on related documents. */
+/** For queries without conditions on related documents. */
 export const NO_JOINS: Joins = {
   idsOf(node) {
     throw new Error(`a condition on a ${node.op} was not looked up`)
@@ -49,7 +49,7 @@ export const compileNode = (node: Node, kind: Kind, joins: Joins): Dsl => {
   }
 }
 
-/** What must not match stands in the same bool as what must. */
+/** Puts negated conditions into `must_not` of the same bool. */
 const compileAnd = (of: readonly Node[], inner: (node: Node) => Dsl): Dsl => {
   const filter: Dsl[] = []
   const mustNot: Dsl[] = []

@@ -25,7 +25,7 @@ interface Scoring {
   joins: Joins
 }
 
-/** A query that matches everything, and that the cluster scores as the request's clauses. */
+/** A query that matches everything, and scores like the clauses of the request. */
 export const compileScore = (score: Score | undefined, scoring: Scoring): Dsl => {
   const { kind, joins } = scoring
   switch (score?.by) {
@@ -56,7 +56,7 @@ export const compileScore = (score: Score | undefined, scoring: Scoring): Dsl =>
       const query = gated(score.of, scoring)
       return optionalClause([{ nested: { path: score.path, score_mode: score.mode, query, ignore_unmapped: true } }])
     }
-    // Relatives are found by a search of their own: those that match count the same.
+    // Relatives come from a separate search: all matches score the same.
     case 'child':
     case 'parent':
       return constant(score.boost)
@@ -68,14 +68,14 @@ const constant = (boost: number, filter: Dsl = MATCH_ALL): Dsl => {
   return { constant_score: { filter, boost } }
 }
 
-/** A condition on one value counts as the cluster does, and what stands for one, such as a range, by its boost. */
+/** Terms score as in the cluster, times the boost; others, such as ranges, score the boost. */
 const boosted = (condition: Dsl, boost: number): Dsl => {
   const term = condition.term as Record<string, { value: unknown }> | undefined
   const [entry] = Object.entries(term ?? {})
   return entry ? { term: { [entry[0]]: { ...entry[1], boost } } } : constant(boost, condition)
 }
 
-/** Counts those that match; where none does, 0. */
+/** Scores the clauses that match; 0 if none does. */
 const optionalClause = (should: readonly Dsl[]): Dsl => ({ bool: { filter: [MATCH_ALL], should } })
 
 /** Matches what the part does. */

@@ -25,32 +25,32 @@ import { compileNode, type Joins } from './node.ts'
 import { compileScore, scoreConditions } from './scoring.ts'
 import { planSort, type SortPlan } from './sort.ts'
 
-/** A search as the cluster is asked it. */
+/** A search in the cluster's language. */
 export interface Compiled {
-  /** Those that are searched: nothing is found of others. */
+  /** Kinds to search; others cannot match. */
   kinds: Kind[]
-  /** Without `from` and `size` where all hits are asked for. `_source` is as it is stored. */
+  /** Has no `from` and `size` if all hits are wanted. `_source` is as stored. */
   body: Record<string, unknown>
-  /** To stand in the query string. */
+  /** Query string parameters. */
   parameters: { search_type?: 'dfs_query_then_fetch' }
-  /** The score of all hits; undefined where hits tell theirs. */
+  /** Score of all hits; undefined if each hit has its own. */
   uniform: number | undefined
-  /** Of a search that may end before all is found: whether it did. */
+  /** Whether a search that may end early did. */
   isEarly?: boolean
-  /** What is sorted by: where the request says nothing, the best come first if scores differ. */
+  /** Sort keys; by default the best score first if scores differ. */
   sort: SearchRequest['sort']
-  /** Reads a hit's `sort`. */
+  /** Parses a hit's `sort`. */
   read: SortPlan['read']
 }
 
-/** What was looked up before. */
+/** Results of the lookups before the search. */
 interface SearchLookups {
   joins: Joins
-  /** Of a search that ends early. */
+  /** Last counted matches of a search that ends early. */
   ends: Ends
 }
 
-/** Looks up what the search depends on, and compiles it. */
+/** Does the lookups of a search, and compiles it. */
 export const prepareSearch = async (request: SearchRequest, looking: JoinLookup): Promise<Compiled> => {
   const about = { ...looking, within: request.within }
   const isScored = needsScores(request)
@@ -84,7 +84,7 @@ export const compileSearch = (
     return { filter, score: compileScore(scores.get(part.kind), { kind: part.kind, joins }) }
   })
   checkClauses(query)
-  // What is sorted by elements of lists, OpenSearch finds as a whole only where it counts all of it.
+  // With nested sort keys, OpenSearch finds all matches only if it counts them all.
   const countsAll = request.sort.some(({ nested }) => nested)
   const postFilter = postFilterOf(parts, joins)
   return {
@@ -100,7 +100,7 @@ export const compileSearch = (
       ...(uniform === undefined && { track_scores: true, ...(asked.shown?.explain && { explain: true }) }),
       ...(collapse && { collapse: compileCollapse(collapse, request) }),
     },
-    // Shards count together how frequent words are, so that scores can be compared.
+    // Shards combine their word frequencies, which makes scores comparable.
     parameters: uniform === undefined ? { search_type: 'dfs_query_then_fetch' } : {},
     uniform,
     ...(asked.terminateAfter !== undefined && { isEarly: ends.size > 0 }),
@@ -109,11 +109,11 @@ export const compileSearch = (
   }
 }
 
-/** All hits one after the other come in the order of the chain. */
+/** A listing of all hits has the order of the chain. */
 const isUnordered = ({ sort, size, after }: SearchRequest): boolean =>
   sort.length === 0 && size >= 0 && after?.values.length !== 0
 
-/** Whether scores are shown, or decide what is found, or in which order. */
+/** Whether scores are shown, or affect which hits match or their order. */
 const needsScores = ({ sort, size, trackScores, minScore, aggregations, shown }: SearchRequest): boolean =>
   minScore !== undefined ||
   (size !== 0 &&
@@ -137,11 +137,11 @@ const uniformOf = (scores: ReadonlyMap<Kind, Score>): number | undefined => {
 
 interface PartQuery {
   filter: Dsl
-  /** Where scores differ. */
+  /** Present if scores differ. */
   score?: Dsl
 }
 
-/** What is visible of what the parts match. */
+/** Visible matches of the parts. */
 const queryOf = (
   { parts, within, slice }: SearchRequest,
   visible: Pick<Visible, 'hidden'>,
@@ -165,7 +165,7 @@ const queryOf = (
   return { bool: { filter: isScored ? around : [each, ...around], ...mustNot, ...(isScored && { must: [each] }) } }
 }
 
-/** Conditions on blocks, whatever is asked for. */
+/** Conditions on blocks that apply to all parts. */
 const aroundOf = ({ within, slice }: Pick<SearchRequest, 'within' | 'slice'>): Dsl[] => [
   ...(within ? [withinRuns(within)] : []),
   ...(slice ? [inSlice(slice)] : []),
@@ -184,11 +184,11 @@ const postFilterOf = (parts: readonly RequestPart[], joins: Joins): Dsl | undefi
   return some(compiled.map(every))
 }
 
-/** Where the matches of each kind end that count: the position of the last one. Absent where all of them do. */
+/** Position of the last match of each kind that counts; absent if all count. */
 export type Ends = ReadonlyMap<Kind, number>
-/** A page of a cluster has no more. */
+/** Most hits on a page of a cluster. */
 const MAX_TERMINATE_AFTER = 10_000
-/** Looks up the last match that counts, of a search that ends early. */
+/** Looks up the last match that counts in a search that ends early. */
 export const resolveEnds = async (
   { terminateAfter: most, minScore, parts }: SearchRequest,
   compile: (part: SearchRequest['parts'][number]) => Dsl,

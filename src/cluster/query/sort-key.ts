@@ -12,9 +12,9 @@ import { compileNode, type Joins } from './node.ts'
 /** One key that the cluster sorts by. */
 export interface SortKey {
   dsl: Dsl
-  /** A value as `search_after` takes it; null: of a hit that has none. */
+  /** A value as `search_after` takes it; null: of a hit without a value. */
   write(value: QueryValue | null): unknown
-  /** A value as a hit's `sort` has it; undefined where it has none. */
+  /** A value from a hit's `sort`; undefined if the hit has none. */
   read(value: unknown): QueryValue | undefined
 }
 
@@ -38,7 +38,7 @@ export const sortKeyOf = (sort: SortSpec, kinds: readonly Kind[], joins: Joins):
   }
 }
 
-/** Ids themselves could only be sorted by with all of them in memory: they are sorted by what they are made of. */
+/** Sorts by the parts of ids: sorting by `_id` would load all ids into memory. */
 const idKey = (order: SortSpec['order'], kinds: readonly Kind[]): SortKey => {
   const areIn = (some: readonly Kind[]) => kinds.every(kind => some.includes(kind))
   const by = (dsl: Dsl): SortKey => ({ dsl, write: value => value, read: value => String(value) })
@@ -98,7 +98,7 @@ const UNMAPPED: Record<FieldPath['es'], string> = {
   date: 'date',
 }
 
-/** The field that values are sorted, and grouped, by. */
+/** Field that values are sorted and grouped by. */
 export const cellOf = (field: FieldPath): string => {
   if (field.kind === 'flattened')
     throw unsupported(field.path, 'members that are no fields of their own are not indexed there')
@@ -116,7 +116,7 @@ const sortValue = (value: QueryValue | null): unknown => {
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 }
 
-/** What the cluster sorts a missing value as. */
+/** Sort value of a missing value in the cluster. */
 const missingOf = (type: EsType | 'date_nanos', standIn: ReturnType<typeof standInOf>): unknown => {
   if (standIn === null || standIn === undefined) return null
   if (type === 'boolean') return standIn > 0 ? GREATEST_INT : -GREATEST_INT - 1

@@ -10,40 +10,40 @@ import type { Dsl } from './dsl.ts'
 import type { Joins } from './node.ts'
 import { type SortKey, sortKeyOf } from './sort-key.ts'
 
-/** How hits are ordered: by keys that the request names, and then by their places in the chain. */
+/** Order of hits: the keys of the request, then the place in the chain. */
 export interface SortPlan {
   sort: Dsl[]
-  /** Undefined where the search begins at the first hit. */
+  /** Undefined if the search starts at the first hit. */
   after: unknown[] | undefined
-  /** Nothing comes behind what the page before ended with. */
+  /** Whether no hit can follow the previous page. */
   isOver: boolean
-  /** What a hit's `sort` in the cluster's answer says. Longs beyond 2^53 are to be bigints. */
+  /** Parses a hit's `sort` from the cluster's answer. Longs beyond 2^53 must be bigints. */
   read(sort: readonly unknown[]): SortedHit
 }
 
 export interface SortedHit {
   place: ChainPlace
-  /** Of each sort of the request; null where a hit has nothing. */
+  /** One per sort of the request; null if the hit has no value. */
   values: (QueryValue | null)[]
-  /** What the hit shows as `sort`. */
+  /** `sort` as the hit shows it. */
   shown: unknown[]
 }
 
 type Ordered = Pick<SearchRequest, 'sort' | 'parts' | 'after' | 'tiebreak'>
 type Order = SortSpec['order']
 
-/** `uniform`: the score of all hits, where it is the same. */
+/** `uniform`: common score of all hits, if they have one. */
 export const planSort = (request: Ordered, uniform: number | undefined, joins: Joins): SortPlan => {
   const { sort, parts, tiebreak, after } = request
   const kinds = parts.map(({ kind }) => kind)
   const used = sort.flatMap((one, at) => (orders(one, uniform) ? [at] : []))
   const first = used.length > 0 ? sort[used[0]!] : undefined
   const order = first?.order ?? 'desc'
-  // The place says it all: what comes behind it orders nothing, and is but shown.
+  // A place is unique: keys after it do not affect the order, and are only shown.
   const isByPlace = first !== undefined && isPlace(first)
   const placed = isByPlace ? used[0]! : used.find(at => sort[at]!.by === '_shard_doc')
   const rest = used.filter(at => at !== placed && !(isByPlace && isPlace(sort[at]!)) && sort[at]!.by !== '_shard_doc')
-  /** So many keys come before the place. */
+  /** Number of keys before the place. */
   const split = placed === undefined ? rest.length : rest.filter(at => at < placed).length
   const placeOrder = placed === undefined ? order : sort[placed]!.order
   const keys = rest.map(at => ({ at, ...sortKeyOf(sort[at]!, kinds, joins) }))
@@ -71,18 +71,18 @@ export const planSort = (request: Ordered, uniform: number | undefined, joins: J
 
 const isPlace = ({ by }: SortSpec): boolean => by === '_doc' || by === '_shard_doc'
 
-/** Where scores are all the same, sorting by them orders nothing, and neither does a field that no kind has. */
+/** Whether a key affects the order: neither a common score nor a field that no kind has does. */
 const orders = ({ by, fields }: SortSpec, uniform: number | undefined): boolean =>
   by === '_score' ? uniform === undefined : by !== 'field' || Object.keys(fields).length > 0
 
-/** Where scores are all the same. Above 0: all hits come behind that of the page before, below 0: none does. */
+/** With a common score: above 0 if all hits follow the previous page, below 0 if none does. */
 const scoreSide = ({ sort: [first], after }: Ordered, uniform: number | undefined): number => {
   if (uniform === undefined || !after || first?.by !== '_score') return 0
   const above = Math.fround(Number(after.values[0] ?? uniform)) - Math.fround(uniform)
   return first.order === 'desc' ? above : -above
 }
 
-/** Without a place all hits that are sorted by the same are passed. */
+/** Without a place, skips all hits with equal sort values. */
 const placedAt = (place: ChainPlace | undefined, order: Order): unknown[] =>
   place ? [place.position, KINDS.indexOf(place.kind)] : [endOf(order), lastKind(order)]
 

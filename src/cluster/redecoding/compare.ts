@@ -18,7 +18,7 @@ type Decimals = (address: string) => number | undefined
 export const hitSource = ({ source }: Pick<ClusterHit, 'source'>) =>
   readDocument(source, asBigint) as Record<string, unknown>
 
-/** Puts an event in place of what a log was taken for, where that says more. */
+/** Replaces the decoding of a log by an event that says more. */
 export const createLogComparison = (abi: OwnAbi, decimals: Decimals) => {
   const { topics: wanted } = abiNames(abi)
   return async (hits: readonly ClusterHit[], { finder, visible, decoding, changes, learn }: Step) => {
@@ -51,7 +51,7 @@ export const createLogComparison = (abi: OwnAbi, decimals: Decimals) => {
   }
 }
 
-/** Decodes calls anew, and names the functions that transactions call. */
+/** Decodes calls again, and names the functions that transactions call. */
 export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
   const { selectors } = abiNames(abi)
   const signatureOf = createCallSignatures()
@@ -67,7 +67,7 @@ export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
     for (const call of calls) {
       const { hit, source } = call
       const caller = isInner(call) ? traces.get(callerStepId(source)) : txs.get(source.transactionHash)
-      // The chain has left it meanwhile.
+      // It was reorganised away since.
       if (!caller) continue
       const told = hitSource(caller) as { input: string; action: { input: string }; method?: string }
       const input = isInner(call) ? told.action.input : told.input
@@ -90,7 +90,7 @@ export const createCallComparison = (abi: OwnAbi, decimals: Decimals) => {
         changes.set(hit, 'str', args && renderEvent(event, args))
         changes.set(hit, 'probability', probability)
       }
-      // A transaction calls the function that its call is of. Where that was done and this was not, a kill came between them.
+      // Names it even if the call is unchanged: a crash may have separated the two changes.
       const method = isInner(call) ? null : decoding.methodOf(input, to, at)
       if (method !== null && isSurer) changes.set(caller, 'method', method)
     }
@@ -102,7 +102,7 @@ const known = (args: readonly DecodedArg[] | null, address: string, decimals: De
 
 const callerStepId = ({ transactionHash, traceAddress }: CallSource): string => traceId(transactionHash, traceAddress)
 
-/** As documents show it. */
+/** A number as documents show it. */
 export interface Quantity {
   raw: string
 }
@@ -127,7 +127,7 @@ interface CallSource {
   traceAddress: number[]
 }
 
-/** By what a document was decoded, as far as it shows that. */
+/** How a document was decoded, as far as it shows that. */
 export interface ShownDocument extends Sureness {
   name: string | null
   args: readonly Argument[]
@@ -138,7 +138,7 @@ interface Argument {
   value: { hex: string; type: string }
 }
 
-/** Of a log that is no event. */
+/** Decoding of a log that is not an event. */
 export const UNDECODED: ShownDocument = { name: null, args: [], decodes: false, probability: 0 }
 
 type Source = Readonly<Record<string, unknown>>
@@ -153,12 +153,12 @@ const shownEvent = ({ event, args, error, probability }: Source): ShownDocument 
 const shownCall = ({ method, args, str, probability }: Source): ShownDocument => ({
   name: method as string | null,
   args: args as Argument[],
-  // With bytes behind the arguments, it has an error as well.
+  // With bytes after the arguments, it has an error as well.
   decodes: str !== null,
   probability: (probability ?? 0) as number,
 })
 
-/** Whether it is decoded by the same now: then nothing of it changes, decimals included. */
+/** Whether the decoding is the same: then nothing changes, decimals included. */
 export const isDecodedAlike = (
   was: ShownDocument,
   now: { signature: Signature; args: readonly DecodedArg[] | null },
@@ -175,7 +175,7 @@ export const isDecodedAlike = (
   )
 }
 
-/** Whether an ABI may tell more of it: what is as the ABI has it gains nothing by it, and what is surer than it neither. */
+/** Whether an ABI may improve it: not if they agree already or its probability is higher. */
 export const mayGain = (
   was: ShownDocument,
   { probability }: Pick<OwnAbi, 'probability'>,
@@ -191,7 +191,7 @@ export const mayGain = (
   )
 }
 
-/** A document's text with other values of some members; all others keep their bytes. New members stand where the mapping has them. */
+/** Replaces members and leaves other bytes unchanged. New members follow the mapping's order. */
 export const withMembers = (kind: Kind, source: string, changed: ReadonlyMap<string, string>): string => {
   const members: [name: string, text: string][] = []
   const bytes = Buffer.from(source)

@@ -9,7 +9,7 @@ import type { ClusterHit } from '../hits/cluster-hit.ts'
 import { hitSource, type Quantity } from './compare.ts'
 import type { Step } from './redecoder.ts'
 
-/** Has transactions, steps and calls that failed tell the reason, where an ABI knows it. */
+/** Adds reasons to failed transactions, steps and calls, where an ABI declares the error. */
 export const createFailureComparison = (abi: OwnAbi) => {
   const selectors = new Set(errorsOf(abi).map(selectorOf))
   const concerns = (data: string | undefined): data is string => data !== undefined && selectors.has(data.slice(0, 10))
@@ -35,7 +35,7 @@ export const createFailureComparison = (abi: OwnAbi) => {
 
     const failed = hits.traces
       .map(hit => ({ hit, source: hitSource(hit) as unknown as TraceSource }))
-      // What was handed on is the same; most failures are not those of this ABI.
+      // Callers pass on the same data. Most failures are not of this ABI.
       .filter(({ source }) => concerns(returnedBy(traceStep(source)).data))
     const transactions = [...new Set(failed.map(({ source }) => source.transactionHash))]
     const calls = await finder.byId(
@@ -56,7 +56,7 @@ export const createFailureComparison = (abi: OwnAbi) => {
   }
 }
 
-/** The step in which the failure of a step began: all steps of its transaction tell that. */
+/** Step in which the failure of a step began, derived from all steps of its transaction. */
 const begunAt = (hits: readonly ClusterHit[]): ((position: number) => TraceStep | undefined) => {
   const found = new Map<number, TraceStep>()
   const all = hits.map(hit => ({ hit, source: hitSource(hit) as unknown as TraceSource }))
@@ -70,7 +70,7 @@ const begunAt = (hits: readonly ClusterHit[]): ((position: number) => TraceStep 
 
 const callOf = ({ transactionHash, traceAddress }: TraceSource): string => callId(transactionHash, traceAddress)
 
-/** A step that did not fail shows null for an error. */
+/** Documents show null for a step without an error. */
 const traceStep = ({ error, ...source }: TraceSource): TraceStep => ({ ...source, error: error ?? undefined })
 
 interface TraceSource extends Omit<TraceStep, 'error'> {

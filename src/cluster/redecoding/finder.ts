@@ -12,12 +12,12 @@ import { documentsById } from '../query-client.ts'
 
 export type Finder = ReturnType<typeof createRemoteFinder>
 
-/** Names that one request asks for; where there are more, it is the documents that are asked. */
+/** Most names in one request; an ABI with more is compared with all decoded documents. */
 const MOST_NAMES = 5_000
 const DEADLINE_MS = 60_000
 const FINDER_PAGE = 1_000
 
-/** Finds documents in a cluster that an ABI may have decoded otherwise, the newest first. */
+/** Finds documents in a cluster that an ABI may decode differently, newest first. */
 export const createRemoteFinder = (asker: Pick<QueryClient, 'page'>, abi: OwnAbi, owners: readonly string[] | null) => {
   const parts = candidatesOf(abi, owners)
   const options = () => ({ deadline: performance.now() + DEADLINE_MS })
@@ -44,7 +44,7 @@ export const createRemoteFinder = (asker: Pick<QueryClient, 'page'>, abi: OwnAbi
   }
 
   return {
-    /** About so many of blocks up to one, and the newest block of which some may be left; -1: none are. */
+    /** About `size` hits up to block `up`, and the block to continue with; -1 at the end. */
     async find(up: number, size: number, visible: Visible) {
       const within = visible.ranges
         .filter(({ from }) => from <= up)
@@ -55,7 +55,7 @@ export const createRemoteFinder = (asker: Pick<QueryClient, 'page'>, abi: OwnAbi
         const { hits } = await ask(parts, 'desc', { size, after: found.at(-1)?.sort, within }, visible)
         found.push(...hits)
         if (hits.length < size) return { hits: found, to: -1 }
-        // Of the last one there may be more.
+        // The last block may have more.
         const last = blockOf(found.at(-1)!.position)
         const whole = found.filter(({ position }) => blockOf(position) > last)
         if (whole.length > 0) return { hits: whole, to: last }
@@ -63,7 +63,7 @@ export const createRemoteFinder = (asker: Pick<QueryClient, 'page'>, abi: OwnAbi
     },
     byId: (kind: Kind, ids: readonly string[], visible: Visible) =>
       documentsById(kind, ids, { asker: asker as QueryClient, options: options(), visible }),
-    /** The logs at some places. */
+    /** Logs at these positions. */
     async logsAt(positions: readonly number[], visible: Visible) {
       if (positions.length === 0) return []
       const { hits } = await ask(

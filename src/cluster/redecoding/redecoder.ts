@@ -18,7 +18,7 @@ import { createRemoteFinder, type Finder } from './finder.ts'
 
 type ClusterRedecoder = ReturnType<typeof createClusterRedecoder>
 
-/** Opens what finds the documents of a cluster that change by an ABI; `owners` as in the options. */
+/** Opens the redecoding of a cluster's documents by an ABI; `owners` as in the options. */
 export type OpenClusterRedecoder = (
   abi: OwnAbi,
   owners: readonly string[] | null,
@@ -26,7 +26,7 @@ export type OpenClusterRedecoder = (
 
 interface ClusterRedecoderOptions {
   asker: Pick<QueryClient, 'page'>
-  /** Of the network's store, which knows its contracts. */
+  /** Reads the network's store, which has its contracts. */
   reader: Pick<StoreReader, 'prepare' | 'begin' | 'end'>
   visible(): Visible
   abi: OwnAbi
@@ -37,13 +37,13 @@ interface ClusterRedecoderOptions {
   revise(segment: number, digitsOf: (address: number) => string): RevisionBuilder
 }
 
-/** As of which position the transaction at a place is decoded: an upgrade holds for those behind its own. */
+/** Position as of which a transaction is decoded: an upgrade applies after its own transaction. */
 type BeginningOf = (block: number, tx: number) => number
 
 /** No segment has this number. */
 const NO_SEGMENT = -1
 
-/** Finds what an ABI decodes otherwise of documents that lie in a cluster. */
+/** Finds documents in a cluster that an ABI decodes differently. */
 export const createClusterRedecoder = (options: ClusterRedecoderOptions) => {
   const { asker, reader, abi, owners, decimals } = options
   const finder = createRemoteFinder(asker, abi, owners)
@@ -93,7 +93,7 @@ export const createClusterRedecoder = (options: ClusterRedecoderOptions) => {
   }
 }
 
-/** What a step of looking at documents goes by. */
+/** Context of one step. */
 export interface Step {
   finder: Finder
   visible: Visible
@@ -109,24 +109,24 @@ const placeIn = (source: string): number =>
 
 export type Changes = ReturnType<typeof createChanges>
 
-/** Documents of a cluster that are to be others. */
+/** Collects changed documents of a cluster. */
 const createChanges = () => {
   const changed = new Map<string, { hit: ClusterHit; members: Map<string, string> }>()
   const lines: PatchLine[] = []
   return {
-    /** Another value of a member. */
+    /** Sets a member to another value. */
     set(hit: ClusterHit, name: string, value: unknown) {
       const key = `${hit.kind} ${hit.position}`
       const one = changed.get(key) ?? { hit, members: new Map<string, string>() }
       changed.set(key, one)
       one.members.set(name, JSON.stringify(value))
     },
-    /** A document that stands where another one does; `was`: what there was of it. */
+    /** Puts a document at the place of another; `was`: its previous version, if any. */
     put(kind: Kind, beside: ClusterHit, { _id: id, _parent: parent, _source }: Document, was: ClusterHit | undefined) {
       const source = JSON.stringify(_source)
       if (source !== was?.source) lines.push(lineOf({ ...beside, kind, id, parent }, source))
     },
-    /** Those that differ from what is there. */
+    /** Changed documents only. */
     lines() {
       for (const { hit, members } of changed.values()) {
         const source = withMembers(hit.kind, hit.source, members)

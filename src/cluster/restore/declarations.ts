@@ -3,14 +3,14 @@ import type { DecodedArg, DecodeResult, Signature } from '../../decode/types.ts'
 import { scaled } from '../../documents/show.ts'
 import type { ExportedSource } from '../../export/from-documents.ts'
 
-/** What a document shows of how it was decoded. */
+/** Decoding that a document shows. */
 interface ShownDecoding {
   name: unknown
   args: readonly ShownArgument[]
   /** Null where nothing was decoded. */
   str: unknown
   probability: unknown
-  /** Why not. */
+  /** Reason if it was not decoded. */
   error: unknown
 }
 
@@ -27,7 +27,7 @@ export const shownDecoding = (source: ExportedSource, name: 'event' | 'method'):
   error: source.error,
 })
 
-/** What a log or call was decoded by, and to. */
+/** Declaration that a log or call was decoded by, and the result. */
 export interface Declared {
   signature: Signature
   args: DecodedArg[] | null
@@ -36,7 +36,7 @@ export interface Declared {
 
 export type Declarations = ReturnType<typeof createDeclarations>
 
-/** Finds the declarations by which documents were decoded, among those that the store knows of a topic or selector. */
+/** Finds the declarations that decoded documents, among those in the store by topic or selector. */
 export const createDeclarations = (signatures: (of: Signature['of']) => readonly Signature[]) => {
   const known = {
     log: createByTopic(() => signatures('log')),
@@ -55,7 +55,7 @@ export const createDeclarations = (signatures: (of: Signature['of']) => readonly
       const { event, probability, error } = signature
       if (!event || event.name !== shown.name || probability !== shown.probability) continue
       if (shown.str === null) {
-        // The reason of a call is told when it is shown, that of a log is the declaration's.
+        // The error of a call is computed when it is shown, that of a log is the declaration's.
         if (error !== null && (signature.of === 'call' || error === shown.error))
           return { signature, args: null, decimals: null }
         continue
@@ -102,7 +102,7 @@ const cached = <T>(known: WeakMap<object, T>, key: object, make: () => T): T => 
   return found
 }
 
-/** The list grows, and is another one then. */
+/** The list is a new one whenever it grows. */
 const createByTopic = (list: () => readonly Signature[]): ((topic: string) => readonly Signature[]) => {
   let read: readonly Signature[] | undefined
   let byTopic = new Map<string | null, Signature[]>()
@@ -118,10 +118,10 @@ const areShown = (args: readonly DecodedArg[], shown: ShownDecoding): boolean =>
   args.length === shown.args.length &&
   args.every(({ name, type }, i) => shown.args[i]!.name === name && shown.args[i]!.value.type === type)
 
-/** Most decimals that a token may tell: they are a byte. */
+/** Most decimals of a token: they are a byte. */
 const MOST_DECIMALS = 255
 
-/** Decimals that its integers are shown with. Zeros do not tell which: then it is the token's that count. */
+/** Decimals that its integers are scaled by. Zeros fit any: then the token's count. */
 const decimalsOf = (args: readonly DecodedArg[], shown: ShownDecoding, likely: number | undefined): number | null => {
   const integers = args.flatMap(({ int, type }, i) =>
     int === null || type === 'bool' ? [] : [[int, shown.args[i]!.value.scaled] as const],

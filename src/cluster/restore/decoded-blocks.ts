@@ -17,8 +17,8 @@ interface Placed {
 }
 
 /**
- * A block with what its logs and calls were decoded to, of its documents: nothing is decoded by ABIs that came since. Its contracts and tokens
- * are in the store.
+ * Restores a decoded block from its documents, without decoding by newer ABIs. Its contracts and
+ * tokens are in the store.
  */
 export const decodedOfDocuments = (
   documents: readonly RemoteDocument[],
@@ -28,7 +28,7 @@ export const decodedOfDocuments = (
   const placed = (kind: RemoteDocument['kind']): Placed[] =>
     (of.get(kind) ?? []).map(({ position, source }) => ({
       place: placeOf(position),
-      // What chains add may be numbers of any size; arguments are computed with.
+      // Chains may add numbers of any size; calculations with arguments need plain numbers.
       source: (kind === 'event' || kind === 'call'
         ? JSON.parse(source)
         : readDocument(source, asJson)) as ExportedSource,
@@ -64,14 +64,14 @@ export const decodedOfDocuments = (
   }
 }
 
-/** As the decoder of logs makes it. */
+/** As the decoder of logs creates it. */
 const unknownLog = ({ topics }: RpcLog): Signature => {
   const topic = topics[0]?.toLowerCase() ?? null
   const indexed = topic === null ? 0 : topics.length - 1
   return { of: 'log', key: `${topic}/${indexed}`, topic, indexed, event: null, probability: 0, error: null }
 }
 
-/** As that of calls does. */
+/** As the decoder of calls creates it. */
 const unknownCall = (selector: string): Signature => ({
   ...{ of: 'call', key: `call/${selector}/0//null`, topic: selector, indexed: 0 },
   ...{ event: null, probability: 0, error: null },

@@ -31,13 +31,13 @@ import { createDeclarations } from './declarations.ts'
 import { decodedOfDocuments } from './decoded-blocks.ts'
 
 /**
- * What is changed in the store, one change after the other; null lets blocks of the head go first. Each `yield` gives back whether what the change
- * is for was still there, or throws why it failed.
+ * Changes to the store, one by one; null lets blocks of the head go first. Each `yield` returns
+ * whether the target of the change was still there, or throws why it failed.
  */
 export type RestoreChanges = AsyncGenerator<
   /** Blocks in place of the end of an emptied segment. */
   | { type: 'restore'; segment: number; build(): SegmentBatch }
-  /** What was restored last is the same as in the cluster. Done where the store answers searches from now on. */
+  /** The last restored run equals the cluster's. Done once the store answers searches. */
   | { type: 'verified' }
   | null,
   void,
@@ -48,24 +48,24 @@ interface RestoreRunsOptions {
   store: Pick<EvictedReader, 'next' | 'unverified'>
   reader: StoreReader
   fetch: FetchDocuments
-  /** How many documents of each entity the cluster shows of some blocks. */
+  /** Counts the cluster's documents of some blocks by kind. */
   count(blocks: Range): Promise<ReadonlyMap<Kind, { count: number }>>
-  /** Builds what is stored of decoded blocks. */
+  /** Builds segments from decoded blocks. */
   preparer: { start(): { add(block: DecodedBlock): void; finish(): SegmentBatch } }
-  /** Of a token, as it is known now. */
+  /** Decimals of a token, as known now. */
   decimals(address: string): number | undefined
-  /** Told when what came back was compared. */
+  /** Called after restored documents were compared. */
   onCompared?(): void
 }
 
-/** What is written in one transaction, for which the head waits. */
+/** Limits of one transaction, which the head waits for. */
 const MAX_RESTORED_DOCUMENTS = 4_000
 const MAX_RESTORED_BLOCKS = 256
 
 /**
- * Restores documents from a cluster, the newest first: each run of blocks is fetched, counted, written in one
- * transaction, and compared with what was fetched. Ends when the store has all and answers searches. The next call
- * continues what a stop interrupts.
+ * Restores documents from a cluster, newest first: each run of blocks is fetched, counted, written
+ * in one transaction, and compared. Ends when the store has all documents and answers searches. The
+ * next call continues after an interruption.
  */
 export async function* restoreRuns(options: RestoreRunsOptions): RestoreChanges {
   const { store, reader, fetch, count, preparer, decimals, onCompared } = options
@@ -77,7 +77,7 @@ export async function* restoreRuns(options: RestoreRunsOptions): RestoreChanges 
     for (const some of byBlock(documents)) {
       yield null
       const difference = during(reader, () => {
-        // The chain may have left it meanwhile.
+        // It may have been reorganised away since.
         const isHere = some[0]!.kind === 'block' && some[0]!.id === hash(blockOf(some[0]!.position))
         return isHere ? differenceIn(lines, some) : undefined
       })
@@ -89,11 +89,11 @@ export async function* restoreRuns(options: RestoreRunsOptions): RestoreChanges 
     }
   }
 
-  /** Of the last segment whose documents were counted. */
+  /** Blocks of the last segment whose documents were counted. */
   let counted: Range | undefined
-  /** Undefined where the run is another one by now. */
+  /** Undefined if the run has changed since. */
   const fetchRun = async (run: EvictedRun): Promise<RemoteDocument[] | undefined> => {
-    /** A segment knows how many of its logs are events, a part of it does not. */
+    /** Only a whole segment knows how many of its logs are events. */
     const isCounted = counted && counted.from <= run.from && counted.to >= run.to
     const whole = isCounted ? undefined : await count(run.all)
     const documents = await fetch(run)
@@ -170,7 +170,7 @@ const lackIn = (
 /** Time between two attempts. */
 const RESTORE_RETRY_MS = 5_000
 
-/** What a network's thread has that documents are brought back with. */
+/** Resources of a network's thread for restoring documents. */
 export interface RestoreWork extends Pick<RestoreRunsOptions, 'preparer'> {
   /** File of the network's store. */
   store: string
@@ -181,7 +181,7 @@ export interface RestoreWork extends Pick<RestoreRunsOptions, 'preparer'> {
   log: Log
 }
 
-/** Until all documents are back. What may pass is waited for. */
+/** Restores until all documents are back, and retries temporary failures. */
 export async function* restoreDocuments(naming: ClusterOptions, work: RestoreWork): RestoreChanges {
   const { store, network, preparer, tokens, state, signal, log } = work
   const cluster = connect(naming)
@@ -220,7 +220,7 @@ export async function* restoreDocuments(naming: ClusterOptions, work: RestoreWor
 const mayPass = (error: unknown, signal: AbortSignal): error is ChainsieveError =>
   !signal.aborted && error instanceof ChainsieveError && error.next === 'retry'
 
-/** Of what comes back: merging writes twice for a while. */
+/** Space needed per byte restored: merging temporarily writes twice. */
 const ROOM = 1.3
 
 const checkRoom = (store: string, { left }: EvictedReader) => {
@@ -236,7 +236,7 @@ const checkRoom = (store: string, { left }: EvictedReader) => {
 
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
 
-/** The same beside other work; whether all are back. What fails waits for the next start, or until it may pass. */
+/** Restores in the background; returns whether all are back. Other failures wait for a restart. */
 export const restoreInBackground = async (
   naming: ClusterOptions,
   work: RestoreWork,
@@ -259,7 +259,7 @@ export const restoreInBackground = async (
   return false
 }
 
-/** What the documents of a block differ in from those that the store shows of it; undefined where they are the same. */
+/** First difference between fetched and stored documents of a block; undefined if equal. */
 const differenceIn = (
   lines: Pick<DocumentLines, 'block'>,
   documents: readonly RemoteDocument[],
@@ -282,7 +282,7 @@ const keyOf = ({ kind, position, id }: Pick<RemoteDocument, 'kind' | 'position' 
   `${kind} ${position} ${id}`
 const documentName = ({ kind, id }: Pick<RemoteDocument, 'kind' | 'id'>): string => `the ${kind} ${id}`
 
-/** Both from a little before where they differ. */
+/** Both texts from a little before the first difference. */
 const shortly = (there: string, here: string): string => {
   let at = 0
   while (there[at] === here[at] && at < there.length) at++
@@ -295,7 +295,7 @@ export interface RemoteDocument {
   kind: Kind
   id: string
   position: number
-  /** `_source` as it was shown before it was shipped. */
+  /** `_source` as shown before shipping. */
   source: string
 }
 

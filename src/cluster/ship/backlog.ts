@@ -1,16 +1,16 @@
 import { gapsIn, mergeRanges, type Range } from '../../lib/ranges.ts'
 import type { ShipContext } from './context.ts'
 
-/** Blocks that are stored and not shipped, and which of them go next. `whole`: blocks that are stored whole. */
+/** Stored blocks that are not shipped yet, and their order. `whole`: blocks stored in full. */
 export const createBacklog = ({ partial, visible }: Pick<ShipContext, 'partial' | 'visible'>, whole: () => Range[]) => {
-  /** Of the head since the start. */
+  /** Lowest block of the head since the start. */
   let headFrom = Number.POSITIVE_INFINITY
-  /** Blocks of the head came since it was last looked what goes next. */
+  /** Whether blocks of the head arrived since the last `next`. */
   let hasHead = false
-  /** All that are stored, whole or in part. */
+  /** All stored blocks, whole or partial. */
   const ranges = () => mergeRanges([...whole(), ...partial.ranges()])
 
-  /** Of scopes the newest first, however many blocks that hold nothing lie between. */
+  /** Runs of scopes come last, newest first, with any number of empty blocks in between. */
   const pick = (there: readonly Range[]): Range | undefined => {
     const ofScopes = () => partial.ranges().flatMap(({ from, to }) => gapsIn(there, from, to))
     return pickRun(whole(), there, headFrom) ?? ofScopes().at(-1)
@@ -24,7 +24,7 @@ export const createBacklog = ({ partial, visible }: Pick<ShipContext, 'partial' 
       headFrom = Math.min(headFrom, first)
       hasHead = true
     },
-    /** What goes after the blocks under way, if anything; a back-fill gives way where blocks of the head came since. */
+    /** Blocks to ship after those under way. A back-fill gives way to new blocks of the head. */
     next(underWay: Range | undefined) {
       hasHead = false
       const run = pick(mergeRanges([...visible().ranges, ...(underWay ? [underWay] : [])]))
@@ -32,7 +32,7 @@ export const createBacklog = ({ partial, visible }: Pick<ShipContext, 'partial' 
       const isFill = run.from < headFrom
       return { run, givesWay: () => isFill && hasHead }
     },
-    /** How many there are. */
+    /** Number of stored blocks that are not shipped yet. */
     count() {
       const { ranges: there } = visible()
       return ranges()
@@ -42,12 +42,12 @@ export const createBacklog = ({ partial, visible }: Pick<ShipContext, 'partial' 
   }
 }
 
-/** Blocks of which a batch takes as many as it has room for. */
+/** Most blocks of a run, of which a batch takes as many as it has room for. */
 const MAX_BACKLOG_BLOCKS = 4_096
 
 /**
- * The blocks that are shipped next, lowest first: of the head, which begins at `headFrom`, before those of a back-fill. Undefined where all that are held are
- * there. Lists of ranges ascend.
+ * Blocks to ship next, lowest first: the head, which begins at `headFrom`, before back-fill.
+ * Undefined if all stored blocks are there. Lists of ranges ascend.
  */
 const pickRun = (held: readonly Range[], there: readonly Range[], headFrom: number): Range | undefined => {
   const gaps = held.flatMap(({ from, to }) => gapsIn(there, from, to))

@@ -15,9 +15,9 @@ export interface ShipBatchesOptions {
   batchBytes?: number | undefined
 }
 
-/** Each time that documents are shown the cluster has more and smaller segments to merge. */
+/** Each refresh creates segments that the cluster has to merge, so batches are large. */
 const BATCH_BYTES = 96 * 2 ** 20
-/** However often batches are given up. */
+/** Lower limit, however often batches are given up. */
 const MIN_BATCH_BYTES = 2 ** 20
 
 /** A batch whose documents were sent. */
@@ -25,9 +25,9 @@ interface Sent {
   batch: BatchNumbers
   done: Range | undefined
   touched: ReadonlySet<string>
-  /** Up to which change tokens were sent. */
+  /** Change up to which tokens were sent. */
   change: number
-  /** The batch that sent those before; undefined: these are there. */
+  /** Batch that sent those before it; undefined if these are there already. */
   before: Sent | undefined
   /** Whether all tokens up to that change were sent by batches that count. */
   isWhole: boolean
@@ -35,8 +35,8 @@ interface Sent {
 }
 
 /**
- * Ships runs of blocks, each as a batch, from its number to the note that it is there. While the cluster takes the rest of one batch and shows it, the next
- * one is sent. They are noted in their order.
+ * Ships runs of blocks in batches. While the cluster completes one batch and shows it, the next one
+ * is sent. Batches are noted in their order.
  */
 export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions) => {
   const { naming, shelf, lines, visible, publishing, bulk, onProgress } = ship
@@ -47,7 +47,7 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
     'chainsieve_cluster_batches_total',
     'Batches of documents that were shipped to the cluster.',
   ).add
-  /** The one that is not noted yet. */
+  /** Last batch that is not noted yet. */
   let last: Sent | undefined
   let settling: Promise<void> = Promise.resolve()
   let room = batchBytes
@@ -74,7 +74,7 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
     function* tokens() {
       const { ranges: there } = visible()
       const also = before?.done ? [before.done] : []
-      // Of the state that tells which ones there are; what changes after that is shipped next time.
+      // From the same snapshot as the tokens; later changes are shipped next time.
       change = lines.lastChange()
       if (run || change > since) yield* lines.tokens(done, since, block => holds(there, block) || holds(also, block))
     }
@@ -92,7 +92,7 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
     if (sent.isThere && done) onProgress()
   }
 
-  /** Creates the indices that these blocks go to; without blocks those of tokens. */
+  /** Creates the indices of these blocks; without blocks, that of tokens. */
   const ensure = async (run: Range | undefined) => {
     for (const block of eachIndex(run, naming, next)) await persist(() => options.ensure(block))
   }
@@ -100,13 +100,13 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
   return {
     ensure,
     /**
-     * Sends as many of these blocks as a batch has room for, and tokens that changed; undefined: these alone. It takes no further block when others are `urgent`.
-     * It is noted later that they are there.
+     * Sends as many of these blocks as a batch has room for, and changed tokens; undefined: only
+     * tokens. Takes no further block when others are `urgent`. The batch is noted later.
      */
     async ship(run: Range | undefined, urgent = () => false) {
       await ensure(run)
       const batch = await note(() => shelf.begin(run))
-      // Who does not know of a batch would show none of its tokens.
+      // Processes that do not know of a batch would show none of its tokens.
       await publishing.publish()
       const sent = await sendAll(run, batch, urgent)
       const flushed = bulk().flush()
@@ -118,13 +118,13 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
       settling = settle(sent, flushed)
       settling.catch(() => {})
     },
-    /** Blocks that were sent and are not noted yet. */
+    /** Blocks that were sent but are not noted yet. */
     underWay: () => last?.done,
-    /** Until all that was sent is noted; rejects where that cannot be. */
+    /** Resolves when all sent batches are noted; rejects if that is impossible. */
     settled: () => settling,
-    /** Bytes from which on a batch takes no further block: fewer after one that was given up, so that the next one comes to its end. */
+    /** Size limit of a batch: lower after one was given up, which helps the next one to finish. */
     room: () => room,
-    /** What was sent and is not noted is not waited for any more. */
+    /** Stops waiting for batches that were sent but not noted. */
     async giveUp() {
       room = Math.max(Math.min(MIN_BATCH_BYTES, batchBytes), room / 4)
       await settling.catch(() => {})

@@ -8,22 +8,22 @@ import { isStill } from '../visibility.ts'
 import type { ShipContext } from './context.ts'
 
 /**
- * Handles an index that was restored from a snapshot, or made again, in place of one that was shipped to. It counts once
- * it holds what that one held: what it lacks is shipped again as far as the store has it, and what it has too much is
- * removed. Until then searches that need it fail.
+ * Handles an index that was restored from a snapshot, or recreated, in place of a shipped one. It
+ * counts once it has the documents of that one: missing documents are shipped again as far as the
+ * store has them, surplus ones are removed. Until then, searches that need it fail.
  */
 export type IndexComparison = ReturnType<typeof createIndexComparison>
 
-/** `settled`: until all that was sent is noted. */
+/** `settled` resolves when all sent batches are noted. */
 export const createIndexComparison = (ship: ShipContext, settled: () => Promise<void>) => {
   const { network, naming, visible, requests, shelf, known, publishing, log } = ship
   const { persist, note } = ship.session
   const expected = createEvictedCounts(ship.db)
   const compare = createComparing(expected, requests)
-  /** Those that lack what no store has, by name: they are compared once. */
+  /** Identities, by name, of indices that lack documents no store has: they are compared once. */
   const lacking = new Map<string, string>()
 
-  /** What is wrong there is no longer counted on, as far as the store can mend it. Undefined where the chain left blocks meanwhile. */
+  /** Marks wrong blocks for shipping again if the store has them; undefined after a rollback. */
   const giveUp = (wrong: readonly Range[], before: Visible) => {
     if (!isStill(before, visible())) return undefined
     const counted = wrong.flatMap(({ from, to }) => partsIn(before.ranges, from, to))
@@ -50,7 +50,7 @@ export const createIndexComparison = (ship: ShipContext, settled: () => Promise<
   }
 
   return {
-    /** Compares it, and takes it for the right one if it is. */
+    /** Compares an index, and accepts it if it is right. */
     async compare({ index, blocks, instead }: Required<WantedIndex>) {
       if (lacking.get(index) === instead) return
       await settled()
@@ -62,7 +62,7 @@ export const createIndexComparison = (ship: ShipContext, settled: () => Promise<
       const given = await note(() => giveUp(wrong, before))
       if (!given) return
       const { lost, mended, batch } = given
-      // Who searches there must not count on what is removed.
+      // Searching processes must not count on documents that are removed.
       if (mended.length > 0) await publishing.publish()
       for (const { from, to } of mended)
         await persist(() => requests.remove({ batches: { from: 0, to: batch }, above: from - 1, below: to }, index))
@@ -80,12 +80,12 @@ export const createIndexComparison = (ship: ShipContext, settled: () => Promise<
   }
 }
 
-/** Blocks that are read from the store at once. */
+/** Most blocks to read from the store at once. */
 const BLOCKS_PER_READ = 4096
 
 /**
- * Compares what an index holds with what the store knows of it: how many documents of each block, and of which branch. Tells the blocks of which these differ, and
- * those of which it holds something that should not be there. It is of no worth where the chain left blocks meanwhile.
+ * Compares an index with the store: count and branch of the documents of each block. Returns the
+ * blocks that differ. Invalid if the chain left blocks in between.
  */
 const createComparing =
   (expected: EvictedCounts, requests: ShipContext['requests']) =>

@@ -13,8 +13,8 @@ import type { ShipRequests } from './requests.ts'
 import type { Publishing } from './sharing.ts'
 
 /**
- * Of a store whose documents move to a cluster, or back to the store (`to`): how many blocks it has, how many of them are where they are to be, and how many were
- * compared there.
+ * Progress of moving a store's documents to a cluster, or back to the store (`to`): all blocks,
+ * blocks at their destination, and blocks compared there.
  */
 export interface MovingReport {
   to: 'opensearch' | 'sqlite'
@@ -23,45 +23,45 @@ export interface MovingReport {
   verified: number
 }
 
-/** How shipping documents to a cluster goes on. */
+/** Progress of shipping documents to a cluster. */
 export interface ShippingReport {
   /** Stored blocks that searches do not see yet. */
   blocksLeft: number
-  /** Null where nothing moves: searches go to the cluster, and are to. */
+  /** Null if nothing moves: searches go to the cluster, as configured. */
   moving: MovingReport | null
-  /** Why nothing can be shipped, or brought back, for now. */
+  /** Why nothing can be shipped or restored for now. */
   trouble: string | null
   /** Since when, in ISO-8601 UTC. */
   troubleSince: string | null
 }
 
-/** What all parts of shipping work with. */
+/** Context of all parts of shipping. */
 export interface ShipContext {
   network: string
   naming: ClusterOptions
   db: Db
   reader: { begin(): void; end(): void }
   lines: DocumentLines
-  /** What is in the cluster, and may be shown. */
+  /** Documents in the cluster that may be shown. */
   visible(): Visible
   shelf: ShippingState
   known: IndexIdentities
   /** Blocks that are stored in part. */
   partial: PartialBlocks
   requests: ShipRequests
-  /** The one of this session. */
+  /** Bulk requests of this session. */
   bulk(): Bulk
   session: LeaseSession
   publishing: Publishing
-  /** Called when blocks came to be there. */
+  /** Called when blocks have been shipped. */
   onProgress(): void
   metrics: Metrics
   log: Log
 }
 
 /**
- * The end of a batch whose documents were put: the cluster has acknowledged them, searches of these indices see them, the store notes `change`, and others
- * have to be told.
+ * Completes a batch: the cluster acknowledges its documents, searches of these indices see them,
+ * the store notes `change`, and other processes have to be informed.
  */
 export const finishBatch = async <T>(
   { bulk, requests, session, publishing }: ShipContext,
@@ -78,22 +78,22 @@ export const finishBatch = async <T>(
 }
 
 interface Also {
-  /** Resolves when the cluster has acknowledged all; without it, what was put until now is flushed. */
+  /** Resolves when the cluster has acknowledged all; by default, flushes what was put until now. */
   flushed?: Promise<void>
-  /** What has to be done in the cluster before the store notes anything. */
+  /** Work in the cluster that must precede notes in the store. */
   before?(): Promise<void>
 }
 
-/** Removes what counts for nothing, if anything is due; whether there was. `settled`: until all that was sent is noted. */
+/** Removes documents that no longer count; false if none are due. `settled`: see `ShipBatches`. */
 export const sweep = async (
   { shelf, requests, session, publishing }: ShipContext,
   settled: () => Promise<void>,
 ): Promise<boolean> => {
   const [due] = shelf.sweeps()
   if (!due) return false
-  // What comes after it would stay until the second time.
+  // Documents in flight would otherwise remain until the next sweep.
   await settled()
-  // Whoever takes over, and whoever searches there, must not count on what is removed.
+  // Successors and searching processes must not count on documents that are removed.
   await publishing.publish()
   const begun = Date.now()
   await session.persist(() => requests.remove(due))

@@ -1,10 +1,10 @@
 import { ChainsieveError } from '../../lib/errors.ts'
 import { backoff, systemClock } from '../../lib/retry.ts'
 
-/** The time in which this process may write to the cluster, and how work goes on in it. Whatever waits throws when it ends. */
+/** Session in which this process may write to the cluster. Waits throw when it ends. */
 export type LeaseSession = ReturnType<typeof createLeaseSession>
 
-/** Who gives turns. */
+/** Source of turns. */
 export interface Turns {
   isReady(): boolean
   give(): void
@@ -24,14 +24,14 @@ interface LeaseSessionOptions {
 export const createLeaseSession = ({ signal, waits, also, onReady, onTrouble }: LeaseSessionOptions) => {
   let now = signal
   let go: (() => void) | undefined
-  /** Whether what failed may pass; throws where the end of the session is the reason. */
+  /** Whether a failure is temporary; throws if the session has ended. */
   const mayPass = (error: unknown): error is ChainsieveError => {
     now.throwIfAborted()
     return error instanceof ChainsieveError && error.next === 'retry'
   }
-  /** Waits after so many failures. */
+  /** Waits, longer after more failures. */
   const pause = (failures: number, ms = backoff(failures, waits)) => systemClock.sleep(ms, now)
-  /** Until it does not fail in a way that may pass. */
+  /** Repeats work until it succeeds or fails permanently. */
   const persist = async <T>(work: () => T | Promise<T>): Promise<T> => {
     for (let failures = 1; ; failures++) {
       now.throwIfAborted()
@@ -48,13 +48,13 @@ export const createLeaseSession = ({ signal, waits, also, onReady, onTrouble }: 
   }
   return {
     ...{ mayPass, persist, pause },
-    /** Aborts when it ends. */
+    /** Aborts when the session ends. */
     signal: () => now,
-    /** Another one begins, which ends with the program, or with this signal. */
+    /** Begins another session, which ends with the program or by this signal. */
     renew(lost?: AbortSignal) {
       now = lost ? AbortSignal.any([signal, lost]) : signal
     },
-    /** Until this thread has time. */
+    /** Waits until this thread has time. */
     async turn() {
       now.throwIfAborted()
       await new Promise<void>(resolve => {
@@ -63,7 +63,7 @@ export const createLeaseSession = ({ signal, waits, also, onReady, onTrouble }: 
       })
       now.throwIfAborted()
     },
-    /** What `change` answers, written in a transaction: as soon as the disk takes it. */
+    /** Runs `change` in a transaction as soon as the disk accepts it, and returns its result. */
     note: <T>(change: () => T): Promise<T> =>
       persist(() => {
         let done: T | undefined

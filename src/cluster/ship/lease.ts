@@ -3,9 +3,10 @@ import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
 import { expectOkText } from '../connection/expect-ok.ts'
 
 /**
- * Lets one process at a time write the documents of a network. The holder renews a document in the cluster every few
- * seconds. Another process takes over, with the next term, once that document stayed the same for long enough by its own
- * clock: clocks need not agree. A holder that could not renew in time stops by itself; what it sent has a lower term.
+ * Lets one process at a time write the documents of a network. The holder renews a document in the
+ * cluster every few seconds. Another process takes over, with the next term, once that document was
+ * unchanged for long enough by its own clock: clocks need not agree. A holder that fails to renew
+ * in time stops by itself; what it sent has a lower term.
  */
 export type Lease = ReturnType<typeof createLease>
 
@@ -13,17 +14,17 @@ interface LeaseOptions {
   cluster: Cluster
   /** See `stateIndexOf`. */
   index: string
-  /** Of the process, and of one that goes on with its work once it is gone for sure: it gets the lease at once, and the same term. */
+  /** Identity of the process; a successor with the same one gets the lease and term at once. */
   id: string
   /** A name for people: host and process. */
   name: string
   clock?: Clock
-  /** How long a document stays the same before its holder counts as gone. */
+  /** Time without a renewal after which the holder counts as gone. */
   ttlMs?: number | undefined
 }
 
 const LEASE_TTL_MS = 20_000
-/** The holder gives up so much earlier than others take over. */
+/** Fraction of this time after which the holder gives up, before others take over. */
 const HOLDER_MARGIN = 0.75
 const RENEWALS = 4
 
@@ -36,7 +37,7 @@ interface LeaseRecord {
 
 interface StoredLease {
   held: LeaseRecord
-  /** What the cluster knows the state of the document by. */
+  /** Version of the document in the cluster. */
   seqNo: number
   primaryTerm: number
 }
@@ -47,7 +48,7 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
   const stopping = new AbortController()
   let mine: StoredLease | undefined
   let other: string | undefined
-  /** What was read last, and since when it is the same: kept while reading fails, since a holder that is gone renews nothing then either. */
+  /** Last state and when it appeared, also kept while reads fail: a dead holder renews nothing. */
   let seen: StoredLease | undefined
   let since = 0
 
@@ -64,7 +65,7 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
     return { held: JSON.parse(_source.value) as LeaseRecord, seqNo: _seq_no, primaryTerm: _primary_term }
   }
 
-  /** Writes over a state that was read; undefined where another process was quicker. */
+  /** Overwrites a state that was read; undefined if another process was faster. */
   const write = async (
     held: LeaseRecord,
     over: StoredLease | undefined,
@@ -79,7 +80,7 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
     return { held, seqNo: _seq_no, primaryTerm: _primary_term }
   }
 
-  /** What was written last may have been this process's own, of which no answer came. */
+  /** The last write may have succeeded without an answer: reads it back. */
   const renew = async () => {
     const next = { ...mine!.held, renewal: mine!.held.renewal + 1 }
     const written = await write(next, mine)
@@ -105,7 +106,7 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
     }
   }
 
-  /** Fails when it is time to give up, whatever hangs. */
+  /** Rejects when it is time to give up, even if a request hangs. */
   const lateAfter = (ms: number): Promise<never> =>
     clock.sleep(Math.max(0, ms), stopping.signal).then(() => {
       throw new Error('the cluster takes too long')
@@ -119,9 +120,9 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
   return {
     /** Aborts when the lease is lost. */
     lost: losing.signal,
-    /** Who holds it, where it is another one, as that one calls itself. */
+    /** Name of another holder, if there is one. */
     holder: () => other,
-    /** Waits until the lease is this process's own, and tells the term. */
+    /** Waits until this process has the lease; resolves to the term. */
     async acquire(signal: AbortSignal) {
       for (;;) {
         signal.throwIfAborted()
@@ -132,7 +133,7 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
         const isOwn = found?.held.id === id
         const isFree = found === undefined || isOwn || found.held.holder === '' || clock.elapsed() - since >= ttlMs
         if (isFree) {
-          // Others count from when it is written, which is before the answer comes.
+          // Others count from the time of the write, which is before the answer.
           const begun = clock.elapsed()
           const term = (found?.held.term ?? 0) + (isOwn ? 0 : 1)
           mine = await write({ term, holder: name, id, renewal: (found?.held.renewal ?? 0) + 1 }, found)
@@ -145,12 +146,12 @@ export const createLease = ({ cluster, index, id, name, clock = systemClock, ttl
         await clock.sleep(ttlMs / RENEWALS / 2, signal)
       }
     },
-    /** Gives it up at once, so that the next one need not wait. */
+    /** Releases the lease at once: the next process need not wait. */
     async release() {
       stopping.abort()
       const last = mine
       mine = undefined
-      // Nobody waits for a cluster that is away.
+      // Does not wait for an unavailable cluster.
       if (last) await write({ ...last.held, holder: '' }, last, { timeoutMs: 1_000, retries: 0 }).catch(() => {})
     },
   }

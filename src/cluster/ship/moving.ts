@@ -5,11 +5,11 @@ import type { MovingReport as Report, ShipContext } from './context.ts'
 import { addTo, differingKinds, type Tally, tallies } from './tally.ts'
 
 /**
- * Moves a store that was filled before it had a cluster: once all documents are shipped, runs of blocks are compared with
- * the cluster one by one, and shipped again where they differ. Then one transaction sends searches to the cluster; until
- * then the store answers and keeps all documents.
+ * Moves a store that was filled before it had a cluster: once all documents are shipped, it
+ * compares runs of blocks with the cluster, and ships them again where they differ. Then one
+ * transaction directs searches to the cluster; until then the store answers and keeps all.
  *
- * What was compared is not stored: after a restart it is compared again, which is much quicker than shipping.
+ * Comparisons are not stored: a restart repeats them, which is much quicker than shipping.
  */
 export type Moving = ReturnType<typeof createMoving>
 
@@ -17,26 +17,26 @@ type MoveProgress = Omit<Report, 'to'>
 
 /** Blocks that are compared at once. */
 const MAX_COMPARED_BLOCKS = 10_000
-/** What came in the last seconds need not be there: searches of a cluster lag so much anyway. */
+/** Unshipped blocks that do not delay the move: searches of a cluster lag that much anyway. */
 const FEW_BLOCKS = 64
-/** Time that a turn may take. */
+/** Time limit of a turn. */
 const COMPARE_TURN_MS = 4
 
-/** `ranges`: blocks that the store holds. `onMove` is called in the transaction from which on searches go to the cluster. */
+/** `ranges`: stored blocks. `onMove` runs in the transaction that moves searches to the cluster. */
 export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: () => void) => {
   const { visible, lines, reader, requests, shelf, log } = ship
   const { turn, persist, note, pause } = ship.session
   const mark = createLocationWriter(ship.db)
   const size = Math.min(MAX_COMPARED_BLOCKS, ship.naming.blocksPerIndex)
   let verified: Range[] = []
-  /** What is being compared, as long as none of it was removed. */
+  /** Run being compared; undefined once part of it was removed. */
   let comparing: Range | undefined
-  /** How often in a row runs differed. */
+  /** Number of consecutive runs that differed. */
   let failures = 0
   let told = -1
 
   const left = () => gapsOf(ranges(), visible().ranges)
-  /** Of what is there, the lowest that was not compared. */
+  /** Lowest shipped run that is not compared yet. */
   const next = (): Range | undefined => {
     const there = visible().ranges.flatMap(({ from, to }) => partsIn(ranges(), from, to))
     const gap = gapsOf(there, verified)[0]
@@ -65,10 +65,10 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
     const { hidden } = visible()
     const stored = await count(run)
     const there = await persist(() => requests.tally(run, hidden))
-    // The chain has left some of it.
+    // Part of it was reorganised away.
     if (!comparing) return
     const kinds = differingKinds(stored, there)
-    // Tokens that changed are shipped first.
+    // Changed tokens are shipped first.
     if (kinds.join() === 'token' && shelf.hasChangedTokens()) return
     if (kinds.length > 0) return shipAgain(run, kinds, { stored, there })
     failures = 0
@@ -87,7 +87,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
       shelf.lose([run])
       return shelf.batches()
     })
-    // What is too much there would stay.
+    // Surplus documents would remain otherwise.
     await persist(() => requests.remove({ batches: { from: 0, to: written }, above: run.from - 1, below: run.to }))
     if (failures++ > 0) await pause(failures)
   }
@@ -102,7 +102,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
     if (isDone) log.info('Searches go to the cluster from now on', { blocks: countBlocks(ranges()) })
   }
 
-  /** Undefined where searches go to the cluster. */
+  /** Undefined if searches go to the cluster. */
   const report = (): MoveProgress | undefined => {
     if (mark.since() !== undefined) return undefined
     const blocks = countBlocks(ranges())
@@ -137,7 +137,7 @@ export const createMoving = (ship: ShipContext, ranges: () => Range[], onMove: (
   }
 }
 
-/** Shipping is one half, comparing the other. */
+/** Shipping is one half of the progress, comparing the other. */
 export const percentOf = ({ blocks, shipped, verified }: MoveProgress): number =>
   blocks === 0 ? 100 : Math.min(100, Math.floor((50 * (shipped + verified)) / blocks))
 

@@ -5,13 +5,14 @@ import { finishBatch, type ShipContext } from './context.ts'
 import { linesOf, type PatchLine, patchLine, type Send } from './sending.ts'
 
 /**
- * Writes documents in place of shipped ones, between two batches. They are visible at once and belong to the batches of
- * those that they replace, so whatever hides these hides them. Each is right by itself: half of them do no harm.
+ * Replaces shipped documents between two batches. The new ones are visible at once and belong to
+ * the batches of those that they replace, which hides them together. Each is correct by itself:
+ * writing only half of them does no harm.
  */
 /** Lines that are put in one turn. */
 const LINES_PER_TURN = 100
 
-/** `hashOf` a stored block. `wake` is called when something is to be written. */
+/** `hashOf` returns the hash of a stored block. `wake` is called when there is work. */
 export const createPatching = (ship: ShipContext, hashOf: (number: number) => string | undefined, wake: () => void) => {
   const { naming, network, visible, shelf, bulk, publishing } = ship
   const { turn, note } = ship.session
@@ -40,18 +41,18 @@ export const createPatching = (ship: ShipContext, hashOf: (number: number) => st
   }
 
   return {
-    /** False where the chain has left one of their blocks, or the cluster has no documents of it yet: then nothing is written. */
+    /** False, with nothing written, if a block of theirs was reorganised away or is not shipped. */
     patch: (lines: readonly PatchLine[]) =>
       new Promise<boolean>(resolve => {
         waiting.push({ lines, resolve })
         wake()
       }),
     isDue: () => waiting.length > 0,
-    /** Writes what was asked for first; whether there was anything. */
+    /** Writes the oldest request; returns whether there was one. */
     async step() {
       const [first] = waiting
       if (!first) return false
-      // Where that fails for now, it is written when shipping goes on.
+      // After a temporary failure, the request is repeated when shipping resumes.
       const done = await write(first.lines)
       waiting.shift()
       first.resolve(done)
@@ -60,10 +61,10 @@ export const createPatching = (ship: ShipContext, hashOf: (number: number) => st
   }
 }
 
-/** However much room there is. */
+/** Limit, however much room there is. */
 const MOST_BYTES = 32 * 2 ** 20
 
-/** Writes anew what scopes changed of blocks that are there; its step tells whether there was anything. */
+/** Rewrites shipped blocks that scopes changed; `step` returns whether there were any. */
 export const createRenewing = (
   ship: ShipContext,
   send: Send,
@@ -81,7 +82,7 @@ export const createRenewing = (
       await ensure(run)
       const batch = await note(() => shelf.begin(undefined))
       await publishing.publish()
-      // What is there goes on to be seen, so what takes its place is seen at once.
+      // Old documents remain visible, so their replacements are visible at once.
       const numbers = { number: batch.tokens, tokens: batch.tokens }
       const touched = new Set<string>()
       let done: Range = run
@@ -105,7 +106,7 @@ export const createRenewing = (
       const commit = () => {
         if (shelf.commit(batch, undefined, shelf.shippedChange())) changed.done(run, done)
       }
-      // What the store no longer holds.
+      // Documents that the store no longer has.
       const older = { batches: { from: 0, to: batch.number }, above: done.from - 1, below: done.to }
       await finishBatch(ship, touched, commit, { before: () => requests.remove(older) })
       onProgress()

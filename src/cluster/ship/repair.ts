@@ -5,22 +5,22 @@ import { aliasOf } from '../indices/names.ts'
 import type { IndexComparison } from './compare-index.ts'
 import type { ShipContext } from './context.ts'
 
-/** Looks for lost indices, and has them hold documents again. */
+/** Finds lost indices, and ships their documents again. */
 export const createRepair = (ship: ShipContext, indices: Indices, restoring: IndexComparison) => {
   const { network, naming, visible, shelf, known, publishing, log } = ship
   const { persist, note } = ship.session
-  /** What indices are known by is to be noted: those that were just made. */
+  /** Whether new indices exist whose identities are not recorded yet. */
   let isUnknown = false
   let isLacking = false
-  /** Notes that what it held is shipped again; false where the store does not have all of it. */
+  /** Marks its documents for shipping again; false if the store does not have all of them. */
   const shipAgain = (index: string, blocks: Visible['ranges']): boolean => {
-    // Tokens lie in one index, wherever they were first seen.
+    // All tokens are in one index.
     const isToken = aliasIn(index) === aliasOf(naming, network, 'token')
     const isHeld = shelf.lose(isToken ? undefined : blocks)
     if (isHeld) shelf.renew(index)
     return isHeld
   }
-  /** Before the next document goes into one of them: one that the cluster created by itself would count as lost with all that comes into it. */
+  /** Recreates indices before documents do: those that the cluster creates itself count as lost. */
   const renewAll = async () => {
     for (const index of shelf.toRenew()) {
       await persist(() => indices.renew(index))
@@ -46,9 +46,9 @@ export const createRepair = (ship: ShipContext, indices: Indices, restoring: Ind
     publishing.changed()
   }
   return {
-    /** Whether some are new, or begin anew, which should not wait. */
+    /** Whether indices are new or have to be recreated, which should not wait. */
     isDue: () => isUnknown || shelf.toRenew().length > 0,
-    /** Whether some were lost when it was looked last. */
+    /** Whether indices were lost at the last check. */
     isLacking: () => isLacking,
     /** Creates the indices of a block. */
     ensure(block: number | undefined): Promise<void> | undefined {
@@ -57,8 +57,9 @@ export const createRepair = (ship: ShipContext, indices: Indices, restoring: Ind
       return made
     },
     /**
-     * What indices lost is shipped again, as far as the store has it. Searches that need the rest fail, and tell why, until an index is back or the store
-     * forgets its blocks: see `forgetting.ts`.
+     * Ships documents of lost indices again, as far as the store has them. Searches that need the
+     * rest fail with the reason, until an index is back or the store forgets its blocks: see
+     * `forgetting.ts`.
      */
     async mend() {
       await renewAll()

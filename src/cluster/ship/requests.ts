@@ -8,10 +8,10 @@ import { aliasOf, META_FIELDS } from '../indices/names.ts'
 import { hiddenClauses } from '../query/dsl.ts'
 import { type CountsAnswer, countsBody, countsIn, TALLY_AGGREGATIONS, type TallyAnswer, talliesIn } from './tally.ts'
 
-/** What shipping asks of a cluster beside bulk requests. Each throws a `retry` where that may pass. */
+/** Requests of shipping, except bulk. Each throws a `retry` if its failure is temporary. */
 export type ShipRequests = ReturnType<typeof createShipRequests>
 
-/** Documents of many blocks may take so long to remove. */
+/** Removing the documents of many blocks may take this long. */
 const REMOVE_MS = 1_800_000
 const TALLY_MS = 120_000
 
@@ -26,11 +26,11 @@ export const createShipRequests = (
   cluster: Pick<Cluster, 'ask'>,
   naming: Pick<ClusterOptions, 'prefix'>,
   network: string,
-  /** Gives requests up that begin from now on. */
+  /** Aborts requests that start from now on. */
   signal: () => AbortSignal,
 ) => {
   const all = KINDS.map(kind => aliasOf(naming, network, kind)).join(',')
-  /** Half an answer is none. */
+  /** Rejects partial answers. */
   const ask = async (request: ClusterRequest, doing: string): Promise<ShipAnswer> => {
     const answer = JSON.parse(await expectOk(cluster, { ...request, signal: signal() }, doing)) as ShipAnswer
     const { _shards, failures = [], timed_out: isLate = false } = answer
@@ -39,12 +39,12 @@ export const createShipRequests = (
       throw retry('cluster_busy', `the cluster cannot ${doing}: ${why}`)
     return answer
   }
-  // Of kinds of which there is no index yet.
+  // Some kinds may have no index yet.
   const query = { ignore_unavailable: true, allow_no_indices: true }
   const refresh = async (indices: string) =>
     void (await ask({ method: 'POST', path: `/${indices}/_refresh`, query }, 'show what was written'))
   return {
-    /** The greatest number of a batch of which anything is there; 0 where nothing is. */
+    /** Greatest batch number of the documents there; 0 if there are none. */
     async greatestBatch() {
       await refresh(all)
       const body = { size: 0, track_total_hits: false, aggs: { greatest: { max: { field: META_FIELDS.batch } } } }
@@ -52,12 +52,12 @@ export const createShipRequests = (
       const { aggregations } = await ask(request, 'report what was written')
       return aggregations?.greatest?.value ?? 0
     },
-    /** Has searches see what was written to these indices. */
+    /** Makes documents in these indices visible to searches. */
     async refresh(indices: Iterable<string>) {
       const names = [...indices]
       if (names.length > 0) await refresh(names.join(','))
     },
-    /** What searches see of some blocks, by kind. */
+    /** Tallies of the visible documents of some blocks, by kind. */
     async tally({ from, to }: Range, hidden: readonly Hidden[]) {
       const filter = [{ range: { [META_FIELDS.block]: { gte: from, lte: to } } }]
       const found = { bool: { filter, must_not: hiddenClauses({ hidden }) } }
@@ -66,7 +66,7 @@ export const createShipRequests = (
       const { aggregations } = await ask(request, 'count what is there')
       return talliesIn(aggregations?.kinds ?? { buckets: [] })
     },
-    /** What searches see of an index, by blocks in their order. */
+    /** Counts of the visible documents of an index, in block order. */
     async *counts(index: string, kind: Kind, hidden: readonly Hidden[]) {
       for (let after: object | undefined, isFirst = true; isFirst || after; isFirst = false) {
         const body = countsBody(kind, hidden, after)
@@ -76,14 +76,14 @@ export const createShipRequests = (
         after = aggregations!.blocks!.after_key
       }
     },
-    /** Removes documents that count for nothing, of one index or of all. */
+    /** Removes hidden documents of one index or of all. */
     async remove(hidden: Hidden, index: string = all) {
-      // Only what a refresh has brought up is found.
+      // Only refreshed documents are found.
       await refresh(index)
       await ask(
         {
           ...{ method: 'POST', path: `/${index}/_delete_by_query`, timeoutMs: REMOVE_MS },
-          // What was written again meanwhile stays. No search sees the rest when this is answered.
+          // Keeps documents that were rewritten since. No search sees the others after this answer.
           query: { ...query, conflicts: 'proceed', refresh: true },
           body: { query: { bool: { filter: hiddenClauses({ hidden: [hidden] }) } } },
         },

@@ -7,8 +7,9 @@ import { clusterId, type IndexNaming, indexNameOf, metaText } from '../indices/n
 import type { ShipContext } from './context.ts'
 
 /**
- * Sends lines as long as the batch counts, a few milliseconds at a time; `touched` takes the indices that they go to. Each step sees another state of the store,
- * in which its documents are the same. Documents belong to the batch, or to `numbers`.
+ * Sends lines while the batch counts, a few milliseconds at a time; `touched` collects their
+ * indices. Each turn sees another snapshot of the store, with the same documents. Documents belong
+ * to the batch, or to `numbers`.
  */
 export type Send = (
   lines: Iterator<DocumentLine, void>,
@@ -17,7 +18,7 @@ export type Send = (
   numbers?: BatchNumbers,
 ) => Promise<void>
 
-/** Time that a turn may take: no block of the head waits longer. */
+/** Time limit of a turn: no block of the head waits longer. */
 const SEND_TURN_MS = 4
 
 export const createSending = (options: ShipContext): Send => {
@@ -30,7 +31,7 @@ export const createSending = (options: ShipContext): Send => {
     .of({})
   return async (lines, batch, touched, numbers = batch) => {
     for (;;) {
-      // Others have to know what changed before the next document.
+      // Other processes have to know changes before the next document.
       await publishing.publishChanges()
       await session.turn()
       if (!shelf.isUnderWay(batch.number)) return
@@ -59,7 +60,7 @@ export const createSending = (options: ShipContext): Send => {
   }
 }
 
-/** Lines of stored blocks, until there is no room for a further one; `onBlocks` is told up to which block all are through. */
+/** Lines of stored blocks while there is room; `onBlocks` receives the last complete block. */
 export function* linesOf(
   { from, to }: Range,
   { block, next }: { block(number: number): Iterable<DocumentLine> } & Pick<PartialBlocks, 'next'>,
@@ -78,17 +79,20 @@ export function* linesOf(
   if (number > to) onBlocks(to)
 }
 
-/** A document in place of one that is there, or beside it. */
+/** A document that replaces another one or is added next to it. */
 export interface PatchLine extends DocumentLine {
-  /** That of the one that is there: the new one is seen where that one was. */
+  /** Batch of the existing document: the new one is visible wherever that one was. */
   batch: number
 }
-/** It is written in the order of its version. */
+/** The cluster orders such writes by version. */
 export const patchLine = (naming: IndexNaming, network: string, version: number, line: PatchLine): BulkLine => {
   const { batch } = line
   return { ...bulkLine(naming, network, { number: batch, tokens: batch }, line), version }
 }
-/** A document as the cluster takes it: what it shows byte for byte, and behind it what the cluster has to know. Its bytes hold as long as those of the document. */
+/**
+ * A document as the cluster stores it: the shown bytes, then metadata. The bytes are valid as long
+ * as those of `source`.
+ */
 export const bulkLine = (
   naming: IndexNaming,
   network: string,

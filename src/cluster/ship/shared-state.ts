@@ -6,11 +6,11 @@ import { expectOkText } from '../connection/expect-ok.ts'
 import { baseOf } from '../indices/names.ts'
 
 /**
- * What of a network's documents may be shown, as who writes them tells it in the cluster: others that search there know it by
- * this alone.
+ * Which documents of a network may be shown, as the writing process publishes it in the cluster.
+ * Other processes that search there know nothing else.
  */
 export interface SharedState {
-  /** Of whoever wrote it; see `lease.ts`. */
+  /** Term of the process that wrote it; see `lease.ts`. */
   term: number
   /** Grows with each state of one term. */
   sequence: number
@@ -18,42 +18,42 @@ export interface SharedState {
   committed: number
   hidden: readonly Hidden[]
   ranges: readonly Range[]
-  /** Some of the blocks that are there, the newest first: number, hash and time in epoch seconds. */
+  /** Some of the shipped blocks, newest first: number, hash and time in epoch seconds. */
   blocks: readonly (readonly [number: number, hash: string, time: number])[]
   chainId?: number | undefined
   /** Whether some blocks are there in part, as scopes want them. */
   isPartial?: boolean | undefined
-  /** Where some are, or were looked for: those that are there whole. */
+  /** Blocks that are there in full; present if scopes were searched for. */
   whole?: readonly Range[] | undefined
-  /** What scopes looked for, as status and answers show it. */
+  /** Coverage of scopes, as status and answers show it. */
   coverage?: readonly unknown[]
-  /** What ids of scrolls and points in time are signed by, as hex digits; absent where an older version wrote it. */
+  /** Hex key that signs ids of scrolls and points in time; absent if an old version wrote this. */
   cursorKey?: string | undefined
-  /** Serial of the identities of indices, which are told beside it. */
+  /** Serial of the identities of indices, which are published separately. */
   indices?: string | undefined
 }
 
-/** The index that holds what is not documents of the chain: one per network. */
+/** Index of a network for data other than documents of the chain. */
 export const stateIndexOf = (naming: Pick<ClusterOptions, 'prefix'>, network: string): string =>
   `${baseOf(naming, network)}-state`
 
 /** Greatest number of batches and states of one term. */
 const TERM_SIZE = 2 ** 32
-/** Batches of a term are greater than all of the terms before it. */
+/** Batches of a term exceed those of all terms before it. */
 export const firstOfTerm = (term: number): number => term * TERM_SIZE
 
 /**
- * Writes a state; false where another one has begun to write since, with a greater term: then nothing more may be
- * written. Who wrote before is told apart by the version alone, whose order the cluster holds.
+ * Writes a state; false if a process with a greater term has begun to write: then nothing more may
+ * be written. The cluster orders writers by version.
  */
 export const publish = async (cluster: Cluster, index: string, state: SharedState): Promise<boolean> =>
   putValue(cluster, `/${index}/_doc/shelf`, firstOfTerm(state.term) + state.sequence, state)
 
-/** The newest state; undefined where none was written. It is read as it was written last, without waiting for a refresh. */
+/** Newest state, read in real time without waiting for a refresh; undefined if there is none. */
 export const readState = (cluster: Pick<Cluster, 'ask'>, index: string): Promise<SharedState | undefined> =>
   getValue(cluster, `/${index}/_doc/shelf`)
 
-/** Writes by what indices are known, before a state with their serial; false as with a state. */
+/** Publishes the identities of indices before a state with their serial; false as with a state. */
 export const publishIndices = async (
   cluster: Cluster,
   index: string,
@@ -61,7 +61,7 @@ export const publishIndices = async (
   told: PublishedIndices,
 ): Promise<boolean> => putValue(cluster, `/${index}/_doc/indices`, firstOfTerm(term) + sequence, told)
 
-/** What goes with a state; undefined where that is known. Of indices nothing is known where an older version wrote it. */
+/** Identities for a state; undefined if already known. Older versions write none. */
 export const readIndices = async (
   cluster: Pick<Cluster, 'ask'>,
   index: string,
@@ -92,7 +92,7 @@ const getValue = async <T>(cluster: Pick<Cluster, 'ask'>, path: string): Promise
   return JSON.parse(_source.value) as T
 }
 
-/** Makes the index where it is not there yet. */
+/** Creates the index if it does not exist yet. */
 export const makeStateIndex = async (
   cluster: Cluster,
   index: string,

@@ -23,18 +23,18 @@ export type Sharing = ReturnType<typeof createSharing>
 
 interface SharingOptions {
   cluster: Cluster
-  /** Which process writes, where it is another one. */
+  /** Called with the process that writes, if it is another one. */
   onWait(holder: string | undefined): void
   ttlMs?: number
-  /** Time between two looks at what the one that writes tells. */
+  /** Interval of reading the state of the process that writes. */
   lookMs?: number
 }
 
 const FOLLOW_LOOK_MS = 2_000
-/** States of a process that may still be on their way when it has ended: one for each time that it tried. */
+/** States of an ended process that may still arrive: one per attempt. */
 const IN_FLIGHT = 2 ** 16
 
-/** Coordinates the processes that share a network's documents: which one writes, and what may be shown. */
+/** Coordinates the processes that share a network's documents: who writes, and what is visible. */
 export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: SharingOptions) => {
   const { db, naming, network, known, shelf, partial, requests } = ship
   const { persist, note } = ship.session
@@ -43,17 +43,17 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
   const { shared } = createShippedReader(db)
   const blocks = createBlocks(db)
   const changed = createChangedBlocks(db)
-  /** The data folder is locked by one process: after a crash the next one on it goes on at once. */
+  /** One process locks the data folder: after a crash, its successor continues at once. */
   const id = `${hostname()} ${db.name} ${hashKeys(db).join('-')}`
   let lease: Lease | undefined
   let losing = new AbortController()
   let term = 0
   let sequence = 0
   let isMade = false
-  /** Of the identities of indices, as others know them. */
+  /** Serial of the identities of indices that others know. */
   let publishedSerial: string | undefined
 
-  /** Follows the one that writes: what it has shipped need not be held here. */
+  /** Follows the process that writes: what it has shipped need not be stored here. */
   const follow = async (signal: AbortSignal) => {
     for (;;) {
       const holder = lease?.holder()
@@ -68,15 +68,15 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
         publishing.known()
         ship.onProgress()
       }
-      // Who writes is known soon.
+      // The writer is known soon.
       await sleep(holder === undefined ? lookMs / 20 : lookMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
     }
   }
 
   /**
-   * The highest block that both know as the same: above it is another branch, or what this process has yet to see. The newest is told
-   * first. Where it knows some of them and no one as the same, that is below all it knows.
+   * Highest block with the same hash in both: above it is another branch, or blocks unknown here.
+   * `told` has the newest first. If blocks are known but none matches, returns the one below them.
    */
   const common = (told: readonly KnownBlock[]): number | undefined => {
     const known = told.filter(([number]) => blocks.hash(number) !== undefined)
@@ -84,7 +84,7 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
     return same?.[0] ?? (known.length > 0 ? known.at(-1)![0] - 1 : undefined)
   }
 
-  /** What another process shipped counts as far as its chain is this one's. Whether all of it is told of. */
+  /** Adopts what another process shipped on the same chain. Returns whether it published all. */
   const takeOver = (
     state: SharedState | undefined,
     indices: PublishedIndices | undefined,
@@ -97,18 +97,18 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
     if (isOthers && isShared) {
       shelf.adopt(state)
       if (indices) known.adopt(indices)
-      // Of the same tokens the other one may have known something else.
+      // The other process may have had other data of the same tokens.
       shelf.lose(undefined)
     }
     const first = Math.max(firstOfTerm(term), greatest)
     const isKnown = greatest <= shelf.batches() || (isShared && state?.committed === shelf.batches())
-    // Who ships tells so before the first document.
+    // A shipping process publishes before its first document.
     const isUnused = state === undefined && greatest === 0
     if (isKnown) shelf.advance(first, isUnused)
     else shelf.meet(first)
-    // What this process noted itself counts for it anyway.
+    // What this process noted itself remains valid for it.
     if (isOthers && to !== undefined) shelf.rollback(to)
-    // Other scopes may have been those of the other process: of parts of blocks its own store has the last word.
+    // The other process may have had other scopes: for partial blocks, this store decides.
     if (!isKnown) shelf.lose(partial.ranges())
     else if (isOthers) for (const range of partial.ranges()) changed.add(range)
     shelf.follow(false)
@@ -136,13 +136,13 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
 
   return {
     /**
-     * Waits until this process may write; until then it goes by what the other one tells. Resolves to the greatest number of a batch that others
-     * wrote and did not tell of; undefined where there is none.
+     * Waits until this process may write, and follows the other one until then. Resolves to the
+     * greatest batch number that others wrote but did not publish; undefined if there is none.
      */
     async begin(signal: AbortSignal) {
       await note(() => shelf.follow(true))
       await persist(async () => {
-        // It takes its turn in the node that leads the cluster, which may be long while the cluster is in trouble.
+        // Index creation queues at the cluster manager, which is slow if the cluster is in trouble.
         if (!isMade || (await readState(cluster, index)) === undefined) await makeStateIndex(cluster, index, naming)
         isMade = true
       })
@@ -151,7 +151,7 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
       lease = createLease({ cluster, index, id, ttlMs, name: `${hostname()} (process ${process.pid})` })
       const followed = new AbortController()
       const following = follow(followed.signal)
-      // It is waited for when the lease is there, or when that fails for the same reason.
+      // Awaited below; avoids an unhandled rejection until then.
       following.catch(() => {})
       try {
         const { acquire } = lease
@@ -162,9 +162,9 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
       }
       onWait(undefined)
       const state = await persist(() => readState(cluster, index))
-      // What a process that crashed told last may still arrive.
+      // The last states of a crashed process may still arrive.
       sequence = state?.term === term ? state.sequence + IN_FLIGHT : 0
-      // Documents that were written anew have numbers of batches as their versions alone, which are told before they are sent.
+      // Rewritten documents use batch numbers as versions only, which are published before sending.
       const greatest = Math.max(await persist(requests.greatestBatch), state?.committed ?? 0)
       const indices = state && (await persist(() => readIndices(cluster, index, state, known.serial())))
       const isKnown = await note(() => takeOver(state, indices, greatest))
@@ -172,11 +172,11 @@ export const createSharing = (ship: Omit<ShipContext, 'publishing'>, options: Sh
       await publishState()
       return isKnown ? undefined : greatest
     },
-    /** Whether others know what may be shown, and how they are told. */
+    /** Whether others know what may be shown, and how it is published. */
     publishing,
     /** Aborts when another process may write. */
     lost: () => AbortSignal.any([lease!.lost, losing.signal]),
-    /** Another process need not wait until this one counts as gone. */
+    /** Lets another process take over without waiting. */
     end: async () => lease?.release(),
   }
 }
@@ -203,24 +203,24 @@ const createPublishing = (send: () => Promise<void>) => {
   }
   return {
     publish: publishNow,
-    /** They have to be told. */
+    /** Others have to be informed. */
     changed() {
       isUnpublished = true
     },
-    /** They are to be told when there is nothing more to ship. */
+    /** Others are informed when there is nothing more to ship. */
     changedSlightly() {
       isOld = true
     },
-    /** They know: what this process has is what it was told. */
+    /** Others know already: this process adopted their state. */
     known() {
       isUnpublished = false
     },
-    /** Tells what changed, if anything did. */
+    /** Publishes changes, if there are any. */
     publishChanges: async () => {
       if (isUnpublished) await publishNow()
     },
     isUnpublished: () => isUnpublished || isOld,
-    /** Whether they know for certain. */
+    /** Whether others know for certain. */
     isPublished: () => !isUnpublished && !isPublishing,
   }
 }

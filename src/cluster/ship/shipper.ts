@@ -41,7 +41,7 @@ interface ShipperOptions {
   log: Log
   /** Bounds of the first wait after a failure, and of the longest. */
   waits?: { baseMs: number; capMs: number }
-  /** How long another process counts as there that does not renew its lease, and the time between two looks at what it tells. */
+  /** Time without renewals after which a process counts as gone; interval of reading its state. */
   sharing?: { ttlMs?: number; lookMs?: number }
   /** Bytes from which on a batch takes no further block. */
   batchBytes?: number
@@ -50,23 +50,24 @@ interface ShipperOptions {
   onReady(): void
   /** Why nothing can be shipped for now; null when it can. */
   onTrouble(why: string | null): void
-  /** Called in the transaction from which on searches go to the cluster. */
+  /** Called in the transaction that directs searches to the cluster. */
   onMove?(): void
-  /** Called when blocks came to be there. */
+  /** Called when blocks have been shipped. */
   onProgress(): void
   /** Called when there is nothing more to do for now. */
   onRest(): void
-  /** It cannot go on without the operator. */
+  /** Called when it cannot continue without the operator. */
   onFailure(error: unknown): void
 }
 
 const SHIP_WAITS = { baseMs: 250, capMs: 10_000 }
-/** Time between two looks at what is to be removed again, and at indices; and while some are lost. */
+/** Intervals of checking for removals and indices: normally, and while indices are lost. */
 const [LOOK_MS, LACKING_MS] = [30_000, 5_000]
 
 /**
- * Ships the documents of a store to a cluster, batch by batch: a batch is sent, searches of the cluster see it, and then the
- * store notes in one transaction that its blocks are there. It runs in the writing thread, a few milliseconds a turn.
+ * Ships the documents of a store to a cluster, batch by batch: a batch is sent, searches of the
+ * cluster see it, and then the store notes its blocks in one transaction. Runs in the writing
+ * thread, a few milliseconds per turn.
  */
 export const createShipper = (options: ShipperOptions) => {
   const { store, native, db, writer, network, cluster, options: naming, waits = SHIP_WAITS, log, metrics } = options
@@ -78,7 +79,7 @@ export const createShipper = (options: ShipperOptions) => {
   const stored = createBlocks(db)
   const known = createIndexIdentities(db)
   const session = createLeaseSession({ signal, waits, also: writer.also, onReady, onTrouble })
-  /** What was learnt of a slow cluster holds, whatever begins again. */
+  /** Outlives sessions: a slow cluster remains slow. */
   const pace = createBulkPace(waits)
   const newBulk = (): Bulk => createBulk(cluster, { signal: session.signal(), onTrouble, pace })
   let current = newBulk()
@@ -103,12 +104,12 @@ export const createShipper = (options: ShipperOptions) => {
 
   let isPrepared = false
 
-  /** Until another process may write. */
+  /** Runs until another process may write. */
   const shipAll = async () => {
     for (let failures = 1; ; failures++) {
       current = newBulk()
       try {
-        // Each template takes its turn in the node that leads the cluster: a lost lease alone does not repeat that.
+        // Templates queue at the cluster manager: losing only the lease does not repeat them.
         if (!isPrepared) await session.persist(indices.prepare)
         isPrepared = true
         await steps.lookForLost()
@@ -118,7 +119,7 @@ export const createShipper = (options: ShipperOptions) => {
           failures = 1
         }
       } catch (error) {
-        // An index is gone, say: what was sent of the batch counts for nothing.
+        // For example, an index is gone: the part of the batch that was sent counts for nothing.
         if (!session.mayPass(error)) throw error
         isPrepared = false
         onTrouble(error.message)
@@ -151,7 +152,7 @@ export const createShipper = (options: ShipperOptions) => {
     }
   }
 
-  // Nobody goes on with what was under way when the program ended.
+  // Batches that were in progress when the program ended are abandoned.
   writer.also(() => {
     shelf.abandon()
     createLocationWriter(db).begin()
@@ -183,15 +184,15 @@ export const createShipper = (options: ShipperOptions) => {
     },
     /** Whether all that is stored is there, and nothing is to be removed now. */
     isResting: rest.isResting,
-    /** Whether others know what is there: whoever takes over ships the rest from a store of its own, and this one has to be able to do the same. */
+    /** Whether others know what was shipped: a successor ships the rest from its own store. */
     isPublished: publishing.isPublished,
-    /** How moving the store to the cluster goes on; undefined where searches go there. */
+    /** Progress of moving the store to the cluster; undefined if searches go there. */
     moving: moving.report,
     /** Writes documents in place of some that are there. */
     patch: patching.patch,
-    /** How many stored blocks are not there. */
+    /** Number of stored blocks that are not shipped yet. */
     lag: due.count,
-    /** Ends at once: what is under way is begun again at the next start. */
+    /** Ends at once: work in progress starts again at the next start. */
     async close() {
       closing.abort()
       session.turns.give()
@@ -234,7 +235,7 @@ interface StepsOptions {
   batchBytes: number | undefined
 }
 
-/** What is done in turn while this process may write. */
+/** Steps of shipping, run in turn while this process may write. */
 const createShipSteps = (ship: ShipContext, { indices, due, moving, patching, rest, batchBytes }: StepsOptions) => {
   const { shelf, publishing } = ship
   const send = createSending(ship)
@@ -243,7 +244,7 @@ const createShipSteps = (ship: ShipContext, { indices, due, moving, patching, re
   const renewing = createRenewing(ship, send, batches)
   let lookedAt = 0
 
-  /** Writes again what is there, if anything is due; whether there was. */
+  /** Rewrites shipped documents if any are due; returns whether there were. */
   const writeAgain = async (): Promise<boolean> => {
     if (!patching.isDue() && !renewing.isDue()) return false
     await batches.settled()
@@ -261,13 +262,13 @@ const createShipSteps = (ship: ShipContext, { indices, due, moving, patching, re
       if (mending.isDue() || performance.now() - lookedAt > lookMs()) await lookForLost()
       if (await writeAgain()) return
       const next = due.next(batches.underWay())
-      // It may bring all that is left to do.
+      // The batch in progress may complete the work.
       if (!next) await batches.settled()
       const isBehind = next !== undefined || shelf.hasChangedTokens()
       if (isBehind) await batches.ship(next?.run, next?.givesWay)
       const hasSwept = await sweep(ship, batches.settled)
       const isMoving = await moving.step()
-      // Where anything was waited for, there may be more by now.
+      // More work may have arrived during these steps.
       if (isBehind || hasSwept || isMoving) return
       if (publishing.isUnpublished()) await publishing.publish()
       else await rest.begin(lookMs())

@@ -19,7 +19,7 @@ export interface ShippingOptions {
   writer: Writer
   network: string
   cluster: ClusterOptions
-  /** Documents come back: nothing is taken out of the store. */
+  /** Documents come back: nothing is removed from the store. */
   returning: boolean
   /** Bytes by which the store may grow before the cluster takes documents. */
   journalMax: number
@@ -27,17 +27,17 @@ export interface ShippingOptions {
   log: Log
   /** Called when there may be something to do. */
   wake(): void
-  /** Called when what is told changed. */
+  /** Called when the report has changed. */
   onReport(): void
   /** A segment is emptied that begins with this block: it may be merged with others. */
   onEmptied(first: number): void
   onFailure(error: unknown): void
 }
 
-/** Time that is made up for at most. */
+/** Most time to catch up. */
 const MOST_OWED_MS = 1_000
 
-/** What the writing thread does for a network whose documents go to a cluster. */
+/** Work of the writing thread for a network whose documents go to a cluster. */
 export const createShipping = (options: ShippingOptions) => {
   const {
     store,
@@ -87,14 +87,14 @@ export const createShipping = (options: ShippingOptions) => {
       wake()
     },
     onRest() {
-      // What came last may be that searches go to the cluster.
+      // Searches may go to the cluster from now on.
       onReport()
       wake()
     },
     onMove: journal.begin,
   })
   const { since } = createDocumentLocation(db)
-  /** The store answers searches, or may still be at an answer. */
+  /** False while the store answers searches, or may still be sending an answer. */
   const mayEmptyNow = () =>
     !returning && mayEmpty && Date.now() - (since() ?? Number.POSITIVE_INFINITY) >= KEPT_AFTER_MS
   const lag = metrics.gauge('chainsieve_cluster_blocks_left', 'Stored blocks that are not in the cluster yet.')
@@ -124,7 +124,7 @@ export const createShipping = (options: ShippingOptions) => {
     return true
   }
   return {
-    /** One step of a few milliseconds: ships, or removes from the store what is there; whether there was anything to do. */
+    /** Runs a step of a few milliseconds that ships or removes; returns whether there was work. */
     step() {
       const began = performance.now()
       const did = step()
@@ -133,7 +133,7 @@ export const createShipping = (options: ShippingOptions) => {
     },
     /** Whether it has to catch up: then it gets as much time as what is written. */
     owes: () => owed > 0,
-    /** So many milliseconds went to something else. */
+    /** Other work took this many milliseconds. */
     spent(ms: number) {
       owed = Math.min(MOST_OWED_MS, owed + ms)
     },

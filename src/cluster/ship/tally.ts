@@ -3,14 +3,14 @@ import { KINDS, type Kind } from '../../mapping/index.ts'
 import { META_FIELDS } from '../indices/names.ts'
 import { hiddenClauses } from '../query/dsl.ts'
 
-/** How many documents of a kind there are, and a sum by which other positions in their place show. */
+/** Number of documents of a kind, and a checksum of their positions. */
 export interface Tally {
   count: number
   /** Exact for up to 2^29 documents. */
   sum: number
 }
 
-/** One of 24 bits for each position. */
+/** 24-bit hash of a position. */
 export const mixPosition = (position: number): number => {
   const low = position | 0
   const high = Math.floor(position / 2 ** 32) | 0
@@ -21,7 +21,7 @@ export const mixPosition = (position: number): number => {
 
 const FACTORS = [0x9e3779b1 | 0, 0x85ebca6b | 0, 0xc2b2ae35 | 0] as const
 
-/** The same in the cluster's language. */
+/** The same in the cluster's script language. */
 const MIX_SCRIPT = [
   `long p = doc['${META_FIELDS.position}'].value`,
   'int m = ((int)p * params.a) ^ ((int)(p >>> 32) * params.b)',
@@ -37,7 +37,7 @@ export const addTo = (all: ReadonlyMap<Kind, Tally>, kind: Kind, position: numbe
   tally.sum += mixPosition(position)
 }
 
-/** What has a cluster tell the tallies of what a query finds. */
+/** Aggregations for tallies of the matches of a query. */
 export const TALLY_AGGREGATIONS = {
   kinds: {
     terms: { field: META_FIELDS.kind, size: KINDS.length },
@@ -61,17 +61,17 @@ export const talliesIn = ({ buckets }: TallyAnswer): Map<Kind, Tally> => {
   return all
 }
 
-/** Kinds of which both differ. */
+/** Kinds whose tallies differ. */
 export const differingKinds = (some: ReadonlyMap<Kind, Tally>, others: ReadonlyMap<Kind, Tally>): Kind[] =>
   KINDS.filter(kind => {
     const [one, other] = [some.get(kind)!, others.get(kind)!]
     return one.count !== other.count || one.sum !== other.sum
   })
 
-/** How many documents an index holds of a block, by the hash that they tell of it. */
+/** Number of documents of a block in an index, by the block hash that they contain. */
 interface BlockCount {
   block: number
-  /** Undefined where they tell none. */
+  /** Undefined if they contain none. */
   hash: string | undefined
   count: number
 }
@@ -81,10 +81,10 @@ export interface CountsAnswer {
   buckets: { key: { block: number; hash: string | null }; doc_count: number }[]
 }
 
-/** As many as one answer has. */
+/** Most rows of one answer. */
 const COUNTS_PER_PAGE = 10_000
 
-/** Has a cluster count what searches see of an index, by blocks in their order. */
+/** Counts the visible documents of an index, in block order. */
 export const countsBody = (kind: Kind, hidden: readonly Hidden[], after: object | undefined) => ({
   size: 0,
   track_total_hits: false,

@@ -13,8 +13,8 @@ export interface AskState<T> {
 }
 
 /**
- * Runs a request when the component appears, `key` changes, the server is back or the user signs in.
- * Outdated requests are aborted. An undefined key asks nothing.
+ * Runs a request when the component appears, `key` changes, the server is back or the user signs
+ * in. Outdated requests are aborted. An undefined key asks nothing.
  */
 export const useAsk = <T>(key: string | undefined, question: (signal: AbortSignal) => Promise<T>): AskState<T> => {
   const [state, setState] = useState<{ data?: T | undefined; error?: unknown; busy: boolean }>({
@@ -45,7 +45,7 @@ export const useAsk = <T>(key: string | undefined, question: (signal: AbortSigna
 export const useGet = <T>(path: string | undefined): AskState<T> =>
   useAsk(path, signal => callApi<T>(path!, { signal }))
 
-/** Polls a path `everyMs` after each answer while the page is visible; an error stops it until a retry. */
+/** Polls a path `everyMs` after each answer while the page is visible; an error stops it. */
 export const useLive = <T>(path: string | undefined, everyMs: number | ((data: T) => number)): AskState<T> => {
   const asked = useGet<T>(path)
   const { state } = useStore(connection)
@@ -120,8 +120,8 @@ export interface Pages<Row> extends AskState<unknown> {
 }
 
 /**
- * Reads pages of rows while scrolling. An undefined key asks nothing. With `everyMs`, the first page is
- * refreshed while it is the only one.
+ * Reads pages of rows while scrolling. An undefined key asks nothing. With `everyMs`, refreshes the
+ * first page while it is the only one.
  */
 export const usePages = <Row, Next, P extends RowPage<Row, Next>>(
   key: string | undefined,

@@ -28,7 +28,7 @@ export const useStore = <T>(store: Store<T>): T => {
   const seen = store.get()
   useEffect(() => {
     const unsubscribe = store.subscribe(() => draw({}))
-    // It may have changed since rendering.
+    // The store may have changed since rendering.
     if (!Object.is(seen, store.get())) draw({})
     return unsubscribe
   }, [store])

@@ -6,7 +6,7 @@ interface VisiblePart {
   name?: string
 }
 
-/** Invisible or misleading: control, bidirectional, zero-width, private and unusual space characters. */
+/** Invisible or misleading: control, bidi, zero-width, private and unusual space characters. */
 const ODD = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|[\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu
 
 /** Splits text into visible parts and named invisible characters. */

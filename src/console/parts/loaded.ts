@@ -1,8 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/**
- * An element for a component that is loaded on demand. `what` names it in errors; another `key` reopens it.
- */
+/** Element of a component loaded on demand. `what` names it in errors; another `key` reopens it. */
 export const useLoaded = <T extends { remove(): void }>(
   what: string,
   key: unknown,

@@ -140,7 +140,7 @@ interface TimeProps {
   /** Epoch seconds or ISO text in UTC. */
   value: number | string
   brief?: boolean
-  /** It may be in the future. */
+  /** Whether it may be in the future. */
   due?: boolean
 }
 
@@ -165,7 +165,7 @@ let [users, timer] = [0, 0]
 
 const useNow = (): number => {
   useEffect(() => {
-    // It stops while no time is shown.
+    // The clock stops while no time is shown.
     if (users === 0) clock.set(Date.now())
     if (users++ === 0) timer = window.setInterval(() => clock.set(Date.now()), 10_000)
     return () => {

@@ -3,9 +3,10 @@ import { IDENTIFIER, parseSignature } from '../signature.ts'
 import { type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 
 /**
- * Signatures as people write them for ethers and viem, one a line: `event Transfer(address indexed from, …)`,
- * `function balanceOf(address owner) view returns (uint256)`, `struct Point { int24 x; int24 y; }`. Comments are those of Solidity
- * and `#`; what stands in brackets may go over several lines.
+ * Signatures as people write them for ethers and viem, one per line:
+ * `event Transfer(address indexed from, …)`, `struct Point { int24 x; int24 y; }`,
+ * `function balanceOf(address owner) view returns (uint256)`. Comments start as in Solidity or with
+ * `#`; text in brackets may span several lines.
  */
 export const humanReadable: AbiFormat = {
   is: ({ text }) =>
@@ -28,7 +29,7 @@ export interface Declaration {
 
 export type Structs = ReadonlyMap<string, string>
 
-/** Declarations by which nothing on the chain is looked up. */
+/** Declarations that never decode data of the chain. */
 const PASSED_OVER = new Set(['constructor', 'fallback', 'receive', 'struct'])
 
 const DECLARED = new Set(['event', 'function', 'error'])
@@ -105,7 +106,7 @@ export const readStructs = (declarations: readonly Declaration[]): Structs => {
   return structs
 }
 
-/** Expands structs where a type stands: behind an opening bracket or a comma. */
+/** Expands structs in the place of types: after an opening bracket or a comma. */
 const expanded = (text: string, structs: Structs): string =>
   structs.size === 0
     ? text
@@ -113,7 +114,7 @@ const expanded = (text: string, structs: Structs): string =>
         structs.has(word) ? before + structs.get(word) : all,
       )
 
-/** Comments become spaces, so that lines keep their numbers. */
+/** Replaces comments by spaces, which keeps line numbers. */
 const uncommented = (text: string): string =>
   text.replace(/\/\*[\s\S]*?(?:\*\/|$)|(?:\/\/|#).*/g, comment => comment.replace(/[^\n]/g, ' '))
 

@@ -4,7 +4,7 @@ import type { AbiParam } from '../types.ts'
 import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 import { readDeclaration, readStructs, type Structs } from './human-readable.ts'
 
-/** What compilers write, or signatures in an array as ethers and viem take them, or both. */
+/** Output of compilers, or signatures in an array as ethers and viem take them, or both. */
 export const jsonAbi: AbiFormat = {
   is: ({ json }) => Array.isArray(json),
   read: ({ json }, place) => readEntries(json as unknown[], place, ''),
@@ -24,7 +24,7 @@ export const readEntries = (entries: readonly unknown[], place: string, path: st
   return collector.abi(1)
 }
 
-/** Entries without a name, by which nothing on the chain is looked up. */
+/** Entries without a name, which never decode data of the chain. */
 const UNNAMED_ENTRIES = new Set<unknown>(['constructor', 'fallback', 'receive'])
 
 const readAbiEntry = (
@@ -74,8 +74,8 @@ const readAbiEntry = (
 }
 
 /**
- * Compilers list a library's functions with the types of the language (`Lib.Set storage`, `Lib.Kind`). Nobody calls them by the
- * ABI, so they are passed over.
+ * Compilers list a library's functions with types of the language (`Lib.Set storage`, `Lib.Kind`).
+ * Nobody calls them by the ABI, so they are skipped.
  */
 const isForLibrary = (params: unknown): boolean =>
   Array.isArray(params) &&
@@ -117,7 +117,7 @@ const readParam = (param: unknown, place: string, path: string, of: 'event' | 'v
   return { name, type, components: parts, ...flag }
 }
 
-/** What Foundry (`out/`) and Hardhat (`artifacts/`) write for each contract, and whatever else has the ABI under `abi`. */
+/** Foundry (`out/`) and Hardhat (`artifacts/`) write this per contract; any object with `abi`. */
 export const artifact: AbiFormat = {
   is: ({ json }) => isRecord(json) && 'abi' in json,
   read({ json }, place) {
@@ -127,7 +127,7 @@ export const artifact: AbiFormat = {
   },
 }
 
-/** A compiler's metadata, which Sourcify keeps as `metadata.json`: `{compiler, language, output: {abi}, settings, sources}`. */
+/** Compiler metadata, Sourcify's `metadata.json`: `{output: {abi}, settings, sources, …}`. */
 export const metadata: AbiFormat = {
   is: ({ json }) => isRecord(json) && isRecord(json.output),
   read({ json }, place) {

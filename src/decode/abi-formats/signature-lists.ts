@@ -5,8 +5,9 @@ import { canonicalSignature, parseSignature } from '../signature.ts'
 import { type Abi, type AbiFormat, type Collector, createCollector, fault, showFaulty } from './format.ts'
 
 /**
- * Hash and signature a line: OpenChain's export (`0xa9059cbb,transfer(address,uint256)`), exports of 4byte.directory as CSV with
- * whatever columns there are beside them, `a9059cbb: transfer(address,uint256)` as `solc --hashes` prints it.
+ * Hash and signature per line: OpenChain's export (`0xa9059cbb,transfer(address,uint256)`), CSV
+ * exports of 4byte.directory with any other columns, and the output of `solc --hashes`
+ * (`a9059cbb: transfer(address,uint256)`).
  */
 export const signatureList: AbiFormat = {
   is({ text }) {
@@ -45,12 +46,12 @@ const isEmpty = (line: string): boolean => /^\s*(?:#.*|\/\/.*)?$/.test(line)
 /** `id,text_signature,hex_signature` */
 const HEADER = /^[\w "']+(?:[,;\t][\w "']+)+\r?$/
 
-/** Without `0x` at the beginning alone: elsewhere eight digits may be anything. */
+/** Accepts a hash without `0x` only at the beginning: elsewhere eight digits may be anything. */
 const hashIn = (line: string): string | undefined =>
   /(?<!\w)0x(?:[0-9a-f]{64}|[0-9a-f]{8})(?!\w)/i.exec(line)?.[0] ??
   /^\s*"?([0-9a-f]{64}|[0-9a-f]{8})(?!\w)/i.exec(line)?.[1]
 
-/** From a name to the bracket that closes the arguments; columns behind may have brackets too. */
+/** From a name to the bracket that closes its arguments; later columns may have brackets too. */
 const signatureIn = (line: string): string | undefined => {
   const start = /(?<![\w$])[A-Za-z_$][\w$]*\(/.exec(line)
   if (!start) return undefined
@@ -79,8 +80,8 @@ export interface ListedSignature {
 const LISTED_HASH = /^0x(?:[0-9a-f]{8}|[0-9a-f]{64})$/i
 const LIST_REMEDY = 'correct it or remove it'
 /**
- * A list tells no names of arguments, and of events not which arguments are indexed. Each hash must be that of its text: a list
- * where one is not has come to harm.
+ * Lists have no names of arguments, and do not say which arguments of events are indexed. Each hash
+ * must match its text: otherwise the list is damaged.
  */
 export const readListedSignatures = (list: Iterable<ListedSignature>, place: string): Abi => {
   const collector = createCollector()
@@ -115,7 +116,7 @@ const readListedSignature = (
     )
   const wanted = hash.toLowerCase()
   const hashOf = (signature: string): string => keccakHex(signature).slice(0, wanted.length)
-  /** Correct but useless: a library's function has types of the language, by which no calldata decodes. */
+  /** Correct but useless: a library's function has types of the language; no calldata has them. */
   const isRight = (): boolean => hashOf(text.trim()) === wanted || (raw !== undefined && hashOf(raw.trim()) === wanted)
 
   const declared = tryParseSignature(text, wanted.length === 10 ? 'function' : 'event')
@@ -136,7 +137,7 @@ const tryParseSignature = (text: string, kind: 'event' | 'function') => {
   }
 }
 
-/** What the API of 4byte.directory answers: `{"results": [{"text_signature", "hex_signature"}]}`, or the array of them alone. */
+/** Answer of 4byte.directory: `{"results": [{"text_signature", "hex_signature"}]}` or its array. */
 export const fourByte: AbiFormat = {
   is: ({ json }) =>
     (isRecord(json) && 'results' in json) || (Array.isArray(json) && isRecord(json[0]) && 'text_signature' in json[0]),
@@ -157,7 +158,7 @@ export const fourByte: AbiFormat = {
 }
 
 /**
- * What the look-up of OpenChain, and Sourcify's signature database after it, answers:
+ * Answer of OpenChain's look-up, and of Sourcify's signature database, its successor:
  * `{"ok": true, "result": {"function": {"0x…": [{"name", "filtered"}]}, "event": {…}}}`.
  */
 export const openChain: AbiFormat = {

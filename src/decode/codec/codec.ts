@@ -12,7 +12,7 @@ export interface Codec {
   word?: Word
   /** Canonical encoding of the value as digits; takes all but the words of its head. */
   encode(reader: WordReader, at: number): string
-  /** What a decoded argument shows. */
+  /** Hex that a decoded argument shows. */
   hex(reader: WordReader, at: number): string
   parts?(reader: WordReader, at: number, most: number): DecodedArg[]
 }
@@ -132,7 +132,7 @@ const MAX_ARRAY_ELEMENTS = 2 ** 32
 const standalone = (dynamic: boolean, encode: Codec['encode']): Codec['hex'] =>
   dynamic ? (reader, at) => HEAD_OFFSET + encode(reader, at) : (reader, at) => `0x${encode(reader, at)}`
 
-/** Elements of an array or tuple: their heads are adjacent from `base`, from which offsets count. */
+/** Elements of an array or tuple: their heads are adjacent from `base`, where offsets start. */
 interface Items {
   reader: WordReader
   base: number

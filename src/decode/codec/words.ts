@@ -102,8 +102,8 @@ export interface WordReader {
 }
 
 /**
- * Values may share their bytes, and arrays of arrays that do can unfold to any size; what unfolds to more than this many times
- * its data is no log that a contract means.
+ * Values may share their bytes, and arrays of arrays that do can unfold to any size. A log that
+ * unfolds to more than this many times its data is not one that a contract means.
  */
 const UNFOLDING = 8
 export const createWordReader = (text: string, spans?: [from: number, to: number][]): WordReader => {

@@ -238,7 +238,7 @@ const Running = ({ redecoding, total }: { redecoding: RedecodingAnswer; total: n
   return <Progress label={`Decodes blocks again by ${what}`} done={total - blocksLeft} total={total} />
 }
 
-/** An entry of an ABI as Solidity writes it, such as `event Transfer(address indexed from, uint256 value)`. */
+/** ABI entry in Solidity, such as `event Transfer(address indexed from, uint256 value)`. */
 const declarationOf = (entry: Json): string => {
   const [kind, name, mutability] = ['type', 'name', 'stateMutability'].map(it => textAt(entry, it))
   const outputs = listAt(entry, 'outputs')

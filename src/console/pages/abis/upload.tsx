@@ -145,7 +145,7 @@ interface UploadedText {
 
 const MAX_FILES = 2_000
 
-/** Chosen or dropped files, also in folders such as Foundry's `out`; files without an ABI are skipped. */
+/** Chosen or dropped files, also in folders such as Foundry's `out`; skips files without an ABI. */
 const readTransfer = async (transfer: DataTransfer): Promise<UploadedText[]> => {
   // The browser empties the list after the event.
   const entries = [...transfer.items].map(item => item.webkitGetAsEntry()).filter(entry => entry !== null)

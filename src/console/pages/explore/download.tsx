@@ -153,7 +153,7 @@ export const download = async ({ path, body, form, name, signal, told }: Downloa
   }
 }
 
-/** Writes to disk if the browser can, to save memory; otherwise offers the whole file at the end. */
+/** Writes to disk if the browser can, to save memory; else offers the whole file at the end. */
 const openSink = async (name: string, type: string): Promise<Sink | undefined> => {
   const { showSaveFilePicker } = window as FilePicker
   if (showSaveFilePicker === undefined) return blobSink(name, type)

@@ -114,7 +114,7 @@ export interface Draft {
   clause: string | undefined
   error: string | undefined
   json: string
-  /** How the text was understood. */
+  /** `by`: view that the user edited. */
   set(text: string, by: View): void
   submit(): void
 }

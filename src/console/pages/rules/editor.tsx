@@ -323,7 +323,7 @@ const RuleRefusal = ({ error, faults }: { error: unknown; faults: readonly RuleF
 const drafts = new Map<string, { text: string; base: Tagged | undefined }>()
 
 interface RuleDraft {
-  /** Of the last valid text. */
+  /** Rule of the last valid text. */
   rule: JsonObject
   text: string
   /** Why the text is invalid. */

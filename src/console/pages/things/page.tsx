@@ -38,7 +38,7 @@ export const thingPage =
     )
   }
 
-/** How a kind of document is named and found. */
+/** Name and search of a kind of document. */
 interface Thing {
   /** Such as `transaction`. */
   what: string
