@@ -72,6 +72,7 @@ export interface Code extends CodeAnalysis {
   standardSource: 'selectors' | 'bytecode' | null
   features: Int8Array
 }
+
 /** `code` is `0x` hex of at least one byte. */
 export const readCode = (code: string): Code => {
   const bytes = Buffer.from(code.slice(2), 'hex')
@@ -85,8 +86,10 @@ export const readCode = (code: string): Code => {
     standardSource: standard === null ? null : standard === proxy?.kind ? 'bytecode' : 'selectors',
   }
 }
+
 /** Cached codes; most contracts are copies of a few. */
 const CODES = 2_000
+
 /** Caches `readCode` by hash; null for no code. */
 export const createCodeReader = (): ((code: string) => Code | null) => {
   const codes = new Map<string, Code>()
@@ -102,4 +105,5 @@ export const createCodeReader = (): ((code: string) => Code | null) => {
     return code
   }
 }
+
 const hashOfCode = (bytes: Uint8Array): string => `0x${Buffer.from(keccak256(bytes)).toString('hex')}`

@@ -1,4 +1,4 @@
-import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/rate.ts'
+import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
 import type { DeliveryAttempt, Settled } from './ledger/outcomes.ts'
 import type { DueDelivery, Job, Queue } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
@@ -20,11 +20,14 @@ interface AttemptsOptions extends Pick<WorkerOptions, 'store' | 'channels' | 'cl
 
 /** Outcomes are collected this long, then written in one transaction. */
 const TOGETHER_MS = 2
+
 /** Small, so that answers are read between two batches. */
 const START_AT_ONCE = 16
+
 /** Deliveries of one destination in a row. */
 const TURN = 5
 const COMBINE_AT_ONCE = 100
+
 /** Above this number, idle destinations are evicted. */
 const MAX_KNOWN = 20_000
 
@@ -220,6 +223,7 @@ interface ClockTimes {
 
 /** While first tries wait, every fourth attempt is a retry. */
 const AGAIN_IN = 4
+
 /** Picks due deliveries one by one, first tries before retries. The caller marks each as busy before the next. */
 const createNextDue = (
   store: { due: Queue['due'] },
@@ -261,7 +265,9 @@ export const SCHEDULE_MS: readonly number[] = [
   30 * 60_000,
   ...[2, 5, 10, 14, 20, 24].map(hours => hours * 3_600_000),
 ]
+
 const JITTER = 0.1
+
 /**
  * When to retry after `tries` tries; undefined after the last. Jitter of a tenth spreads deliveries that
  * failed together; never earlier than the receiver asked for.
@@ -280,4 +286,5 @@ export const nextTry = (
   const jittered = wait * (1 - JITTER + 2 * JITTER * random())
   return now + Math.ceil(Math.max(jittered, retryAfterMs * (1 + JITTER * random())))
 }
+
 export const scheduleSpan = (schedule: readonly number[]): number => schedule.reduce((sum, wait) => sum + wait, 0)

@@ -1,5 +1,5 @@
+import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
 import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queues.ts'
-import { type Breakers, createBreakers } from '../lib/scheduling/rate.ts'
 
 const HEALTHS = ['well', 'unknown', 'failing'] as const
 export type DestinationHealth = (typeof HEALTHS)[number]

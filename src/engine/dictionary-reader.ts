@@ -99,6 +99,7 @@ const bytesToHex = (bytes: Buffer | null): string | null => bytes && `0x${bytes.
 export interface StoredSignature extends Signature {
   id: number
 }
+
 /** Caches frequent entries, which never change. `version` is that of the state that is read. */
 export const createDictionaryReader = (db: Db, version: () => unknown) => {
   const selectSignatures = db.prepare(
@@ -159,6 +160,7 @@ export const createDictionaryReader = (db: Db, version: () => unknown) => {
     },
   }
 }
+
 const ADDRESS_IDS = 10_000
 interface SignatureRow {
   id: number
@@ -169,14 +171,17 @@ interface SignatureRow {
   probability: number
   error: string | null
 }
+
 const fromRow = ({ topic, abi, ...row }: SignatureRow): StoredSignature => ({
   ...row,
   of: documentOfKey(row.key),
   topic: topic && `0x${topic.toString('hex')}`,
   event: abi === null ? null : (JSON.parse(abi) as EventAbi),
 })
+
 /** The stored dictionaries, for building batches: new ids follow theirs. */
 export type StoredDictionaries = ReturnType<typeof createStoredDictionaries>
+
 export const createStoredDictionaries = (db: Db) => {
   const findAddress = db.prepare<[Buffer], number>('SELECT id FROM address WHERE bytes = ?').pluck()
   const findName = db.prepare<[string], number>('SELECT id FROM name WHERE name = ?').pluck()

@@ -15,6 +15,7 @@ export const stateVersion = (db: Db): (() => number) => {
   }
   return known
 }
+
 const versions = new WeakMap<Db, () => number>()
 
 /** Caches the result of `read` until another connection has written to the store. */
@@ -36,11 +37,14 @@ export const perVersion = <T>(db: Db, read: () => T): (() => T) => {
 export const makeCursorKey = (db: Db): void => {
   if (readCursorKey(db) === undefined) setCursorKey(db, randomBytes(32).toString('hex'))
 }
+
 export const readCursorKey = (db: Pick<Db, 'prepare'>): string | undefined =>
   db.prepare<[], string>("SELECT value FROM meta WHERE key = 'cursor_key'").pluck().get()
+
 /** Invalidates ids signed with another key. */
 export const setCursorKey = (db: Db, key: string): void =>
   void db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('cursor_key', ?)").run(key)
+
 /** The current key. */
 export const cursorKeyOf = (db: Db): (() => Buffer) =>
   perVersion(db, () => {

@@ -14,7 +14,9 @@ const joiner =
   }
 
 export const joinByteArrays = joiner(length => new Uint8Array(length))
+
 export const joinWordArrays = joiner(length => new Uint32Array(length))
+
 export const joinDoubleArrays = joiner(length => new Float64Array(length))
 
 /** The same of ordinals, those of each part moved by what is given with it. */

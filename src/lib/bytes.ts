@@ -152,6 +152,7 @@ const MAX_LOOPED_PART = 40
 const ASCII_ZERO = 48
 const NINE_DIGITS = 1e9
 const MAX_KEPT_CAPACITY = 1 << 22
+
 /** Length from which native hex is faster than the table. */
 const MIN_NATIVE_HEX = 128
 
@@ -190,10 +191,13 @@ export const unbrotli = (packed: Uint8Array, limit: number): Buffer =>
 
 /** `0x` with any number of hex digits in either letter case. */
 export const isHex = (text: string): boolean => isWritten(text, EITHER_CASE, EITHER_PAIRS)
+
 /** `0x` with any number of lower-case hex digits. */
 export const isLowerHex = (text: string): boolean => isWritten(text, LOWER, LOWER_PAIRS)
+
 /** Length up to which characters are faster than a copy of the bytes. */
 const SHORT_HEX = 16
+
 /** Characters checked in one piece. */
 const PIECE_LENGTH = 8192
 const scratch = Buffer.allocUnsafeSlow(PIECE_LENGTH)
@@ -210,6 +214,7 @@ const isWritten = (text: string, digits: Uint8Array, pairs: Uint8Array): boolean
   for (let i = 2; i < length; i++) if (digits[text.charCodeAt(i)] !== 1) return false
   return true
 }
+
 /** Checks two digits at a time without branches, which digits make unpredictable. */
 const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8Array): boolean => {
   const { length } = text
@@ -219,6 +224,7 @@ const areDigits = (text: string, from: number, digits: Uint8Array, pairs: Uint8A
   for (let i = from >> 1; i < length >> 1; i++) all &= pairs[scratchPairs[i]!]!
   return all === 1 && (length % 2 === 0 || digits[scratch[length - 1]!] === 1)
 }
+
 const ZERO_CODE = 48
 const X = 120
 const LOWER_DIGITS = Buffer.from('0123456789abcdef')
@@ -228,6 +234,7 @@ const tableOf = (digits: Buffer): Uint8Array => {
   for (const digit of digits) table[digit] = 1
   return table
 }
+
 const LOWER = tableOf(LOWER_DIGITS)
 const EITHER_CASE = tableOf(EITHER_DIGITS)
 const pairsOf = (digits: Buffer): Uint8Array => {
@@ -235,7 +242,9 @@ const pairsOf = (digits: Buffer): Uint8Array => {
   for (const a of digits) for (const b of digits) pairs[a * 256 + b] = 1
   return pairs
 }
+
 const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
 const EITHER_PAIRS = pairsOf(EITHER_DIGITS)
+
 /** Some nodes write `true` as `0x1`. */
 export const isTrue = (value: unknown): boolean => value === '0x1' || value === true

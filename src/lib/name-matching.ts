@@ -40,17 +40,20 @@ export const nearestName = (name: string, known: Iterable<string>): string | und
   }
   return best
 }
+
 /** Suggestion to append to a sentence: ` Did you mean "x"?`, or nothing. */
 export const didYouMean = (name: string, known: Iterable<string>): string => {
   const best = nearestName(name, known)
   return best === undefined ? '' : ` Did you mean "${best}"?`
 }
+
 export interface DistanceOptions {
   /** Greater distances are infinite. */
   most: number
   /** Whether a swap of neighbours is one edit, not two. */
   transpositions: boolean
 }
+
 /**
  * Levenshtein distance, or optimal string alignment with `transpositions`. Compares UTF-16 units
  * of a text; `Array.from` splits it into characters.

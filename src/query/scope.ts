@@ -105,8 +105,10 @@ export interface NamedClause {
 }
 
 export const META_FIELD_NAMES = ['_id', '_type', '_index'] as const
+
 export const isMeta = (name: string): name is (typeof META_FIELD_NAMES)[number] =>
   (META_FIELD_NAMES as readonly string[]).includes(name)
+
 /** Condition on a metadata field; undefined for another name. */
 export const onMetaField = (name: string, values: readonly JsonNode[], scope: QueryScope): Node | undefined => {
   if (name === '_id') {
@@ -138,9 +140,11 @@ export const testedMetaField = (
 }
 
 const decided = (holds: boolean): Node => (holds ? ALL_NODE : NONE_NODE)
+
 /** An index is named by its entity, optionally with the network in front. */
 const indexNamesOf = ({ kind, index }: QueryScope): string[] =>
   index === undefined ? [kind] : [`${index}-${kind}`, kind]
+
 /** As Elasticsearch has it, names of indices may hold `*`. */
 const isIndexName = (text: string, scope: QueryScope): boolean => {
   const names = indexNamesOf(scope)
@@ -163,11 +167,13 @@ export const checkIdsInSight = (place: JsonNode, scope: QueryScope): void => {
 export const canonicalId = (id: string): string => id.replace(/^0[xX][0-9a-fA-F]+/, hash => hash.toLowerCase())
 
 export type QueryBudget = ReturnType<typeof createQueryBudget>
+
 export interface QueryBudgetOptions {
   limits?: Limits | undefined
   /** Called with every clause; throws to stop reading the query. */
   check?: (() => void) | undefined
 }
+
 /** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
 export const createQueryBudget = ({ limits = DEFAULT_LIMITS, check }: QueryBudgetOptions = {}) => {
   let clauses = 0

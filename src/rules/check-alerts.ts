@@ -176,6 +176,7 @@ const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) =
 
 /** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
 export const URL_TOKEN: RegExp = /\{([\w$.]+)\}/g
+
 /** Names in a rule's URLs and payloads that its entities never have, each in a sentence. */
 export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
   const kind = TARGET_KINDS[targetType]

@@ -293,20 +293,25 @@ export const argumentHint = (kind: Kind, compare: CompareNode): Node => {
   const inTuple = steps.length === 0 ? NONE_NODE : isTuple(fields.type)
   return nestedNode(list, andNode([role, orNode([value, inTuple])]))
 }
+
 interface ArgumentFields {
   hex: FieldPath
   num: FieldPath
   scaled: FieldPath
   type: FieldPath
 }
+
 /** Longer texts are not indexed. */
 const MAX_HINT_CHARACTERS = 256
+
 /** `value` may stand between an argument and its properties. */
 const isRunOfValue = (steps: readonly string[], to: number): boolean =>
   steps.slice(0, to + 1).every(step => step === 'value')
+
 type ArgumentProperty = '' | 'hex' | 'num' | 'scaled' | 'type'
 const isArgumentProperty = (step: string): step is ArgumentProperty =>
   ['', 'hex', 'num', 'scaled', 'type'].includes(step)
+
 /** Types with components begin with a parenthesis; very long ones are not indexed. */
 const isTuple = (type: FieldPath): Node => orNode([rangeNode(type, { gte: '(', lt: ')' }), notNode(existsNode(type))])
 const valueHint = (property: ArgumentProperty, fields: ArgumentFields, compare: CompareNode): Node => {
@@ -331,6 +336,7 @@ const valueHint = (property: ArgumentProperty, fields: ArgumentFields, compare: 
         : rangeNode(num, { gte: bounds.least })
   return orNode([within, rest])
 }
+
 /** Both sides are doubles: rounding keeps the order. */
 const scaledHint = ({ scaled }: ArgumentFields, { how, operands }: CompareNode): Node => {
   if (how === 'equal')
@@ -344,6 +350,7 @@ const scaledHint = ({ scaled }: ArgumentFields, { how, operands }: CompareNode):
   const number = operands[0]?.number
   return number === undefined ? existsNode(scaled) : doublesFrom(scaled, how, number)
 }
+
 type EqualHint = (fields: ArgumentFields, operand: CompareOperand, compare: CompareNode) => Node
 const ownEqual: EqualHint = (fields, operand, { ignoreCase }) => {
   const { text } = operand
@@ -364,6 +371,7 @@ const ownEqual: EqualHint = (fields, operand, { ignoreCase }) => {
   else if (text.isWellFormed()) found.push(utf8)
   return orNode([inNode(fields.hex, found), ...others])
 }
+
 const EQUAL_HINTS: Record<ArgumentProperty, EqualHint> = {
   '': ownEqual,
   num: ({ hex }, operand) => inNode(hex, integerHexes(operand)),
@@ -377,7 +385,9 @@ const EQUAL_HINTS: Record<ArgumentProperty, EqualHint> = {
     text.length > MAX_HINT_CHARACTERS ? notNode(existsNode(type)) : inNode(type, [text.toLowerCase()]),
   scaled: () => ALL_NODE,
 }
+
 const PLAIN_HEX = /^0x[0-9a-f]*$/
+
 /** All hex forms of an integer: negative ones in two's complement of each width. */
 const integerHexes = ({ number }: CompareOperand): string[] => {
   if (number === undefined || number.scale > 0) return []
@@ -388,8 +398,11 @@ const integerHexes = ({ number }: CompareOperand): string[] => {
     if (BigInt.asIntN(bits, digits) === digits) hexes.push(`0x${BigInt.asUintN(bits, digits).toString(16)}`)
   return hexes
 }
+
 export type ComparisonOrder = Exclude<CompareNode['how'], 'equal'>
+
 export type IntegerBounds = { least: bigint } | { most: bigint }
+
 /** The integers in that order to a number. */
 export const integersFrom = (how: ComparisonOrder, number: Exact): IntegerBounds => {
   switch (how) {
@@ -403,10 +416,12 @@ export const integersFrom = (how: ComparisonOrder, number: Exact): IntegerBounds
       return { most: floorExact(number) }
   }
 }
+
 /** The doubles in that order to a number. The bound may have been rounded, and is included. */
 export const doublesFrom = (field: FieldPath, how: ComparisonOrder, number: Exact): Node => {
   const bound = doubleOf(number)
   if (!Number.isFinite(bound)) return existsNode(field)
   return rangeNode(field, how === 'greater' || how === 'greaterOrEqual' ? { gte: bound } : { lte: bound })
 }
+
 export const doubleOf = (number: Exact): number => Number(showExact(number))

@@ -4,15 +4,20 @@ import { createFairQueue } from '../lib/scheduling/queues.ts'
 /** A shape that had to be handed over each time is tried once in so many times. */
 const MAX_SKIPPED = 63
 const MAX_SHAPES = 2_000
+
 /** Answers in a row after which a shape is known to be cheap. */
 const CHEAP_ANSWERS = 8
+
 /** From so many milliseconds on, on average, queries of a shape are long. */
 const LONG_MS = 0.5
+
 /** The weight of one query in the average, and its greatest value in milliseconds: a garbage collection makes no shape a long one. */
 const WEIGHT = 0.25
 const MAX_COUNTED_MS = 1.5
+
 /** One in so many of a long shape is answered all the same: its queries may have become short. */
 const LOOK_AGAIN = 16
+
 /** Time that failed attempts may take: a share of all time, and milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
@@ -130,10 +135,13 @@ const createLoss = ({ share, burstMs }: { share: number; burstMs: number }, now:
 }
 
 const LOOP_TURN_MS = 4
+
 /** As many wait at once, of all and of one account: at most some 50 ms. */
 const MAX_WAITING_TASKS = 256
 const MAX_WAITING_OF_ONE = 128
+
 export type LoopBudget = ReturnType<typeof createLoopBudget>
+
 /**
  * The time that answers take of the main thread, turn by turn of its event loop: whatever else is ready then waits no longer. What does not
  * fit into one turn waits for the next ones, where accounts take turns.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { JsonObject } from '../../src/console/api/client.ts'
+import type { JsonObject } from '../../src/console/api/json.ts'
 import { readConditions } from '../../src/console/pages/rules/from-query.ts'
 import { mergedOf, payloadOf, ruleDifferences, toggleWay, waysOf } from '../../src/console/pages/rules/model.ts'
 

@@ -10,7 +10,7 @@ import {
   MAX_FIRST_FAILURES,
   succeeded,
   type Turn,
-} from '../../src/lib/scheduling/rate.ts'
+} from '../../src/lib/scheduling/breaker.ts'
 
 const HOUR = 3_600_000
 

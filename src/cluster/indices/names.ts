@@ -12,6 +12,7 @@ const dashed = (network: string): string => {
   if (network !== last.network) last = { network, text: network.replaceAll('/', '-').toLowerCase() }
   return last.text
 }
+
 let last = { network: '', text: '' }
 
 /** Alias of all indices of a kind. */
@@ -62,7 +63,9 @@ export interface Meta {
   routing: string | undefined
   parent: string | undefined
 }
+
 export const META = 'chainsieve'
+
 /** Fields of the meta data, as queries name them. */
 export const META_FIELDS = {
   batch: `${META}.batch`,
@@ -73,6 +76,7 @@ export const META_FIELDS = {
   routing: `${META}.routing`,
   parent: `${META}.parent`,
 } as const
+
 /** Mapping of the metadata. */
 export const META_PROPERTIES = {
   properties: {
@@ -84,17 +88,20 @@ export const META_PROPERTIES = {
     parent: { type: 'keyword' },
   },
 } as const
+
 /** Text of the metadata member, to append after the last member of a document. */
 export const metaText = (kind: Kind, { batch, block, position, routing, parent }: Meta): string => {
   const above = routing === undefined ? '' : `,"routing":"${routing}","parent":"${parent}"`
   return `${OPENING}{"batch":${batch},"block":${block},"position":${position},"kind":${KINDS.indexOf(kind)}${above}}`
 }
+
 /** Splits `_source` into the shown text and the metadata. */
 export const splitSource = (text: string): { source: string; meta: Meta & { kind: number } } => {
   const at = text.lastIndexOf(OPENING)
   const from = at + OPENING.length
   return { source: `${text.slice(0, at)}}`, meta: JSON.parse(text.slice(from, -1)) as Meta & { kind: number } }
 }
+
 /** Does the same for bytes, in place. `last`: offset of the last member's value. */
 export const splitBytes = (source: Buffer, last: number): { shown: Buffer; meta: Meta & { kind: number } } => {
   const meta = JSON.parse(source.toString('latin1', last, source.length - 1)) as Meta & { kind: number }
@@ -102,5 +109,6 @@ export const splitBytes = (source: Buffer, last: number): { shown: Buffer; meta:
   source[end] = CLOSE
   return { shown: source.subarray(0, end + 1), meta }
 }
+
 const OPENING = `,"${META}":`
 const CLOSE = '}'.charCodeAt(0)

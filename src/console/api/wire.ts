@@ -10,7 +10,7 @@ import type {
 } from '../../http/shapes/rules.ts'
 import type { NetworkStatus } from '../../http/shapes/server.ts'
 import type { Kind } from '../../mapping/index.ts'
-import type { Json, JsonObject } from './client.ts'
+import type { Json, JsonObject } from './json.ts'
 
 /** API answers as far as the console reads them. */
 export type {

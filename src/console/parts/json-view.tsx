@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, stringifyJson } from '../api/client.ts'
+import { isJsonObject, type Json, stringifyJson } from '../api/json.ts'
 import { Copy, say, Text } from './text.tsx'
 
 /** Exact JSON. */

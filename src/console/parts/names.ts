@@ -1,5 +1,6 @@
 import { useContext, useEffect } from 'preact/hooks'
-import { searchDocuments, textAt, valueAt } from '../api/client.ts'
+import { searchDocuments } from '../api/client.ts'
+import { textAt, valueAt } from '../api/json.ts'
 import type { SearchHit } from '../api/wire.ts'
 import { createStore, type Store, useStore } from '../browser/state.ts'
 import { NetworkContext } from './text.tsx'

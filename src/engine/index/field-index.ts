@@ -81,6 +81,7 @@ const KIND_BY_FIELD_ID: ReadonlyMap<number, CountedKind> = new Map([
   ...POSTINGS_FIELDS.map(({ id, kind }) => [id, kind] as const),
   [UNDECODED, 'log'],
 ])
+
 /** Which kind's ordinals the postings of a field hold. */
 export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
   const signature = signatureOfField(id)
@@ -89,9 +90,11 @@ export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
   if (!kind) throw new Error(`no field has the id ${id}`)
   return kind
 }
+
 export interface CallSignatures {
   has(signature: number): boolean
 }
+
 /** Which signatures are those of calls. They may be many, so they are read one by one. */
 export const callSignatures = (db: Db): CallSignatures => {
   let known = signaturesOfCalls.get(db)
@@ -112,4 +115,5 @@ export const callSignatures = (db: Db): CallSignatures => {
   }
   return known
 }
+
 const signaturesOfCalls = new WeakMap<Db, CallSignatures>()

@@ -136,7 +136,9 @@ export const createSearchContext = (reader: StoreReader, limits: Limits) => {
   const aggregating = createAggregating({ reader, exact, ask, limits, hits })
   return { reader, limits, shown, exact, ask, evaluation, hits, aggregating }
 }
+
 export type SearchContext = ReturnType<typeof createSearchContext>
+
 /** The parts of a request, ready to be evaluated, with their scores. */
 export const prepareParts = (context: SearchContext, asked: SearchRequest, snapshot?: Snapshot): SearchPart[] => {
   const { reader, evaluation } = context
@@ -148,6 +150,7 @@ export const prepareParts = (context: SearchContext, asked: SearchRequest, snaps
   }))
   return withScores(request, parts, context)
 }
+
 /** Like `prepareParts`, for a request that may end early: only the first matches. */
 export const prepareFirst = (
   context: SearchContext,
@@ -160,6 +163,7 @@ export const prepareFirst = (
   // Omitted matches are not scored.
   return { ...first, parts: withScores(rest, first.parts, context) }
 }
+
 /** Limits a later page of a cursor to blocks that its first page saw and that still exist. */
 export const amongSeen = (request: SearchRequest, reader: StoreReader): SearchRequest => {
   const { seen, within } = request
@@ -176,8 +180,10 @@ export interface SearchControl {
   /** Called for some pages before they are written: others may continue after this hit. */
   reached?(at: HitCursor): void
 }
+
 /** A search gave way to others and must be repeated. */
 export class Yielded extends Error {}
+
 /** Throws if a search must be aborted. */
 export const checkDeadline = ({ deadline, cancelled, yields }: SearchControl) => {
   if (yields?.()) throw new Yielded('a search made room for others')

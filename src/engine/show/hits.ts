@@ -131,24 +131,30 @@ export const createHits = (options: HitsOptions): Hits => {
 }
 
 const MAX_CACHED_SOURCES = 100
+
 /** Largest page to cache: larger ones would evict others. */
 const MAX_CACHED_PAGE = 100
+
 /** A hit without its score, which depends on the query. */
 interface CachedHit {
   head: Uint8Array
   rest: Uint8Array
   length: number
 }
+
 const writeUncached = (write: WriteHit, position: number, score: string, out: ByteWriter): number =>
   write(position, score, out)
 
 export type HitShape = object
+
 /** Two generations, of half the size each. */
 const HIT_CACHE_BYTES = 8 * 2 ** 20
+
 /** Bytes of an entry in addition to the hit. */
 const HIT_OVERHEAD = 100
 type CachedValue = { readonly length: number }
 type Generation<T> = Map<HitShape, Map<number, T>>
+
 /** A new version clears the cache. */
 export const createHitCache = <T extends CachedValue>(version: () => unknown, capacity = HIT_CACHE_BYTES) => {
   let young: Generation<T> = new Map()

@@ -6,8 +6,10 @@ import { type JsonNode, showJson, where } from '../json-node.ts'
 
 export const DATE = 'uuuu-MM-dd'
 const TIME_PATTERN = 'HH:mm:ss.SSSXXX'
+
 /** Its fraction has at least three digits. */
 export const FINEST = 'date_optional_time_nanos'
+
 /** Patterns by Elasticsearch's names, each also valid with `strict_`. */
 export const PATTERNS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -39,8 +41,10 @@ export const PATTERNS: ReadonlyMap<string, string> = new Map(
     t_time: `'T'${TIME_PATTERN}`,
   }),
 )
+
 export type PatternPiece = { text: string; isQuoted: boolean } | { letter: string; count: number }
 const LONGEST_PATTERN = 100
+
 export const splitPattern = (pattern: string, bad: (why: string) => ChainsieveError): PatternPiece[] => {
   if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
   return pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!.map((piece): PatternPiece => {

@@ -24,6 +24,7 @@ export const matcherOf = (pattern: TextPattern): ((text: string) => boolean) => 
   }
   return matcher
 }
+
 const MATCHERS = new WeakMap<TextPattern, (text: string) => boolean>()
 
 /** Refuses invalid patterns. */
@@ -59,6 +60,7 @@ export interface Nearness {
   /** Whether a swap is one edit, rather than two. */
   readonly transpositions: boolean
 }
+
 /** Whether a text is near. Characters are code points. */
 export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((value: string) => boolean) => {
   const asked = Array.from(text)
@@ -74,7 +76,9 @@ export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((val
     return editDistance(rest, characters.slice(Math.min(prefix, asked.length)), options) <= edits
   }
 }
+
 export type Fuzziness = (text: string) => number
+
 /** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
 export const readFuzziness = (place: JsonNode): Fuzziness => {
   const text = toScalar(place, EXPECTED_FUZZINESS).toUpperCase()
@@ -87,5 +91,6 @@ export const readFuzziness = (place: JsonNode): Fuzziness => {
     return length < Number(low) ? 0 : length < Number(high) ? 1 : 2
   }
 }
+
 const FUZZY_EDITS = new Map([0, 1, 2].flatMap(edits => [`${edits}`, `${edits}.0`].map(text => [text, edits] as const)))
 const EXPECTED_FUZZINESS = '0, 1, 2, "AUTO" or "AUTO:low,high" with low not above high'

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useGet, useLive } from '../../api/ask.ts'
-import { callApi, type Json, listAt, member, messageOf, textAt } from '../../api/client.ts'
+import { callApi, messageOf } from '../../api/client.ts'
+import { type Json, listAt, member, textAt } from '../../api/json.ts'
 import type { AbiAnswer, RedecodingAnswer, WholeAbi } from '../../api/wire.ts'
 import { navigate } from '../../browser/router.tsx'
 import { Await, Empty, Fault, NeedsScope, Progress } from '../../parts/answer.tsx'

@@ -1,4 +1,5 @@
-import { callApi, isJsonObject, type Json, searchDocuments, textAt, valueAt } from '../../api/client.ts'
+import { callApi, searchDocuments } from '../../api/client.ts'
+import { isJsonObject, type Json, textAt, valueAt } from '../../api/json.ts'
 import { type Kind, OFFERED_KINDS } from '../../api/wire.ts'
 import type { Catalogue, ClauseInfo, FieldInfo } from './fields.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, listAt, member, stringifyJson, textAt, valueAt } from '../../api/client.ts'
+import { isJsonObject, type Json, listAt, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
 import { shortHex } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'

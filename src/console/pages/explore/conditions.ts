@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, parseJson } from '../../api/client.ts'
+import { isJsonObject, type Json, parseJson } from '../../api/json.ts'
 import type { FieldInfo } from './fields.ts'
 import { type JsonTree, type Member, readTree } from './tree.ts'
 

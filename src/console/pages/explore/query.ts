@@ -1,4 +1,4 @@
-import { parseJson, stringifyJson } from '../../api/client.ts'
+import { parseJson, stringifyJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { readTree } from './tree.ts'
 

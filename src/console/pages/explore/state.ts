@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { hitPage, useAsk, usePages } from '../../api/ask.ts'
-import { type Json, messageOf, searchDocuments, stringifyJson, valueAt } from '../../api/client.ts'
+import { messageOf, searchDocuments } from '../../api/client.ts'
+import { type Json, stringifyJson, valueAt } from '../../api/json.ts'
 import { type Kind, OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
 import { setQuery, useAddress } from '../../browser/router.tsx'
 import type { Series } from '../../parts/chart.tsx'

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { isJsonObject, parseJson } from '../../api/client.ts'
+import { isJsonObject, parseJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, setQuery } from '../../browser/router.tsx'

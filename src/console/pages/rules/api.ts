@@ -1,18 +1,5 @@
-import {
-  ApiError,
-  callApi,
-  callApiForText,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  listAt,
-  member,
-  messageOf,
-  parseJson,
-  searchDocuments,
-  textAt,
-  valueAt,
-} from '../../api/client.ts'
+import { ApiError, callApi, callApiForText, messageOf, searchDocuments } from '../../api/client.ts'
+import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
 import type {
   Alert,
   AlertSeries,

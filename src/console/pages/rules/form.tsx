@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
 import { useAsk, useGet, useSettled } from '../../api/ask.ts'
+import { searchDocuments } from '../../api/client.ts'
 import {
   isJsonObject,
   type Json,
   type JsonObject,
   listAt,
   member,
-  searchDocuments,
   stringifyJson,
   textAt,
   valueAt,
-} from '../../api/client.ts'
+} from '../../api/json.ts'
 import type { Kind, SearchHit, Status } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'

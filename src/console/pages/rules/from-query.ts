@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, member, parseJson } from '../../api/client.ts'
+import { isJsonObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
 
 /** Conditions that a rule can have, and sentences about the rest. */
 interface RuleConditions {

@@ -9,7 +9,7 @@ import {
   stringifyJson,
   textAt,
   valueAt,
-} from '../../api/client.ts'
+} from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 
 const TARGET_LABELS: Record<TargetType, string> = {

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type AskState, useAction, useAsk, useSettled } from '../../api/ask.ts'
-import { type JsonObject, listAt, parseJson, stringifyJson, textAt, valueAt } from '../../api/client.ts'
+import { type JsonObject, listAt, parseJson, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { PreviewedMessage, SearchHit, Simulation } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { useAction, useAsk, useEvery } from '../../api/ask.ts'
-import { listAt, messageOf, textAt } from '../../api/client.ts'
+import { messageOf } from '../../api/client.ts'
+import { listAt, textAt } from '../../api/json.ts'
 import type { AlertSeries, Rule } from '../../api/wire.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Busy, Fault } from '../../parts/answer.tsx'

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks'
-import { type JsonObject, textAt, valueAt } from '../../api/client.ts'
+import { type JsonObject, textAt, valueAt } from '../../api/json.ts'
 import type { SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'

@@ -1,14 +1,7 @@
 import { useContext } from 'preact/hooks'
 import { hitPage, useAsk, usePages } from '../../api/ask.ts'
-import {
-  ApiError,
-  callApi,
-  type Json,
-  type JsonObject,
-  searchDocuments,
-  stringifyJson,
-  textAt,
-} from '../../api/client.ts'
+import { ApiError, callApi, searchDocuments } from '../../api/client.ts'
+import { type Json, type JsonObject, stringifyJson, textAt } from '../../api/json.ts'
 import type { Kind, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { NetworkContext } from '../../parts/text.tsx'
 

@@ -1,4 +1,4 @@
-import { type Json, listAt, textAt, valueAt } from '../../api/client.ts'
+import { type Json, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
 import { QueryTabs } from '../../parts/controls.tsx'
 import { Amount, dim, Facts, Hash, say } from '../../parts/text.tsx'

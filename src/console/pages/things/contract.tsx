@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
-import { type JsonObject, listAt, textAt } from '../../api/client.ts'
+import { type JsonObject, listAt, textAt } from '../../api/json.ts'
 import type { KnownAbi, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Await } from '../../parts/answer.tsx'
 import { dim, Facts, Hash, NetworkContext, say, Time } from '../../parts/text.tsx'

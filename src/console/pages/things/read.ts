@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/client.ts'
+import { type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
 
 /** Exact quantity of `{num, raw}`; undefined if absent. */

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks'
-import { textAt } from '../../api/client.ts'
+import { textAt } from '../../api/json.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Fault } from '../../parts/answer.tsx'

@@ -1,6 +1,7 @@
 import { useContext, useState } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
-import { documentPath, type JsonObject, listAt, textAt, valueAt } from '../../api/client.ts'
+import { documentPath } from '../../api/client.ts'
+import { type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Button, QueryTabs } from '../../parts/controls.tsx'

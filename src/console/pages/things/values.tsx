@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
-import { type Json, textAt, valueAt } from '../../api/client.ts'
+import { type Json, textAt, valueAt } from '../../api/json.ts'
 import type { Kind, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { GWEI_DECIMALS } from '../../parts/format.ts'

@@ -98,8 +98,10 @@ export const recordReader = (
 
 /** Kinds of fields whose integers a column may hold as the nearest double only. */
 const WIDE_KINDS: ReadonlySet<FieldPath['kind']> = new Set(['quantity', 'amount', 'wide'])
+
 /** From here on a double stands for several integers. */
 export const INEXACT = 2 ** 53
+
 /** Doubles beyond it are no longs; it stands for integers of both sorts itself. */
 export const LONGS_END = 2 ** 63
 
@@ -113,6 +115,7 @@ export interface ColumnSource {
   bounds(at: SegmentView): ColumnBounds | undefined
   data(at: SegmentView): ColumnData | undefined
 }
+
 /** Undefined where neither a column nor the places of the documents tell the field. */
 export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader): ColumnSource | undefined => {
   if (OF_PLACE.has(`${kind}.${field.field}`)) return placeSource(numberedAs(kind))
@@ -124,6 +127,7 @@ export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader):
     }
   )
 }
+
 /** Fields that are the document's place in its block. */
 const OF_PLACE: ReadonlySet<string> = new Set(['tx.transactionIndex', 'log.logIndex', 'event.logIndex'])
 const placeSource = (numbered: NumberedKind): ColumnSource => ({
@@ -139,12 +143,15 @@ const placeSource = (numbered: NumberedKind): ColumnSource => ({
     return { count: size, width: 4, values, base: 0, dictionary: undefined, bytes: values.byteLength }
   },
 })
+
 const ANY_BOUNDS: ColumnBounds = { least: 0, greatest: Number.POSITIVE_INFINITY }
 
 /** A condition on one field. */
 export type FieldCondition = Extract<Node, { op: 'in' | 'range' | 'exists' | 'pattern' }>
+
 export const isLeaf = (node: Node): node is FieldCondition =>
   node.op === 'in' || node.op === 'range' || node.op === 'exists' || node.op === 'pattern'
+
 /** Whether a value that is there fulfils a condition. */
 export const testOf = (leaf: FieldCondition): ((value: QueryValue) => boolean) => {
   const { field } = leaf
@@ -160,9 +167,11 @@ export const testOf = (leaf: FieldCondition): ((value: QueryValue) => boolean) =
   }
   return value => !tooLong(field, value) && isWithin(value, leaf.bounds)
 }
+
 /** The common start of all texts that fulfil a condition. */
 export const commonStart = (leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>): string =>
   leaf.op === 'pattern' ? patternStart(leaf.pattern) : sharedStart(leaf.bounds)
+
 /** The common start of all texts between two bounds. */
 const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
   const [low, high] = [String(gte ?? gt ?? ''), String(lte ?? lt ?? '')]
@@ -170,6 +179,7 @@ const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
   while (length < low.length && low[length] === high[length]) length++
   return low.slice(0, length)
 }
+
 /** Dictionary ids of the addresses that a condition names: `raw` only where the letter case is the checksummed one. */
 export const addressIds = (leaf: Extract<FieldCondition, { op: 'in' }>, reader: StoreReader): number[] =>
   leaf.values.flatMap(value => {

@@ -347,7 +347,9 @@ export const terminated = (
   })
   return { parts: first, isEarly }
 }
+
 const firstOrdinals = (set: OrdinalSet, most: number): Uint32Array => Uint32Array.from(takeOrdinals(set, most, false))
+
 /** How many documents match, as far as that is asked for; -1 where it is not. */
 export const countAll = (
   { trackTotal }: Pick<SearchRequest, 'trackTotal'>,
