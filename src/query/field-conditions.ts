@@ -206,10 +206,10 @@ export const withinNode = (field: FieldPath, bounds: BoundPlaces, dates: DateRea
 }
 
 export type BoundPlaces = { readonly [bound in keyof Bounds]: JsonNode | undefined }
-/** Whether the field ignores letter case, so that values are compared in lower case. */
+/** Whether the field ignores letter case: its values are compared in lower case. */
 export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
-/** Whether values are compared by their letters. Digits of an integer are shown as a text, and compared as the integer. */
+/** Whether values are compared as text. Integers are shown as text but compared as integers. */
 export const isText = ({ compare }: FieldPath): boolean => TEXT_COMPARISONS.has(compare)
 const TEXT_COMPARISONS: ReadonlySet<ValueComparison> = new Set(['hex', 'exact', 'token'])
 const comparedText = (field: FieldPath, place: JsonNode): string => {
@@ -219,7 +219,7 @@ const comparedText = (field: FieldPath, place: JsonNode): string => {
 
 const equalsText = (field: FieldPath, place: JsonNode): Node => {
   const text = comparedText(field, place)
-  // What is shown as hex begins so.
+  // Every hex value starts with 0x.
   if (field.compare === 'hex' && !text.startsWith('0x')) return NONE_NODE
   return tooLong(field, text) ? NONE_NODE : inNode(field, [text])
 }
@@ -227,7 +227,7 @@ const equalsText = (field: FieldPath, place: JsonNode): Node => {
 const EQUALS = {
   hex: equalsText,
   exact: equalsText,
-  // What is no single token as the analysis leaves them, such as a text with capitals, equals none.
+  // Matches only if analysis returns the text itself as its single token, so never with capitals.
   token: (field, place) => {
     const text = comparedText(field, place)
     if (text.length > LONGEST_TOKEN) return NONE_NODE
@@ -266,7 +266,7 @@ const BOUND = {
   integer: (_, place, bound) => integerBound(readInteger(place), bound),
   double: (_, place, bound) => ({ [bound]: readDouble(place) }),
   boolean: (_, place, bound) => ({ [bound]: readBoolean(place) }),
-  // What a date leaves open is rounded so that `gt` and `lt` exclude all of it and `gte` and `lte` include it.
+  // Rounds a partial date: `gt` and `lt` exclude its whole span, `gte` and `lte` include it.
   instant: (_, place, bound, dates) => ({
     [bound]: dates.read(place, toScalar(place, 'a date'), bound === 'gt' || bound === 'lte'),
   }),

@@ -22,10 +22,7 @@ export const toList = (place: JsonNode, expected: string): JsonNode[] => {
   return elements(place)
 }
 
-/**
- * The members that the table knows, by name. What it does not know is refused by name with the nearest known one, unless it
- * is in `ignored`.
- */
+/** Members by name. Refuses names in neither `names` nor `ignored`, with the nearest known one. */
 export const expectKeys = <Name extends string>(
   place: JsonNode,
   expected: string,

@@ -74,7 +74,7 @@ export const parseHitOptions = (keys: ShownKeys, scope: HitScope): ParsedShown =
   return { source, ...(isAny(shown) && { shown }), ...(keys.track_scores && { trackScores: true as const }) }
 }
 
-/** Of hits that are their envelope and `_source` alone. */
+/** Hits with only their envelope and `_source`. */
 export const NO_HIT_OPTIONS: HitOptions = {
   id: true,
   version: false,

@@ -78,7 +78,7 @@ const createLuceneTokens = (text: string) => {
   return { read, peek, next, take, expect, plain, fault }
 }
 
-/** Reads Lucene's query syntax as its own parser does; `DEEPEST_GROUPS` groups may lie inside of each other. */
+/** Parses Lucene's query syntax as Lucene does; groups nest up to `DEEPEST_GROUPS` levels. */
 export const parseLucene = (text: string): Syntax => {
   const { read, peek, next, take, expect, plain, fault } = createLuceneTokens(text)
   let depth = 0

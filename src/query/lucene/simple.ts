@@ -37,7 +37,7 @@ interface SimpleState {
   nots: number
 }
 
-/** `+` and, `|` or, `-` not, quotes, `*` behind a beginning, `( )`, `~1` behind a word and `~3` behind a phrase, as Lucene has them. */
+/** Lucene's syntax: `+` and, `|` or, `-` not, quotes, suffix `*`, `( )`, `~1` fuzzy, `~3` slop. */
 export const parseSimple = (text: string, { operators, joint }: SimpleOptions): Simple | undefined => {
   const has = (operator: SimpleOperator) => operators.has(operator)
   const ends = closings(text, has('ESCAPE'))

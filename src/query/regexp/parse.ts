@@ -22,7 +22,7 @@ import {
 export const REGEXP_OPERATORS = ['INTERSECTION', 'COMPLEMENT', 'INTERVAL', 'ANYSTRING', 'EMPTY'] as const
 export type RegexpOperator = (typeof REGEXP_OPERATORS)[number]
 
-/** Reads Lucene's regular expressions. They always match as a whole, so that `^` and `$` are plain characters. */
+/** Parses Lucene's regular expressions: always anchored, so `^` and `$` are plain characters. */
 export const parseRegexp = (text: string, operators: readonly RegexpOperator[], ignoreCase = false): Expression => {
   const characters = Array.from(text)
   let at = 0

@@ -8,7 +8,7 @@ import { orNode } from '../simplify.ts'
 import { analyzeText } from './analysis.ts'
 import { boolPrefixOn, combineWords, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './match.ts'
 
-/** How each field is searched, and the weight of fields other than the best. */
+/** Search function of each type, and the weight of fields other than the best. */
 export const MATCH_TYPES = {
   best_fields: { on: matchOn, tie: 0 },
   most_fields: { on: matchOn, tie: 1 },
