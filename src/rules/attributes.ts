@@ -62,7 +62,7 @@ export const checkOutermost = (targetType: TargetType, name: string): string | u
   return `${MAPPING[kind].name} has nothing named "${shortenText(name)}" to inspect.${didYouMean(shortenText(name), attributesOf(kind))}`
 }
 
-/** Whether the dotted name is an attribute or leads to one. Any argument may exist: contracts declare them. */
+/** Whether a dotted name is an attribute or a prefix of one. Contracts may declare any argument. */
 export const leadsToAttribute = (kind: Kind, name: string): boolean => {
   const plain = joinWithoutPlaces(name.split('.'))
   const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))

@@ -197,7 +197,7 @@ const ENTITY_READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read
   },
 }
 
-/** How a wire value is compared, and its key. */
+/** Converts a wire value for comparison and to a key. */
 interface ComparedForm {
   face(value: never): ComparedValue
   key(value: never): string
@@ -205,7 +205,7 @@ interface ComparedForm {
 
 const textEntityFace = (text: string): ComparedValue => ({ text, number: undefined })
 const booleanEntityFace = (value: boolean): ComparedValue => ({ text: String(value), number: exactOf(value ? 1n : 0n) })
-/** Its text is rarely needed: operands are nearly always numbers. */
+/** The text is lazy: operands are nearly always numbers. */
 const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
   get text() {
     return showExact(simplifyExact({ digits, scale }))
@@ -317,7 +317,7 @@ const isTextArgument = ({ type, pos }: DecodedArg, { signature }: DecodedEntity)
 
 const utf8 = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()
 
-/** Of the token that emitted the event, or is called. */
+/** Decimals of the token that emitted the event, or that is called. */
 const entityDecimals = ({ block, index, log }: Entity): number | undefined =>
   block.decimals(log ? emitterOf(log) : emitterOf({ address: block.calls[index]!.to }))
 

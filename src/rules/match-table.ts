@@ -63,7 +63,7 @@ export const createMatchTable = <T extends object>() => {
   }
 }
 
-/** Of the last characters, which are random for hashes and addresses. */
+/** Hashes the last characters, which are random in hashes and addresses. */
 const hashKey = (key: string): number => {
   let hash = key.length
   for (let i = Math.max(0, key.length - HASHED_CHARACTERS); i < key.length; i++)

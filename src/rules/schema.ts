@@ -49,7 +49,7 @@ export const checkRule = (
     return { faults }
   }
   const { kept, tooDeep } = splitProperties(value)
-  // It is not a rule, and recursive code must not walk it.
+  // Too deep for a rule, and recursive code must not walk it.
   if (tooDeep !== undefined) {
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }

@@ -22,7 +22,7 @@ export interface OpenQuestion extends Range {
   filter: LogFilter
 }
 
-/** What no earlier filter covered of a filter in a range, without whole blocks; ascending. */
+/** Parts of a filter not covered by earlier filters or whole blocks of the range, ascending. */
 export const findOpenQuestions = (
   wanted: LogFilter,
   coverage: FilterCoverage,

@@ -88,7 +88,7 @@ export const remainingCoverage = (text: string, questions: readonly ScopeQuestio
   })
 }
 
-/** Where other words than topics stand in their place, a filter is not about logs. */
+/** Filters for logs have only hex topics; other filters have words in their place. */
 export const isOfLogs = ({ topics }: LogFilter): boolean => topics.every(topic => topic.startsWith('0x'))
 
 const common = (one: LogFilter, other: LogFilter): LogFilter | undefined => {

@@ -102,7 +102,7 @@ export const answerSearch = answering(
   },
 )
 
-/** A body as it reads on the kinds; where these are none, as it does on all, so that its faults are refused and nothing is found. */
+/** Parses a body for the kinds; without kinds, for all, to refuse faults, but finds nothing. */
 export const readSearch = (
   body: string | undefined,
   { index, entities }: { index: string; entities: string },
@@ -216,7 +216,7 @@ const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): strin
 /** Characters that a hit may repeat before an error names them. */
 const MUCH = 1_000
 
-/** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
+/** Applies the request's own timeout; a long answer only has deadlines per part. */
 const endingBy = (options: AnswerOptions, started: number, { timeout, size }: SearchRequest): AnswerOptions =>
   size < 0 || timeout === undefined || started + timeout >= options.deadline
     ? options
@@ -308,7 +308,7 @@ export const answerSuggest = (reader: StoreReader, suggester: Suggester, request
   }
 }
 
-/** Answers of stores are written here one after another: each, or each part of it, is taken before the next is begun. */
+/** Shared by all answers: each answer or part is consumed before the next one starts. */
 const sharedWriter = createByteWriter(1 << 16)
 
 const joinedBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {

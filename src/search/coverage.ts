@@ -10,11 +10,11 @@ import { isOfTransactions } from '../scopes/questions.ts'
 export interface ShownFilter {
   /** Contracts whose logs were looked for; none: any. Of many, the first ones. */
   addresses: string[]
-  /** How many there are. */
+  /** Total number; `addresses` lists only the first ones. */
   addressCount: number
   /** First topics of events that were looked for; none: any. Of many, the first ones. */
   topics: string[]
-  /** Present where it is not logs that are looked for, but all transactions from and to the addresses. */
+  /** Set if the filter covers all transactions from and to the addresses instead of logs. */
   transactions?: true
   topicCount: number
 }

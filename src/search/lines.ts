@@ -100,22 +100,22 @@ export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
 
 /** A long answer. */
 export interface AnswerParts extends AwaitedPages, Pick<WrittenPages, 'at' | 'goTo'> {
-  /** The bytes of each hold until something else is written. */
+  /** Each part's bytes are valid until the next write. */
   parts: Iterable<Uint8Array>
-  /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
+  /** Whether the last part was taken: continuing after its last hit would end the answer twice. */
   ended(): boolean
 }
 
 /** Writes around the hits of a part. */
 interface PartWriter {
   begin?(isFirst: boolean): void
-  /** Of the last part, which has no hits. */
+  /** For the last part, which has no hits. */
   end?(isFirst: boolean): void
 }
 
 /**
- * A part for each page, and one behind them. Parts are put together as bytes: text of that size would be kept until V8 cleans its whole heap,
- * and long streams take little memory only if each part is forgotten as it goes. The one writer is used by others in between.
+ * One part per page, and a final one. Parts are bytes, which are freed one by one: text would stay
+ * until a full collection. Other answers use the writer in between.
  */
 export const answerParts = (
   { pages, at, goTo, ready, close }: Omit<SearchPages<unknown>, 'total'> & AwaitedPages,
@@ -151,7 +151,7 @@ const INTEGER_MEMBERS: Partial<Record<Field['kind'], readonly string[]>> = {
   wide: ['padded', 'raw'],
   amount: ['num', 'coin', 'padded', 'raw'],
 }
-/** All that the documents of a kind show, in the order of the mapping; lists of objects are one column each. */
+/** Paths shown by documents of a kind, in mapping order; a list of objects is one column. */
 const shownPaths = (kind: Kind): string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) => {
     if (isListField(field)) return [name]
@@ -189,8 +189,8 @@ export const tableValues = (request: Pick<SearchRequest, 'parts' | 'source'>) =>
   }
 }
 /**
- * Hits as rows of RFC 4180: `_id`, with several kinds `_type`, and the columns that `_source` chooses. Anyone can put a text on
- * the chain: unless `raw`, one that a spreadsheet would run as a formula gets an apostrophe in front.
+ * Hits as RFC 4180 rows: `_id`, `_type` with several kinds, and columns chosen by `_source`. Chain
+ * text is untrusted: unless `raw`, an apostrophe precedes what spreadsheets run as a formula.
  */
 export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>, { raw = false } = {}) => {
   const cell = raw ? rawCell : safeCell

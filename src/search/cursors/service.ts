@@ -117,7 +117,7 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
   }
 }
 
-/** The keys by which ids of cursors are signed, by the file of the network's store, as the main thread reads them. */
+/** Keys that sign cursor ids, by path of the network's store; read on the main thread. */
 export interface CursorKeys {
   of(store: string): Buffer
   close(): void
