@@ -21,7 +21,7 @@ interface Stream extends AnswerParts {
   options: PartOptions
 }
 
-/** Answers of a reading thread; long ones are kept, and given part by part, as they are asked for. */
+/** Answers of a reading thread; long ones are sent part by part, on request. */
 export const createReaderParts = (send: SendReply) => {
   const streams = new Map<number, Stream>()
 
@@ -69,7 +69,7 @@ export const createReaderParts = (send: SendReply) => {
   return {
     /** Sends an answer that has no parts. */
     replyWhole,
-    /** Sends an answer, or the first part of a long one; `closed` is called when all of it is there. */
+    /** Sends an answer or the first part of a long one; calls `closed` once all of it is made. */
     reply(id: number, { body, ...answer }: Reply, options: PartOptions, closed?: () => void) {
       if (body instanceof Uint8Array) return replyWhole(id, { ...answer, body })
       const rest = body.parts[Symbol.iterator]()
