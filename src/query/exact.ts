@@ -19,7 +19,7 @@ export const parseExact = (text: string): Exact | undefined => {
 
 export const exactOf = (digits: bigint): Exact => ({ digits, scale: 0 })
 
-/** Reduces to the least scale, so that equal numbers have equal members. */
+/** Reduces to the least scale: equal numbers then have equal members. */
 export const simplifyExact = ({ digits, scale }: Exact): Exact => {
   if (digits === 0n) return exactOf(0n)
   while (scale > 0 && digits % 10n === 0n) {

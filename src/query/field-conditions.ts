@@ -145,7 +145,7 @@ export const zeroTerms = (place: JsonNode | undefined): ScoredQuery => {
   throw unexpected(place, '"none" or "all"')
 }
 
-/** Creates the nearness of the edits behind `~`, or of the option. */
+/** Creates the nearness from the edits after `~`, or from the option. */
 export type Fuzzing = (edits: string | undefined, place: JsonNode) => Near
 
 export const fuzzingOf = (

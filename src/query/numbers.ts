@@ -17,7 +17,7 @@ export const readLong = (field: FieldPath, place: JsonNode): WholeNumber => {
   return whole
 }
 
-/** The same for an integer of any size. */
+/** Like `readLong`, for numbers of any size. */
 export const readInteger = (place: JsonNode): WholeNumber => {
   const text = numeric(place)
   const whole = HEX_TEXT.test(text) ? { floor: BigInt(text), exact: true } : wholeOfDecimal(text)

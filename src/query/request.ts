@@ -142,7 +142,7 @@ export interface HitOptions {
   fields: FieldAsk[]
   docvalueFields: FieldAsk[]
   highlight: HighlightField[]
-  /** Whether integers in `_source` have `dec` beside their other members. */
+  /** Whether integers in `_source` also have the member `dec`. */
   decimals: boolean
   /** Whether `_source` has the arguments also by their names. */
   argsByName: boolean

@@ -23,7 +23,7 @@ export interface QueryScope {
   marks?: Node[] | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
-  /** Collects names of clauses; undefined if nobody reads them. */
+  /** Collects names of clauses; undefined if they are not needed. */
   collected?: CollectedNames | undefined
 }
 

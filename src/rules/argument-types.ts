@@ -68,7 +68,7 @@ const functionsNamed = (name: string) => {
   return functions.named(name, MAX_FUNCTIONS)
 }
 
-/** By its name, or if none has that name by its position. */
+/** Finds an argument by name, or by position if none has that name. */
 const argumentTypes = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
   const named = inputs.filter(({ name }) => name === first)
   const found =

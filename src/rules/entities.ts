@@ -217,7 +217,7 @@ const addressValue: ComparedForm = { face: (text: string) => hexFace(checksumAdd
 const checksummedValue: ComparedForm = { face: (text: string) => textEntityFace(checksumAddress(text)), key: keyOfHex }
 const hexValue: ComparedForm = { face: (text: string) => hexFace(text.toLowerCase()), key: keyOfHex }
 const comparedText: ComparedForm = { face: textEntityFace, key: keyOfText }
-/** Some nodes leave nothing behind the `0x` of a zero. */
+/** Some nodes write zero as `0x`. */
 const toInteger = (value: string | number): bigint => (value === '0x' ? 0n : BigInt(value))
 const wholeValue: ComparedForm = {
   face: (value: string | number) => integerFace(toInteger(value)),
@@ -233,7 +233,7 @@ const booleanValue: ComparedForm = {
   key: (value: unknown) => (isTrue(value) ? '1' : '0'),
 }
 
-/** By encoding. Others are read from documents. */
+/** Comparison forms by encoding; other values are read from documents. */
 const COMPARED_FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, ComparedForm | undefined>>>>> = {
   address: { '': addressValue, raw: checksummedValue },
   hex: { '': hexValue },

@@ -156,7 +156,7 @@ export const dropRule = (group: RuleGroup, member: GroupMember): void => {
   member.live = false
   group.live--
   for (const list of [group.members, group.texts]) {
-    // Each removal pays for one place, so that many cost no more than single ones.
+    // Compacts after many removals: the cost per removal stays constant.
     if (list === undefined || list.items.length < 2 * group.live + 8) continue
     let sorted = 0
     for (let i = 0; i < list.sorted; i++) if (list.items[i]!.live) sorted++

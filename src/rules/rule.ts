@@ -106,7 +106,7 @@ export interface StoredRule {
 
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
   [technology, blockchain, network].map(networkNamesText).join('/')
-/** Sorted, so that equal networks have equal names. */
+/** Sorted: equal networks then have equal names. */
 const networkNamesText = (names: NetworkNames): string =>
   typeof names === 'string' ? names : [...names].sort().join(',')
 /** Whether it is the pattern of several networks. */

@@ -342,7 +342,7 @@ interface RuleRow extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   input: string | null
 }
 
-/** A rule that cannot be read is paused, so that others do not suffer. */
+/** Pauses a rule that cannot be read, without affecting others. */
 const readRow = (row: RuleRow, limits: Limits): StoredRule => {
   if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
   try {

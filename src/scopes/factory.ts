@@ -138,5 +138,5 @@ export const parameterPlace = (text: string, parameter: string): Factory['place'
   return { word: before.length }
 }
 
-/** One that takes a word in the head, whatever it holds. */
+/** Whether a type is dynamic: it takes one word in the head, an offset. */
 const isDynamic = (type: string): boolean => /\[\]$/.test(type)

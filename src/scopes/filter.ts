@@ -103,7 +103,7 @@ export interface RangeQuestion extends Range {
 }
 
 const BLOCKS_OF_CALL = 10_000
-/** The same questions by fewer calls: those for the same events are joined where ranges overlap. */
+/** Joins questions for the same events with overlapping ranges, to make fewer calls. */
 export const planQuestions = (questions: readonly RangeQuestion[]): RangeQuestion[] => {
   const asked = questions.filter(({ from, to }) => from <= to)
   return [...Map.groupBy(asked, ({ filter }) => filter.topics.join()).values()].flatMap(some =>

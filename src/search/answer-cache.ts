@@ -12,9 +12,9 @@ export interface AnswerCache {
   offer(key: string, version: number, body: Uint8Array): void
 }
 
-/** Questions that are remembered for as long as they were asked once. */
+/** Keys remembered after their first request. */
 const MAX_QUESTIONS = 2_000
-/** Bytes of an entry beside its answer and key. */
+/** Bytes of an entry's overhead, without its answer and key. */
 const ANSWER_OVERHEAD = 200
 /** An answer takes at most this fraction (1/n) of the cache. */
 const CACHE_PARTS = 8

@@ -65,7 +65,7 @@ export interface AnswerOptions extends SearchControl {
   format?: AnswerFormat | undefined
   /** The scroll that this is to be the next page of. */
   scroll?: ScrollState | undefined
-  /** Goes on behind this hit with an answer that was begun elsewhere. */
+  /** Resumes another thread's answer after this hit. */
   after?: HitCursor | undefined
   /** When it was asked for, as of `performance.now`; now by default. */
   started?: number
@@ -170,7 +170,7 @@ export const answerRequest = answering(
     if (request.size >= 0) {
       return whenThere(searcher.write(request, endingBy(options, started, request), writing), (written): Reply => {
         if (out.length + (written.aggregations?.length ?? 0) > limits.answer) throw fail()
-        // The head tells how long all of it took: it is known last.
+        // The head contains the total time, which is known last.
         return {
           status: 200,
           body: joinedBytes(encodeText(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
@@ -236,7 +236,7 @@ export const answerGet = (
   return jsonReply(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
 }
 
-/** Documents one after another; whoever asks for many is stopped between two of them. */
+/** Writes documents one after another; a deadline may stop it between two of them. */
 export const answerDocuments = (
   searcher: Pick<Searcher, 'writeDocument'>,
   index: string,
@@ -321,7 +321,7 @@ const joinedBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> =
   return whole
 }
 
-/** Text as bytes that own their memory, so that they can be handed to another thread. */
+/** Text as bytes with memory of their own, which can be transferred to another thread. */
 const encodeText = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 const encoder = new TextEncoder()
 

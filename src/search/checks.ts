@@ -31,7 +31,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   let starting: NodeJS.Timeout | undefined
   /** Tasks that the thread has not answered. */
   let open = 0
-  // A search tells of what cannot be listed.
+  // Searches report stores that cannot be listed.
   const listed = (): ReadonlyMap<string, string> => {
     try {
       return stores()
@@ -179,7 +179,7 @@ export function* checkStore(store: string): Generator<void, TransferredError | n
       yield
     }
   } catch (error) {
-    // One that was removed meanwhile is not searched either.
+    // A store removed by now is not searched either.
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : toTransferredError(error)
   }
 }

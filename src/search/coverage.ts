@@ -30,7 +30,7 @@ const MAX_SHOWN_TERMS = 20
 /** Ranges in the header. */
 const MAX_HEADER_RANGES = 5
 
-/** By the state of the store that a reader sees; empty where all blocks are stored whole. */
+/** Coverage in the state that a reader sees; empty if all blocks are stored whole. */
 export const coverageIn = ({ db }: Pick<StoreReader, 'db'>): ScopeCoverage[] =>
   (publishedCoverage(db) as ScopeCoverage[] | undefined) ??
   [...createCoverageReader(db).covered()].map(([text, ranges]) => ({
@@ -51,7 +51,7 @@ export const shownFilter = (filter: ReturnType<typeof filterOf>): ShownFilter =>
   }
 }
 
-/** From the first block that was looked at for anything to the last one. */
+/** Range from the first block examined by any filter to the last one. */
 export const coverageSpan = (coverage: readonly ScopeCoverage[]): Range => {
   const span = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
   for (const { ranges } of coverage)

@@ -156,7 +156,7 @@ const checkOne = (network: string, networks: readonly string[], index: string): 
   throw notFound(index, `there is no network ${shortenedName(network)}.${didYouMean(network, networks)} (${known})`)
 }
 
-/** As long as no client's names are: an error tells it eight times. */
+/** Longer than any real name: an error repeats it eight times. */
 const LONGEST_TOLD = 1_000
 
 const shortenedName = (text: string): string => (text.length > LONGEST_TOLD ? `${text.slice(0, LONGEST_TOLD)}…` : text)

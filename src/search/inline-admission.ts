@@ -161,9 +161,9 @@ export const createLoopBudget = () => {
   }
 
   return {
-    /** Whether there is time left in this turn, and nobody waits for it. */
+    /** Whether there is time left in this turn, and no answer waits. */
     isFree: (): boolean => queue.size === 0 && spent < LOOP_TURN_MS,
-    /** So much of it was used. */
+    /** Records used time. */
     spend(ms: number) {
       spent += ms
       endLater()

@@ -70,7 +70,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const time = now ?? (() => performance.now())
   const clock = now ?? processorTime
   let cold = COLD.queries
-  /** By file; null where it could not be opened. */
+  /** By file; null if it could not be opened. */
   const open = new Map<string, InlineStore | null>()
   let closed = false
 

@@ -66,7 +66,7 @@ export const answerLines = (
   }
 }
 
-/** The same pages; each is written as it is taken. */
+/** Writes each page when it is taken. */
 const eachPage = <T>(
   found: SearchPages<T> & AwaitedPages,
   write: (page: T) => void,
@@ -80,7 +80,7 @@ const eachPage = <T>(
   })(),
 })
 
-/** Refuses what lines cannot show beside the hits, or in them. */
+/** Refuses requests whose answers lines cannot represent. */
 const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   const { resume, aggregations } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
@@ -89,7 +89,7 @@ const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   if (format !== 'ndjson') checkTable(request)
 }
 
-/** A table has no place for what hits show beside `_source`. */
+/** Tables can show only `_source`. */
 export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
   if (!shown && !collapse?.innerHits.length && !parts.some(({ innerHits }) => innerHits)) return
   throw refuse(

@@ -109,7 +109,7 @@ export interface NetworkCaller {
   network: string
   /** Id of the account that asks: threads are shared out by it. */
   account: number
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller no longer waits. */
   signal: AbortSignal
 }
 
@@ -128,11 +128,11 @@ export interface SearchAnswer {
 
 /** A long answer, piece by piece. */
 export interface Pieces {
-  /** Its bytes hold until the next one is asked for. Undefined behind the last one. */
+  /** The bytes are valid until the next call; undefined after the last piece. */
   next(): Promise<Uint8Array | undefined>
-  /** Nobody wants the rest. */
+  /** Discards the rest. */
   cancel(reason?: unknown): void
-  /** Aborts where the answer is given up before its end. */
+  /** Aborts when the answer is given up before its end. */
   signal: AbortSignal
 }
 

@@ -15,7 +15,7 @@ export interface StreamOptions {
   body: Uint8Array
   /** JSON by default. */
   format?: AnswerFormat | undefined
-  /** Makes the parts behind the first one. The signal aborts with the answer. */
+  /** Makes the parts after the first one. The signal aborts with the answer. */
   ahead(signal: AbortSignal): ReadAhead
   /** Nobody gets the answer: the account has too many already. */
   drop(): void

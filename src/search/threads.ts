@@ -15,7 +15,7 @@ export interface ThreadsState {
   most: number
   started: number
   busy: number
-  /** Tasks that wait for one. */
+  /** Tasks that wait for a thread. */
   waiting: number
   /** Number of threads given up since the start. */
   lost: number
@@ -55,7 +55,7 @@ export interface ThreadReply {
   thread: Thread
 }
 
-/** Who asks for what is answered as a whole; a cheap task by default. */
+/** Caller of an answer without parts; a cheap task by default. */
 type WholeCaller = Pick<ThreadTask, 'account' | 'signal'> & Partial<Pick<ThreadTask, 'lane' | 'bytes'>>
 
 interface RunningThread extends Thread {
@@ -210,7 +210,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
 
   const busy = () => threads.filter(({ state }) => state === 'busy').length
 
-  /** Tells the thread that nobody wants the rest of an answer. */
+  /** Makes the thread discard the rest of an answer. */
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
   const ask = (asked: ThreadTask): Promise<ThreadReply> =>
@@ -235,10 +235,10 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       ...{ most: size, started: threads.length, busy: busy(), waiting: queue.size },
       ...{ lost, error: startFault },
     }),
-    /** Whether there is one, or could be one, that nobody waits for. */
+    /** Whether a thread is idle or could be started, and no task waits. */
     isSpare: (): boolean =>
       !closed && queue.size === 0 && (threads.length < size || threads.some(({ state }) => state === 'idle')),
-    /** Starts the first one, so that a query need not wait for it. */
+    /** Starts the first thread before a query needs it. */
     start() {
       if (threads.length === 0 && !closed) start()
     },
@@ -320,7 +320,7 @@ const noteYield = (task: Task, thread: Thread) => {
   task.onYield?.(thread)
 }
 
-/** Queries that wait behind a dear query move to another thread. */
+/** Tasks whose home thread runs a dear query may move to another one. */
 const mayTake = (thread: RunningThread, task: Task): boolean => {
   const home = task.home?.() as RunningThread | undefined
   return home === undefined || home === thread || (!task.isBound && home.task?.lane === 'dear')

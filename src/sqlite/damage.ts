@@ -10,7 +10,7 @@ export const damagedStore = (path: string, pages: readonly number[], cause?: unk
   return stop('store_damaged', `${path} is damaged${where}. ${DAMAGE_REMEDY}`, cause)
 }
 
-/** The same where no page is to blame. */
+/** Error for damage that is not limited to pages. */
 export const damagedBecause = (path: string, why: string, remedy: string = DAMAGE_REMEDY) =>
   stop('store_damaged', `${path} is damaged: ${why}. ${remedy}`)
 

@@ -11,7 +11,7 @@ export type Db = Database.Database
 
 /** A connection that writes. Closing it copies what is committed into the store's file. */
 export interface WritableDb extends Db {
-  /** To be called after commits: does what they leave to be done now and then. */
+  /** Call after commits: copies the log now and then. */
   settle: Checkpoints['settle']
   copied: Checkpoints['copied']
   checkFiles: Checkpoints['checkFiles']

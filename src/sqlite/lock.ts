@@ -19,7 +19,7 @@ export const lockDataFolder = (data: string, doing: string, native?: string): { 
   )
 }
 
-/** The same; undefined where another process has it. */
+/** Like `lockDataFolder`, but undefined if another process has the lock. */
 export const tryToLockDataFolder = (...asked: Parameters<typeof lockDataFolder>) => {
   try {
     return lockDataFolder(...asked)
@@ -47,7 +47,7 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
   let db: Database.Database
   try {
     makePrivateFile(join(data, 'lock.sqlite'))
-    // Whoever asks who holds the folder holds it for a moment.
+    // Waits, since `lockedFor` also takes the lock for a moment.
     db = new Database(join(data, 'lock.sqlite'), { timeout: ASKED_MS, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('locking_mode = EXCLUSIVE')
     // Nothing is written, so no journal is needed: there is no room for one on a full disk.

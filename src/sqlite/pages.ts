@@ -46,7 +46,7 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   }
 }
 
-/** The same without a pause: the damaged pages, undefined without checksums. */
+/** Runs `checkPages` without a pause: damaged pages, or undefined without checksums. */
 export const findDamaged = (store: string): readonly number[] | undefined => {
   for (const steps = checkPages(store); ; ) {
     const { done, value } = steps.next()

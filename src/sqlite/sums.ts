@@ -12,7 +12,7 @@ export type Sums = ReturnType<typeof createSums>
 
 export const sumsFile = (store: string): string => `${store}-sums`
 
-/** CRC-32 of a page's number and content, so that a page in another's place is found, too. */
+/** CRC-32 of a page's number and content, which also detects a misplaced page. */
 export const pageSum = (page: number, content: Uint8Array): number => zlib.crc32(content, page)
 
 /** Header, little-endian: 8 bytes of mark, 8 of log salts, 4 of log frames, 4 of damaged page. */
@@ -34,7 +34,7 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
   readSync(file, mark, 0, SUMS_MARK.length, 0)
   if (mark.equals(SUMS_MARK)) return createSums(file)
   closeSync(file)
-  // New ones in their place would hold for whatever the store's file has become.
+  // New checksums would accept any damage that the store's file has by now.
   throw damagedBecause(sumsFile(store), 'it does not begin as a file of checksums does', WITHOUT_SUMS)
 }
 

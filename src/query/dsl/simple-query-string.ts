@@ -116,7 +116,7 @@ const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode)
     }
     case 'not': {
       const { node } = lowerSimple(simple.of, reading)
-      // A negation stands beside everything, as which it counts.
+      // A negation scores like `match_all`.
       return { node: notNode(node), score: SCORED_ALL.score }
     }
     case 'and':

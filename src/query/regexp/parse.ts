@@ -18,7 +18,7 @@ import {
   repeatExpression,
 } from './expression.ts'
 
-/** Operators beside the plain ones: `&`, `~`, `<1-9>`, `@` and `#`. */
+/** Optional operators: `&`, `~`, `<1-9>`, `@` and `#`. */
 export const REGEXP_OPERATORS = ['INTERSECTION', 'COMPLEMENT', 'INTERVAL', 'ANYSTRING', 'EMPTY'] as const
 export type RegexpOperator = (typeof REGEXP_OPERATORS)[number]
 

@@ -88,7 +88,7 @@ export interface Weighted {
   boost: number
 }
 
-/** Names of fields with `*` in them and `^2` behind them, as a clause lists them. */
+/** Field names as a clause lists them, with `*` as a wildcard and a boost such as `^2`. */
 export interface FieldName {
   name: string
   boost: number

@@ -38,7 +38,7 @@ export interface ScrollState extends CursorState {
   total: number
   /** The greatest score, where that is not 1. */
   maxScore?: number | undefined
-  /** The next page begins behind it; undefined where there is none. */
+  /** Start of the next page; undefined without one. */
   after: After | undefined
 }
 
