@@ -56,7 +56,7 @@ export interface Near {
 
 type NearKey = 'fuzziness' | 'prefix_length' | 'max_expansions' | 'transpositions' | 'fuzzy_transpositions'
 
-/** `fallback` is the fuzziness where none is given; without it nothing is fuzzy then. */
+/** `fallback`: default fuzziness; undefined for exact matches by default. */
 export const readNear = (
   keys: Partial<Record<NearKey, JsonNode | undefined>>,
   fallback: JsonNode | undefined,
@@ -161,7 +161,7 @@ export const fuzzingOf = (
       return readNear(rest, edits === undefined ? fallback : { path: place.path, value: edits })!
     const near = readNear(rest, { path: place.path, value: '2' })!
     const number = Number(edits)
-    // Below 1 it is how alike they have to be; above 2 there is nothing.
+    // Below 1, the number is a minimum similarity; edits are capped at 2.
     const editsOf = (text: string) => (number >= 1 ? number : number === 0 ? 0 : (1 - number) * Array.from(text).length)
     return { ...near, fuzziness: text => Math.min(2, Math.floor(editsOf(text))) }
   }

@@ -188,7 +188,7 @@ const sortMembers = (list: OrderedMembers, order: MemberOrder): readonly GroupMe
   return items
 }
 
-/** Calls `found` for members whose bound holds, in no order, maybe more than once. */
+/** Calls `found` for members whose bound holds, in any order, possibly more than once. */
 export const visitPassing = (group: RuleGroup, entity: Entity, found: (member: GroupMember) => void): void => {
   const { bound, members } = group
   if (bound === undefined) {

@@ -1,7 +1,7 @@
 import type { Entity } from './entities.ts'
 import type { MatchedAttribute } from './match-group.ts'
 
-/** Keys from which on a filter is asked first; a smaller map fits the processor's cache. */
+/** Minimum keys for a filter in front of the map; a smaller map fits the processor's cache. */
 const MIN_FILTERED_KEYS = 256
 const FILTER_BITS_PER_KEY = 16
 

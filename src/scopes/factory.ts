@@ -138,5 +138,5 @@ export const parameterPlace = (text: string, parameter: string): Factory['place'
   return { word: before.length }
 }
 
-/** Whether a type is dynamic: it takes one word in the head, an offset. */
+/** Whether a type is a dynamic array, which takes one word in the head. */
 const isDynamic = (type: string): boolean => /\[\]$/.test(type)

@@ -98,7 +98,7 @@ const common = (one: LogFilter, other: LogFilter): LogFilter | undefined => {
   return addresses && topics && filterFor(addresses, topics)
 }
 
-/** No values stand for any. */
+/** An empty list allows any value. */
 const commonValues = (some: readonly string[], others: readonly string[]): readonly string[] | undefined => {
   if (some.length === 0) return others
   if (others.length === 0) return some

@@ -67,7 +67,7 @@ export interface AnswerOptions extends SearchControl {
   scroll?: ScrollState | undefined
   /** Resumes another thread's answer after this hit. */
   after?: HitCursor | undefined
-  /** When it was asked for, as of `performance.now`; now by default. */
+  /** Time of the request, by `performance.now`; now by default. */
   started?: number
   /** Takes the request of the body. */
   read?: { request?: SearchRequest }
@@ -138,7 +138,7 @@ interface HeadValues {
   maxScore?: number | undefined
 }
 
-/** Tells what others than those that were found count in the head. */
+/** Gives the values in the head of an answer, such as its total. */
 export type HeadWriter = (found: Written) => HeadValues
 
 const plainHead: HeadWriter = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 })
@@ -196,7 +196,7 @@ export const answerRequest = answering(
   },
 )
 
-/** Names what each hit of a too long answer repeats, where that is much. */
+/** Names long texts that each hit repeats, for the error of a too long answer. */
 const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): string => {
   const texts = [
     ...names.map(({ name }) => ['the _name', name] as const),
@@ -329,7 +329,7 @@ export const jsonReply = (status: number, body: unknown): Reply => ({ status, bo
 
 const HITS_END = encodeText(']}}')
 
-/** One hit more than is asked for is counted where the answer says whether there are more. */
+/** Counts one hit more than requested if the answer shows whether there are more. */
 const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest =>
   totals === 'object' && typeof request.trackTotal === 'number'
     ? { ...request, trackTotal: request.trackTotal + 1 }

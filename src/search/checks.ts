@@ -117,7 +117,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   return {
     /** Why networks can no longer be answered: their files were removed or replaced. */
     lost: lost as ReadonlyMap<string, Error>,
-    /** Throws where the store was found damaged, or is another one than it was. */
+    /** Throws if the store is damaged or was exchanged. */
     check(network: string, store: string | undefined) {
       if (store !== undefined) {
         know(network, store)

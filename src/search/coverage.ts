@@ -68,7 +68,7 @@ export const scopedIn = (reader: StoreReader): { coverage?: ScopeCoverage[]; loo
   return coverage.length > 0 ? { coverage, looked: coverageSpan(coverage).to } : {}
 }
 
-/** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
+/** Value of the header `Chainsieve-Coverage`; undefined if all blocks are stored whole. */
 export const coverageHeader = (reader: StoreReader): string | undefined => {
   const coverage = coverageIn(reader)
   if (coverage.length === 0) return undefined

@@ -145,7 +145,7 @@ const fitsNetwork = (network: string, pattern: string): boolean => {
   return parts.length === patterns.length && parts.every((part, i) => matchesGlob(part, patterns[i]!))
 }
 
-/** Refuses networks that cannot be searched. `index` is what was asked for, by its path. */
+/** Refuses networks that cannot be searched. `index`: the requested path. */
 export const checkNetwork = (network: string, networks: readonly string[], index = network): void => {
   for (const one of networksIn(network)) checkOne(one, networks, index)
 }

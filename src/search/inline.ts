@@ -161,7 +161,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return body && { status: 200, body }
   }
 
-  /** Returns the answer, and caches it where it is asked for again. */
+  /** Returns the answer, and caches it if it is requested again. */
   const keeping = (store: string, key: string | undefined, found: StoreAnswer | undefined) => {
     if (key === undefined || found?.status !== 200 || found.readsNow || !(found.body instanceof Uint8Array))
       return found
@@ -230,7 +230,7 @@ const tryToOpen = (
     const opened = openStore(store, limits, kept, 0)
     const checkWhole = createLocalDocumentsCheck(opened.reader.db)
     checkWhole()
-    // Reads what all queries need before the first one.
+    // Loads what all queries need.
     opened.reader.begin()
     opened.reader.end()
     const coverage = createCoverageHeader(opened.reader)

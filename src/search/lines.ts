@@ -219,7 +219,7 @@ const sourceValue = (source: Record<string, unknown>, steps: readonly string[]):
 /** Lists and objects as JSON; missing values as nothing. */
 const rawCell = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-/** Texts alone: a negative number is no formula. */
+/** Only for texts: a negative number is no formula. */
 const safeCell = (value: unknown): string =>
   typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
 const FORMULA = /^[=+\-@\t\r]/

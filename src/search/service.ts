@@ -69,7 +69,7 @@ export interface DocumentOptions {
   bare?: boolean | undefined
 }
 
-/** A document that is asked for, or the JSON in its place. */
+/** A requested document, or the JSON that replaces it. */
 export type DocumentRef = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
 
 export interface Holdings {
@@ -77,7 +77,7 @@ export interface Holdings {
   bytes: number
 }
 
-/** `raw-csv` leaves texts as they are that a spreadsheet takes for formulas. */
+/** `raw-csv` does not escape texts that a spreadsheet would run as formulas. */
 export type AnswerFormat = 'ndjson' | 'csv' | 'raw-csv'
 
 /** Scrolls and points in time. */

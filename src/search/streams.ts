@@ -3,7 +3,7 @@ import { type Limits, overNow } from '../limits/index.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import type { AnswerFormat, Pieces, SearchAnswer } from './service.ts'
 
-/** Long answers, given piece by piece as they are read. */
+/** Long answers, sent piece by piece as clients read them. */
 export interface AnswerStreams {
   mayOpen(account: number): boolean
   open(stream: StreamOptions): Pick<SearchAnswer, 'body' | 'pieces'>

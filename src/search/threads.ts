@@ -40,7 +40,7 @@ export interface ThreadTask extends QueuedTask {
   onYield?(thread: Thread): void
   /** Called with the last hit of the part of a long answer that is being written. */
   onReached?(at: HitCursor): void
-  /** Bytes that are held while it waits. */
+  /** Bytes of memory that it takes while it waits. */
   bytes: number
   signal?: AbortSignal | undefined
 }
@@ -271,7 +271,7 @@ const startThread = (
   return thread
 }
 
-/** One that is stuck in the operating system ends when that lets go of it: it is not waited for. */
+/** Does not wait for threads that are stuck in the operating system, which end later. */
 const terminateAll = (threads: readonly Thread[]) =>
   Promise.race([
     Promise.all(threads.map(({ worker }) => worker.terminate())),
@@ -331,7 +331,7 @@ const createTask = (
   { resolve, reject, abandon }: Pick<Task, 'resolve' | 'reject'> & { abandon(task: Task): void },
 ): Task => {
   const { signal } = asked
-  // In this order: a thread that is stuck is given up also where no one waits for it any more.
+  // Rejects first, then abandons: a stuck thread is given up even if its caller is gone.
   const abort = () => {
     task.reject(signal!.reason)
     abandon(task)
@@ -359,7 +359,7 @@ const clearTimers = ({ timers }: Task) => {
   for (const timer of timers) clearTimeout(timer)
 }
 
-/** The reply where it is of the type that was asked for. */
+/** Narrows a reply to its expected type. */
 export const expectReply = <T extends ThreadReply['message']['type']>(message: ThreadReply['message'], type: T) => {
   if (message.type !== type) throw new Error(`a reading thread answered ${message.type}`)
   return message as Extract<ThreadReply['message'], { type: T }>

@@ -18,7 +18,7 @@ export interface WritableDb extends Db {
 }
 
 interface OpenOptions {
-  /** SQLite's native part, where it is not found by itself. */
+  /** Path of SQLite's native binding, if it is not found by default. */
   native?: string | undefined
   /** Maximum wait for another connection's lock, in milliseconds; a few seconds by default. */
   waitMs?: number | undefined

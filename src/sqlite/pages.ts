@@ -198,7 +198,7 @@ export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>)
   return undefined
 }
 
-/** Another one once a file was replaced; undefined where there is none. */
+/** Changes when the file is replaced; undefined without a file. */
 export const fileIdentity = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`

@@ -110,7 +110,7 @@ const createSums = (file: number) => {
       log.writeUInt32LE(frames, 8)
       writeSync(file, log, 0, log.length, 8)
     },
-    /** The first page that was found damaged, 0 where none was. */
+    /** The first page recorded as damaged; 0 for none. */
     damaged: (): number => readHead().readUInt32LE(20),
     setDamaged(page: number): void {
       const bytes = Buffer.alloc(4)

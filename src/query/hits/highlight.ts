@@ -157,7 +157,7 @@ const optionKeys = (common: HighlightOptions, scope: HitScope) => ({
   order: keyOr(common.byScore, at => choice('score', 'none')(at) === 'score'),
   require_field_match: keyOr(common.requireFieldMatch, toBoolean),
   highlight_query: keyOr(common.queries, scope.queries),
-  // These say what Elasticsearch marks with, where one marker does it all.
+  // Ignored: they choose among Elasticsearch's highlighters, and there is only one here.
   type: optionalKey(choice('unified', 'plain', 'fvh')),
   fragmenter: nodeKey,
   boundary_scanner: optionalKey(choice('sentence')),

@@ -87,7 +87,7 @@ export const NO_HIT_OPTIONS: HitOptions = {
   argsByName: false,
 }
 
-/** `dec` is shown where it is named. */
+/** Whether an include pattern names `dec`, which shows it. */
 const namesDecimals = (source: SourceFilter): boolean =>
   typeof source === 'object' && source.includes.some(pattern => pattern.endsWith('.dec'))
 

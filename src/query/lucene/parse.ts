@@ -16,7 +16,7 @@ export type Syntax =
 
 type SyntaxField = string | undefined
 
-/** Without a text there is no bound. */
+/** No bound if `text` is undefined. */
 export interface RangeBound {
   text: string | undefined
   included: boolean

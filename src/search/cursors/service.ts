@@ -34,7 +34,7 @@ export interface CursorsOptions {
 export interface Cursors extends CursorService {
   /** The first page of a scroll. */
   begin(asking: NetworkCaller & SearchParams & { scroll: string }): Promise<SearchAnswer>
-  /** Takes note of an answer that was a page of a cursor; gives it up where that was closed. */
+  /** Records an answer as a page of a cursor; cancels it if the cursor was closed. */
   noteUse(account: number, cursor: UsedCursor, answer: Pick<SearchAnswer, 'pieces'>): void
 }
 

@@ -36,7 +36,7 @@ export interface ScrollState extends CursorState {
   /** Pages given so far. */
   page: number
   total: number
-  /** The greatest score, where that is not 1. */
+  /** The greatest score, if it is not 1. */
   maxScore?: number | undefined
   /** Start of the next page; undefined without one. */
   after: After | undefined
@@ -111,7 +111,7 @@ const malformed = (kind: CursorHead['kind'], id: string) =>
     ? refuse('illegal_argument_exception', 'Cannot parse scroll id: send the _scroll_id of the last answer.')
     : refuse('illegal_argument_exception', `invalid id: [${id.slice(0, 80)}] is not a point in time of this server.`)
 
-/** Without unpacking the rest; undefined where this server did not give the id. */
+/** Reads the head without unpacking the rest; undefined if another server signed the id. */
 export const decodeHead = (kind: CursorHead['kind'], id: string, signing: Signing): CursorHead | undefined =>
   openSigned(kind, id, signing)?.head
 
@@ -148,7 +148,7 @@ const RESUME_HEAD = 5
 /** Bytes of a token's state: some hundred marks. */
 const MOST_RESUME = 2 ** 16
 
-/** Undefined where it is none. */
+/** Undefined for an invalid token. */
 export const decodeResume = (token: string): ResumeState | undefined => {
   if (token.length > MOST_RESUME || !/^[A-Za-z0-9_-]+={0,2}$/.test(token)) return undefined
   const bytes = Buffer.from(token, 'base64url')

@@ -15,7 +15,7 @@ export interface CursorTable {
   use(account: number, cursor: Omit<CursorHead, 'until'>, until: number): OpenCursor
   /** Throws where a cursor is closed, or its time is over. */
   check(account: number, cursor: CursorHead): OpenCursor | undefined
-  /** Closes one; false where it was closed already. */
+  /** Closes a cursor; false if it was closed already. */
   close(account: number, cursor: CursorHead): boolean
   /** Open cursors of an account. */
   open(account: number, kind: CursorHead['kind'], network: string): OpenCursor[]
