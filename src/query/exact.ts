@@ -5,10 +5,7 @@ const LONGEST_EXACT = 400
 const EXACT_DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
 const EXACT_HEX = /^0[xX][0-9a-fA-F]+$/
 
-/**
- * The number that a text is, in its simplest form: decimal with an optional sign, fraction and exponent of up to three digits, or
- * 0x-hex. Undefined for everything else, as for a text with spaces around it.
- */
+/** Parses and normalizes a decimal (exponent up to three digits) or 0x-hex; no outer spaces. */
 export const parseExact = (text: string): Exact | undefined => {
   if (text.length > LONGEST_EXACT) return undefined
   if (EXACT_HEX.test(text)) return exactOf(BigInt(text))
@@ -22,7 +19,7 @@ export const parseExact = (text: string): Exact | undefined => {
 
 export const exactOf = (digits: bigint): Exact => ({ digits, scale: 0 })
 
-/** Reduces to the least scale, so that equal numbers have equal members. */
+/** Reduces to the least scale: equal numbers then have equal members. */
 export const simplifyExact = ({ digits, scale }: Exact): Exact => {
   if (digits === 0n) return exactOf(0n)
   while (scale > 0 && digits % 10n === 0n) {

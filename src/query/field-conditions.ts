@@ -56,7 +56,7 @@ export interface Near {
 
 type NearKey = 'fuzziness' | 'prefix_length' | 'max_expansions' | 'transpositions' | 'fuzzy_transpositions'
 
-/** `fallback` is the fuzziness where none is given; without it nothing is fuzzy then. */
+/** `fallback`: default fuzziness; undefined for exact matches by default. */
 export const readNear = (
   keys: Partial<Record<NearKey, JsonNode | undefined>>,
   fallback: JsonNode | undefined,
@@ -145,7 +145,7 @@ export const zeroTerms = (place: JsonNode | undefined): ScoredQuery => {
   throw unexpected(place, '"none" or "all"')
 }
 
-/** Creates the nearness of the edits behind `~`, or of the option. */
+/** Creates the nearness from the edits after `~`, or from the option. */
 export type Fuzzing = (edits: string | undefined, place: JsonNode) => Near
 
 export const fuzzingOf = (
@@ -161,7 +161,7 @@ export const fuzzingOf = (
       return readNear(rest, edits === undefined ? fallback : { path: place.path, value: edits })!
     const near = readNear(rest, { path: place.path, value: '2' })!
     const number = Number(edits)
-    // Below 1 it is how alike they have to be; above 2 there is nothing.
+    // Below 1, the number is a minimum similarity; edits are capped at 2.
     const editsOf = (text: string) => (number >= 1 ? number : number === 0 ? 0 : (1 - number) * Array.from(text).length)
     return { ...near, fuzziness: text => Math.min(2, Math.floor(editsOf(text))) }
   }
@@ -206,10 +206,10 @@ export const withinNode = (field: FieldPath, bounds: BoundPlaces, dates: DateRea
 }
 
 export type BoundPlaces = { readonly [bound in keyof Bounds]: JsonNode | undefined }
-/** Whether the field ignores letter case, so that values are compared in lower case. */
+/** Whether the field ignores letter case: its values are compared in lower case. */
 export const ignoresCase = (field: FieldPath): boolean =>
   field.compare === 'hex' || (field.compare === 'token' && field.kind === 'address')
-/** Whether values are compared by their letters. Digits of an integer are shown as a text, and compared as the integer. */
+/** Whether values are compared as text. Integers are shown as text but compared as integers. */
 export const isText = ({ compare }: FieldPath): boolean => TEXT_COMPARISONS.has(compare)
 const TEXT_COMPARISONS: ReadonlySet<ValueComparison> = new Set(['hex', 'exact', 'token'])
 const comparedText = (field: FieldPath, place: JsonNode): string => {
@@ -219,7 +219,7 @@ const comparedText = (field: FieldPath, place: JsonNode): string => {
 
 const equalsText = (field: FieldPath, place: JsonNode): Node => {
   const text = comparedText(field, place)
-  // What is shown as hex begins so.
+  // Every hex value starts with 0x.
   if (field.compare === 'hex' && !text.startsWith('0x')) return NONE_NODE
   return tooLong(field, text) ? NONE_NODE : inNode(field, [text])
 }
@@ -227,7 +227,7 @@ const equalsText = (field: FieldPath, place: JsonNode): Node => {
 const EQUALS = {
   hex: equalsText,
   exact: equalsText,
-  // What is no single token as the analysis leaves them, such as a text with capitals, equals none.
+  // Matches only if analysis returns the text itself as its single token, so never with capitals.
   token: (field, place) => {
     const text = comparedText(field, place)
     if (text.length > LONGEST_TOKEN) return NONE_NODE
@@ -266,7 +266,7 @@ const BOUND = {
   integer: (_, place, bound) => integerBound(readInteger(place), bound),
   double: (_, place, bound) => ({ [bound]: readDouble(place) }),
   boolean: (_, place, bound) => ({ [bound]: readBoolean(place) }),
-  // What a date leaves open is rounded so that `gt` and `lt` exclude all of it and `gte` and `lte` include it.
+  // Rounds a partial date: `gt` and `lt` exclude its whole span, `gte` and `lte` include it.
   instant: (_, place, bound, dates) => ({
     [bound]: dates.read(place, toScalar(place, 'a date'), bound === 'gt' || bound === 'lte'),
   }),

@@ -2,7 +2,7 @@ import { type ChainsieveError, refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/name-matching.ts'
 import { type JsonMap, type JsonValue, Numeral, shortenText } from './json.ts'
 
-/** A value of the body and where it stands, e.g. `query.bool.filter[1].term.gas`. */
+/** A value of the body and its path, e.g. `query.bool.filter[1].term.gas`. */
 export interface JsonNode {
   readonly path: string
   readonly value: JsonValue
@@ -22,10 +22,7 @@ export const toList = (place: JsonNode, expected: string): JsonNode[] => {
   return elements(place)
 }
 
-/**
- * The members that the table knows, by name. What it does not know is refused by name with the nearest known one, unless it
- * is in `ignored`.
- */
+/** Members by name. Refuses names in neither `names` nor `ignored`, with the nearest known one. */
 export const expectKeys = <Name extends string>(
   place: JsonNode,
   expected: string,
@@ -106,7 +103,7 @@ export const placeMember = (place: JsonNode, name: string, value: JsonValue): Js
   value,
 })
 
-/** A member of an object; null where there is none. */
+/** A member of an object; null if absent. */
 export const memberNode = (place: JsonNode, name: string): JsonNode =>
   placeMember(place, name, isJsonMap(place.value) ? (place.value.get(name) ?? null) : null)
 

@@ -1,14 +1,11 @@
 import { refuse } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 
-/**
- * JSON without loss: a number that a double does not hold exactly stays as its text, and an object keeps every key (a key
- * that occurs twice is refused, since one of the two conditions would be lost without a word).
- */
+/** Lossless JSON: numbers that no double represents stay text, and duplicate keys are refused. */
 export type JsonValue = null | boolean | number | Numeral | string | readonly JsonValue[] | JsonMap
 export type JsonMap = ReadonlyMap<string, JsonValue>
 
-/** A JSON number that was not written as an integer, or as one that a double does not hold. */
+/** A JSON number that is not written as an integer, or an integer that no double represents. */
 export class Numeral {
   readonly text: string
   constructor(text: string) {
@@ -17,8 +14,8 @@ export class Numeral {
 }
 
 /**
- * Throws a refusal that names line and column where the text is no JSON, or more of it than the limits allow: it is read by recursion,
- * and every value takes memory. Thirty `bool` in a row, Elasticsearch's own limit of nesting, take at most 91 levels.
+ * Refuses invalid JSON by line and column, and JSON beyond the limits, since parsing recurses.
+ * Thirty nested `bool`, Elasticsearch's own limit, take at most 91 levels.
  */
 export const parseExactJson = (
   text: string,

@@ -1,19 +1,19 @@
 import { expectKeys, type JsonNode, toBoolean, toText, toWhole, unexpected } from './json-node.ts'
 import { readDouble } from './numbers.ts'
 
-/** How a key is read, and its schema for the description of the API. */
+/** Reader of a key's value, and its schema for the API description. */
 export interface BodyKey<T = unknown> {
   /** Also called for an absent key. */
   readonly read: (place: JsonNode | undefined) => T
   readonly schema: Readonly<Record<string, unknown>>
-  /** What follows "expected an object with [the key]" where it is absent; undefined where it may be. */
+  /** Completes "expected an object with [the key]" if it is missing; undefined if optional. */
   readonly needs?: string
 }
 
 export type KeyTable = Readonly<Record<string, BodyKey>>
 export type ValuesOf<K extends KeyTable> = { readonly [N in keyof K]: K[N] extends BodyKey<infer T> ? T : never }
 
-/** The values of an object's keys. Unknown keys are refused by name, then absent ones that are needed, then wrong values. */
+/** Reads an object's values. Refuses unknown keys first, then missing keys, then wrong values. */
 export const readBodyKeys = <K extends KeyTable>(
   place: JsonNode,
   expected: string,
@@ -30,7 +30,7 @@ export const readBodyKeys = <K extends KeyTable>(
 export const readKeyValues = <K extends KeyTable>(keys: K, given: Partial<Record<string, JsonNode>>): ValuesOf<K> =>
   Object.fromEntries(Object.entries(keys).map(([name, { read }]) => [name, read(given[name])])) as ValuesOf<K>
 
-/** An object that has these keys and no others, as JSON Schema. `required` names those that a client has to send. */
+/** JSON Schema of an object with only these keys; clients must send those in `required`. */
 export const schemaOf = <K extends KeyTable>(keys: K, ...required: (keyof K & string)[]) => ({
   type: 'object',
   properties: Object.fromEntries(Object.entries(keys).map(([name, { schema }]) => [name, schema])),

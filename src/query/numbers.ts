@@ -9,7 +9,7 @@ export interface WholeNumber {
   exact: boolean
 }
 
-/** An integer or decimal number, or a 0x-hex integer, without loss; refused where it lies outside of 64 bits. */
+/** Reads an integer, decimal or 0x-hex number without loss; refuses values beyond 64 bits. */
 export const readLong = (field: FieldPath, place: JsonNode): WholeNumber => {
   const whole = readInteger(place)
   const least = whole.exact ? LEAST_LONG : LEAST_LONG - 1n
@@ -17,7 +17,7 @@ export const readLong = (field: FieldPath, place: JsonNode): WholeNumber => {
   return whole
 }
 
-/** The same for an integer of any size. */
+/** Like `readLong`, for numbers of any size. */
 export const readInteger = (place: JsonNode): WholeNumber => {
   const text = numeric(place)
   const whole = HEX_TEXT.test(text) ? { floor: BigInt(text), exact: true } : wholeOfDecimal(text)

@@ -25,8 +25,8 @@ import {
 import { SCORED_ALL, type Score, type ScoredQuery } from './score.ts'
 
 /**
- * Reads the body of a search over these kinds. `now` is the moment that date math counts from, in milliseconds since 1970.
- * Whatever is no search of these kinds is refused by the name of its place, with Elasticsearch's type of error as the code.
+ * Parses a search body over these kinds. `now` (ms since 1970) is the base of date math.
+ * Refusals name the place in the body, with Elasticsearch's error type as their code.
  */
 export const parseSearch = (
   body: string | undefined,
@@ -94,7 +94,7 @@ export const parseSearch = (
   return {
     parts: kinds.map(kind => {
       const innerHits: InnerHits[] = []
-      // What is not lasting may show hits.
+      // Aggregations without cache keys may show hits.
       const mayMark = keys.highlight || keys.collapse || (aggregated && lasting === undefined)
       const marks: Node[] | undefined = mayMark ? [] : undefined
       const { node: query, score } = lower(keys.query, kind, { innerHits, marks, collected })
@@ -119,7 +119,7 @@ export const parseSearch = (
         ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index },
         budget: createQueryBudget(options),
       }),
-      // What ends early depends on more than one segment.
+      // Early termination depends on more than one segment.
       aggregated: terminateAfter === undefined && !aggregatedAt.isRead() ? lasting : undefined,
     }),
     ...(terminateAfter !== undefined && { terminateAfter }),
@@ -133,7 +133,7 @@ export interface ParseOptions extends QueryBudgetOptions {
   parameters?: Parameters | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
-  /** Of a search within a scroll or a point in time: see `SearchRequest.tiebreak`. */
+  /** Set for searches within a scroll or a point in time: see `SearchRequest.tiebreak`. */
   cursor?: SearchRequest['tiebreak']
 }
 

@@ -21,8 +21,8 @@ export interface Relatives {
 type CompileJoin = (node: JoinNode) => (document: TestedDocument) => boolean
 
 /**
- * Whether a document of the kind that the query was read for matches it: the back end of the query tree that needs no
- * store. What the kind has for fields the tree says itself. Only a query on parents or children needs the relatives.
+ * Whether a document of the query's kind matches: the query-tree back end without a store.
+ * The tree describes its own fields; only queries on parents or children need `relatives`.
  */
 export const compilePredicate = (
   _kind: Kind,
@@ -37,7 +37,7 @@ export const compilePredicate = (
 export const indexedValuesOf = (field: FieldPath, source: Record<string, unknown>): QueryValue[] =>
   valueReaderOf(field, undefined)(source)
 
-/** Values of a field as `_source` shows them, through all lists. In an element of a nested `list`, those of its members. */
+/** A field's values as `_source` shows them, through all lists; with `list`, in one element. */
 export const rawValuesOf = (field: FieldPath, source: Record<string, unknown>, list?: string): unknown[] => {
   const values: unknown[] = []
   collectorOf(field, list)(source, raw => {
@@ -55,7 +55,7 @@ export const readValue = (field: FieldPath, raw: unknown): QueryValue | undefine
   return values[0]
 }
 
-/** Values of a member in the first elements of its nested list that have one and fulfil a condition. */
+/** A member's values in the first `most` matching elements of its nested list that have one. */
 export const nestedValues = (
   field: FieldPath,
   { path, node, most }: { path: string; node: Node; most: number },
@@ -209,8 +209,8 @@ const hasValue = (field: FieldPath, list: string | undefined): NodeTest => {
 }
 
 /**
- * Where the field stands in `_source`, or in an element of its nested list. Of what is shown as one value the encodings are
- * ways to ask and no members.
+ * Path of the field in `_source`, or in an element of its nested list.
+ * Encodings of a value that is shown as one are ways to query it, not members.
  */
 const stepsInSource = (field: FieldPath, list: string | undefined): string[] => {
   const path =

@@ -1,4 +1,4 @@
-/** What Elasticsearch has and is not supported on purpose, with what to use in its place: told where it is met, and in the docs. */
+/** Unsupported features of Elasticsearch with replacements, for error messages and the docs. */
 
 const NO_SCRIPTS = 'There are no scripts.'
 const NO_GEOGRAPHY = 'Documents have no geographic fields.'

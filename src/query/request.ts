@@ -17,9 +17,9 @@ export interface SearchRequest {
   trackTotal: boolean | number
   /** Milliseconds after which it is given up, where the request says so. */
   timeout?: number | undefined
-  /** Matches that score less are none. */
+  /** Drops matches with a lower score. */
   minScore?: number
-  /** Of each kind only so many matches count, the first ones in the chain. */
+  /** Maximum matches of each kind, the first ones in chain order. */
   terminateAfter?: number
   names?: readonly NamedClause[]
   trackScores?: true
@@ -27,42 +27,42 @@ export interface SearchRequest {
   shown?: HitOptions
   collapse?: Collapse
   aggregations?: Aggregations | undefined
-  /** Date math of it counts from the moment of the request: another moment has another answer. */
+  /** Date math uses the request's time, so the answer is only valid for that time. */
   readsNow?: true
-  /** Texts that mean the same aggregations at any moment, whatever the query; undefined where there are none. */
+  /** Cache keys of the aggregations, for any time and query; undefined if not cacheable. */
   aggregated?: AggregationCacheKeys | undefined
-  /** Only hits that come behind this one. */
+  /** Only hits after this one. */
   after?: After | undefined
-  /** Hits that are sorted by the same have an order of their own, that of the chain, which `after` tells apart. `shown`: as one more sort value. */
+  /** Breaks ties of equal sort values by chain order; `shown`: as one more sort value. */
   tiebreak?: 'shown' | 'hidden' | undefined
   /** Only documents of blocks in these runs of block numbers. */
   within?: readonly BlockRun[] | undefined
   slice?: BlockSlice | undefined
-  /** What the first page of a cursor saw: nothing else is found. `now`: this is the first one, and is to tell what it sees. */
+  /** Blocks that a cursor's first page saw; others are hidden. `now`: on the first page. */
   seen?: SeenBlocks | 'now' | undefined
-  /** Of a search of several networks: the request as it reads on each, in their order. */
+  /** For several networks: the request as parsed for each, in their order. */
   each?: readonly SearchRequest[] | undefined
-  /** A reader's token, or what it stands for: hits behind it are found in the order of the chain. */
+  /** Resume token or its decoded point: finds hits after it, in chain order. */
   resume?: string | { point: ResumePoint | 'now' } | undefined
 }
 
 export interface RequestPart {
   kind: Kind
   query: Node
-  /** How well matches fit; without it, each scores 1. */
+  /** Score of matches; 1 by default. */
   score?: Score
-  /** What hits fulfil as well; aggregations do not see it. */
+  /** Extra filter on hits, which aggregations ignore. */
   postFilter?: Node
-  /** The query's conditions that may mark words of hits, where they are marked. */
+  /** Conditions of the query whose words may be highlighted in hits. */
   marks?: Node[]
-  /** What the clauses of the query ask to be shown of what they found. */
+  /** Inner hits that clauses of the query request. */
   innerHits?: InnerHits[]
 }
 
 /** The stored blocks of a moment. */
 export interface SeenBlocks {
   runs: readonly BlockRun[]
-  /** Some of the blocks, the newest first, by which a reorganisation shows. */
+  /** Some of the blocks, newest first, to detect a reorganisation. */
   marks: readonly BlockMark[]
 }
 
@@ -77,18 +77,18 @@ export interface BlockSlice {
   max: number
 }
 
-/** Where a page ended. */
+/** Position of a page's last hit. */
 export interface After {
-  /** What the last hit was sorted by, key by key; null where it had nothing. */
+  /** The last hit's sort values, key by key; null for missing ones. */
   values: readonly (QueryValue | null)[]
-  /** Where it stands. Undefined: all hits that are sorted by the same are passed. */
+  /** The last hit's position; undefined skips all hits with the same sort values. */
   place: ChainPlace | undefined
 }
 
-/** How far a reader has come. */
+/** Position that a reader has reached. */
 export interface ResumePoint {
   place: ChainPlace
-  /** Blocks up to there. */
+  /** Blocks up to `place`, to detect a reorganisation. */
   marks: readonly BlockMark[]
 }
 
@@ -99,21 +99,21 @@ export interface ChainPlace {
 
 export interface SortSpec {
   /**
-   * `_score`, `_doc` (chain order), `_shard_doc` (the same, and of several kinds at one position the order of these), `_id`, or the field as
-   * each kind has it; a kind without it is absent from `fields`.
+   * `_score`, `_doc` (chain order), `_shard_doc` (chain order, then order of kinds), `_id`, or a
+   * field, which is absent from `fields` for kinds that do not have it.
    */
   by: '_score' | '_doc' | '_shard_doc' | '_id' | 'field'
   fields: Partial<Record<Kind, FieldPath>>
   order: 'asc' | 'desc'
-  /** Where documents without a value come; or the value that they count as. */
+  /** Position of documents without a value, or the value that replaces it. */
   missing: '_last' | '_first' | { value: QueryValue }
-  /** Which of several values counts; the least in an ascending sort and the greatest in a descending one by default. */
+  /** Which of several values counts; by default, the least if ascending, else the greatest. */
   mode?: SortMode | undefined
-  /** Of which elements of a nested list the values are. */
+  /** Restricts values to some elements of a nested list. */
   nested?: NestedSort | undefined
-  /** How dates among the sort values are written; as milliseconds by default. */
+  /** Format of dates in sort values; milliseconds by default. */
   format?: string | undefined
-  /** What numbers are turned into before they are compared. */
+  /** Type that numbers are converted to for comparison. */
   as?: 'long' | 'double' | 'date_nanos' | undefined
   /** Type of a field that no kind has. */
   unmapped?: EsType | undefined
@@ -129,10 +129,10 @@ export interface NestedSort {
   most: number
 }
 
-/** Which parts of `_source` are shown. `true`: all; `false`: no `_source` at all; patterns may hold `*`. */
+/** Shown parts of `_source`; `true`: all, `false`: none. Patterns may contain `*`. */
 export type SourceFilter = boolean | { includes: string[]; excludes: string[] }
 
-/** What a hit shows beside its envelope and `_source`. */
+/** What a hit shows besides its envelope and `_source`. */
 export interface HitOptions {
   /** False with `"stored_fields": "_none_"`: then a hit has no `_id` either. */
   id: boolean
@@ -142,7 +142,7 @@ export interface HitOptions {
   fields: FieldAsk[]
   docvalueFields: FieldAsk[]
   highlight: HighlightField[]
-  /** Whether integers in `_source` have `dec` beside their other members. */
+  /** Whether integers in `_source` also have the member `dec`. */
   decimals: boolean
   /** Whether `_source` has the arguments also by their names. */
   argsByName: boolean
@@ -154,7 +154,7 @@ export interface FieldAsk {
   format: string | undefined
 }
 
-/** How matches are marked in the fields that a pattern names. */
+/** Highlighting of the fields that match a pattern. */
 export interface HighlightField {
   pattern: string
   before: string

@@ -23,13 +23,13 @@ export interface QueryScope {
   marks?: Node[] | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
-  /** Collects names of clauses; undefined if nobody reads them. */
+  /** Collects names of clauses; undefined if they are not needed. */
   collected?: CollectedNames | undefined
 }
 
 /**
- * The condition that `make` makes of the field. As in Elasticsearch, the members of a nested list are seen by a `nested`
- * clause of their path alone, and it sees nothing else: a condition on what is out of sight matches nothing.
+ * The condition that `make` returns for the field. As in Elasticsearch, only a `nested` clause sees
+ * members of its list, and it sees nothing else; conditions on invisible fields match nothing.
  */
 export const onField = (
   name: string,
@@ -48,7 +48,7 @@ export const onField = (
   return made
 }
 
-/** Every visible field at or below a path: `value` stands for `value.num`, `value.coin` and so on. */
+/** Visible fields at or below a path: `value` covers `value.num`, `value.coin` and so on. */
 export const fieldsBelow = (name: string, place: JsonNode, scope: QueryScope): FieldPath[] => {
   const field = lookup(scope.kind, name)
   const fields = field ? [field] : fieldsUnder(scope.kind, name)
@@ -57,7 +57,7 @@ export const fieldsBelow = (name: string, place: JsonNode, scope: QueryScope): F
   return fields.filter(field => isInSight(field, scope))
 }
 
-/** Refuses a path without a field: an object such as `value`, or an unknown name with the nearest known one. */
+/** Refuses paths without a field: objects such as `value`, or unknown names with the nearest. */
 export const checkKnown = (name: string, place: JsonNode, scope: Pick<QueryScope, 'kinds'>): void => {
   const { kinds } = scope
   if (kinds.some(kind => lookup(kind, name) !== undefined)) return
@@ -160,10 +160,7 @@ export const checkIdsInSight = (place: JsonNode, scope: QueryScope): void => {
   )
 }
 
-/**
- * Ids begin with a hash, which is the same hash in any letter case: explorers and wallets differ in it. The rest of an id
- * is taken as it is.
- */
+/** Lower-cases the leading hash of an id: explorers differ in letter case. The rest stays. */
 export const canonicalId = (id: string): string => id.replace(/^0[xX][0-9a-fA-F]+/, hash => hash.toLowerCase())
 
 export type QueryBudget = ReturnType<typeof createQueryBudget>
@@ -173,15 +170,14 @@ export interface QueryBudgetOptions {
   /** Called with every clause; throws to stop reading the query. */
   check?: (() => void) | undefined
 }
-
-/** Counts what one query asks for, and refuses what is beyond the limits before any work is done for it. */
+/** Counts what one query requests, and refuses excess before doing any work for it. */
 export const createQueryBudget = ({ limits = DEFAULT_LIMITS, check }: QueryBudgetOptions = {}) => {
   let clauses = 0
   let values = 0
   const zones = new Set<string>()
   return {
     limits,
-    /** Also asks whether to go on: see `BudgetOptions`. */
+    /** Also calls `check`: see `QueryBudgetOptions`. */
     clauses(more: number, place: JsonNode) {
       check?.()
       clauses += more

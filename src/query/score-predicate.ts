@@ -3,7 +3,7 @@ import type { Score, ScoredQuery, ScoreMode } from './score.ts'
 import { bm25, expandBeginning, expandNear, type Statistics, weightOf, weightOfPhrase } from './statistics.ts'
 import { phraseFrequency } from './text/phrase.ts'
 
-/** Counts how well a document that matches fits. `source` is the document's, or an element of one of its lists. */
+/** Scores a matching document; `source` is its own, or an element of one of its lists. */
 export type DocumentScorer = (source: Record<string, unknown>, document: TestedDocument) => number
 
 export const compileDocumentScore = (

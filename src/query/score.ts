@@ -4,8 +4,8 @@ import { asFloat } from './statistics.ts'
 import type { Nearness } from './text/pattern.ts'
 
 /**
- * How well a document that matches fits, as Elasticsearch 7.17 counts it. It says nothing of which documents match. Makers fold as they
- * build: what is the same for every document is one number, known before any document is read.
+ * Score of matching documents, as in Elasticsearch 7.17; it does not decide which match.
+ * Constructors fold: a score that is the same for all documents is one number, known up front.
  */
 export type Score =
   | { readonly by: 'same'; readonly value: number }
@@ -105,7 +105,7 @@ export const best = (parts: readonly ScoredQuery[], tie = 0): Score | undefined 
   const of = parts.filter(({ node, score }) => score !== undefined && node.op !== 'none')
   if (of.length === 0) return undefined
   if (of.length === 1 && parts.length === 1) return of[0]!.score
-  // Where one of those that are equal matches, it is the best.
+  // Equal constant scores: any match is the best one.
   const [first] = of
   if (tie === 0 && of.length === parts.length && first!.score!.by === 'same') {
     const { value } = first!.score as Extract<Score, { by: 'same' }>

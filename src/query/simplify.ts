@@ -2,8 +2,8 @@ import type { FieldPath, Kind } from '../mapping/index.ts'
 import { ALL_NODE, type Bounds, compareValues, NONE_NODE, type Node, type QueryValue } from './ast.ts'
 import type { Nearness, TextPattern } from './text/pattern.ts'
 /**
- * Makers of nodes that fold as they build: constants vanish, `and` and `or` are flat, values are distinct, conditions on
- * one field are one node where that means the same. Whoever builds a tree with these has it in its simplest form.
+ * Constructors of query nodes in simplest form: they fold constants, flatten `and` and `or`, remove
+ * duplicate values, and merge conditions on one field where that is equivalent.
  */
 
 export const andNode = (nodes: readonly Node[]): Node => {
@@ -173,10 +173,7 @@ const wholeSeconds = (bounds: Bounds): Bounds => {
   }
 }
 
-/**
- * The node with others in place of its inner nodes, in its simplest form. `kind` is what an inner node speaks of where
- * that is another kind than the node's own.
- */
+/** Replaces inner nodes and simplifies the result. `kind`: an inner node's kind if it differs. */
 export const mapChildren = (node: Node, change: (inner: Node, kind?: Kind) => Node): Node => {
   switch (node.op) {
     case 'and':

@@ -21,13 +21,13 @@ export const weightOf = (
   known: Statistics,
 ): number => {
   const found = frequency ?? known.frequency(field, value)
-  // What no document has is never counted: in how many there is some other value may take long to tell.
+  // A value without documents needs no document count, which may take long.
   return found ? boost * inverseFrequency(known.documents(field), found) : boost
 }
 
 /**
- * Near values as the sum of each: all are as rare as the most frequent one, and count the less the further away they are. Where nobody can
- * tell which ones there are, all count 1.
+ * Sums near values: all are as rare as the most frequent one, and weigh less with distance.
+ * All count 1 if the near values are unknown.
  */
 export const expandNear = ({ field, near, boost }: Extract<Score, { by: 'fuzzy' }>, known: Statistics): Score => {
   const asked = Array.from(near.text)
@@ -79,8 +79,8 @@ const inverseFrequency = (documents: number, frequency: number): number =>
   Math.fround(Math.log(1 + (Math.max(documents, frequency) - frequency + 0.5) / (frequency + 0.5)))
 
 /**
- * `weight` is the inverse frequency times the boost; `times` how often the field has the term, `length` its number of terms and `average`
- * that of all documents. Of a keyword's terms each counts once, and its length as 1.
+ * `weight`: inverse frequency times boost; `times`: term frequency; `length`: the field's terms;
+ * `average`: mean of `length`. Each term of a keyword counts once, with length 1.
  */
 export const bm25 = (weight: number, times: number, length: number, average: number): number => {
   const norm = K1 * (1 - B + (B * stored(length)) / average)

@@ -10,14 +10,14 @@ import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 export type OwnAbis = () => readonly Pick<OwnAbi, 'events' | 'functions'>[]
 
-/** Types of the values at the steps below `args`, in all declarations; undefined if none has them. */
+/** Types of values at a path below `args`, over all declarations; undefined if none has them. */
 export type TypesAt = (steps: readonly string[]) => ReadonlySet<string> | undefined
 
-/** Names that are looked up for one rule, and functions of one name: a look-up takes milliseconds. */
+/** Names looked up per rule, and functions per name: a lookup takes milliseconds. */
 const MAX_LOOKED_UP_NAMES = 4
 const MAX_FUNCTIONS = 500
 
-/** Finds the types of a rule's arguments, on demand, by the events or methods that its conditions name. */
+/** Finds argument types lazily, by the events or methods that the rule's conditions name. */
 export const argumentTypesOf = (config: Pick<RuleConfig, 'targetType' | 'targetMap'>, own: OwnAbis): TypesAt => {
   const kind = TARGET_KINDS[config.targetType]
   let declared: (readonly AbiParam[])[] | undefined
@@ -68,7 +68,7 @@ const functionsNamed = (name: string) => {
   return functions.named(name, MAX_FUNCTIONS)
 }
 
-/** By its name, or if none has that name by its position. */
+/** Finds an argument by name, or by position if none has that name. */
 const argumentTypes = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
   const named = inputs.filter(({ name }) => name === first)
   const found =
@@ -76,10 +76,10 @@ const argumentTypes = (inputs: readonly AbiParam[], [first = '', ...rest]: reado
   return found.flatMap(param => typesBelow(param, rest))
 }
 
-/** As conditions step into values: see `compareValues`. */
+/** Steps into types as conditions step into values: see `compareValues`. */
 const typesBelow = (param: AbiParam, [step, ...rest]: readonly string[]): string[] => {
   const { type, components = [] } = param
-  // Of an indexed array or tuple only the hash is known.
+  // Indexed arrays and tuples appear only as hashes.
   if (step === undefined) return [type]
   if (param.indexed && /[\])]$|^tuple/.test(type)) return []
   const inner = type.endsWith(']') ? { ...param, type: type.slice(0, type.lastIndexOf('[')) } : undefined

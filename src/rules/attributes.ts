@@ -47,7 +47,7 @@ const ATTRIBUTES: ReadonlyMap<Kind, readonly string[]> = new Map(KINDS.map(kind 
 /** Names that conditions may have, without places in lists and names of arguments. */
 export const attributesOf = (kind: Kind): readonly string[] => ATTRIBUTES.get(kind)!
 
-/** The fault in the names of a condition, in one sentence or two, if there is one. */
+/** Describes the fault in a condition's names, if any, in one or two sentences. */
 export const checkAttribute = (targetType: TargetType, names: readonly string[]): string | undefined => {
   const kind = TARGET_KINDS[targetType]
   const found = findAttribute(kind, names)
@@ -55,14 +55,14 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
   return `${MAPPING[kind].name} has no attribute "${shortenText(attributeSteps(kind, names).join('.'))}" to compare.${found.remedy}`
 }
 
-/** The fault in the name of an outermost `Inspect`, if there is one. */
+/** Describes the fault in the name of an outermost `Inspect`, if any. */
 export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
   const kind = TARGET_KINDS[targetType]
   if (leadsToAttribute(kind, name)) return undefined
   return `${MAPPING[kind].name} has nothing named "${shortenText(name)}" to inspect.${didYouMean(shortenText(name), attributesOf(kind))}`
 }
 
-/** Whether the dotted name is an attribute or leads to one. Any argument may exist: contracts declare them. */
+/** Whether a dotted name is an attribute or a prefix of one. Contracts may declare any argument. */
 export const leadsToAttribute = (kind: Kind, name: string): boolean => {
   const plain = joinWithoutPlaces(name.split('.'))
   const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))

@@ -67,7 +67,7 @@ const checkRecipients = (place: InputPlace): void => {
 
 const EMAIL_EXPECTATION = 'an email address such as alice@example.org'
 
-/** What mail servers take in practice: no quoted names, no comments, no address literals, one line. */
+/** Subset that mail servers accept: no quoted names, comments or address literals; one line. */
 const isEmail = (text: unknown): boolean => {
   if (typeof text !== 'string' || text.length > 254) return false
   const [local, domain, ...more] = text.split('@')

@@ -133,7 +133,7 @@ const operatorAt = (place: InputPlace, level: 1 | 2 | 3): RuleOperator | undefin
 const operandAt = (place: InputPlace, operator: RuleOperator | undefined) => {
   const { value } = place
   if (operator === undefined) return
-  // It has no operand, but clients that fill every property send one.
+  // Inspect has no operand, but clients that fill every property send null.
   if (operator === 'Inspect' && (value === undefined || value === null)) return
   if (!WITH_LIST.includes(operator)) {
     const instead = operator === 'Equals (ignore case)' ? 'Equals any (ignore case)' : 'Equals any'

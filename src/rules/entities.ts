@@ -197,7 +197,7 @@ const ENTITY_READERS: Readonly<Partial<Record<Kind, Readonly<Record<string, Read
   },
 }
 
-/** How a wire value is compared, and its key. */
+/** Converts a wire value for comparison and to a key. */
 interface ComparedForm {
   face(value: never): ComparedValue
   key(value: never): string
@@ -205,7 +205,7 @@ interface ComparedForm {
 
 const textEntityFace = (text: string): ComparedValue => ({ text, number: undefined })
 const booleanEntityFace = (value: boolean): ComparedValue => ({ text: String(value), number: exactOf(value ? 1n : 0n) })
-/** Its text is rarely needed: operands are nearly always numbers. */
+/** The text is lazy: operands are nearly always numbers. */
 const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
   get text() {
     return showExact(simplifyExact({ digits, scale }))
@@ -217,7 +217,7 @@ const addressValue: ComparedForm = { face: (text: string) => hexFace(checksumAdd
 const checksummedValue: ComparedForm = { face: (text: string) => textEntityFace(checksumAddress(text)), key: keyOfHex }
 const hexValue: ComparedForm = { face: (text: string) => hexFace(text.toLowerCase()), key: keyOfHex }
 const comparedText: ComparedForm = { face: textEntityFace, key: keyOfText }
-/** Some nodes leave nothing behind the `0x` of a zero. */
+/** Some nodes write zero as `0x`. */
 const toInteger = (value: string | number): bigint => (value === '0x' ? 0n : BigInt(value))
 const wholeValue: ComparedForm = {
   face: (value: string | number) => integerFace(toInteger(value)),
@@ -233,7 +233,7 @@ const booleanValue: ComparedForm = {
   key: (value: unknown) => (isTrue(value) ? '1' : '0'),
 }
 
-/** By encoding. Others are read from documents. */
+/** Comparison forms by encoding; other values are read from documents. */
 const COMPARED_FORMS: Readonly<Partial<Record<FieldKind, Readonly<Record<string, ComparedForm | undefined>>>>> = {
   address: { '': addressValue, raw: checksummedValue },
   hex: { '': hexValue },
@@ -317,7 +317,7 @@ const isTextArgument = ({ type, pos }: DecodedArg, { signature }: DecodedEntity)
 
 const utf8 = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()
 
-/** Of the token that emitted the event, or is called. */
+/** Decimals of the token that emitted the event, or that is called. */
 const entityDecimals = ({ block, index, log }: Entity): number | undefined =>
   block.decimals(log ? emitterOf(log) : emitterOf({ address: block.calls[index]!.to }))
 

@@ -6,7 +6,7 @@ import { keyOfText } from './match-keys.ts'
 import { createMatchTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
-/** What conditions on one kind read. The current entity's values are read once. */
+/** Attribute that conditions on one kind read; its values are cached per entity. */
 export interface MatchedAttribute {
   readonly name: string
   readonly steps: readonly string[]
@@ -117,10 +117,10 @@ export interface RuleGroup {
   /** Cheap ones first, except that conditions of wide rules move to the front when they fail. */
   readonly conditions: SharedCondition[]
   readonly bound: GroupBound | undefined
-  /** The condition by whose keys the group is found; a group without one is tried for every entity. */
+  /** Condition whose keys find the group; a group without one is tried for every entity. */
   key: SharedCondition | undefined
   live: number
-  /** With a bound, only those whose operands are numbers, by number. */
+  /** With a bound, only members with numeric operands, by number. */
   readonly members: OrderedMembers
   /** Members by the text of their operands, for values that are not numbers; built on demand. */
   texts: OrderedMembers | undefined
@@ -156,7 +156,7 @@ export const dropRule = (group: RuleGroup, member: GroupMember): void => {
   member.live = false
   group.live--
   for (const list of [group.members, group.texts]) {
-    // Each removal pays for one place, so that many cost no more than single ones.
+    // Compacts after many removals: the cost per removal stays constant.
     if (list === undefined || list.items.length < 2 * group.live + 8) continue
     let sorted = 0
     for (let i = 0; i < list.sorted; i++) if (list.items[i]!.live) sorted++
@@ -165,7 +165,7 @@ export const dropRule = (group: RuleGroup, member: GroupMember): void => {
   }
 }
 
-/** So many later items are inserted; more are sorted with the rest. */
+/** Up to this many new items are inserted one by one; more are sorted with the rest. */
 const MAX_INSERTED = 16
 
 const sortMembers = (list: OrderedMembers, order: MemberOrder): readonly GroupMember[] => {
@@ -188,7 +188,7 @@ const sortMembers = (list: OrderedMembers, order: MemberOrder): readonly GroupMe
   return items
 }
 
-/** Calls `found` for members whose bound holds, in no order, maybe more than once. */
+/** Calls `found` for members whose bound holds, in any order, possibly more than once. */
 export const visitPassing = (group: RuleGroup, entity: Entity, found: (member: GroupMember) => void): void => {
   const { bound, members } = group
   if (bound === undefined) {

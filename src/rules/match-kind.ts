@@ -107,7 +107,7 @@ export const createKindMatcher = () => {
         waits = true
         continue
       }
-      // What has failed will fail again: a wide rule asks it first from now on.
+      // A failed condition is likely to fail again: wide rules test it first from now on.
       if (i >= WIDE_RULE) {
         conditions.copyWithin(1, 0, i)
         conditions[0] = condition

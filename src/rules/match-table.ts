@@ -1,7 +1,7 @@
 import type { Entity } from './entities.ts'
 import type { MatchedAttribute } from './match-group.ts'
 
-/** Keys from which on a filter is asked first; a smaller map fits the processor's cache. */
+/** Minimum keys for a filter in front of the map; a smaller map fits the processor's cache. */
 const MIN_FILTERED_KEYS = 256
 const FILTER_BITS_PER_KEY = 16
 
@@ -63,7 +63,7 @@ export const createMatchTable = <T extends object>() => {
   }
 }
 
-/** Of the last characters, which are random for hashes and addresses. */
+/** Hashes the last characters, which are random in hashes and addresses. */
 const hashKey = (key: string): number => {
   let hash = key.length
   for (let i = Math.max(0, key.length - HASHED_CHARACTERS); i < key.length; i++)

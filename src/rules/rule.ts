@@ -1,7 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import type { AlertReceiver } from './channels.ts'
 
-/** What a rule may look at. */
+/** Kind of entity for each rule target. */
 export const TARGET_KINDS = {
   Event: 'event',
   Log: 'log',
@@ -10,7 +10,7 @@ export const TARGET_KINDS = {
   Contract: 'contract',
   Token: 'token',
   Trace: 'trace',
-  /** Of a transaction's own. */
+  /** The transaction's own call. */
   Method: 'call',
   Block: 'block',
 } as const satisfies Record<string, Kind>
@@ -86,10 +86,10 @@ export interface StoredRule {
   account: number
   /** Grows with every change: the rule's ETag. */
   revision: number
-  /** Grows with each change of what is matched. Part of every alert's id, so a new name repeats no alert. */
+  /** Grows with each change of the conditions. Part of alert ids, so renaming repeats no alert. */
   matching: number
   enabled: boolean
-  /** `technology/blockchain/network`, or the pattern of several. */
+  /** `technology/blockchain/network`, or a pattern for several. */
   network: string
   /**
    * First block that it looks at; null until the network's head is known, and for several networks,
@@ -106,7 +106,7 @@ export interface StoredRule {
 
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
   [technology, blockchain, network].map(networkNamesText).join('/')
-/** Sorted, so that equal networks have equal names. */
+/** Sorted: equal networks then have equal names. */
 const networkNamesText = (names: NetworkNames): string =>
   typeof names === 'string' ? names : [...names].sort().join(',')
 /** Whether it is the pattern of several networks. */

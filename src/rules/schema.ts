@@ -29,12 +29,12 @@ export interface RuleCheckOptions extends RuleOptions {
   limits?: Limits
   /** The rule that it replaces: its conditions may come from an earlier version. */
   before?: RuleInput | undefined
-  /** ABIs beside the bundled ones. */
+  /** ABIs in addition to the bundled ones. */
   abis?: OwnAbis
 }
 
 /**
- * Checks a rule from a body, whatever it is, and reports every fault in the order of the rule's
+ * Checks a rule from any body, and reports every fault in the order of the rule's
  * parts. Properties of the server are dropped, unknown ones kept. Not by valibot, which reports
  * only the first unknown property, stops at a wrong discriminator and takes arrays for objects.
  */
@@ -49,7 +49,7 @@ export const checkRule = (
     return { faults }
   }
   const { kept, tooDeep } = splitProperties(value)
-  // It is not a rule, and recursive code must not walk it.
+  // Too deep for a rule, and recursive code must not walk it.
   if (tooDeep !== undefined) {
     rule.member(tooDeep).fault(`${tooDeep} is nested more than ${MAX_LEVELS} levels deep: make it flatter.`)
     return { faults }

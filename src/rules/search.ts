@@ -37,9 +37,9 @@ export interface RuleSimulation {
   hits: unknown[]
   /** Matches by time; null if no block of the range is stored. Only on request. */
   series?: SimulationSeries | null
-  /** For a rule of several networks, the result of each without hits; only these have holes and series. */
+  /** For several networks: each result without hits; only these have holes and series. */
   networks?: Omit<SimulationOfNetwork, 'hits'>[]
-  /** Of a stored rule, too. */
+  /** Also for stored rules. */
   warnings?: string[]
 }
 

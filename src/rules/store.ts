@@ -35,9 +35,9 @@ export const openSecrets = (
   }
 
   return {
-    /** The newest first, then those that a rotation has left valid: a message is signed with each. */
+    /** Newest first, then those that a rotation left valid: messages are signed with each. */
     current,
-    /** The newest secret, which is created if there is none. Another process may create it first. */
+    /** The newest secret, created if missing; another process may create it first. */
     ensure: (account: number): string =>
       current(account)[0] ?? db.transaction(() => current(account)[0] ?? create(account)).immediate(),
     /** Creates a secret; those before it stay valid for `overlapMs`. */
@@ -159,7 +159,7 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
     sizeOf: (account: number): { rules: number; bytes: number } => size.get(account)!,
     /** Undefined if the rule is another account's. */
     get,
-    /** Of any account. */
+    /** Finds a rule of any account. */
     find,
     /** Cheaper than to read the rule. */
     revisionOf: (id: number): number | undefined => revision.get(id),
@@ -183,7 +183,7 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
   }
 }
 
-/** Several processes and threads may open the rules at once. `native` is the path of SQLite's binding. */
+/** Several processes and threads may open the rules at once. `native`: path of SQLite's binding. */
 export const openRules = (
   folder: string,
   {
@@ -320,10 +320,10 @@ export const openRules = (
         if (find(id)?.startBlock === null) start.run(startBlock, nextSeq.get(), id)
       }),
 
-    /** Differs after each write to the accounts file by any process: a sum of two numbers that only grow. */
+    /** Changes with each write to the accounts file by any process: the sum of two counters. */
     version: (): number => dataVersion.get()! + written,
 
-    /** One transaction for all writes of `work`, which is far faster. */
+    /** Runs all writes of `work` in one transaction, which is far faster. */
     together: write,
     /** Resolves when all earlier commits would survive a power cut. */
     synced: createSynced(syncLog(join(folder, ACCOUNTS_FILE))),
@@ -342,7 +342,7 @@ interface RuleRow extends Omit<StoredRule, 'enabled' | 'input' | 'unfit'> {
   input: string | null
 }
 
-/** A rule that cannot be read is paused, so that others do not suffer. */
+/** Pauses a rule that cannot be read, without affecting others. */
 const readRow = (row: RuleRow, limits: Limits): StoredRule => {
   if (row.input === null) return unfitRule(row, overLimit('rule', limits).message)
   try {

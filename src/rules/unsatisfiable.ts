@@ -12,11 +12,11 @@ import { OPERATOR_MEANINGS } from './lower.ts'
 import { type AttributeField, findAttributeField, hintOf } from './prefilter.ts'
 import { type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS, type TargetType } from './rule.ts'
 
-/** What a value must be, and what to write instead. */
+/** Requirement on a value, and what to write instead. */
 export interface Unsatisfiable {
   must: string
   remedy: string
-  /** Numbers would be compared as texts, which nobody means. */
+  /** Set if numbers would be compared as text, which is never intended. */
   asText?: true
 }
 
@@ -99,7 +99,7 @@ const notNumber = (text: string, how: CompareNode['how'], must = 'a number'): Un
   ...(how !== 'equal' && { asText: true }),
 })
 
-/** How to write a number instead, for example without separators. */
+/** Suggests how to write a number, for example without separators. */
 const remedyFor = (text: string): string => {
   const plain = text.trim().replace(SEPARATORS, '')
   return plain !== text && isNumberText(plain)

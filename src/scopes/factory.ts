@@ -53,7 +53,7 @@ export interface Factory {
   /** Lower-case addresses of the contracts that name others, sorted. */
   addresses: readonly string[]
   topic: string
-  /** Where in the event the address stands: in a topic (from 1), or in a word of the data (from 0). */
+  /** Position of the address in the event: topic (from 1) or data word (from 0). */
   place: { topic: number } | { word: number }
 }
 
@@ -138,5 +138,5 @@ export const parameterPlace = (text: string, parameter: string): Factory['place'
   return { word: before.length }
 }
 
-/** One that takes a word in the head, whatever it holds. */
+/** Whether a type is a dynamic array, which takes one word in the head. */
 const isDynamic = (type: string): boolean => /\[\]$/.test(type)

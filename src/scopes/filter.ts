@@ -22,7 +22,7 @@ export interface OpenQuestion extends Range {
   filter: LogFilter
 }
 
-/** What no earlier filter covered of a filter in a range, without whole blocks; ascending. */
+/** Parts of a filter not covered by earlier filters or whole blocks of the range, ascending. */
 export const findOpenQuestions = (
   wanted: LogFilter,
   coverage: FilterCoverage,
@@ -103,7 +103,7 @@ export interface RangeQuestion extends Range {
 }
 
 const BLOCKS_OF_CALL = 10_000
-/** The same questions by fewer calls: those for the same events are joined where ranges overlap. */
+/** Joins questions for the same events with overlapping ranges, to make fewer calls. */
 export const planQuestions = (questions: readonly RangeQuestion[]): RangeQuestion[] => {
   const asked = questions.filter(({ from, to }) => from <= to)
   return [...Map.groupBy(asked, ({ filter }) => filter.topics.join()).values()].flatMap(some =>

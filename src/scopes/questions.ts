@@ -88,7 +88,7 @@ export const remainingCoverage = (text: string, questions: readonly ScopeQuestio
   })
 }
 
-/** Where other words than topics stand in their place, a filter is not about logs. */
+/** Filters for logs have only hex topics; other filters have words in their place. */
 export const isOfLogs = ({ topics }: LogFilter): boolean => topics.every(topic => topic.startsWith('0x'))
 
 const common = (one: LogFilter, other: LogFilter): LogFilter | undefined => {
@@ -98,7 +98,7 @@ const common = (one: LogFilter, other: LogFilter): LogFilter | undefined => {
   return addresses && topics && filterFor(addresses, topics)
 }
 
-/** No values stand for any. */
+/** An empty list allows any value. */
 const commonValues = (some: readonly string[], others: readonly string[]): readonly string[] | undefined => {
   if (some.length === 0) return others
   if (others.length === 0) return some

@@ -2,21 +2,21 @@ import { hash } from 'node:crypto'
 import type { BodySearch } from './store.ts'
 
 /**
- * Answers of one state of a store, for whoever asks the same again: dashboards that refresh, programs that poll for what is new, and several people
- * who look at the same page. With the next block all of them are forgotten.
+ * Caches answers of one store state for repeated requests, such as dashboards that refresh.
+ * The next block clears it.
  */
 export interface AnswerCache {
-  /** Undefined where there is none; `took` is in milliseconds. */
+  /** Undefined on a miss; `took` is in milliseconds. */
   get(key: string, version: number, took: number): Uint8Array<ArrayBuffer> | undefined
-  /** Keeps what was answered, where it was asked for before. */
+  /** Stores the answer if the key was requested before. */
   offer(key: string, version: number, body: Uint8Array): void
 }
 
-/** Questions that are remembered for as long as they were asked once. */
+/** Keys remembered after their first request. */
 const MAX_QUESTIONS = 2_000
-/** Bytes of an entry beside its answer and key. */
+/** Bytes of an entry's overhead, without its answer and key. */
 const ANSWER_OVERHEAD = 200
-/** An answer takes no more than one of so many parts. */
+/** An answer takes at most this fraction (1/n) of the cache. */
 const CACHE_PARTS = 8
 
 /** `capacity` is in bytes. */

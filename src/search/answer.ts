@@ -65,9 +65,9 @@ export interface AnswerOptions extends SearchControl {
   format?: AnswerFormat | undefined
   /** The scroll that this is to be the next page of. */
   scroll?: ScrollState | undefined
-  /** Goes on behind this hit with an answer that was begun elsewhere. */
+  /** Resumes another thread's answer after this hit. */
   after?: HitCursor | undefined
-  /** When it was asked for, as of `performance.now`; now by default. */
+  /** Time of the request, by `performance.now`; now by default. */
   started?: number
   /** Takes the request of the body. */
   read?: { request?: SearchRequest }
@@ -102,7 +102,7 @@ export const answerSearch = answering(
   },
 )
 
-/** A body as it reads on the kinds; where these are none, as it does on all, so that its faults are refused and nothing is found. */
+/** Parses a body for the kinds; without kinds, for all, to refuse faults, but finds nothing. */
 export const readSearch = (
   body: string | undefined,
   { index, entities }: { index: string; entities: string },
@@ -138,7 +138,7 @@ interface HeadValues {
   maxScore?: number | undefined
 }
 
-/** Tells what others than those that were found count in the head. */
+/** Gives the values in the head of an answer, such as its total. */
 export type HeadWriter = (found: Written) => HeadValues
 
 const plainHead: HeadWriter = ({ total, hits, maxScore }) => ({ ...{ text: '', total, maxScore }, any: hits > 0 })
@@ -170,7 +170,7 @@ export const answerRequest = answering(
     if (request.size >= 0) {
       return whenThere(searcher.write(request, endingBy(options, started, request), writing), (written): Reply => {
         if (out.length + (written.aggregations?.length ?? 0) > limits.answer) throw fail()
-        // The head tells how long all of it took: it is known last.
+        // The head contains the total time, which is known last.
         return {
           status: 200,
           body: joinedBytes(encodeText(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
@@ -196,7 +196,7 @@ export const answerRequest = answering(
   },
 )
 
-/** Names what each hit of a too long answer repeats, where that is much. */
+/** Names long texts that each hit repeats, for the error of a too long answer. */
 const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): string => {
   const texts = [
     ...names.map(({ name }) => ['the _name', name] as const),
@@ -216,7 +216,7 @@ const repeatedTexts = ({ parts, names = [], shown, size }: SearchRequest): strin
 /** Characters that a hit may repeat before an error names them. */
 const MUCH = 1_000
 
-/** A deadline that the request itself sets; a long answer has none but that of each of its parts. */
+/** Applies the request's own timeout; a long answer only has deadlines per part. */
 const endingBy = (options: AnswerOptions, started: number, { timeout, size }: SearchRequest): AnswerOptions =>
   size < 0 || timeout === undefined || started + timeout >= options.deadline
     ? options
@@ -236,7 +236,7 @@ export const answerGet = (
   return jsonReply(404, { _index: `${index}-${kind}`, _type: kind, _id: id, found: false })
 }
 
-/** Documents one after another; whoever asks for many is stopped between two of them. */
+/** Writes documents one after another; a deadline may stop it between two of them. */
 export const answerDocuments = (
   searcher: Pick<Searcher, 'writeDocument'>,
   index: string,
@@ -308,7 +308,7 @@ export const answerSuggest = (reader: StoreReader, suggester: Suggester, request
   }
 }
 
-/** Answers of stores are written here one after another: each, or each part of it, is taken before the next is begun. */
+/** Shared by all answers: each answer or part is consumed before the next one starts. */
 const sharedWriter = createByteWriter(1 << 16)
 
 const joinedBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
@@ -321,7 +321,7 @@ const joinedBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> =
   return whole
 }
 
-/** Text as bytes that own their memory, so that they can be handed to another thread. */
+/** Text as bytes with memory of their own, which can be transferred to another thread. */
 const encodeText = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 const encoder = new TextEncoder()
 
@@ -329,7 +329,7 @@ export const jsonReply = (status: number, body: unknown): Reply => ({ status, bo
 
 const HITS_END = encodeText(']}}')
 
-/** One hit more than is asked for is counted where the answer says whether there are more. */
+/** Counts one hit more than requested if the answer shows whether there are more. */
 const countedFor = (request: SearchRequest, { totals }: Dialect): SearchRequest =>
   totals === 'object' && typeof request.trackTotal === 'number'
     ? { ...request, trackTotal: request.trackTotal + 1 }

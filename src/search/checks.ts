@@ -8,20 +8,20 @@ import { DAY_MS } from '../lib/time.ts'
 import { damagedStore, exchanged } from '../sqlite/damage.ts'
 import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOnDisk } from '../sqlite/pages.ts'
 
-/** Bytes of a store up to which all of it is checked before the first answer from it: some 20 ms. */
+/** Stores up to this size are checked as a whole before their first answer: some 20 ms. */
 const SMALL_STORE = 24 * 2 ** 20
-/** Time that the first check of a larger one may take as fast as it can. */
+/** Time during which the first check of a larger store runs at full speed. */
 const HASTE_MS = 1_000
-/** The thread that checks lets the first answers go before it. */
+/** Delay before the first check, which lets first answers go ahead. */
 const CHECK_AFTER_MS = 250
-/** Time between two looks at whether the files are those that are open. */
+/** Interval of checks that open files are still those on disk. */
 const FILES_LOOK_MS = 2_000
 
 export type StoreChecks = ReturnType<typeof startChecks>
 
 /**
- * Checks stores at the start, and then once a day, so that nothing is answered from one that is damaged; it is logged once. Answers do not wait
- * for the check of a large one, since its rows of documents, terms and columns have checksums of their own, which hold at each read.
+ * Checks stores at start and then daily, refuses answers from damaged ones and logs damage once.
+ * Large stores answer during the check: their rows have checksums that each read verifies.
  */
 export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log) => {
   const damage = new Map<string, Error>()
@@ -31,7 +31,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   let starting: NodeJS.Timeout | undefined
   /** Tasks that the thread has not answered. */
   let open = 0
-  // A search tells of what cannot be listed.
+  // Searches report stores that cannot be listed.
   const listed = (): ReadonlyMap<string, string> => {
     try {
       return stores()
@@ -49,12 +49,12 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
 
   const start = () => {
     starting = undefined
-    // What a thread has opened of a store stays open, and the next one has to find it; see rawFile.
+    // Opens files before the thread starts, which can only reuse such descriptors; see rawFile.
     for (const { store } of toCheck) if (sizeOnDisk(store) > 0) rawFile(store)
     worker = startWorker('checker', {}, { trackUnmanagedFds: false })
     worker.on('message', ({ store, failure }: Checked) => {
       found(store, failure && fromTransferredError(failure))
-      // A thread that has nothing to do takes some 15 MB.
+      // An idle thread takes some 15 MB.
       if (--open === 0) stop()
     })
     worker.on('error', error => {
@@ -88,7 +88,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
     if (sizeOnDisk(store) > SMALL_STORE) ask({ store, hasteMs: HASTE_MS })
   }
 
-  /** Networks whose file was removed or replaced: connections go on with the old one, which nobody writes to any more. */
+  /** Networks whose file was removed or replaced: connections still read the abandoned file. */
   const lost = new Map<string, Error>()
   const known = new Map<string, { store: string; identity: string }>()
   const know = (network: string, store: string) => {
@@ -117,7 +117,7 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
   return {
     /** Why networks can no longer be answered: their files were removed or replaced. */
     lost: lost as ReadonlyMap<string, Error>,
-    /** Throws where the store was found damaged, or is another one than it was. */
+    /** Throws if the store is damaged or was exchanged. */
     check(network: string, store: string | undefined) {
       if (store !== undefined) {
         know(network, store)
@@ -138,17 +138,17 @@ export const startChecks = (stores: () => ReadonlyMap<string, string>, log: Log)
 
 export interface CheckTask {
   store: string
-  /** Time that it may take as fast as it can; then it leaves the disk to others for most of the time. */
+  /** Time at full speed, in milliseconds; then the check leaves the disk idle most of the time. */
   hasteMs: number
 }
-/** `failure` is null where all pages are as they were written. */
+/** `failure` is null if all pages are intact. */
 export interface Checked {
   store: string
   failure: TransferredError | null
 }
-/** Of the time, once haste is over, that a check takes: a disk gives some 500 MB/s, of which it leaves three quarters. */
+/** Share of time that a paced check uses, which leaves three quarters of some 500 MB/s. */
 const DISK_SHARE = 1 / 4
-/** The one thread that checks stores while they are searched, one after the other. */
+/** The one thread that checks stores, one after another, while they are searched. */
 export const runChecker = () => {
   let last = Promise.resolve()
   parentPort!.on('message', (task: CheckTask) => {
@@ -179,7 +179,7 @@ export function* checkStore(store: string): Generator<void, TransferredError | n
       yield
     }
   } catch (error) {
-    // One that was removed meanwhile is not searched either.
+    // A store removed by now is not searched either.
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : toTransferredError(error)
   }
 }

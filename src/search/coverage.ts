@@ -10,11 +10,11 @@ import { isOfTransactions } from '../scopes/questions.ts'
 export interface ShownFilter {
   /** Contracts whose logs were looked for; none: any. Of many, the first ones. */
   addresses: string[]
-  /** How many there are. */
+  /** Total number; `addresses` lists only the first ones. */
   addressCount: number
   /** First topics of events that were looked for; none: any. Of many, the first ones. */
   topics: string[]
-  /** Present where it is not logs that are looked for, but all transactions from and to the addresses. */
+  /** Set if the filter covers all transactions from and to the addresses instead of logs. */
   transactions?: true
   topicCount: number
 }
@@ -30,7 +30,7 @@ const MAX_SHOWN_TERMS = 20
 /** Ranges in the header. */
 const MAX_HEADER_RANGES = 5
 
-/** By the state of the store that a reader sees; empty where all blocks are stored whole. */
+/** Coverage in the state that a reader sees; empty if all blocks are stored whole. */
 export const coverageIn = ({ db }: Pick<StoreReader, 'db'>): ScopeCoverage[] =>
   (publishedCoverage(db) as ScopeCoverage[] | undefined) ??
   [...createCoverageReader(db).covered()].map(([text, ranges]) => ({
@@ -51,7 +51,7 @@ export const shownFilter = (filter: ReturnType<typeof filterOf>): ShownFilter =>
   }
 }
 
-/** From the first block that was looked at for anything to the last one. */
+/** Range from the first block examined by any filter to the last one. */
 export const coverageSpan = (coverage: readonly ScopeCoverage[]): Range => {
   const span = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
   for (const { ranges } of coverage)
@@ -68,7 +68,7 @@ export const scopedIn = (reader: StoreReader): { coverage?: ScopeCoverage[]; loo
   return coverage.length > 0 ? { coverage, looked: coverageSpan(coverage).to } : {}
 }
 
-/** The value of the header `Chainsieve-Coverage`; undefined where all blocks are stored whole. */
+/** Value of the header `Chainsieve-Coverage`; undefined if all blocks are stored whole. */
 export const coverageHeader = (reader: StoreReader): string | undefined => {
   const coverage = coverageIn(reader)
   if (coverage.length === 0) return undefined

@@ -4,17 +4,17 @@ import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS, type Kind } from '../mapping/index.ts'
 import { shortenText } from '../query/json.ts'
 
-/** The target of a search or a get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
+/** Target of a search or get: `{network: 'ethereum/ethereum/mainnet', entities: 'block,tx'}`. */
 export interface SearchTarget {
-  /** One, or several with commas between them, in the order of their names. */
+  /** One network, or several comma-joined, sorted by name. */
   network: string
-  /** Comma-joined, each one once; empty where none is left. */
+  /** Comma-joined kinds without duplicates; empty if none is left. */
   entities: string
 }
 
 /** Elasticsearch's options for names of indexes. */
 export interface IndexOptions {
-  /** Names that are not known are left out. */
+  /** Skips unknown names. */
   ignoreUnavailable?: boolean
   /** False: patterns that fit no name are refused. */
   allowNoIndices?: boolean
@@ -25,9 +25,9 @@ export interface IndexOptions {
 }
 
 /**
- * What the names of indexes mean: kinds, kinds with the network before them (and what the closed service put before that: `0006-`), the
- * network for all of its kinds, patterns, `_all`, and behind a pattern names with a minus. Refuses a network that cannot be searched and
- * a name that is not known, as Elasticsearch does an index that is not there.
+ * Resolves index names: kinds, `network-kind` (also with the closed service's prefix `0006-`),
+ * networks for all their kinds, patterns, `_all`, and `-name` after a pattern. Like Elasticsearch,
+ * it refuses unknown names and networks that cannot be searched.
  */
 export const findTarget = (
   network: string,
@@ -55,9 +55,9 @@ export const findTarget = (
 }
 
 interface Meaning extends IndexOptions {
-  /** As it was asked for. */
+  /** As requested. */
   network: string
-  /** Of several networks: a name need not mean anything in each. */
+  /** Set for several networks: a name may then be unknown in some of them. */
   others?: readonly string[]
 }
 
@@ -101,10 +101,10 @@ const kindsOf = (network: string, name: string): readonly Kind[] => {
 /** The network as it stands in names of indexes. */
 export const networkIndex = (network: string): string => network.replaceAll('/', '-')
 
-/** Several networks stand together with commas between them: so do their names in what is asked of the search room. */
+/** Splits the names of several networks, which are comma-joined in requests. */
 export const networksIn = (names: string): string[] => names.split(',')
 
-/** Networks that are named in one path, each one once, in the order of their names. A name may be a pattern with `*`. */
+/** Networks of one path without duplicates, sorted by name. Names may contain `*`. */
 export const networksNamed = (names: string, networks: () => readonly string[], counted?: NameCounter): string => {
   if (!/[,*]/.test(names)) return names
   counted?.(names.split(','))
@@ -119,7 +119,7 @@ export const networksNamed = (names: string, networks: () => readonly string[], 
 
 const PATH_PARTS = 3
 
-/** Lists in the place of a part, as a rule of several networks has them: `ethereum/ethereum,base/mainnet`. */
+/** Resolves a list per part, as in rules of several networks: `ethereum/ethereum,base/mainnet`. */
 const namedByParts = (names: string, networks: readonly string[]): string => {
   const lists = names.split('/').map(part => [...new Set(networksIn(part))])
   const wanted = lists.map(compileGlobs)
@@ -145,7 +145,7 @@ const fitsNetwork = (network: string, pattern: string): boolean => {
   return parts.length === patterns.length && parts.every((part, i) => matchesGlob(part, patterns[i]!))
 }
 
-/** Refuses networks that cannot be searched. `index` is what was asked for, by its path. */
+/** Refuses networks that cannot be searched. `index`: the requested path. */
 export const checkNetwork = (network: string, networks: readonly string[], index = network): void => {
   for (const one of networksIn(network)) checkOne(one, networks, index)
 }
@@ -156,7 +156,7 @@ const checkOne = (network: string, networks: readonly string[], index: string): 
   throw notFound(index, `there is no network ${shortenedName(network)}.${didYouMean(network, networks)} (${known})`)
 }
 
-/** As long as no client's names are: an error tells it eight times. */
+/** Longer than any real name: an error repeats it eight times. */
 const LONGEST_TOLD = 1_000
 
 const shortenedName = (text: string): string => (text.length > LONGEST_TOLD ? `${text.slice(0, LONGEST_TOLD)}…` : text)
@@ -175,7 +175,7 @@ const notFound = (path: string, why: string) => {
   return new ChainsieveError('refuse', 'index_not_found_exception', `no such index [${index}]: ${why}`, { details })
 }
 
-/** Counts the names and patterns that one request lists, and refuses what is beyond the limits before any of them is looked up. */
+/** Counts names and patterns of one request; refuses excess before looking any of them up. */
 export type NameCounter = (names: Iterable<string>) => void
 
 export const createNameCounter = (limits: Limits): NameCounter => {

@@ -7,35 +7,30 @@ const MAX_SHAPES = 2_000
 
 /** Answers in a row after which a shape is known to be cheap. */
 const CHEAP_ANSWERS = 8
-
-/** From so many milliseconds on, on average, queries of a shape are long. */
+/** Queries of a shape count as long from this average on, in milliseconds. */
 const LONG_MS = 0.5
-
-/** The weight of one query in the average, and its greatest value in milliseconds: a garbage collection makes no shape a long one. */
+/** Weight of one query in the average, and its cap in ms: one GC pause makes no shape long. */
 const WEIGHT = 0.25
 const MAX_COUNTED_MS = 1.5
-
-/** One in so many of a long shape is answered all the same: its queries may have become short. */
+/** One in this many queries of a long shape is tried anyway: they may have become short. */
 const LOOK_AGAIN = 16
-
-/** Time that failed attempts may take: a share of all time, and milliseconds at once. */
+/** Budget for failed attempts: share of all time, and milliseconds at once. */
 const LOSSES = { all: { share: 0.25, burstMs: 80 }, account: { share: 0.1, burstMs: 40 } }
 
 export type InlineAdmission = ReturnType<typeof createInlineAdmission>
 
 /**
- * Which queries the main thread tries to answer itself. One that it has to hand over has cost it time for nothing: it leaves those of
- * the same shape alone for a while, and loses no more than a small share of its time that way, in all and by account. Those that it has
- * answered again and again are tried all the same.
+ * Chooses queries that the main thread tries itself. A handover wastes its time: it then skips the
+ * shape for a while, and limits the loss overall and per account. Reliably cheap shapes still run.
  */
 export const createInlineAdmission = (now: () => number = () => performance.now()) => {
-  /** Shapes that were handed over lately: how often they are to be left alone, and how often yet. */
+  /** Shapes handed over lately: how many queries to skip, and how many skips are left. */
   const dear = new Map<string, { skips: number; left: number }>()
   const loss = createLoss(LOSSES.all, now)
   const byAccount = new Map<number, Loss>()
-  /** Answers in a row, of shapes that were answered since the first one was handed over. */
+  /** Consecutive answers by shape, counted since the first handover. */
   const cheap = new Map<string, number>()
-  /** Average time of shapes of which one took long, and how many were passed on since one was answered. */
+  /** Shapes with a long query: average time, and queries passed on since the last answer. */
   const long = new Map<string, { ms: number; passed: number }>()
 
   const average = (shape: () => string, ms: number) => {
@@ -78,7 +73,7 @@ export const createInlineAdmission = (now: () => number = () => performance.now(
       known.passed = (known.passed + 1) % LOOK_AGAIN
       return known.passed !== 0
     },
-    /** It took so many milliseconds of the processor. */
+    /** Records an answer and its processor time. */
     answered(shape: () => string, ms: number) {
       average(shape, ms)
       if (dear.size === 0) return
@@ -87,7 +82,7 @@ export const createInlineAdmission = (now: () => number = () => performance.now(
       if (cheap.size >= MAX_SHAPES) cheap.clear()
       cheap.set(key, (cheap.get(key) ?? 0) + 1)
     },
-    /** It took so many milliseconds. */
+    /** Records a handover and the time spent before it. */
     handedOver(account: number, shape: () => string, ms: number) {
       loss.add(ms)
       lossOf(account).add(ms)
@@ -143,8 +138,8 @@ const MAX_WAITING_OF_ONE = 128
 export type LoopBudget = ReturnType<typeof createLoopBudget>
 
 /**
- * The time that answers take of the main thread, turn by turn of its event loop: whatever else is ready then waits no longer. What does not
- * fit into one turn waits for the next ones, where accounts take turns.
+ * Limits the time of answers per turn of the main thread's event loop, so other events wait no
+ * longer. Further answers wait for the next turns, where accounts alternate.
  */
 export const createLoopBudget = () => {
   const queue = createFairQueue<{ account: number; lane: 'cheap'; run(): void }>()
@@ -170,21 +165,21 @@ export const createLoopBudget = () => {
   }
 
   return {
-    /** Whether there is time left in this turn, and nobody waits for it. */
+    /** Whether there is time left in this turn, and no answer waits. */
     isFree: (): boolean => queue.size === 0 && spent < LOOP_TURN_MS,
-    /** So much of it was used. */
+    /** Records used time. */
     spend(ms: number) {
       spent += ms
       endLater()
     },
-    /** Calls `run`, which throws nothing, when it is the account's turn; false where too many wait. */
+    /** Calls `run`, which must not throw, on the account's turn; false if too many wait. */
     wait(account: number, run: () => void): boolean {
       if (queue.size >= MAX_WAITING_TASKS || queue.waiting(account) >= MAX_WAITING_OF_ONE) return false
       queue.add({ account, lane: 'cheap', run })
       endLater()
       return true
     },
-    /** Lets all that wait run at once. */
+    /** Runs all waiting answers at once. */
     close() {
       while (runNext());
     },

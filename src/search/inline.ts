@@ -17,8 +17,8 @@ import type { ToReader } from './reader-messages.ts'
 import type { SearchCaller, StoreAnswer } from './store.ts'
 
 /**
- * Answers in the main thread what takes next to no time: the way to another thread and back takes longer than most queries. What does not
- * come to its end within a small budget is left to a thread, which begins it anew; so is whatever fails but for the caller's fault.
+ * Answers fast queries on the main thread: most take less time than a round trip to another thread.
+ * Queries beyond a small budget, or with an unexpected error, restart on a thread.
  */
 export interface Inline {
   /** Undefined where a thread has to answer. */
@@ -44,15 +44,15 @@ export interface InlineOptions {
 }
 
 const BUDGET_MS = 2
-/** The first queries of a process run code that V8 has not compiled yet; threads take a tenth of a second to start. */
+/** First queries run code that V8 has not compiled; threads take a tenth of a second to start. */
 const COLD = { queries: 10, budgetMs: 40 }
-/** So many times the budget may pass by the clock while others have the processor. */
+/** Limit by the clock, in budgets, for when other processes have the processor. */
 const MAX_BUDGETS = 4
-/** A store that could not be opened is tried again with the first answer after so long. */
+/** Delay before a store that failed to open is tried again. */
 const REOPEN_MS = 1_000
-/** Larger bodies take long to be read alone. */
+/** Larger bodies take too long just to parse. */
 const MAX_BYTES = 16_384
-/** One of so many parts of what is kept is for whole answers. */
+/** Fraction (1/n) of cache memory for whole answers. */
 const ANSWERS_SHARE = 16
 
 interface InlineStore extends OpenStore {
@@ -70,7 +70,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const time = now ?? (() => performance.now())
   const clock = now ?? processorTime
   let cold = COLD.queries
-  /** By file; null where it could not be opened. */
+  /** By file; null if it could not be opened. */
   const open = new Map<string, InlineStore | null>()
   let closed = false
 
@@ -97,7 +97,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       deadline: Number.POSITIVE_INFINITY,
       yields() {
         const elapsed = time() - started
-        // The system is asked for the processor's time only where the query may have had too much of it.
+        // Reads the processor time, a system call, only if the clock already exceeds the budget.
         return elapsed > budget && (clock() - used > budget || elapsed > MAX_BUDGETS * budget)
       },
     }
@@ -161,7 +161,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return body && { status: 200, body }
   }
 
-  /** Returns the answer, and caches it where it is asked for again. */
+  /** Returns the answer, and caches it if it is requested again. */
   const keeping = (store: string, key: string | undefined, found: StoreAnswer | undefined) => {
     if (key === undefined || found?.status !== 200 || found.readsNow || !(found.body instanceof Uint8Array))
       return found
@@ -230,7 +230,7 @@ const tryToOpen = (
     const opened = openStore(store, limits, kept, 0)
     const checkWhole = createLocalDocumentsCheck(opened.reader.db)
     checkWhole()
-    // Reads what all queries need before the first one.
+    // Loads what all queries need.
     opened.reader.begin()
     opened.reader.end()
     const coverage = createCoverageHeader(opened.reader)
@@ -240,7 +240,7 @@ const tryToOpen = (
   }
 }
 
-/** Milliseconds of this thread, so that a busy machine makes no query a dear one. An older Node does not have it. */
+/** Processor time of this thread in ms, unaffected by load; clock time on an older Node. */
 const processorTime = (): number => {
   if (!process.threadCpuUsage) return performance.now()
   const { user, system } = process.threadCpuUsage()

@@ -66,7 +66,7 @@ export const answerLines = (
   }
 }
 
-/** The same pages; each is written as it is taken. */
+/** Writes each page when it is taken. */
 const eachPage = <T>(
   found: SearchPages<T> & AwaitedPages,
   write: (page: T) => void,
@@ -80,7 +80,7 @@ const eachPage = <T>(
   })(),
 })
 
-/** Refuses what lines cannot show beside the hits, or in them. */
+/** Refuses requests whose answers lines cannot represent. */
 const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   const { resume, aggregations } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
@@ -89,7 +89,7 @@ const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   if (format !== 'ndjson') checkTable(request)
 }
 
-/** A table has no place for what hits show beside `_source`. */
+/** Tables can show only `_source`. */
 export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
   if (!shown && !collapse?.innerHits.length && !parts.some(({ innerHits }) => innerHits)) return
   throw refuse(
@@ -100,22 +100,22 @@ export const checkTable = ({ shown, collapse, parts }: SearchRequest): void => {
 
 /** A long answer. */
 export interface AnswerParts extends AwaitedPages, Pick<WrittenPages, 'at' | 'goTo'> {
-  /** The bytes of each hold until something else is written. */
+  /** Each part's bytes are valid until the next write. */
   parts: Iterable<Uint8Array>
-  /** Whether the last part was taken: who went on behind the last hit would close the answer again. */
+  /** Whether the last part was taken: continuing after its last hit would end the answer twice. */
   ended(): boolean
 }
 
 /** Writes around the hits of a part. */
 interface PartWriter {
   begin?(isFirst: boolean): void
-  /** Of the last part, which has no hits. */
+  /** For the last part, which has no hits. */
   end?(isFirst: boolean): void
 }
 
 /**
- * A part for each page, and one behind them. Parts are put together as bytes: text of that size would be kept until V8 cleans its whole heap,
- * and long streams take little memory only if each part is forgotten as it goes. The one writer is used by others in between.
+ * One part per page, and a final one. Parts are bytes, which are freed one by one: text would stay
+ * until a full collection. Other answers use the writer in between.
  */
 export const answerParts = (
   { pages, at, goTo, ready, close }: Omit<SearchPages<unknown>, 'total'> & AwaitedPages,
@@ -151,7 +151,7 @@ const INTEGER_MEMBERS: Partial<Record<Field['kind'], readonly string[]>> = {
   wide: ['padded', 'raw'],
   amount: ['num', 'coin', 'padded', 'raw'],
 }
-/** All that the documents of a kind show, in the order of the mapping; lists of objects are one column each. */
+/** Paths shown by documents of a kind, in mapping order; a list of objects is one column. */
 const shownPaths = (kind: Kind): string[] =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) => {
     if (isListField(field)) return [name]
@@ -189,8 +189,8 @@ export const tableValues = (request: Pick<SearchRequest, 'parts' | 'source'>) =>
   }
 }
 /**
- * Hits as rows of RFC 4180: `_id`, with several kinds `_type`, and the columns that `_source` chooses. Anyone can put a text on
- * the chain: unless `raw`, one that a spreadsheet would run as a formula gets an apostrophe in front.
+ * Hits as RFC 4180 rows: `_id`, `_type` with several kinds, and columns chosen by `_source`. Chain
+ * text is untrusted: unless `raw`, an apostrophe precedes what spreadsheets run as a formula.
  */
 export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>, { raw = false } = {}) => {
   const cell = raw ? rawCell : safeCell
@@ -219,7 +219,7 @@ const sourceValue = (source: Record<string, unknown>, steps: readonly string[]):
 /** Lists and objects as JSON; missing values as nothing. */
 const rawCell = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-/** Texts alone: a negative number is no formula. */
+/** Only for texts: a negative number is no formula. */
 const safeCell = (value: unknown): string =>
   typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
 const FORMULA = /^[=+\-@\t\r]/

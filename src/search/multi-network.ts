@@ -6,9 +6,9 @@ import type { SearchRequest } from '../query/request.ts'
 import { networksIn } from './index-names.ts'
 import type { AnswerFormat } from './service.ts'
 
-/** Searches of several networks at once. Their names stand together, with commas between them, in paths and in what is asked of the search room. */
+/** Searches several networks at once; their names are comma-joined in paths and requests. */
 
-/** Several networks as one. What asks for a single document is asked of one network alone. */
+/** Joins networks into one searcher. Single documents can only be read from one network. */
 export const searchSeveral = ((members: readonly NetworkMember[]): StoreSearcher => {
   const [only, ...others] = members
   if (only && others.length === 0) return only.searcher
@@ -60,7 +60,7 @@ const checkSeveral = (request: SearchRequest, format: AnswerFormat | undefined):
   for (const one of aggregations?.aggs ?? []) checkAggregation(one)
 }
 
-/** These show documents of one store; all others merge by values that are the same in each store. */
+/** These show documents of one store; all others merge by values that stores have in common. */
 const OF_ONE: ReadonlySet<AggregationType> = new Set(['top_hits', 'top_metrics'])
 
 const checkAggregation = ({ name, spec, aggs }: Aggregation): void => {

@@ -15,7 +15,7 @@ export interface OpenStore {
   searcher: Searcher
 }
 
-/** Opens the file of a network's store for searching. `kept`: that of the thread. `waitMs`: see `openReader`. */
+/** Opens a network's store for searching. `kept`: the thread's. `waitMs`: see `openReader`. */
 export const openStore = (store: string, limits: Limits, kept: KeptMemory, waitMs?: number): OpenStore => {
   const reader = readable(store, kept, waitMs)
   return { reader, searcher: createSearcher(reader, limits) }
@@ -36,7 +36,7 @@ const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): 
   }
 }
 
-/** How many documents of each kind a store has, by counts that are kept, and the bytes of its file. */
+/** Documents of each kind in a store, by stored counts, and the bytes of its file. */
 export const holdingsOf = ({ searcher }: OpenStore, store: string): Holdings => ({
   counts: byKind(KINDS, kind => countDocuments(searcher, kind)),
   bytes: statSync(store).size,

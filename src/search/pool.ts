@@ -16,13 +16,13 @@ import { renderShortly } from './template.ts'
 import { createThreads } from './threads.ts'
 
 export interface PoolOptions {
-  /** File of each network's store, by name; as of this very moment where the one that is wanted is not among them. */
+  /** Store file of each network by name; read again if the `wanted` network is missing. */
   stores(wanted?: string): ReadonlyMap<string, string>
-  /** Networks whose documents lie elsewhere than in their files. */
+  /** Networks whose documents are not in their files. */
   elsewhere?(shared: SharedParts): RemoteStores
   /** Refuses to answer from files that are damaged or exchanged. */
   checks?: StoreChecks
-  /** Contracts of a network that were given names. */
+  /** Named contracts of a network. */
   contracts?(network: string): Promise<readonly NamedContract[]>
   threads: number
   /** Time that a query may run; it restarts with each part of a long answer. */
@@ -34,7 +34,7 @@ export interface PoolOptions {
 
 export type Pool = ReturnType<typeof createPool>
 
-/** Answers searches of all networks: from their files, in the main thread or in reading threads, or from where else their documents lie. */
+/** Answers searches of all networks: from files, on this or a reading thread, or remotely. */
 export const createPool = (options: PoolOptions) => {
   const { stores, elsewhere, checks, contracts, threads: size, deadlineMs, inlineMs, limits } = options
   // The main thread answers, too.
@@ -164,11 +164,10 @@ export const createPool = (options: PoolOptions) => {
       ...asking
     }: NetworkCaller & { request: SearchRequest }): Promise<SearchAnswer> =>
       checkedStoreOf(network).request(request, asking),
-    /** Ranges of blocks that a network's store holds; none without a store. They go before everything else. */
+    /** Block ranges of a network's store; none without a store. Runs before all queries. */
     ranges: async (network: string) => (await held(network)).ranges,
-    /** The same with the newest block. */
+    /** The same ranges, with the newest block. */
     held,
-    /** How the reading threads are. */
     threads: threads.state,
     async close() {
       clearTimeout(starting)
@@ -180,7 +179,7 @@ export const createPool = (options: PoolOptions) => {
   }
 }
 
-/** What scopes cover of networks, looked at again after a moment; undefined where the store cannot be read now: its searches say why. */
+/** Caches scope coverage briefly; undefined if the store is unreadable: its searches say why. */
 const createCoverageCache = (read: (network: string) => string | undefined) => {
   const known = new Map<string, { at: number; text: string | undefined }>()
   const readNow = (network: string) => {
@@ -201,8 +200,8 @@ const createCoverageCache = (read: (network: string) => string | undefined) => {
 }
 
 const THREAD_START_MS = 250
-/** Time for which it counts what scopes cover: to look at a store takes a tenth of the time of a cheap query. */
+/** Validity of cached coverage: reading it takes a tenth of the time of a cheap query. */
 const COVERAGE_FRESH_MS = 100
 const NOTHING_HELD: HeldBlocks = { ranges: [], newest: null }
-/** Processors that are left beside the main thread and one for whoever asks. */
+/** Processors besides one for the main thread and one for its clients. */
 const SPARE_PROCESSORS = availableParallelism() - 2

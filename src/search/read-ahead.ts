@@ -3,14 +3,13 @@ import type { SearchTask } from './reader-messages.ts'
 import { expectReply, type TaskMessage, type Thread, type ThreadReply, type Threads } from './threads.ts'
 
 /**
- * The parts of a long answer behind its first one, in their order. One is made ahead of its reader and, where parts can be made apart, more of
- * them by threads that nobody else wants. A thread that has begun an answer makes its parts best; where it is lost, or has made room for others,
- * another one goes on behind the last hit.
+ * Later parts of a long answer, in order: one is made ahead or, if independent, several on idle
+ * threads. Prefers threads that began the answer; if lost, another resumes after the last hit.
  */
 export interface ReadAhead {
-  /** Its bytes hold until the next one is asked for. */
+  /** The bytes are valid until the next call. */
   next(): Promise<{ body: Uint8Array; more: boolean }>
-  /** Nobody wants the rest. */
+  /** Discards the rest. */
   end(): void
 }
 
@@ -66,9 +65,9 @@ export const createReadAhead = (options: ReadAheadOptions): ReadAhead => {
 
   const messageTo = (thread: Thread, id: number, { after, slot }: PartInWork): TaskMessage => {
     const about = { id, stream: search.id, after, into: slot?.memory }
-    // Where the one thread that can do it is gone, another one fails by this message.
+    // If the only thread that can do it is gone, another one fails on this message.
     if (isBound || holders.has(thread)) return { type: 'more', ...about }
-    // Elsewhere parts depend on one another.
+    // Otherwise parts depend on one another.
     if (!isApart) for (const other of holders) forget(other)
     holders.add(thread)
     return { type: 'resume', search, ...about }
@@ -87,7 +86,7 @@ export const createReadAhead = (options: ReadAheadOptions): ReadAhead => {
       },
     })
     const part = expectReply(message, 'part')
-    // It has nothing more to give.
+    // The thread has no further parts.
     if (!part.more) holders.delete(thread)
     one.at = part.at ?? one.after
     one.isLast = !part.more
@@ -150,8 +149,8 @@ const MIN_SLOT_BYTES = 32 << 10
 const MAX_SLOT_BYTES = 4 << 20
 
 /**
- * Memory in which threads hand parts of an answer over, again and again: parts in memory of their own make V8 clean its heap all the time,
- * which takes as long as to write them. For parts of about `expected` bytes. One that a failed part was made into is never used again: its thread may still write.
+ * Reused memory to pass parts of about `expected` bytes: new memory makes V8 collect constantly.
+ * Memory of a failed part is never reused: its thread may still write to it.
  */
 const createPartMemory = (expected: number) => {
   const free: Slot[] = []

@@ -28,12 +28,12 @@ export type ToReader =
   | { type: 'seen'; id: number; store: string }
   /** Asks for the next part of the answer to the search that had the number `stream`. */
   | ({ type: 'more'; id: number; stream: number; after: HitCursor | undefined } & Into)
-  /** The same of a thread that has not begun that answer: it goes on behind the hit that the answer has come to. */
+  /** Resumes the answer after the last hit sent, on a thread that has not begun it. */
   | ({ type: 'resume'; id: number; stream: number; search: SearchTask; after: HitCursor | undefined } & Into)
-  /** Nobody wants the rest of an answer. */
+  /** Discards the rest of an answer. */
   | { type: 'drop'; stream: number }
 
-/** Memory for a part of an answer; one that does not fit is given in memory of its own. */
+/** Memory for a part of an answer; a part that does not fit gets memory of its own. */
 interface Into {
   into: SharedArrayBuffer | undefined
 }
@@ -63,11 +63,11 @@ export type FromReader =
       at: HitCursor | undefined
       isApart?: boolean
     } & Omit<Reply, 'body'>)
-  /** `at`: the last hit in it. `body`: how many bytes there are in the memory that was given for it, or the bytes. */
+  /** `at`: the part's last hit. `body`: number of bytes in the provided memory, or the bytes. */
   | { type: 'part'; id: number; body: Uint8Array | number; more: boolean; at: HitCursor | undefined }
-  /** The part at work will end with this hit: what comes behind it may be asked for elsewhere. */
+  /** The part in work will end with this hit; another thread may start behind it. */
   | { type: 'reached'; id: number; at: HitCursor }
-  /** The task has made room for others, and must be started again. */
+  /** The task yielded to others and must restart. */
   | { type: 'yielded'; id: number }
   | { type: 'held'; id: number; held: HeldBlocks }
   | ({ type: 'rendered'; id: number } & RenderedTemplate)

@@ -21,7 +21,7 @@ interface Stream extends AnswerParts {
   options: PartOptions
 }
 
-/** Answers of a reading thread; long ones are kept, and given part by part, as they are asked for. */
+/** Answers of a reading thread; long ones are sent part by part, on request. */
 export const createReaderParts = (send: SendReply) => {
   const streams = new Map<number, Stream>()
 
@@ -69,7 +69,7 @@ export const createReaderParts = (send: SendReply) => {
   return {
     /** Sends an answer that has no parts. */
     replyWhole,
-    /** Sends an answer, or the first part of a long one; `closed` is called when all of it is there. */
+    /** Sends an answer or the first part of a long one; calls `closed` once all of it is made. */
     reply(id: number, { body, ...answer }: Reply, options: PartOptions, closed?: () => void) {
       if (body instanceof Uint8Array) return replyWhole(id, { ...answer, body })
       const rest = body.parts[Symbol.iterator]()
@@ -84,18 +84,18 @@ export const createReaderParts = (send: SendReply) => {
       const isApart = body.goTo !== undefined
       sendBytes({ type: 'answer', id, ...answer, body: owned(value), more, at: body.at(), isApart })
     },
-    /** Sends the next part; a promise where it has to be waited for. */
+    /** Sends the next part; a promise if the part is not ready. */
     more(message: PartRequest): Eventually<void> {
       const one = streams.get(message.stream)
       return one?.ready ? nextOfWaiting(message, one) : next(message)
     },
-    /** Sends the next part of an answer that another thread began, and goes on with it. */
+    /** Sends the next part of an answer that another thread began, and continues it. */
     resume(message: PartRequest, { body }: Reply, options: PartOptions) {
       if (body instanceof Uint8Array) throw new Error('an answer without parts cannot be continued')
       streams.set(message.stream, { ...body, rest: body.parts[Symbol.iterator](), options })
       next(message)
     },
-    /** Nobody wants the rest. */
+    /** Discards the rest. */
     drop(stream: number) {
       const one = streams.get(stream)
       one?.rest.return?.()
@@ -106,7 +106,7 @@ export const createReaderParts = (send: SendReply) => {
 
 const noBytes = (): Uint8Array<ArrayBuffer> => new Uint8Array(0)
 
-/** A copy in memory of its own, which can be handed to another thread. */
+/** A copy with memory of its own, which can be transferred to another thread. */
 const owned = (bytes: Uint8Array = noBytes()): Uint8Array<ArrayBuffer> => {
   const copy = newBytes(bytes.length)
   copy.set(bytes)

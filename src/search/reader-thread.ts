@@ -39,8 +39,8 @@ export interface ReaderData {
 }
 
 /**
- * One of the threads that answer queries. It answers one at a time; a long answer is given part by part, as it is asked for. `openElsewhere`
- * searches networks together of which some lie elsewhere than in files.
+ * One of the threads that answer queries, one at a time; long answers part by part, on request.
+ * `openElsewhere` searches several networks together, some of which are remote.
  */
 export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: OpenRemoteSearch) => {
   const flags = new Int32Array(shared)
@@ -65,9 +65,9 @@ export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: 
 }
 
 interface ThreadStore extends OpenStore {
-  /** Made when it is first asked. */
+  /** Created on first use. */
   suggester: Suggester | undefined
-  /** Refuses where it does not hold all documents. A store is emptied where documents lie elsewhere. */
+  /** Refuses a store that lacks documents: it is emptied when they are stored elsewhere. */
   checkWhole: (() => void) | undefined
 }
 

@@ -3,12 +3,12 @@ import { ChainsieveError } from '../lib/errors.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { SearchService } from './service.ts'
 
-/** The outcome of a query. `rejected`: the server was busy, and the client may repeat it. `refused`: the query was not valid. */
+/** `rejected`: the server was busy, and a retry may succeed. `refused`: the query was invalid. */
 type QueryOutcome = 'ok' | 'refused' | 'rejected' | 'timed_out' | 'cancelled' | 'failed'
 
 const DURATION_BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Counts what is asked, by kind and outcome, and the time until there is an answer, or the first part of a long one. */
+/** Counts requests by kind and outcome, and times them to the answer or its first part. */
 export const measureSearch = (service: SearchService, metrics: Metrics): SearchService => {
   const queries = metrics.counter('chainsieve_queries_total', 'Queries by kind and outcome.')
   const durations = metrics.histogram(

@@ -4,11 +4,11 @@ import type { Parameters } from '../query/parameters.ts'
 import type { SourceFilter } from '../query/request.ts'
 
 /**
- * What the HTTP room and the command line ask of the search room. Bodies travel as bytes, so that the event loop neither
- * parses a large query nor builds a large answer.
+ * Interface of the search room for the HTTP room and the command line. Bodies are bytes: the event
+ * loop neither parses large queries nor builds large answers.
  */
 export interface SearchService {
-  /** Networks that can be searched, as `technology/blockchain/network`; all that are there now where the one that is wanted is not known. */
+  /** Searchable networks, as `technology/blockchain/network`; refreshed if `wanted` is unknown. */
   networks(wanted?: string): string[]
   search(request: NetworkCaller & SearchParams): Promise<SearchAnswer>
   cursors: CursorService
@@ -16,14 +16,14 @@ export interface SearchService {
   render(request: Omit<NetworkCaller, 'network'> & { body: Uint8Array; isJson?: boolean }): Promise<RenderedTemplate>
   /** Names of the network that somebody who typed `q` may mean. */
   suggest(request: NetworkCaller & { q: string; size: number }): Promise<SearchAnswer>
-  /** Contracts, or what happens at them, whose codes have most in common with that of one contract. */
+  /** Contracts, or entities at them, whose code has most in common with one contract's. */
   similar(request: NetworkCaller & SimilarRequest): Promise<SearchAnswer>
   get(request: NetworkCaller & { entity: string; id: string } & DocumentOptions): Promise<SearchAnswer>
   /** Several documents at once, in their order. */
   documents(
     request: NetworkCaller & { wanted: readonly DocumentRef[]; filterPath?: readonly string[] | undefined },
   ): Promise<SearchAnswer>
-  /** How many documents of each kind there are, and how many bytes they take. */
+  /** Number of documents of each kind, and their bytes. */
   holdings(request: NetworkCaller): Promise<Holdings>
   /** The coverage of partial blocks, for a header of answers; undefined without such blocks. */
   coverage?(network: string): string | undefined
@@ -36,41 +36,40 @@ export interface RenderedTemplate {
 }
 
 export interface SearchParams {
-  /** Names of kinds, comma-joined; nothing is found where there is none. */
+  /** Comma-joined kinds; without any, nothing is found. */
   entities: string
   body: Uint8Array | undefined
   /** Parameters of the URL, which win over the body. */
   parameters?: Parameters | undefined
-  /** That of `…/search/` by default. */
+  /** `NATIVE_DIALECT` by default. */
   dialect?: Dialect | undefined
   /** The content of the answer: hits by default. */
   form?: AnswerForm | undefined
-  /** Whether the path names what is searched, as it does by default; a point in time says so itself. */
+  /** Whether the path names the target, as by default; a point in time contains its own. */
   isNamed?: boolean | undefined
   /** Keep-alive of the scroll that the search opens, as it was written. */
   scroll?: string | undefined
-  /** In what form hits are answered: JSON by default. */
+  /** Format of hits: JSON by default. */
   format?: AnswerFormat | undefined
 }
 
 /**
- * `count`: how many there are. `validity`: whether the query is a good one, `why` also says why it is none. `match`: whether one document
- * is among what is found, and why; with `source` also the document.
+ * `count`: number of matches. `validity`: whether the query is valid; with `why`, also the reason.
+ * `match`: whether and why one document matches; with `source`, also the document.
  */
 export type AnswerForm =
   | { tell: 'count' }
   | { tell: 'validity'; why: boolean }
   | { tell: 'match'; kind: Kind; id: string; source?: SourceFilter | undefined }
 
-/** How a document is shown. */
 export interface DocumentOptions {
   /** All of it by default. */
   source?: SourceFilter | undefined
-  /** Whether `_source` stands alone. */
+  /** Whether to return `_source` alone. */
   bare?: boolean | undefined
 }
 
-/** A document that is asked for, or the JSON in its place. */
+/** A requested document, or the JSON that replaces it. */
 export type DocumentRef = { kind: Kind; id: string; source: SourceFilter } | { instead: string }
 
 export interface Holdings {
@@ -78,7 +77,7 @@ export interface Holdings {
   bytes: number
 }
 
-/** `raw-csv` leaves texts as they are that a spreadsheet takes for formulas. */
+/** `raw-csv` does not escape texts that a spreadsheet would run as formulas. */
 export type AnswerFormat = 'ndjson' | 'csv' | 'raw-csv'
 
 /** Scrolls and points in time. */
@@ -110,18 +109,18 @@ export interface NetworkCaller {
   network: string
   /** Id of the account that asks: threads are shared out by it. */
   account: number
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller no longer waits. */
   signal: AbortSignal
 }
 
-/** Stands for the account of what the program asks by itself, or for whoever sits at the command line. */
+/** Account of the program's own requests and of the command line. */
 export const NO_ACCOUNT = 0
 
 /** An HTTP answer: JSON text, whole or as a stream of chunks in constant memory. */
 export interface SearchAnswer {
   status: number
   body: Uint8Array | ReadableStream<Uint8Array>
-  /** The same as a stream, for who takes it without copies: then nobody may read `body`. */
+  /** The same as a stream without copies; then `body` must not be read. */
   pieces?: Pieces | undefined
   /** Absent for JSON. */
   format?: AnswerFormat | undefined
@@ -129,26 +128,26 @@ export interface SearchAnswer {
 
 /** A long answer, piece by piece. */
 export interface Pieces {
-  /** Its bytes hold until the next one is asked for. Undefined behind the last one. */
+  /** The bytes are valid until the next call; undefined after the last piece. */
   next(): Promise<Uint8Array | undefined>
-  /** Nobody wants the rest. */
+  /** Discards the rest. */
   cancel(reason?: unknown): void
-  /** Aborts where the answer is given up before its end. */
+  /** Aborts when the answer is given up before its end. */
   signal: AbortSignal
 }
 
-/** How an answer is written, as the client that asked reads it. */
+/** Answer format that the client expects. */
 export interface Dialect {
-  /** `integer`: a number alone, as before version 7. `object`: `{value, relation}`, or nothing where no total is wanted. */
+  /** `integer`: a number, as before version 7. `object`: `{value, relation}`, if wanted. */
   totals: 'integer' | 'object'
   /** Whether the names of aggregations are written with their types: `avg#price`. */
   typedKeys: boolean
-  /** The parts of the answer to write; all of them without a pattern. */
+  /** Parts of the answer to write; all by default. */
   filterPath?: readonly string[] | undefined
-  /** Whether the patterns name the parts from above: as those of one of the `responses` of several searches. */
+  /** Whether patterns address the answer as one of the `responses` of several searches. */
   isItem?: boolean | undefined
 }
-/** That of `…/search/`. */
+/** Dialect of `…/search/`. */
 export const NATIVE_DIALECT: Dialect = { totals: 'integer', typedKeys: false }
 /** One of several answers in the list that it stands in. */
 export const wrapResponse = (json: Uint8Array): Uint8Array => Buffer.concat([RESPONSES_START, json, RESPONSES_END])

@@ -20,12 +20,12 @@ export interface SqliteStoresOptions {
   nextId(): number
 }
 
-/** Stores that answer from SQLite files: in the main thread where that takes a moment, otherwise in a reading thread. */
+/** Stores of SQLite files: the main thread gives fast answers, reading threads all others. */
 export const createSqliteStores = (options: SqliteStoresOptions) => {
   const { fileOf, inline, threads, streams, among, deadlineMs, nextId } = options
   const ask = threads.askWhole
 
-  /** `network`: one, or several. What several do not answer is refused before. */
+  /** `network`: one or several. Requests that several cannot answer were refused before. */
   const create = (network: string): SqliteStore => {
     const index = networkIndex(network)
     const networks = networksIn(network)

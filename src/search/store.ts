@@ -21,11 +21,11 @@ import type {
 import type { AnswerStreams } from './streams.ts'
 
 /**
- * Answers for one network, or for several together. Searches ask for documents in no other way: sqlite-stores.ts reads the file of a network,
- * and whoever keeps documents elsewhere hands in a store of his own. Any network has its file, which holds its blocks.
+ * Answers for one network or several; searches have no other access to documents. sqlite-stores.ts
+ * reads files; remote stores are passed in. Each network has a file, which contains its blocks.
  */
 export interface NetworkStore {
-  /** At once where the main thread answers. */
+  /** Synchronous if the main thread answers. */
   search(search: BodySearch, asking: SearchCaller): Eventually<StoreAnswer>
   request(request: SearchRequest, asking: SearchCaller): Promise<SearchAnswer>
   get(asked: SearchCaller & { entity: string; id: string } & DocumentOptions): Promise<SearchAnswer>
@@ -42,9 +42,9 @@ export interface NetworkStore {
 
 /** Networks whose documents lie elsewhere than in their files. */
 export interface RemoteStores {
-  /** Undefined where the network's file has its documents, and of several networks. */
+  /** Undefined if the network's file has its documents, and for several networks. */
   of(network: string): NetworkStore | undefined
-  /** What a reading thread needs to search some of these networks together; undefined where all lie in files. */
+  /** Lets a reading thread search several networks with remote ones; undefined without those. */
   among(networks: string): (() => RemoteNetworks) | undefined
   close(): void
 }
@@ -62,13 +62,13 @@ export interface SharedParts {
   limits: Limits
 }
 
-/** The remote ones among several networks, by index, and the port by which a thread asks for them. */
+/** Remote networks among several, by index, and the port by which a thread queries them. */
 export interface RemoteNetworks {
   networks: readonly (object | undefined)[]
   port: MessagePort
 }
 
-/** In a reading thread: a search of several networks of which some lie elsewhere. */
+/** Opens a search in a reading thread of several networks, some of which are remote. */
 export type OpenRemoteSearch = (options: {
   elsewhere: RemoteNetworks
   /** The store of each network, in order; those of remote networks hold only their blocks. */

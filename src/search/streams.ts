@@ -3,7 +3,7 @@ import { type Limits, overNow } from '../limits/index.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import type { AnswerFormat, Pieces, SearchAnswer } from './service.ts'
 
-/** Long answers, given piece by piece as they are read. */
+/** Long answers, sent piece by piece as clients read them. */
 export interface AnswerStreams {
   mayOpen(account: number): boolean
   open(stream: StreamOptions): Pick<SearchAnswer, 'body' | 'pieces'>
@@ -15,13 +15,13 @@ export interface StreamOptions {
   body: Uint8Array
   /** JSON by default. */
   format?: AnswerFormat | undefined
-  /** Makes the parts behind the first one. The signal aborts with the answer. */
+  /** Makes the parts after the first one. The signal aborts with the answer. */
   ahead(signal: AbortSignal): ReadAhead
   /** Nobody gets the answer: the account has too many already. */
   drop(): void
 }
 
-/** A client that takes less than this in the time of an unread stream does not read: about 4 kB a second. */
+/** A client that reads less within the timeout of unread streams is stalled: some 4 kB/s. */
 const PIECE_BYTES = 256 << 10
 
 export const createAnswerStreams = (limits: Limits): AnswerStreams => {
@@ -45,10 +45,10 @@ export const createAnswerStreams = (limits: Limits): AnswerStreams => {
       const { signal } = ending
       const ahead = aheadOf(signal)
       let unread: NodeJS.Timeout | undefined
-      /** The unread rest of the current part. A slow client that takes a piece of it shows that it reads. */
+      /** Unread rest of the current part. A slow client that takes a piece of it is not stalled. */
       let left: Uint8Array = body
       let more = true
-      /** Why the rest cannot be given: that is sent first. */
+      /** Why the rest is unavailable; a last chunk reports it before the stream fails. */
       let broken: { error: unknown } | undefined
 
       let isOver = false
@@ -98,8 +98,8 @@ export const createAnswerStreams = (limits: Limits): AnswerStreams => {
 }
 
 /**
- * What a long answer ends with that cannot go on, before its connection is closed: a proxy may hide that. JSON and CSV are left without their ends, so that
- * nobody takes them for whole.
+ * Last bytes of a long answer that fails, since a proxy may hide the closed connection. JSON and
+ * CSV stay unterminated, and cannot be mistaken for complete ones.
  */
 const endingOf = (error: unknown, format: AnswerFormat | undefined): Uint8Array => {
   const isKnown = error instanceof ChainsieveError

@@ -1,13 +1,13 @@
 import type { Queued } from '../lib/scheduling/queues.ts'
 
-/** `first` goes before everything; `cheap` is what may take little time; `dear` is what has turned out to take much. */
+/** `first`: before all others; `cheap`: may take little time; `dear`: has taken long. */
 export type QueuedTask = Queued<'first' | 'cheap' | 'dear'>
 
 export interface SharesOptions {
   threads: number
   /** Dear tasks of an account at once; by default, what the threads allow. */
   most?: number
-  /** From then on a task is dear. */
+  /** Running time in milliseconds after which a task is dear. */
   cheapMs: number
   now?(): number
 }
@@ -20,11 +20,11 @@ interface Share {
   askedAt: number
 }
 
-/** An account whose tasks take less in the mean may have all threads: whoever comes next waits no longer than that. */
+/** Accounts with a lower mean may use all threads: others wait no longer than that. */
 const LIGHT_MS = 10
-/** How much the last task counts in the mean. */
+/** Weight of the last task in the mean. */
 const LAST_TASK_WEIGHT = 0.1
-/** An account that has asked nothing for so long needs no thread left. */
+/** Accounts idle for longer need no reserved thread. */
 const ACTIVE_MS = 60_000
 
 export type Shares = ReturnType<typeof createShares>
@@ -32,7 +32,7 @@ export type Shares = ReturnType<typeof createShares>
 /** Decides which accounts may have one more thread. */
 export const createShares = ({ threads, most = threads, cheapMs, now = () => performance.now() }: SharesOptions) => {
   const accounts = new Map<number, Share>()
-  /** One thread is left to cheap tasks and, where there are enough, one of the others to other accounts. */
+  /** Reserves a thread for cheap tasks and, if there are enough, another one for other accounts. */
   const mostDear = Math.max(1, threads - 1)
   const mostDearOfOne = Math.min(most, Math.max(1, mostDear - 1))
   let dear = 0
@@ -57,7 +57,7 @@ export const createShares = ({ threads, most = threads, cheapMs, now = () => per
   }
 
   return {
-    /** Whether the task may begin now: dear tasks, and tasks of one account, leave threads to others. */
+    /** Whether the task may start: dear tasks and those of one account leave threads to others. */
     mayRun({ account, lane }: QueuedTask): boolean {
       if (lane === 'first') return true
       const share = shareOf(account)

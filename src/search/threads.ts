@@ -11,15 +11,15 @@ import { createShares, type QueuedTask } from './thread-shares.ts'
 
 /** Threads that answer queries, as the status shows them. */
 export interface ThreadsState {
-  /** How many there may be. */
+  /** Maximum number of threads. */
   most: number
   started: number
   busy: number
-  /** Tasks that wait for one. */
+  /** Tasks that wait for a thread. */
   waiting: number
-  /** How many were given up since the start. */
+  /** Number of threads given up since the start. */
   lost: number
-  /** Why the last one could not be started; null since one could. */
+  /** Why the last start failed; null after a successful one. */
   error: string | null
 }
 
@@ -27,20 +27,20 @@ export type TaskMessage = Exclude<ToReader, { type: 'drop' }>
 
 export interface ThreadTask extends QueuedTask {
   id: number
-  /** The message to the thread that takes the task: it may be another one each time. */
+  /** Message for the thread that takes the task; each attempt may need another one. */
   message(thread: Thread): TaskMessage
   /**
-   * Of a part of a long answer: the one thread that does it best; undefined where that one is gone. It waits for as long as it takes, since
-   * its client has the parts before it.
+   * For a part of a long answer: the best thread for it; undefined if that one is gone. Such a task
+   * waits without limit, since its client already has the earlier parts.
    */
   home?(): Thread | undefined
   /** Whether no other thread can do it. */
   isBound?: boolean
-  /** Called where the thread gives up what it has done of it. */
+  /** Called when the thread discards its work on the task. */
   onYield?(thread: Thread): void
   /** Called with the last hit of the part of a long answer that is being written. */
   onReached?(at: HitCursor): void
-  /** Bytes that are held while it waits. */
+  /** Bytes of memory that it takes while it waits. */
   bytes: number
   signal?: AbortSignal | undefined
 }
@@ -55,7 +55,7 @@ export interface ThreadReply {
   thread: Thread
 }
 
-/** Who asks for what is answered as a whole; a cheap task by default. */
+/** Caller of an answer without parts; a cheap task by default. */
 type WholeCaller = Pick<ThreadTask, 'account' | 'signal'> & Partial<Pick<ThreadTask, 'lane' | 'bytes'>>
 
 interface RunningThread extends Thread {
@@ -67,7 +67,7 @@ interface RunningThread extends Thread {
 interface Task extends ThreadTask {
   /** When it began to wait, or to run. */
   since: number
-  /** How often it has made room for others. */
+  /** Number of times that it yielded to others. */
   tries: number
   timers: NodeJS.Timeout[]
   resolve(reply: ThreadReply): void
@@ -80,28 +80,27 @@ export interface ThreadsOptions {
   limits: Limits
 }
 
-/** How much longer than its deadline a query may take to notice that it is over. */
+/** Time after the deadline in which a query must notice it. */
 const DEADLINE_GRACE_MS = 3000
-/** How much longer than a deadline a query waits for a thread. */
+/** Time beyond a deadline that a query may wait for a thread. */
 const QUEUE_MS = 5000
 /**
- * A cheap query ends within the first of these times, or begun anew within one of the next: the first query of a thread takes longer, and
- * so does any on a busy machine. From then on it is dear.
+ * Times for a cheap query to end, in its first run and in restarts: a thread's first query takes
+ * longer, as do all on a busy machine. After the last one it is dear.
  */
 const CHEAP_MS = [20, 100, 400] as const
-/** A dear query that waits so long goes before cheap ones. */
+/** A dear query that has waited this long goes before cheap ones. */
 const DEAR_PATIENCE_MS = 1000
-/** How long closing waits for threads to end. */
+/** Time that closing waits for threads to end. */
 const CLOSE_MS = 2_000
-/** Documents live for one answer only: a small young generation is emptied often, and long streams take little memory. */
+/** A small young generation is collected often, so long streams take little memory. */
 const READER_YOUNG_MB = isMemorySmall() ? 4 : 12
 
 export type Threads = ReturnType<typeof createThreads>
 
 /**
- * The threads that answer queries, and who gets one next. What a query costs is known only as it runs: each begins as a cheap one, and one
- * that takes longer is dear from then on. Dear ones leave a thread free, so that one that must make room for others is stopped there
- * and begins anew when it is its turn.
+ * Threads that answer queries, and their scheduler. Cost shows only at run time: each query starts
+ * as cheap and becomes dear if slow. Dear ones leave a thread free; if one yields, it restarts.
  */
 export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOptions) => {
   let threads: RunningThread[] = []
@@ -153,7 +152,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     assign()
   }
 
-  /** Gives tasks that wait to threads that are idle, and starts a thread where that is not enough. */
+  /** Assigns waiting tasks to idle threads, and starts a thread if these are not enough. */
   const assign = () => {
     if (closed) return
     for (const thread of threads.filter(({ state }) => state === 'idle')) {
@@ -184,11 +183,11 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
     task.timers.push(setTimeout(() => lose(thread, deadlinePassed()), DEADLINE_GRACE_MS))
   }
 
-  /** It goes on where dear ones have a thread left, and else makes room for others. */
+  /** Continues the task if enough threads are left, else makes it yield. */
   const becomeDear = (thread: RunningThread, task: Task) => {
     if (shares.becameDear(task)) task.lane = 'dear'
     else Atomics.store(thread.flags, 1, task.id)
-    // The next cheap one shall not have to wait until a thread has started.
+    // Starts a thread early, for the next cheap query.
     if (threads.length < size && threads.every(({ state }) => state === 'busy')) start()
     assign()
   }
@@ -211,7 +210,7 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
 
   const busy = () => threads.filter(({ state }) => state === 'busy').length
 
-  /** Tells the thread that nobody wants the rest of an answer. */
+  /** Makes the thread discard the rest of an answer. */
   const drop = ({ worker }: Thread, stream: number) => worker.postMessage({ type: 'drop', stream } satisfies ToReader)
 
   const ask = (asked: ThreadTask): Promise<ThreadReply> =>
@@ -236,10 +235,10 @@ export const createThreads = ({ threads: size, deadlineMs, limits }: ThreadsOpti
       ...{ most: size, started: threads.length, busy: busy(), waiting: queue.size },
       ...{ lost, error: startFault },
     }),
-    /** Whether there is one, or could be one, that nobody waits for. */
+    /** Whether a thread is idle or could be started, and no task waits. */
     isSpare: (): boolean =>
       !closed && queue.size === 0 && (threads.length < size || threads.some(({ state }) => state === 'idle')),
-    /** Starts the first one, so that a query need not wait for it. */
+    /** Starts the first thread before a query needs it. */
     start() {
       if (threads.length === 0 && !closed) start()
     },
@@ -272,14 +271,14 @@ const startThread = (
   return thread
 }
 
-/** One that is stuck in the operating system ends when that lets go of it: it is not waited for. */
+/** Does not wait for threads that are stuck in the operating system, which end later. */
 const terminateAll = (threads: readonly Thread[]) =>
   Promise.race([
     Promise.all(threads.map(({ worker }) => worker.terminate())),
     sleep(CLOSE_MS, undefined, { ref: false }),
   ])
 
-/** Tasks that wait for a thread, and which of them is the next one. `waitMs`: how long one may wait. */
+/** Tasks that wait for a thread, and their order. `waitMs`: maximum wait. */
 const createBacklog = (size: number, limits: Limits, waitMs: number) => {
   const queue = createFairQueue<Task>()
   const shares = createShares({ threads: size, most: limits.dearSearches, cheapMs: CHEAP_MS[0] })
@@ -297,14 +296,14 @@ const createBacklog = (size: number, limits: Limits, waitMs: number) => {
         queue.take('dear', { allows: cheap })
       )
     },
-    /** How many could run on any thread. */
+    /** Number of waiting tasks that could run now on any thread. */
     ready: (): number => queue.all().filter(task => task.home?.() === undefined && shares.mayRun(task)).length,
     add(task: Task) {
       const giveUp = () => queue.remove(task) && task.reject(tooBusy())
       task.timers = task.home ? [] : [setTimeout(giveUp, waitMs)]
       queue.add(task)
     },
-    /** Refuses what would make an account wait for more than it may. */
+    /** Refuses a task beyond its account's limits of waiting tasks and their bytes. */
     checkAccount({ account, bytes }: ThreadTask) {
       const waiting = queue.all().filter(task => task.account === account)
       if (waiting.length >= limits.waitingSearches) throw overNow('waitingSearches', limits)
@@ -314,14 +313,14 @@ const createBacklog = (size: number, limits: Limits, waitMs: number) => {
   }
 }
 
-/** A query that has made room often enough is a dear one. */
+/** A query that has yielded often enough is dear. */
 const noteYield = (task: Task, thread: Thread) => {
   task.tries++
   if (task.tries === CHEAP_MS.length) task.lane = 'dear'
   task.onYield?.(thread)
 }
 
-/** Queries that wait behind a dear query move to another thread. */
+/** Tasks whose home thread runs a dear query may move to another one. */
 const mayTake = (thread: RunningThread, task: Task): boolean => {
   const home = task.home?.() as RunningThread | undefined
   return home === undefined || home === thread || (!task.isBound && home.task?.lane === 'dear')
@@ -332,7 +331,7 @@ const createTask = (
   { resolve, reject, abandon }: Pick<Task, 'resolve' | 'reject'> & { abandon(task: Task): void },
 ): Task => {
   const { signal } = asked
-  // In this order: a thread that is stuck is given up also where no one waits for it any more.
+  // Rejects first, then abandons: a stuck thread is given up even if its caller is gone.
   const abort = () => {
     task.reject(signal!.reason)
     abandon(task)
@@ -360,7 +359,7 @@ const clearTimers = ({ timers }: Task) => {
   for (const timer of timers) clearTimeout(timer)
 }
 
-/** The reply where it is of the type that was asked for. */
+/** Narrows a reply to its expected type. */
 export const expectReply = <T extends ThreadReply['message']['type']>(message: ThreadReply['message'], type: T) => {
   if (message.type !== type) throw new Error(`a reading thread answered ${message.type}`)
   return message as Extract<ThreadReply['message'], { type: T }>

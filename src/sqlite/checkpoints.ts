@@ -11,25 +11,25 @@ export interface Copied {
   seconds: number
 }
 
-/** Pages in the log from which on they are copied: 64 MB, so that pages that change often are copied once. */
+/** Log pages that trigger a copy: 64 MB, so pages that change often are copied once. */
 const CHECKPOINT_PAGES = 2 ** 26 / SQLITE_PAGE_BYTES
 
-/** Copies what is committed into a store's file, and puts down the checksums of its pages before. */
+/** Copies commits into a store's file, after writing the checksums of their pages. */
 export type Checkpoints = ReturnType<typeof createCheckpoints>
 
 /** `db` writes the store, and must make no checkpoints itself. */
 export const createCheckpoints = (db: Db, store: string) => {
   const sums = openSums(store, 'r+') ?? sealChecked(db, store)
   const checked = createPageSet()
-  /** Up to where the log was read. */
+  /** End of the log as read so far. */
   let end: LogEnd | undefined
   /** The end of the log at the last try to copy it. */
   let tried = 0
 
-  /** Checksums of what the log has got since the last time. */
+  /** Writes checksums of the pages that the log gained since the last call. */
   const takeSums = () => {
     const log = readWriteAheadLog(store, end)
-    // Of pages that were in the log already when it was opened, the file may have had the old content or the new one.
+    // For pages that were in the log when it was opened, the file may have old or new content.
     if (end) refuseDamaged([...log.pages.keys()].filter(page => !checked.has(page)))
     for (const page of log.pages.keys()) checked.add(page)
     // A power cut must not leave checksums of what it took from the log.
@@ -67,11 +67,10 @@ export const createCheckpoints = (db: Db, store: string) => {
   checkFiles()
 
   return {
-    /** What was copied so far. */
     copied,
-    /** Refuses where a file of the store was removed or replaced since it was opened: SQLite would go on with the old one. */
+    /** Refuses if a file was removed or replaced while open: SQLite would use the old one. */
     checkFiles,
-    /** To be called after commits: copies what is in the log, where that is so many pages more than at the last try. */
+    /** Call after commits: copies once the log has grown by `least` pages since the last try. */
     settle(least: number = CHECKPOINT_PAGES) {
       const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
       if (log < tried) tried = 0
@@ -80,11 +79,11 @@ export const createCheckpoints = (db: Db, store: string) => {
       try {
         copy('PASSIVE')
       } catch (error) {
-        // What was committed is safe in the log, and is copied when there is room, or whatever it was is over.
+        // Commits are safe in the log; a later call copies them.
         if (error instanceof ChainsieveError) throw error
       }
     },
-    /** Copies all that can be copied, and lets the files go. */
+    /** Copies all that can be copied, and closes the files. */
     close() {
       try {
         // A store that was removed has nothing left to be copied to.

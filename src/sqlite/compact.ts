@@ -7,8 +7,8 @@ import { refuseDamaged, sealPages, sizeOnDisk } from './pages.ts'
 import { dropSums, sumsFile } from './sums.ts'
 
 /**
- * Writes a store anew without its free pages, which nobody else may have open for writing. A kill leaves the old one or the new one, at
- * worst without its checksums, which are then made when it is next written to.
+ * Rewrites a store, which no other process may write to, without free pages. A kill leaves the old
+ * store or the new one, at worst without checksums, which the next writer restores.
  */
 export const compactStore = (store: string, native?: string) => {
   const made = `${store}-compact`

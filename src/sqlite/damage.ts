@@ -10,11 +10,11 @@ export const damagedStore = (path: string, pages: readonly number[], cause?: unk
   return stop('store_damaged', `${path} is damaged${where}. ${DAMAGE_REMEDY}`, cause)
 }
 
-/** The same where no page is to blame. */
+/** Error for damage that is not limited to pages. */
 export const damagedBecause = (path: string, why: string, remedy: string = DAMAGE_REMEDY) =>
   stop('store_damaged', `${path} is damaged: ${why}. ${remedy}`)
 
-/** The same of a file that is another one than the program has open: what is written to that one is lost when it ends. */
+/** Error for a file removed or replaced while open: writes to the open one are lost at exit. */
 export const exchanged = (path: string, isThere: boolean) =>
   damagedBecause(
     path,
@@ -22,7 +22,7 @@ export const exchanged = (path: string, isThere: boolean) =>
     'Nothing more is stored. Restart; if the file is refused then, restore a backup or index again.',
   )
 
-/** The error of a value in a store that cannot have been written so; which file it is in tells `chainsieve verify`. */
+/** Error for a stored value that fails its checksum; `chainsieve verify` names the file. */
 export const impossible = (what: string, cause?: unknown) =>
   stop(
     'store_damaged',
@@ -38,15 +38,15 @@ export const readDamage = (error: unknown, path: string): unknown =>
     ? damagedStore(path, [], error)
     : error
 
-/** What is there as long as the store is whole. */
+/** Requires a value that every intact store has. */
 export const requirePresent = <T>(value: T | undefined | null, what: string): T => {
   if (value === undefined || value === null) throw impossible(what)
   return value
 }
 
 /**
- * What SQLite finds wrong with a file, an empty list where nothing is: how its pages fit together, not whether a value is what was
- * written. `quick_check` takes a millisecond for a MB; `integrity_check` takes six, and compares tables with their indexes, too.
+ * SQLite's structural faults of a file, if any; it does not verify values. `quick_check` takes 1 ms
+ * per MB; `integrity_check` takes 6 ms and also compares tables with their indexes.
  */
 export const findFaults = (db: Pragmas, check: 'quick_check' | 'integrity_check'): string[] => {
   const found = (db.pragma(`${check}(5)`) as Record<string, string>[]).map(row => row[check]!)

@@ -11,22 +11,22 @@ export type Db = Database.Database
 
 /** A connection that writes. Closing it copies what is committed into the store's file. */
 export interface WritableDb extends Db {
-  /** To be called after commits: does what they leave to be done now and then. */
+  /** Call after commits: copies the log now and then. */
   settle: Checkpoints['settle']
   copied: Checkpoints['copied']
   checkFiles: Checkpoints['checkFiles']
 }
 
 interface OpenOptions {
-  /** SQLite's native part, where it is not found by itself. */
+  /** Path of SQLite's native binding, if it is not found by default. */
   native?: string | undefined
-  /** How long to wait for what another connection locks, in milliseconds; a few seconds by default. */
+  /** Maximum wait for another connection's lock, in milliseconds; a few seconds by default. */
   waitMs?: number | undefined
-  /** Refuses, by throwing, a file whose tables are not the ones that are expected. Called before anything is written. */
+  /** Throws if the tables are not the expected ones. Called before anything is written. */
   check(db: Db): void
 }
 
-/** Opens a file for writing with its checksums, making it as needed. `make` makes the tables of one that has none yet. */
+/** Opens a file for writing with checksums, created if missing. `make` creates its tables. */
 export const openWritable = (path: string, { native, check, make }: OpenOptions & { make(db: Db): void }): WritableDb =>
   nameDamagedFile(path, () => {
     checkQuickly(path)
@@ -34,13 +34,13 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
     makePrivateFile(path)
     const db = connectFile(path, { native })
     closingOnFault(db, () => check(db))
-    // WAL lets readers go on while a batch is written. NORMAL loses nothing on a crash of the process, and on a power cut at most
-    // the last commits, never consistency; what is lost then is indexed again.
+    // WAL lets readers continue while a batch is written. With NORMAL, a crash loses nothing, and a
+    // power cut at most the last commits, never consistency; these are indexed again.
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.pragma('cache_size = -131072')
     db.pragma('temp_store = MEMORY')
-    // Only what has its checksum is copied from the log.
+    // Checkpoints are explicit: only pages with a checksum are copied from the log.
     db.pragma('wal_autocheckpoint = 0')
     const kept = withChecksums(db, path, native)
     make(kept)
@@ -60,9 +60,8 @@ export const openReadonly = (path: string, { native, waitMs, check }: OpenOption
   })
 
 /**
- * Keeps a store's file open while a thread writes it, until what it answers is called. SQLite copies the log when the last connection
- * closes that may write, without checksums; where a thread is ended, its connections close in any order. With one in another thread none of
- * them is the last. The file must be there.
+ * Keeps a store's existing file open, in a thread other than its writer's, until the result is
+ * called. Otherwise the last writable connection to close copies the log without checksums.
  */
 export const holdOpen = (path: string, native?: string): (() => void) =>
   nameDamagedFile(path, () => {
@@ -70,7 +69,7 @@ export const holdOpen = (path: string, native?: string): (() => void) =>
     db.pragma('user_version')
     return () => {
       db.close()
-      // A connection that only reads leaves the log's file behind. One that may write removes it; it copies nothing where nothing is left.
+      // Read-only connections leave the log file behind; a writable one removes the empty log.
       if (sizeOnDisk(`${path}-wal`) === 0 && existsSync(`${path}-wal`)) connectOnce(path, native)
     }
   })
@@ -98,14 +97,14 @@ const closingOnFault = (db: Db, work: () => void) => {
 
 /** Keeps the checksums of a store's pages as long as it is open for writing. */
 const withChecksums = (db: Db, path: string, native: string | undefined): WritableDb => {
-  // Where the checksums cannot be written, closing must not copy the log: SQLite does not while this one is open.
+  // If checksums cannot be written, closing must not copy the log: this connection prevents it.
   const other = connectFile(path, { readonly: true, native })
   let checkpoints: Checkpoints
   try {
     other.pragma('user_version')
     checkpoints = createCheckpoints(db, path)
   } catch (error) {
-    // Whoever tries again until there is room on the disk must not leave two connections behind each time.
+    // Retries on a full disk must not leak two connections each.
     db.close()
     other.close()
     throw error
@@ -120,7 +119,7 @@ const withChecksums = (db: Db, path: string, native: string | undefined): Writab
     } catch (error) {
       closeFirst()
       other.close()
-      // What is committed is safe in the log; it is taken over when there is room again.
+      // Commits are safe in the log, and are copied once there is room again.
       if (error instanceof ChainsieveError) throw error
       return db
     }
@@ -151,8 +150,8 @@ const connectFile = (
 
 export const layoutVersion = (db: Db): number => db.pragma('user_version', { simple: true }) as number
 /**
- * Brings a file to a version, step by step. `stepTo` gives the statements that lead to a version from the one before; what was released of them
- * is never edited. All is one transaction: a kill leaves the old version or the new one.
+ * Migrates a file step by step, in one transaction. `stepTo` gives the statements that lead to a
+ * version from the one before; released steps are never edited.
  */
 export const migrate = (db: Db, version: number, stepTo: (version: number) => readonly string[]) =>
   db

@@ -5,10 +5,10 @@ import { ChainsieveError, messageOf, stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder } from '../lib/private-files.ts'
 import { version } from '../lib/runtime.ts'
 
-/** Where files wait in a data folder that is being restored. */
+/** Staging folder of a restore. */
 export const restoringFolder = (data: string): string => join(data, 'restoring')
 
-/** Keeps a data folder as `lockFolder` does, and refuses one that is half restored. */
+/** Locks a data folder like `lockFolder`, but refuses one with an unfinished restore. */
 export const lockDataFolder = (data: string, doing: string, native?: string): { release(): void } => {
   const lock = lockFolder(data, doing, native)
   if (!existsSync(restoringFolder(data))) return lock
@@ -19,7 +19,7 @@ export const lockDataFolder = (data: string, doing: string, native?: string): { 
   )
 }
 
-/** The same; undefined where another process has it. */
+/** Like `lockDataFolder`, but undefined if another process has the lock. */
 export const tryToLockDataFolder = (...asked: Parameters<typeof lockDataFolder>) => {
   try {
     return lockDataFolder(...asked)
@@ -30,8 +30,8 @@ export const tryToLockDataFolder = (...asked: Parameters<typeof lockDataFolder>)
 }
 
 /**
- * Keeps a data folder for this process alone, as its only writer. The lock is one of SQLite's on a file of its own: the operating system
- * takes it back when the process ends, however it ends.
+ * Locks a data folder for this process as its only writer. SQLite locks a separate file, and the
+ * operating system releases it when the process ends, even by a crash.
  */
 export const lockFolder = (data: string, doing: string, native?: string): { release(): void } => {
   try {
@@ -47,7 +47,7 @@ export const lockFolder = (data: string, doing: string, native?: string): { rele
   let db: Database.Database
   try {
     makePrivateFile(join(data, 'lock.sqlite'))
-    // Whoever asks who holds the folder holds it for a moment.
+    // Waits, since `lockedFor` also takes the lock for a moment.
     db = new Database(join(data, 'lock.sqlite'), { timeout: ASKED_MS, ...(native ? { nativeBinding: native } : {}) })
     db.pragma('locking_mode = EXCLUSIVE')
     // Nothing is written, so no journal is needed: there is no room for one on a full disk.
@@ -92,7 +92,7 @@ const noteOwner = (file: string, text: string) => {
   }
 }
 
-/** What the process that keeps the folder does, such as `serve`; undefined where none does. */
+/** Command of the process that locks the folder, such as `serve`; undefined if unlocked. */
 export const lockedFor = (data: string, native?: string): string | undefined => {
   const file = join(data, 'lock.sqlite')
   if (!existsSync(file)) return undefined

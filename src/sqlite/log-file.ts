@@ -1,27 +1,27 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync } from 'node:fs'
 import { pageSum } from './sums.ts'
 
-/** The write-ahead log beside a store: committed pages that SQLite has not copied into the store's file yet. */
+/** SQLite's write-ahead log: committed pages that are not yet copied into the store's file. */
 export interface LogFile {
-  /** Changes with each log that is begun; 0 where there is none. */
+  /** Changes with each new log; 0 without one. */
   salts: bigint
-  /** Whether it has no head that holds: then SQLite takes it for empty. */
+  /** Whether its header is invalid: SQLite then treats it as empty. */
   broken: boolean
   /** Frames up to and with the last commit. */
   frames: number
-  /** The frame that is not what was written, or the first one behind the log. */
+  /** First damaged frame, or the first one after the log. */
   stop: number
-  /** Checksums of what was last committed of each page. */
+  /** Checksum of each page's last commit. */
   pages: ReadonlyMap<number, number>
-  /** Where in the log that is: number of the frame, from 0. */
+  /** Frame number of each page in the log, from 0. */
   places: ReadonlyMap<number, number>
-  /** Pages of the whole store as of the last commit that was read; 0 where none was. */
+  /** Size of the store in pages at the last commit read; 0 without one. */
   size: number
-  /** To go on from later. */
+  /** Start of the next read. */
   end: LogEnd
 }
 
-/** Where a reading of the log ended, and SQLite's own checksum up to there. */
+/** Position where reading ended, and SQLite's own checksum up to it. */
 export interface LogEnd {
   salts: bigint
   frames: number
@@ -33,12 +33,12 @@ export const SQLITE_PAGE_BYTES = 4096
 const LOG_HEAD_BYTES = 32
 const FRAME_HEAD = 24
 const LOG_FRAME_BYTES = FRAME_HEAD + SQLITE_PAGE_BYTES
-/** SQLite's mark of a log whose checksums are over little-endian words, as all machines have them that Node runs on. */
+/** SQLite's magic number for little-endian checksums, as on all machines that run Node. */
 const MAGIC = 0x377f0682
-/** Frames that are read at a time: some 1 MB. */
+/** Frames per read: some 1 MB. */
 const FRAMES = 256
 
-/** What the log holds behind `after`, or all of it where another one was begun since. */
+/** Reads the log after `after`, or all of it if another log was begun since. */
 export const readWriteAheadLog = (store: string, after?: LogEnd): LogFile => {
   const file = openLog(`${store}-wal`)
   if (file === undefined) return NO_LOG
@@ -67,8 +67,8 @@ export const readLoggedPage = (store: string, place: number, into: Buffer): bool
 }
 
 /**
- * Transactions that the log holds behind a frame which is not what was written. SQLite takes the log to end there. A write that was cut
- * short, as by a kill, has nothing behind it.
+ * Counts transactions after a damaged frame, where the log ends for SQLite. A write that was cut
+ * short, as by a kill, has nothing after it.
  */
 export const countDropped = (store: string): number => {
   const { broken, stop, ...log } = readWriteAheadLog(store)

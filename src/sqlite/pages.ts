@@ -4,12 +4,12 @@ import { damagedBecause, damagedStore } from './damage.ts'
 import { type LogFile, readWriteAheadLog, SQLITE_PAGE_BYTES } from './log-file.ts'
 import { makeSums, openSums, pageSum, type Sums, sumsFile } from './sums.ts'
 
-/** What was found of a store's file so far. */
+/** Progress and findings of a check. */
 interface PageCheck {
-  /** Bytes that were looked at, and that there are. */
+  /** Bytes checked, and in total. */
   done: number
   total: number
-  /** Pages that are not what was written, ascending. */
+  /** Damaged pages, ascending. */
   damaged: number[]
 }
 
@@ -19,10 +19,7 @@ const PAGES_PER_STEP = 256
 const MAX_LOOKS = 4
 const BETWEEN_LOOKS_MS = 50
 
-/**
- * Compares each page of a store's file with its checksum, a step at a time, beside a writer if need be. Nothing is told where
- * there are no checksums.
- */
+/** Compares pages with checksums in steps, also during writes; undefined without checksums. */
 export function* checkPages(store: string): Generator<PageCheck, PageCheck | undefined> {
   refuseEmptied(store)
   const sums = openSums(store, 'r')
@@ -49,7 +46,7 @@ export function* checkPages(store: string): Generator<PageCheck, PageCheck | und
   }
 }
 
-/** The same without a pause: the damaged pages, undefined without checksums. */
+/** Runs `checkPages` without a pause: damaged pages, or undefined without checksums. */
 export const findDamaged = (store: string): readonly number[] | undefined => {
   for (const steps = checkPages(store); ; ) {
     const { done, value } = steps.next()
@@ -57,13 +54,13 @@ export const findDamaged = (store: string): readonly number[] | undefined => {
   }
 }
 
-/** For whoever reads a whole store to write another one: what it writes would have no trace of the damage. */
+/** Precedes copies of a whole store, which would hide its damage. */
 export const refuseDamaged = (store: string) => {
   const pages = findDamaged(store)
   if (pages && pages.length > 0) throw damagedStore(store, pages)
 }
 
-/** The damaged ones of the last pages of a store's file, one step of them; undefined without checksums. */
+/** Damaged pages in the last step of a store's file; undefined without checksums. */
 export const checkNewestPages = (store: string): number[] | undefined => {
   refuseEmptied(store)
   const sums = openSums(store, 'r')
@@ -83,12 +80,12 @@ export const checkNewestPages = (store: string): number[] | undefined => {
   }
 }
 
-/** Those of some neighbouring pages that are damaged, for which they are looked at until it is sure. */
+/** Damaged ones of some neighbouring pages; rereads suspects until it is certain. */
 const look = (store: string, file: number, sums: Sums, pages: number[]): number[] => {
   let suspects = differing(file, sums, pages)
   for (let looks = 0; suspects.length > 0 && looks < MAX_LOOKS; looks++) {
     if (looks > 0) Atomics.wait(PAUSE, 0, 0, BETWEEN_LOOKS_MS)
-    // What is in the log is not read from the file.
+    // Pages in the log are not read from the file.
     const logged = readWriteAheadLog(store).pages
     suspects = differing(
       file,
@@ -101,7 +98,7 @@ const look = (store: string, file: number, sums: Sums, pages: number[]): number[
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4))
 
-/** Pages whose content in the file is not that of their checksum; `pages` ascend and lie within one step of each other. */
+/** Pages whose content in the file fails its checksum; `pages` ascend, within one step. */
 const differing = (file: number, sums: Sums, pages: readonly number[]): number[] => {
   const [first, last] = [pages[0], pages.at(-1)]
   if (first === undefined || last === undefined) return []
@@ -117,17 +114,17 @@ const differing = (file: number, sums: Sums, pages: readonly number[]): number[]
   })
 }
 
-/** Pages are read into one buffer: a new one for each step would stay in memory until V8 cleans up. */
+/** Shared read buffer: one per step would stay in memory until V8 collects it. */
 let content: Buffer | undefined
 
-/** The page at 1 GiB, which SQLite keeps for its locks: it is written never, and nothing is in it. */
+/** The page at 1 GiB, which SQLite reserves for locks: it is never written and always empty. */
 export const LOCK_PAGE = 2 ** 30 / SQLITE_PAGE_BYTES + 1
 
-/** Whether a log is shorter than it was when SQLite began to copy it: then the file has pages that are newer than what the log still holds. */
+/** Whether the log is shorter than when its copy began: the file may have newer pages. */
 const isLogCut = (known: ReturnType<Sums['log']>, { salts, broken, frames }: LogFile): boolean =>
   frames < known.frames && (broken || salts === known.salts)
 
-/** The pages of a store's file that are there, with no look at the log: what is there is replaced by that. */
+/** Creates checksums of the file's pages without the log, whose pages will replace them. */
 export const sealPages = (store: string): Sums => {
   const size = sizeOnDisk(store)
   const file = rawFile(store)
@@ -149,8 +146,8 @@ export const sealPages = (store: string): Sums => {
 export const sizeOnDisk = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /**
- * Why a database file cannot be what was written, though SQLite would take it for a new one, and even remove the log; undefined where it may
- * be. `isNever0`: no new file is ever empty; see `makeDatabase`.
+ * Why a file must be damaged that SQLite would take for new, even removing its log; else undefined.
+ * `isNever0`: no new file is ever empty; see `makeDatabase`.
  */
 export const findEmptied = (path: string, isNever0 = false): { file: string; why: string } | undefined => {
   for (const suffix of ['', '-wal', '-shm', '-sums'])
@@ -174,10 +171,7 @@ export const refuseEmptied = (store: string) => {
   if (found) throw damagedBecause(found.file, found.why)
 }
 
-/**
- * What can be told of a store at once, before SQLite opens it: whether it was found damaged, has all its pages, its first page is
- * whole, and its log as long as it was.
- */
+/** Fast checks before SQLite opens a store: known damage, its size, first page and log length. */
 export const checkQuickly = (store: string) => {
   refuseEmptied(store)
   const sums = openSums(store, 'r')
@@ -204,16 +198,15 @@ export const findReplaced = (store: string, sums: Sums, pages: Iterable<number>)
   return undefined
 }
 
-/** Another one once a file was replaced; undefined where there is none. */
+/** Changes when the file is replaced; undefined without a file. */
 export const fileIdentity = (path: string): string | undefined => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`
 }
 /**
- * A descriptor to read the bytes of a file by that SQLite may have open in this process. It is never closed: whichever descriptor of a
- * file a process closes, the system takes all its locks on that file, those of SQLite's connections too. Another program that then
- * opens and closes the file takes itself for the last one, and removes the log that this process goes on writing to.
- * Threads use those that were opened before they were started.
+ * Descriptor for reading a file that SQLite may have open here. Never closed: closing any
+ * descriptor of a file drops all locks of the process on it, SQLite's too, and another program
+ * could then remove the log in use. Threads use descriptors that were opened before they started.
  */
 export const rawFile = (path: string): number => {
   const key = `raw file ${path}`

@@ -11,19 +11,19 @@ import { findEmptied, sizeOnDisk } from './pages.ts'
 /** A small file of a data folder that several processes may have open at once. */
 interface SharedFileOptions {
   file: string
-  /** What the file holds; error codes begin with it. */
+  /** Content of the file; error codes begin with it. */
   holds: 'accounts' | 'deliveries'
   /** A table that every version has. */
   table: string
-  /** Step n leads from version n to n + 1. What was released is never edited. */
+  /** Step n migrates version n to n + 1. Released steps are never edited. */
   steps: readonly string[]
-  /** Code of the error of a damaged file, and how the sentence goes on that has it moved away. */
+  /** Error code of a damaged file, and the loss that its message adds to moving it away. */
   damage: { code: string; loses: string }
   /** Set before anything is in the file. */
   layout?: readonly string[]
   /** Set for each connection. */
   pragmas: readonly string[]
-  /** The error for a fault of SQLite's or of the operating system; `damaged` makes that of a damaged file. */
+  /** Converts a fault of SQLite or the system; `damaged` makes the error for a damaged file. */
   explain(error: unknown, path: string, damaged: (why: string, cause: unknown) => Error): unknown
 }
 
@@ -40,7 +40,7 @@ export const sharedFile = (options: SharedFileOptions) => {
       cause,
     )
 
-  /** SQLite would take an empty file for a new one, and what it held would be forgotten without a word. */
+  /** SQLite would treat an empty file as new, and silently lose its content. */
   const refuseEmptied = (path: string) => {
     const found = findEmptied(path, true)
     if (found) throw damaged(found.file, found.why)
@@ -80,8 +80,8 @@ export const sharedFile = (options: SharedFileOptions) => {
   const upgradeTables: Tables = db => migrate(db, steps.length, version => [steps[version - 1]!])
 
   /**
-   * Gives a new file its tables. An older one is refused: only whoever keeps the whole data folder upgrades it, since a server of that version
-   * may have it open.
+   * Creates the tables of a new file. Refuses an older version: only the holder of the data folder
+   * upgrades it, since a server of that version may have it open.
    */
   const makeTables: Tables = db => {
     if (isOlderIn(db))
@@ -115,10 +115,10 @@ export const sharedFile = (options: SharedFileOptions) => {
     open(folder, native, makeTables, more)
 
   return {
-    /** Opens the file of a data folder, which is made where need be; its caller closes it. `more`: further pragmas. */
+    /** Opens the file, created if missing; its caller closes it. `more`: further pragmas. */
     connect,
     checkHolds,
-    /** Whether an older version wrote the file, without a change of it. One of a newer version is refused. */
+    /** Whether an older version wrote the file, without changing it. Refuses a newer version. */
     isOlder: (folder: string, native: string | undefined): boolean =>
       explaining(folder, path => {
         refuseEmptied(path)
@@ -130,9 +130,9 @@ export const sharedFile = (options: SharedFileOptions) => {
           db.close()
         }
       }),
-    /** By whoever keeps the data folder. */
+    /** Only for the process that locks the data folder. */
     upgrade: (folder: string, native: string | undefined) => void open(folder, native, upgradeTables).close(),
-    /** What SQLite finds wrong with the file. */
+    /** Integrity faults found by SQLite. */
     faults(folder: string, native: string | undefined): string[] {
       const path = join(folder, file)
       refuseEmptied(path)
@@ -143,7 +143,7 @@ export const sharedFile = (options: SharedFileOptions) => {
         db.close()
       }
     },
-    /** Gives room back that is free in the file, while others may have it open. A file that does not exist is skipped. */
+    /** Frees unused space, even while others have the file open. Skips a missing file. */
     compact(folder: string, native: string | undefined): { file: string; before: number; after: number }[] {
       const path = join(folder, file)
       if (!existsSync(path)) return []
@@ -173,8 +173,8 @@ const isLarge = (db: Db): boolean => {
 }
 
 /**
- * Makes a database file where there is none, whole or not at all, also where several processes do so at once: then one of 0 bytes is never
- * new. One of the pragmas has to write something.
+ * Creates a missing database file atomically, even in several processes at once: a new one is never
+ * empty. One of the pragmas must write something.
  */
 const makeDatabase = (path: string, native: string | undefined, pragmas: readonly string[]) => {
   if (existsSync(path)) return

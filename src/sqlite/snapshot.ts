@@ -7,8 +7,8 @@ import { LOCK_PAGE, rawFile, refuseEmptied } from './pages.ts'
 import { openSums, pageSum } from './sums.ts'
 
 /**
- * One state of a database file, page by page, beside a program that goes on writing to it. A read transaction keeps SQLite from
- * copying anything newer into the file, and from emptying the log, for as long as the snapshot is open.
+ * One state of a database file, page by page, during writes. Its read transaction keeps SQLite from
+ * copying newer pages into the file and from emptying the log while the snapshot is open.
  */
 export type FileSnapshot = ReturnType<typeof pinned>
 
@@ -58,9 +58,9 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
     path,
     /** Number of pages. They count from 1. */
     pages,
-    /** Checksums that are known without reading the pages; undefined where the file has none. */
+    /** Checksums that need no reading of pages; undefined if the file has none. */
     known,
-    /** The content of neighbouring pages, in a buffer that the next call uses again. Throws where a page is damaged. */
+    /** Content of neighbouring pages; the next call reuses the buffer. Throws on a damaged page. */
     read(first: number, count: number): Buffer {
       const content = buffer.subarray(0, count * SQLITE_PAGE_BYTES)
       content.fill(0)
@@ -74,7 +74,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
       }
       return content
     },
-    /** Throws where the structure of a file without checksums is damaged by now: what was read may have been, too. */
+    /** Throws if a file without checksums is damaged by now: earlier reads may have been, too. */
     checkAgain(): void {
       if (sums) return
       // The first one remembers the pages that it has read.
@@ -91,7 +91,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
   }
 }
 
-/** `bytes` hold what the file has: all of the log may have been copied there, and another log begun, after it was read. */
+/** `bytes`: the file's content, which is right if the log was copied and a new one begun. */
 const readLogged = (path: string, log: LogFile, page: number, bytes: Buffer) => {
   const sum = log.pages.get(page)
   if (pageSum(page, bytes) === sum) return

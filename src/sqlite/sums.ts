@@ -1,29 +1,27 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
-// As a whole: a name that an older Node does not have would end the program before it can say which Node it needs.
+// Default import: a named one that an older Node lacks would fail before the version check.
 import zlib from 'node:zlib'
 import { makePrivateFile } from '../lib/private-files.ts'
 import { damagedBecause } from './damage.ts'
 
 /**
- * Checksums of the pages of a store's file, in a file beside it, 4 bytes a page in order. They hold for every page that is not in the
- * write-ahead log: they are written before SQLite copies a page from there; see pages.ts.
+ * Checksums of a store's pages, in a file next to it: 4 bytes a page, in order. Valid for all pages
+ * outside the write-ahead log: written before SQLite copies a page from there; see pages.ts.
  */
 export type Sums = ReturnType<typeof createSums>
 
 export const sumsFile = (store: string): string => `${store}-sums`
 
-/** CRC-32 of a page's number and content, so that a page in another's place is found, too. */
+/** CRC-32 of a page's number and content, which also detects a misplaced page. */
 export const pageSum = (page: number, content: Uint8Array): number => zlib.crc32(content, page)
 
-/**
- * Head, little-endian: 8 bytes of mark, 8 of the log's salts, 4 of its frames, 4 of the damaged page.
- */
+/** Header, little-endian: 8 bytes of mark, 8 of log salts, 4 of log frames, 4 of damaged page. */
 const SUMS_MARK = Buffer.from('chsums\0\x01', 'latin1')
 const SUMS_HEAD_BYTES = 24
 /** Checksums that are read and written together: one page of a disk. */
 const SUMS_PER_RUN = 1024
 
-/** Undefined where there are none: the store was written before there were checksums, or is a copy of its file alone. */
+/** Undefined without checksums: an old store, or a copy of its file alone. */
 export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
   let file: number
   try {
@@ -36,14 +34,14 @@ export const openSums = (store: string, mode: 'r' | 'r+'): Sums | undefined => {
   readSync(file, mark, 0, SUMS_MARK.length, 0)
   if (mark.equals(SUMS_MARK)) return createSums(file)
   closeSync(file)
-  // New ones in their place would hold for whatever the store's file has become.
+  // New checksums would accept any damage that the store's file has by now.
   throw damagedBecause(sumsFile(store), 'it does not begin as a file of checksums does', WITHOUT_SUMS)
 }
 
 const WITHOUT_SUMS =
   'Check the disk, and restore a backup. Without one, remove this file: the store gets new checksums then, and damage that it has by now goes unnoticed.'
 
-/** Starts again with what `fill` writes: a kill before it ends leaves no file, rather than one that lacks pages. */
+/** Recreates the file with what `fill` writes: a kill leaves no file rather than a partial one. */
 export const makeSums = (store: string, fill: (sums: Sums) => void): Sums => {
   const made = `${sumsFile(store)}-new`
   makePrivateFile(made)
@@ -79,11 +77,11 @@ const createSums = (file: number) => {
   }
 
   return {
-    /** Pages that there is a checksum of: the file has at least these, save for those still in the log. */
+    /** Number of pages with a checksum: the file has at least these, except those in the log. */
     count,
     /** Checksums of neighbouring pages, fewer at the end of the file. Pages count from 1. */
     read,
-    /** Puts down checksums by page, and has the disk keep them. */
+    /** Writes checksums by page, and syncs them. */
     write(sums: ReadonlyMap<number, number>): void {
       const pages = Uint32Array.from(sums.keys()).sort()
       for (let i = 0; i < pages.length; ) {
@@ -101,7 +99,7 @@ const createSums = (file: number) => {
       }
       fdatasyncSync(file)
     },
-    /** How much of which log is known to be on the disk: a shorter one was damaged. */
+    /** Log salts and frames known to be on disk: a shorter log is damaged. */
     log(): { salts: bigint; frames: number } {
       const head = readHead()
       return { salts: head.readBigUInt64LE(8), frames: head.readUInt32LE(16) }
@@ -112,7 +110,7 @@ const createSums = (file: number) => {
       log.writeUInt32LE(frames, 8)
       writeSync(file, log, 0, log.length, 8)
     },
-    /** The first page that was found damaged, 0 where none was. */
+    /** The first page recorded as damaged; 0 for none. */
     damaged: (): number => readHead().readUInt32LE(20),
     setDamaged(page: number): void {
       const bytes = Buffer.alloc(4)

@@ -13,13 +13,13 @@ const REWRITE_WAYS = ['constant_score', 'constant_score_boolean', 'constant_scor
 const EXPECTED_REWRITE =
   '"constant_score", "constant_score_boolean" or "constant_score_auto": other ways to score a pattern are not supported'
 
-/** How Lucene would run a pattern. Matches and scores stay the same. */
+/** Checks Lucene's rewrite method for a pattern; it changes neither matches nor scores here. */
 export const rewrite = key(place => {
   if (place === undefined || place.value === null) return
   if (!REWRITE_WAYS.includes(toScalar(place, EXPECTED_REWRITE))) throw unexpected(place, EXPECTED_REWRITE)
 }, SCHEMAS.text)
 
-/** Whether near values score alike, rather than by distance. */
+/** Whether near values score equally rather than by edit distance. */
 export const fuzzyRewrite = key(place => {
   if (place === undefined || place.value === null) return false
   const name = toScalar(place, EXPECTED_REWRITE)
@@ -109,7 +109,7 @@ export const checkLength = (text: string, place: JsonNode): void => {
   )
 }
 
-/** `ALL`, `NONE`, or names with bars between them, of which `AUTOMATON` has no meaning here; or as the number that stands for them. */
+/** `ALL`, `NONE`, names joined by `|`, or their bits as a number. `AUTOMATON` has no effect. */
 const readRegexpFlags = ({ flags, flags_value }: FieldRequest<typeof REGEXP>['options']): readonly RegexpOperator[] => {
   if (flags_value !== undefined) {
     const bits = toWhole(flags_value, 'a number whose bits are flags')

@@ -186,7 +186,7 @@ export const kindNamed = (place: JsonNode): { name: string; kind: Kind | undefin
   return { name, kind: KINDS.find(kind => kind === name) }
 }
 
-/** Reads the query of a relative on its kind and collects its inner hits. Undefined if this kind has no such relative. */
+/** Reads the relative's query and collects its inner hits; undefined without such relatives. */
 const lowerRelative = (
   by: 'child' | 'parent',
   type: JsonNode,

@@ -74,7 +74,7 @@ const simpleReadingOf = (keys: ValuesOf<typeof SIMPLE_STRING_KEYS>, scope: Query
   }
 }
 
-/** `ALL`, `NONE`, names with bars between them, or the number that stands for them; `SLOP` is the old name of `NEAR`. */
+/** `ALL`, `NONE`, names joined by `|`, or their bits. `SLOP` is the old name of `NEAR`. */
 const readSimpleFlags = (place: JsonNode | undefined): ReadonlySet<SimpleOperator> => {
   if (place === undefined || place.value === null) return new Set(SIMPLE_OPERATORS)
   if (typeof place.value === 'number') {
@@ -116,7 +116,7 @@ const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode)
     }
     case 'not': {
       const { node } = lowerSimple(simple.of, reading)
-      // A negation stands beside everything, as which it counts.
+      // A negation scores like `match_all`.
       return { node: notNode(node), score: SCORED_ALL.score }
     }
     case 'and':

@@ -12,7 +12,7 @@ import type { FieldAsk } from '../request.ts'
 import { checkKnown } from '../scope.ts'
 import type { SourceObject } from './source-filter.ts'
 
-/** Whether values are asked for as `_source` has them, or as the columns of Elasticsearch do: sorted, and none of text. */
+/** `fields` shows values as in `_source`; `docvalue_fields` sorts them and omits text fields. */
 export type AskedAs = 'fields' | 'docvalue_fields'
 
 /** `["event", "args.*", {"field": "timestamp", "format": "epoch_millis"}]`. */
@@ -37,7 +37,7 @@ const readAsk = (at: JsonNode): FieldAsk & { lenient: boolean } => {
   if (typeof at.value === 'string') return { pattern: at.value, format: undefined, lenient: false }
   const { field, format, include_unmapped } = readBodyKeys(at, EXPECTED_FIELD_ASK, FIELD_ASK_KEYS, [])
   if (field === undefined) throw unexpected(at, EXPECTED_FIELD_ASK)
-  // How Elasticsearch 6 asks for the format of the mapping.
+  // Elasticsearch 6 clients request the mapping's format by this name.
   return { pattern: field, format: format === 'use_field_mapping' ? undefined : format, lenient: include_unmapped }
 }
 

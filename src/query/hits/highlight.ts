@@ -106,7 +106,7 @@ const markerOf = (
   }
 }
 
-/** Where matches stand: words of a text field, and keywords whole. */
+/** Positions of matches: words of a text field; a keyword matches as a whole. */
 const matchingTokens = (field: FieldPath, text: string, matches: TextTest): TextToken[] => {
   if (field.compare === 'token') return textTokens(text).filter(({ word }) => matches(word))
   const word = field.compare === 'hex' ? text.toLowerCase() : text
@@ -127,7 +127,7 @@ const DEFAULTS: HighlightOptions = {
   queries: undefined,
 }
 
-/** `{"fields": {"event": {}, "*": {…}}, …}`; what is given beside `fields` holds for all of them. */
+/** `{"fields": {"event": {}, "*": {…}}, …}`; options outside `fields` apply to all of them. */
 export const parseHighlight = (place: JsonNode, scope: HitScope): HighlightField[] => {
   const isStyled = isJsonMap(place.value) && place.value.get('tags_schema') === 'styled'
   const base = isStyled ? { ...DEFAULTS, before: '<em class="hlt1">' } : DEFAULTS
@@ -157,7 +157,7 @@ const optionKeys = (common: HighlightOptions, scope: HitScope) => ({
   order: keyOr(common.byScore, at => choice('score', 'none')(at) === 'score'),
   require_field_match: keyOr(common.requireFieldMatch, toBoolean),
   highlight_query: keyOr(common.queries, scope.queries),
-  // These say what Elasticsearch marks with, where one marker does it all.
+  // Ignored: they choose among Elasticsearch's highlighters, and there is only one here.
   type: optionalKey(choice('unified', 'plain', 'fvh')),
   fragmenter: nodeKey,
   boundary_scanner: optionalKey(choice('sentence')),
@@ -285,7 +285,7 @@ function* cut(text: string, start: number, end: number, most: number): Generator
   }
 }
 
-/** Where the word ends that a place lies in. */
+/** End of the word that contains position `at`. */
 const wordEndFrom = (text: string, at: number): number => {
   const space = text.indexOf(' ', Math.max(0, at))
   return at >= text.length || space < 0 ? text.length : space

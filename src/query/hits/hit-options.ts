@@ -74,7 +74,7 @@ export const parseHitOptions = (keys: ShownKeys, scope: HitScope): ParsedShown =
   return { source, ...(isAny(shown) && { shown }), ...(keys.track_scores && { trackScores: true as const }) }
 }
 
-/** Of hits that are their envelope and `_source` alone. */
+/** Hits with only their envelope and `_source`. */
 export const NO_HIT_OPTIONS: HitOptions = {
   id: true,
   version: false,
@@ -87,7 +87,7 @@ export const NO_HIT_OPTIONS: HitOptions = {
   argsByName: false,
 }
 
-/** `dec` is shown where it is named. */
+/** Whether an include pattern names `dec`, which shows it. */
 const namesDecimals = (source: SourceFilter): boolean =>
   typeof source === 'object' && source.includes.some(pattern => pattern.endsWith('.dec'))
 

@@ -33,8 +33,8 @@ const INNER_HITS_KEYS = {
 }
 
 /**
- * Takes note of what a clause shows of what it found. `own` is what the clauses of its query took note of, which is shown within. Of a
- * clause whose hits are not shown, such as one in `must_not`, these are not either: there `outer` has no list.
+ * Collects a clause's inner hits; `own`, those of its subquery, are shown within them.
+ * Clauses without visible hits, such as `must_not`, have no list in `outer` and collect none.
  */
 export const takeInnerHits = (
   place: JsonNode | undefined,
@@ -88,7 +88,7 @@ const parseInnerHits = (
   }
 }
 
-/** What `collapse` shows of each group, as a search of its own; the query of the group is added to it. */
+/** The search that `collapse` shows per group; the group's query is added to it. */
 export const parseGroupHits = (
   place: JsonNode,
   kinds: readonly Kind[],

@@ -167,7 +167,7 @@ interface Beside {
   given: { readonly [key in 'slice' | 'resume' | 'post_filter' | 'aggs' | 'aggregations']?: JsonNode | undefined }
 }
 
-/** How many matches of each kind count; undefined where all do. As Elasticsearch does it, fractions are cut off. */
+/** Maximum counted matches per kind; undefined for all. Elasticsearch cuts fractions off, too. */
 export const parseTerminateAfter = (place: JsonNode, { size, cursor, collapse, given }: Beside): number | undefined => {
   toScalar(place, 'the number of matches after which the search ends')
   const most = Math.trunc(readDouble(place))

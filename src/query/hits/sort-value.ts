@@ -128,8 +128,8 @@ const unparsed = (place: JsonNode, field: Pick<FieldPath, 'path'>) =>
 export type StandInSort = Pick<SortSpec, 'fields' | 'order' | 'missing' | 'as' | 'unmapped'>
 
 /**
- * The number that a missing value is sorted and shown as: the end of the range of numbers at which it comes. A document that has this very number
- * is sorted like one without a value. Null where texts are sorted; undefined where another value is named for missing ones.
+ * Number that stands for a missing value: the end of the number range where it sorts, so documents
+ * with this very number tie with it. Null for texts; undefined if `missing` names another value.
  */
 export const standInOf = ({
   fields,

@@ -25,7 +25,10 @@ export interface SortScope extends Pick<QueryScope, 'kinds' | 'now' | 'budget'> 
   lower(place: JsonNode, scope: QueryScope): Node
 }
 
-/** `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, and lists of them; an object may hold several. */
+/**
+ * `"f"`, `{"f": "desc"}`, `{"f": {"order": "desc", "missing": "_first"}}`, or several in a list
+ * or an object.
+ */
 export const parseSort = (place: JsonNode | undefined, scope: SortScope): SortSpec[] => {
   const { limits } = scope.budget
   const sorts: SortSpec[] = []

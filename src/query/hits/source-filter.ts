@@ -9,19 +9,19 @@ import type { HitOptions, SourceFilter } from '../request.ts'
 
 export type SourceObject = Record<string, unknown>
 
-/** What a filter leaves of the value at a path. `part`: what `cut` makes of it. */
+/** How much of a value a filter shows; `part`: the result of `cut`. */
 export type ShownPart = 'whole' | 'part' | 'none'
 
 interface SourcePaths {
   any: boolean
-  /** `members`: the paths of all single values below this one; without them it is such a value itself, or a list of such. */
+  /** `members`: paths of all leaf values below `path`; omitted for a leaf or a list of leaves. */
   of(path: string, members?: readonly string[]): ShownPart
   cut(value: unknown, path: string): unknown
 }
 
 /**
- * What a search shows of a document. As in Elasticsearch, a name selects everything below it, `*` stands for any characters,
- * excludes win, and lists are filtered element by element. Undefined where no `_source` is wanted.
+ * Filters `_source` as Elasticsearch does: a name selects its subtree, `*` is a wildcard, excludes
+ * win, and lists are filtered by element. The result is undefined if no `_source` is wanted.
  */
 export const compileSourceFilter = (filter: SourceFilter): ((source: SourceObject) => SourceObject | undefined) => {
   if (filter === true) return source => source
@@ -31,7 +31,7 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: SourceObjec
   return source => filterObject(source, '')
 }
 
-/** As `compileSourceFilter`, for callers that build `_source` field by field and skip what is not shown. */
+/** `compileSourceFilter` for callers that build `_source` by field and skip hidden fields. */
 export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
   if (typeof filter === 'boolean') return { any: filter, of: () => (filter ? 'whole' : 'none'), cut: value => value }
   const { isIncluded, isExcluded, isWhole, cut } = filtersOf(filter)
@@ -69,7 +69,7 @@ const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
   const filterValue = (value: unknown, path: string): unknown => {
     const included = isIncluded(path)
     if (Array.isArray(value)) {
-      // Of a list, what is left without a member goes as well.
+      // Drops list elements that the filter emptied.
       const kept = value.map(element => filterValue(element, path)).filter(element => !isEmptyRecord(element))
       return included || kept.length > 0 ? kept : undefined
     }
@@ -143,8 +143,8 @@ interface NamedArgument {
 }
 
 /**
- * What is shown of `_source` where members are asked for that it does not have by itself: `dec`, an integer's digits, and `argsByName`.
- * Undefined where no `_source` is wanted.
+ * Filters `_source` with its derived members `dec` (an integer's digits) and `argsByName`.
+ * The result is undefined if no `_source` is wanted.
  */
 export const compileDecorated = (
   kind: Kind,

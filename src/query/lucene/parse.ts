@@ -4,7 +4,7 @@ import { shortenText } from '../json.ts'
 /** A parsed query string, before fields are resolved. Without a field, the default ones apply. */
 export type Syntax =
   | { is: 'several'; of: SyntaxPart[] }
-  /** `words`: several bare words beside each other, which are one text. */
+  /** `words`: whether it is several adjacent bare words. */
   | { is: 'text'; field: SyntaxField; text: string; words: boolean }
   | { is: 'phrase'; field: SyntaxField; text: string; slop: number | undefined }
   | { is: 'fuzzy'; field: SyntaxField; text: string; edits: string | undefined }
@@ -16,7 +16,7 @@ export type Syntax =
 
 type SyntaxField = string | undefined
 
-/** Without a text there is no bound. */
+/** No bound if `text` is undefined. */
 export interface RangeBound {
   text: string | undefined
   included: boolean
@@ -53,7 +53,7 @@ const createLuceneTokens = (text: string) => {
   const peek = (distance = 0): LuceneToken => {
     while (ahead.length <= distance) {
       const last = ahead.at(-1)
-      // Behind these other tokens are expected, which whoever comes to them reads.
+      // After these, other tokens are expected, which their own parser reads.
       if (last && ENDS_LOOKING.has(last.is)) return last
       ahead.push(read('plain'))
     }
@@ -78,7 +78,7 @@ const createLuceneTokens = (text: string) => {
   return { read, peek, next, take, expect, plain, fault }
 }
 
-/** Reads Lucene's query syntax as its own parser does; `DEEPEST_GROUPS` groups may lie inside of each other. */
+/** Parses Lucene's query syntax as Lucene does; groups nest up to `DEEPEST_GROUPS` levels. */
 export const parseLucene = (text: string): Syntax => {
   const { read, peek, next, take, expect, plain, fault } = createLuceneTokens(text)
   let depth = 0

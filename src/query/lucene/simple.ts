@@ -1,6 +1,6 @@
 import { refuse } from '../../lib/errors.ts'
 
-/** A parsed simple query string. Syntax errors are skipped, so that nothing is refused. */
+/** A parsed simple query string. Syntax errors are skipped, never refused. */
 export type Simple =
   | { is: 'text' | 'prefix'; text: string }
   | { is: 'phrase'; text: string; slop: number }
@@ -37,7 +37,7 @@ interface SimpleState {
   nots: number
 }
 
-/** `+` and, `|` or, `-` not, quotes, `*` behind a beginning, `( )`, `~1` behind a word and `~3` behind a phrase, as Lucene has them. */
+/** Lucene's syntax: `+` and, `|` or, `-` not, quotes, suffix `*`, `( )`, `~1` fuzzy, `~3` slop. */
 export const parseSimple = (text: string, { operators, joint }: SimpleOptions): Simple | undefined => {
   const has = (operator: SimpleOperator) => operators.has(operator)
   const ends = closings(text, has('ESCAPE'))
@@ -61,7 +61,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
       else if (character === '|' && has('OR')) operator(state, 'or')
       else if (isSpace(character) && has('WHITESPACE')) state.at++
       else token(state)
-      // A sign holds for what stands right behind it.
+      // A sign applies only to what directly follows it.
       state.nots = 0
     }
     depth--
@@ -122,7 +122,7 @@ export const parseSimple = (text: string, { operators, joint }: SimpleOptions): 
     } else add(state, isPrefix ? { is: 'prefix', text: copied.slice(0, -1) } : { is: 'text', text: copied })
   }
 
-  /** The number behind `~`, 2 by default. */
+  /** The number after `~`; 2 by default. */
   const number = (state: SimpleState): number => {
     const start = ++state.at
     while (state.at < state.end && !isEnd(text[state.at]!)) state.at++

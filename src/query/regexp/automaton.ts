@@ -13,8 +13,8 @@ import {
 } from './expression.ts'
 
 /**
- * Whether texts match an expression as a whole. States of the automaton are made as texts come to them: a text takes one step for each of its
- * code points, however the expression is written, since nothing is ever tried twice.
+ * Tests whether an expression matches a whole text. States are built on demand; a text takes one
+ * step per code point, without backtracking.
  */
 export const automatonOf = (expression: Expression, mostStates = MAX_STATES): ((text: string) => boolean) => {
   const starts = boundaries(expression)
@@ -70,7 +70,7 @@ export const MAX_STATES = 10_000
 /** Limit of visited sub-expressions and joined parts over all states: less than a second. */
 const MOST_WORK = 500_000
 
-/** Where each group of code points begins that the expression cannot tell apart, ascending. */
+/** Starts of the classes of code points that the expression does not distinguish, ascending. */
 const boundaries = (expression: Expression): number[] => {
   const starts = new Set([0])
   const seen = new Set<number>()
@@ -100,7 +100,7 @@ const boundaries = (expression: Expression): number[] => {
   return [...starts].sort((a, b) => a - b)
 }
 
-/** `*` stands for any characters, `?` for one, and a backslash takes the meaning from what follows. */
+/** `*` matches any characters, `?` one; a backslash escapes the next character. */
 export const parseWildcard = (text: string, ignoreCase: boolean): Expression => {
   const parts: Expression[] = []
   const characters = Array.from(text)

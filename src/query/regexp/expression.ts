@@ -2,8 +2,8 @@ import { refuse } from '../../lib/errors.ts'
 import { gapsIn, holds, mergeRanges, type Range } from '../../lib/ranges.ts'
 
 /**
- * A regular expression as a tree. Equal ones are the same object (see `interned`), so that the states of an automaton can be told apart;
- * makers fold what means the same.
+ * Tree of a regular expression. Equal expressions are the same object (see `interned`), which
+ * identifies automaton states; constructors merge equivalent forms.
  */
 export type Expression = { readonly id: number; readonly nullable: boolean } & ExpressionShape
 
@@ -50,7 +50,7 @@ const characterInMerged = (ranges: readonly Range[]): Expression =>
 
 export const ANY_CHARACTER = lasting(false, { op: 'one', ranges: [{ from: 0, to: LAST_CODE_POINT }] })
 
-/** One character; without regard to letter case, as Lucene has it, of the letters of ASCII alone. */
+/** One character; `ignoreCase` applies to ASCII letters only, as in Lucene. */
 export const literalCharacter = (character: string, ignoreCase = false): Expression => {
   const code = character.codePointAt(0)!
   const other = ignoreCase && /[a-zA-Z]/.test(character) && code < 128 ? code ^ 32 : code
@@ -178,7 +178,7 @@ export const repeatExpression = (of: Expression, least: number, most: number): E
 
 export const ANY_TEXT = lasting(true, { op: 'repeat', of: ANY_CHARACTER, least: 0, most: Number.POSITIVE_INFINITY })
 
-/** The expression that must follow a code point. `memo` caches shared sub-expressions of this code point. */
+/** Derivative of an expression by a code point; `memo` caches shared subexpressions. */
 export const deriveExpression = (whole: Expression, code: number, memo: Map<number, Expression>): Expression => {
   const found = memo.get(whole.id)
   if (found) return found
@@ -206,7 +206,7 @@ const deriveShape = (whole: Expression, code: number, memo: Map<number, Expressi
       return complementOf(deriveExpression(whole.of, code, memo))
     case 'repeat': {
       const { of, least, most } = whole
-      // What may be empty may be left out, so that no more of it is needed.
+      // A nullable operand may be skipped: no more repetitions are required.
       const left = repeatExpression(of, of.nullable ? 0 : Math.max(0, least - 1), most - 1)
       return concatenate(deriveExpression(of, code, memo), left)
     }

@@ -18,11 +18,11 @@ import {
   repeatExpression,
 } from './expression.ts'
 
-/** Operators beside the plain ones: `&`, `~`, `<1-9>`, `@` and `#`. */
+/** Optional operators: `&`, `~`, `<1-9>`, `@` and `#`. */
 export const REGEXP_OPERATORS = ['INTERSECTION', 'COMPLEMENT', 'INTERVAL', 'ANYSTRING', 'EMPTY'] as const
 export type RegexpOperator = (typeof REGEXP_OPERATORS)[number]
 
-/** Reads Lucene's regular expressions. They always match as a whole, so that `^` and `$` are plain characters. */
+/** Parses Lucene's regular expressions: always anchored, so `^` and `$` are plain characters. */
 export const parseRegexp = (text: string, operators: readonly RegexpOperator[], ignoreCase = false): Expression => {
   const characters = Array.from(text)
   let at = 0

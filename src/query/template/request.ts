@@ -15,7 +15,7 @@ import {
 import { key, keyOr, nullableKey, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
 import { javaDouble } from '../numbers.ts'
 
-/** What a template makes of its parameters, and what is to be told of what it finds. */
+/** Rendered search body, and whether to explain its hits. */
 interface Rendered {
   body: string
   explain: boolean
@@ -63,9 +63,8 @@ export const TEMPLATE_KEYS = {
 }
 
 /**
- * Fills a mustache template as Elasticsearch 7.17 does: values are escaped for texts of JSON; `toJson`, `join` and `url` are sections of
- * its own. What it reads counts against the limit as what it makes does: a loop may read much and make nothing. `check` throws where it is to be
- * given up.
+ * Renders mustache like Elasticsearch 7.17: JSON-escaped values; sections `toJson`, `join`, `url`.
+ * Input also counts against the limit: loops may read much and write nothing. `check` may throw.
  */
 export const fillTemplate = (
   template: string,

@@ -1,9 +1,6 @@
 import { lazy } from '../../lib/caches.ts'
 
-/**
- * Elasticsearch's standard analysis: words by the rules of Unicode's annex 29, in lower case. A text without capitals that
- * is a single word comes out as it is.
- */
+/** Elasticsearch's standard analysis: words by Unicode's annex 29, in lower case. */
 export const analyzeText = (text: string): string[] => {
   if (ONE_WORD.test(text)) return cutLongWord(text.toLowerCase())
   return (text.match(wordPattern()) ?? [])
@@ -42,7 +39,7 @@ const cutLongWord = (word: string): string[] => {
   return pieces
 }
 
-/** Character by character, whatever stands around them; the one whose small letter is two characters keeps the first. */
+/** Lower-cases each code point alone; of a lower case with two characters, keeps the first. */
 const lowerCaseLetters = (word: string): string =>
   Array.from(word, it => String.fromCodePoint(it.toLowerCase().codePointAt(0)!)).join('')
 
@@ -65,7 +62,7 @@ const UNDERSCORE = raw`[\p{Pc}\u202f]`
 const WORD_RUN = raw`(?:${KATAKANA}${JOINING})+|(?:${LETTER}${JOINING}|${DECIMAL_DIGIT}${JOINING}|(?<=${LETTER}${JOINING})${BETWEEN_LETTERS}${JOINING}(?=${LETTER})|(?<=${DECIMAL_DIGIT}${JOINING})${BETWEEN_DIGITS}${JOINING}(?=${DECIMAL_DIGIT}))+`
 const JOINED = raw`(?:${UNDERSCORE}${JOINING})*(?:${WORD_RUN})(?:(?:${UNDERSCORE}${JOINING})+(?:${WORD_RUN}))*(?:${UNDERSCORE}${JOINING})*`
 const EMOJI = raw`\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic})*${JOINING}`
-/** Underscores alone are no word, but are taken in one piece, so that a long row of them costs no more than its length. */
+/** Matches a run of underscores, which is no word, in one piece: the cost stays linear. */
 const wordPattern = lazy(
   () =>
     new RegExp(

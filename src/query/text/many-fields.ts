@@ -8,7 +8,7 @@ import { orNode } from '../simplify.ts'
 import { analyzeText } from './analysis.ts'
 import { boolPrefixOn, combineWords, matchOn, phraseOn, phrasePrefixOn, type TextOptions } from './match.ts'
 
-/** How each field is searched, and the weight of fields other than the best. */
+/** Search function of each type, and the weight of fields other than the best. */
 export const MATCH_TYPES = {
   best_fields: { on: matchOn, tie: 0 },
   most_fields: { on: matchOn, tie: 1 },
@@ -88,7 +88,7 @@ export interface Weighted {
   boost: number
 }
 
-/** Names of fields with `*` in them and `^2` behind them, as a clause lists them. */
+/** Field names as a clause lists them, with `*` as a wildcard and a boost such as `^2`. */
 export interface FieldName {
   name: string
   boost: number

@@ -24,7 +24,7 @@ export interface TextOptions {
   near?: Near | undefined
   analyzer?: Analyzer | undefined
   lenient?: boolean
-  /** What a text without words matches. */
+  /** `zero_terms_query`: what a text without words matches. */
   zero?: JsonNode | undefined
   slop?: number
 }
@@ -68,7 +68,7 @@ const textIn = (value: JsonNode, scope: QueryScope): string => scope.budget.text
 const wordOn = (field: FieldPath, word: string, near: Near | undefined): ScoredQuery =>
   near ? nearOn(field, word, near) : scoredTerm(field, inNode(field, [word]))
 
-/** The field has one of the words, or as many as the options say. A field without words equals the text. */
+/** Matches one word, or as many as the options require. Fields without words equal the text. */
 export const matchOn = (field: FieldPath, value: JsonNode, options: TextOptions, scope: QueryScope): ScoredQuery =>
   leniently(options.lenient === true, () => {
     const { near, minimum, all = false, analyzer, zero } = options
@@ -188,8 +188,8 @@ const withoutPlaces = (field: FieldPath, value: JsonNode) =>
   )
 
 /**
- * How many of `count` clauses must hold: `2`, `-1` (all but one), `"75%"`, `"-25%"`, or conditions such as `"2<75%"`, which
- * applies where there are more than two clauses. Several conditions are divided by spaces. Percentages are rounded down.
+ * Minimum of `count` clauses: `2`, `-1` (all but one), `"75%"`, `"-25%"`, or conditions such as
+ * `"2<75%"` (above two clauses), separated by spaces. Percentages round down.
  */
 export const minimumOf = (place: JsonNode, count: number): number => {
   const text = toScalar(place, 'a number, or a text such as "75%" or "2<75%"')

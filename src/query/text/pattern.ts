@@ -53,7 +53,7 @@ export const patternStart = ({ how, text, ignoreCase }: TextPattern): string => 
 /** Texts within an edit distance; shared by the query tree and both engines. */
 export interface Nearness {
   readonly text: string
-  /** The greatest number of edits: one character more, less or another, or two neighbours that are swapped. */
+  /** Maximum edits: insert, delete or replace a character, or swap two neighbours. */
   readonly edits: number
   /** Length of the prefix that must be equal. */
   readonly prefix: number
@@ -78,8 +78,7 @@ export const nearTo = ({ text, edits, prefix, transpositions }: Nearness): ((val
 }
 
 export type Fuzziness = (text: string) => number
-
-/** Reads `0`, `1`, `2`, `AUTO` or `AUTO:low,high`: below `low` characters no edits, below `high` one, else two. */
+/** `0`, `1`, `2`, `AUTO`, `AUTO:low,high`: 0 edits below `low` letters, 1 below `high`, else 2. */
 export const readFuzziness = (place: JsonNode): Fuzziness => {
   const text = toScalar(place, EXPECTED_FUZZINESS).toUpperCase()
   const edits = FUZZY_EDITS.get(text)

@@ -7,9 +7,7 @@ interface Phrase {
 
 export const hasPhrase = (words: readonly string[], phrase: Phrase): boolean => phraseFrequency(words, phrase) > 0
 
-/**
- * How often a phrase occurs, as Lucene counts it: each time it stands there whole counts one, and with moves 1 / (1 + their number).
- */
+/** Phrase frequency as in Lucene: 1 per exact occurrence, 1 / (1 + moves) per sloppy one. */
 export const phraseFrequency = (words: readonly string[], { words: asked, slop, prefix }: Phrase): number => {
   const places = asked.map((word, i) => {
     const fits = prefix && i === asked.length - 1 ? (it: string) => it.startsWith(word) : (it: string) => it === word
@@ -26,8 +24,8 @@ const exactFrequency = ([first, ...rest]: readonly number[][]): number => {
 }
 
 /**
- * Walks all words at once, from the one that lies furthest behind: at each step that one moves on until it is passed by the next, and the
- * narrowest that all stood together meanwhile is a match. Words that occur twice in the phrase do not share a place.
+ * Advances the hindmost word until it passes the next; the narrowest width on the way is a match.
+ * Words that occur twice in the phrase do not share a position.
  */
 const sloppyFrequency = (asked: readonly string[], places: readonly number[][], slop: number): number => {
   const at = asked.map(() => 0)

@@ -34,7 +34,7 @@ export interface CursorsOptions {
 export interface Cursors extends CursorService {
   /** The first page of a scroll. */
   begin(asking: NetworkCaller & SearchParams & { scroll: string }): Promise<SearchAnswer>
-  /** Takes note of an answer that was a page of a cursor; gives it up where that was closed. */
+  /** Records an answer as a page of a cursor; cancels it if the cursor was closed. */
   noteUse(account: number, cursor: UsedCursor, answer: Pick<SearchAnswer, 'pieces'>): void
 }
 
@@ -117,7 +117,7 @@ export const createCursors = ({ limits, now = Date.now, key, page, seen }: Curso
   }
 }
 
-/** The keys by which ids of cursors are signed, by the file of the network's store, as the main thread reads them. */
+/** Keys that sign cursor ids, by path of the network's store; read on the main thread. */
 export interface CursorKeys {
   of(store: string): Buffer
   close(): void

@@ -8,13 +8,14 @@ import type { After, BlockMark, ChainPlace, ResumePoint, SeenBlocks } from '../.
 import type { SearchParams } from '../service.ts'
 
 /**
- * The ids of scrolls and points in time hold all there is to know to go on: a restart keeps them, and the server keeps next to nothing. They are signed, so
- * that nobody else has the server unpack, remember or search what it did not write. Bytes in base64url: a version, a signature of all the rest, the length
- * of the head, the head (JSON), which is enough to close a cursor, and deflated JSON. Whoever changes the members of a state raises the version.
+ * Ids of scrolls and points in time contain the whole state: they survive restarts and take almost
+ * no memory. Signatures keep the server from unpacking or searching foreign data. Base64url of:
+ * version, signature of the rest, length of the head, head (JSON, enough to close a cursor), and
+ * deflated JSON. Raise the version when the members of a state change.
  */
 export interface CursorHead {
   kind: 'scroll' | 'pit'
-  /** Random: by it the server knows a cursor that was closed. */
+  /** Random; identifies closed cursors. */
   key: string
   network: string
   /** Milliseconds since 1970, after which it is closed. */
@@ -35,9 +36,9 @@ export interface ScrollState extends CursorState {
   /** Pages given so far. */
   page: number
   total: number
-  /** The greatest score, where that is not 1. */
+  /** The greatest score, if it is not 1. */
   maxScore?: number | undefined
-  /** The next page begins behind it; undefined where there is none. */
+  /** Start of the next page; undefined without one. */
   after: After | undefined
 }
 
@@ -49,7 +50,7 @@ export interface PitState extends CursorState {
   dialect: 'elasticsearch' | 'opensearch'
 }
 
-/** How far a reader has come. */
+/** Position that a reader has reached. */
 export interface ResumeState extends ResumePoint {
   kind: 'resume'
   /** The network, as it stands in `_index`. */
@@ -63,7 +64,7 @@ export interface Signing {
 }
 
 const STATE_VERSION = 2
-/** Bytes of a SHA-256 that are kept. */
+/** Bytes of the truncated SHA-256. */
 const SIGNATURE = 16
 const SIGNED = 1 + SIGNATURE
 const HEAD_START = SIGNED + 2
@@ -92,7 +93,7 @@ interface SignedState {
   body: Buffer
 }
 
-/** Refuses what is no id; undefined where another one signed it. Nothing is unpacked before its signature is known to be right. */
+/** Refuses malformed ids; undefined if another key signed it. Verifies before it unpacks. */
 const openSigned = (kind: CursorHead['kind'], id: string, { key, limits }: Signing): SignedState | undefined => {
   const isWellFormed = id.length <= 2 * mostBytes(limits) && /^[A-Za-z0-9_-]+={0,2}$/.test(id)
   const bytes = Buffer.from(isWellFormed ? id : '', 'base64url')
@@ -110,7 +111,7 @@ const malformed = (kind: CursorHead['kind'], id: string) =>
     ? refuse('illegal_argument_exception', 'Cannot parse scroll id: send the _scroll_id of the last answer.')
     : refuse('illegal_argument_exception', `invalid id: [${id.slice(0, 80)}] is not a point in time of this server.`)
 
-/** Without unpacking the rest; undefined where this server did not give the id. */
+/** Reads the head without unpacking the rest; undefined if another server signed the id. */
 export const decodeHead = (kind: CursorHead['kind'], id: string, signing: Signing): CursorHead | undefined =>
   openSigned(kind, id, signing)?.head
 
@@ -131,7 +132,7 @@ const unknownId = (id: string) =>
     `No search context found for id [${id.slice(0, 40)}…]: neither this server nor one that shares its cluster gave this id, or the key in its data folder was made anew since. Open another one.`,
   )
 
-/** A reader's token. It has no signature, since readers keep it for as long as they like, and it costs the server nothing. */
+/** A reader's token, unsigned: readers keep it indefinitely, and it costs the server nothing. */
 export const encodeResume = (state: ResumeState): string => {
   const body = deflateRawSync(toJson(state))
   const bytes = Buffer.allocUnsafe(RESUME_HEAD + body.length)
@@ -147,7 +148,7 @@ const RESUME_HEAD = 5
 /** Bytes of a token's state: some hundred marks. */
 const MOST_RESUME = 2 ** 16
 
-/** Undefined where it is none. */
+/** Undefined for an invalid token. */
 export const decodeResume = (token: string): ResumeState | undefined => {
   if (token.length > MOST_RESUME || !/^[A-Za-z0-9_-]+={0,2}$/.test(token)) return undefined
   const bytes = Buffer.from(token, 'base64url')

@@ -5,18 +5,17 @@ import type { After } from '../../query/request.ts'
 import type { CursorHead } from './state.ts'
 
 /**
- * Which cursors are open, in memory: how many an account has, which ones were closed before their time, and what the newest page of each was.
- * What is forgotten with a restart is no loss, since ids hold what is needed to go on: one that was closed is good again until its keep-alive is
- * over.
+ * Open cursors in memory: count per account, ids closed early, and each one's newest page.
+ * Losing it is harmless: after a restart a closed id works again until its keep-alive ends.
  */
 export interface CursorTable {
-  /** Refuses one more than the account may have. */
+  /** Refuses cursors beyond the account's limit. */
   mayOpen(account: number): void
   /** Takes note of one that is used, and until when it stays open. Refuses one that is closed. */
   use(account: number, cursor: Omit<CursorHead, 'until'>, until: number): OpenCursor
   /** Throws where a cursor is closed, or its time is over. */
   check(account: number, cursor: CursorHead): OpenCursor | undefined
-  /** Closes one; false where it was closed already. */
+  /** Closes a cursor; false if it was closed already. */
   close(account: number, cursor: CursorHead): boolean
   /** Open cursors of an account. */
   open(account: number, kind: CursorHead['kind'], network: string): OpenCursor[]
