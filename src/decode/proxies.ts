@@ -4,8 +4,8 @@ import { IMPLEMENTATION, PROXIABLE, type ProxyKind, selectorOfText } from './cod
 export interface Delegation {
   /**
    * `fixed`: runs its target's code, and no log reports changes; `upgradeable`: an `Upgraded` log
-   * may replace the target; `beacon`: runs the code that its target offers; `offer`: is such a beacon
-   * and runs only its own code; `diamond`: runs the code of each target for some selectors.
+   * may replace the target; `beacon`: runs the code that its target offers; `offer`: is such a
+   * beacon and runs only its own code; `diamond`: runs the code of each target for some selectors.
    */
   kind: 'fixed' | 'upgradeable' | 'beacon' | 'offer' | 'diamond'
   targets: Target[]

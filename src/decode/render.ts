@@ -8,7 +8,8 @@ const EVENT_LIMIT = 1000
 
 /**
  * `Transfer(from=0x…, to=0x…, value=1000)`: unnamed arguments show their position, long ones are
- * cut. Text from the chain is quoted, and characters that steer terminals or text direction are escaped.
+ * cut. Text from the chain is quoted; characters that steer terminals or text direction are
+ * escaped.
  */
 export const renderEvent = (
   event: { name: string; inputs: readonly AbiParam[] },

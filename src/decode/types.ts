@@ -23,9 +23,9 @@ export interface DecodedArg {
   type: string
   /**
    * Addresses: 20 bytes; integers: minimal hex quantities, negative ones as two's complement of
-   * their width; booleans: `0x0` or `0x1`; bytes and strings: unpadded; arrays and tuples: canonical
-   * `abi.encode` of the single value (dynamic ones behind the offset 0x20).
-   * Indexed arrays, tuples, strings and bytes: the topic hash.
+   * their width; booleans: `0x0` or `0x1`; bytes and strings: unpadded; arrays and tuples:
+   * canonical `abi.encode` of the single value (dynamic ones behind the offset 0x20). Indexed
+   * arrays, tuples, strings and bytes: the topic hash.
    */
   hex: string
   /** Exact integer or boolean; null for other types and indexed dynamic arguments. */

@@ -53,7 +53,7 @@ export interface BlockDocumentsInput extends DecodedBlock {
 export type BlockDocuments = Readonly<Record<Exclude<Kind, 'event'>, (index: number) => Document>> & {
   event(index: number): Document | undefined
 }
-/** The lists of a block beside its transactions and logs, in the order in which rules look at them. */
+/** The other lists of a block, in the order in which rules check them. */
 export const BLOCK_LISTS = {
   call: ({ calls }) => calls,
   contract: ({ contracts }) => contracts,

@@ -12,7 +12,7 @@ export interface CodeUpgrade {
 
 const UPGRADED = keccakHex('Upgraded(address)')
 
-/** With events after which only the contract can name its code: diamonds, beacon proxies and Safes. */
+/** Includes events that do not name the new code: of diamonds, beacon proxies and Safes. */
 const UPGRADE_TOPICS: ReadonlySet<string> = new Set(
   [
     'Upgraded(address)',
