@@ -8,7 +8,7 @@ import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
 import type { StoreReader } from '../reader.ts'
 import { blockOf, PLACES_PER_BLOCK, placeOf } from '../schema.ts'
 
-/** What keys encode: numbers, address ids, transaction positions, block numbers or interned texts. */
+/** Domain of keys: numbers, address ids, transaction positions, block numbers or interned texts. */
 export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 
 /** Encodes values as numbers. */

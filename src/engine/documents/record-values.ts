@@ -12,7 +12,7 @@ import { fieldsOfTrace, txOfTrace } from './records/trace.ts'
 
 export type ValueReader = (position: number) => StoredValue
 
-/** Undefined if the field needs the whole document: lists, packed data, bloom filters and decoded fields. */
+/** Undefined for fields of whole documents: lists, packed data, bloom filters, decoded fields. */
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
   const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? BLOCK_FIELD_READERS.get(field) : undefined)
   if (create) return create(records)

@@ -12,9 +12,9 @@ import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type TermPairs } from './postings.ts'
 import { columnNumber, findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
-/** Changes of one segment by decoding logs, calls and failures again, to be written in one transaction. */
+/** Changes of one segment by decoding it again, for one transaction. */
 export interface Revision {
-  /** The number is never used again: a segment that was merged or cut has another one, and other ordinals. */
+  /** Never reused: a merged or cut segment gets another number, with other ordinals. */
   segment: number
   logs: { position: number; signature: number; decimals: number | null; topics?: Uint8Array | null }[]
   calls: { position: number; signature: number; decimals: number | null }[]

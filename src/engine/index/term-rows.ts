@@ -4,7 +4,7 @@ import type { Db } from '../../sqlite/database.ts'
 import { readOrdinals } from './ordinals.ts'
 import { checkRow, rowContent, sealRow, type TermBlocks, type TermCursor } from './term-blocks.ts'
 
-/** Rows that one segment may have in the table `post`, whose key is segment × this + number of the row. */
+/** Maximal rows of a segment in the table `post`; its key is segment × this + row number. */
 const ROWS_PER_SEGMENT = 2 ** 20
 const ROOT = 0
 const FILTER = 1
@@ -14,7 +14,7 @@ const FILTERED_BLOCKS = 8
 
 export const rowId = (segment: number, number: number): number => segment * ROWS_PER_SEGMENT + number
 
-/** What a reader keeps of a segment to find a term's block. */
+/** Cached data of a segment to find a term's block. */
 export interface Root extends TermBlocks {
   /** The number of the next new row. */
   next: number
@@ -26,7 +26,7 @@ export interface Root extends TermBlocks {
 
 const ROOT_HEAD_BYTES = 16
 
-/** Number of the next row, bytes of an ordinal, number of blocks, keys in the filter; then of all blocks the first terms, their fingerprints, and the rows. */
+/** Layout: the four numbers; then first terms of all blocks, their fingerprints, and their rows. */
 const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buffer =>
   Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(rawBytesOf))
 
@@ -45,7 +45,7 @@ const decodeRoot = (row: Buffer): Root => {
   }
 }
 
-/** The last block that begins at this term or before; -1 where all begin behind it. */
+/** The last block that begins at or before this term; -1 if none. */
 export const blockIndexOf = ({ terms, fingerprints }: TermBlocks, term: number, fingerprint: number): number => {
   let low = 0
   let high = terms.length
@@ -74,7 +74,7 @@ export const createTermReading = (db: Db) => {
       const row = find(segment, FILTER)
       return row && new Uint32Array(new Uint8Array(rowContent(row)).buffer)
     },
-    /** A block, or a list, with its checksum behind it. */
+    /** A block or a list, followed by its checksum. */
     row(segment: number, number: number): Buffer {
       const row = find(segment, number)
       if (!row) throw impossible('a row of the index')
@@ -84,7 +84,7 @@ export const createTermReading = (db: Db) => {
 }
 export type TermReading = ReturnType<typeof createTermReading>
 
-/** Where the ordinals of a term are. */
+/** Location of a term's ordinals. */
 export type ListLocation = Pick<TermCursor, 'count' | 'ordinal' | 'row' | 'start' | 'end' | 'bytes'>
 
 export const ordinalsAt = (reading: TermReading, segment: number, at: ListLocation): Uint32Array => {

@@ -27,7 +27,7 @@ export interface StoredBlock {
 export interface BlockRows {
   numbers: Float64Array<ArrayBuffer>
   times: Float64Array<ArrayBuffer>
-  /** Of the four blobs of each row: hash, hashes of transactions, ends of logs, record. */
+  /** Lengths of the four blobs of each row: hash, transaction hashes, ends of logs, record. */
   lengths: Uint32Array<ArrayBuffer>
   bytes: Uint8Array<ArrayBuffer>
 }

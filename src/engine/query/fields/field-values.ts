@@ -14,8 +14,8 @@ import { endOrdinal, type NumberedKind, numberedAs, partialPlaces, type SegmentV
 export type StoredScalar = number | bigint | string | boolean
 
 /**
- * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
- * signature it is the first topic, or the selector.
+ * Converts a stored value to the field's query value; undefined if it has none. A signature becomes
+ * its first topic or selector.
  */
 export const interpreterOf = (
   field: FieldPath,
@@ -79,7 +79,7 @@ const integerReader = (
   }
 }
 
-/** Reads the value of a field from the record of the document at a position; undefined where the field takes the whole document. */
+/** Reads a field from the record at a position; undefined if it needs the whole document. */
 export const recordReader = (
   kind: Kind,
   field: FieldPath,
@@ -109,11 +109,11 @@ export const isInexactNumber = ({ kind }: Pick<FieldPath, 'kind'>, value: number
 
 /** The values of one field as numbers, segment by segment. */
 export interface ColumnSource {
-  /** Undefined where no document of the segment has the field. */
+  /** Undefined if no document of the segment has the field. */
   bounds(at: SegmentView): ColumnBounds | undefined
   data(at: SegmentView): ColumnData | undefined
 }
-/** Undefined where neither a column nor the places of the documents tell the field. */
+/** Undefined if neither a column nor the document's place has the field. */
 export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader): ColumnSource | undefined => {
   if (OF_PLACE.has(`${kind}.${field.field}`)) return placeSource(numberedAs(kind))
   const column = columnFieldOf(kind, field)
@@ -170,7 +170,7 @@ const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
   while (length < low.length && low[length] === high[length]) length++
   return low.slice(0, length)
 }
-/** Dictionary ids of the addresses that a condition names: `raw` only where the letter case is the checksummed one. */
+/** Address ids of a condition; `raw` matches only the checksummed letter case. */
 export const addressIds = (leaf: Extract<FieldCondition, { op: 'in' }>, reader: StoreReader): number[] =>
   leaf.values.flatMap(value => {
     reader.check()

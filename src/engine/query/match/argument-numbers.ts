@@ -7,7 +7,7 @@ import type { SegmentView } from '../fields/ordinals.ts'
 import { type Nested, numbersKey } from '../plan/nested.ts'
 import { collected, EMPTY_SET, type OrdinalSet, or } from './ordinal-set.ts'
 
-/** Numbers are sorted: the matches of a range lie side by side. */
+/** Numbers are sorted, so the matches of a range are consecutive. */
 export const numberMatches = (
   leaf: FieldCondition,
   field: number,
@@ -58,8 +58,8 @@ interface NumberRole {
 }
 
 /**
- * What counts the logs whose arguments have such numbers, without looking for them; undefined where the lengths of ranges do not tell
- * that: where something else is asked, or two arguments of a log may both have one. `ids` are those of all arguments that may.
+ * Counts logs by the lengths of number ranges; undefined if these cannot tell: other conditions, or
+ * two arguments of a log may match. `ids`: all arguments that may match.
  */
 export const numberCounter = (ids: readonly number[], nested: Nested, reader: StoreReader) => {
   const roles = numberRoles(ids, nested)

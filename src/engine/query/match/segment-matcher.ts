@@ -57,7 +57,7 @@ export const union = (
   return or(within?.form === 'run' ? lists.map(list => and(list, within, size)) : lists, size)
 }
 
-/** Documents that stand in postings; `count` tells how many those of a segment have together, where that follows from their lengths. */
+/** Matches documents in postings; `count` sums them up if their lengths are sufficient. */
 export const byPostings = (
   context: Pick<MatchContext, 'reader' | 'among'>,
   read: (among: ReadonlySet<number> | undefined) => readonly Posting[],
@@ -82,8 +82,8 @@ export const createTermMatcher = (
   )
 
 /**
- * The ids of segments outside of which nothing matches; undefined where that is not known without a look at each. A rare
- * term is in few of a hundred segments: the others need not be asked one by one.
+ * Ids of the only segments that may match; undefined if that requires a look at each. A rare term
+ * is in few of a hundred segments, so the others are skipped.
  */
 export type Where = () => ReadonlySet<number> | undefined
 interface Somewhere {
