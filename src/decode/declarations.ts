@@ -21,7 +21,7 @@ export interface OwnAbi {
 export interface Linked {
   /** Lower-case. */
   address: string
-  /** Null where it is not known. */
+  /** Null if unknown. */
   codeHash: string | null
   /** Similarity of its code, from 0 to 1; absent if its own code is run. */
   likeness?: number
@@ -143,7 +143,7 @@ const likened = <C extends Candidate | FunctionCandidate>(
     let less = known.get(share)
     if (!less) {
       const probability = Math.round(candidate.probability * share * 1000) / 1000
-      // Signatures of logs are told apart by their declaration.
+      // Signatures of logs are identified by their declaration object, so copy it.
       less =
         'event' in candidate
           ? { ...candidate, event: { ...candidate.event }, probability }

@@ -42,7 +42,7 @@ const BUILT_IN: ReadonlyMap<string, readonly FunctionCandidate[]> = new Map(
   ]),
 )
 
-/** By the user's ABIs, those for the contract first, then the registry. */
+/** Uses the user's ABIs, those for the contract first, then the registry. */
 export const createRevertDecoder = (registry: Errors, abis: readonly OwnAbi[], linksOf?: LinksOf): RevertDecoder => {
   const mine = abis.map(abi => ({ ...abi, functions: errorsOf(abi) }))
   const { find, own } = createFunctionDeclarations(registry, mine, linksOf)

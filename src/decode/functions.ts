@@ -149,7 +149,7 @@ export const openFunctions = (bytes: Uint8Array) => {
       } else recent.set(selector, result)
       return result
     },
-    /** The declarations of that name; undefined where there are more than `most`. */
+    /** Declarations with this name; undefined if more than `most`. */
     named(name: string, most: number): readonly FunctionAbi[] | undefined {
       const start = `${name}(`
       let [low, high] = [0, blocks]
@@ -158,7 +158,7 @@ export const openFunctions = (bytes: Uint8Array) => {
         if (headOf(middle) < start) low = middle + 1
         else high = middle
       }
-      // The first of the name may be in the block before the first one that begins behind it.
+      // The previous block may contain the first declaration of this name.
       let group = (Math.max(0, low - 1) * BLOCK_SIZE) / GROUP_SIZE
       const found: FunctionAbi[] = []
       for (; group * GROUP_SIZE < size; group++) {

@@ -402,7 +402,7 @@ const load = ({ memory, fresh }: MachineState, place: MachineValue): MachineValu
   if (!whole) return UNKNOWN_WORD
   let value = 0n
   for (const part of parts.reverse()) {
-    // The number's place in the 32 bytes: its last byte may lie before or behind theirs.
+    // Shift of the number within the 32 bytes: it may end before or after them.
     const shift = BigInt(8 * (at + 32 - part.at - part.size))
     const mask = (1n << BigInt(8 * part.size)) - 1n
     const moved = shift >= 0n ? (part.value as bigint) << shift : (part.value as bigint) >> -shift

@@ -24,7 +24,7 @@ export interface DecodedArg {
   /**
    * Addresses: 20 bytes; integers: minimal hex quantities, negative ones as two's complement of
    * their width; booleans: `0x0` or `0x1`; bytes and strings: unpadded; arrays and tuples:
-   * canonical `abi.encode` of the single value (dynamic ones behind the offset 0x20). Indexed
+   * canonical `abi.encode` of the single value (dynamic ones after the offset 0x20). Indexed
    * arrays, tuples, strings and bytes: the topic hash.
    */
   hex: string

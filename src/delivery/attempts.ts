@@ -20,7 +20,7 @@ interface AttemptsOptions extends Pick<WorkerOptions, 'store' | 'channels' | 'cl
 
 /** Outcomes are collected this long, then written in one transaction. */
 const TOGETHER_MS = 2
-/** Small, so that answers are read between two batches. */
+/** Small, to read answers between two batches. */
 const START_AT_ONCE = 16
 /** Deliveries of one destination in a row. */
 const TURN = 5

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 interface NameLookupsOptions {
-  /** By default those of the system. */
+  /** Default: the system's. */
   servers?: readonly string[]
   lookup?: Lookup
   /** Creates a resolver with the system's current name servers. */

@@ -106,7 +106,7 @@ const guardedConnector = (
   lookup: Lookup,
   { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
-  /** Hosts that were logged, so that each is logged once. */
+  /** Logged hosts, to log each once. */
   const told = createRecentCache<{ address: string }>(MAX_LOGGED_HOSTS)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)

@@ -4,7 +4,7 @@ import { type Breakers, createBreakers } from '../lib/scheduling/rate.ts'
 const HEALTHS = ['well', 'unknown', 'failing'] as const
 export type DestinationHealth = (typeof HEALTHS)[number]
 
-/** A destination of one account, so that no account blocks another. */
+/** A destination of one account: no account blocks another. */
 export interface Lane {
   account: number
   destination: string
@@ -33,7 +33,7 @@ interface SchedulerOptions {
   total: number
   /** The same per account; default `total`. */
   byAccount?: number
-  /** Attempts above this time count as slow, so that hanging receivers take no slots. */
+  /** Longer attempts count as slow, so hanging receivers take no slots. */
   slowMs?: number
 }
 

@@ -362,7 +362,7 @@ export type DevNews =
   | { type: 'waiting'; node: string; why: string }
   /** The node is reachable again and has the same chain. */
   | { type: 'back'; node: string }
-  /** `fork`: the first block of the other chain. */
+  /** `fork`: block of another chain at which this one forks off; null if it does not. */
   | { type: 'node'; node: string; chainId: number; head: number; from: number; fork: number | null }
   /** All blocks above `to` were removed; -1: all blocks. */
   | { type: 'rollback'; to: number }
@@ -373,7 +373,7 @@ export type DevNews =
       time: string
       hash: string
       from: string
-      /** Null where a contract is created. */
+      /** Null for a creation. */
       to: string | null
       /** Name of the contract that is called or created. */
       contract: string | null
@@ -381,10 +381,10 @@ export type DevNews =
       method: string | null
       selector: string | null
       value: string
-      /** The call with its arguments, where it decodes. */
+      /** The call with its arguments; null if not decoded. */
       call: string | null
       gasUsed: number | null
-      /** False where it failed. */
+      /** False if it failed. */
       status: boolean | null
       failure: DevFailure | null
       /** Inner calls and creations in the order of execution; empty unless verbose. */
@@ -411,7 +411,7 @@ export interface DevStep {
   type: string
   to: string | null
   contract: string | null
-  /** The call with its arguments, where it decodes. */
+  /** The call with its arguments; null if not decoded. */
   call: string | null
   selector: string | null
   value: string

@@ -79,7 +79,7 @@ const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
   const references = isRecord(deployedBytecode) ? deployedBytecode.immutableReferences : immutableReferences
   return {
     file,
-    // Foundry puts the compiler's version into the name where it used several.
+    // Foundry adds the compiler's version to the name if it used several.
     contract: typeof contractName === 'string' ? contractName : basename(file, '.json').replace(/\.\d+\.\d+\.\d+$/, ''),
     creation,
     deployed: deployed === undefined ? undefined : { code: deployed, immutables: rangesIn(references) },
@@ -124,7 +124,7 @@ export const createNaming = (artifacts: readonly Artifact[]) => {
   }
 }
 
-/** Tells which contract has the code that is deployed at an address. */
+/** Names the contract of a deployed code. */
 export const createCodeNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts.flatMap(({ contract, deployed }) => {
     if (!deployed) return []

@@ -6,7 +6,7 @@ export interface Finding {
   state: FindingState
   /** The result, in a sentence or a list. */
   found: string
-  /** What was found, in a sentence or a list. */
+  /** Advice; absent if there is nothing to do. */
   remedy?: string
 }
 

@@ -76,7 +76,7 @@ const checkTarget = async ({ url, rules }: WebhookOrigin, guard: Guard, timeoutM
   }
 }
 
-/** Connects, shakes hands where it is TLS, and hangs up. */
+/** Connects, with a handshake for TLS, and disconnects. */
 const connectTo = (url: URL, host: string, address: string, timeoutMs: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:'

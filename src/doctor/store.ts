@@ -80,7 +80,7 @@ const lookInto = (file: string) =>
 const repair = (network: string): string =>
   `Look further with chainsieve verify ${network}, then restore a backup or run chainsieve salvage ${network}.`
 
-/** Time of the newest stored block in epoch seconds; undefined where none can be read. */
+/** Time of the newest stored block in epoch seconds; undefined if none is readable. */
 export const newestStored = (data: string): number | undefined => {
   const times = storedNetworks(data).flatMap(network => {
     try {

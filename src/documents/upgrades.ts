@@ -31,7 +31,7 @@ export const upgradesIn = (raw: RawBlock): readonly CodeUpgrade[] => {
   return upgrades
 }
 
-/** Blocks in the pipeline are asked several times. */
+/** Cache, as the pipeline reads each block several times. */
 const upgradesByBlock = new WeakMap<RawBlock, readonly CodeUpgrade[]>()
 
 const findUpgrades = (raw: RawBlock): CodeUpgrade[] => {

@@ -62,7 +62,7 @@ export interface Lookups extends BlockLookups {
 
 /** The stored blocks. Hashes are lower-case. */
 export interface BlockLookups {
-  /** EIP-155 chain id, where it is known. */
+  /** EIP-155 chain id; undefined if unknown. */
   chainId(): number | undefined
   hash(number: number): string | undefined
   parentHash(number: number): string | undefined
@@ -99,7 +99,7 @@ export interface StoredUpgrade {
 
 /** Finds the documents that one ABI decodes otherwise than they are stored. */
 export interface Redecoder {
-  /** Addresses of the contracts that the ABI holds for; null where it may hold for any. */
+  /** Addresses of the ABI's contracts; null if it may apply to any. */
   owners(): Awaitable<string[] | null>
   /** Looks at `size` documents, the newest up to a block first. */
   take(from: number, size: number, decoding: Decoding): Awaitable<RedecodingStep>
@@ -107,9 +107,9 @@ export interface Redecoder {
 }
 
 export interface RedecodingStep {
-  /** Undefined where nothing changes. */
+  /** Undefined if nothing changes. */
   revision: Revision | undefined
-  /** The newest block that is still to be looked at, -1 where none is. */
+  /** The newest block that is still to be checked; -1 if none. */
   to: number
   blocksLeft: number
 }

@@ -82,8 +82,8 @@ export const createPruning = (db: Db) => {
     },
 
     /**
-     * Hides evicted segments whose remote documents were lost: these blocks can be stored again,
-     * and the rest of the segments is shipped again. Returns whether there were any. Within a
+     * Hides evicted segments of blocks whose remote documents were lost, to store these again;
+     * local data of their other blocks is shipped again. Returns whether there were any. Within a
      * transaction.
      */
     forget(blocks: readonly Range[]): boolean {

@@ -203,7 +203,7 @@ export const disabledError = (at: number): string =>
 
 const increase = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-/** One destination may fill a tenth of the account's limit, so that a dead one leaves room. */
+/** One destination may fill a tenth of the account's limit, so a dead one leaves room. */
 const LANE_SHARE = 10
 const COUNT_EVERY_MS = 1_000
 /** Checks whether an account's queue is full, by counts that are up to a second old. */

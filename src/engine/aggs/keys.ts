@@ -88,7 +88,7 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
   }
 }
 
-/** Undefined where the order depends on letter case, which checksums decide. */
+/** Undefined if the order depends on letter case, which checksums determine. */
 const compareDigits = (a: string, b: string): number | undefined => {
   for (let i = 0; i < a.length; i++) {
     const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]

@@ -77,7 +77,7 @@ interface QuantileOptions {
   compression: number
   /** Memory limit for exact values, in bytes. */
   most: number
-  /** Quantiles from 0 to 1 that are known to be needed. */
+  /** Requested quantiles, from 0 to 1. */
   parts?: readonly number[] | undefined
   check(): void
 }

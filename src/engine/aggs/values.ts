@@ -267,7 +267,7 @@ export const foundOnlyIn = (data: ColumnData, greatest: number): FoundValues => 
   return only
 }
 
-/** For columns with so few numbers that the cache is smaller than the column. */
+/** For columns with few distinct numbers, whose cache is smaller than the column. */
 const onlyIn = new WeakMap<ColumnData, FoundValues>()
 const MAX_KNOWN_KEYS = 1024
 

@@ -96,7 +96,7 @@ const TRACE_TX: CreateReader = records => position => {
   return tx < 0 ? undefined : tx
 }
 
-/** A field of a call stands in its own record, or else in its trace or its transaction. */
+/** A field of a call is in its own record, its trace or its transaction. */
 const callFieldReader =
   (own: (call: CallRecord) => StoredValue, inTrace: CreateReader | undefined, inTx?: CreateReader): CreateReader =>
   records => {
@@ -118,7 +118,7 @@ const field =
 
 const CALL_TX = callFieldReader(({ tx }) => tx, TRACE_TX)
 
-/** Fields that do not stand in the records of their kind. */
+/** Fields that are not in the records of their kind. */
 const DERIVED: Partial<Record<Kind, ReadonlyMap<string, CreateReader>>> = {
   block: new Map([
     ['number', () => blockOf],

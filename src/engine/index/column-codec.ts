@@ -52,7 +52,7 @@ const MAX_ENTRIES = 2 ** 16
 const widthFor = (range: number): Width =>
   range === 0 ? 0 : range < 2 ** 8 ? 1 : range < 2 ** 16 ? 2 : range < 2 ** 32 ? 4 : 8
 
-/** Undefined where every value is missing: then nothing is stored. */
+/** Undefined if every value is missing: then nothing is stored. */
 export const encodeColumn = (values: Float64Array, { full }: EncodeOptions): EncodedColumn | undefined => {
   let least = Number.POSITIVE_INFINITY
   let greatest = MISSING

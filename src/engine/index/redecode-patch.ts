@@ -38,7 +38,7 @@ export const revisedKinds = ({ logs, calls, txs, traces }: Revision): Kind[] => 
 /** Names that fields of a record get. */
 export interface NamesChange {
   position: number
-  /** By the field's place in the record, the name's id. */
+  /** Index of the field in the record, and id of its new name. */
   names: [column: number, name: number][]
 }
 
@@ -131,7 +131,7 @@ export const createRevision = (
       return true
     },
 
-    /** A field whose name had the id `was`. Names of calls stand in their traces. */
+    /** A field whose name had the id `was`. Names of calls are in their traces. */
     name(kind: NamedKind, field: string, { position, ordinal }: Spot, was: number | null, now: string): void {
       const name = context.names.id(now)
       if (name === was) return

@@ -12,7 +12,7 @@ export interface SegmentHeader {
   last: number
   /** Numbers of the blocks, ascending; undefined if they are consecutive. */
   numbers: Uint32Array | undefined
-  /** By kind, for each block: how many documents the segment holds up to and with it. */
+  /** By kind: for each block, the number of documents up to and including it. */
   ends: Readonly<Record<RecordKind, Uint32Array>>
   /** Timestamps of the blocks, in seconds. */
   times: Float64Array

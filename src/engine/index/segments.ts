@@ -4,7 +4,7 @@ import { decodeSegmentHeader, type SegmentHeader } from './segment.ts'
 
 /** Neighbouring segments of one level that are merged into one of the next. */
 export const FAN = 4
-/** Segments with more documents are not merged: one index probe's range stays cheap to rewrite. */
+/** Larger segments are not merged: the range of one index probe stays cheap to rewrite. */
 export const FULL_SEGMENT = 80_000
 /** Blocks from which on a segment is not merged any further, however empty they are. */
 const MAX_BLOCKS = 4096

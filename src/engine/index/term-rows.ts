@@ -20,13 +20,13 @@ export interface Root extends TermBlocks {
   next: number
   /** Bytes of an ordinal. */
   width: number
-  /** Keys that the filter holds, where there is one. */
+  /** Number of keys in the filter, if any. */
   held: number
 }
 
 const ROOT_HEAD_BYTES = 16
 
-/** Layout: the four numbers; then first terms of all blocks, their fingerprints, and their rows. */
+/** Layout: next row, ordinal bytes, blocks, filter keys; first terms, fingerprints and rows. */
 const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buffer =>
   Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(rawBytesOf))
 
@@ -93,7 +93,7 @@ export const ordinalsAt = (reading: TermReading, segment: number, at: ListLocati
   return readOrdinals(rowContent(reading.row(segment, at.row)), at.count)
 }
 
-/** Whether a segment of so many blocks has a filter. */
+/** Whether a segment of this number of blocks has a filter. */
 export const isFiltered = (blocks: number): boolean => blocks >= FILTERED_BLOCKS
 
 /** Writes rows of the table `post`. */
@@ -112,7 +112,7 @@ export const createTermWriting = (db: Db) => {
     setFilter: (segment: number, words: Uint32Array) =>
       void replace.run(rowId(segment, FILTER), sealRow(rawBytesOf(words))),
     drop: (segment: number, number: number) => void drop.run(rowId(segment, number)),
-    /** Removes so many rows of a segment; whether there are more. */
+    /** Deletes a number of rows of a segment; returns whether there are more. */
     dropSome(segment: number, count: number): boolean {
       const [first, behind] = [rowId(segment, 0), rowId(segment + 1, 0)]
       const next = nth.get(first, behind, count) as number | undefined

@@ -36,7 +36,7 @@ const FIELD_IDS: ReadonlyMap<string, number> = new Map(
   POSTINGS_FIELDS.map(({ kind, field, id }) => [`${kind}.${field}`, id]),
 )
 
-/** Id of a field; undefined where it has no postings of its own. */
+/** Id of a field; undefined if it has no own postings. */
 export const findFieldId = (kind: Kind, field: string): number | undefined => FIELD_IDS.get(`${kind}.${field}`)
 
 /** Id of a field that the mapping declares as indexed. */
@@ -123,5 +123,5 @@ const BY_NUMBER: ReadonlyMap<number, ColumnField> = new Map(COLUMN_FIELDS.map(on
 export const columnFieldOf = (kind: Kind, { field }: Pick<FieldPath, 'field'>): ColumnField | undefined =>
   BY_NAME.get(`${kind === 'event' ? 'log' : kind}.${field}`)
 export const columnNumber = (kind: CountedKind, field: string): number => BY_NAME.get(`${kind}.${field}`)!.number
-/** Undefined where no field of today has the number. */
+/** Undefined if no current field has the number. */
 export const columnByNumber = (number: number): ColumnField | undefined => BY_NUMBER.get(number)

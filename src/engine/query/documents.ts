@@ -88,7 +88,7 @@ export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((p
 /** The member of `_source` that holds the path. */
 export const memberName = ({ list, field }: FieldPath): string => list?.name ?? field
 
-/** Fields that a condition reads; undefined where it may read all of them. */
+/** Fields that a condition reads; undefined if it may read all. */
 export const fieldsRead = (node: Node): string[] | undefined => {
   if (node.op === 'child' || node.op === 'parent' || node.op === 'compare') return undefined
   if ('field' in node) return [memberName(node.field)]

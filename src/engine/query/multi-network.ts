@@ -14,7 +14,7 @@ import { compareKeys, isNewestFirst } from './sort/sort.ts'
 /** One of several networks that are searched together. */
 export interface NetworkMember {
   searcher: StoreSearcher
-  /** The network's name as it stands in `_index`. */
+  /** The network's name in `_index`. */
   index: string
   /** Whether its documents are remote. It is queried first, while no transaction is open. */
   isAway?: boolean | undefined
@@ -32,7 +32,7 @@ const JOINED_PAGE = 500
 /**
  * Searches several networks like one list. Equal sort values are ordered by block time (in the
  * direction of the sort), then by the order of `members`, then by place in the chain. Each network
- * is in one consistent state.
+ * is read in one state.
  */
 export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher => {
   const scratch = createByteWriter(1 << 16)
@@ -210,7 +210,7 @@ interface Chosen {
   one: Ranked
 }
 
-/** Without a sort the best come first, also where all of one network score the same. */
+/** Without a sort the best come first, even if all hits of a network have equal scores. */
 const rankingOrder = ({ sort }: SearchRequest, rankings: readonly Ranking[]): readonly SortSpec[] =>
   sort.length === 0 && rankings.some(({ maxScore }) => maxScore !== undefined) ? BEST_FIRST : sort
 

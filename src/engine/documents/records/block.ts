@@ -17,7 +17,7 @@ export interface StoredBlock {
   /** Hashes of its transactions, 32 bytes each, then a checksum. */
   hashes: Buffer
   txs: number
-  /** For each transaction, the number of logs up to and with it. */
+  /** For each transaction, the number of logs up to and including it. */
   logEnds: Uint32Array
   /** Ascending; undefined if they have no gaps. */
   places: BlockPlaces | undefined

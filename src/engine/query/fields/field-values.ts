@@ -98,12 +98,12 @@ export const recordReader = (
 
 /** Kinds of fields whose integers a column may hold as the nearest double only. */
 const WIDE_KINDS: ReadonlySet<FieldPath['kind']> = new Set(['quantity', 'amount', 'wide'])
-/** From here on a double stands for several integers. */
+/** From here on, a double represents several integers. */
 export const INEXACT = 2 ** 53
-/** Doubles beyond it are no longs; it stands for integers of both sorts itself. */
+/** Larger doubles are no longs; this one represents both longs and larger integers. */
 export const LONGS_END = 2 ** 63
 
-/** Whether a value of a column stands for several integers. */
+/** Whether a value of a column represents several integers. */
 export const isInexactNumber = ({ kind }: Pick<FieldPath, 'kind'>, value: number): boolean =>
   value >= INEXACT && WIDE_KINDS.has(kind)
 

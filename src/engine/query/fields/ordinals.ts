@@ -34,7 +34,7 @@ export const viewOf = (segment: Segment, numbered: NumberedKind, reader: StoreRe
 export const firstEndingFrom = (block: number, segments: readonly Segment[]): number =>
   firstHolding(segments.length, i => segments[i]!.last >= block)
 
-/** The segment that holds a position; undefined where no block is stored there. */
+/** The segment of a position; undefined if no block is stored there. */
 export const segmentAt = (position: number, reader: StoreReader): Segment | undefined => {
   const segments = reader.segments()
   const block = blockOf(position)

@@ -51,7 +51,7 @@ const rangesOfNumbers = (leaf: FieldCondition): NumberRange[] => {
 const LEAST_POINT: PointBound = { ...pointBound(-(2n ** 63n), false), value: Number.NEGATIVE_INFINITY }
 const GREATEST_POINT: PointBound = { ...pointBound(2n ** 63n - 1n, true), value: Number.POSITIVE_INFINITY }
 
-/** An argument of which nothing but its numbers is asked. */
+/** An argument with conditions on its numbers only. */
 interface NumberRole {
   field: number
   ranges: NumberRange[]

@@ -53,7 +53,7 @@ export const createNested = (
         if (counter === null) counter = numberCounter(possible(), nested, reader)
         return counter?.(segment)
       }
-      // One posting of the one required value, nothing else asked for: its length is the answer.
+      // One posting of the only required value, no other condition: its length is the count.
       if (nested.required.length !== 1) return undefined
       const [only, ...others] = required!(segment.id).filter(({ term }) => mayMatch(term, nested, signatures))
       if (!only) return 0
@@ -142,7 +142,7 @@ const idsIn = (segment: number, ids: readonly number[], reader: StoreReader): nu
   return ids.filter(id => present.has(argumentOf(id).signature))
 }
 
-/** Signatures that have arguments of these names; all where none are named. */
+/** Signatures with arguments of these names; all without names. */
 const signaturesWith = (names: readonly string[] | undefined, of: Nested['of'], reader: StoreReader): Set<number> => {
   const all = reader.signatures(of)
   if (!names) return new Set(all.map(({ id }) => id))

@@ -185,7 +185,7 @@ const joinOf = (
 
 const conjunction = (plans: readonly Plan[], context: MatchContext): SegmentMatcher => {
   const parts: SegmentMatcher[] = []
-  // A part is asked only where those before it match.
+  // A part is evaluated only where the previous ones match.
   for (const plan of plans) {
     const before = [...(context.among ? [{ where: context.among }] : []), ...parts]
     parts.push(build(plan, { ...context, among: () => whereAll(before) }))

@@ -147,7 +147,7 @@ const linkToBlock = (child: NumberedKind): KindLink => ({
   },
 })
 
-/** Columns with a child's place of its transaction; block rewards have none. */
+/** Columns with the place of a child's transaction; block rewards have none. */
 const TRANSACTION_PLACES: ReadonlyMap<NumberedKind, number> = new Map(
   COLUMN_FIELDS.flatMap(({ kind, number, declaration: { origin } }) =>
     origin === 'transaction' ? [[kind, number] as const] : [],

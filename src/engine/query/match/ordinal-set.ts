@@ -162,7 +162,7 @@ export const takeOrdinals = (set: OrdinalSet, limit: number, descending: boolean
   return found
 }
 
-/** A list is turned into a bitmap where it holds more than one in so many ordinals. */
+/** A list becomes a bitmap if it has more than one in this number of ordinals. */
 const DENSE = 32
 
 const clipped = (set: OrdinalSet, from: number, to: number, size: number): OrdinalSet => {
