@@ -7,15 +7,15 @@ export interface AbiKnowledge {
   /** Name that the ABI was given under. */
   name: string | null
   source: 'address' | 'codeHash' | 'implementation' | 'similar' | 'signatures' | null
-  /** How sure it is, null where nothing is known. */
+  /** Certainty from 0 to 1; null if nothing is known. */
   probability: number | null
 }
 
 const UNKNOWN_ABI: AbiKnowledge = { name: null, source: null, probability: null }
 
 /**
- * Finds what is known of contracts: an ABI that was given for it, for its code or for a contract whose code it runs goes before that of the
- * contract whose code is nearest, and that before what its selectors tell, which are as sure as the share of them that have a name.
+ * Finds the ABI of a contract: of its address, its code or the code it runs; then of the most
+ * similar code; then from its selectors, with the share of them that have a name as probability.
  */
 export const createAbiFinder = (
   own: readonly (OwnAbi & { name?: string })[],
@@ -68,7 +68,7 @@ export interface Code extends CodeAnalysis {
   /** Keccak-256, as `0x` hex. */
   hash: string
   size: number
-  /** How the standard is known; null with it. */
+  /** Evidence for the standard; null without a standard. */
   standardSource: 'selectors' | 'bytecode' | null
   features: Int8Array
 }

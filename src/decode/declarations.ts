@@ -6,11 +6,11 @@ import { type FunctionAbi, selectorOf, topicOf } from './signature.ts'
 import type { EventAbi } from './types.ts'
 
 export interface OwnAbi {
-  /** Lower-case `0x` address of the one contract that they hold for. */
+  /** Lower-case `0x` address of the only contract that these declarations apply to. */
   address: string | null
-  /** Lower-case `0x` hash of the code of the contracts that they hold for; without it and an address they hold for all. */
+  /** Lower-case `0x` code hash of those contracts; without it and `address`, it applies to all. */
   codeHash?: string | null
-  /** 1 for an ABI; less for a list of signatures, which ranks behind the registry and does not say which arguments are indexed. */
+  /** 1 for an ABI; less for a list of signatures, which lacks `indexed` and ranks last. */
   probability: number
   events: readonly EventAbi[]
   functions: readonly FunctionAbi[]
@@ -21,21 +21,21 @@ export interface OwnAbi {
 export interface Linked {
   /** Lower-case. */
   address: string
-  /** Null where it is not known. */
+  /** Null if unknown. */
   codeHash: string | null
-  /** How much its code has in common with one that is run, from 0 to 1; absent where it is run itself. */
+  /** Similarity of its code, from 0 to 1; absent if its own code is run. */
   likeness?: number
 }
 
 /**
- * A contract, and those whose code it runs at a position of the chain, the nearest first; with a selector, those alone that a call of it is
- * passed on to.
+ * A contract and those whose code it runs at a position of the chain, nearest first; with a
+ * selector, only those to which a call with this selector is forwarded.
  */
 export type LinksOf = (address: string, at: number, selector?: string) => readonly Linked[]
 
 const alone: LinksOf = address => [{ address: address.toLowerCase(), codeHash: null }]
 
-/** The first topics and selectors in ABIs that are not for all: for others it makes no difference which contract runs whose code. */
+/** Topics and selectors of ABIs for some contracts; others decode alike for every contract. */
 export const boundKeys = (own: readonly OwnAbi[]): ReadonlySet<string> =>
   new Set(
     own
@@ -43,14 +43,14 @@ export const boundKeys = (own: readonly OwnAbi[]): ReadonlySet<string> =>
       .flatMap(abi => [...eventsByTopic(abi), ...functionsBySelector(abi)].map(([key]) => key)),
   )
 
-/** How sure a declaration of the registry is: it fits the log in all its bytes, but another contract may mean something else by it. */
+/** Registry declarations fit all bytes, but another contract may mean something else by them. */
 export const REGISTRY_PROBABILITY = 0.9
-/** Probability for the ABI of another contract with the same code, which may declare more than the code has. */
+/** Probability for the ABI of a contract with equal code: it may declare more than the code has. */
 const LIKENESS_PROBABILITY = 0.95
 
 /**
- * What logs are decoded by: the user's ABIs for that contract, for its code, for the contracts whose code it runs, those for all, the
- * registry, then lists of signatures.
+ * Finds declarations of logs, in this order: user ABIs for the contract, for its code, for the
+ * contracts whose code it runs, and for all contracts; the registry; lists of signatures.
  */
 export const createEventDeclarations = (
   registry: Registry,
@@ -88,7 +88,7 @@ export const createEventDeclarations = (
   }
 }
 
-/** The declarations that decode calls, in the same order. */
+/** Finds declarations of calls, in the same order. */
 export const createFunctionDeclarations = (
   registry: Pick<Functions, 'find'>,
   own: readonly OwnAbi[],
@@ -123,14 +123,14 @@ export const createFunctionDeclarations = (
 const isCertain = ({ probability }: { probability: number }): boolean => probability === 1
 const isGuess = ({ probability }: { probability: number }): boolean => probability < 1
 
-/** Surer than the registry is. */
+/** Ranks before the registry. */
 const isSure = ({ probability }: { probability: number }): boolean => probability > REGISTRY_PROBABILITY
 const isUnsure = ({ probability }: { probability: number }): boolean => probability <= REGISTRY_PROBABILITY
 
-/** Probability for the ABI of a contract with similar code, rounded since declarations are cached for each. */
+/** Rounded, since declarations are cached for each probability. */
 export const probabilityOfLike = (likeness: number): number => Math.round(likeness * LIKENESS_PROBABILITY * 100) / 100
 
-/** The candidates of a contract that is only like the one at hand are the less sure; the same objects each time. */
+/** Lowers probabilities by the similarity of the code; equal calls return the same objects. */
 const likened = <C extends Candidate | FunctionCandidate>(
   candidates: readonly C[],
   { likeness }: Linked,
@@ -143,7 +143,7 @@ const likened = <C extends Candidate | FunctionCandidate>(
     let less = known.get(share)
     if (!less) {
       const probability = Math.round(candidate.probability * share * 1000) / 1000
-      // Signatures of logs are told apart by their declaration.
+      // Signatures of logs are identified by their declaration object, so copy it.
       less =
         'event' in candidate
           ? { ...candidate, event: { ...candidate.event }, probability }
@@ -199,7 +199,7 @@ const createIndexes = <C>(own: readonly OwnAbi[], entries: Entries<C>) => {
   return { general, special }
 }
 
-/** Candidates of a topic with a number of indexed arguments, ABIs before guesses; the same objects each time. */
+/** Caches candidates by topic and number of indexed arguments; ABIs come before guesses. */
 const createVariants = (byTopic: ReadonlyMap<string, readonly Candidate[]>) => {
   const answers = new Map<string, readonly Candidate[]>()
   return (topic: string, indexed: number): readonly Candidate[] => {
@@ -224,8 +224,8 @@ const indexedIn = ({ inputs }: EventAbi): number => inputs.filter(input => input
 const MAX_CHOICES = 40
 
 /**
- * A list of signatures does not tell which arguments are indexed. Where there is a choice, a log may decode by several, and the one that is
- * taken is half as sure: the first arguments are indexed more often than later ones.
+ * Guesses which arguments are indexed, as lists of signatures do not say. A choice among several
+ * halves the probability: early arguments are indexed more often than later ones.
  */
 const variantsOf = ({ event, probability }: Candidate, indexed: number): Candidate[] => {
   if (indexedIn(event) > 0) return indexedIn(event) === indexed ? [{ event, probability }] : []

@@ -6,12 +6,12 @@ import type { Functions } from './functions.ts'
 import { createLogDecoder, type LogDecoder } from './logs.ts'
 import type { Registry } from './registry.ts'
 
-/** What logs, calls and transactions mean by the ABIs of one moment. */
+/** Decoders with the ABIs of one moment. */
 export interface Decoding {
   log: LogDecoder
   call: CallDecoder
   revert: RevertDecoder
-  /** Name of the function of a contract that call data names at a position of the chain, or null. */
+  /** Name of the function that call data selects at a position of the chain, or null. */
   methodOf(input: string, to: string, at: number): string | null
 }
 

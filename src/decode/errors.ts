@@ -7,9 +7,9 @@ import { renderEvent, renderText } from './render.ts'
 import { type FunctionAbi, parseSignature } from './signature.ts'
 
 export interface Revert {
-  /** Name of the error, null where it is not known. */
+  /** Name of the error; null if unknown. */
   name: string | null
-  /** The error in words, null where it is not known. */
+  /** Readable error; null if unknown. */
   reason: string | null
 }
 
@@ -18,7 +18,7 @@ export type RevertDecoder = (address: string, data: string, at?: number) => Reve
 
 export type Errors = Pick<Functions, 'find'>
 
-/** What Solidity itself reverts with: `require(…, "…")`, and failed checks. */
+/** Selectors of Solidity's own errors: `require(…, "…")` and failed checks. */
 const ERROR = '0x08c379a0'
 const PANIC = '0x4e487b71'
 
@@ -42,7 +42,7 @@ const BUILT_IN: ReadonlyMap<string, readonly FunctionCandidate[]> = new Map(
   ]),
 )
 
-/** By the user's ABIs, those for the contract first, then the registry. */
+/** Uses the user's ABIs, those for the contract first, then the registry. */
 export const createRevertDecoder = (registry: Errors, abis: readonly OwnAbi[], linksOf?: LinksOf): RevertDecoder => {
   const mine = abis.map(abi => ({ ...abi, functions: errorsOf(abi) }))
   const { find, own } = createFunctionDeclarations(registry, mine, linksOf)
@@ -74,7 +74,7 @@ const MAX_REASON_LENGTH = 1000
 const panicOf = (code: bigint): string =>
   `Panic(0x${code.toString(16).padStart(2, '0')}): ${PANICS.get(code) ?? 'unknown code'}`
 
-/** Reads the text of `data/errors.txt`: a selector and a declaration a line, which is parsed when it is first asked for. */
+/** Reads `data/errors.txt`: a selector and a declaration per line, parsed on first use. */
 export const createErrors = (text: string): Errors & { readonly size: number } => {
   const lines = registryLines('errors.txt', text, {
     pattern: /^(0x[0-9a-f]{8}) ([A-Za-z_$][\w$]*\([^#]*\))$/,

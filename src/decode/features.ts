@@ -4,9 +4,9 @@ import { analyzeCode, type CodeAnalysis, readProgram } from './code.ts'
 export const DIMENSIONS = 256
 
 /**
- * What a code is made of, as a vector whose direction tells how much two codes have in common: codes that differ only in their
- * metadata and in what is filled in at deployment have the same one. It is all zeros where nothing of the code runs.
- * Each function, constant and run of instructions adds to a few of its numbers, which ones being told by a hash.
+ * Vector of a code; its direction shows how much two codes have in common. Metadata and bytes that
+ * deployment fills in have no effect; all zeros if no code runs. Each function, constant and run
+ * of instructions adds to a few numbers that its hash selects.
  */
 export const featuresOf = (hex: string, { selectors, topics }: CodeAnalysis = analyzeCode(hex)): Int8Array => {
   const { code, instructions } = readProgram(hex)
@@ -18,7 +18,7 @@ export const featuresOf = (hex: string, { selectors, topics }: CodeAnalysis = an
   return Int8Array.from(sum, number => (most === 0 ? 0 : Math.round((127 * number) / most)))
 }
 
-/** How much two codes have in common, from their vectors: 1 all, 0 nothing. */
+/** Cosine similarity of two codes, from 0 to 1. */
 export const similarityOf = (a: Int8Array, b: Int8Array): number => {
   let product = 0
   let squareA = 0
@@ -33,7 +33,7 @@ export const similarityOf = (a: Int8Array, b: Int8Array): number => {
   return product <= 0 ? 0 : product / Math.sqrt(squareA * squareB)
 }
 
-/** Adds `share` of the vector's square, each feature by the root of its frequency. */
+/** Adds features, weighted by the root of their frequency, as a `share` of the squared length. */
 const addGroup = (sum: Float64Array, salt: number, share: number, features: readonly number[]) => {
   const sorted = Int32Array.from(features).sort()
   const scale = Math.sqrt(share / sorted.length)
@@ -52,7 +52,7 @@ const addGroup = (sum: Float64Array, salt: number, share: number, features: read
 /** Numbers of the vector that each feature adds to. */
 const SPREAD = 4
 
-/** Values of pushes of 4 to 16 bytes, such as selectors. Longer ones are addresses and hashes, which deployment may fill in. */
+/** Values of 4 to 16 pushed bytes, such as selectors; deployment may fill in longer ones. */
 const constantsOf = (code: Uint8Array, instructions: readonly number[]): number[] => {
   const found = new Set<number>()
   for (const at of instructions) {

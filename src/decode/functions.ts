@@ -9,9 +9,9 @@ export interface FunctionCandidate {
 }
 
 /**
- * Where a declaration comes from, by the sign in front of it: an ABI that a project publishes; the ABI of some contract whose
- * source was verified; a list of signatures, on which anybody can put anything. Of selectors that are not known,
- * one in 8,000 hits a known one by chance, so what has a known selector and decodes without remainder is rather sure.
+ * Probability by the sign before a declaration: published ABI, ABI of a verified contract, or list
+ * of signatures, which anyone can extend. One of 8,000 unknown selectors matches a listed one by
+ * chance, so a match that decodes without remainder is fairly certain.
  */
 export const STANDINGS: Readonly<Record<string, number>> = { '+': 0.9, ' ': 0.8, '?': 0.6 }
 
@@ -23,10 +23,11 @@ export const STANDINGS: Readonly<Record<string, number>> = { '+': 0.9, ' ': 0.8,
  * - u16 for each upper half of a selector: declarations with such a selector
  * - u16 for each declaration, in the order of the selectors: the lower half of its selector
  * - u16 for each declaration, in the same order: the group of 16 declarations that has it
- * - blocks: Brotli of a line for each name, its first character telling how many characters (code less 32) it has in common with
- *   the name before (the first of a group: 0), then a line for the arguments of each: the sign of its standing and `address to,uint256 amount`
+ * - blocks: Brotli; one line per name: a character (code less 32 = length of the prefix shared with
+ * the previous name, 0 at the start of a group) and the rest; then one line per declaration's
+ * arguments: the sign of its standing and `address to,uint256 amount`
  *
- * Which of its group a selector means is told by its hash, so nothing is found that does not hash to what was asked for.
+ * The selector's hash picks the declaration within its group, so false matches are impossible.
  */
 export const GROUP_SIZE = 16
 export const BLOCK_SIZE = 1024
@@ -41,8 +42,8 @@ const UNPACKED = 8
 export type Functions = ReturnType<typeof openFunctions>
 
 /**
- * Opens the content of `data/functions.bin`. Each indexing thread does, so this takes a millisecond or two: only the index is
- * looked at, and a block is unpacked (about 0.5 ms) when a selector leads there for the first time.
+ * Opens `data/functions.bin`. Every indexing thread does, so it only reads the index (1 to 2 ms);
+ * a block is unpacked (about 0.5 ms) on first use.
  */
 export const openFunctions = (bytes: Uint8Array) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -135,20 +136,20 @@ export const openFunctions = (bytes: Uint8Array) => {
 
   return {
     size,
-    /** The declarations of a selector (`0x` and eight digits, lower case), the likeliest first; few selectors have more than one. */
+    /** Declarations of a selector (lower-case `0x` and 8 digits), likeliest first; mostly one. */
     find(selector: string): readonly FunctionCandidate[] {
       const known = recent.get(selector)
       if (known !== undefined) return known
       if (unknown.has(selector) || !SELECTOR.test(selector)) return NO_FUNCTIONS
       const result = read(selector)
-      // Unknown selectors are told from the index alone, and there are too many of them to keep all.
+      // The index alone rejects unknown selectors, and there are too many to cache them all.
       if (result === NO_FUNCTIONS) {
         if (unknown.size >= GENERATION) unknown.clear()
         unknown.add(selector)
       } else recent.set(selector, result)
       return result
     },
-    /** The declarations of that name; undefined where there are more than `most`. */
+    /** Declarations with this name; undefined if more than `most`. */
     named(name: string, most: number): readonly FunctionAbi[] | undefined {
       const start = `${name}(`
       let [low, high] = [0, blocks]
@@ -157,7 +158,7 @@ export const openFunctions = (bytes: Uint8Array) => {
         if (headOf(middle) < start) low = middle + 1
         else high = middle
       }
-      // The first of the name may be in the block before the first one that begins behind it.
+      // The previous block may contain the first declaration of this name.
       let group = (Math.max(0, low - 1) * BLOCK_SIZE) / GROUP_SIZE
       const found: FunctionAbi[] = []
       for (; group * GROUP_SIZE < size; group++) {
@@ -170,7 +171,7 @@ export const openFunctions = (bytes: Uint8Array) => {
       }
       return found
     },
-    /** All of them in alphabetical order: `+ transfer(address to,uint256 amount)`, where the sign says the standing. */
+    /** All in alphabetical order, with the standing: `+ transfer(address to,uint256 amount)`. */
     *texts(): Generator<string> {
       for (let group = 0; group * GROUP_SIZE < size; group++) yield* textsOf(group)
     },

@@ -1,24 +1,25 @@
 import { ARITY, EVM, endsRun, isPush, nextOf, pushed } from './bytecode.ts'
 
 /**
- * What is known of a word on the stack without the call: its value, or where it comes from. `word` is the first word of the call data,
- * `left` its first four bytes with zeros behind them, `selector` these as a number, `mixed` whatever is computed of them alone,
- * as vyper's hash tables do. `equal` holds where the selector is one of these, `differs` where it is none.
+ * A stack word as far as it is known without the call: its value or origin. `word`: the first word
+ * of the call data; `left`: its first four bytes, padded with zeros; `selector`: these as a
+ * number; `mixed`: computed from them alone, as in vyper's hash tables. `equal`: true if the
+ * selector is one of these; `differs`: true if it is none.
  */
 export type MachineValue =
   | bigint
   | { kind: 'unknown' | 'word' | 'left' | 'selector' | 'mixed' | 'keyed' }
   | { kind: 'equal' | 'differs'; selectors: readonly number[] }
-  /** The call data's length, and more. */
+  /** Length of the call data plus `more`. */
   | { kind: 'size'; more: bigint }
-  /** Read from storage, from a slot that depends on the selector where there is none. */
+  /** Read from storage; `slot` is null if it depends on the selector. */
   | { kind: 'stored'; slot: bigint | null }
-  /** What another contract returned. */
+  /** Result of a call to another contract. */
   | { kind: 'returned'; by: MachineValue }
 
 type Origin = Exclude<MachineValue, bigint>
 
-/** Values of these kinds are these very objects, so identity tells them apart. */
+/** These kinds have one object each, so identity distinguishes them. */
 export const UNKNOWN_WORD: Origin = { kind: 'unknown' }
 const FIRST_WORD: Origin = { kind: 'word' }
 const LEFT_WORD: Origin = { kind: 'left' }
@@ -58,9 +59,9 @@ export interface Watch {
 }
 
 /**
- * Runs code from a place on without knowing the call, down every way that a condition leaves open; but where the selector is found, the
- * way on is the one where it is another. What a word is that was on the stack before is not known. Returns the steps that it took,
- * at most `budget`.
+ * Runs code from an offset with unknown call data and stack, along every branch that a condition
+ * leaves open; at a selector comparison only along the branch for other selectors.
+ * Returns the number of steps, at most `budget`.
  */
 export const explore = (code: Uint8Array, targets: Uint8Array, from: number, budget: number, watch: Watch): number => {
   const open: MachineState[] = [{ at: from, stack: [], memory: null, fresh: from === 0, called: false }]
@@ -68,7 +69,7 @@ export const explore = (code: Uint8Array, targets: Uint8Array, from: number, bud
   let steps = 0
   const enter = (state: MachineState): boolean => {
     if (targets[state.at] !== 1 || watch.worth?.(state.stack) === false) return false
-    // Places to return to are what tells one call of a function from another.
+    // Return addresses distinguish the calls of one function.
     let key = String(state.at)
     for (const value of state.stack) key += typeof value === 'bigint' ? (value < code.length ? `,${value}` : '#') : ','
     if (visited.has(key)) return false
@@ -145,7 +146,7 @@ const MASK_32 = 0xffffffffn
 const SHIFT = 224n
 const MAX_BUCKETS = 512n
 
-/** Runs one instruction that neither jumps nor pushes what the code holds. False ends the path. */
+/** Runs one instruction except jumps and pushes of constants. False ends the path. */
 const step = (
   code: Uint8Array,
   opcode: number,
@@ -343,7 +344,7 @@ const comparedWith = (a: MachineValue, b: MachineValue): number | null => {
   return (number & ((1n << SHIFT) - 1n)) === 0n ? Number(number >> SHIFT) : null
 }
 
-/** Opcodes of two operands, by what they make of numbers. */
+/** Binary opcodes as functions of known numbers. */
 const COMPUTE: Readonly<Record<number, (a: bigint, b: bigint) => bigint>> = {
   [EVM.ADD]: (a, b) => (a + b) & MASK_256,
   [EVM.MUL]: (a, b) => (a * b) & MASK_256,
@@ -401,7 +402,7 @@ const load = ({ memory, fresh }: MachineState, place: MachineValue): MachineValu
   if (!whole) return UNKNOWN_WORD
   let value = 0n
   for (const part of parts.reverse()) {
-    // The number's place in the 32 bytes: its last byte may lie before or behind theirs.
+    // Shift of the number within the 32 bytes: it may end before or after them.
     const shift = BigInt(8 * (at + 32 - part.at - part.size))
     const mask = (1n << BigInt(8 * part.size)) - 1n
     const moved = shift >= 0n ? (part.value as bigint) << shift : (part.value as bigint) >> -shift

@@ -3,8 +3,9 @@ import { IMPLEMENTATION, PROXIABLE, type ProxyKind, selectorOfText } from './cod
 
 export interface Delegation {
   /**
-   * `fixed`: the code of its target, which no log tells to have changed. `upgradeable`: the same, until an `Upgraded` log names another one.
-   * `beacon`: what its target offers. `offer`: it is such a beacon, and runs no code but its own. `diamond`: each target's for some selectors.
+   * `fixed`: runs its target's code, and no log reports changes; `upgradeable`: an `Upgraded` log
+   * may replace the target; `beacon`: runs the code that its target offers; `offer`: is such a
+   * beacon and runs only its own code; `diamond`: runs the code of each target for some selectors.
    */
   kind: 'fixed' | 'upgradeable' | 'beacon' | 'offer' | 'diamond'
   targets: Target[]
@@ -28,14 +29,14 @@ interface ProxyQuestion {
   call?: string
 }
 
-/** How to read the implementation of a proxy that its code does not name. */
+/** How to read the implementation of a proxy whose code does not contain it. */
 export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, ProxyQuestion>> = {
   'EIP-1167': { kind: 'fixed' },
   'EIP-7702': { kind: 'fixed' },
   'EIP-1967': { kind: 'upgradeable', slot: slotText(IMPLEMENTATION) },
   'EIP-1967 beacon': { kind: 'beacon', slot: slotText(BigInt(keccakHex('eip1967.proxy.beacon')) - 1n) },
   'EIP-1822': { kind: 'upgradeable', slot: slotText(PROXIABLE) },
-  // Proxies from before EIP-1967 tell it to their administrator alone.
+  // Proxies older than EIP-1967 answer only their administrator.
   'EIP-897': {
     kind: 'upgradeable',
     call: IMPLEMENTATION_CALL,
@@ -45,7 +46,7 @@ export const PROXY_QUESTIONS: Readonly<Record<ProxyKind, ProxyQuestion>> = {
   Diamond: { kind: 'diamond', call: selectorOfText('facets()') },
 }
 
-/** Reads answers of a proxy: `word` of the slot and result of the call, undefined if not requested, null if reverted. */
+/** `word` and `answer`: the slot and the call result; undefined if not read, null if reverted. */
 export const readDelegation = (
   proxy: ProxyKind,
   word: string | undefined,
@@ -57,11 +58,11 @@ export const readDelegation = (
     return targets.length === 0 ? null : { kind, targets }
   }
   const address = readAddressWord(answer ?? null) ?? readAddressWord(word ?? null)
-  // One that was not set up yet may be told of by a log.
+  // A log may report the target of a proxy that is not set up yet.
   return { kind, targets: address === null ? [] : [{ address }] }
 }
 
-/** Address in a word of storage or in a returned value; null if it is none. */
+/** Address in a storage word or a return value, or null. */
 export const readAddressWord = (word: string | null): string | null => {
   // Some nodes leave out zeros in front.
   const digits = /^0{24}([0-9a-f]{40})$/.exec(word?.slice(2).padStart(64, '0') ?? '')?.[1]

@@ -3,7 +3,7 @@ import { stop } from '../lib/errors.ts'
 import { parseSignature } from './signature.ts'
 import type { EventAbi } from './types.ts'
 
-/** A line of `data/events.txt`; its declaration is read only when a log asks for it, so that starting stays fast. */
+/** A line of `data/events.txt`; its declaration is parsed on first use, to keep starts fast. */
 export interface RegistryEvent {
   topic0: string
   indexed: number
@@ -11,7 +11,7 @@ export interface RegistryEvent {
   signature: string
 }
 
-/** The groups of a pattern in each line of a file of `data/`; lines that begin with `#` are comments. */
+/** Matches of a pattern in each line of a file of `data/`; lines with a leading `#` are skipped. */
 export const registryLines = (
   file: string,
   text: string,
@@ -50,15 +50,15 @@ export const createRegistry = (events: readonly RegistryEvent[]) => {
     return exact.length > 0 ? exact.map(event => parseSignature(event.signature)) : derive(known[0]!, indexed)
   })
   /**
-   * The declarations that a log with this first topic (lower case) and number of further topics may have, the likeliest
-   * first; the same objects each time.
+   * Declarations for a first topic (lower case) and number of further topics, likeliest first.
+   * Equal calls return the same objects.
    */
   const find = (topic0: string, indexed: number): readonly EventAbi[] =>
     byTopic.has(topic0) ? declared(`${topic0}${indexed}`) : NO_DECLARATIONS
   return {
     size: events.length,
     find,
-    /** A declaration with this first topic, whatever its number of indexed arguments: it names a log that it cannot decode. */
+    /** Any declaration with this topic: names a log that cannot be decoded. */
     named(topic0: string): EventAbi | undefined {
       const [first] = byTopic.get(topic0) ?? []
       return first && find(topic0, first.indexed)[0]
@@ -69,8 +69,8 @@ export const createRegistry = (events: readonly RegistryEvent[]) => {
 const NO_DECLARATIONS: readonly EventAbi[] = []
 
 /**
- * Contracts declare common events with flags of their own. A log that indexes none of the arguments, or all of them, leaves
- * no doubt which; anything between stays unknown.
+ * Contracts declare common events with different `indexed` flags. These are certain if a log
+ * indexes no argument or all of them; anything between stays unknown.
  */
 const derive = ({ signature }: RegistryEvent, indexed: number): readonly EventAbi[] => {
   const event = parseSignature(signature)

@@ -2,13 +2,14 @@ import { checksumAddress } from '../lib/keccak.ts'
 import { decodeParts } from './abi.ts'
 import type { AbiParam, DecodedArg } from './types.ts'
 
-/** Characters of one argument, and of all of a rendered event. */
+/** Maximal lengths of an argument and of a whole event, in characters. */
 const ARGUMENT_LIMIT = 256
 const EVENT_LIMIT = 1000
 
 /**
- * `Transfer(from=0x…, to=0x…, value=1000)`: arguments without a name go by their position, what is too long ends with an
- * ellipsis. Text from the chain is quoted, with everything escaped that could steer a terminal or the direction of writing.
+ * `Transfer(from=0x…, to=0x…, value=1000)`: unnamed arguments show their position, long ones are
+ * cut. Text from the chain is quoted; characters that steer terminals or text direction are
+ * escaped.
  */
 export const renderEvent = (
   event: { name: string; inputs: readonly AbiParam[] },
@@ -19,7 +20,7 @@ export const renderEvent = (
     EVENT_LIMIT,
   )
 
-/** Text of the chain, with everything escaped that could steer a terminal or the direction of writing. */
+/** Text from the chain; characters that steer terminals or text direction are escaped. */
 export const renderText = (hex: string, limit: number): string =>
   // A character takes four bytes at most.
   cutRendered(
@@ -59,7 +60,7 @@ const elementParam = (param: AbiParam): AbiParam => ({
   type: param.type.slice(0, param.type.lastIndexOf('[')),
 })
 
-/** Control and format characters that JSON leaves as they are: escape sequences of C1, invisible and bidirectional marks. */
+/** Control and format characters that JSON does not escape: C1, invisible, bidirectional. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const escapeCharacter = (character: string): string => {

@@ -12,13 +12,13 @@ export interface FunctionAbi {
 /** Maximal nesting of tuples and arrays; Solidity's own stack allows far less. */
 export const MAX_DEPTH = 32
 
-/** An event is given by one topic for its signature and up to three (anonymous: four) for indexed arguments. */
+/** The EVM has four topics per log; the first is the signature unless the event is anonymous. */
 export const maxIndexed = (anonymous: boolean): number => (anonymous ? 4 : 3)
 
 /**
- * Reads what people write: `Transfer(address indexed from, address indexed to, uint256 value)`, optionally with `event`
- * or `function` in front, `anonymous`, visibility and `returns (…)` behind. Tuples are written `(address a, uint256[2] b)[]`,
- * with or without `tuple` in front.
+ * Parses `Transfer(address indexed from, address indexed to, uint256 value)`; `event` or `function`
+ * may precede, `anonymous`, visibility and `returns (…)` may follow. Tuples are
+ * `(address a, uint256[2] b)[]`, with or without `tuple` in front.
  */
 export function parseSignature(text: string, kind?: 'event'): EventAbi
 export function parseSignature(text: string, kind: 'function'): FunctionAbi
@@ -39,7 +39,7 @@ export function parseSignature(text: string, kind: 'event' | 'function' = 'event
   return anonymous ? { name, inputs, anonymous } : { name, inputs }
 }
 
-/** `Transfer(address,address,uint256)`: what topics and selectors are the hash of. */
+/** `Transfer(address,address,uint256)`: the text that topics and selectors hash. */
 export const canonicalSignature = (abi: { name: string; inputs: readonly AbiParam[] }): string =>
   `${abi.name}(${abi.inputs.map(fullType).join(',')})`
 
@@ -51,13 +51,13 @@ export const selectorOf = (abi: FunctionAbi): string => keccakHex(canonicalSigna
 export const formatSignature = (event: EventAbi): string =>
   `${event.name}(${event.inputs.map(formatParam).join(', ')})${event.anonymous ? ' anonymous' : ''}`
 
-/** The Solidity type with tuples spelt out: `(address,uint256)[]`. */
+/** The Solidity type with expanded tuples: `(address,uint256)[]`. */
 export const fullType = (param: AbiParam): string =>
   param.components === undefined
     ? param.type
     : `(${param.components.map(fullType).join(',')})${param.type.slice('tuple'.length)}`
 
-/** Canonical form of a type without components (`uint[2]` is `uint256[2]`), null for an unknown type. */
+/** Canonical type without components (`uint[2]` is `uint256[2]`); null if unknown. */
 export const canonicalType = (type: string): string | null => {
   const [, base, suffix] = /^(\w+)((?:\[\d*\])*)$/.exec(type) ?? []
   const canonical = base === undefined ? null : base === 'tuple' ? base : elementaryType(base)
@@ -83,8 +83,8 @@ const ALIASES = new Map([
 ])
 
 /**
- * The canonical form of a type that is no array and no tuple, or null where there is none. Fixed-point types are known here
- * because they have topics; no compiler encodes them, so nothing decodes them.
+ * Canonical elementary type, or null. Fixed-point types are included because topics hash them; no
+ * compiler encodes them, so they are never decoded.
  */
 export const elementaryType = (word: string): string | null => {
   if (/^(?:address|bool|string|bytes|function)$/.test(word)) return word

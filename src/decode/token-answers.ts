@@ -1,7 +1,7 @@
-/** What a token's contract answered to one question, and what is wrong with it. */
+/** A token contract's answer to one call, and the fault of this answer. */
 export interface TokenAnswer<T> {
   value: T | null
-  /** Null where nothing is: a contract that does not answer, or reverts, just has none. */
+  /** Null if valid: a contract that does not answer or reverts has no value. */
   error: string | null
 }
 
@@ -9,7 +9,7 @@ export const TOKEN_CALLS = {
   name: '0x06fdde03',
   symbol: '0x95d89b41',
   decimals: '0x313ce567',
-  /** Of a vault (ERC-4626). */
+  /** Vaults (ERC-4626) have it. */
   asset: '0x38d52e0f',
   totalAssets: '0x01e1d114',
 } as const
@@ -17,7 +17,7 @@ export const TOKEN_CALLS = {
 /** A 256-bit integer has no more digits. */
 const MAX_DECIMALS = 77
 
-/** `answer` is what `decimals()` returned, null where it reverted. */
+/** `answer`: the result of `decimals()`; null if reverted. */
 export const readDecimals = (answer: string | null): TokenAnswer<number> => {
   if (!isData(answer)) return NO_TOKEN_ANSWER
   if (answer.length !== 66) return { value: null, error: `decimals() answers ${byteCountOf(answer)} bytes` }
@@ -30,8 +30,8 @@ export const readDecimals = (answer: string | null): TokenAnswer<number> => {
 const MAX_TOKEN_TEXT = 256
 
 /**
- * What `name()` or `symbol()` returned: a `string`, or 32 bytes as older tokens have it. Anyone can answer anything: what is no text becomes U+FFFD, as do control
- * characters and those that turn the direction of writing.
+ * `name()` or `symbol()`: a `string`, or 32 bytes in older tokens. Invalid UTF-8, control and
+ * bidirectional characters become U+FFFD.
  */
 export const readTokenText = (call: 'name' | 'symbol', answer: string | null): TokenAnswer<string> => {
   if (!isData(answer)) return NO_TOKEN_ANSWER
@@ -51,7 +51,7 @@ export const readTokenText = (call: 'name' | 'symbol', answer: string | null): T
   }
 }
 
-/** Whether a contract that answers so is a vault of another token. */
+/** Whether the answers are those of an ERC-4626 vault. */
 export const isVault = (asset: string | null, totalAssets: string | null): boolean =>
   asset !== null && /^0x0{24}(?!0{40})[0-9a-f]{40}$/.test(asset) && totalAssets !== null && totalAssets.length === 66
 
@@ -61,7 +61,7 @@ const isData = (answer: string | null): answer is string => answer !== null && a
 
 const byteCountOf = (hex: string): number => (hex.length - 2) / 2
 
-/** Control characters, and invisible ones that change how others are shown. */
+/** Control characters, and invisible ones that change how other text is shown. */
 const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu
 
 const withoutZeros = (bytes: Buffer): Buffer => {
@@ -70,7 +70,7 @@ const withoutZeros = (bytes: Buffer): Buffer => {
   return bytes.subarray(0, end)
 }
 
-/** The bytes of an ABI-encoded `string`, undefined where it is none. */
+/** The bytes of an ABI-encoded `string`; undefined if invalid. */
 const stringIn = (bytes: Buffer): Buffer | undefined => {
   const offset = integerAt(bytes, 0)
   const length = offset === undefined ? undefined : integerAt(bytes, offset)

@@ -19,24 +19,24 @@ export interface DecodedArg {
   name: string
   /** Zero-based position in the declaration. */
   pos: number
-  /** Full Solidity type, tuples spelt out: `(address,uint256)[]`. */
+  /** Full Solidity type with expanded tuples: `(address,uint256)[]`. */
   type: string
   /**
-   * Addresses as 20 bytes; integers as minimal hex quantities, negative ones as two's complement of their width; booleans
-   * `0x0` or `0x1`; fixed bytes, bytes and strings as they are; arrays and tuples as `abi.encode` of the one
-   * value, canonical whatever the log's own encoding (a dynamic one stands behind its offset 0x20); an indexed array, tuple,
-   * string or bytes as its topic hash.
+   * Addresses: 20 bytes; integers: minimal hex quantities, negative ones as two's complement of
+   * their width; booleans: `0x0` or `0x1`; bytes and strings: unpadded; arrays and tuples:
+   * canonical `abi.encode` of the single value (dynamic ones after the offset 0x20). Indexed
+   * arrays, tuples, strings and bytes: the topic hash.
    */
   hex: string
-  /** Exact value of integers and booleans, null for everything else (also for indexed dynamic arguments). */
+  /** Exact integer or boolean; null for other types and indexed dynamic arguments. */
   int: bigint | null
 }
 
 export type DecodeResult = { args: DecodedArg[]; error: null } | { args: null; error: string }
 
 /**
- * What logs or calls of one form are decoded by: the first topic or the selector, the number of indexed arguments
- * and the declaration in use.
+ * Decodes logs or calls of one form: the first topic or the selector, the number of indexed
+ * arguments, and the declaration in use.
  */
 export interface Signature {
   of: 'log' | 'call'
@@ -44,20 +44,20 @@ export interface Signature {
   key: string
   /** First topic, or selector, in lower case; null for a log without topics. */
   topic: string | null
-  /** Topics behind the first. */
+  /** Number of topics after the first. */
   indexed: number
-  /** The declaration, null where none is known. */
+  /** Null if no declaration is known. */
   event: EventAbi | null
-  /** 1 for a declaration that the user gave, less where it was guessed by its topic. */
+  /** 1 for a user's declaration, less if the topic was matched. */
   probability: number
-  /** Why logs of this signature could not be decoded although their name is known; null where they were. */
+  /** Why these logs could not be decoded with the declaration; null if decoded. */
   error: string | null
 }
 
 export interface DecodedLog {
   signature: Signature
-  /** Null where the log could not be decoded. */
+  /** Null if the log could not be decoded. */
   args: DecodedArg[] | null
-  /** Decimals that it is stored with, null: none; by default those that are known of the token. */
+  /** Decimals to store, null: none; default: the token's known decimals. */
   decimals?: number | null
 }

@@ -20,8 +20,7 @@ interface AttemptsOptions extends Pick<WorkerOptions, 'store' | 'channels' | 'cl
 
 /** Outcomes are collected this long, then written in one transaction. */
 const TOGETHER_MS = 2
-
-/** Small, so that answers are read between two batches. */
+/** Small, to read answers between two batches. */
 const START_AT_ONCE = 16
 
 /** Deliveries of one destination in a row. */
@@ -37,7 +36,7 @@ export const createAttempts = (options: AttemptsOptions) => {
   const under = new Set<Promise<void>>()
   let ended: { begun: RunningAttempt; job: Job; attempt: DeliveryAttempt }[] = []
 
-  /** Offers a destination to the scheduler when something is due (epoch, ms) and its breaker allows it. */
+  /** Schedules a destination for `dueAt` (epoch, ms), or later if its breaker is open. */
   const offer = (destination: DestinationState, dueAt: number) => {
     const at = clock.elapsed() + dueAt - clock.now()
     scheduler.offer(destination, Math.max(at, destination.breakers.first.restUntil))
@@ -215,7 +214,7 @@ interface NextDue {
   probe: Breaker | undefined
 }
 
-/** Both times of `Clock`: the ledger uses `now`; breakers use `elapsed`, which clock changes do not affect. */
+/** Times of `Clock`: `now` for the ledger; `elapsed`, immune to clock changes, for breakers. */
 interface ClockTimes {
   now: number
   elapsed: number
@@ -223,8 +222,7 @@ interface ClockTimes {
 
 /** While first tries wait, every fourth attempt is a retry. */
 const AGAIN_IN = 4
-
-/** Picks due deliveries one by one, first tries before retries. The caller marks each as busy before the next. */
+/** Picks due deliveries one by one, first tries first. The caller marks each as busy at once. */
 const createNextDue = (
   store: { due: Queue['due'] },
   destination: DestinationState,
@@ -269,8 +267,8 @@ export const SCHEDULE_MS: readonly number[] = [
 const JITTER = 0.1
 
 /**
- * When to retry after `tries` tries; undefined after the last. Jitter of a tenth spreads deliveries that
- * failed together; never earlier than the receiver asked for.
+ * When to retry after `tries` tries; undefined after the last. Jitter of a tenth separates
+ * deliveries that failed together; never earlier than the receiver requested.
  */
 export const nextTry = (
   tries: number,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export type Lookup = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 interface NameLookupsOptions {
-  /** By default those of the system. */
+  /** Default: the system's. */
   servers?: readonly string[]
   lookup?: Lookup
   /** Creates a resolver with the system's current name servers. */
@@ -12,9 +12,9 @@ interface NameLookupsOptions {
 }
 
 /**
- * Name lookups, one function per account. The system's resolver has two threads for the whole program,
- * which slow name servers would block: so name servers are asked directly, and the system only for names
- * that they do not know, one lookup of an account at a time.
+ * Name lookups, one function per account. The system's resolver has two threads for the whole
+ * program, which slow name servers would block. So name servers are queried directly, and the
+ * system only for names unknown to them, one lookup of an account at a time.
  */
 export const createNameLookups = ({
   servers,
@@ -56,7 +56,7 @@ const createResolver = (servers: readonly string[] | undefined) => {
 }
 
 const DNS_TIMEOUT_MS = 2_000
-/** Shorter than a DNS timeout, so that the next lookup asks the new server. */
+/** Shorter than a DNS timeout, so the next lookup queries the new server. */
 const RENEW_MS = 1_000
 /** The name server did not answer: the system would wait for it as well. */
 const NO_ANSWER_CODES = /^(ETIMEOUT|ESERVFAIL)$/

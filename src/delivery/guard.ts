@@ -24,7 +24,7 @@ export const createGuard = (allowed: readonly string[]) => {
   return {
     /** Why an address is forbidden; undefined if allowed. Text that is no address is refused. */
     refused,
-    /** The same for a URL's host if it is an address or `localhost`; other names are checked when resolved. */
+    /** The same for an address or `localhost` in a URL; names are checked when resolved. */
     refusedHost(hostname: string): string | undefined {
       const host = hostname
         .replace(/^\[(.*)\]$/, '$1')

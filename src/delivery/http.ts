@@ -98,20 +98,20 @@ export const parseTarget = (text: string): URL | undefined => {
 const transportFailure = (why: string): SendOutcome => ({ type: 'retry', why, status: null, head: '' })
 
 /**
- * Connects only to checked addresses: a name is resolved once, all its addresses are checked, and the
- * connection uses those, so a second DNS answer changes nothing.
+ * Connects only to checked addresses: a name is resolved once, all its addresses are checked, and
+ * the connection uses those, so a second DNS answer changes nothing.
  */
 const guardedConnector = (
   guard: Guard,
   lookup: Lookup,
   { ca, timeout, log }: { ca: string | undefined; timeout: number; log: Log | undefined },
 ): buildConnector.connector => {
-  /** Hosts that were logged, so that each is logged once. */
+  /** Logged hosts, to log each once. */
   const told = createRecentCache<{ address: string }>(MAX_LOGGED_HOSTS)
   const refusal = (host: string, address: string): ChainsieveError | undefined => {
     const why = guard.refused(address)
     if (why === undefined) return undefined
-    // The owner is not told what an internal name resolves to.
+    // The owner must not learn what an internal name resolves to.
     if (host !== address && told.get(host)?.address !== address) {
       told.set(host, { address })
       log?.warn('Refused a target of a rule', { host, address, why })
@@ -246,8 +246,8 @@ const MAX_IDLE = 64
 const RECEIVER_KEEP_ALIVE_MS = 10_000
 export type Connections = ReturnType<typeof createConnections>
 /**
- * Connections per account, so that hanging receivers of one block no other. The scheduler limits busy
- * connections; here only idle ones are.
+ * Connections per account, so hanging receivers of one block no other. The scheduler limits busy
+ * connections, this limits idle ones.
  */
 const createConnections = ({ connectorOf, maxHead }: ConnectionsOptions) => {
   const accounts = new Map<number, AccountConnections>()

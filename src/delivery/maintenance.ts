@@ -5,7 +5,7 @@ import type { WorkerOptions } from './worker.ts'
 
 type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {
   rulesVersion(): number
-  /** How long settled deliveries are kept. */
+  /** Retention of settled deliveries. */
   keepMs: number
   log?: Log
   onCancelled(channel: string): void

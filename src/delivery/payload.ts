@@ -9,8 +9,8 @@ export const readSource = (text: string): Record<string, unknown> =>
   ) as Record<string, unknown>
 
 /**
- * The payload's fields of the entity, or all of it. Names may be dotted; lists of objects are searched
- * element by element, and lists of arguments become objects. Missing fields are left out.
+ * The payload's fields of the entity, or all of it. Names may be dotted; lists of objects are
+ * searched by element, and lists of arguments become objects. Missing fields are omitted.
  */
 export const select = (
   source: Record<string, unknown>,
@@ -18,7 +18,7 @@ export const select = (
 ): Record<string, unknown> =>
   payload === undefined ? source : ((pickItems(source, payload) ?? {}) as Record<string, unknown>)
 
-/** Replaces each token once; values are never read as tokens. A string is the reason for a refusal. */
+/** Replaces each token once; values are never parsed for tokens. A string is a refusal's reason. */
 export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
   if (tokensInAuthority(template)) return 'its URL has a token before the path: only path and query may have tokens'
   const url = parseUrl(

@@ -4,7 +4,7 @@ import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queu
 const HEALTHS = ['well', 'unknown', 'failing'] as const
 export type DestinationHealth = (typeof HEALTHS)[number]
 
-/** A destination of one account, so that no account blocks another. */
+/** A destination of one account: no account blocks another. */
 export interface Lane {
   account: number
   destination: string
@@ -33,7 +33,7 @@ interface SchedulerOptions {
   total: number
   /** The same per account; default `total`. */
   byAccount?: number
-  /** Attempts above this time count as slow, so that hanging receivers take no slots. */
+  /** Longer attempts count as slow, so hanging receivers take no slots. */
   slowMs?: number
 }
 
@@ -52,8 +52,8 @@ interface AccountAttempts {
 export type Scheduler = ReturnType<typeof createScheduler>
 
 /**
- * Chooses the next due destination: working ones first, then unknown, then failing ones. Accounts of the
- * same health take turns, and none gets more than its share of slots.
+ * Chooses the next due destination: working ones first, then unknown, then failing ones. Accounts
+ * of the same health take turns, and none gets more than its share of slots.
  */
 export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: SchedulerOptions) => {
   const destinations = new Map<string, DestinationState>()
@@ -125,7 +125,7 @@ export const createScheduler = ({ total, byAccount = total, slowMs = 1_000 }: Sc
       for (const account of accounts.values()) setSlowApart(account, now)
       callUp(now)
       for (const health of HEALTHS) {
-        // Alternates the newest with the oldest, so that new ones need not wait for all others.
+        // Alternates the newest with the oldest, so new ones need not wait for all others.
         const newest = health === 'unknown' && !fromBack
         const next = ready.take(health, { serves: account => roomOf(accountOf(account), health) > 0, newest })
         if (!next) continue
@@ -187,8 +187,8 @@ const FAILING_SHARE = 1 / 4
 const DOUBTFUL_SHARE = 3 / 4
 
 /**
- * Counts slots of running attempts, of one account or of all. Failing and unknown destinations cannot take
- * all slots, so working ones find room; slow attempts are counted separately.
+ * Counts slots of running attempts, of one account or of all. Failing and unknown destinations
+ * cannot take all slots, so working ones find room; slow attempts are counted separately.
  */
 const createConcurrency = (total: number) => {
   const young: Record<DestinationHealth, number> = { well: 0, unknown: 0, failing: 0 }

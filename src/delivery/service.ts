@@ -28,9 +28,9 @@ export interface DeliveryOptions {
   stores(): ReadonlyMap<string, string>
   settings: Omit<DeliveryData['settings'], 'smtp' | 'digestMs' | 'keepMs' | 'limits'> & {
     smtp: Secret | undefined
-    /** How long emails of a rule are collected, in milliseconds; 0: not at all. */
+    /** Time in ms during which emails of a rule are collected; 0 disables digests. */
     mailDigest: number
-    /** How long delivered ones are kept; default 30 days. */
+    /** Retention of settled deliveries; default 30 days. */
     keepMs?: number | undefined
     limits?: Limits
   }

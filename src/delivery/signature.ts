@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * `webhook-signature` of Standard Webhooks 1.0: one `v1,` signature per secret, so that receivers may
- * know the old or the new one. `seconds` is the `webhook-timestamp`.
+ * `webhook-signature` of Standard Webhooks 1.0: one `v1,` signature per secret, for receivers with
+ * the old or the new one. `seconds` is the `webhook-timestamp`.
  */
 export const sign = (secrets: readonly string[], id: string, seconds: number, body: string): string =>
   secrets
@@ -17,7 +17,7 @@ type WebhookHeaders = Readonly<Record<string, string | string[] | undefined>>
 /** Allowed clock difference and delay, in seconds. */
 const TOLERANCE = 300
 
-/** Why a webhook's signature is invalid by Standard Webhooks 1.0; undefined if valid. `now`: epoch milliseconds. */
+/** Fault of a Standard Webhooks 1.0 signature; undefined if valid. `now`: epoch milliseconds. */
 export const signatureFault = (
   headers: WebhookHeaders,
   body: string,

@@ -45,7 +45,7 @@ export interface Questions {
   test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]>
   /** Alerts of a rule with deliveries and attempts, newest first. */
   alerts(network: string, rule: number, page: AlertsPage): AlertRecord[]
-  /** How often rules have fired; others are left out. */
+  /** Number of alerts by rule; rules without alerts are omitted. */
   counts(rules: readonly number[] | undefined): Map<number, number>
   list(filter: ListFilter): DeliveryInfo[]
   /** Deliveries of an account, newest first. */
@@ -54,7 +54,7 @@ export interface Questions {
   delivery(account: number, id: number): DeliveryRecord | undefined
   destinations(account: number): Destinations
   series(wanted: SeriesWanted): Promise<AlertCountSeries>
-  /** Cancels deliveries of a deleted or paused rule; returns how many were since then (epoch milliseconds). */
+  /** Cancels deliveries of a deleted or paused rule; returns the number since then (epoch, ms). */
   cancel(rule: number, why: Ended, since: number): Promise<number>
   redeliver(filter: RedeliverFilter): number
   metrics(): MetricSnapshot[]

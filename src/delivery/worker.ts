@@ -42,7 +42,7 @@ export interface WorkerOptions {
     total?: number
     /** Waits before each try in milliseconds; default `SCHEDULE_MS`. */
     schedule?: readonly number[]
-    /** How long combinable messages are collected; default two minutes, 0: not at all. */
+    /** Time in ms during which combinable messages are collected; default two minutes, 0: none. */
     digestMs?: number
     /** Retention of settled deliveries; default 30 days. */
     keepMs?: number
@@ -141,7 +141,7 @@ export const createWorker = ({
     maintenance.prune(clock.now(), clock.elapsed())
   }
 
-  /** Schedules all queued deliveries: at the start, and after another process asked for redelivery. */
+  /** Schedules all queued deliveries: at the start, and after another process requeued some. */
   const takeOver = () => {
     maintenance.doubt()
     for (const { dueAt, tried, ...lane } of store.lanes()) {

@@ -30,11 +30,11 @@ export interface Creation {
 }
 
 interface NewsContext {
-  /** Name of the contract at an address, where it is known. */
+  /** Name of the contract at an address; null if unknown. */
   named(address: unknown): string | null
   /** Whether inner calls are reported. */
   verbose: boolean
-  /** Told of the contracts that the documents create, before names are asked for. */
+  /** Receives the created contracts before names are requested. */
   onCreated(address: string, creation: Creation): void
 }
 
@@ -136,7 +136,7 @@ const createInnerCalls = (
   }
 }
 
-/** Contracts that others create are known by the code that they were created with. */
+/** Contracts created by others are recognized by their creation code. */
 const reportCreations = (traces: readonly DocumentSource[], { onCreated }: NewsContext) => {
   for (const { type, action, result, error, blockNumber } of traces) {
     const address = (result as DocumentSource | null)?.address
@@ -176,16 +176,16 @@ const logKey = ({ block, logIndex }: EventNews | LogNews): string => `${block} $
 interface ChainNewsOptions {
   pool: Pick<Pool, 'search'>
   network: string
-  /** Name of the contract that a creation transaction's input makes, where it is known. */
+  /** Name of the contract that this creation code makes; undefined if unknown. */
   nameOf(input: string): string | undefined
   /** Whether inner calls are reported. */
   verbose: boolean
-  /** Asks the node why a transaction failed: its `_source`, undefined where the node cannot say. */
+  /** `_source` of a failed transaction, with the node's reason; undefined if unavailable. */
   explain(hash: string): Promise<DocumentSource | undefined>
   signal: AbortSignal
 }
 
-/** Blocks that are asked for in one go. */
+/** Blocks per request. */
 const NEWS_BLOCKS = 200
 
 /** Changes of a network's store since the last look. */
@@ -194,7 +194,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   const seen: string[] = []
   let first: number | undefined
   let quietBelow = 0
-  /** Inputs of creation transactions by the contract's address: a rebuilt project may know them by another name. */
+  /** Creation code by contract address; names are looked up again, as a rebuild may change them. */
   const creations = new Map<string, Creation>()
 
   const search = async (entity: string, query: unknown, options: object): Promise<DocumentSource[]> => {
@@ -216,7 +216,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
     return found.map(source => ({ number: numIn(source.number), hash: source.hash as string }))
   }
 
-  /** The newest block that was seen and is still there; -1 where none is. */
+  /** The newest reported block that is still on the chain; -1 if none. */
   const common = async (): Promise<number> => {
     for (let to = seen.length - 1; to >= (first ?? 0); to -= NEWS_BLOCKS) {
       const held = await blocks(Math.max(first ?? 0, to - NEWS_BLOCKS + 1), to)
@@ -243,7 +243,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
     return all
   }
 
-  /** Only of these blocks: others may replace them between two searches, which the next poll notices. */
+  /** Drops documents of other blocks: a fork between two searches is handled by the next poll. */
   const newsOf = async (fresh: readonly Block[]): Promise<NewsItem[]> => {
     const range = { 'blockNumber.num': { gte: fresh[0]!.number, lte: fresh.at(-1)!.number } }
     const of = async (entity: string, fields: readonly string[]) =>
@@ -271,7 +271,7 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
     skipTo(block: number) {
       quietBelow = block
     },
-    /** In the order of the chain; a rollback goes before what replaces the blocks. */
+    /** In the order of the chain; a rollback precedes its replacement blocks. */
     async look(): Promise<DevNews[]> {
       const news: DevNews[] = []
       const tip = seen.length - 1
@@ -338,9 +338,9 @@ interface DevServer {
 }
 
 export interface DevOptions {
-  /** Opens the data folder and serves it; `indexings` may change, and are stopped with the server. */
+  /** Opens the data folder and serves it. `indexings` may change; they stop with the server. */
   serve(config: Config, indexings: readonly Indexing[], run: Run): Promise<DevServer>
-  /** Where the project of the contracts is. */
+  /** Folder of the contract project. */
   folder: string
   /** Whether inner calls are reported. */
   verbose: boolean
@@ -348,23 +348,23 @@ export interface DevOptions {
 }
 
 export interface ReplayOptions {
-  /** Where the project of the contracts is. */
+  /** Folder of the contract project. */
   folder: string
   report(news: DevNews): void
 }
 
-/** News for a developer. Times are ISO 8601, amounts decimal; a contract has a name if its creation was seen. */
+/** News for a developer: ISO 8601 times, decimal amounts, names of contracts seen at creation. */
 export type DevNews =
   | { type: 'serving'; url: string; console: string | null; network: string; token: string }
   /** The ABIs that decode; `again` after a rebuild. */
   | { type: 'artifacts'; projects: readonly { tool: string; artifacts: string }[]; contracts: number; again: boolean }
   | { type: 'broken'; file: string; why: string }
   | { type: 'waiting'; node: string; why: string }
-  /** The node that was waited for, with the same chain. */
+  /** The node is reachable again and has the same chain. */
   | { type: 'back'; node: string }
-  /** `fork`: the block of another chain that it begins with. */
+  /** `fork`: block of another chain at which this one forks off; null if it does not. */
   | { type: 'node'; node: string; chainId: number; head: number; from: number; fork: number | null }
-  /** All blocks above `to` are gone; -1: all there were. */
+  /** All blocks above `to` were removed; -1: all blocks. */
   | { type: 'rollback'; to: number }
   | {
       type: 'tx'
@@ -373,7 +373,7 @@ export type DevNews =
       time: string
       hash: string
       from: string
-      /** Null where a contract is created. */
+      /** Null for a creation. */
       to: string | null
       /** Name of the contract that is called or created. */
       contract: string | null
@@ -381,19 +381,19 @@ export type DevNews =
       method: string | null
       selector: string | null
       value: string
-      /** The call with its arguments, where it decodes. */
+      /** The call with its arguments; null if not decoded. */
       call: string | null
       gasUsed: number | null
-      /** False where it failed. */
+      /** False if it failed. */
       status: boolean | null
       failure: DevFailure | null
-      /** Calls and creations inside of it, in the order of their execution; none unless they are asked for. */
+      /** Inner calls and creations in the order of execution; empty unless verbose. */
       steps: DevStep[]
     }
   | (DevLog & { type: 'event'; event: string; text: string | null; error: string | null; probability: number })
-  /** Why the inside of a transaction is not known, and where the reason for its failure comes from instead. */
+  /** Why there are no traces, and what explains failures instead. */
   | { type: 'untraced'; why: string }
-  /** A log that nothing is known to decode. */
+  /** A log that no known declaration decodes. */
   | (DevLog & { type: 'log'; topics: string[]; data: string })
 
 /** Why a transaction failed. */
@@ -411,7 +411,7 @@ export interface DevStep {
   type: string
   to: string | null
   contract: string | null
-  /** The call with its arguments, where it decodes. */
+  /** The call with its arguments; null if not decoded. */
   call: string | null
   selector: string | null
   value: string
@@ -421,7 +421,7 @@ export interface DevStep {
 
 interface DevLog {
   block: number
-  /** Of the transaction. */
+  /** Index of the transaction. */
   index: number
   logIndex: number
   time: string

@@ -15,10 +15,10 @@ import { findEmptied } from '../sqlite/pages.ts'
 const DEMO_HEAD = 420
 export const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000
 
-/** Stores the demo chain where it is not stored whole: the first start may have been broken off. */
+/** Imports the demo chain unless it is complete: the first start may have been interrupted. */
 export const importDemo = async (config: Config, run: Run) => {
   const stored = storeFile(config.data, DEMO_CHAIN)
-  // In this thread: it takes no time, and the threads that read are started after the first queries.
+  // Cheap enough for this thread, and the reading threads start only with the first queries.
   if (
     existsSync(stored) &&
     readStore(stored, db => createBlocks(db).ranges()).some(({ from, to }) => from === 0 && to >= DEMO_HEAD)
@@ -64,16 +64,16 @@ export const packDemo = (store: Uint8Array, pack: Uint8Array): Buffer => {
   return Buffer.concat([demoDigest(pack), zstdCompressSync(store, { params })])
 }
 
-/** Undefined where it was made of another pack, or has another layout. */
+/** Undefined if the file was made of another pack, or has another layout. */
 export const unpackDemo = (packed: Buffer, pack: Uint8Array): Buffer | undefined =>
   packed.subarray(0, DIGEST_BYTES).equals(demoDigest(pack))
     ? zstdDecompressSync(packed.subarray(DIGEST_BYTES))
     : undefined
 
 /**
- * Puts the store of the demo chain that was made when the program was built where an import would have put it, which takes a
- * hundredth of the time. Returns whether there is a store now: where there is none, the demo chain is to be imported. All of these
- * stores have the same hash keys; of a chain that never grows nobody can choose what would collide.
+ * Unpacks the prebuilt store of the demo chain, a hundred times faster than an import. False if
+ * there is still no store, so the chain must be imported. All copies share their hash keys,
+ * which is safe because nobody can add colliding values to a fixed chain.
  */
 export const placeDemo = (
   data: string,

@@ -28,9 +28,9 @@ export const findProjects = (folder: string): Project[] => {
 export interface Artifact {
   file: string
   contract: string
-  /** Creation code in hex without 0x, with the compiler's placeholders for libraries; undefined of what cannot be deployed. */
+  /** Creation code, hex without 0x, with library placeholders; undefined if not deployable. */
   creation: string | undefined
-  /** The code that a contract has once it is deployed, in the same form. */
+  /** Runtime code in the same form. */
   deployed: DeployedCode | undefined
 }
 
@@ -42,11 +42,11 @@ interface DeployedCode {
 
 interface Artifacts {
   artifacts: Artifact[]
-  /** Files that could not be read: the compiler may be at them. */
+  /** Files that could not be read; the compiler may be writing them. */
   broken: { file: string; why: string }[]
 }
 
-/** Reads the artifacts below a folder; whatever else lies there is passed over, and a folder that is not there yet has none. */
+/** Reads the artifacts below a folder; skips other files, and a missing folder is empty. */
 export const readArtifacts = (folder: string): Artifacts => {
   const artifacts: Artifact[] = []
   const broken: Artifacts['broken'] = []
@@ -75,18 +75,18 @@ const parseArtifact = (file: string, json: unknown): Artifact | undefined => {
   const { abi, contractName, bytecode, deployedBytecode, immutableReferences } = json as Record<string, unknown>
   if (!Array.isArray(abi) || abi.length === 0) return undefined
   const [creation, deployed] = [digitsOf(bytecode), digitsOf(deployedBytecode)]
-  // Foundry has them beside the code, Hardhat beside the name.
+  // Foundry has them next to the code, Hardhat next to the name.
   const references = isRecord(deployedBytecode) ? deployedBytecode.immutableReferences : immutableReferences
   return {
     file,
-    // Foundry puts the compiler's version into the name where it used several.
+    // Foundry adds the compiler's version to the name if it used several.
     contract: typeof contractName === 'string' ? contractName : basename(file, '.json').replace(/\.\d+\.\d+\.\d+$/, ''),
     creation,
     deployed: deployed === undefined ? undefined : { code: deployed, immutables: rangesIn(references) },
   }
 }
 
-/** Of `0x6080…`, or of an object that has it. */
+/** Takes `0x6080…`, or an object that contains it. */
 const digitsOf = (bytecode: unknown): string | undefined => {
   const code = isRecord(bytecode) ? bytecode.object : bytecode
   return typeof code === 'string' ? code.replace(/^0x/, '') || undefined : undefined
@@ -104,7 +104,7 @@ const rangesIn = (references: unknown): DeployedCode['immutables'] => {
 /** The compiler's placeholder for the address of a library that is linked later. */
 const LIBRARY = /__.{36}__/g
 
-/** Tells which contract the input of a creation transaction deploys: its creation code, followed by the constructor's arguments. */
+/** Names the contract whose creation code begins a transaction's input; arguments may follow. */
 export const createNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts
     .filter(({ creation }) => creation !== undefined)
@@ -124,7 +124,7 @@ export const createNaming = (artifacts: readonly Artifact[]) => {
   }
 }
 
-/** Tells which contract has the code that is deployed at an address. */
+/** Names the contract of a deployed code. */
 export const createCodeNaming = (artifacts: readonly Artifact[]) => {
   const known = artifacts.flatMap(({ contract, deployed }) => {
     if (!deployed) return []
@@ -143,7 +143,7 @@ const ZERO_DIGITS = '0'.repeat(40)
 const librariesIn = (code: string): { start: number; length: number }[] =>
   Array.from(code.matchAll(LIBRARY), ({ index }) => ({ start: index / 2, length: 20 }))
 
-/** Code with zeros where each deployment has something else. */
+/** Replaces the bytes that differ between deployments by zeros. */
 const maskOf = (digits: string, ranges: DeployedCode['immutables']): string => {
   let masked = digits.toLowerCase()
   for (const { start, length } of ranges) {
@@ -154,8 +154,8 @@ const maskOf = (digits: string, ranges: DeployedCode['immutables']): string => {
 }
 
 /**
- * Has a folder of ABIs hold those of the artifacts and no others; returns the files that hold none. The new ones are there before the old
- * ones go, each appearing whole: an indexing thread may look at any moment.
+ * Replaces a folder's ABIs by those of the artifacts; returns files without an ABI. Renames
+ * complete files and adds before it deletes, as indexing threads may read at any time.
  */
 export const replaceAbis = (folder: string, artifacts: readonly Artifact[]): Artifacts['broken'] => {
   const aside = `${folder}.new`

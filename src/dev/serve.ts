@@ -79,7 +79,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
       })
       return txs[0]
     } catch (error) {
-      // The node may have gone, or have forgotten the transaction meanwhile.
+      // The node may have stopped, or dropped the transaction.
       if (signal.aborted || !(error instanceof ChainsieveError)) throw error
       return undefined
     }
@@ -108,7 +108,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
 
   let waiting = false
   let node: NodeState | undefined
-  /** Has the indexing begin when the node is there, and once more when it is one of another chain. */
+  /** Starts indexing when the node is reachable, and restarts it if the node has another chain. */
   const lookAtNode = async () => {
     const found = await askNode(url.reveal(), node, signal)
     if (signal.aborted) return
@@ -132,7 +132,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     start({ block: from }, announces)
   }
 
-  /** If a look fails, the next one makes up for it. */
+  /** If a check fails, the next one catches up. */
   const passing = (error: unknown): [] => {
     if (signal.aborted || (error instanceof ChainsieveError && error.next === 'retry')) return []
     throw error
@@ -153,7 +153,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
     if (!isTraced && wasTraced) report({ type: 'untraced', why: UNTRACED })
     wasTraced = isTraced
     for (const item of await news.look().catch(passing)) report(item)
-    // A large project takes longer to be looked at: it must not keep a whole core busy.
+    // A large project takes longer to check: it must not keep a whole core busy.
     const taken = performance.now() - begun
     await sleep(Math.max(DEV_POLL_MS, taken * 3), undefined, { signal }).catch(() => {})
   }
@@ -173,7 +173,7 @@ const firstDevBlock = (from: BlockPoint | undefined, { head, fork }: NodeState):
   return head > LONG_CHAIN ? head - NEWEST_BLOCKS : 0
 }
 
-/** Takes up what a project's compiler writes. */
+/** Loads the artifacts of a project's compiler and watches for changes. */
 const followProject = (folder: string, abis: string, report: DevOptions['report']) => {
   const projects = findProjects(folder)
   let state: string | undefined
@@ -187,14 +187,14 @@ const followProject = (folder: string, abis: string, report: DevOptions['report'
       const now = projects.map(({ artifacts }) => artifactsState(artifacts)).join('\n')
       if (now === state) return
       const again = state !== undefined
-      // The compiler may be at it.
+      // The compiler may still be writing.
       const settled = now === last
       last = now
       if (again && !settled) return
       state = now
       const found = projects.map(({ artifacts }) => readArtifacts(artifacts))
       const artifacts: Artifact[] = found.flatMap(it => it.artifacts)
-      // Between a clean and a build there are none: what was known still holds for what is deployed.
+      // A clean build has no artifacts for a while: keep the old ones for the deployed contracts.
       if (artifacts.length === 0 && again) return
       const broken = [...found.flatMap(it => it.broken), ...replaceAbis(abis, artifacts)]
       nameOf = createNaming(artifacts)

@@ -6,7 +6,7 @@ export interface Finding {
   state: FindingState
   /** The result, in a sentence or a list. */
   found: string
-  /** What to do; absent if there is nothing to do. */
+  /** Advice; absent if there is nothing to do. */
   remedy?: string
 }
 

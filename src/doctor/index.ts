@@ -9,7 +9,7 @@ import { checkClusters, checkStores } from './store.ts'
 
 export type { Finding } from './finding.ts'
 
-/** Checks all that the program needs, one finding at a time. Sends nothing to receivers, and stores nothing. */
+/** Checks all requirements of the program. Sends nothing to receivers, and stores nothing. */
 export async function* diagnose(config: Config, signal: AbortSignal): AsyncGenerator<Finding> {
   const watch: ObservedTimes = { startedAt: Date.now(), started: performance.now(), heads: [] }
   const checks: [Check, () => Findings][] = [

@@ -28,7 +28,7 @@ export interface ObservedTimes {
   heads: { node: string; time: number; at: number }[]
 }
 
-/** The clock of this machine. Blocks are never from the future, so that what is newer than now says that it is slow. */
+/** Compares the clock with new blocks: these are never from the future unless the clock is slow. */
 export function* checkClock(
   { data }: Pick<Config, 'data'>,
   { startedAt, started, heads }: ObservedTimes,
@@ -60,7 +60,7 @@ const JUMP_MS = 500
 /** Chains allow blocks some seconds ahead of their time: Ethereum before the merge 15. */
 const MAX_BLOCK_AHEAD_MS = 15_000
 
-/** Whether others may read or change what is kept, and the config file, where keys stand. */
+/** Whether other users may read or change the data folder and the config file with its keys. */
 export function* checkModes({ data, file }: Pick<Config, 'data' | 'file'>): Generator<Finding> {
   if (process.platform === 'win32') return
   const { ok, warn, fail } = findingsAbout('files', data)
@@ -117,7 +117,7 @@ const listFiles = (found: readonly FileMode[]): string => {
     : names.join(', ')
 }
 
-/** The disk of the data folder: its kind, its space, and how soon it keeps what is written. */
+/** The disk of the data folder: type, free space, and latency of a sync. */
 export function* checkDisk({ data }: Pick<Config, 'data'>): Generator<Finding> {
   const folder = nearestFolder(data)
   const { ok, warn, fail } = findingsAbout('disk', data)
@@ -163,7 +163,7 @@ const speedOf = (folder: string) => {
     : ok(text)
 }
 
-/** Median, in ms, of what SQLite does at a commit that must outlive a power cut. */
+/** Median latency, in ms, of SQLite's writes for a durable commit. */
 const syncTime = (folder: string): number => {
   const path = join(folder, `.doctor-${process.pid}`)
   const file = openSync(path, 'wx', 0o600)

@@ -20,7 +20,7 @@ import type { Secret } from '../lib/secret.ts'
 import { type Finding, findingsAbout } from './finding.ts'
 import type { ObservedTimes } from './machine.ts'
 
-/** The nodes of each network: what they are, how far they are, and what they can. */
+/** The nodes of each network: identity, head, and abilities. */
 export async function* checkNodes(config: Config, watch: ObservedTimes, signal: AbortSignal): AsyncGenerator<Finding> {
   const { networks } = config
   if (networks.every(({ rpc }) => rpc.length === 0))
@@ -47,7 +47,7 @@ interface NodeCheck {
   network: NetworkConfig
   watch: ObservedTimes
   signal: AbortSignal
-  /** Chains that are known for the network, and by what. */
+  /** Known chains of the network, and the source of each. */
   chains: { node: string; id: number }[]
   /** Shared with a running server. */
   budget: Budget | undefined
@@ -201,7 +201,7 @@ const firstStoredByNode = ({ from }: NetworkConfig, head: number): number => {
 const canCall = (method: 'trace_block' | 'debug_traceBlockByNumber', { error }: Answer): boolean =>
   error === undefined || !isMissingTraces(method, error)
 
-/** How soon it answers, and whether it answers as many requests at once as it will be sent. */
+/** Measures latency, and tests as many concurrent requests as indexing will send. */
 const speed = async (
   endpoint: Endpoint,
   subject: string,
@@ -234,7 +234,7 @@ const speed = async (
   return ms > SLOW_ANSWER_MS ? warn(text, 'Use a node nearer by: the head arrives as much later.') : ok(text)
 }
 
-/** Of the chain that a store was filled from; undefined where there is none. */
+/** Chain id of a stored network; undefined if nothing is stored. */
 const storedChain = (data: string, network: string): number | undefined => {
   if (!storedNetworks(data).includes(network)) return undefined
   try {
@@ -274,7 +274,7 @@ const checkWebSocket = async (address: Secret, timeoutMs: number): Promise<Findi
     : warn(why, 'Check --ws. Until it works, the head is polled, and blocks come a little later.')
 }
 
-/** Undefined where it worked. */
+/** Why it failed; undefined if it worked. */
 const subscribeToHeads = (text: string, timeoutMs: number): Promise<string | undefined> =>
   new Promise(resolve => {
     const url = parseNodeUrl(text, ['ws:', 'wss:'])
@@ -311,11 +311,11 @@ const refusalIn = (text: string, hide: (text: string) => string): string | undef
   }
 }
 
-/** What is left of the budget of a node; undefined where nothing of a day or a month is limited. */
+/** Rest of a node's budget; undefined without a daily or monthly limit. */
 const leftOf = (subject: string, status: BudgetStatus | undefined): Finding | undefined =>
   status && (status.day || status.month) ? findingsAbout('node', subject).ok(budgetText(status)) : undefined
 
-/** That the budget has nothing left for being looked at, where that is the error. */
+/** The finding for an error caused by an exhausted budget; undefined for other errors. */
 const usedUp = (subject: string, error: ChainsieveError, status: BudgetStatus | undefined): Finding | undefined => {
   if (error.code !== BUDGET_USED || !status) return undefined
   return findingsAbout('node', subject).warn(

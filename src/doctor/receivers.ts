@@ -18,7 +18,7 @@ interface WebhookOrigin {
   rules: Set<number>
 }
 
-/** Receivers of rules: whether their names are known, the guard lets them be, and they take a connection. Nothing is sent to them. */
+/** Checks name, guard and connection of each rule's receivers. Sends nothing to them. */
 export async function* checkWebhooks(config: Config, signal: AbortSignal): AsyncGenerator<Finding> {
   const targets = targetsOf(config.data)
   if (targets.length === 0) return yield findingsAbout('webhook', 'webhooks').ok('no rule has one')
@@ -76,7 +76,7 @@ const checkTarget = async ({ url, rules }: WebhookOrigin, guard: Guard, timeoutM
   }
 }
 
-/** Connects, shakes hands where it is TLS, and hangs up. */
+/** Connects, with a handshake for TLS, and disconnects. */
 const connectTo = (url: URL, host: string, address: string, timeoutMs: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:'
@@ -102,7 +102,7 @@ const RECEIVERS_AT_ONCE = 8
 const MAX_RECEIVERS = 200
 const MAX_NAMED_RULES = 5
 
-/** The mail server: whether it takes a connection, encrypts it, and knows user and password. No mail is sent. */
+/** Checks connection, encryption and login of the mail server. Sends no mail. */
 export async function* checkMail({ data, smtp, deliveryTimeout }: Config): AsyncGenerator<Finding> {
   if (!smtp) {
     const { ok, fail } = findingsAbout('mail', 'mail server')
@@ -131,7 +131,7 @@ const MAIL_REMEDY =
   'Check host, port, user and password in --smtp: smtp://user:password@host:587, or smtps://… for TLS from the start (465).'
 const MAIL_PATIENCE_MS = 10_000
 
-/** Rules that are at work, of all accounts. */
+/** Active rules of all accounts. */
 const enabledRules = (data: string): StoredRule[] => {
   if (!existsSync(join(data, ACCOUNTS_FILE))) return []
   const rules = openRules(data, nativeOption(data))

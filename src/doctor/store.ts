@@ -21,7 +21,7 @@ import { countDropped } from '../sqlite/log-file.ts'
 import { checkNewestPages } from '../sqlite/pages.ts'
 import { type Finding, findingsAbout } from './finding.ts'
 
-/** What is stored: whether this version can read it, and whether its newest pages are as they were written. */
+/** Checks that this version can read the stores, and that their newest pages are intact. */
 export function* checkStores({ data, networks }: Pick<Config, 'data' | 'networks'>): Generator<Finding> {
   const stored = storedNetworks(data)
   if (stored.length === 0) yield findingsAbout('store', data).ok('no blocks are stored yet')
@@ -41,7 +41,7 @@ const checkStore = (data: string, network: string, hasCluster: boolean): Finding
     const wrong = checkNewestPages(file)
     if (wrong && wrong.length > 0)
       return fail(`${file}: ${wrong.length} of the newest pages are damaged`, repair(network))
-    // Beside a server, the end of the log is being written.
+    // A running server is writing the end of the log.
     const dropped = lockedFor(data, nativeBinding()) === undefined ? countDropped(file) : 0
     const { ranges, size, isInCluster } = lookInto(file)
     if (dropped > 0)
@@ -80,7 +80,7 @@ const lookInto = (file: string) =>
 const repair = (network: string): string =>
   `Look further with chainsieve verify ${network}, then restore a backup or run chainsieve salvage ${network}.`
 
-/** Time of the newest stored block in epoch seconds; undefined where none can be read. */
+/** Time of the newest stored block in epoch seconds; undefined if none is readable. */
 export const newestStored = (data: string): number | undefined => {
   const times = storedNetworks(data).flatMap(network => {
     try {
@@ -116,7 +116,7 @@ const checkFaults = (check: () => string[]): string[] => {
   }
 }
 
-/** The cluster of each network that has one: whether it answers, its version, its health, and its indices. Nothing is changed. */
+/** Checks reachability, version, health and indices of each network's cluster. Changes nothing. */
 export async function* checkClusters({ networks }: Pick<Config, 'networks'>): AsyncGenerator<Finding> {
   for (const { network, cluster } of networks) if (cluster) yield* checkCluster(network, cluster)
 }

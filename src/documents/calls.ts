@@ -30,7 +30,7 @@ export interface BlockCall {
 
 type UndecodedCall = Omit<BlockCall, 'signature' | 'args' | 'error' | 'decimals'> & { input: string }
 
-/** All calls of functions in a block: in its traces, or, without traces, its transactions themselves. */
+/** All function calls of a block: from its traces, or else its transactions. */
 const callsIn = ({ block, receipts }: RawBlock, traces: readonly DecodedTrace[] | undefined): UndecodedCall[] => {
   const calls: UndecodedCall[] = []
   if (traces === undefined) {

@@ -27,7 +27,7 @@ export interface BlockContract {
   abi: AbiKnowledge
 }
 
-/** All contracts that a block creates, also those that destruct themselves at once, but none that failed. */
+/** All contracts that a block creates, including self-destructed, excluding failed ones. */
 export const creationsIn = ({ block, receipts, traces }: RawBlock): ContractCreation[] => {
   const creations: ContractCreation[] = []
   if (traces === undefined) {

@@ -30,13 +30,13 @@ export interface DecodedDocuments {
   logs: readonly DecodedLog[]
   /** Name of the function that each transaction calls, if it is known. */
   methods: readonly (string | null)[]
-  /** Why each transaction failed, if that is known. */
+  /** Why each transaction failed; undefined if it did not, or the reason is unknown. */
   failures: readonly (Failure | undefined)[]
   /** The traces that are stored, in order. */
   traces: readonly DecodedTrace[]
   calls: readonly BlockCall[]
 }
-/** With contracts and tokens: what is stored of a block and matched with rules. */
+/** A block with contracts and tokens, for the store and for rules. */
 export interface DecodedBlock extends DecodedDocuments {
   contracts: readonly BlockContract[]
   /** Tokens that no lower block has. */
@@ -53,7 +53,7 @@ export interface BlockDocumentsInput extends DecodedBlock {
 export type BlockDocuments = Readonly<Record<Exclude<Kind, 'event'>, (index: number) => Document>> & {
   event(index: number): Document | undefined
 }
-/** The lists of a block beside its transactions and logs, in the order in which rules look at them. */
+/** The other lists of a block, in the order in which rules check them. */
 export const BLOCK_LISTS = {
   call: ({ calls }) => calls,
   contract: ({ contracts }) => contracts,

@@ -78,7 +78,7 @@ const failureWithoutTraces = (usedAll: boolean): Failure => ({
   revertTrace: undefined,
 })
 
-/** The contract whose code a step ran, unless it is a creation, and the data that it returned, if any. */
+/** The contract whose code a step ran, unless it is a creation, and the returned data, if any. */
 export const returnedBy = ({
   type,
   action,

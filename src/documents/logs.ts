@@ -33,7 +33,7 @@ export interface EventParts {
   args: readonly DecodedArg[] | null
   error: string | null
   probability: number
-  /** Of the emitting token; null if they are unknown, or no argument is an integer. */
+  /** Decimals of the emitting token; null if unknown, or no argument is an integer. */
   decimals: number | null
 }
 
@@ -71,7 +71,7 @@ export interface BlockPlaces {
   txs: Uint32Array
   logs: Uint32Array
 }
-/** Of an excerpt or a partial block; undefined for a complete block, whose places have no gaps. */
+/** Places in an excerpt or a partial block; undefined for complete blocks, which have no gaps. */
 export const findBlockPlaces = ({ block, receipts, partial }: RawBlock): BlockPlaces | undefined => {
   const last = receipts.length - 1
   if (last < 0 || (!partial && Number(block.transactions[last]!.transactionIndex) === last)) return undefined

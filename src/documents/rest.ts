@@ -26,10 +26,7 @@ const OWN_MEMBERS = {
   tx: PLACED,
   receipt: [...PLACED, 'logs'],
 }
-/**
- * What a receipt repeats of its transaction, and whether a value of it is valid; else the
- * transaction's stands.
- */
+/** Receipt members that repeat the transaction's, with a check; invalid values are ignored. */
 const REPEATED: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['from', value => isHexOfLength(value, 42, 42)],
   ['to', value => isHexOfLength(value, 42, 42)],

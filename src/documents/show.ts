@@ -7,7 +7,7 @@ export type Integer = number | bigint
 
 const MAX_JSON_LONG = 2n ** 63n - 1n
 
-/** What stands for an integer beyond 2^53: a bigint, or JSON text that keeps every digit. */
+/** Represents integers beyond 2^53: a bigint, or JSON text that keeps every digit. */
 export type BigIntegers = (value: bigint) => unknown
 export const asJson: BigIntegers = value =>
   (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value))

@@ -43,7 +43,7 @@ const TOKEN_STANDARDS: ReadonlySet<string> = new Set<TokenStandard>(['ERC-20', '
 const isTokenStandard = (standard: string | null | undefined): standard is TokenStandard =>
   typeof standard === 'string' && TOKEN_STANDARDS.has(standard)
 
-/** Contracts that emit events of tokens, by lower-case address, in the order of their first event. */
+/** Contracts that emit token events, by lower-case address, in the order of the first event. */
 export const emittersIn = ({ receipts }: Pick<RawBlock, 'receipts'>): Map<string, TokenStandard> => {
   const emitters = new Map<string, TokenStandard>()
   for (const { logs } of receipts)

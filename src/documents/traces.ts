@@ -27,7 +27,7 @@ interface WireTrace {
   error?: unknown
 }
 
-/** Written out: to read members by name takes several times as long, and every trace needs all of them. */
+/** Static member access is several times faster, and every trace needs all members. */
 const TRACE_READERS: Record<WirePath, (trace: WireTrace) => unknown> = {
   type: ({ type }) => type,
   callType: ({ type, action }) => (type === 'call' ? action.callType : undefined),

@@ -12,7 +12,7 @@ export interface CodeUpgrade {
 
 const UPGRADED = keccakHex('Upgraded(address)')
 
-/** With events after which only the contract can name its code: diamonds, beacon proxies and Safes. */
+/** Includes events that do not name the new code: of diamonds, beacon proxies and Safes. */
 const UPGRADE_TOPICS: ReadonlySet<string> = new Set(
   [
     'Upgraded(address)',
@@ -31,7 +31,7 @@ export const upgradesIn = (raw: RawBlock): readonly CodeUpgrade[] => {
   return upgrades
 }
 
-/** Blocks in the pipeline are asked several times. */
+/** Cache, as the pipeline reads each block several times. */
 const upgradesByBlock = new WeakMap<RawBlock, readonly CodeUpgrade[]>()
 
 const findUpgrades = (raw: RawBlock): CodeUpgrade[] => {

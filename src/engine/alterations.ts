@@ -3,26 +3,26 @@ import type { Kind } from '../mapping/index.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /**
- * What became of stored blocks, the latest last, so that a long answer knows whether what it has yet to read is as it was when it began. New blocks are
- * none of it. `meta.altered` holds it as JSON.
+ * Changes of stored blocks, latest last (JSON in `meta.altered`): long answers check whether the
+ * rest of their documents is unchanged. New blocks are not recorded.
  */
 export interface Alteration extends Range {
-  /** Grows with each. */
+  /** Increases with each alteration. */
   serial: number
   why: Why
-  /** Documents of these kinds alone; of all kinds where it is absent. */
+  /** Affected kinds; absent: all. */
   kinds?: Kind[]
 }
 
 export type Why = 'reorganised' | 'pruned' | 'replaced' | 'decoded'
 
 interface Altered {
-  /** Of the latest; 0 where there is none. */
+  /** Of the latest alteration; 0 if none. */
   serial: number
   alterations: readonly Alteration[]
 }
 
-/** Alterations of all kinds, and as many of some: of more, the two oldest become one that spans both. */
+/** Limit for alterations of all kinds, and for those of some; above it, the two oldest merge. */
 const MAX_ALTERATIONS = 100
 
 const READ_ALTERATIONS = "SELECT value FROM meta WHERE key = 'altered'"

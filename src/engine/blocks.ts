@@ -45,13 +45,13 @@ export const createBlocks = (db: Db): BlockLookups => {
   }
 }
 
-/** Hash of a block that is stored, or whose header was looked at for scopes, which store a block only where it holds something. */
+/** Hash of a stored block, or of a checked one that scopes did not store. */
 export const knownHash = (db: Db, { hash }: Pick<BlockLookups, 'hash'>): BlockLookups['hash'] => {
   const { looked } = createCoverageReader(db)
   return number => hash(number) ?? looked(number)?.hash
 }
 
-/** Number of the newest block that is stored, or of which it is known that nothing is wanted; -1 where there is none. */
+/** Number of the newest block that is stored or checked for scopes; -1 if none. */
 export const newestBlock = (db: Db): (() => number) => {
   const newest = db
     .prepare<[], number | null>(
@@ -61,6 +61,6 @@ export const newestBlock = (db: Db): (() => number) => {
   return () => newest.get() ?? -1
 }
 
-/** The keys that a store's hashes are made with. Each store has its own, so that they tell one file from another. */
+/** Keys of a store's hashes. They differ between stores, so they also identify the file. */
 export const hashKeys = (db: Db): [number, number] =>
   db.prepare("SELECT value FROM meta WHERE key LIKE 'hash_key_%' ORDER BY key").pluck().all() as [number, number]

@@ -2,9 +2,10 @@ import { gapsIn, mergeRanges, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /**
- * Which blocks were looked at for what scopes want. `scope`: a filter as text, which only scopes can read. `coverage`: runs of blocks that
- * were looked at for it. `looked`: the newest of these blocks with their hashes, whether or not anything was stored of them: by them a
- * reorganisation is recognised. `child`: addresses that events of a factory name, and the blocks of these events.
+ * Blocks that were checked for scopes. `scope`: a filter as text, which only scopes parse;
+ * `coverage`: its checked ranges; `looked`: newest checked headers, stored or not, to detect
+ * reorganisations; `child`: addresses that events of a factory name, with the blocks of these
+ * events.
  */
 export const COVERAGE_SCHEMA = [
   'CREATE TABLE scope (id INTEGER PRIMARY KEY, filter TEXT NOT NULL UNIQUE)',
@@ -26,7 +27,7 @@ interface Covered extends Range {
   filter: string
 }
 
-/** A header that was looked at. */
+/** Header of a checked block. */
 export interface LookedHeader {
   number: number
   hash: string
@@ -40,7 +41,7 @@ export interface Child {
   number: number
 }
 
-/** What is noted beside the documents of a change. */
+/** Coverage changes to commit with documents. */
 export interface CoverageNotes {
   covered: readonly Covered[]
   looked: readonly LookedHeader[]
@@ -48,16 +49,16 @@ export interface CoverageNotes {
   narrowed?: Narrowed
 }
 
-/** What of the coverage goes on to count. */
+/** Coverage that remains valid after a change of filters. */
 export interface Narrowed {
-  /** By the text of each filter that counts until now: the filters that stand for it, and where. */
+  /** By the text of each old filter: the filters that replace it, with their blocks. */
   kept: ReadonlyMap<string, readonly Covered[]>
   orphans: readonly Pick<Child, 'factory' | 'address'>[]
 }
 
 export const NO_NOTES: CoverageNotes = { covered: [], looked: [], children: [] }
 
-/** Headers that are kept: deeper reorganisations than this are not followed. */
+/** Number of retained headers: deeper reorganisations are not followed. */
 const MAX_LOOKED_HEADERS = 100_000
 
 /** Every verb is called within a transaction. */
@@ -99,7 +100,7 @@ export const createCoverageWriter = (db: Db) => {
     }
     unbear.run(from, to)
   }
-  /** By the ranges of this moment: more may have been looked at meanwhile. */
+  /** Uses the current ranges: they may have grown since. */
   const narrow = ({ kept, orphans }: Narrowed) => {
     const rest: Covered[] = []
     for (const [text, parts] of kept) {

@@ -4,7 +4,7 @@ import type { Additions } from './documents/derived-rows.ts'
 import { manyInserter } from './documents/insert.ts'
 import { createSimilarWriter } from './similar.ts'
 
-/** Writes what batches and revisions add to the dictionaries, each addition once, and tokens with them. */
+/** Writes additions of batches and revisions to the dictionaries once, and their tokens. */
 export const createDictionaryWriter = (db: WritableDb) => {
   const insertAddress = manyInserter(db, 'address', 2, 64)
   const insertName = db.prepare('INSERT OR IGNORE INTO name (id, name) VALUES (?, ?)')
@@ -20,11 +20,11 @@ export const createDictionaryWriter = (db: WritableDb) => {
        SET asked = 1, change = excluded.change, decimals = excluded.decimals, name = excluded.name, symbol = excluded.symbol, error = excluded.error,
          standard = coalesce(excluded.standard, standard)`,
   )
-  // A block that waited may know less than what was answered, and stored, meanwhile.
+  // A block that waited may know less than an answer that was stored since.
   const unlessAsked = ['decimals', 'name', 'symbol', 'error']
     .map(column => `${column} = iif(asked, ${column}, excluded.${column})`)
     .join(', ')
-  // The standard comes from the token's first block, whatever the order of indexing. ERC-4626 is known from the contract's own answers alone.
+  // The token's lowest block sets the standard; only the contract's answers reveal ERC-4626.
   const unlessVault = "iif(standard = (SELECT id FROM name WHERE name = 'ERC-4626'), standard, excluded.standard)"
   const insertSight = db.prepare(
     `INSERT INTO token (id, decimals, name, symbol, standard, error, pos, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
@@ -59,7 +59,7 @@ export const createDictionaryWriter = (db: WritableDb) => {
       )
       similar.put(id, features)
     }
-    // In the order of their bytes, so that neighbours in the unique index are written together.
+    // Sorted by bytes: neighbours in the unique index are written together.
     const order = addresses.texts.map((text, index) => ({ text, id: addresses.first + index }))
     order.sort((a, b) => (a.text < b.text ? -1 : 1))
     for (const { text, id } of order) insertAddress.add(id, Buffer.from(text, 'hex'))
@@ -94,6 +94,6 @@ export const createDictionaryWriter = (db: WritableDb) => {
   }
 }
 
-/** Hex texts of one size, one behind the other. */
+/** Concatenates hex texts of one size. */
 const joinedHexBytes = (texts: readonly string[]): Buffer =>
   Buffer.from(texts.map(text => text.slice(2)).join(''), 'hex')

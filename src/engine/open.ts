@@ -38,7 +38,7 @@ export const readStore = <T>(path: string, read: (db: Db) => T): T => {
   }
 }
 
-/** Whether an older version wrote a store, which this one can upgrade. Any other that it does not know is refused. */
+/** Whether an older version wrote the store and this one can upgrade it. Others are refused. */
 export const isStoreOlder = (path: string, native?: string): boolean => {
   const db = openReadonly(path, { native, check })
   try {
@@ -72,7 +72,7 @@ const check = (db: Db) => {
     )
 }
 
-/** Refuses what is no store, and that of another network, which would be searched under the wrong name. Older versions did not note the name. */
+/** Refuses files that are no store, or another network's. Older versions did not store the name. */
 export const checkNetworkFile = (db: Db) => {
   const wanted = networkOfFile(db.name)
   if (layoutVersion(db) === 0) return
@@ -95,7 +95,7 @@ export const checkNetworkFile = (db: Db) => {
     )
 }
 
-/** Stands on the first page, which is in nearly every transaction: nothing else ties a log to its file. */
+/** On the first page, which nearly every transaction writes: connects a log with its file. */
 const networkFileId = (network: string): number => zlib.crc32(network) | 0 || 1
 
 const make = (db: Db) => {

@@ -1,7 +1,7 @@
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
-/** Runs of blocks of which something is to be removed, a few blocks at a time. They are noted, so that a restart goes on with them. */
+/** Block ranges to delete a few blocks at a time; persistent, to resume after a restart. */
 export type Runs = ReturnType<typeof createRuns>
 
 /** Time that a step may take: no block of the head waits longer. */

@@ -11,14 +11,14 @@ import type { Hit } from './query/hits.ts'
 import type { SearchControl } from './query/search.ts'
 
 /**
- * What the program asks of a store of one network. SQLite in this folder answers at once. A
- * remote store does not, so callers await the answers and know nothing of tables.
+ * Interface to a store of one network. SQLite in this folder answers synchronously. A remote store
+ * does not, so callers await the answers and do not use tables.
  */
 
 export type Awaitable<T> = T | Promise<T>
 
 export interface Replacement {
-  /** Ascending. They hold all that is to stay of the segments that they replace. */
+  /** Ascending; contain everything that remains of the replaced segments. */
   batches: readonly SegmentBatch[]
   /** Numbers of segments. */
   replaces: readonly number[]
@@ -26,12 +26,12 @@ export interface Replacement {
 }
 
 /**
- * Writes what rules found. SQLite commits it with the blocks. An engine elsewhere calls it once the blocks are durable,
- * and again for a batch that it has to repeat: alerts have ids, so that the second call changes nothing.
+ * Writes alerts. SQLite commits them with the blocks. A remote engine calls it once the blocks are
+ * durable, and again for a repeated batch; alerts have ids, so a second call changes nothing.
  */
 export type Within = () => void
 
-/** Finds documents of a network for what goes through its history. Each answer is of one state of them. */
+/** Searches a network's documents for jobs over its history. Each answer is consistent. */
 export interface DocumentReader {
   search(request: SearchRequest, options: SearchControl): Awaitable<{ hits: Hit[] }>
   /** All hits, page by page. Each page is of the state of its moment. */
@@ -40,58 +40,58 @@ export interface DocumentReader {
 }
 
 /**
- * What indexing asks of the stored documents for each block, several times a transaction. These answers are
- * synchronous: a promise for each would cost more than the answer, and between the last look at the rules and the moment
- * a block counts as held, indexing must not wait. An engine elsewhere loads in `prefetch` what it will be asked.
+ * Lookups during indexing, several per transaction. They are synchronous: promises would cost more
+ * than the answers, and indexing must not wait between checking the rules and registering a block.
+ * A remote engine preloads the answers in `prefetch`.
  */
 export interface Lookups extends BlockLookups {
-  /** Called before anything is asked about the contracts in these blocks. */
+  /** Called before any lookup of the contracts in these blocks. */
   prefetch(blocks: readonly RawBlock[]): Awaitable<void>
-  /** Of 40 lower-case digits. */
+  /** `address`: 40 lower-case digits. */
   token(address: string): StoredToken | undefined
-  /** Of a lower-case address. */
+  /** `address`: lower case. */
   link(address: string): StoredLink | undefined
   upgrades(address: string): StoredUpgrade[]
-  /** What a code has in common with others. Undefined for a proxy's code: that they are alike says nothing. */
+  /** Similarity vector of a code; undefined for a proxy's code, whose similarity means nothing. */
   features(codeHash: string): Int8Array | undefined
-  /** Which blocks were looked at for scopes. */
+  /** Blocks that were checked for scopes. */
   readonly coverage: CoverageReader
-  /** Segments of partial blocks of which some lie within a range. */
+  /** Segments of partial blocks that overlap a range. */
   partial(range: Range): { id: number; first: number; last: number }[]
 }
 
 /** The stored blocks. Hashes are lower-case. */
 export interface BlockLookups {
-  /** EIP-155 chain id, where it is known. */
+  /** EIP-155 chain id; undefined if unknown. */
   chainId(): number | undefined
   hash(number: number): string | undefined
   parentHash(number: number): string | undefined
-  /** What a stored header states of the logs of its block. */
+  /** Bloom filter of the block's logs, from its stored header. */
   bloom(number: number): string | undefined
   ranges(): Range[]
-  /** Blocks below this one were pruned, and are not to be indexed again; 0 where none were. */
+  /** Blocks below this one were pruned and must not be indexed again; 0 if none. */
   floor(): number
 }
 
-/** What is stored of a token. */
+/** Stored facts of a token. */
 export interface StoredToken extends Partial<TokenFacts> {
   standard?: TokenStandard | null
   /** Whether the contract itself has answered. */
   asked: boolean
-  /** Of the lowest stored block in which it was seen. */
+  /** Position in the lowest stored block that contains it. */
   position?: number | undefined
 }
 
-/** What a contract was found to run. */
+/** Code and delegation of a contract. */
 export interface StoredLink {
-  /** Of its own code, as `0x` hex; null where it has none. */
+  /** Hash of its own code, `0x` hex; null without code. */
   codeHash: string | null
   delegation: Delegation | null
-  /** Up to where the chain was known when it was asked. */
+  /** Head of the chain when the node was queried. */
   position: number
 }
 
-/** At its position the contract begins to run the code of `implementation`, or of another one that is not told. */
+/** The contract's code changes at this position, to `implementation`, or unknown if null. */
 export interface StoredUpgrade {
   position: number
   implementation: string | null
@@ -99,7 +99,7 @@ export interface StoredUpgrade {
 
 /** Finds the documents that one ABI decodes otherwise than they are stored. */
 export interface Redecoder {
-  /** Addresses of the contracts that the ABI holds for; null where it may hold for any. */
+  /** Addresses of the ABI's contracts; null if it may apply to any. */
   owners(): Awaitable<string[] | null>
   /** Looks at `size` documents, the newest up to a block first. */
   take(from: number, size: number, decoding: Decoding): Awaitable<RedecodingStep>
@@ -107,9 +107,9 @@ export interface Redecoder {
 }
 
 export interface RedecodingStep {
-  /** Undefined where nothing changes. */
+  /** Undefined if nothing changes. */
   revision: Revision | undefined
-  /** The newest block that is still to be looked at, -1 where none is. */
+  /** The newest block that is still to be checked; -1 if none. */
   to: number
   blocksLeft: number
 }

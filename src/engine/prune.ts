@@ -8,25 +8,25 @@ import { createRuns } from './pending-ranges.ts'
 import { positionOf } from './schema.ts'
 import { createShippingState } from './shipping/shipping-state.ts'
 
-/** Which blocks are no longer wanted. Segments go as a whole: blocks stay that share one with others that are wanted. */
+/** Blocks to prune. Whole segments go: a block stays if its segment has one to keep. */
 export interface PruneLimits {
   /** Blocks from this one on may be indexed again. */
   floor?: number | undefined
-  /** Those below this number, which is the new floor. */
+  /** Prunes blocks below this number, the new floor. */
   below?: number | undefined
-  /** Those of which so many newer ones are stored. */
+  /** Prunes blocks with at least this number of newer stored ones. */
   keepBlocks?: number | undefined
-  /** Those that are older by so many seconds than the newest one. */
+  /** Prunes blocks that are this much older than the newest one. */
   keepSeconds?: number | undefined
 }
 
 /**
- * Takes old blocks out of a store. First their segment is unlisted, by which no search sees them any more; what is left of them is then
- * removed a little at a time. Contracts, tokens, upgrades and dictionaries stay, since decoding and rules go by what is known of them.
+ * Deletes old blocks: unlists their segment, which hides them from searches, then deletes the rest
+ * incrementally. Contracts, tokens, upgrades and dictionaries stay, as decoding and rules use them.
  */
 export type Pruning = ReturnType<typeof createPruning>
 
-/** The newest blocks stay whatever is asked for: they may still be reorganised. */
+/** The newest blocks stay in any case: they may still be reorganised. */
 export const KEPT_BLOCKS = 64
 
 export const createPruning = (db: Db) => {
@@ -47,20 +47,20 @@ export const createPruning = (db: Db) => {
   const set = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('floor', ?)")
   const deleteBlock = db.prepare('DELETE FROM block WHERE number = ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
-  /** Of blocks that no segment lists and whose documents are still there. */
+  /** Hidden blocks whose documents are not deleted yet. */
   const hidden = createRuns(db, 'pruning', number => {
     deleteBlock.run(number)
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
   })
   const floor = () => readFloor.get() ?? 0
-  /** By the time of the chain: a clock that is wrong makes no block old. A block from the future makes none old either. */
+  /** By the earlier of chain time and now: neither a fast clock nor a future block ages any. */
   const isOlder = (number: number, top: number, seconds: number): boolean => {
     const [time, newest] = [timeOf.get(number), timeOf.get(top)]
     return time !== undefined && newest !== undefined && time < Math.min(newest, Date.now() / 1_000) - seconds
   }
 
   return {
-    /** Hides the oldest segment where it is not wanted; returns its blocks. Within a transaction. */
+    /** Hides the oldest segment if it is unwanted; returns its blocks. Within a transaction. */
     hide({ floor: asked, below = 0, keepBlocks, keepSeconds }: PruneLimits): Range | undefined {
       if (asked !== undefined && asked < floor()) set.run(asked)
       const top = newest()
@@ -82,8 +82,8 @@ export const createPruning = (db: Db) => {
     },
 
     /**
-     * Hides blocks whose remote documents were lost after they were evicted here: they may be stored again. The rest of
-     * their segments goes with them; what the store has of the others is shipped again. Whether there were any. Within a
+     * Hides evicted segments of blocks whose remote documents were lost, to store these again;
+     * local data of their other blocks is shipped again. Returns whether there were any. Within a
      * transaction.
      */
     forget(blocks: readonly Range[]): boolean {
@@ -103,11 +103,11 @@ export const createPruning = (db: Db) => {
       }
       return any
     },
-    /** Removes some of what is hidden; whether there is more. Within a transaction. */
+    /** Deletes some hidden blocks; returns whether there are more. Within a transaction. */
     sweep: hidden.step,
-    /** Removes at once what is hidden of these blocks, which are about to be stored anew. Within a transaction. */
+    /** Deletes these hidden blocks at once, as they will be stored again. Within a transaction. */
     makeRoom: (from: number, to: number): void => hidden.finish({ from, to }),
-    /** All blocks above this one were removed: where another chain begins, nothing of it was pruned. */
+    /** Lowers the floor if all blocks above `to` were removed: a new chain is not pruned there. */
     removed(to: number): void {
       if (to < floor()) set.run(to + 1)
     },

@@ -2,7 +2,7 @@ import type { Secret } from '../../lib/secret.ts'
 import type { Action, Confirmations, TargetType } from '../../rules/rule.ts'
 import type { Http } from '../http.ts'
 
-/** The outcome of one attempt. `head`: the beginning of the receiver's answer, one line of at most 1,000 characters. */
+/** Outcome of one attempt. `head`: start of the receiver's answer, a line of ≤ 1,000 characters. */
 export type SendOutcome =
   | { type: 'delivered'; status: number | null; head: string; error?: string }
   /** Temporary: retry, not before `retryAfterMs`. `status` is null without an answer. */
@@ -40,7 +40,7 @@ export const pendingNote = (confirmations: Confirmations): string =>
 export interface SendContext {
   /** The account of the delivery: accounts share no connections. */
   account: number
-  /** Signing secrets `whsec_…` of the account, the newest first; two during a rotation. Only webhooks use them. */
+  /** Signing secrets `whsec_…` for webhooks, newest first; two during a rotation. */
   secrets: readonly string[]
   /** Ends the attempt when the program stops. */
   signal: AbortSignal
@@ -52,13 +52,14 @@ export interface SendContext {
 export interface Channel<A extends Action = Action> {
   /** Messages of one rule and action may be combined; otherwise `send` takes exactly one. */
   readonly combines?: true
-  /** Deliveries to one destination are isolated from those to others: the origin of a URL, the SMTP server. Never throws. */
+  /** Isolates deliveries from others: the origin of a URL, or the SMTP server. Never throws. */
   destination(action: A): string
   /** The target as its owner and the log may see it, secrets in URLs hidden. Never throws. */
   shown(action: A): string
   /**
-   * One attempt. Whatever receiver, network or action do wrong is an outcome, whose texts are free of secrets; it rejects with
-   * the signal's reason when that aborts, and then it is not known whether the receiver got it. Any other rejection is a bug.
+   * One attempt. Any fault of the receiver, network or action is an outcome, with texts free of
+   * secrets. Rejects with the signal's reason on abort: the receiver may have got it or not.
+   * Any other rejection is a bug.
    */
   send(action: A, messages: readonly AlertMessage[], context: SendContext): Promise<SendOutcome>
   close?(): void
@@ -72,8 +73,9 @@ export type ActionPreview =
 export interface Transports {
   http: Http
   /**
-   * `smtp://user:password@host:port` (STARTTLS where the server has it) or `smtps://…`, with nodemailer's options in the query,
-   * such as `?tls.rejectUnauthorized=false`. Credentials travel only encrypted, except to this machine or with `?requireTLS=false`.
+   * `smtp://user:password@host:port` (STARTTLS if offered) or `smtps://…`; the query has
+   * nodemailer's options (`?tls.rejectUnauthorized=false`). Credentials are encrypted, except to
+   * this machine or with `?requireTLS=false`.
    */
   smtp: Secret | undefined
   /** Sender of emails, `Name <address>` or an address. */

@@ -7,7 +7,7 @@ import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Chat = Extract<Action, { type: 'Chat' }>
 
-/** Incoming webhooks as Slack has them; Mattermost, Rocket.Chat and Discord (path `/slack`) take the same. */
+/** Incoming webhooks of Slack, Mattermost, Rocket.Chat and Discord (path `/slack`). */
 export const chat = byRequest<Chat>({
   /** The path is a secret. */
   shown({ parameters }) {

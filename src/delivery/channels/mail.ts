@@ -3,7 +3,7 @@ import { asLines, select } from '../payload.ts'
 import { cutText, escapeHtml, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
 import { type AlertMessage, type MessageType, pendingNote } from './channel.ts'
 
-/** Subject and bodies of a mail about one rule. No text keeps line breaks, so headers cannot be broken. */
+/** Subject and bodies of a mail about one rule, with no line breaks that could break headers. */
 export const renderMail = (action: Action, messages: readonly AlertMessage[]) => {
   const shown = messages.slice(0, MAX_SHOWN).map(message => part(action, message))
   const rule = shortLine(messages[0]!.rule.name)

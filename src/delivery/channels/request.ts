@@ -40,7 +40,7 @@ export const byRequest = <A extends ToUrl>({
 })
 
 /**
- * The target's origin with a hash of the whole URL: one host (Slack's, Discord's) has many receivers,
+ * The target's origin with a hash of the whole URL: one host (Slack, Discord) has many receivers,
  * and a broken one must not stop the others.
  */
 const destinationOf = (template: string): string => {

@@ -22,7 +22,7 @@ export interface Expansion {
 
 export interface ExpandOptions {
   channels: ChannelOf
-  /** How long combinable messages wait for others, in milliseconds. */
+  /** Time in ms during which combinable messages are collected. */
   digestMs: number
   now: number
   limits?: Limits
@@ -203,10 +203,10 @@ export const disabledError = (at: number): string =>
 
 const increase = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-/** One destination may fill a tenth of the account's limit, so that a dead one leaves room. */
+/** One destination may fill a tenth of the account's limit, so a dead one leaves room. */
 const LANE_SHARE = 10
 const COUNT_EVERY_MS = 1_000
-/** Checks whether an account's queue is full. Counts are refreshed every second: a few more do no harm. */
+/** Checks whether an account's queue is full, by counts that are up to a second old. */
 const createBacklogLimit = (db: Db) => {
   const queuedOf = db
     .prepare<[number], number>(`SELECT count(*) FROM delivery WHERE state = 'queued' AND account = ?`)

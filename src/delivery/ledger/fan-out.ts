@@ -6,7 +6,7 @@ import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
 
 export interface OutboxOrigin {
   network: string
-  /** Identity of the store file: entry numbers begin anew in a new file. */
+  /** Identity of the store file: a new file restarts entry numbers. */
   identity: string
 }
 
@@ -71,8 +71,9 @@ export const createFanOut = (db: Db) => {
       }),
 
     /**
-     * Creates deliveries of outbox entries and moves the cursor, in one transaction. Known entries have no
-     * effect. An account with more than `share` entries gets a backlog, so that no other waits behind it.
+     * Creates deliveries of outbox entries and moves the cursor, in one transaction. Entries below
+     * the cursor have no effect. An account with more than `share` entries gets a backlog, so it
+     * does not delay the others.
      */
     expand: (
       origin: OutboxOrigin,

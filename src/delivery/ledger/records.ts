@@ -53,7 +53,7 @@ export interface ListFilter {
   limit: number
 }
 
-/** Selects deliveries to resend; filters are combined by AND. `from` and `to` are creation times, inclusive. */
+/** Selects deliveries to resend by all filters; `from` and `to` are creation times, inclusive. */
 export interface RedeliverFilter {
   account?: number | undefined
   rule?: number | undefined
@@ -148,8 +148,8 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
     },
 
     /**
-     * Queues deliveries again and returns their number. Excluded are cancelled ones, tests, and messages that
-     * a later one replaced. A rule or account is refused if its account would exceed its limit.
+     * Queues deliveries again and returns their number, except cancelled ones, tests and replaced
+     * messages. A rule or account is refused if its account would exceed its limit.
      */
     redeliver({ dead = false, ...filter }: RedeliverFilter): number {
       const { account, rule } = filter
@@ -183,7 +183,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
       })
     },
 
-    /** How often each rule has fired; others are left out. */
+    /** Number of alerts by rule; rules without alerts are omitted. */
     counts: (rules?: readonly number[]): Map<number, number> =>
       new Map(
         rules === undefined

@@ -20,7 +20,7 @@ export const createRetention = (db: Db) => {
   const pages = db.prepare<[], number>('PRAGMA page_count').pluck()
 
   return {
-    /** Deletes at most `limit` deliveries, settled before `settledBefore` or dead before `deadBefore`; returns how many. */
+    /** Deletes up to `limit` deliveries by the time they settled or died; returns their number. */
     prune: ({ settledBefore, deadBefore }: { settledBefore: number; deadBefore: number }, limit: number): number =>
       atomically(db, () => forget(old.all(settledBefore, deadBefore, limit))),
 

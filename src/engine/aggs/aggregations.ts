@@ -160,7 +160,7 @@ export const createAggregating = (options: AggregatingOptions) => {
   }
 }
 
-/** What segment states depend on besides query and aggregations. */
+/** Cache key of segment states, in addition to query and aggregations. */
 const stateKeyOf = ({ parts, within, slice }: SearchRequest): string => {
   const blocks = isEverywhere({ within, slice }) ? '' : JSON.stringify([within, slice])
   return `${parts.map(({ kind }) => kind)} ${blocks}`

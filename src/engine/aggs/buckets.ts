@@ -27,7 +27,7 @@ import {
 } from './top-terms-pruning.ts'
 import type { FoundValues } from './values.ts'
 
-/** How a multi-bucket aggregation groups documents and shows buckets. */
+/** Grouping and output of a multi-bucket aggregation. */
 interface Bucketing {
   type: string
   isNamed?: boolean

@@ -4,7 +4,7 @@ import type { Segment, StoreReader } from '../reader.ts'
 import type { AggregationState } from './aggregator.ts'
 
 export interface StateCache {
-  /** The states of a part of the request in a segment; states that are asked for again are shrunk. */
+  /** States of a part of the request in a segment; shrunk when requested again. */
   states(
     part: CachePart,
     collect: () => AggregationState[],
@@ -35,7 +35,7 @@ interface CacheEntry {
   bytes: number
 }
 
-/** Caches states of immutable segments, so that dashboards compute new blocks only. */
+/** Caches states of immutable segments, so dashboards compute new blocks only. */
 export const createStateCache = (reader: Pick<StoreReader, 'segments' | 'version' | 'kept'>) => {
   const capacity = reader.kept.states
   /** Least recently used first. */

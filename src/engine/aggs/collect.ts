@@ -101,7 +101,7 @@ const batchIn = (
 /** Results of longer conditions are not cached. */
 const MAX_CONDITION_LENGTH = 10_000
 
-/** Drops ranges that contain the whole segment, so that states of a moving time window stay cached. */
+/** Drops ranges that contain the whole segment, so states of a moving time window stay cached. */
 const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
   const ofOne = (one: Node): Node => {
     if (one.op === 'and') return andNode(one.of.map(ofOne))

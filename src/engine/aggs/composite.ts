@@ -102,7 +102,7 @@ const rounderOf = (source: CompositeSource): CompositePart['round'] => {
 
 const COMBINATION_BYTES = 32
 
-/** Repeats each document for each combination of its values. Times come first: their documents are consecutive. */
+/** Repeats documents for each combination of values; times first, as their runs are consecutive. */
 const combine = (
   { parts, context: { limits, reader } }: { parts: readonly CompositePart[]; context: AggregationContext },
   at: BatchView,

@@ -27,7 +27,7 @@ const NO_GROUPS: Groups = {
   inner: { count: 0, list: new Uint32Array(0), from: 0, owners: new Uint32Array(0), buckets: 0 },
 }
 
-/** The values of a batch as places among different keys: of the i-th `codes[i]`, or with a list `codes[list[i]]`. */
+/** Codes index `keys`. The i-th document has `codes[i]`, or with a list `codes[list[i]]`. */
 interface Coded {
   codes: Codes
   list?: Uint32Array | undefined

@@ -8,7 +8,7 @@ import { findBlock, findTransaction } from '../query/fields/find-by-id.ts'
 import type { StoreReader } from '../reader.ts'
 import { blockOf, PLACES_PER_BLOCK, placeOf } from '../schema.ts'
 
-/** What keys encode: numbers, address ids, transaction positions, block numbers or interned texts. */
+/** Domain of keys: numbers, address ids, transaction positions, block numbers or interned texts. */
 export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 
 /** Encodes values as numbers. */
@@ -88,7 +88,7 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
   }
 }
 
-/** Undefined where the order depends on letter case, which checksums decide. */
+/** Undefined if the order depends on letter case, which checksums determine. */
 const compareDigits = (a: string, b: string): number | undefined => {
   for (let i = 0; i < a.length; i++) {
     const [left, right] = [a.charCodeAt(i), b.charCodeAt(i)]

@@ -69,7 +69,7 @@ const toRelatives =
     }
   }
 
-/** How many links pass between two calls of `check`, minus 1. */
+/** `check` is called once per 4,096 links. */
 const LINK_CHECK_MASK = 0xfff
 
 const distinct = (batch: Batch, size: number): OrdinalSet =>

@@ -31,7 +31,7 @@ import { type FoundValues, gathered } from './values.ts'
 
 type QuantileSpec = SpecOf<'percentiles' | 'percentile_ranks' | 'median_absolute_deviation' | 'boxplot'>
 
-/** Percentiles, ranks, deviations and boxplots: exact, unless there are too many different values. */
+/** Percentiles, ranks, deviations and boxplots: exact up to a limit of distinct values. */
 export const createPercentiles = (spec: QuantileSpec, context: AggregationContext): Aggregator => {
   const source = createSource(spec.values, undefined, context)
   const { of, ...store } = createQuantiles(source.read, {
@@ -67,9 +67,9 @@ const quantileMetric = (spec: QuantileSpec, quantiles: Quantiles): Metric => {
 
 interface Quantiles {
   sorted: Sorted
-  /** The value below which a part (0 to 1) of the values lies; NaN where there are none. */
+  /** The value below which a share (0 to 1) of the values is; NaN without values. */
   quantile(part: number): number
-  /** The part (0 to 1) of the values that lies below a value; NaN where there are none. */
+  /** The share (0 to 1) of the values below a value; NaN without values. */
   rank(value: number): number
 }
 
@@ -77,7 +77,7 @@ interface QuantileOptions {
   compression: number
   /** Memory limit for exact values, in bytes. */
   most: number
-  /** Quantiles from 0 to 1 that are known to be needed. */
+  /** Requested quantiles, from 0 to 1. */
   parts?: readonly number[] | undefined
   check(): void
 }

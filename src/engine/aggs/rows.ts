@@ -235,7 +235,7 @@ interface ValueStoreLimits {
 }
 /** Bytes of a value, its count and its owner. */
 export const ROW_BYTES = 20
-/** Keeps values by bucket; beyond `most` bytes, equal ones are joined and then `shorten` reduces them. */
+/** Collects values by bucket; above `most` bytes, joins equal ones, then reduces with `shorten`. */
 export const createValueStore = <P extends RowsPart>(
   shorten: (all: ValuesByBucket) => ValuesByBucket | undefined,
   { most, least, check }: ValueStoreLimits,

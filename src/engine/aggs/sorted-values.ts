@@ -107,7 +107,7 @@ const orderedBits = (values: Float64Array): [low: Uint32Array, high: Uint32Array
   return [low, high]
 }
 
-/** Joins neighbours into at most `most` means, fewer near the ends, as a t-digest does; both ends stay. */
+/** Joins neighbours into at most `most` means like a t-digest: fewer near the ends, which stay. */
 export const shorter = (sorted: Sorted, most: number): Sorted => {
   const { ends, total } = sorted
   const last = ends.length - 1

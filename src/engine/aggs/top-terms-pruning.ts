@@ -40,7 +40,7 @@ export const leadsOf = (
   return { keys: pickNumbers(keys, leading), numbers: pickNumbers(numbers, leading), rest, total, documents }
 }
 
-/** The keys of the first buckets and of possible ties; undefined if a key that leads in no segment may come first. */
+/** Keys of the first buckets and of possible ties; undefined if unlisted keys may come first. */
 export const leadingKeys = (parts: readonly Leads[], wanted: number, check: () => void): Set<number> | undefined => {
   const sum = (of: (leads: Leads) => number) => parts.reduce((sum, leads) => sum + of(leads), 0)
   if (sum(({ total }) => total) > Number.MAX_SAFE_INTEGER) return undefined

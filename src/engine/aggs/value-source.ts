@@ -38,9 +38,7 @@ export interface ValueStores {
   exact: Documents
 }
 
-/**
- * The values of a field: as numbers to compute with where `keys` is undefined, else as the numbers that stand for them there.
- */
+/** Values of a field: numbers for computing without `keys`, else their encoding by `keys`. */
 export const createSource = (values: FieldValues, keys: Keys | undefined, stores: ValueStores): ValueSource => {
   if (values.meta) return metaSource(values.meta, keys)
   const sourceIn = memoize(Number.POSITIVE_INFINITY, (kind: Kind): ValueSource => {

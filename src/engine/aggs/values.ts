@@ -115,7 +115,7 @@ export const readSeveral = (
   return { form: 'several', keys: Float64Array.from(keys), ends }
 }
 
-/** How many documents are read between two calls of `check`, minus 1. */
+/** `check` is called once per 32 documents. */
 const CHECK_MASK = 0x1f
 
 /** Visits each value with its place in the batch. */
@@ -137,7 +137,7 @@ export const eachValue = (found: FoundValues, batch: Batch, visit: (i: number, k
 
 export type Codes = Uint8Array | Uint16Array | Uint32Array
 
-/** The codes of a batch, or their names; a part of the column if possible. Without a column all are 0. */
+/** Codes of a batch, or their names; a view of the column if possible; all 0 without a column. */
 export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32Array): Codes => {
   const { count, from, except } = batch
   if (!column) return names && names[0] !== 0 ? new Uint32Array(count).fill(names[0]!) : new Uint8Array(count)
@@ -267,7 +267,7 @@ export const foundOnlyIn = (data: ColumnData, greatest: number): FoundValues => 
   return only
 }
 
-/** For columns with so few numbers that the cache is smaller than the column. */
+/** For columns with few distinct numbers, whose cache is smaller than the column. */
 const onlyIn = new WeakMap<ColumnData, FoundValues>()
 const MAX_KNOWN_KEYS = 1024
 

@@ -28,7 +28,7 @@ import {
 import { type BlockRows, joinBlockRows } from './records/block.ts'
 import { joinRecordRows, type RecordRows } from './records/rows.ts'
 
-/** Neighbouring blocks, to be written in one transaction; typed arrays, so that it moves between threads. */
+/** Neighbouring blocks for one transaction; typed arrays move between threads without a copy. */
 export interface SegmentBatch extends SegmentCounts, BatchDerivedRows {
   chainId: number | undefined
   header: Uint8Array<ArrayBuffer>
@@ -37,7 +37,7 @@ export interface SegmentBatch extends SegmentCounts, BatchDerivedRows {
   pairs: TermPairs
   numbers: Numbers
   columns: BatchColumn[]
-  /** All dictionary entries that were added before this batch was finished, for it or for others. */
+  /** Dictionary entries that were added before this batch was finished, for it or for others. */
   added: Additions
 }
 

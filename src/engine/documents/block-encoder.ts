@@ -23,9 +23,8 @@ import { createTraceWriter, txInputs } from './records/trace.ts'
 import { wireBlockReader, wireCallReader, wireLogReader, wireTraceReader, wireTxReader } from './wire-readers.ts'
 
 /**
- * Neighbouring blocks before they are joined with others to a batch. Ordinals count from the
- * piece's start. Typed arrays, so that it moves between threads; they may be views of larger
- * buffers.
+ * Neighbouring blocks before they join a batch. Ordinals count from the start of the piece.
+ * Typed arrays, possibly views of larger buffers, move between threads without a copy.
  */
 export interface EncodedBlocks {
   events: number
@@ -225,7 +224,7 @@ const createDecimals = (context: Pick<EncodingContext, 'decimals'>) => {
   return {
     /** To be called before each block, for which tokens are looked up once. */
     clear: () => known.clear(),
-    /** The decimals that it was stored with, or those that are known now; `id` is that of the address. */
+    /** The log's own decimals, or else those of the token; `id` is the id of `address`. */
     of({ args, decimals }: Pick<DecodedLog, 'args' | 'decimals'>, id: number, address: string): number | undefined {
       if (!args || !hasInteger(args)) return undefined
       if (decimals !== undefined) return decimals ?? undefined

@@ -18,7 +18,7 @@ export interface Additions {
   links: LinkRow[]
 }
 
-/** Texts are ids of names. */
+/** Texts are name ids. */
 export interface CodeRow extends Pick<Code, 'hash' | 'size' | 'selectors' | 'topics' | 'features'> {
   id: number
   standard: number | null
@@ -35,10 +35,10 @@ export interface TokenIds {
   error: number | null
 }
 
-/** What a contract answered to the calls of tokens. */
+/** Answers of a contract to token calls. */
 export interface LearntToken extends TokenFacts {
   address: string
-  /** Null if the answers do not tell. */
+  /** Null if the answers do not show it. */
   standard: TokenStandard | null
 }
 
@@ -101,7 +101,7 @@ export const createAdditions = (context: BatchContext) => {
 
 export const addressDigits = (address: string): string => address.slice(2).toLowerCase()
 
-/** What a block holds besides documents. It may depend on lower blocks. */
+/** Rows of a block besides documents. They may depend on lower blocks. */
 export interface DerivedRows {
   number: number
   contracts: readonly BlockContract[]

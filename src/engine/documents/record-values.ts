@@ -12,7 +12,7 @@ import { fieldsOfTrace, txOfTrace } from './records/trace.ts'
 
 export type ValueReader = (position: number) => StoredValue
 
-/** Undefined if the field needs the whole document: lists, packed data, bloom filters and decoded fields. */
+/** Undefined for fields of whole documents: lists, packed data, bloom filters, decoded fields. */
 export const valueReader = (kind: Kind, field: string, records: Records): ValueReader | undefined => {
   const create = DERIVED[kind]?.get(field) ?? (isRecordKind(kind) ? BLOCK_FIELD_READERS.get(field) : undefined)
   if (create) return create(records)
@@ -96,7 +96,7 @@ const TRACE_TX: CreateReader = records => position => {
   return tx < 0 ? undefined : tx
 }
 
-/** A field of a call stands in its own record, or else in its trace or its transaction. */
+/** A field of a call is in its own record, its trace or its transaction. */
 const callFieldReader =
   (own: (call: CallRecord) => StoredValue, inTrace: CreateReader | undefined, inTx?: CreateReader): CreateReader =>
   records => {
@@ -118,7 +118,7 @@ const field =
 
 const CALL_TX = callFieldReader(({ tx }) => tx, TRACE_TX)
 
-/** Fields that do not stand in the records of their kind. */
+/** Fields that are not in the records of their kind. */
 const DERIVED: Partial<Record<Kind, ReadonlyMap<string, CreateReader>>> = {
   block: new Map([
     ['number', () => blockOf],

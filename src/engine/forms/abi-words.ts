@@ -8,17 +8,17 @@ import { cursor, type FieldForm, type Ids, sizedForm, takeVarint } from './form.
 import { HEX_START, QUOTE, ZERO } from './json.ts'
 
 /**
- * Packed form of ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
+ * Packs ABI data, which is mostly zeros and addresses: one control byte for every 32-byte word.
  *
- *     0 … 32       so many bytes follow, the word's leading zeros left out
- *     33 … 63      control − 32 bytes follow, the word's trailing zeros left out
+ *     0 … 32       this number of bytes follows; leading zeros are omitted
+ *     33 … 63      control − 32 bytes follow; trailing zeros are omitted
  *     64           an address: its dictionary id follows as varint
  *     65           the rest, less than a word: varint length, then its bytes
  *     66           the whole data compressed by zstd: the frame follows
- *     67           a selector: 4 bytes follow (only first, where the data is 4 bytes longer than whole words)
+ *     67           a selector: 4 bytes follow (only first, if 4 bytes exceed whole words)
  *
- * Equal data have equal packed forms, which SQL can compare. Only data over `COMPARABLE` bytes, which is longer than
- * an index may hold (`ignore_above`), may be compressed.
+ * Equal data have equal packed forms, which SQL can compare. Only data over `COMPARABLE` bytes,
+ * which indexes omit (`ignore_above`), may be compressed.
  */
 export const WORD_CONTROL = { address: 64, rest: 65, zstd: 66, selector: 67 } as const
 const { address: ADDRESS, rest: REST, zstd: ZSTD, selector: SELECTOR } = WORD_CONTROL
@@ -29,8 +29,8 @@ const WORTH_COMPRESSING = 512
 type AddressId = (digits: string) => number | undefined
 
 /**
- * Appends the packed form of `0x` hex data. Returns false, having written nothing, if an address in it has no id:
- * then no stored data equals it.
+ * Appends the packed form of `0x` hex data. Writes nothing and returns false if an address has no
+ * id: then no stored data equals it.
  */
 export const packAbi = (out: ByteWriter, data: string, addressId: AddressId, compresses = true): boolean => {
   const start = out.length
@@ -189,7 +189,7 @@ export const endOfWord = (packed: Uint8Array, at: number): number => {
   return control === REST ? cursor.at + value : cursor.at
 }
 
-/** Of any packed word but a rest. */
+/** Expands any packed word except a rest. */
 export const expandWord = (
   packed: Uint8Array,
   at: number,

@@ -59,7 +59,7 @@ export const createAddresses = (bytesOf: (id: number) => Uint8Array) => {
       const at = slotOf(id) * SIZE
       out.words(view, at, at + ADDRESS_DIGITS)
     },
-    /** Of the 20 bytes of an address that may be in no dictionary. */
+    /** Checksums the 20 bytes of an address that may be in no dictionary. */
     checksummedBytes(out: ByteWriter, bytes: Uint8Array, start: number): void {
       // Addresses differ in their last bytes.
       const slot =

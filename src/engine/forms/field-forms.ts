@@ -28,7 +28,7 @@ const FORM_BY_KIND: Record<Exclude<FieldKind, 'flattened'>, FieldForm> = {
   decimal: integerForm(writeLong),
 }
 
-/** How a field is kept, shown and indexed; see docs/internals.md for the bytes. */
+/** Storage, output and indexing of a field; docs/internals.md has the bytes. */
 export const formOfField = (declaration: Field | ListField): FieldForm => {
   if (isListField(declaration)) return listForm(declaration)
   if (declaration.bloom) return bloomForm

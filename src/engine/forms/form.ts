@@ -4,8 +4,8 @@ import type { Addresses } from './addresses.ts'
 import { NULL, writeJson } from './json.ts'
 
 /**
- * How values of fields are kept in records and shown as JSON; see docs/internals.md for the bytes. Several kinds of fields
- * share a form. Reading begins at the cursor.
+ * Storage of field values in records and their output as JSON; docs/internals.md has the bytes.
+ * Kinds of fields may share a form. Reading begins at the cursor.
  */
 export interface FieldForm {
   name: FormName
@@ -42,7 +42,7 @@ export type FormName =
   | 'list'
   | 'rest'
 
-/** How the end of a value is found: see `skipValue`. */
+/** Rule for the end of a value: see `skipValue`. */
 export type Size = 'varint' | 'byte' | 'integer' | 'length'
 
 /** Numbers what a block refers to. */
@@ -64,14 +64,14 @@ export interface JsonContext {
   ownBloom?(out: ByteWriter): void
 }
 
-/** How a field is shown to one request. */
+/** Output of a field for one request. */
 export interface FieldPlan {
   shown: 'whole' | 'part'
-  /** Whether a value that is no object is shown, or an explicit null. */
+  /** Whether to show a value that is no object, or an explicit null. */
   single: boolean
-  /** Members of an object that are shown: a bit for each. */
+  /** Shown members of an object: a bit each. */
   members: number
-  /** What is left of a value; undefined if that is nothing. */
+  /** The value without its filtered parts; undefined if nothing remains. */
   cut(value: unknown): unknown
 }
 
@@ -89,7 +89,7 @@ export const writeNull = (out: ByteWriter, { single }: FieldPlan): boolean => {
   return single
 }
 
-/** Appends what a filter leaves of a value; false if that is nothing. */
+/** Appends the value without its filtered parts; false if nothing remains. */
 export const writeCut = (out: ByteWriter, value: unknown, { cut }: FieldPlan): boolean => {
   const left = cut(value)
   if (left !== undefined) writeJson(out, left)
@@ -102,7 +102,7 @@ export const SMALL = 128
 export const PADDED = 254
 export const NULL_INTEGER = 255
 
-/** Moves the cursor behind a value. */
+/** Moves the cursor past a value. */
 export const skipValue = (bytes: Uint8Array, { size }: Pick<FieldForm, 'size'>): void => {
   switch (size) {
     case 'varint':
@@ -184,7 +184,7 @@ const varintSize = (value: number): number => {
   return size
 }
 
-/** Where the next value is read. One for all readers, none of which waits: so results need no object. */
+/** Offset of the next value. Shared by all readers, which are synchronous, to return no objects. */
 export const cursor = { at: 0 }
 export const takeVarint = (bytes: Uint8Array): number => {
   const first = bytes[cursor.at++]!

@@ -3,7 +3,7 @@ import { digitAt, writeHexBytes } from './bytes.ts'
 import { cursor, type FieldForm, NULL_INTEGER, PADDED, SMALL, writeNull } from './form.ts'
 import { writeHex } from './json.ts'
 
-/** Appends an integer as JSON from its big-endian bytes; `members` are those of an object that are shown. */
+/** Appends an integer as JSON from its big-endian bytes; `members` selects members of an object. */
 export type WriteInteger = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => void
 
 /**

@@ -29,7 +29,7 @@ export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, 
   out.byte(CLOSE)
 }
 
-/** Of an integer that a double holds. */
+/** Appends an integer that a double represents exactly. */
 export const writeSmallQuantity = (out: ByteWriter, value: number, members: number) => {
   out.byte(OPEN)
   if (members & QUANTITY_BITS.num) {

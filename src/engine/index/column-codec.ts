@@ -3,22 +3,23 @@ import { lowerBound } from '../../lib/arrays.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
- * Columns (doc values): the values of one field in one segment, by ordinal; all are integers. A missing value is -1, which no field
- * has. Integers beyond 2^53 are the nearest double, which orders them. The blob is little-endian:
+ * Columns (doc values): values of one field in one segment, by ordinal; all are integers. A missing
+ * value is -1, which no field has. Integers beyond 2^53 are the nearest double, for sorting. The
+ * blob is little-endian:
  *
  *     0   u8   width: bytes of a value, 0 (all are equal), 1, 2, 4 or 8 (doubles)
- *     1   u8   1 where values are places in a dictionary
- *     2   u8   1 where all from 24 on is a zstd frame
+ *     1   u8   1 if values index the dictionary
+ *     2   u8   1 if everything from 24 on is a zstd frame
  *     4   u32  number of values
- *     8   f64  base, which is added to each value; 0 with a dictionary
+ *     8   f64  base, added to each value; 0 with a dictionary
  *     16  u32  entries of the dictionary
  *     20  u32  CRC-32 of all other bytes
- *     24       values, filled up to a multiple of eight bytes, then the dictionary as ascending doubles
+ *     24       values, padded to a multiple of 8 bytes, then the dictionary as ascending doubles
  */
 export interface ColumnData {
   count: number
   width: Width
-  /** Undefined where all are equal. */
+  /** Undefined if all are equal. */
   values: StoredValues | undefined
   base: number
   dictionary: Float64Array | undefined
@@ -51,7 +52,7 @@ const MAX_ENTRIES = 2 ** 16
 const widthFor = (range: number): Width =>
   range === 0 ? 0 : range < 2 ** 8 ? 1 : range < 2 ** 16 ? 2 : range < 2 ** 32 ? 4 : 8
 
-/** Undefined where every value is missing: then nothing is stored. */
+/** Undefined if every value is missing: then nothing is stored. */
 export const encodeColumn = (values: Float64Array, { full }: EncodeOptions): EncodedColumn | undefined => {
   let least = Number.POSITIVE_INFINITY
   let greatest = MISSING
@@ -73,7 +74,7 @@ export const encodeColumn = (values: Float64Array, { full }: EncodeOptions): Enc
   return { least, greatest, data: sealColumn(bytes, full) }
 }
 
-/** Distinct values, ascending, and the place of each value among them; undefined if that saves nothing. */
+/** Ascending distinct values, and the index of each value; undefined if that saves nothing. */
 const dictionaryOf = (values: Float64Array, width: Width): Pick<ColumnParts, 'values' | 'dictionary'> | undefined => {
   const most = Math.min(MAX_ENTRIES, Math.floor((values.length * (width - 1)) / 8))
   const found = findDistinct(values, most)

@@ -21,7 +21,7 @@ export interface BatchColumn {
 export const createFieldIndex = (pairs: Record<CountedKind, ReturnType<typeof createPairsBuilder>>, ids: TermIds) => {
   const columns = new Map(COLUMN_FIELDS.map(({ number }) => [number, createValues()]))
   return {
-    /** Makes what indexes documents of a kind, in their order; `readerOf` makes what reads a field of one. */
+    /** Creates the indexer of a kind's documents, in order; `readerOf` creates a field's reader. */
     of<T>(kind: CountedKind, readerOf: (field: string) => (document: T) => unknown) {
       let at = 0
       const postings = pairs[kind]
@@ -49,7 +49,7 @@ export const createFieldIndex = (pairs: Record<CountedKind, ReturnType<typeof cr
   }
 }
 
-/** Some nodes write small integers as JSON numbers. An integer beyond 2^53 becomes the nearest double. */
+/** Some nodes write JSON numbers. Integers beyond 2^53 become the nearest double. */
 export const integerOfWire = (value: unknown): number => {
   if (value == null) return MISSING
   return typeof value === 'string' && value.length <= 2 ? 0 : Number(value)
@@ -67,7 +67,7 @@ const createValues = () => {
   }
 }
 
-/** Of each column the values of all its parts; `full` where the segment stays as it is. */
+/** Encodes the joined parts of each column; `full` if the segment will not be merged. */
 export const encodeColumns = (
   columns: readonly { field: number; parts: readonly Float64Array<ArrayBuffer>[] }[],
   full: boolean,
@@ -81,8 +81,7 @@ const KIND_BY_FIELD_ID: ReadonlyMap<number, CountedKind> = new Map([
   ...POSTINGS_FIELDS.map(({ id, kind }) => [id, kind] as const),
   [UNDECODED, 'log'],
 ])
-
-/** Which kind's ordinals the postings of a field hold. */
+/** Kind whose ordinals are in the postings of a field. */
 export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
   const signature = signatureOfField(id)
   if (signature !== undefined) return calls.has(signature) ? 'call' : 'log'
@@ -94,8 +93,7 @@ export const kindOfField = (id: number, calls: CallSignatures): CountedKind => {
 export interface CallSignatures {
   has(signature: number): boolean
 }
-
-/** Which signatures are those of calls. They may be many, so they are read one by one. */
+/** Tests for signatures of calls; reads them one by one, as there may be many. */
 export const callSignatures = (db: Db): CallSignatures => {
   let known = signaturesOfCalls.get(db)
   if (!known) {

@@ -15,9 +15,9 @@ import {
 import type { IndexStructure, SegmentPart, Structures } from './structure.ts'
 import { termOf, UNDECODED } from './terms.ts'
 /**
- * Merges neighbouring segments, each small step in a transaction of its own, so that no block waits
- * long. Nobody reads the index of a segment that is not listed: it is written, and later removed,
- * bit by bit. `dropped` lists what is to be removed, also after a crash.
+ * Merges neighbouring segments in small transactions, to delay no block. Segments that are not
+ * listed are invisible, so their index can be written and deleted incrementally.
+ * `dropped` lists the segments to delete, also after a crash.
  */
 export type Merging = ReturnType<typeof createMerging>
 
@@ -72,7 +72,7 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
   }
 
   return {
-    /** Makes one step of a merge around this block; whether there may be more to do. Within a transaction. */
+    /** One step of a merge around this block, in a transaction; returns whether more may follow. */
     step(block: number): boolean {
       if (!work) {
         const segment = oldest.get() as number | undefined

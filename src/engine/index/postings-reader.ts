@@ -39,7 +39,7 @@ interface SegmentView extends ReadableSegment {
 const CACHE_BYTES = { roots: 6 << 20, blocks: 3 << 20, filters: 14 << 20, ordinals: 4 << 20 }
 /** Documents from which on the list of a term is cached: shorter ones are read as fast as found. */
 const MIN_CACHED_LIST = 64
-/** Postings that are cached until the state changes: scores ask for the terms that found the matches. */
+/** Postings cached until the state changes: scores request the terms that found the matches. */
 const MAX_CACHED_POSTINGS = 2_000
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
 const MAX_LOADED_FILTERS = 8

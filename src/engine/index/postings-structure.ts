@@ -45,7 +45,7 @@ export const createPostingStructure = (db: Db): PostingStructure => {
     }
   }
 
-  /** Writes a patched segment's filter, or a new one if it is too small; returns the number of its keys. */
+  /** Writes a patched segment's filter, larger if needed; returns the number of its keys. */
   const patchFilter = (segment: number, root: Root, keys: readonly Uint32Array[]): number => {
     if (!isFiltered(root.rows.length)) return 0
     let filter = reading.filter(segment)

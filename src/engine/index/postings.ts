@@ -1,7 +1,7 @@
 import { doubled, joinDoubleArrays, joinMoved, joinWordArrays } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
-/** Terms of documents, in the order of the documents. Only hashed values have a fingerprint other than 0. */
+/** Terms in the order of documents. Only hashed values have a fingerprint other than 0. */
 export interface TermPairs {
   terms: Float64Array<ArrayBuffer>
   fingerprints: Uint32Array<ArrayBuffer>
@@ -51,7 +51,7 @@ const DIGIT_VALUES = 2 ** DIGIT
 /** Least significant digits first: two of the field, three of the value. */
 const PASSES = 5
 
-/** A radix sort. All columns move along: looking them up by index would miss the processor's cache. */
+/** Radix sort. Moves all columns, as lookups by index would miss the processor's cache. */
 export const sortPairs = ({ terms, fingerprints }: TermPairs): SortedPairs => {
   const count = terms.length
   let from = newSortedPairs(count)

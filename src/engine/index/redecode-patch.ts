@@ -12,9 +12,9 @@ import { createNumbersBuilder, type Numbers } from './points.ts'
 import { createPairsBuilder, type TermPairs } from './postings.ts'
 import { columnNumber, findFieldId, termOf, UNLISTED, UNLISTED_CALL } from './terms.ts'
 
-/** Changes of one segment by decoding logs, calls and failures again, to be written in one transaction. */
+/** Changes of one segment by decoding it again, for one transaction. */
 export interface Revision {
-  /** The number is never used again: a segment that was merged or cut has another one, and other ordinals. */
+  /** Never reused: a merged or cut segment gets another number, with other ordinals. */
   segment: number
   logs: { position: number; signature: number; decimals: number | null; topics?: Uint8Array | null }[]
   calls: { position: number; signature: number; decimals: number | null }[]
@@ -38,7 +38,7 @@ export const revisedKinds = ({ logs, calls, txs, traces }: Revision): Kind[] => 
 /** Names that fields of a record get. */
 export interface NamesChange {
   position: number
-  /** By the field's place in the record, the name's id. */
+  /** Index of the field in the record, and id of its new name. */
   names: [column: number, name: number][]
 }
 
@@ -131,7 +131,7 @@ export const createRevision = (
       return true
     },
 
-    /** A field whose name had the id `was`. Names of calls stand in their traces. */
+    /** A field whose name had the id `was`. Names of calls are in their traces. */
     name(kind: NamedKind, field: string, { position, ordinal }: Spot, was: number | null, now: string): void {
       const name = context.names.id(now)
       if (name === was) return

@@ -77,7 +77,7 @@ interface KnownCode {
   probability: number | null
 }
 
-/** Writes the changes of documents and of their segment, but not of the index; false if the segment is gone. */
+/** Writes changes of documents and their segment, without the index; false if it was removed. */
 export const createReviser = (db: Db): ((revision: Revision) => boolean) => {
   const exists = db.prepare('SELECT 1 FROM segment WHERE id = ?').pluck()
   const rewrite = createRewriter(db)

@@ -3,23 +3,20 @@ import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
 import { impossible } from '../../sqlite/damage.ts'
 
 /**
- * A segment: a run of blocks whose documents are numbered from 0 by kind, in chain order. Its header translates
- * these ordinals into positions and back. Blocks of scopes may have gaps between them.
+ * A segment: a run of blocks whose documents are numbered from 0 by kind, in chain order. Its
+ * header maps these ordinals to positions. Blocks of scopes may have gaps between them.
  */
 export interface SegmentHeader {
   /** Number of the first block. */
   first: number
   last: number
-  /** Numbers of the blocks, ascending; undefined where they are neighbours. */
+  /** Numbers of the blocks, ascending; undefined if they are consecutive. */
   numbers: Uint32Array | undefined
-  /** By kind, for each block: how many documents the segment holds up to and with it. */
+  /** By kind: for each block, the number of documents up to and including it. */
   ends: Readonly<Record<RecordKind, Uint32Array>>
   /** Timestamps of the blocks, in seconds. */
   times: Float64Array
-  /**
-   * Places of the transactions and logs of partial blocks, by the block's index: all other blocks are complete, and what they hold
-   * stands at the places 0, 1, 2, …
-   */
+  /** Places in partial blocks, by the block's index; places in complete blocks are 0, 1, 2, … */
   partials: Map<number, PartialBlock>
 }
 
@@ -32,9 +29,10 @@ export interface PartialBlock {
 const HEADER_HEAD_BYTES = 16
 
 /**
- * Layout, little-endian: number of blocks, number of partial blocks, a bit for each of `RECORD_KINDS` of which there are any documents, and 1 where
- * numbers follow, else 0 (32 bits each); the times; the numbers of blocks that are not neighbours; the ends of each of those kinds; then for each partial block its index, the number of transactions and of logs, and their
- * places.
+ * Little-endian. u32: number of blocks; number of partial blocks; bit set of the `RECORD_KINDS`
+ * that have documents; 1 if block numbers follow, else 0. Then: times; block numbers unless
+ * consecutive; ends of each of those kinds; for each partial block: index, number of transactions,
+ * number of logs, and the places of both.
  */
 export const encodeSegmentHeader = ({
   ends,
@@ -111,7 +109,7 @@ export const headOfHeader = (header: SegmentHeader, blocks: number): SegmentHead
 export const blockAt = ({ first, numbers }: Pick<SegmentHeader, 'first' | 'numbers'>, index: number): number =>
   numbers ? numbers[index]! : first + index
 
-/** The index of the first block that is not below a number. Of neighbours it may lie outside of the segment. */
+/** Index of the first block at or above a number; may be outside if blocks are consecutive. */
 export const indexFrom = ({ first, numbers }: Pick<SegmentHeader, 'first' | 'numbers'>, block: number): number =>
   numbers ? lowerBound(numbers, block) : block - first
 

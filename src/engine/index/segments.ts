@@ -4,22 +4,22 @@ import { decodeSegmentHeader, type SegmentHeader } from './segment.ts'
 
 /** Neighbouring segments of one level that are merged into one of the next. */
 export const FAN = 4
-/** Documents from which on a segment is not merged any further: what one probe of the index can cover stays small enough to rewrite. */
+/** Larger segments are not merged: the range of one index probe stays cheap to rewrite. */
 export const FULL_SEGMENT = 80_000
 /** Blocks from which on a segment is not merged any further, however empty they are. */
 const MAX_BLOCKS = 4096
 export const FULL_LEVEL = 9
 
-/** Level of a segment of this size: segments of the same level are of similar size and are merged by fours. */
+/** Level of a segment of this size: four segments of a level, similar in size, are merged. */
 export const levelOf = (counts: SegmentCounts): number => {
   const blocks = documentCount(counts, 'block')
-  // Of one whose documents lie elsewhere there is only the header to rewrite.
+  // Evicted documents need no rewriting, only the header does.
   return (!counts.emptied && documentsIn(counts) >= FULL_SEGMENT) || blocks >= MAX_BLOCKS
     ? FULL_LEVEL
     : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
 }
 
-/** What the row of a segment tells without its header: of each kind the number of its documents. */
+/** Size of a segment, from its row: number of documents by kind. */
 export interface SegmentCounts extends Record<CountedKind, number> {
   first: number
   last: number
@@ -46,7 +46,7 @@ export const documentsIn = (counts: SegmentCounts): number =>
 export const mostIn = (counts: SegmentCounts): number =>
   Math.max(...COUNTED_KINDS.map(kind => documentCount(counts, kind)))
 
-/** What neighbouring segments hold together, in chain order. */
+/** Sums the counts of neighbouring segments, in chain order. */
 export const sumOfSegments = (run: readonly SegmentCounts[]): SegmentCounts => ({
   first: run[0]!.first,
   last: run.at(-1)!.last,

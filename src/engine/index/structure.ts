@@ -7,29 +7,29 @@ import { createPostingStructure, type PostingStructure } from './postings-struct
 import type { Revision } from './redecode-patch.ts'
 import type { SegmentRow } from './segments.ts'
 
-/** How many documents of each kind. */
+/** Number of documents by kind. */
 export type Ordinals = Record<CountedKind, number>
 
-/** One of the segments that are merged, in chain order; `offset` is what its ordinals grow by. */
+/** A segment to merge, in chain order; `offset` is added to its ordinals. */
 export interface SegmentPart extends SegmentRow {
   offset: Ordinals
 }
 
 /**
- * A structure of the index as the writer sees it. It keeps something of each segment under the segment's number, and whatever is
- * to be done with segments is done with all structures in turn. Nobody reads what is kept under a number that is not listed in
- * `segment`: so it may be written and removed bit by bit.
+ * An index structure as the writer uses it: rows by segment number. Every change of segments is
+ * applied to all structures. Rows of an unlisted segment are invisible, so they can be written and
+ * deleted incrementally.
  */
 export interface IndexStructure {
-  /** Sorts and encodes a batch, outside any transaction. The function that it returns writes the outcome within one. */
+  /** Sorts and encodes a batch, outside any transaction. The result writes it within one. */
   build(batch: SegmentBatch): (segment: number) => void
-  /** The same for what decoding anew changes in the revision's segment. */
+  /** The same for the changes of a revision. */
   patch(revision: Revision): () => void
-  /** Joins neighbouring segments under a new number. A step takes a few milliseconds, and is a transaction of its own. */
+  /** Joins neighbouring segments under a new number; each step is a transaction of some ms. */
   merge(segment: number, run: readonly SegmentPart[]): Generator<void, void>
-  /** Keeps of a segment, under a new number, the first documents of each kind. The old one is removed afterwards. */
+  /** Copies the first documents of each kind to a new number. The old one is removed later. */
   truncate(from: number, to: number, kept: Ordinals): void
-  /** Removes some of what is kept under a number; whether there may be more. */
+  /** Deletes some rows of a number; returns whether more may be left. */
   remove(segment: number): boolean
 }
 

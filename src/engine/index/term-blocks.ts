@@ -4,32 +4,34 @@ import { createFilterKeys } from './term-filter.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**
- * Term blocks: the terms of a segment in ascending order with the ordinals that have them, packed into rows of some 1,000 bytes.
- * Long lists of ordinals have rows of their own. All rows end with a CRC-32 of what is before it; integers are little-endian.
+ * Term blocks: the terms of a segment in ascending order with their ordinals, packed into rows of
+ * some 1,000 bytes. Long lists of ordinals have their own rows. All rows end with a CRC-32 of the
+ * bytes before; integers are little-endian.
  *
- * Block: number of fields (1 byte), bytes of an ordinal (1 byte), the fields that its terms have (3 bytes each), then its terms:
+ * Block: number of fields (1 byte), bytes of an ordinal (1 byte), fields of its terms (3 bytes
+ * each), then its terms:
  *
- *     varint  2 × (value − value of the term before), + 1 where it has more than one document
- *     u8      which one of the block's fields
- *     u32     fingerprint, where the value is a hashed one
+ *     varint  2 × (value − previous value), + 1 if it has more than one document
+ *     u8      index of the field in the block's list
+ *     u32     fingerprint, if the value is hashed
  *     one document: its ordinal; else varint number of documents, varint n:
- *       even: a list of n / 2 bytes follows, see ordinals.ts; odd: it is in the row of number (n − 1) / 2
+ *       even: a list of n / 2 bytes follows, see ordinals.ts; odd: it is in row (n − 1) / 2
  *
  * Rows of a segment are numbered: 0 is the root, 1 the filter, see term-rows.ts.
  */
 const MAX_BLOCK_FIELDS = 255
 /**
- * Four rows of this size fill a page of 4 KB. A look-up reads one in each segment that has the term, and larger ones take longer to read and to
- * go through: rows of 4 KB save 7 % of the index and take two and a half times as long.
+ * Four rows of this size fill a page of 4 kB. A lookup reads one in each segment that has the term.
+ * Rows of 4 kB would save 7 % of the index, but take two and a half times as long.
  */
 const BLOCK_BYTES = 1001
 const CHECKSUM_BYTES = 4
-/** A list of more bytes has a row of its own. */
+/** Longer lists have their own row. */
 const LIST_BYTES = 250
-/** Of what stands before a list: two varints, a field that is new to the block, a fingerprint, and two varints. */
+/** Maximal bytes before a list: two varints, a new field, a fingerprint, and two varints. */
 const ENTRY_BYTES = 5 + 1 + 3 + 4 + 4 + 4
 
-/** How many bytes an ordinal takes where there are so many documents. */
+/** Bytes of an ordinal for this number of documents. */
 export const ordinalBytes = (documents: number): number => (documents <= 2 ** 16 ? 2 : documents <= 2 ** 24 ? 3 : 4)
 
 /** Blocks by their first term. */
@@ -41,7 +43,7 @@ export interface TermBlocks {
 
 export type TermWriter = ReturnType<typeof createTermWriter>
 
-/** Packs terms into blocks. `put` takes a row, without its checksum and only during the call, and gives its number. */
+/** Packs terms into blocks. `put` stores a row, whose bytes are reused, and returns its number. */
 export const createTermWriter = (width: number, put: (bytes: Uint8Array) => number) => {
   const blocks = { terms: [] as number[], fingerprints: [] as number[], rows: [] as number[] }
   const entries = Buffer.allocUnsafeSlow(BLOCK_BYTES)
@@ -130,15 +132,15 @@ export const createTermWriter = (width: number, put: (bytes: Uint8Array) => numb
   }
 }
 
-/** Goes through the terms of a block: `next` moves to the next one, which the fields then tell of. */
+/** Iterates over the terms of a block: `next` sets the fields to the next term. */
 export interface TermCursor {
   term: number
   fingerprint: number
-  /** Documents. */
+  /** Number of documents. */
   count: number
-  /** The only one, where `count` is 1. */
+  /** The document, if `count` is 1. */
   ordinal: number
-  /** Where the list is: its row, or, where that is -1, its place in `bytes`. */
+  /** Row of the list; -1 if it is in `bytes`. */
   row: number
   start: number
   end: number
@@ -146,7 +148,7 @@ export interface TermCursor {
   open(block: Buffer): void
   /** False at the end of the block. */
   next(): boolean
-  /** Moves to the first term that is not below this one, of any fingerprint. Does not look at the term at hand. */
+  /** Moves to the first later term that is not below `term`, of any fingerprint. */
   seek(term: number): boolean
 }
 
@@ -251,7 +253,7 @@ export const sealRow = (bytes: Uint8Array): Buffer => {
   return row
 }
 
-/** The same row, once it has been checked; its checksum stays behind it. */
+/** Verifies the checksum and returns the row, with its checksum. */
 export const checkRow = (row: Buffer): Buffer => {
   const end = row.length - CHECKSUM_BYTES
   if (end < 0 || zlib.crc32(row.subarray(0, end)) !== row.readUInt32LE(end)) throw impossible('a row of the index')

@@ -2,8 +2,8 @@ import { doubled } from '../../lib/arrays.ts'
 import { FIELDS_PER_VALUE } from './terms.ts'
 
 /**
- * A Bloom filter of the values that a segment has terms of: it tells without a look at the segment's blocks that a rare value is not
- * there. Of value 0, which every segment has, each field counts as a value.
+ * Bloom filter of a segment's values: excludes rare values without reading blocks. For value 0,
+ * which every segment has, the key is the field.
  */
 const BITS_PER_KEY = 8
 const FILTER_HASHES = 5
@@ -29,7 +29,7 @@ export const createFilterKeys = () => {
   }
 }
 
-/** How many keys a filter is made for. */
+/** Number of keys that a filter is designed for. */
 export const capacityOf = (words: Uint32Array): number => (words.length * 32) / BITS_PER_KEY
 
 export const buildFilter = (keys: Uint32Array): Uint32Array<ArrayBuffer> => {

@@ -6,9 +6,9 @@ import { ordinalsAt, type Root, type TermReading } from './term-rows.ts'
 export interface SegmentCursor extends Pick<TermCursor, 'term' | 'fingerprint'> {
   /** False at the end. */
   next(): boolean
-  /** Adds the ordinals of the term at hand to a list. */
+  /** Adds the ordinals of the current term to a list. */
   addTo(list: ListBuilder, offset: number): void
-  /** Those below a limit alone. */
+  /** Adds only ordinals below a limit. */
   addBelow(list: ListBuilder, limit: number): void
 }
 
@@ -47,7 +47,7 @@ export const createSegmentCursor = (reading: TermReading, segment: number, root:
   return cursor
 }
 
-/** What the ordinals of a term grow by in each part. */
+/** Offset added to the ordinals of a term, for each part. */
 export type OffsetsOf = (term: number) => readonly number[]
 
 /** Terms that are merged before the next step. */
@@ -56,7 +56,7 @@ const TERMS = 8_000
 /** Puts the terms of neighbouring segments together, in the order of the chain. */
 export function* mergeTerms(cursors: readonly SegmentCursor[], offsetsOf: OffsetsOf, out: TermWriter): Generator<void> {
   const list = createListBuilder()
-  /** Those that are not at their end, with the indices of their offsets. */
+  /** Cursors before their end, with their index in the offsets. */
   const live: { cursor: SegmentCursor; part: number }[] = []
   for (const [part, cursor] of cursors.entries()) if (cursor.next()) live.push({ cursor, part })
   for (let terms = 1; live.length > 0; terms++) {

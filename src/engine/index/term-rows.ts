@@ -4,7 +4,7 @@ import type { Db } from '../../sqlite/database.ts'
 import { readOrdinals } from './ordinals.ts'
 import { checkRow, rowContent, sealRow, type TermBlocks, type TermCursor } from './term-blocks.ts'
 
-/** Rows that one segment may have in the table `post`, whose key is segment × this + number of the row. */
+/** Maximal rows of a segment in the table `post`; its key is segment × this + row number. */
 const ROWS_PER_SEGMENT = 2 ** 20
 const ROOT = 0
 const FILTER = 1
@@ -14,19 +14,19 @@ const FILTERED_BLOCKS = 8
 
 export const rowId = (segment: number, number: number): number => segment * ROWS_PER_SEGMENT + number
 
-/** What a reader keeps of a segment to find a term's block. */
+/** Cached data of a segment to find a term's block. */
 export interface Root extends TermBlocks {
   /** The number of the next new row. */
   next: number
   /** Bytes of an ordinal. */
   width: number
-  /** Keys that the filter holds, where there is one. */
+  /** Number of keys in the filter, if any. */
   held: number
 }
 
 const ROOT_HEAD_BYTES = 16
 
-/** Number of the next row, bytes of an ordinal, number of blocks, keys in the filter; then of all blocks the first terms, their fingerprints, and the rows. */
+/** Layout: next row, ordinal bytes, blocks, filter keys; first terms, fingerprints and rows. */
 const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buffer =>
   Buffer.concat([Uint32Array.of(next, width, terms.length, held), terms, fingerprints, rows].map(rawBytesOf))
 
@@ -45,7 +45,7 @@ const decodeRoot = (row: Buffer): Root => {
   }
 }
 
-/** The last block that begins at this term or before; -1 where all begin behind it. */
+/** The last block that begins at or before this term; -1 if none. */
 export const blockIndexOf = ({ terms, fingerprints }: TermBlocks, term: number, fingerprint: number): number => {
   let low = 0
   let high = terms.length
@@ -74,7 +74,7 @@ export const createTermReading = (db: Db) => {
       const row = find(segment, FILTER)
       return row && new Uint32Array(new Uint8Array(rowContent(row)).buffer)
     },
-    /** A block, or a list, with its checksum behind it. */
+    /** A block or a list, followed by its checksum. */
     row(segment: number, number: number): Buffer {
       const row = find(segment, number)
       if (!row) throw impossible('a row of the index')
@@ -84,7 +84,7 @@ export const createTermReading = (db: Db) => {
 }
 export type TermReading = ReturnType<typeof createTermReading>
 
-/** Where the ordinals of a term are. */
+/** Location of a term's ordinals. */
 export type ListLocation = Pick<TermCursor, 'count' | 'ordinal' | 'row' | 'start' | 'end' | 'bytes'>
 
 export const ordinalsAt = (reading: TermReading, segment: number, at: ListLocation): Uint32Array => {
@@ -93,7 +93,7 @@ export const ordinalsAt = (reading: TermReading, segment: number, at: ListLocati
   return readOrdinals(rowContent(reading.row(segment, at.row)), at.count)
 }
 
-/** Whether a segment of so many blocks has a filter. */
+/** Whether a segment of this number of blocks has a filter. */
 export const isFiltered = (blocks: number): boolean => blocks >= FILTERED_BLOCKS
 
 /** Writes rows of the table `post`. */
@@ -112,7 +112,7 @@ export const createTermWriting = (db: Db) => {
     setFilter: (segment: number, words: Uint32Array) =>
       void replace.run(rowId(segment, FILTER), sealRow(rawBytesOf(words))),
     drop: (segment: number, number: number) => void drop.run(rowId(segment, number)),
-    /** Removes so many rows of a segment; whether there are more. */
+    /** Deletes a number of rows of a segment; returns whether there are more. */
     dropSome(segment: number, count: number): boolean {
       const [first, behind] = [rowId(segment, 0), rowId(segment + 1, 0)]
       const next = nth.get(first, behind, count) as number | undefined

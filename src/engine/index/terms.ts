@@ -7,9 +7,9 @@ import {
   type Kind,
 } from '../../mapping/index.ts'
 /**
- * Keys of the inverted index. A term is value × 2^22 + field: the field says in which role a document has the value. Values below 2^30 are
- * dictionary ids; from 2^30 on they are the high part of a 62-bit hash, whose low part is the posting's `fingerprint`. All roles of an
- * address thus lie side by side, and one range of keys holds them.
+ * Keys of the inverted index. A term is value × 2^22 + field; the field is the role of the value in
+ * the document. Values below 2^30 are dictionary ids; others are the high part of a 62-bit hash,
+ * whose low part is the posting's `fingerprint`. So all roles of an address are one range of keys.
  */
 export const FIELDS_PER_VALUE = 2 ** 22
 export const HASHED = 2 ** 30
@@ -36,7 +36,7 @@ const FIELD_IDS: ReadonlyMap<string, number> = new Map(
   POSTINGS_FIELDS.map(({ kind, field, id }) => [`${kind}.${field}`, id]),
 )
 
-/** Id of a field; undefined where it has no postings of its own. */
+/** Id of a field; undefined if it has no own postings. */
 export const findFieldId = (kind: Kind, field: string): number | undefined => FIELD_IDS.get(`${kind}.${field}`)
 
 /** Id of a field that the mapping declares as indexed. */
@@ -50,13 +50,13 @@ export const fieldId = (kind: CountedKind, field: string): number => {
 export const UNDECODED = 7
 
 /**
- * Behind the documents' own fields come two ranges. One field for each signature: with value 0 all logs of the signature, with an address
- * those that it emitted. Then 15 fields for each signature's arguments: 0 … 13 by position, 14 for all further back; of a
- * signature without a declaration, 0 … 2 are the topics behind the first.
+ * Two ranges follow the documents' own fields. First a field per signature: value 0 has all its
+ * logs, an address those it emitted. Then 15 fields per signature for arguments: 0 … 13 by
+ * position, 14 for all later ones; without a declaration, 0 … 2 are the topics after the first.
  */
 const FIRST_LOG_FIELD = 64
 const ARGUMENT_SLOTS = 15
-/** Signatures that the fields have room for. */
+/** Maximal number of signatures. */
 export const SIGNATURES = Math.floor((FIELDS_PER_VALUE - FIRST_LOG_FIELD) / (ARGUMENT_SLOTS + 1))
 const FIRST_ARGUMENT_FIELD = FIRST_LOG_FIELD + SIGNATURES
 export const OVERFLOW_SLOT = ARGUMENT_SLOTS - 1
@@ -89,12 +89,12 @@ export const signatureOfField = (field: number): number | undefined =>
       ? signatureOfLogField(field)
       : argumentOf(field).signature
 
-/** First and last term of a value in the role of an emitter (or, for value 0, of all logs), whatever the signature. */
+/** First and last term of a value as an emitter (value 0: of all logs), for any signature. */
 export const logTerms = (value: number): [number, number] => [
   termOf(value, FIRST_LOG_FIELD),
   termOf(value, FIRST_ARGUMENT_FIELD - 1),
 ]
-/** First and last term of a value in the role of an argument, whatever the signature. */
+/** First and last term of a value as an argument, for any signature. */
 export const argumentTerms = (value: number): [number, number] => [
   termOf(value, FIRST_ARGUMENT_FIELD),
   termOf(value, FIELDS_PER_VALUE - 1),
@@ -123,5 +123,5 @@ const BY_NUMBER: ReadonlyMap<number, ColumnField> = new Map(COLUMN_FIELDS.map(on
 export const columnFieldOf = (kind: Kind, { field }: Pick<FieldPath, 'field'>): ColumnField | undefined =>
   BY_NAME.get(`${kind === 'event' ? 'log' : kind}.${field}`)
 export const columnNumber = (kind: CountedKind, field: string): number => BY_NAME.get(`${kind}.${field}`)!.number
-/** Undefined where no field of today has the number. */
+/** Undefined if no current field has the number. */
 export const columnByNumber = (number: number): ColumnField | undefined => BY_NUMBER.get(number)

@@ -6,7 +6,7 @@ import type { Kind } from '../../mapping/index.ts'
 import { sourceInteger } from '../../query/compare.ts'
 import type { StoreReader } from '../reader.ts'
 
-/** How a document was decoded, told from what it shows and from the declarations that a store knows. */
+/** Finds the decoding of a document by its shown fields and the known declarations. */
 export type Decodings = ReturnType<typeof createDecodings>
 
 interface DecodedArgument {
@@ -18,8 +18,8 @@ export const createDecodings = (reader: StoreReader) => {
   const known = { event: createShapes(reader, 'log'), call: createShapes(reader, 'call') }
   return {
     /**
-     * Several where declarations differ in nothing that the document shows, none of what is not decoded. Asked between the reader's `begin` and
-     * `end`.
+     * Several if declarations differ only in hidden details, none if undecoded. Call it between the
+     * reader's `begin` and `end`.
      */
     of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly DocumentDecoding[] {
       if (kind !== 'event' && kind !== 'call') return []
@@ -34,7 +34,7 @@ export const createDecodings = (reader: StoreReader) => {
   }
 }
 
-/** Declarations by what documents show of them. */
+/** Declarations by their shown part. */
 const createShapes = (reader: StoreReader, of: 'log' | 'call'): ((shape: string) => readonly EventAbi['inputs'][]) => {
   const shapes = new Map<string, Map<string, EventAbi['inputs']>>()
   let read = 0

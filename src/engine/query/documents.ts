@@ -10,13 +10,13 @@ import { type Show, showsOf } from '../show/source-writers.ts'
 
 export interface Documents {
   /**
-   * The documents at these positions in the same order, undefined where none is stored (any more). Where
-   * `fields` are named, `_source` holds at least these.
+   * Documents at these positions in the same order; undefined if not stored (any more). With
+   * `fields`, `_source` has at least these.
    */
   load(kind: Kind, positions: readonly number[], fields?: readonly string[]): (Document | undefined)[]
 }
 
-/** Documents as objects: their JSON is written and parsed, and `big` says how long integers stand in them. */
+/** Documents as objects, parsed from their JSON; `big` converts long integers. */
 export const createDocuments = (reader: StoreReader, big: BigIntegers): Documents => {
   const shows = showsOf(reader)
   const out = createByteWriter(1 << 12)
@@ -76,7 +76,7 @@ const WRITERS = 200
 /** An empty list would include everything. */
 const NO_FIELD = ''
 
-/** Reads the values of one field of a document, and no other field; none where the document is gone. */
+/** Reads only one field of a document; empty if the document was removed. */
 export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((position: number) => QueryValue[]) => {
   const names = [memberName(field)]
   return position => {
@@ -88,7 +88,7 @@ export const fieldValues = (kind: Kind, field: FieldPath, exact: Documents): ((p
 /** The member of `_source` that holds the path. */
 export const memberName = ({ list, field }: FieldPath): string => list?.name ?? field
 
-/** Fields that a condition reads; undefined where it may read all of them. */
+/** Fields that a condition reads; undefined if it may read all. */
 export const fieldsRead = (node: Node): string[] | undefined => {
   if (node.op === 'child' || node.op === 'parent' || node.op === 'compare') return undefined
   if ('field' in node) return [memberName(node.field)]
@@ -98,14 +98,14 @@ export const fieldsRead = (node: Node): string[] | undefined => {
 
 type SourceObject = Record<string, unknown>
 
-/** Paths of fields whose integers stand in hex beside the number. */
+/** Paths of fields that have an integer as number and as hex. */
 const INTEGERS = byKind(KINDS, kind =>
   Object.entries(MAPPING[kind].fields).flatMap(([name, field]) =>
     !isListField(field) && (field.kind === 'quantity' || field.kind === 'amount') ? [name.split('.')] : [],
   ),
 )
 
-/** Parsed numbers beyond 2^53 have lost digits; the hex beside them has all. */
+/** Numbers beyond 2^53 lose digits when parsed; restores them from the hex. */
 export const restoreIntegers = (kind: Kind, source: SourceObject, big: BigIntegers) => {
   for (const [outer, inner] of INTEGERS[kind]) {
     let shown = source[outer!] as SourceObject | null | undefined

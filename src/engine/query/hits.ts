@@ -16,7 +16,7 @@ export interface Hit {
   kind: Kind
   document: Document
   sort: unknown[] | undefined
-  /** Where scores differ, or are another than 1. */
+  /** Undefined if all scores are 1. */
   score?: number | undefined
 }
 
@@ -29,11 +29,11 @@ export interface Loading {
 }
 
 interface LoadingAnywhere extends Omit<Loading, 'reader'> {
-  /** Undefined where documents tell all. */
+  /** Undefined if documents contain everything. */
   reader: StoreReader | undefined
 }
 
-/** Takes matches as hits, and tells how many these are: what is gone meanwhile is left out. */
+/** Takes matches as hits and returns their number; documents removed since are left out. */
 export type TakeHits = (found: readonly SearchMatch[]) => number
 
 /** Hits as objects. */
@@ -55,10 +55,10 @@ export const loadInto =
     return hits.length - before
   }
 
-/** A match with what it is compared by with those of other networks. */
+/** A match with its keys for merging hits of several networks. */
 export interface Ranked {
   found: SearchMatch
-  /** By what is sorted by; dates as hits show them. */
+  /** Sort values; dates as hits show them. */
   values: readonly (QueryValue | null)[]
   /** The time of its block, in seconds. */
   time: number
@@ -68,11 +68,11 @@ export interface Ranking {
   total: number
   maxScore?: number
   isEarly?: boolean
-  /** The first ones, in their order. */
+  /** The first hits, sorted. */
   ranked: readonly Ranked[]
   /** Their sort; empty for the order of the chain. */
   sort: readonly SortSpec[]
-  /** Whether of those that are sorted by the same the newest comes first. */
+  /** Whether the newest comes first among equal sort values. */
   descending: boolean
   /** Appends hits. */
   write: TakeHits

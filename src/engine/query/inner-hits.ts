@@ -27,7 +27,7 @@ export interface RelatedOptions {
   evaluation: Evaluator
 }
 
-/** Finds the children or the parent of a hit that fulfil a clause. They lie in the hit's own block, and so in its segment. */
+/** Finds the matching children or parent of a hit; they are in its block, so in its segment. */
 export const relatedBy = (
   { by, request }: InnerHits,
   { reader, exact, evaluation }: RelatedOptions,
@@ -81,7 +81,7 @@ export const groupHitsOf = (
   }
 }
 
-/** The condition that all hits of a group fulfil; undefined stands for no value, or a kind without the field. */
+/** Condition for the hits of a group; undefined: no value, or a kind without the field. */
 export const inGroup = (field: FieldPath | undefined, value: QueryValue | undefined): Node => {
   if (value === undefined) return field ? notNode(existsNode(field)) : andNode([])
   return field ? inNode(field, [value]) : NO_MATCH

@@ -14,9 +14,9 @@ import { compareKeys, isNewestFirst } from './sort/sort.ts'
 /** One of several networks that are searched together. */
 export interface NetworkMember {
   searcher: StoreSearcher
-  /** The network's name as it stands in `_index`. */
+  /** The network's name in `_index`. */
   index: string
-  /** Whether its documents lie elsewhere. It is asked first, so that no state of a store is held while it is waited for. */
+  /** Whether its documents are remote. It is queried first, while no transaction is open. */
   isAway?: boolean | undefined
 }
 
@@ -30,8 +30,9 @@ const beginOf = ({ at }: { at(): HitCursor | undefined }): HitCursor => at() ?? 
 const JOINED_PAGE = 500
 
 /**
- * Searches several networks as if their documents were one list. Hits that are sorted by the same come by the time of their blocks, in the direction
- * of the sort, then by their networks in the order of `members`, then by their places in the chain. Each network is seen in one state.
+ * Searches several networks like one list. Equal sort values are ordered by block time (in the
+ * direction of the sort), then by the order of `members`, then by place in the chain. Each network
+ * is read in one state.
  */
 export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher => {
   const scratch = createByteWriter(1 << 16)
@@ -83,7 +84,7 @@ export const joinSearchers = (members: readonly NetworkMember[]): JoinedSearcher
         'illegal_argument_exception',
         '[from] with "size": -1 does not work on several networks of which one is in a cluster: leave [from] out.',
       )
-    // The hits behind one network's page depend on the others.
+    // The hits after one network's page depend on the others.
     const alone = withoutReached(options)
     const begin = ({ searcher, index }: NetworkMember, i: number) =>
       searcher.pieces(asRead(request, i), alone, { ...writing, index, out: scratch }, after?.each?.[i])
@@ -169,7 +170,7 @@ const totalOfAll = (found: readonly { total: number }[], trackTotal: SearchReque
   return typeof trackTotal === 'number' ? Math.min(sum, trackTotal) : sum
 }
 
-/** Where all hits score 1 nothing is said. */
+/** Omitted if all hits score 1. */
 const bestOf = (found: readonly { total: number; maxScore?: number }[]): { maxScore?: number } => {
   if (found.every(({ maxScore }) => maxScore === undefined)) return {}
   return { maxScore: Math.max(...found.filter(({ total }) => total !== 0).map(({ maxScore = 1 }) => maxScore)) }
@@ -191,7 +192,7 @@ const comparing =
     return descending ? b.time - a.time : a.time - b.time
   }
 
-/** The list whose first one comes first of all; of equal ones, that of the first network. Below 0: all are at their ends. */
+/** Index of the list with the first head; the first network wins ties; -1 if all are empty. */
 const firstList = (lists: readonly { head(): Ranked | undefined }[], compare: CompareRanked): number => {
   let first = -1
   let best: Ranked | undefined
@@ -209,7 +210,7 @@ interface Chosen {
   one: Ranked
 }
 
-/** Without a sort the best come first, also where all of one network score the same. */
+/** Without a sort the best come first, even if all hits of a network have equal scores. */
 const rankingOrder = ({ sort }: SearchRequest, rankings: readonly Ranking[]): readonly SortSpec[] =>
   sort.length === 0 && rankings.some(({ maxScore }) => maxScore !== undefined) ? BEST_FIRST : sort
 

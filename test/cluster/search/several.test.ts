@@ -148,7 +148,7 @@ describe('several networks of which some lie in clusters answer as their stores 
   it('refuses by name what clusters do not tell enough of', async () => {
     const refused: [body: object, says: RegExp][] = [
       [{ aggs: { a: { max: { field: 'blockNumber.num' } } } }, /Aggregations of several networks does not work/],
-      [{ size: -1, from: 3 }, /\[from\] beside "size": -1/],
+      [{ size: -1, from: 3 }, /\[from\] with "size": -1/],
       [{ collapse: { field: 'from.raw' } }, /\[collapse\] works on one network at a time/],
     ]
     for (const [body, says] of refused) for (const pool of pools) assert.match(await ask(pool, 'tx', body), says)

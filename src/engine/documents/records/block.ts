@@ -17,7 +17,7 @@ export interface StoredBlock {
   /** Hashes of its transactions, 32 bytes each, then a checksum. */
   hashes: Buffer
   txs: number
-  /** For each transaction, the number of logs up to and with it. */
+  /** For each transaction, the number of logs up to and including it. */
   logEnds: Uint32Array
   /** Ascending; undefined if they have no gaps. */
   places: BlockPlaces | undefined
@@ -27,7 +27,7 @@ export interface StoredBlock {
 export interface BlockRows {
   numbers: Float64Array<ArrayBuffer>
   times: Float64Array<ArrayBuffer>
-  /** Of the four blobs of each row: hash, hashes of transactions, ends of logs, record. */
+  /** Lengths of the four blobs of each row: hash, transaction hashes, ends of logs, record. */
   lengths: Uint32Array<ArrayBuffer>
   bytes: Uint8Array<ArrayBuffer>
 }

@@ -9,16 +9,15 @@ import { wireTraceReader } from '../wire-readers.ts'
 import { fieldsWriter, locate } from './fields.ts'
 
 /**
- * Where the call data of a step are stored: `own` data at the end of the record; else they are
- * those of the transaction, or of the step before in the same row. Some nodes state `null` for
- * steps that are no calls.
+ * Location of a step's call data: `own` at the end of the record, else those of the transaction or
+ * of the step before in the same row. Some nodes return `null` for steps that are no calls.
  */
 export const INPUT = { none: 0, own: 1, transaction: 2, before: 3, null: 4 } as const
 
 export interface TraceRecord {
   /** -1 for a reward. */
   tx: number
-  /** Where each field's value begins, by the order of `RECORD_COLUMNS.trace`: -1 if it is absent. */
+  /** Offset of each value in the order of `RECORD_COLUMNS.trace`; -1 if absent. */
   offsets: Int32Array
   input: number
   /** Start of the own packed data, which end with the record. */

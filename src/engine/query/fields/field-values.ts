@@ -14,8 +14,8 @@ import { endOrdinal, type NumberedKind, numberedAs, partialPlaces, type SegmentV
 export type StoredScalar = number | bigint | string | boolean
 
 /**
- * Turns what is stored of a field into the value that a query compares, as its encoding has it; undefined where it has none. Of a
- * signature it is the first topic, or the selector.
+ * Converts a stored value to the field's query value; undefined if it has none. A signature becomes
+ * its first topic or selector.
  */
 export const interpreterOf = (
   field: FieldPath,
@@ -79,7 +79,7 @@ const integerReader = (
   }
 }
 
-/** Reads the value of a field from the record of the document at a position; undefined where the field takes the whole document. */
+/** Reads a field from the record at a position; undefined if it needs the whole document. */
 export const recordReader = (
   kind: Kind,
   field: FieldPath,
@@ -98,25 +98,22 @@ export const recordReader = (
 
 /** Kinds of fields whose integers a column may hold as the nearest double only. */
 const WIDE_KINDS: ReadonlySet<FieldPath['kind']> = new Set(['quantity', 'amount', 'wide'])
-
-/** From here on a double stands for several integers. */
+/** From here on, a double represents several integers. */
 export const INEXACT = 2 ** 53
-
-/** Doubles beyond it are no longs; it stands for integers of both sorts itself. */
+/** Larger doubles are no longs; this one represents both longs and larger integers. */
 export const LONGS_END = 2 ** 63
 
-/** Whether a value of a column stands for several integers. */
+/** Whether a value of a column represents several integers. */
 export const isInexactNumber = ({ kind }: Pick<FieldPath, 'kind'>, value: number): boolean =>
   value >= INEXACT && WIDE_KINDS.has(kind)
 
 /** The values of one field as numbers, segment by segment. */
 export interface ColumnSource {
-  /** Undefined where no document of the segment has the field. */
+  /** Undefined if no document of the segment has the field. */
   bounds(at: SegmentView): ColumnBounds | undefined
   data(at: SegmentView): ColumnData | undefined
 }
-
-/** Undefined where neither a column nor the places of the documents tell the field. */
+/** Undefined if neither a column nor the document's place has the field. */
 export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader): ColumnSource | undefined => {
   if (OF_PLACE.has(`${kind}.${field.field}`)) return placeSource(numberedAs(kind))
   const column = columnFieldOf(kind, field)
@@ -179,8 +176,7 @@ const sharedStart = ({ gt, gte, lt, lte }: Bounds): string => {
   while (length < low.length && low[length] === high[length]) length++
   return low.slice(0, length)
 }
-
-/** Dictionary ids of the addresses that a condition names: `raw` only where the letter case is the checksummed one. */
+/** Address ids of a condition; `raw` matches only the checksummed letter case. */
 export const addressIds = (leaf: Extract<FieldCondition, { op: 'in' }>, reader: StoreReader): number[] =>
   leaf.values.flatMap(value => {
     reader.check()

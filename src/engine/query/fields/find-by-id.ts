@@ -21,7 +21,7 @@ export const findBlock = (hash: string, reader: StoreReader): number | undefined
 export const findTransaction = (hash: string, reader: StoreReader): number | undefined =>
   find(hash, 'tx', TX_HASH, reader)
 
-/** Positions of the documents with these ids, ascending. A contract that was created several times has as many. */
+/** Ascending positions of documents with these ids; several for a contract created repeatedly. */
 export const positionsOfIds = (kind: Kind, ids: readonly string[], reader: StoreReader): number[] => {
   const positions = new Set(
     ids.flatMap(id =>
@@ -135,7 +135,7 @@ const isHashOf = (block: StoredBlock, place: number, hash: Buffer): boolean => {
   return start >= 0 && block.hashes.compare(hash, 0, hash.length, start, start + hash.length) === 0
 }
 
-/** Reads the `_id` of documents: those of blocks and transactions from the block alone, where there is a store. */
+/** Reads the `_id` of documents; for blocks and transactions without loading them, if stored. */
 export const idReader = (
   kind: Kind,
   { reader, documents }: { reader: StoreReader | undefined; documents: Documents },

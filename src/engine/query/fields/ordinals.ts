@@ -34,7 +34,7 @@ export const viewOf = (segment: Segment, numbered: NumberedKind, reader: StoreRe
 export const firstEndingFrom = (block: number, segments: readonly Segment[]): number =>
   firstHolding(segments.length, i => segments[i]!.last >= block)
 
-/** The segment that holds a position; undefined where no block is stored there. */
+/** The segment of a position; undefined if no block is stored there. */
 export const segmentAt = (position: number, reader: StoreReader): Segment | undefined => {
   const segments = reader.segments()
   const block = blockOf(position)
@@ -42,7 +42,7 @@ export const segmentAt = (position: number, reader: StoreReader): Segment | unde
   return segment && segment.first <= block ? segment : undefined
 }
 
-/** How many documents the segment holds up to and with its block of this index; -1 is before the first. */
+/** Number of documents up to and including the block of this index; -1 precedes the first. */
 export const endOrdinal = (header: ReadHeader, numbered: NumberedKind, index: number): number => {
   if (numbered === 'block') return index + 1
   if (index < 0) return 0
@@ -72,11 +72,11 @@ export const positionOfOrdinal = (header: ReadHeader, numbered: NumberedKind, or
   return positionOf(blockAt(header, low), partialPlaces(header, numbered, low)?.[place] ?? place)
 }
 
-/** Ascending positions that lie in a segment. */
+/** Ascending positions within a segment. */
 export const positionsIn = ({ first, last }: Segment, positions: readonly number[]): number[] =>
   positions.slice(lowerBound(positions, positionOf(first, 0)), lowerBound(positions, positionOf(last + 1, 0)))
 
-/** The ordinal at a position, or of the next document behind it. */
+/** Ordinal of the document at a position, or else of the next one. */
 export const ordinalOfPosition = (header: ReadHeader, numbered: NumberedKind, position: number): number => {
   const block = blockOf(position)
   const index = indexFrom(header, block)

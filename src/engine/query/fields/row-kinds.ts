@@ -5,13 +5,13 @@ import type { StoreReader } from '../../reader.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import { addressIds, type FieldCondition, interpreterOf, type StoredScalar, testOf } from './field-values.ts'
 
-/** Contracts and tokens are rows with indexes of their own: a condition on them is looked up at once in all of them. */
+/** Contracts and tokens are rows with their own indexes: one lookup covers all segments. */
 
-/** Where a field stands. */
+/** Column of a field. */
 interface RowCell {
   table: RowKind | 'code'
   column: string
-  /** Ids of a dictionary, bytes, items of so many bytes each, or numbers. */
+  /** Dictionary ids, bytes, a list of items of this number of bytes, or numbers. */
   form: 'address' | 'name' | 'bytes' | 4 | 32 | 'number'
 }
 
@@ -42,11 +42,11 @@ const CELLS: Record<RowKind, ReadonlyMap<string, RowCell>> = {
   ]),
 }
 
-/** Whether rows tell a field. */
+/** Whether rows contain a field. */
 export const isSparse = (kind: RowKind, field: FieldPath): boolean =>
   isOrigin(kind, field) || CELLS[kind].has(field.field)
 
-/** Positions of the contracts or tokens that fulfil a condition, ascending; undefined where their rows do not tell. */
+/** Ascending positions of matching contracts or tokens; undefined if rows cannot answer. */
 export const sparsePositions = (kind: RowKind, leaf: FieldCondition, reader: StoreReader): number[] | undefined => {
   if (isOrigin(kind, leaf.field)) return originPositions(leaf, reader)
   const at = CELLS[kind].get(leaf.field.field)
@@ -136,7 +136,7 @@ const cellReader = (
     })
 }
 
-/** Reads the values of a field of the contract or token at a position; undefined where its row does not tell. */
+/** Reads a field of the contract or token at a position; undefined if rows do not contain it. */
 export const sparseReader = (
   kind: RowKind,
   field: FieldPath,
@@ -169,6 +169,6 @@ export const sparseReader = (
   }
 }
 
-/** Hex texts of so many bytes each, of which the digits stand one behind the other. */
+/** Splits concatenated digits into hex texts of `size` bytes. */
 export const splitHex = (digits: string, size: number): string[] =>
   Array.from({ length: digits.length / (2 * size) }, (_, i) => `0x${digits.slice(i * 2 * size, (i + 1) * 2 * size)}`)

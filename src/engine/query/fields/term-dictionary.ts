@@ -8,8 +8,8 @@ import { nearTo } from '../../../query/text/pattern.ts'
 import type { StoreReader } from '../../reader.ts'
 
 /**
- * Every value that a field of names can have in the store, and maybe some more; undefined where there is no such list. It comes from the
- * dictionaries, so that whoever looks for values by something else than themselves need not scan documents.
+ * Superset of a name field's values, from the dictionaries; undefined if there is no list. Searches
+ * by other criteria than equality test these values and need not scan documents.
  */
 export const dictionaryValues = (kind: Kind, field: FieldPath, reader: StoreReader): string[] | undefined => {
   if (field.kind !== 'keyword' && field.kind !== 'text') return undefined

@@ -7,7 +7,7 @@ import type { SegmentView } from '../fields/ordinals.ts'
 import { type Nested, numbersKey } from '../plan/nested.ts'
 import { collected, EMPTY_SET, type OrdinalSet, or } from './ordinal-set.ts'
 
-/** Numbers are sorted: the matches of a range lie side by side. */
+/** Numbers are sorted, so the matches of a range are consecutive. */
 export const numberMatches = (
   leaf: FieldCondition,
   field: number,
@@ -51,15 +51,15 @@ const rangesOfNumbers = (leaf: FieldCondition): NumberRange[] => {
 const LEAST_POINT: PointBound = { ...pointBound(-(2n ** 63n), false), value: Number.NEGATIVE_INFINITY }
 const GREATEST_POINT: PointBound = { ...pointBound(2n ** 63n - 1n, true), value: Number.POSITIVE_INFINITY }
 
-/** An argument of which nothing but its numbers is asked. */
+/** An argument with conditions on its numbers only. */
 interface NumberRole {
   field: number
   ranges: NumberRange[]
 }
 
 /**
- * What counts the logs whose arguments have such numbers, without looking for them; undefined where the lengths of ranges do not tell
- * that: where something else is asked, or two arguments of a log may both have one. `ids` are those of all arguments that may.
+ * Counts logs by the lengths of number ranges; undefined if these cannot tell: other conditions, or
+ * two arguments of a log may match. `ids`: all arguments that may match.
  */
 export const numberCounter = (ids: readonly number[], nested: Nested, reader: StoreReader) => {
   const roles = numberRoles(ids, nested)

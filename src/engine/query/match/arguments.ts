@@ -22,7 +22,7 @@ import { and, atLeast, complement, EMPTY_SET, isEmptySet, listed, type OrdinalSe
 import { byDocuments } from './record-filter.ts'
 import { type MatchContext, postingsBySegment, type SegmentMatcher, union } from './segment-matcher.ts'
 
-/** Nested conditions: what the index tells of the arguments. */
+/** Nested conditions on arguments, as far as the index can answer them. */
 export const createNested = (
   { nested, signatures }: Extract<Plan, { by: 'nested' }>,
   context: MatchContext,
@@ -53,7 +53,7 @@ export const createNested = (
         if (counter === null) counter = numberCounter(possible(), nested, reader)
         return counter?.(segment)
       }
-      // One posting of the one required value, nothing else asked for: its length is the answer.
+      // One posting of the only required value, no other condition: its length is the count.
       if (nested.required.length !== 1) return undefined
       const [only, ...others] = required!(segment.id).filter(({ term }) => mayMatch(term, nested, signatures))
       if (!only) return 0
@@ -87,7 +87,7 @@ export const createNested = (
   }
 }
 
-/** Logs that may fulfil what the index does not tell all about. */
+/** Logs that may match a condition that the index cannot fully answer. */
 const candidates = (residual: Node, role: ArgumentRole): OrdinalSet => {
   const exact = residual.op === 'and' ? residual.of.filter(isExact) : []
   return exact.length > 0 ? matchRole({ op: 'and', of: exact }, role) : logsOf(role)
@@ -99,10 +99,10 @@ const mayMatch = (term: number, nested: Nested, signatures: ReadonlySet<number> 
   return nested.positions(signature, slot).some(position => nested.forRole(signature, position).op !== 'none')
 }
 
-/** So few roles are looked up one by one; more, by the range of terms that holds all roles of a value. */
+/** Up to this number, roles are looked up one by one; else by the range of all roles of a value. */
 const FEW_ROLES = 3
 
-/** The postings of the values one of which every match has. */
+/** Postings of the values of which every match has at least one. */
 const requiredPostings = (
   nested: Nested,
   signatures: ReadonlySet<number> | undefined,
@@ -124,10 +124,10 @@ const requiredPostings = (
   })
 }
 
-/** So few roles need not be looked for in each segment before they are asked there. */
+/** Up to this number, roles are queried in each segment without a search for them. */
 const FEW_POSSIBLE = 64
 
-/** Field ids of the arguments, of the signatures, all or certain ones, that may fulfil the conditions. */
+/** Field ids of arguments that may match, of all signatures or of these. */
 const possibleIds = (nested: Nested, signatures: ReadonlySet<number> | undefined, reader: StoreReader): number[] =>
   [...signaturesWith(nested.names, nested.of, reader)]
     .filter(id => signatures?.has(id) ?? true)
@@ -142,7 +142,7 @@ const idsIn = (segment: number, ids: readonly number[], reader: StoreReader): nu
   return ids.filter(id => present.has(argumentOf(id).signature))
 }
 
-/** Signatures that have arguments of these names; all where none are named. */
+/** Signatures with arguments of these names; all without names. */
 const signaturesWith = (names: readonly string[] | undefined, of: Nested['of'], reader: StoreReader): Set<number> => {
   const all = reader.signatures(of)
   if (!names) return new Set(all.map(({ id }) => id))

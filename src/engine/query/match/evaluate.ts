@@ -52,9 +52,9 @@ import {
 
 /** Evaluates a plan on one kind, segment by segment. */
 export interface Evaluation {
-  /** The documents of the segment that match, or at least those of them that are among the candidates. */
+  /** The matching documents of the segment, at least those among the candidates. */
   matches(segment: Segment, within?: OrdinalSet): OrdinalSet
-  /** How many documents of the segment match: cheaper than `matches` where counts are kept. */
+  /** Number of matches in the segment; cheaper than `matches` if counts are stored. */
   count(segment: Segment): number
   where?: Where | undefined
 }
@@ -94,7 +94,7 @@ export const evaluatePlan = ({ kind, plan, reader, ask }: EvaluationOptions): Ev
       const at = viewOfSegment(segment)
       const counted = part.count?.(at)
       if (!undecoded) return counted ?? findToCount(segment)
-      // Events are all logs but those without a name: where everything or nothing matches, that is a count which is kept.
+      // All or no logs match: then the stored count of named logs, which are the events, answers.
       if (counted === 0) return 0
       return counted === at.size ? segment.events : findToCount(segment)
     },
@@ -185,7 +185,7 @@ const joinOf = (
 
 const conjunction = (plans: readonly Plan[], context: MatchContext): SegmentMatcher => {
   const parts: SegmentMatcher[] = []
-  // A part is asked only where those before it match.
+  // A part is evaluated only where the previous ones match.
   for (const plan of plans) {
     const before = [...(context.among ? [{ where: context.among }] : []), ...parts]
     parts.push(build(plan, { ...context, among: () => whereAll(before) }))
@@ -202,7 +202,7 @@ const conjunction = (plans: readonly Plan[], context: MatchContext): SegmentMatc
       return found ?? run(0, at.size)
     },
     count(at) {
-      // Where all parts but the last let everything through, that last one may know its count.
+      // If all parts but the last match everything, the last one may know its count.
       for (const part of parts.slice(0, -1)) {
         if (part.count === undefined) return undefined
         const counted = part.count(at)
@@ -253,7 +253,7 @@ const createTermRange = (
       .filter(posting => posting.fingerprint === fingerprint && accept(posting.term)),
   )
 
-/** A log has one signature and one emitter: the lists of several share nothing, and their lengths add up. */
+/** A log has one signature and one emitter, so the lists are disjoint and their lengths add up. */
 const sumLengths = (postings: readonly Posting[]): number => postings.reduce((sum, { n }) => sum + n, 0)
 
 const createSignatures = (ids: ReadonlySet<number>, context: MatchContext): SegmentMatcher => ({
@@ -281,7 +281,7 @@ const createEmitters = (
   return { ...byPostings(context, read, sumLengths), events: kind === 'event' }
 }
 
-/** A column that tells all but what is in doubt. */
+/** A column decides all but the uncertain values. */
 const byColumn = (
   { source, condition, node }: Extract<Plan, { by: 'columns' }>,
   context: MatchContext,
@@ -349,8 +349,7 @@ export const terminated = (
 }
 
 const firstOrdinals = (set: OrdinalSet, most: number): Uint32Array => Uint32Array.from(takeOrdinals(set, most, false))
-
-/** How many documents match, as far as that is asked for; -1 where it is not. */
+/** Number of matches up to `trackTotal`; -1 if it is off. */
 export const countAll = (
   { trackTotal }: Pick<SearchRequest, 'trackTotal'>,
   parts: SearchPart[],

@@ -30,9 +30,9 @@ import {
 } from './ordinal-set.ts'
 import type { MatchContext, SegmentMatcher, Where } from './segment-matcher.ts'
 
-/** How the documents of one kind lie in those of another, within a segment: parents and children share their block. */
+/** Links the documents of two kinds within a segment: parents and children share their block. */
 interface KindLink {
-  /** The parent of each of the children in their order, `NO_PARENT` where it is of another kind. */
+  /** The parent of each child, in order; `NO_PARENT` if it is of another kind. */
   up(at: SegmentView, children: OrdinalSet): Uint32Array
   down(at: SegmentView, parents: OrdinalSet): OrdinalSet
 }
@@ -52,7 +52,7 @@ export interface JoinOptions {
   reader: StoreReader
 }
 
-/** Candidates that are this much fewer than what they are of are followed one by one: then no more is looked at than they have. */
+/** Follows candidates one by one if they are fewer than 1/50 of all, to read only their links. */
 const FEW_CANDIDATES = 50
 const ifFew = (within: OrdinalSet | undefined, { size }: SegmentView): OrdinalSet | undefined =>
   within && count(within) * FEW_CANDIDATES < size ? within : undefined
@@ -117,7 +117,7 @@ const flagsOf = (set: OrdinalSet, size: number): Uint8Array => {
 export const linkOf = (child: NumberedKind, parent: NumberedKind, reader: StoreReader): KindLink =>
   parent === 'block' ? linkToBlock(child) : linkToTransaction(child, reader)
 
-/** The segment's header tells where the documents of each block end. */
+/** The segment's header has the ends of each block's documents. */
 const linkToBlock = (child: NumberedKind): KindLink => ({
   up({ header }, children) {
     const parents = new Uint32Array(count(children))
@@ -147,7 +147,7 @@ const linkToBlock = (child: NumberedKind): KindLink => ({
   },
 })
 
-/** Columns of what transactions are made of that tell the place of the transaction; rewards of a block have none. */
+/** Columns with the place of a child's transaction; block rewards have none. */
 const TRANSACTION_PLACES: ReadonlyMap<NumberedKind, number> = new Map(
   COLUMN_FIELDS.flatMap(({ kind, number, declaration: { origin } }) =>
     origin === 'transaction' ? [[kind, number] as const] : [],
@@ -215,9 +215,9 @@ const linkToTransaction = (child: NumberedKind, reader: StoreReader): KindLink =
 /** A block of a segment, by its index. */
 interface BlockIn {
   index: number
-  /** Ordinal of its first transaction; undefined where it is partial, so that places have gaps. */
+  /** Ordinal of its first transaction; undefined for partial blocks, whose places have gaps. */
   start: number | undefined
-  /** Where its children end. */
+  /** End of its children, exclusive. */
   end: number
 }
 

@@ -1,11 +1,11 @@
 import { lowerBound } from '../../../lib/arrays.ts'
 
 /**
- * Sets of ordinals of one segment, all below `size`. Rare ones are sorted lists, dense ones bitmaps, neighbouring ones runs; every
- * operation takes any mix of them and leaves its arguments alone.
+ * Immutable sets of ordinals of one segment, all below `size`: sorted lists if rare, bitmaps if
+ * dense, runs if consecutive. Operations accept any mix.
  */
 export type OrdinalSet =
-  /** From `from` up to but without `to`. */
+  /** From `from` to `to`, exclusive. */
   | { readonly form: 'run'; readonly from: number; readonly to: number }
   /** Ascending, without repeats. */
   | { readonly form: 'list'; readonly list: Uint32Array }
@@ -36,7 +36,7 @@ export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
   if (set.form !== 'list') return set
   const { list } = set
   if (list.length > SMALL_LIST && list.length * DENSE > size) return collected(list, size)
-  // It may be the begin of a larger array.
+  // Copies the start of a larger array, to free the rest.
   return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
 }
 
@@ -103,7 +103,7 @@ export const minus = (set: OrdinalSet, other: OrdinalSet, size: number): Ordinal
   return listed(left.subarray(0, length))
 }
 
-/** Ordinals that lie in at least `least` of the sets. */
+/** Ordinals in at least `least` of the sets. */
 export const atLeast = (sets: readonly OrdinalSet[], least: number, size: number): OrdinalSet => {
   if (least <= 0) return run(0, size)
   if (least === 1) return or(sets, size)
@@ -162,7 +162,7 @@ export const takeOrdinals = (set: OrdinalSet, limit: number, descending: boolean
   return found
 }
 
-/** A list is turned into a bitmap where it holds more than one in so many ordinals. */
+/** A list becomes a bitmap if it has more than one in this number of ordinals. */
 const DENSE = 32
 
 const clipped = (set: OrdinalSet, from: number, to: number, size: number): OrdinalSet => {
@@ -195,7 +195,7 @@ const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
 const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet =>
   listed(list.filter(ordinal => hasOrdinal(set, ordinal)))
 
-/** Merges lists pairwise, so that each ordinal is read log n times. */
+/** Merges lists pairwise, to read each ordinal log n times. */
 const unitedOf = (lists: readonly Uint32Array[]): Uint32Array => {
   if (lists.length === 1) return lists[0]!
   const half = lists.length >>> 1

@@ -16,13 +16,13 @@ type PositionTest = (position: number) => boolean
 /** Records that are read between two looks at whether to go on. */
 const RECORDS_CHECK_MASK = 0xf
 
-/** A condition that neither index nor column tells: one field of each candidate is read. */
+/** For conditions without index or column: reads one field of each candidate. */
 export const byRecords = (node: FieldCondition, context: MatchContext): SegmentMatcher => {
   const fulfils = testOfRecord(node, context)
   return fulfils ? byTest(fulfils, context, isInRows(node, context)) : byDocuments(node, context)
 }
 
-/** Tests whole documents, where no index, column or single value decides: each candidate is read as far as needed. */
+/** Tests documents if no index, column or field decides; reads candidates only as far as needed. */
 export const byDocuments = (node: Node, context: MatchContext): SegmentMatcher => {
   const { ask, kind, reader, among } = context
   const { matches } = byTest(position => ask(kind, node, [position])[0]!, context, true)
@@ -69,7 +69,7 @@ const hasRows = (numbered: NumberedKind): numbered is RecordKind => RECORD_KINDS
 const isInRows = ({ field }: FieldCondition, { kind }: MatchContext): boolean =>
   kind !== 'tx' || RARE_COLUMNS.tx.has(field.field) || columnIndex(kind, field.list?.name ?? field.field) >= 0
 
-/** Undefined where the whole document tells. */
+/** Undefined if the whole document is needed. */
 const testOfRecord = (node: FieldCondition, context: MatchContext): PositionTest | undefined => {
   const { kind, reader } = context
   const byNumber = testOfInteger(node, context)
@@ -86,7 +86,7 @@ const testOfRecord = (node: FieldCondition, context: MatchContext): PositionTest
   return position => some(position).some(test)
 }
 
-/** Integers are compared as doubles, as those of a column are; one that a double does not tell is compared as it is. */
+/** Compares integers as doubles, as columns do, or exactly if a double is too imprecise. */
 const testOfInteger = (node: FieldCondition, { kind, reader }: MatchContext): PositionTest | undefined => {
   const { field } = node
   const read = valueReader(kind, field.field, reader.records)

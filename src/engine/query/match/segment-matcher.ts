@@ -7,7 +7,7 @@ import { and, EMPTY_SET, listed, type OrdinalSet, or } from './ordinal-set.ts'
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
 export interface SegmentMatcher {
   matches(at: SegmentView, within: OrdinalSet | undefined): OrdinalSet
-  /** Undefined where counting is not cheaper than matching. */
+  /** Undefined if counting is not cheaper than matching. */
   count?(at: SegmentView): number | undefined
   /** Matches nothing but events. */
   events?: boolean
@@ -19,7 +19,7 @@ export interface MatchContext {
   numbered: NumberedKind
   reader: StoreReader
   ask: AskDocuments
-  /** Segments in which a part of a conjunction is asked. */
+  /** Segments in which to evaluate a part of a conjunction. */
   among?: Where | undefined
 }
 
@@ -57,7 +57,7 @@ export const union = (
   return or(within?.form === 'run' ? lists.map(list => and(list, within, size)) : lists, size)
 }
 
-/** Documents that stand in postings; `count` tells how many those of a segment have together, where that follows from their lengths. */
+/** Matches documents in postings; `count` sums them up if their lengths are sufficient. */
 export const byPostings = (
   context: Pick<MatchContext, 'reader' | 'among'>,
   read: (among: ReadonlySet<number> | undefined) => readonly Posting[],
@@ -82,8 +82,8 @@ export const createTermMatcher = (
   )
 
 /**
- * The ids of segments outside of which nothing matches; undefined where that is not known without a look at each. A rare
- * term is in few of a hundred segments: the others need not be asked one by one.
+ * Ids of the only segments that may match; undefined if that requires a look at each. A rare term
+ * is in few of a hundred segments, so the others are skipped.
  */
 export type Where = () => ReadonlySet<number> | undefined
 interface Somewhere {
@@ -119,7 +119,7 @@ export const whereAt = (positions: readonly number[], reader: StoreReader): Read
   }
   return ids
 }
-/** Segments of blocks; undefined where these are most segments. */
+/** Segments of blocks; undefined if these are most segments. */
 export const whereIn = (
   runs: readonly (readonly [number, number])[],
   reader: StoreReader,
@@ -133,7 +133,7 @@ export const whereIn = (
     }
   return ids
 }
-/** One in so many segments is few. */
+/** Fewer than one in this number of segments is few. */
 const FEW_SEGMENTS = 2
 /** The segments in which one of some parts may match, in chain order. */
 export const segmentsWith = (parts: readonly Somewhere[], reader: StoreReader): readonly Segment[] => {
