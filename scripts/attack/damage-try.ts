@@ -29,7 +29,7 @@ import { silent } from '../../src/lib/log.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { compactStore } from '../../src/sqlite/compact.ts'
-import { damagedStore, readDamage } from '../../src/sqlite/damage.ts'
+import { asDamage, damagedStore } from '../../src/sqlite/damage.ts'
 import { checkPages, sealPages } from '../../src/sqlite/pages.ts'
 import { ruleBody } from '../../test/support/rules.ts'
 import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../../test/support/store.ts'
@@ -266,7 +266,7 @@ const judgeFolder = (data: string, files: readonly string[], honest: Honest, bro
       try {
         return digestOf(askEverything(store))
       } catch (error) {
-        throw readDamage(error, store)
+        throw asDamage(error, store)
       }
     })
     if (answer !== undefined && !honest.networks[network]!.includes(answer)) broken('a wrong answer', network)

@@ -140,8 +140,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
     },
 
-    /** All blocks above this one were removed. */
-    removed(to: number) {
+    /** Reorganisation: withdraws or retracts the alerts of all blocks above this one. */
+    retractAbove(to: number) {
       const at = now()
       marks.lost(to)
       for (const alert of above.all(to)) {

@@ -1,6 +1,6 @@
 import type { Reason } from '../ingest/status/readiness.ts'
+import { noteLastClock, readLastClock } from '../lib/files.ts'
 import type { Log } from '../lib/log.ts'
-import { noteLastClock, readLastClock } from '../lib/private-files.ts'
 import { createStepWatch } from '../lib/retry.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 

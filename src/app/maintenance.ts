@@ -32,7 +32,7 @@ import { gapsIn, type Range } from '../lib/ranges.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { compactStore, replaceStore } from '../sqlite/compact.ts'
-import { readDamage } from '../sqlite/damage.ts'
+import { asDamage } from '../sqlite/damage.ts'
 import { lockDataFolder } from '../sqlite/lock.ts'
 import { findDamaged, refuseDamaged, sizeOnDisk } from '../sqlite/pages.ts'
 import { shippingOf } from './clusters.ts'
@@ -156,7 +156,7 @@ const pruneHere = async (store: string, log: Run['log'], signal: AbortSignal) =>
       signal.throwIfAborted()
     }
   } catch (error) {
-    throw readDamage(error, store)
+    throw asDamage(error, store)
   } finally {
     db.close()
   }

@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isSigningSecret, signatureFault } from '../delivery/signature.ts'
 import { refuse } from '../lib/errors.ts'
-import { collectAtMost } from '../lib/read.ts'
-import type { Run } from '../lib/shutdown.ts'
-import { aborted } from '../lib/shutdown.ts'
+import { collectAtMost } from '../lib/files.ts'
+import { aborted, type Run } from '../lib/shutdown.ts'
 
 interface ReceiveOptions {
   port: number

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
-import { PRIVATE_FILE } from '../lib/private-files.ts'
+import { PRIVATE_FILE } from '../lib/files.ts'
 import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { pageSum } from '../sqlite/sums.ts'
 

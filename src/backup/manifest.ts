@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, refuse } from '../lib/errors.ts'
-import { PRIVATE_FILE, syncFile } from '../lib/private-files.ts'
+import { PRIVATE_FILE, syncFile } from '../lib/files.ts'
 
 /** Contents of a backup folder, replaced atomically: files that it does not list are leftovers. */
 export interface Manifest {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { refuse } from '../lib/errors.ts'
-import { makePrivateFolder, PRIVATE_FILE, syncFile } from '../lib/private-files.ts'
+import { makePrivateFolder, PRIVATE_FILE, syncFile } from '../lib/files.ts'
 import { restoringFolder } from '../sqlite/lock.ts'
 import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { makeSums } from '../sqlite/sums.ts'

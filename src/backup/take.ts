@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
-import { makePrivateFolder } from '../lib/private-files.ts'
+import { makePrivateFolder } from '../lib/files.ts'
 import type { Db } from '../sqlite/database.ts'
 import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { type FileSnapshot, openSnapshot, SNAPSHOT_RUN } from '../sqlite/snapshot.ts'

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { makePrivateFolder } from '../lib/private-files.ts'
+import { makePrivateFolder } from '../lib/files.ts'
 import { findEmptied } from '../sqlite/pages.ts'
 
 /** Paths of stores in the data folder: one file per network. */

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { ChainsieveError, stop } from '../lib/errors.ts'
 import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
-import { isDamage, readDamage } from '../sqlite/damage.ts'
+import { asDamage, isDamage } from '../sqlite/damage.ts'
 import type { WritableDb } from '../sqlite/database.ts'
 import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { createCoverageWriter } from './coverage.ts'
@@ -60,7 +60,7 @@ export const salvageStore = (
   } catch (error) {
     if (error instanceof ChainsieveError && error.code === 'store_lost')
       throw stop('store_lost', `${store}: ${error.message}`, error.cause)
-    throw readDamage(error, store)
+    throw asDamage(error, store)
   } finally {
     removeStoreFiles(copy)
   }
@@ -93,7 +93,7 @@ const emptyPages = (copy: string, damagedPages: readonly number[], native?: stri
     db.pragma('wal_checkpoint(TRUNCATE)')
     for (const page of overflowOwners(db, damagedPages)) pages.add(page)
   } catch (error) {
-    if (isDamage(readDamage(error, copy))) throw lostAll('the list of its tables is damaged', error)
+    if (isDamage(asDamage(error, copy))) throw lostAll('the list of its tables is damaged', error)
     throw error
   } finally {
     db.close()

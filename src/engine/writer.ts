@@ -150,7 +150,7 @@ export const createWriter = (db: WritableDb) => {
     },
     /** The restored blocks match the remote ones. */
     verified: () => attempt(returning.verified),
-    /** Removes all blocks above `to`. Below 0 the chain changes: answers of contracts go, too. */
+    /** Reorganisation: removes all blocks above `to`. Below 0, answers of contracts go, too. */
     rollback: (to: number, within: Within = nothing) =>
       attempt(() => {
         merging.abandon()

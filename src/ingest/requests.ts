@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { PruneLimits } from '../engine/prune.ts'
-import { makePrivateFolder, PRIVATE_FILE } from '../lib/private-files.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../lib/files.ts'
 import type { ChainScope } from '../scopes/factory.ts'
 import { abiFile, jsonFileNames, type StoredAbi } from './decoding/abis.ts'
 

@@ -1,6 +1,6 @@
 /**
  * The channels and their parameters. By this table rules are checked, the API is described and the
- * console draws its forms; a file in `delivery/` sends.
+ * console draws its forms; a file in `delivery/channels/` sends.
  */
 export interface Parameter {
   /** In forms. */

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { BodySearch } from './store.ts'
 
 /**
- * Caches answers of one store state for repeated requests, such as dashboards that refresh.
- * The next block clears it.
+ * Caches whole answers for repeated requests, such as dashboards that refresh. Any commit of the
+ * writer invalidates all of them, merges included: `version` is `PRAGMA data_version`.
  */
 export interface AnswerCache {
   /** Undefined on a miss; `took` is in milliseconds. */
@@ -27,7 +27,7 @@ export const createAnswerCache = (capacity: number): AnswerCache => {
   let bytes = 0
   let seen: number | undefined
 
-  const forgetOthers = (version: number) => {
+  const invalidateOlder = (version: number) => {
     if (version === seen) return
     seen = version
     answers.clear()
@@ -42,7 +42,7 @@ export const createAnswerCache = (capacity: number): AnswerCache => {
 
   return {
     get(key, version, took) {
-      forgetOthers(version)
+      invalidateOlder(version)
       const rest = answers.get(key)
       if (!rest) return undefined
       answers.delete(key)
@@ -54,7 +54,7 @@ export const createAnswerCache = (capacity: number): AnswerCache => {
       return body
     },
     offer(key, version, body) {
-      forgetOthers(version)
+      invalidateOlder(version)
       if (!asked.has(key)) {
         if (asked.size >= MAX_QUESTIONS) asked.clear()
         asked.add(key)

@@ -7,7 +7,7 @@ import { nativeBinding } from '../lib/runtime.ts'
 import type { Limits } from '../limits/index.ts'
 import { byKind, KINDS, type Kind } from '../mapping/index.ts'
 import { ALL_NODE } from '../query/ast.ts'
-import { readDamage } from '../sqlite/damage.ts'
+import { asDamage } from '../sqlite/damage.ts'
 import type { Holdings } from './service.ts'
 
 export interface OpenStore {
@@ -32,7 +32,7 @@ const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): 
         `the store ${store} cannot be opened (${messageOf(error)}): readers also need permission to write to its folder, where SQLite keeps the index of its log`,
         error,
       )
-    throw systemFault(readDamage(error, store), store) ?? error
+    throw systemFault(asDamage(error, store), store) ?? error
   }
 }
 

@@ -12,7 +12,7 @@ import { readTextAsset } from '../lib/runtime.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
-import { readDamage } from '../sqlite/damage.ts'
+import { asDamage } from '../sqlite/damage.ts'
 import {
   type AnswerOptions,
   answerDocuments,
@@ -49,7 +49,7 @@ export const runReader = ({ flags: shared, limits }: ReaderData, openElsewhere: 
   const fail = (message: ToReader, error: unknown) => {
     if (message.type === 'drop') throw error
     if (error instanceof Yielded) return send({ type: 'yielded', id: message.id })
-    const failure = toTransferredError('store' in message ? readDamage(error, message.store) : error)
+    const failure = toTransferredError('store' in message ? asDamage(error, message.store) : error)
     send({ type: 'failed', id: message.id, failure })
   }
   parentPort!.on('message', (message: ToReader) => {

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
-import { makePrivateFile, syncFile } from '../lib/private-files.ts'
+import { makePrivateFile, syncFile } from '../lib/files.ts'
 import { findFaults } from './damage.ts'
 import { refuseDamaged, sealPages, sizeOnDisk } from './pages.ts'
 import { dropSums, sumsFile } from './sums.ts'

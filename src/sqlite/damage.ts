@@ -22,8 +22,8 @@ export const exchanged = (path: string, isThere: boolean) =>
     'Nothing more is stored. Restart; if the file is refused then, restore a backup or index again.',
   )
 
-/** Error for a stored value that fails its checksum; `chainsieve verify` names the file. */
-export const impossible = (what: string, cause?: unknown) =>
+/** `store_damaged` for a stored value that fails its checksum while it is read. */
+export const damagedValue = (what: string, cause?: unknown) =>
   stop(
     'store_damaged',
     `the store is damaged: ${what} does not match its checksum. chainsieve verify names the file. ${DAMAGE_REMEDY}`,
@@ -33,14 +33,14 @@ export const impossible = (what: string, cause?: unknown) =>
 export const isDamage = (error: unknown): boolean => error instanceof ChainsieveError && error.code === 'store_damaged'
 
 /** An error of SQLite's that comes of a damaged store, as one that says so; any other as it is. */
-export const readDamage = (error: unknown, path: string): unknown =>
+export const asDamage = (error: unknown, path: string): unknown =>
   /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | null)?.code))
     ? damagedStore(path, [], error)
     : error
 
 /** Requires a value that every intact store has. */
 export const requirePresent = <T>(value: T | undefined | null, what: string): T => {
-  if (value === undefined || value === null) throw impossible(what)
+  if (value === undefined || value === null) throw damagedValue(what)
   return value
 }
 

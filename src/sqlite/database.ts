@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { ChainsieveError } from '../lib/errors.ts'
-import { makePrivateFile } from '../lib/private-files.ts'
+import { makePrivateFile } from '../lib/files.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import { readDamage } from './damage.ts'
+import { asDamage } from './damage.ts'
 import { checkQuickly, refuseEmptied, sizeOnDisk } from './pages.ts'
 import { dropSums } from './sums.ts'
 
@@ -133,7 +133,7 @@ const nameDamagedFile = <T>(path: string, open: () => T): T => {
   try {
     return open()
   } catch (error) {
-    throw readDamage(error, path)
+    throw asDamage(error, path)
   }
 }
 

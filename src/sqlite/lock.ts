@@ -2,7 +2,7 @@ import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ChainsieveError, messageOf, stop, systemFault } from '../lib/errors.ts'
-import { makePrivateFile, makePrivateFolder } from '../lib/private-files.ts'
+import { makePrivateFile, makePrivateFolder } from '../lib/files.ts'
 import { version } from '../lib/runtime.ts'
 
 /** Staging folder of a restore. */

@@ -1,6 +1,6 @@
 import { fstatSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { damagedBecause, damagedStore, findFaults, readDamage } from './damage.ts'
+import { asDamage, damagedBecause, damagedStore, findFaults } from './damage.ts'
 import type { Db } from './database.ts'
 import { type LogFile, readLoggedPage, readWriteAheadLog, SQLITE_PAGE_BYTES } from './log-file.ts'
 import { LOCK_PAGE, rawFile, refuseEmptied } from './pages.ts'
@@ -32,7 +32,7 @@ export const openSnapshot = (path: string, native?: string, check: (db: Db) => v
     return pinned(path, db, open)
   } catch (error) {
     db.close()
-    throw readDamage(error, path)
+    throw asDamage(error, path)
   }
 }
 
@@ -82,7 +82,7 @@ const pinned = (path: string, db: Db, openAnother: () => Db) => {
       try {
         checkStructure(another)
       } catch (error) {
-        throw readDamage(error, path)
+        throw asDamage(error, path)
       } finally {
         another.close()
       }

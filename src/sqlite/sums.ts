@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 // Default import: a named one that an older Node lacks would fail before the version check.
 import zlib from 'node:zlib'
-import { makePrivateFile } from '../lib/private-files.ts'
+import { makePrivateFile } from '../lib/files.ts'
 import { damagedBecause } from './damage.ts'
 
 /**

@@ -36,7 +36,7 @@ const setUp = () => {
       const batch = store.prepare([block])
       store.writer.apply(batch, () => alertStore.stored({ hits, ...update }))
     },
-    back: (to: number) => store.writer.rollback(to, () => alertStore.removed(to)),
+    back: (to: number) => store.writer.rollback(to, () => alertStore.retractAbove(to)),
     also: (update: Parameters<typeof alertStore.stored>[0]) => store.writer.also(() => alertStore.stored(update)),
     told: () => outbox.after(0, 1000).map(({ type, alert }) => `${type} ${alert.block}/${alert.rule}`),
     states: (rule = 1) =>

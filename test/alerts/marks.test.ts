@@ -39,7 +39,7 @@ const setUp = () => {
   return {
     put: (block: RawBlock) =>
       store.writer.apply(store.prepare([block]), () => alertStore.stored({ hits: hitsIn(block) })),
-    back: (to: number) => store.writer.rollback(to, () => alertStore.removed(to)),
+    back: (to: number) => store.writer.rollback(to, () => alertStore.retractAbove(to)),
     tell: (marks: FinalityMarks) => store.writer.also(() => alertStore.stored({ hits: [], marks })),
     /** Blocks whose alerts have fired, of one rule. */
     fired: (rule: number) =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createClockWatch } from '../../src/app/clock.ts'
+import { ageClock } from '../../src/lib/files.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { ageClock } from '../../src/lib/private-files.ts'
 import { dataFolder } from '../support/delivery.ts'
 
 const MINUTE = 60_000

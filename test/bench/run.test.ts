@@ -259,7 +259,7 @@ test('a failure of the program ends the benchmark with what the program said', a
   writeFileSync(pack, '{"block":\n')
   const args = ['scripts/bench/run.ts', '--program', 'src/main.ts', '--pack', pack]
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 })
-  assert.equal(status, 1)
+  assert.equal(status, 2)
   assert.match(stderr, /pack\.ndjson, line 1/)
 })
 

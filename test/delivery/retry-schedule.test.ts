@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { nextTry, SCHEDULE_MS, scheduleSpan } from '../../src/delivery/attempts.ts'
+import { nextTry, SCHEDULE_MS, scheduleSpan } from '../../src/delivery/retry-schedule.ts'
 import {
   allowed,
   createBreakers,

@@ -5,12 +5,12 @@ import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { OutboxEntry } from '../../src/alerts/alert.ts'
-import { SCHEDULE_MS } from '../../src/delivery/attempts.ts'
 import type { SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { takenOver, upgradeDeliveries } from '../../src/delivery/ledger/file.ts'
 import { DELIVERY_MIGRATIONS } from '../../src/delivery/ledger/migrations.ts'
 import type { DeliveryInfo } from '../../src/delivery/ledger/records.ts'
 import { type DeliveryStore, openDeliveries } from '../../src/delivery/ledger/store.ts'
+import { SCHEDULE_MS } from '../../src/delivery/retry-schedule.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
 import {
   ACCOUNT,

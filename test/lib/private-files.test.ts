@@ -8,7 +8,7 @@ import { connect } from '../../src/delivery/ledger/file.ts'
 import { makeStoreFolder, storeFile } from '../../src/engine/files.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { storeAbiFiles } from '../../src/ingest/decoding/abis.ts'
-import { collectAtMost, readAtMost } from '../../src/lib/read.ts'
+import { collectAtMost, readAtMost } from '../../src/lib/files.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { lockDataFolder } from '../../src/sqlite/lock.ts'
 

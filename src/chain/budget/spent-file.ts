@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
+import { PRIVATE_FILE } from '../../lib/files.ts'
 import type { Log } from '../../lib/log.ts'
-import { PRIVATE_FILE } from '../../lib/private-files.ts'
 
 export interface SpentFile {
   at(endpoint: string, name: string): Spent

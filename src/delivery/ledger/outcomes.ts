@@ -1,7 +1,7 @@
 import { URL_TOKEN } from '../../rules/check-alerts.ts'
 import type { Action } from '../../rules/rule.ts'
-import { nextTry } from '../attempts.ts'
 import type { MessageType, SendOutcome } from '../channels/channel.ts'
+import { nextTry } from '../retry-schedule.ts'
 import { disabledError } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
 

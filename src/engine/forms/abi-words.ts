@@ -2,7 +2,7 @@
 // newer one.
 import zlib from 'node:zlib'
 import { type ByteWriter, createByteWriter } from '../../lib/bytes.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 import type { Addresses } from './addresses.ts'
 import { cursor, type FieldForm, type Ids, sizedForm, takeVarint } from './form.ts'
 import { HEX_START, QUOTE, ZERO } from './json.ts'
@@ -87,7 +87,7 @@ export const unpackAbi = (packed: Uint8Array, address: (id: number) => string): 
   let at = 0
   if (packed[0] === ZSTD) at = packed.length
   while (at < packed.length) at = endOfWord(packed, at)
-  if (at !== packed.length) throw impossible('a packed value')
+  if (at !== packed.length) throw damagedValue('a packed value')
   unpackedText.clear()
   writeWordDigits(unpackedText, packed, 0, at, { plain: (out, id) => out.ascii(address(id)) })
   return `0x${unpackedText.latin1()}`
@@ -140,7 +140,7 @@ const decompressed = (frame: Uint8Array): Buffer => {
   try {
     return zlib.zstdDecompressSync(frame, { maxOutputLength: MAX_DECOMPRESSED })
   } catch (error) {
-    throw impossible('a compressed value', error)
+    throw damagedValue('a compressed value', error)
   }
 }
 
@@ -171,7 +171,7 @@ const writeWordDigits = (
       out.fill(ZERO, 24)
       addresses.plain(out, takeVarint(packed))
     } else {
-      if (control !== REST) throw impossible('a packed value')
+      if (control !== REST) throw damagedValue('a packed value')
       const size = takeVarint(packed)
       out.digits(packed, cursor.at, cursor.at + size)
       cursor.at += size

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { lowerBound } from '../../lib/arrays.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 
 /**
  * Columns (doc values): values of one field in one segment, by ordinal; all are integers. A missing
@@ -169,7 +169,7 @@ const checksumOf = (bytes: Uint8Array): number =>
 /** An error names the column by `what`. */
 export const decodeColumn = (blob: Uint8Array, what: string): ColumnData => {
   const stored = new DataView(blob.buffer, blob.byteOffset, blob.byteLength)
-  if (blob.length < COLUMN_HEAD_BYTES || checksumOf(blob) !== stored.getUint32(20, true)) throw impossible(what)
+  if (blob.length < COLUMN_HEAD_BYTES || checksumOf(blob) !== stored.getUint32(20, true)) throw damagedValue(what)
   const width = stored.getUint8(0) as Width
   const count = stored.getUint32(4, true)
   const size = paddedSize(width, count)
@@ -192,7 +192,7 @@ const readColumnBody = (blob: Uint8Array, packed: boolean, what: string): Uint8A
   try {
     return packed ? aligned(zlib.zstdDecompressSync(body)) : aligned(body)
   } catch (error) {
-    throw impossible(what, error)
+    throw damagedValue(what, error)
   }
 }
 

@@ -17,7 +17,7 @@ import { termOf, UNDECODED } from './terms.ts'
 /**
  * Merges neighbouring segments in small transactions, to delay no block. Segments that are not
  * listed are invisible, so their index can be written and deleted incrementally.
- * `dropped` lists the segments to delete, also after a crash.
+ * `dropped` lists the segments to delete, also after the program was killed or crashed.
  */
 export type Merging = ReturnType<typeof createMerging>
 
@@ -66,6 +66,7 @@ export const createMerging = (db: Db, structures: readonly IndexStructure[]) => 
     gone.run(segment)
   }
 
+  /** Deletes the rows of an unlisted segment, such as a half-written merge. */
   const sweep = (segment: number) => {
     for (const structure of structures) if (structure.remove(segment)) return
     gone.run(segment)

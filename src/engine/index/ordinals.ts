@@ -1,10 +1,10 @@
 import { createByteWriter } from '../../lib/bytes.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 
 /** Reads `count` ascending ordinals: varints of their differences. */
 export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = bytes.length): Uint32Array => {
   // Each takes a byte at least.
-  if (end - start < count || end > bytes.length) throw impossible('a list of the index')
+  if (end - start < count || end > bytes.length) throw damagedValue('a list of the index')
   const result = new Uint32Array(count)
   let last = 0
   let at = start
@@ -18,7 +18,7 @@ export const readOrdinals = (bytes: Uint8Array, count: number, start = 0, end = 
     last += gap
     result[i] = last
   }
-  if (at > end) throw impossible('a list of the index')
+  if (at > end) throw damagedValue('a list of the index')
   return result
 }
 

@@ -1,4 +1,4 @@
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import type { Segment } from '../reader.ts'
 import { readPointOrdinals } from './points.ts'
@@ -35,7 +35,7 @@ export const createPointsCache = (db: Db, capacity: () => number) => {
     values: values.get,
     ordinals(segment: Segment, field: number): Uint32Array {
       const found = ordinals.get(segment, field)
-      if (!found || found.length !== values.get(segment, field)?.length) throw impossible('a column of the index')
+      if (!found || found.length !== values.get(segment, field)?.length) throw damagedValue('a column of the index')
       return found
     },
     keep(segments: readonly Segment[]): void {
@@ -80,7 +80,7 @@ export const pointBound = (value: bigint | number, behind: boolean): PointBound 
 const MAX_LONG = 2n ** 63n - 1n
 
 export const sortedPoints = (field: number, blob: Buffer): SortedPoints => {
-  if (blob.length % 8 !== 0) throw impossible('a column of the index')
+  if (blob.length % 8 !== 0) throw damagedValue('a column of the index')
   // A copy: the arrays must begin at multiples of their size.
   const { buffer } = new Uint8Array(blob)
   return field % 2 === 0 ? sortedIntegers(buffer) : sortedDoubles(new Float64Array(buffer))

@@ -1,5 +1,5 @@
 import { doubled, joinByteArrays, joinDoubleArrays, joinMoved } from '../../lib/arrays.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 
 /** Numbers of documents, 8 bytes each: 64-bit integers in even fields, doubles in odd ones. */
 export interface Numbers {
@@ -49,18 +49,18 @@ export const joinNumbers = (parts: readonly { part: Numbers; by: number }[]): Nu
 })
 
 export const readPointColumn = (field: number, values: Buffer, ordinals: Buffer): PointColumn => {
-  if (values.length !== ordinals.length * 2) throw impossible('a column of the index')
+  if (values.length !== ordinals.length * 2) throw damagedValue('a column of the index')
   return { field, values: readValues(field, values), ordinals: readPointOrdinals(ordinals) }
 }
 
 /** Copies what is read: arrays must begin at multiples of their size. */
 export const readPointOrdinals = (ordinals: Buffer): PointColumn['ordinals'] => {
-  if (ordinals.length % 4 !== 0) throw impossible('a column of the index')
+  if (ordinals.length % 4 !== 0) throw damagedValue('a column of the index')
   return new Uint32Array(new Uint8Array(ordinals).buffer)
 }
 
 const readValues = (field: number, values: Buffer): PointColumn['values'] => {
-  if (values.length % 8 !== 0) throw impossible('a column of the index')
+  if (values.length % 8 !== 0) throw damagedValue('a column of the index')
   const { buffer } = new Uint8Array(values)
   return field % 2 === 0 ? new BigInt64Array(buffer) : new Float64Array(buffer)
 }

@@ -1,6 +1,6 @@
 import { lowerBound } from '../../lib/arrays.ts'
 import { byKind, RECORD_KINDS, type RecordKind } from '../../mapping/index.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 
 /**
  * A segment: a run of blocks whose documents are numbered from 0 by kind, in chain order. Its
@@ -58,7 +58,7 @@ export const encodeSegmentHeader = ({
 
 export const decodeSegmentHeader = (first: number, bytes: Uint8Array): SegmentHeader => {
   const { buffer } = new Uint8Array(bytes)
-  if (buffer.byteLength < HEADER_HEAD_BYTES || buffer.byteLength % 4 !== 0) throw impossible('the head of a segment')
+  if (buffer.byteLength < HEADER_HEAD_BYTES || buffer.byteLength % 4 !== 0) throw damagedValue('the head of a segment')
   const [blocks, partialCount, bits, isSparse] = new Uint32Array(buffer, 0, 4) as unknown as [
     number,
     number,
@@ -68,7 +68,7 @@ export const decodeSegmentHeader = (first: number, bytes: Uint8Array): SegmentHe
   const held = RECORD_KINDS.filter((_, i) => (bits & (1 << i)) !== 0)
   const endsStart = HEADER_HEAD_BYTES + blocks * (isSparse ? 12 : 8)
   const tailStart = endsStart + blocks * held.length * 4
-  if (tailStart + partialCount * 12 > buffer.byteLength) throw impossible('the head of a segment')
+  if (tailStart + partialCount * 12 > buffer.byteLength) throw damagedValue('the head of a segment')
   const numbers = isSparse ? new Uint32Array(buffer, HEADER_HEAD_BYTES + blocks * 8, blocks) : undefined
   return {
     first,
@@ -89,7 +89,7 @@ const partialsIn = (tail: Uint32Array, count: number): SegmentHeader['partials']
     const [index, txs, logs] = [tail[at]!, tail[at + 1]!, tail[at + 2]!]
     const start = at + 3
     at = start + txs + logs
-    if (!(at <= tail.length)) throw impossible('the head of a segment')
+    if (!(at <= tail.length)) throw damagedValue('the head of a segment')
     partials.set(index, { txs: tail.slice(start, start + txs), logs: tail.slice(start + txs, at) })
   }
   return partials

@@ -1,5 +1,5 @@
 import zlib from 'node:zlib'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 import { createFilterKeys } from './term-filter.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
@@ -256,7 +256,7 @@ export const sealRow = (bytes: Uint8Array): Buffer => {
 /** Verifies the checksum and returns the row, with its checksum. */
 export const checkRow = (row: Buffer): Buffer => {
   const end = row.length - CHECKSUM_BYTES
-  if (end < 0 || zlib.crc32(row.subarray(0, end)) !== row.readUInt32LE(end)) throw impossible('a row of the index')
+  if (end < 0 || zlib.crc32(row.subarray(0, end)) !== row.readUInt32LE(end)) throw damagedValue('a row of the index')
   return row
 }
 

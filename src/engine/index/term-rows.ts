@@ -1,5 +1,5 @@
 import { rawBytesOf } from '../../lib/bytes.ts'
-import { impossible } from '../../sqlite/damage.ts'
+import { damagedValue } from '../../sqlite/damage.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { readOrdinals } from './ordinals.ts'
 import { checkRow, rowContent, sealRow, type TermBlocks, type TermCursor } from './term-blocks.ts'
@@ -32,9 +32,9 @@ const encodeRoot = ({ next, width, held, terms, fingerprints, rows }: Root): Buf
 
 const decodeRoot = (row: Buffer): Root => {
   const { buffer, byteLength } = new Uint8Array(rowContent(row))
-  if (byteLength < ROOT_HEAD_BYTES || byteLength % 16 !== 0) throw impossible('the root of an index')
+  if (byteLength < ROOT_HEAD_BYTES || byteLength % 16 !== 0) throw damagedValue('the root of an index')
   const [next, width, count, held] = new Uint32Array(buffer, 0, 4) as unknown as [number, number, number, number]
-  if (byteLength !== ROOT_HEAD_BYTES + count * 16) throw impossible('the root of an index')
+  if (byteLength !== ROOT_HEAD_BYTES + count * 16) throw damagedValue('the root of an index')
   return {
     next,
     width,
@@ -77,7 +77,7 @@ export const createTermReading = (db: Db) => {
     /** A block or a list, followed by its checksum. */
     row(segment: number, number: number): Buffer {
       const row = find(segment, number)
-      if (!row) throw impossible('a row of the index')
+      if (!row) throw damagedValue('a row of the index')
       return row
     },
   }

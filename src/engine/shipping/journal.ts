@@ -3,7 +3,7 @@ import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
 import { MIN_LOCAL_BLOCKS } from './evict.ts'
 
-/** Backlog of documents to ship and evict. */
+/** Backlog of documents to ship and evict, limited by the setting `journal-max`. */
 export type Journal = ReturnType<typeof createJournal>
 
 /** Bytes per document with its index, measured on mainnet: see docs/internals.md. */

@@ -3,10 +3,9 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { basename, join, relative } from 'node:path'
 import { type Abi, readAbi } from '../../decode/abi-file.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../../lib/errors.ts'
+import { makePrivateFolder, PRIVATE_FILE, readAtMost } from '../../lib/files.ts'
 import { type Log, silent } from '../../lib/log.ts'
 import { nearestName } from '../../lib/name-matching.ts'
-import { makePrivateFolder, PRIVATE_FILE } from '../../lib/private-files.ts'
-import { readAtMost } from '../../lib/read.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 
 /** A user's ABI, in a JSON file named by its content, which reveals changes. */

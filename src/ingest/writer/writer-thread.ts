@@ -270,7 +270,7 @@ const performChange = async (
       await writer.also(stored)
       return true
     case 'rollback':
-      await writer.rollback(change.to, () => alerts.removed(change.to))
+      await writer.rollback(change.to, () => alerts.retractAbove(change.to))
       return true
     case 'replace':
       return writer.replace(change.change, stored)

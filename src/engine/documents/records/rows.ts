@@ -4,7 +4,7 @@ import zlib from 'node:zlib'
 import { joinByteArrays, joinDoubleArrays, joinWordArrays } from '../../../lib/arrays.ts'
 import { type ByteWriter, createByteWriter } from '../../../lib/bytes.ts'
 import type { RecordKind } from '../../../mapping/index.ts'
-import { impossible } from '../../../sqlite/damage.ts'
+import { damagedValue } from '../../../sqlite/damage.ts'
 import { cursor, takeVarint } from '../../forms/form.ts'
 import { blockOf, positionOf } from '../../schema.ts'
 import { PLACES_PER_ROW } from '../columns.ts'
@@ -97,7 +97,7 @@ export const endOfSealed = (bytes: Buffer, table: string, block: number): number
   return end
 }
 
-const damagedRow = (table: string, block: number) => impossible(`block ${block} in the table "${table}"`)
+const damagedRow = (table: string, block: number) => damagedValue(`block ${block} in the table "${table}"`)
 
 /** Finds where the records of a row begin, and where the last one ends; returns their number. */
 export const startsIn = (bytes: Buffer, table: string, position: number, starts: Uint32Array): number => {

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, statSync, utimesSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Private to the user under any umask: files contain alerts and rules of all accounts. */
@@ -61,3 +61,34 @@ export const noteLastClock = (folder: string, time: number): void => {
 /** Epoch milliseconds that ages are measured to, for removal. */
 export const ageClock = (folder: string, now: number = Date.now()): number =>
   Math.min(now, readLastClock(folder) ?? now)
+
+const READ_SIZE = 1 << 20
+/** Reads a file, pipe or device; undefined, without reading on, beyond `most` bytes. */
+export const readAtMost = (path: string, most: number): Buffer | undefined => {
+  const file = openSync(path, 'r')
+  try {
+    const parts: Buffer[] = []
+    for (let total = 0; ; ) {
+      const part = Buffer.allocUnsafe(READ_SIZE)
+      const size = readSync(file, part, 0, READ_SIZE, null)
+      if (size === 0) return Buffer.concat(parts)
+      total += size
+      if (total > most) return undefined
+      parts.push(part.subarray(0, size))
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+/** Collects a stream; undefined beyond `most` bytes. */
+export const collectAtMost = async (stream: AsyncIterable<unknown>, most: number): Promise<Buffer | undefined> => {
+  const parts: Buffer[] = []
+  let total = 0
+  for await (const chunk of stream) {
+    const part = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Buffer)
+    total += part.length
+    if (total > most) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
