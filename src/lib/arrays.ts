@@ -80,3 +80,10 @@ export const doubled = <T extends Growable>(from: T): T => {
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Hash of a double by its two halves. */
+export const hashHalves = (low: number, high: number): number => {
+  const hash = Math.imul(low, 0x85ebca6b) ^ high
+  const mixed = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)
+  return mixed ^ (mixed >>> 13)
+}

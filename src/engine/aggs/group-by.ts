@@ -1,4 +1,4 @@
-import { lowerBound } from '../../lib/arrays.ts'
+import { hashHalves, lowerBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
 import { type Batch, cutIntoRuns } from './batch.ts'
 import { type BucketRows, createRows, firstRows } from './rows.ts'
@@ -107,9 +107,7 @@ const hashedNumbers = (values: Float64Array): Coded & { codes: Uint32Array } => 
     }
     // Minus zero is the same key.
     if (value === 0) values[i] = 0
-    let hash = Math.imul(words[2 * i]!, 0x85ebca6b) ^ words[2 * i + 1]!
-    hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)
-    let place = (hash ^ (hash >>> 13)) & mask
+    let place = hashHalves(words[2 * i]!, words[2 * i + 1]!) & mask
     let code = table[place]!
     while (code !== 0 && keys[code - 1] !== value) {
       place = (place + 1) & mask

@@ -1,3 +1,4 @@
+import { hashHalves } from '../../lib/arrays.ts'
 /** Buckets of a segment by owner (the bucket above) and key. */
 export interface BucketRows {
   owners: Uint32Array
@@ -188,9 +189,7 @@ const joinByHash: Join = ({ keys, counts }, numberOf, { from, to, size: first })
   let size = first
   for (let i = from; i < to; i++) {
     const key = keys[i]!
-    let hash = Math.imul(words[2 * i]!, 0x85ebca6b) ^ words[2 * i + 1]!
-    hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35)
-    let place = (hash ^ (hash >>> 13)) & mask
+    let place = hashHalves(words[2 * i]!, words[2 * i + 1]!) & mask
     let known = table[place]!
     while (known !== 0 && keys[known - 1] !== key) {
       place = (place + 1) & mask
