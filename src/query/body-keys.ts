@@ -2,7 +2,18 @@ import { refuse } from '../lib/errors.ts'
 import { PIT_KEYS, TIME_UNIT_MS, type TimeUnit } from './dates/time-value.ts'
 import { HIT_OPTION_KEYS } from './hits/hit-options.ts'
 import { SLICE_KEYS } from './hits/paging.ts'
-import { isJsonMap, type JsonNode, members, toBoolean, toScalar, toWhole, unexpected, where } from './json-node.ts'
+import type { JsonValue } from './json.ts'
+import {
+  isJsonMap,
+  type JsonNode,
+  placeMember,
+  toBoolean,
+  toObject,
+  toScalar,
+  toWhole,
+  unexpected,
+  where,
+} from './json-node.ts'
 import { type BodyKey, booleanKey, keyOr, nodeKey, optionalKey, SCHEMAS, schemaOf } from './keys.ts'
 import { readDouble } from './numbers.ts'
 import { REFUSED_KEYS } from './refused.ts'
@@ -138,14 +149,17 @@ export const IGNORED_KEYS: Readonly<Record<string, string>> = {
 
 /** Accepts unsupported keys with an empty value, such as an empty object. */
 export const checkRefused = (body: JsonNode, expected: string): void => {
-  for (const [name, place] of members(body, expected)) {
+  for (const [name, value] of toObject(body, expected)) {
     const remedy = REFUSED_KEYS.get(name)
-    if (remedy === undefined || asksNothing(place)) continue
-    throw refuse('illegal_argument_exception', `${where(place)}: [${name}] is not supported. ${remedy}`)
+    if (remedy === undefined || asksNothing(value)) continue
+    throw refuse(
+      'illegal_argument_exception',
+      `${where(placeMember(body, name, value))}: [${name}] is not supported. ${remedy}`,
+    )
   }
 }
 
-const asksNothing = ({ value }: JsonNode): boolean =>
+const asksNothing = (value: JsonValue): boolean =>
   value === null ||
   value === false ||
   value === 0 ||

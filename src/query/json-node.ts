@@ -10,8 +10,11 @@ export interface JsonNode {
 
 export const bodyNode = (value: JsonValue): JsonNode => ({ path: '', value })
 
-export const members = (place: JsonNode, expected: string): [name: string, place: JsonNode][] =>
-  Array.from(toObject(place, expected), ([name, value]) => [name, placeMember(place, name, value)])
+export const members = (place: JsonNode, expected: string): [name: string, place: JsonNode][] => {
+  const found: [string, JsonNode][] = []
+  for (const [name, value] of toObject(place, expected)) found.push([name, placeMember(place, name, value)])
+  return found
+}
 
 /** The elements of a list; anything else counts as a list of one. */
 export const elements = (place: JsonNode): JsonNode[] =>
@@ -30,9 +33,9 @@ export const expectKeys = <Name extends string>(
   ignored: readonly string[] = KEYS_OF_CLAUSES,
 ): Partial<Record<Name, JsonNode>> => {
   const found: Partial<Record<Name, JsonNode>> = {}
-  for (const [name, inner] of members(place, expected)) {
-    if ((names as readonly string[]).includes(name)) found[name as Name] = inner
-    else if (!ignored.includes(name)) throw unknownKey(inner, name, names)
+  for (const [name, value] of toObject(place, expected)) {
+    if ((names as readonly string[]).includes(name)) found[name as Name] = placeMember(place, name, value)
+    else if (!ignored.includes(name)) throw unknownKey(placeMember(place, name, value), name, names)
   }
   return found
 }

@@ -20,15 +20,48 @@ export const readBodyKeys = <K extends KeyTable>(
   keys: K,
   ignored?: readonly string[],
 ): ValuesOf<K> => {
-  const given = expectKeys(place, expected, Object.keys(keys), ignored)
-  for (const [name, { needs }] of Object.entries(keys))
-    if (needs !== undefined && given[name] === undefined) throw unexpected(place, `an object with [${name}]${needs}`)
+  const table = compileKeys(keys)
+  const given = expectKeys(place, expected, table.names, ignored)
+  for (const [name, needs] of table.needed)
+    if (given[name] === undefined) throw unexpected(place, `an object with [${name}]${needs}`)
   return readKeyValues(keys, given)
 }
 
 /** Reads values of keys that were already split. */
-export const readKeyValues = <K extends KeyTable>(keys: K, given: Partial<Record<string, JsonNode>>): ValuesOf<K> =>
-  Object.fromEntries(Object.entries(keys).map(([name, { read }]) => [name, read(given[name])])) as ValuesOf<K>
+export const readKeyValues = <K extends KeyTable>(keys: K, given: Partial<Record<string, JsonNode>>): ValuesOf<K> => {
+  const { names, absent } = compileKeys(keys)
+  const values: Record<string, unknown> = { ...absent }
+  for (const name of names) {
+    const place = given[name]
+    if (place !== undefined) values[name] = keys[name]!.read(place)
+  }
+  return values as ValuesOf<K>
+}
+
+interface CompiledKeys {
+  names: readonly string[]
+  needed: readonly [name: string, needs: string][]
+  /** Values of all optional keys as read for an empty object. */
+  absent: Readonly<Record<string, unknown>>
+}
+
+/** Every search reads several tables, most of whose keys are absent. */
+const compileKeys = (keys: KeyTable): CompiledKeys => {
+  let table = compiledKeys.get(keys)
+  if (!table) {
+    const entries = Object.entries(keys)
+    table = {
+      names: entries.map(([name]) => name),
+      needed: entries.flatMap(([name, { needs }]) => (needs === undefined ? [] : [[name, needs]])),
+      absent: Object.fromEntries(
+        entries.map(([name, { needs, read }]) => [name, needs === undefined ? read(undefined) : undefined]),
+      ),
+    }
+    compiledKeys.set(keys, table)
+  }
+  return table
+}
+const compiledKeys = new WeakMap<KeyTable, CompiledKeys>()
 
 /** JSON Schema of an object with only these keys; clients must send those in `required`. */
 export const schemaOf = <K extends KeyTable>(keys: K, ...required: (keyof K & string)[]) => ({

@@ -48,7 +48,7 @@ export const parseSearch = (
   const given = body === undefined || body.trim() === '' ? new Map() : parseExactJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
   checkRefused(root, EXPECTED_SEARCH)
-  const keys = readBodyKeys(root, EXPECTED_SEARCH, BODY_KEYS, [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()])
+  const keys = readBodyKeys(root, EXPECTED_SEARCH, BODY_KEYS, IGNORED_OR_REFUSED)
   const { size, from } = keys
   if (keys.pit !== undefined && options.cursor === undefined)
     throw refuse(
@@ -138,6 +138,7 @@ export interface ParseOptions extends QueryBudgetOptions {
 }
 
 const EXPECTED_SEARCH = 'an object such as {"query": {"match_all": {}}}'
+const IGNORED_OR_REFUSED = [...Object.keys(IGNORED_KEYS), ...REFUSED_KEYS.keys()]
 const MAX_RESULT_WINDOW = 10_000
 
 const isOne = (score: Score): boolean => score.by === 'same' && score.value === 1

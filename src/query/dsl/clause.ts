@@ -73,17 +73,14 @@ export const fieldClause = <const K extends KeyTable>({
   value?: readonly [string, ...string[]]
   meta?(asked: FieldRequest<K>): Node | undefined
   make(field: FieldPath, asked: FieldRequest<K>): ScoredQuery
-}): Clause => ({
-  ...about,
-  fieldwise: true,
-  lower(place, scope) {
+}): Clause => {
+  const valueKeys = [main, ...aliases]
+  const keys = { ...Object.fromEntries(valueKeys.map(name => [name, FIELD_VALUE_KEY])), ...about.keys }
+  const lower: Clause['lower'] = (place, scope) => {
     const [name, at] = onlyField(clauseName, place)
-    const values = Object.fromEntries([main, ...aliases].map(name => [name, FIELD_VALUE_KEY]))
     const isLong = isJsonMap(at.value)
-    const given = readBodyKeys(isLong ? at : NO_OPTIONS, 'an object', { ...values, ...about.keys }) as ValuesOf<K>
-    const [value, second] = isLong
-      ? [main, ...aliases].flatMap(name => (given[name] as JsonNode | undefined) ?? [])
-      : [at]
+    const given = readBodyKeys(isLong ? at : NO_OPTIONS, 'an object', keys) as ValuesOf<K>
+    const [value, second] = isLong ? valueKeys.flatMap(name => (given[name] as JsonNode | undefined) ?? []) : [at]
     if (second)
       throw refuse(
         'parsing_exception',
@@ -94,8 +91,9 @@ export const fieldClause = <const K extends KeyTable>({
     const asked = { name, at, value, options: given, scope }
     const found = meta(asked)
     return found ? constantScored(found) : onField(name, at, scope, field => make(field, asked))
-  },
-})
+  }
+  return { ...about, fieldwise: true, lower }
+}
 
 const FIELD_VALUE_KEY = { read: (place: JsonNode | undefined) => place, schema: {} }
 const NO_OPTIONS: JsonNode = { path: '', value: new Map() }
