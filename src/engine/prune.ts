@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/database.ts'
 import { createNoteAltered } from './alterations.ts'
 import { newestBlock } from './blocks.ts'
 import { createCoverageWriter } from './coverage.ts'
-import { createRuns } from './pending-ranges.ts'
+import { createPendingDeletions } from './pending-deletions.ts'
 import { positionOf } from './schema.ts'
 import { createShippingState } from './shipping/shipping-state.ts'
 
@@ -48,7 +48,7 @@ export const createPruning = (db: Db) => {
   const deleteBlock = db.prepare('DELETE FROM block WHERE number = ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
   /** Hidden blocks whose documents are not deleted yet. */
-  const hidden = createRuns(db, 'pruning', number => {
+  const hidden = createPendingDeletions(db, 'pruning', number => {
     deleteBlock.run(number)
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
   })

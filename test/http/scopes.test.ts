@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Caller, TokenScope } from '../../src/accounts/index.ts'
-import { createRequestQuotas } from '../../src/http/auth.ts'
+import { createRequestQuotas } from '../../src/http/rate-limits.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { ALICE, bothOf, echo, MAINNET, send } from './support.ts'

@@ -8,7 +8,8 @@ import { connectAccounts } from '../../src/accounts/file.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { DEFAULT_LIMITS, overLimit } from '../../src/limits/index.ts'
 import type { RuleInput, StoredRule } from '../../src/rules/rule.ts'
-import { openRules, openSecrets } from '../../src/rules/store.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { openSecrets } from '../../src/rules/webhook-secrets.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-rules-'))
 after(() => rmSync(root, { recursive: true }))

@@ -8,6 +8,7 @@ import { OTHER_CHAIN } from './answers.ts'
 
 export type Health = ReturnType<typeof createHealth>
 
+/** Failures of one node: when a call may go to it again, as a circuit breaker decides. */
 export const createHealth = (options: {
   name: string
   log: Log

@@ -19,6 +19,7 @@ interface SegmentCacheEntry<T> {
   exists: boolean
 }
 
+/** An LRU cache of one value per segment and field, bounded by bytes. */
 export const createSegmentCache = <T, H = void>({ load, bytesOf, capacity }: SegmentCacheOptions<T, H>) => {
   let segments = new Map<number, { revised: number; entries: Map<number, SegmentCacheEntry<T>> }>()
   /** Entries with values, least recently used first. */

@@ -4,7 +4,7 @@ import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
 import { appendChecksum } from '../documents/records/rows.ts'
 import { SEGMENT_COLUMNS, type SegmentRow, segmentInserter } from '../index/segments.ts'
-import { createRuns } from '../pending-ranges.ts'
+import { createPendingDeletions } from '../pending-deletions.ts'
 import { positionOf } from '../schema.ts'
 import { createChangedBlocks } from './partial-blocks.ts'
 
@@ -33,7 +33,7 @@ export const createEviction = (db: Db, kept = MIN_LOCAL_BLOCKS) => {
   const emptyBlock = db.prepare('UPDATE block SET hashes = ?, ends = ? WHERE number = ?')
   const deleteDocuments = RECORD_KINDS.map(kind => db.prepare(`DELETE FROM ${kind} WHERE pos >= ? AND pos < ?`))
   const [hashes, ends] = [sealedRow(() => {}), sealedRow(out => out.varint(0))]
-  const runs = createRuns(db, 'emptying', number => {
+  const runs = createPendingDeletions(db, 'emptying', number => {
     emptyBlock.run(hashes, ends, number)
     for (const table of deleteDocuments) table.run(positionOf(number, 0), positionOf(number + 1, 0))
   })

@@ -19,7 +19,10 @@ const RUN_BLOCKS = 50
 
 const MIN_SHARED_BLOCKS = 30
 
-/** Fetches missing blocks of a range. Returns those that no node has, and gaps that do not link. */
+/**
+ * Fetches missing blocks of a range. Returns those that no node has, and gaps that do not link.
+ * A back-fill has no checkpoint: after a restart, the stored segments say what is left.
+ */
 export const fill = async (
   work: Work,
   from: number,

@@ -2,13 +2,13 @@ import { gapsIn, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
 /** Block ranges to delete a few blocks at a time; persistent, to resume after a restart. */
-export type Runs = ReturnType<typeof createRuns>
+export type PendingDeletions = ReturnType<typeof createPendingDeletions>
 
 /** Time that a step may take: no block of the head waits longer. */
 const STEP_MS = 4
 
 /** `key` names the note in the table `meta`. Every verb is called within a transaction. */
-export const createRuns = (db: Db, key: string, remove: (block: number) => void) => {
+export const createPendingDeletions = (db: Db, key: string, remove: (block: number) => void) => {
   const get = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck()
   const set = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   const clear = db.prepare('DELETE FROM meta WHERE key = ?')
