@@ -156,7 +156,7 @@ export const ROOMS: Record<string, Room> = {
       indices: 'Creating, comparing and naming indices; lost ones',
       query: 'From the checked query to the DSL of OpenSearch',
       redecoding: 'Redecoding of documents in the cluster',
-      restore: '',
+      restore: 'Moving documents back from the cluster into a file',
       ship: 'Shipping: lease, backlog, batches, moves, repair',
     },
     may: ['limits', 'sqlite', 'engine', 'search', 'export', 'query', 'documents', 'decode', 'mapping', 'lib'],
@@ -396,7 +396,9 @@ export const findFaults = (
 export const findFolderFaults = (files: Iterable<string>, rooms: Readonly<Record<string, Room>> = ROOMS): string[] => {
   const present = new Set(Array.from(files, path => posix.dirname(path)).filter(path => path.split('/').length > 2))
   const listed = new Set(
-    Object.entries(rooms).flatMap(([room, { folders = {} }]) => Object.keys(folders).map(it => `src/${room}/${it}`)),
+    Object.entries(rooms).flatMap(([room, { folders = {} }]) =>
+      Object.entries(folders).flatMap(([folder, purpose]) => (purpose === '' ? [] : [`src/${room}/${folder}`])),
+    ),
   )
   return [
     ...[...present.difference(listed)].map(path => `${path} has no purpose: add one to its room in scripts/layers.ts`),

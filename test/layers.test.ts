@@ -23,8 +23,9 @@ describe('the rooms of src', () => {
 
   test('have a purpose for each folder', () => {
     assert.deepEqual(findFolderFaults(readSources().keys()), [])
-    const rooms = { a: { is: '', folders: { b: 'B', gone: 'G' } } }
-    assert.deepEqual(findFolderFaults(['src/a/x.ts', 'src/a/b/y.ts', 'src/a/new/z.ts'], rooms), [
+    const rooms = { a: { is: '', folders: { b: 'B', gone: 'G', bare: '' } } }
+    assert.deepEqual(findFolderFaults(['src/a/x.ts', 'src/a/b/y.ts', 'src/a/bare/y.ts', 'src/a/new/z.ts'], rooms), [
+      'src/a/bare has no purpose: add one to its room in scripts/layers.ts',
       'src/a/new has no purpose: add one to its room in scripts/layers.ts',
       'src/a/gone is gone: take it out of its room in scripts/layers.ts',
     ])
