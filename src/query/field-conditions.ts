@@ -19,7 +19,8 @@ export const scoredTerm = (field: FieldPath, node: Node): ScoredQuery => {
 
 const HAS_TERMS: ReadonlySet<FieldPath['compare']> = new Set(['hex', 'exact', 'token', 'boolean'])
 
-const existsOn = (field: FieldPath): ScoredQuery => constantScored(existsNode(field))
+/** Any text matches, and is marked. */
+const anyOn = (field: FieldPath, marks: Node): ScoredQuery => ({ ...constantScored(existsNode(field)), marks })
 
 export const patternOn = (clause: string, field: FieldPath, place: JsonNode, given: TextPattern): ScoredQuery => {
   checkText(clause, field, place)
@@ -32,8 +33,8 @@ export const patternOn = (clause: string, field: FieldPath, place: JsonNode, giv
     if (error instanceof ChainsieveError) throw refuse(error.code, `${where(place)}: ${error.message}`)
     throw error
   }
-  if (/^\*+$/.test(shape.text) && shape.how === 'wildcard') return existsOn(field)
-  return constantScored(patternNode(field, Object.freeze(shape)))
+  const node = patternNode(field, Object.freeze(shape))
+  return /^\*+$/.test(shape.text) && shape.how === 'wildcard' ? anyOn(field, node) : constantScored(node)
 }
 
 /** Only texts have a beginning, or a shape. */
@@ -167,17 +168,16 @@ export const fuzzingOf = (
   }
 }
 
-export const prefixOn = (field: FieldPath, given: string): ScoredQuery =>
-  constantScored(
-    // The order of digits is none of numbers.
-    field.compare === 'integer' && given !== ''
-      ? patternNode(field, Object.freeze({ how: 'prefix', text: given, ignoreCase: false }))
-      : beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given),
-  )
+export const prefixOn = (field: FieldPath, given: string): ScoredQuery => {
+  const pattern = patternNode(field, Object.freeze({ how: 'prefix', text: given, ignoreCase: false }))
+  if (given === '') return anyOn(field, pattern)
+  // The order of digits is none of numbers.
+  if (field.compare === 'integer') return constantScored(pattern)
+  return constantScored(beginsWith(field, ignoresCase(field) ? given.toLowerCase() : given))
+}
 
 /** A prefix is the range from the text to the text whose last character is the next one. */
 const beginsWith = (field: FieldPath, text: string): Node => {
-  if (text === '') return existsNode(field)
   const characters = Array.from(text)
   while (characters.at(-1) === LAST_CHARACTER) characters.pop()
   const last = characters.pop()

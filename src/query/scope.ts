@@ -44,7 +44,12 @@ export const onField = (
   }
   const made = make(field)
   if (!isInSight(field, scope)) return SCORED_NONE
-  scope.marks?.push(made.node)
+  return marking(made, scope)
+}
+
+/** Hits are marked by this condition, whatever clauses around it make of it. */
+export const marking = (made: ScoredQuery, { marks }: QueryScope): ScoredQuery => {
+  marks?.push(made.marks ?? made.node)
   return made
 }
 

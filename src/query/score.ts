@@ -51,6 +51,8 @@ export type ScoreMode = 'avg' | 'sum' | 'min' | 'max'
 export interface ScoredQuery {
   readonly node: Node
   readonly score: Score | undefined
+  /** What it marks in hits, if not its node. */
+  readonly marks?: Node
 }
 
 export const sameScore = (value: number): Score => Object.freeze({ by: 'same', value })

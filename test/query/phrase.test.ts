@@ -17,10 +17,12 @@ test('words in a row, and moved ones', () => {
       frequency('b a', 'a b', 1),
       frequency('b a', 'a b', 2),
       frequency('a b', 'a a', 5),
+      frequency('a x x x a x x x a', 'a a', 1),
+      frequency('a x a x x x a', 'a a', 1),
       frequency('a gold coin', 'gold co', 0, true),
       frequency('a gold coin', 'gold x', 0, true),
     ],
-    [1, 2, 0, 0, 0.5, 0, 1 / 3, 0, 1, 0],
+    [1, 2, 0, 0, 0.5, 0, 1 / 3, 0, 0, 0.5, 1, 0],
   )
 })
 

@@ -68,7 +68,7 @@ export const boostingClause = objectClause({
   keys: { positive: neededQuery, negative: neededQuery, negative_boost: neededKey(lowering, SCHEMAS.number) },
   lower({ positive, negative, negative_boost: factor }, { scope, inner }) {
     const { node, score } = inner(positive, scope)
-    const { node: unwanted } = inner(negative, scope)
+    const { node: unwanted } = inner(negative, { ...scope, marks: undefined })
     if (score === undefined || unwanted.op === 'none') return { node, score }
     return { node, score: Object.freeze({ by: 'lowered', of: score, where: unwanted, factor }) }
   },

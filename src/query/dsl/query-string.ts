@@ -30,6 +30,7 @@ import {
   boostBy,
   fieldsNamed,
   inFields,
+  onWeighted,
   orAllFields,
   readFieldName,
   readFieldNames,
@@ -154,7 +155,8 @@ const lowerSeveral = (
     const last = clauses.at(-1)
     if (last && last.occur !== 'not' && joint === 'and') last.occur = 'must'
     if (last && last.occur !== 'not' && joint === 'or' && all) last.occur = 'should'
-    const made = separateWords(syntax, reading) ?? [lowerSyntax(syntax, reading)]
+    const within = sign === 'not' ? withoutMarks(reading) : reading
+    const made = separateWords(syntax, within) ?? [lowerSyntax(syntax, within)]
     const required = all ? joint !== 'or' : sign === 'must' || joint === 'and'
     const occur = sign === 'not' ? 'not' : required ? 'must' : 'should'
     for (const scored of made) if (scored !== NO_WORDS) clauses.push({ occur, scored })
@@ -188,7 +190,7 @@ const separateWords = (syntax: Syntax, reading: StringReading): ScoredQuery[] | 
   if (!only || other || only.field.compare !== 'token' || reading.keys.analyzer === 'keyword') return undefined
   const words = analyzeText(scope.budget.text(syntax.text, place))
   scope.budget.clauses(words.length, place)
-  return words.map(word => boostBy(matchOn(only.field, textNode(word, reading), texts, scope), only.boost))
+  return words.map(word => onWeighted(only, scope, field => matchOn(field, textNode(word, reading), texts, scope)))
 }
 
 const lowerText = (name: string | undefined, words: string, reading: StringReading): ScoredQuery => {
@@ -312,11 +314,8 @@ const onFields = (
     if (node) return constantScored(node)
     throw refuse('query_shard_exception', `${where(reading.place)}: [${name}] can be searched by exact values only.`)
   }
-  const parts = fieldsMeant(name, reading).map(({ field, boost }) =>
-    boostBy(
-      leniently(reading.lenient, () => make(field)),
-      boost,
-    ),
+  const parts = fieldsMeant(name, reading).map(one =>
+    onWeighted(one, reading.scope, field => leniently(reading.lenient, () => make(field))),
   )
   return bestOfFields(parts, reading.keys.tie_breaker ?? 0)
 }
@@ -335,6 +334,11 @@ const forgiving = <T>({ keys }: StringReading, otherwise: T, make: () => T): T =
     throw error
   }
 }
+
+const withoutMarks = (reading: StringReading): StringReading => ({
+  ...reading,
+  scope: { ...reading.scope, marks: undefined },
+})
 
 const textNode = (text: string, { place }: StringReading): JsonNode => ({ path: place.path, value: text })
 

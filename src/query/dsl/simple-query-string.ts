@@ -8,9 +8,9 @@ import { notNode } from '../simplify.ts'
 import {
   ALL_FIELDS,
   bestOfFields,
-  boostBy,
   fieldsNamed,
   inFields,
+  onWeighted,
   orAllFields,
   readFieldNames,
   type Weighted,
@@ -100,22 +100,21 @@ const lowerSimple = (simple: Simple, reading: SimpleReading, minimum?: JsonNode)
       return bestOfFields(
         fields
           .filter(({ field }) => isText(field))
-          .map(({ field, boost }) => boostBy(boolPrefixOn(field, valueAt(simple.text), texts, scope), boost)),
+          .map(one => onWeighted(one, scope, field => boolPrefixOn(field, valueAt(simple.text), texts, scope))),
         1,
       )
     case 'fuzzy': {
       const near = reading.near(String(simple.edits), place)
-      const parts = fields.map(({ field, boost }) => {
-        const word = field.compare === 'token' ? simple.text.toLowerCase() : simple.text
-        return boostBy(
-          leniently(texts.lenient, () => nearOn(field, word, near)),
-          boost,
-        )
-      })
+      const parts = fields.map(one =>
+        onWeighted(one, scope, field => {
+          const word = field.compare === 'token' ? simple.text.toLowerCase() : simple.text
+          return leniently(texts.lenient, () => nearOn(field, word, near))
+        }),
+      )
       return bestOfFields(parts, 1)
     }
     case 'not': {
-      const { node } = lowerSimple(simple.of, reading)
+      const { node } = lowerSimple(simple.of, { ...reading, scope: { ...scope, marks: undefined } })
       // A negation scores like `match_all`.
       return { node: notNode(node), score: SCORED_ALL.score }
     }

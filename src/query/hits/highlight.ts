@@ -9,12 +9,15 @@ import type { HighlightField } from '../request.ts'
 import { checkKnown } from '../scope.ts'
 import { innerNodes, isWithin } from '../simplify.ts'
 import { type TextToken, textTokens } from '../text/analysis.ts'
-import { nearTo } from '../text/pattern.ts'
+import { matcherOf, nearTo } from '../text/pattern.ts'
+import { phrasePlaces } from '../text/phrase.ts'
 import { namedFields } from './fields.ts'
+import { type Fragments, fragmentsOf } from './fragments.ts'
 import type { HitScope } from './hit-options.ts'
 import type { SourceObject } from './source-filter.ts'
 
-type TextTest = (text: string) => boolean
+/** Places of the words that a condition marks. A keyword is one word. */
+type Marking = (words: readonly string[]) => readonly number[]
 
 /** Highlights documents of a kind: fragments by field; undefined if nothing is marked. */
 export const compileHighlight = (
@@ -22,21 +25,21 @@ export const compileHighlight = (
   conditions: readonly Node[],
   asks: readonly HighlightField[],
 ): ((source: SourceObject) => Record<string, string[]> | undefined) => {
-  const byQuery = new Map<readonly Node[], Map<string, TextTest[]>>()
-  const testsOf = (nodes: readonly Node[]): Map<string, TextTest[]> => {
+  const byQuery = new Map<readonly Node[], Map<string, Marking[]>>()
+  const markingsOf = (nodes: readonly Node[]): Map<string, Marking[]> => {
     const known = byQuery.get(nodes)
     if (known) return known
-    const tests = new Map<string, TextTest[]>()
-    for (const node of nodes) collectTests(node, tests)
-    byQuery.set(nodes, tests)
-    return tests
+    const markings = new Map<string, Marking[]>()
+    for (const node of nodes) collectMarkings(node, markings)
+    byQuery.set(nodes, markings)
+    return markings
   }
   const markers = new Map<string, (source: SourceObject) => string[]>()
   for (const ask of asks) {
-    const tests = testsOf(ask.queries?.[kind] ?? conditions)
+    const markings = markingsOf(ask.queries?.[kind] ?? conditions)
     for (const { name, path } of namedFields(kind, ask.pattern)) {
       if (path.es !== 'text' && path.es !== 'keyword') continue
-      const own = ask.requireFieldMatch ? (tests.get(path.path) ?? []) : [...tests.values()].flat()
+      const own = ask.requireFieldMatch ? (markings.get(path.path) ?? []) : [...markings.values()].flat()
       if (own.length > 0 || ask.noMatchSize > 0) markers.set(name, markerOf(path, own, ask))
     }
   }
@@ -52,28 +55,34 @@ export const compileHighlight = (
 }
 
 /** Collects conditions on texts by field. Negated ones mark nothing. */
-const collectTests = (node: Node, tests: Map<string, TextTest[]>) => {
-  const add = ({ es, path }: FieldPath, test: TextTest) => {
+const collectMarkings = (node: Node, markings: Map<string, Marking[]>) => {
+  const add = ({ es, path }: FieldPath, marking: Marking) => {
     if (es !== 'text' && es !== 'keyword') return
-    const known = tests.get(path)
-    if (known) known.push(test)
-    else tests.set(path, [test])
+    const known = markings.get(path)
+    if (known) known.push(marking)
+    else markings.set(path, [marking])
   }
+  const addWords = (field: FieldPath, test: (text: string) => boolean) =>
+    add(field, words => words.flatMap((word, i) => (test(word) ? [i] : [])))
   switch (node.op) {
     case 'and':
     case 'or':
     case 'atLeast':
     case 'nested':
-      for (const inner of innerNodes(node)) collectTests(inner, tests)
+      for (const inner of innerNodes(node)) collectMarkings(inner, markings)
       return
     case 'in': {
       const values = new Set<unknown>(node.values)
-      return add(node.field, text => values.has(text))
+      return addWords(node.field, text => values.has(text))
     }
     case 'range':
-      return add(node.field, text => isWithin(text, node.bounds))
+      return addWords(node.field, text => isWithin(text, node.bounds))
     case 'fuzzy':
-      return add(node.field, nearTo(node.near))
+      return addWords(node.field, nearTo(node.near))
+    case 'pattern':
+      return addWords(node.field, matcherOf(node.pattern))
+    case 'phrase':
+      return add(node.field, words => phrasePlaces(words, node))
     case 'all':
     case 'none':
     case 'not':
@@ -87,30 +96,35 @@ const collectTests = (node: Node, tests: Map<string, TextTest[]>) => {
 
 const markerOf = (
   field: FieldPath,
-  tests: readonly TextTest[],
+  markings: readonly Marking[],
   ask: HighlightField,
 ): ((source: SourceObject) => string[]) => {
-  const matches: TextTest = text => tests.some(test => test(text))
   const { ignoreAbove = Number.POSITIVE_INFINITY } = field
   return source => {
     const found: Fragments = { marked: [], unmarked: undefined }
     for (const raw of rawValuesOf(field, source)) {
       const text = String(raw)
       if (text.length > ignoreAbove) continue
-      fragmentsOf(text, matchingTokens(field, text, matches), ask, found)
+      fragmentsOf(text, markedTokens(field, text, markings), ask, found)
     }
     const { marked, unmarked } = found
     if (marked.length === 0) return unmarked === undefined ? [] : [unmarked]
-    const ordered = ask.byScore ? marked.toSorted((a, b) => b.marks - a.marks) : marked
-    return (ask.fragments === 0 ? ordered : ordered.slice(0, ask.fragments)).map(({ text: shown }) => shown)
+    const ordered = marked.toSorted((a, b) => b.score - a.score)
+    const best = ask.fragments === 0 ? ordered : ordered.slice(0, ask.fragments)
+    const chosen = ask.byScore ? best : marked.filter(fragment => best.includes(fragment))
+    return chosen.map(({ text: shown }) => shown)
   }
 }
 
-/** Positions of matches: words of a text field; a keyword matches as a whole. */
-const matchingTokens = (field: FieldPath, text: string, matches: TextTest): TextToken[] => {
-  if (field.compare === 'token') return textTokens(text).filter(({ word }) => matches(word))
-  const word = field.compare === 'hex' ? text.toLowerCase() : text
-  return matches(word) ? [{ word, start: 0, end: text.length }] : []
+/** Marked words of a text field; a keyword is marked as a whole. */
+const markedTokens = (field: FieldPath, text: string, markings: readonly Marking[]): TextToken[] => {
+  const isWords = field.compare === 'token'
+  const tokens = isWords
+    ? textTokens(text)
+    : [{ word: field.compare === 'hex' ? text.toLowerCase() : text, start: 0, end: text.length }]
+  const words = tokens.map(({ word }) => word)
+  const places = new Set(markings.flatMap(marking => marking(words)))
+  return tokens.filter((_, i) => places.has(i))
 }
 
 type HighlightOptions = Omit<HighlightField, 'pattern'>
@@ -216,95 +230,3 @@ const firstTag = (place: JsonNode, { limits }: HitScope): string => {
   if (tag.length > limits.text) throw overLimit('text', limits, where(first))
   return tag
 }
-
-interface Fragments {
-  marked: { text: string; marks: number }[]
-  unmarked: string | undefined
-}
-
-type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
-
-/** Adds the marked fragments of a text: sentences, or parts of them that end between words. */
-const fragmentsOf = (text: string, marks: readonly TextToken[], options: FragmentOptions, found: Fragments): void => {
-  const { fragments, fragmentSize, noMatchSize } = options
-  if (marks.length === 0) {
-    if (noMatchSize > 0) found.unmarked ??= encodeText(text.slice(0, wordEndFrom(text, noMatchSize)), options)
-    return
-  }
-  let next = 0
-  for (const [start, end] of fragments === 0 ? [[0, text.length] as const] : partsOf(text, fragmentSize)) {
-    const own: TextToken[] = []
-    while (next < marks.length && marks[next]!.start < end) own.push(marks[next++]!)
-    if (own.length === 0) continue
-    found.marked.push({
-      text: mark(text, fragments === 0 ? [start, end] : trimmed(text, start, end), own, options),
-      marks: own.length,
-    })
-  }
-}
-
-const mark = (
-  text: string,
-  [start, end]: readonly [number, number],
-  marks: readonly TextToken[],
-  options: FragmentOptions,
-): string => {
-  let shown = ''
-  let at = start
-  for (const { start: from, end: to } of marks) {
-    shown +=
-      encodeText(text.slice(at, from), options) +
-      options.before +
-      encodeText(text.slice(from, to), options) +
-      options.after
-    at = to
-  }
-  return shown + encodeText(text.slice(at, Math.max(at, end)), options)
-}
-
-/** Splits into sentences, and long ones after the word that reaches the size. */
-function* partsOf(text: string, size: number): Generator<readonly [number, number]> {
-  const most = size === 0 ? Number.POSITIVE_INFINITY : size
-  let start = 0
-  for (const { index } of text.matchAll(SENTENCE_END)) {
-    yield* cut(text, start, index + 1, most)
-    start = index + 1
-  }
-  yield* cut(text, start, text.length, most)
-}
-
-const SENTENCE_END = /[.!?](?=\s)|\n/g
-
-function* cut(text: string, start: number, end: number, most: number): Generator<readonly [number, number]> {
-  let at = start
-  while (at < end) {
-    while (text[at] === ' ' && at < end) at++
-    const to = Math.min(wordEndFrom(text, at + most), end)
-    yield [at, to]
-    at = to
-  }
-}
-
-/** End of the word that contains position `at`. */
-const wordEndFrom = (text: string, at: number): number => {
-  const space = text.indexOf(' ', Math.max(0, at))
-  return at >= text.length || space < 0 ? text.length : space
-}
-
-const trimmed = (text: string, start: number, end: number): readonly [number, number] => {
-  while (start < end && text[start] === ' ') start++
-  while (end > start && text[end - 1] === ' ') end--
-  return [start, end]
-}
-
-const encodeText = (text: string, { html }: FragmentOptions): string =>
-  html ? text.replace(/[&<>"'/]/g, it => HTML_ENTITIES.get(it)!) : text
-
-const HTML_ENTITIES: ReadonlyMap<string, string> = new Map([
-  ['&', '&amp;'],
-  ['<', '&lt;'],
-  ['>', '&gt;'],
-  ['"', '&quot;'],
-  ["'", '&#x27;'],
-  ['/', '&#x2F;'],
-])

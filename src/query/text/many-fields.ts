@@ -2,7 +2,7 @@ import { refuse } from '../../lib/errors.ts'
 import { type FieldPath, lookup, queryPaths } from '../../mapping/index.ts'
 import { bracketName, type JsonNode, toScalar, toText, unexpected, where } from '../json-node.ts'
 import { automatonOf, parseWildcard } from '../regexp/automaton.ts'
-import { checkKnown, isInSight, isMeta, type QueryScope } from '../scope.ts'
+import { checkKnown, isInSight, isMeta, marking, type QueryScope } from '../scope.ts'
 import { best, SCORED_NONE, type ScoredQuery, times } from '../score.ts'
 import { orNode } from '../simplify.ts'
 import { analyzeText } from './analysis.ts'
@@ -37,11 +37,17 @@ export const inFields = (
   const how = MATCH_TYPES[type]
   if (type === 'cross_fields') return acrossFields(fields, text, options, tie ?? how.tie, scope)
   const asked = options.near && options.skipsFuzzy ? fields.filter(({ field }) => HAS_NAMES.has(field.kind)) : fields
-  const parts = asked.map(({ field, boost }) => boostBy(how.on(field, text, options, scope), boost))
+  const parts = asked.map(one => onWeighted(one, scope, field => how.on(field, text, options, scope)))
   return bestOfFields(parts, tie ?? how.tie)
 }
 
 const HAS_NAMES: ReadonlySet<string> = new Set(['text', 'keyword'])
+
+export const onWeighted = (
+  { field, boost }: Weighted,
+  scope: QueryScope,
+  make: (field: FieldPath) => ScoredQuery,
+): ScoredQuery => boostBy(marking(make(field), scope), boost)
 
 export const boostBy = ({ node, score }: ScoredQuery, boost: number): ScoredQuery => ({
   node,
@@ -69,8 +75,10 @@ const acrossFields = (
   scope.budget.clauses(words.length * texts.length, text)
   const blended = words.map(word =>
     bestOfFields(
-      texts.map(({ field, boost }) =>
-        boostBy(matchOn(field, { path: text.path, value: word }, { lenient: options.lenient === true }, scope), boost),
+      texts.map(one =>
+        onWeighted(one, scope, field =>
+          matchOn(field, { path: text.path, value: word }, { lenient: options.lenient === true }, scope),
+        ),
       ),
       tie,
     ),
@@ -78,7 +86,7 @@ const acrossFields = (
   const together = words.length === 0 ? [] : [combineWords(blended, options.all === true, options.minimum)]
   const others = fields.filter(one => !isText(one))
   return bestOfFields(
-    [...together, ...others.map(({ field, boost }) => boostBy(matchOn(field, text, options, scope), boost))],
+    [...together, ...others.map(one => onWeighted(one, scope, field => matchOn(field, text, options, scope)))],
     tie,
   )
 }
