@@ -9,6 +9,7 @@ import { comparedValues, cursorAfter } from '../engine/query/sort/sort-values.ts
 import { readingIn, type StoreReader } from '../engine/reader.ts'
 import { createIndexIdentities } from '../engine/shipping/index-identities.ts'
 import { hidesScores } from '../engine/show/basic-hit.ts'
+import { formatTotal } from '../engine/show/inner-hits.ts'
 import { cursorKeyOf } from '../engine/store-version.ts'
 import { createByteWriter } from '../lib/bytes.ts'
 import type { Limits } from '../limits/index.ts'
@@ -110,8 +111,12 @@ const searcherFor = ({
   const anew = (): AskOptions => ({ signal, deadline: performance.now() + deadlineMs })
   const from = { documents: found.exact, reader: undefined }
 
-  const writerOf = (request: SearchRequest, { index, totals, between }: Writing, options: SearchControl): WritePage => {
-    const writing = { index, totals, between, check: () => checkDeadline(options) }
+  const writerOf = (
+    request: SearchRequest,
+    { index, totals, parents, between }: Writing,
+    options: SearchControl,
+  ): WritePage => {
+    const writing = { index, totals, parents, between, check: () => checkDeadline(options) }
     return (page, out) => {
       found.add(page.hits)
       return hits.writer(request, { ...writing, sortOf: page.sortOf })(page.hits, out)
@@ -127,7 +132,7 @@ const searcherFor = ({
       const aggregated = {
         ...{ request: { ...request, aggregations }, limits, typedKeys: writing.typedKeys ?? false },
         check: () => checkDeadline(options),
-        total: (count: number) => (writing.totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
+        total: (count: number) => formatTotal(count, writing.totals),
         write(inner: SearchRequest, text: string, uniform: number | undefined) {
           const hits = scanList(Buffer.from(text)).map(hit => new ClusterHit(hit, uniform))
           const out = createByteWriter()

@@ -9,7 +9,7 @@ import type { Door } from './auth.ts'
 import type { Bodies } from './body.ts'
 import { type Exchange, nameRequest, REQUEST_ID, requestFacts, tellRate } from './context.ts'
 import { renderError } from './errors.ts'
-import { totalsFor } from './es/search.ts'
+import { dialectFor } from './es/search.ts'
 
 /**
  * Short path for most searches, without the router, whose requests, responses and streams cost more
@@ -75,7 +75,7 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
     const answer = async (body: Uint8Array) => {
       try {
         const { id } = caller
-        const dialect = { totals: totalsFor(exchange.req.path, incoming.headers['user-agent']), typedKeys: false }
+        const dialect = dialectFor(exchange.req.path, incoming.headers['user-agent'])
         const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
         if (found.body instanceof Uint8Array && found.status === 200)
           sendWhole(exchange.env!, left, found.status, found.body)

@@ -21,7 +21,7 @@ export const answerLines = (
   options: AnswerOptions,
   out: ByteWriter,
 ): Eventually<Reply> => {
-  const { format = 'ndjson', limits = DEFAULT_LIMITS, mayStream = true, after } = options
+  const { format = 'ndjson', limits = DEFAULT_LIMITS, mayStream = true, after, dialect } = options
   checkShown(request, format)
   const asked = { ...request, trackTotal: false }
   if (request.size < 0 && !mayStream) throw overNow('streams', limits)
@@ -40,7 +40,7 @@ export const answerLines = (
   })
 
   function ndjson() {
-    const writing = { index, out, between: NEWLINE_BYTE }
+    const writing = { index, out, parents: dialect?.parents, between: NEWLINE_BYTE }
     const end = (hits: number) => {
       if (hits > 0) out.byte(NEWLINE_BYTE)
     }

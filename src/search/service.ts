@@ -142,13 +142,15 @@ export interface Dialect {
   totals: 'integer' | 'object'
   /** Whether the names of aggregations are written with their types: `avg#price`. */
   typedKeys: boolean
+  /** Whether hits have `_parent`; default true. */
+  parents?: boolean | undefined
   /** Parts of the answer to write; all by default. */
   filterPath?: readonly string[] | undefined
   /** Whether patterns address the answer as one of the `responses` of several searches. */
   isItem?: boolean | undefined
 }
 /** Dialect of `…/search/`. */
-export const NATIVE_DIALECT: Dialect = { totals: 'integer', typedKeys: false }
+export const NATIVE_DIALECT: Dialect = { totals: 'integer', typedKeys: false, parents: true }
 /** One of several answers in the list that it stands in. */
 export const wrapResponse = (json: Uint8Array): Uint8Array => Buffer.concat([RESPONSES_START, json, RESPONSES_END])
 /** The answer without that list; undefined where nothing is left. */

@@ -244,6 +244,28 @@ test('the URL parameters of a search are handed on as they came', async () => {
   await of('pretty', [['pretty', '']])()
 })
 
+test('_parent is shown on the native path alone', async () => {
+  const parents = async (path: string, body: string) => {
+    const shown: unknown[] = []
+    const search: SearchService['search'] = async asking => {
+      shown.push(asking.dialect?.parents)
+      return echo.search(asking)
+    }
+    await post(`${ES}/${path}`, body, { search: { ...echo, search } })
+    return shown
+  }
+  assert.deepEqual(await parents('tx/search/', '{}'), [true])
+  for (const path of [
+    'tx/_search',
+    'tx/_search/',
+    '_search',
+    'tx/tx/_search',
+    'tx/_search?rest_total_hits_as_int=true',
+  ])
+    assert.deepEqual(await parents(path, '{}'), [false], path)
+  assert.deepEqual(await parents('tx/_msearch', '{}\n{}\n'), [false])
+})
+
 test('totals are objects where Elasticsearch 7 is spoken, and numbers on the native path and for older clients', async () => {
   const totals = async (path: string, headers: Record<string, string>) =>
     ((await call(`${ES}/${path}`, { method: 'POST', headers: { ...bearer, ...headers } })).body.dialect

@@ -164,7 +164,12 @@ describe('paths', () => {
 describe('searches', () => {
   test('filter_path and typed_keys go to the service', async () => {
     const { dialect } = await bodyOf('POST', 'tx/_search?filter_path=hits.hits._id,-took&typed_keys=true')
-    assert.deepEqual(dialect, { totals: 'object', typedKeys: true, filterPath: ['hits.hits._id', '-took'] })
+    assert.deepEqual(dialect, {
+      totals: 'object',
+      typedKeys: true,
+      parents: false,
+      filterPath: ['hits.hits._id', '-took'],
+    })
   })
 
   test('the body may stand in the URL', async () => {
@@ -288,7 +293,7 @@ describe('msearch', () => {
     assert.deepEqual(shown, ['tx', 'event', 'index_not_found_exception', 'parsing_exception', 'event'])
     const statuses = told.responses.map(({ status }: { status: number }) => status)
     assert.deepEqual(statuses, [200, 200, 404, 400, 200])
-    assert.deepEqual(told.responses[0].dialect, { totals: 'object', typedKeys: false })
+    assert.deepEqual(told.responses[0].dialect, { totals: 'object', typedKeys: false, parents: false })
   })
 
   test('headers as clients write them', async () => {

@@ -8,7 +8,13 @@ import { silent } from '../../src/lib/log.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { byKind, KINDS } from '../../src/mapping/index.ts'
 import { filterReply } from '../../src/search/answer.ts'
-import { NATIVE_DIALECT, type NetworkCaller, type SearchAnswer, type SearchService } from '../../src/search/service.ts'
+import {
+  type Dialect,
+  NATIVE_DIALECT,
+  type NetworkCaller,
+  type SearchAnswer,
+  type SearchService,
+} from '../../src/search/service.ts'
 import { renderTemplateBody } from '../../src/search/template.ts'
 
 export const TOKEN = 'cs_good'
@@ -20,6 +26,9 @@ const json = (value: unknown, status = 200): SearchAnswer => ({ status, body: Bu
 /** 36 documents. */
 export const COUNTS = byKind(KINDS, kind => KINDS.indexOf(kind) + 1)
 
+/** `parents` is not told. */
+const isNative = (dialect: Dialect) => isDeepStrictEqual({ ...dialect, parents: true }, NATIVE_DIALECT)
+
 /** Answers every call with what it was called with. */
 export const echo: SearchService = {
   networks: () => [MAINNET, 'ethereum/gnosis/mainnet'],
@@ -28,7 +37,7 @@ export const echo: SearchService = {
       ...asked(asking),
       body: body === undefined ? null : Buffer.from(body).toString(),
       ...(parameters.length > 0 && { parameters }),
-      ...(isDeepStrictEqual(dialect, NATIVE_DIALECT) ? {} : { dialect }),
+      ...(isNative(dialect) ? {} : { dialect }),
     })
     return filterReply(
       { ...answer, body: answer.body as Uint8Array<ArrayBuffer> },
@@ -50,7 +59,7 @@ export const echo: SearchService = {
   get: async asking => json(asked(asking), asking.id === 'absent' ? 404 : 200),
   cursors: {
     scroll: async ({ dialect = NATIVE_DIALECT, ...asking }) =>
-      json({ ...asked(asking), ...(isDeepStrictEqual(dialect, NATIVE_DIALECT) ? {} : { dialect }) }),
+      json({ ...asked(asking), ...(isNative(dialect) ? {} : { dialect }) }),
     openPit: async ({ dialect, entities, keepAlive }) => ({
       ...{ id: `${dialect} ${entities} ${keepAlive}`, opened: 5, keepAliveMs: 60_000 },
     }),

@@ -37,6 +37,32 @@ test('a total is a number, or an object that says whether there are more', () =>
   }
 })
 
+test('hits name their parent by _parent, in everything that shows hits, unless the dialect leaves it out', () => {
+  const answer = (entities: string, parents: boolean, body: object, format?: 'ndjson') => {
+    const options = { deadline: Number.POSITIVE_INFINITY, dialect: { ...OBJECT, parents }, format }
+    const { body: bytes } = answerSearch(searcher, 'a-b-c', entities, JSON.stringify(body), options)
+    const parts = bytes instanceof Uint8Array ? [bytes] : bytes.parts
+    return Array.from(parts, part => Buffer.from(part).toString()).join('')
+  }
+  const parentOf = { has_parent: { parent_type: 'tx', query: { match_all: {} }, inner_hits: {} } }
+  const cases: [entities: string, body: object, format?: 'ndjson'][] = [
+    ['tx,log', { size: 3 }],
+    ['tx,log', { size: -1 }],
+    ['tx', { size: 3 }, 'ndjson'],
+    ['tx', { size: -1 }, 'ndjson'],
+    ['tx', { size: 3, version: true, decimals: true }],
+    ['log', { size: 3, query: parentOf }],
+    ['tx', { size: 0, aggs: { a: { top_hits: {} } } }],
+    ['tx', { size: 3, collapse: { field: 'from.raw', inner_hits: { name: 'a' } } }],
+  ]
+  for (const [entities, body, format] of cases) {
+    const [shown, hidden] = [answer(entities, true, body, format), answer(entities, false, body, format)]
+    assert.ok(shown.includes(',"_parent":"0x'), JSON.stringify(body))
+    const untimed = (text: string) => text.replace(/"took":\d+/, '')
+    assert.ok(untimed(hidden) === untimed(shown.replace(/,"_parent":"[^"]*"/g, '')), JSON.stringify(body))
+  }
+})
+
 test('the parameters of the URL win over the body', () => {
   const { hits } = ask(OBJECT, { size: 5, query: { match_all: {} } }, [
     ['size', '2'],

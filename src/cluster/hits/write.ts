@@ -27,16 +27,20 @@ export const createClusterHits = (found: FoundHits) => {
   const { shown, exact } = found
   return {
     writer(request: SearchRequest, { index, check, sortOf, ...how }: ClusterHitsWriting) {
-      const write: Hits['writer'] = (inner, index, { totals = 'integer', between = COMMA } = {}) => {
+      const write: Hits['writer'] = (inner, index, { totals = 'integer', parents = true, between = COMMA } = {}) => {
         const sorted = inner === request ? sortOf : shownSort
         if (isRich(inner))
           return createRichWriter(inner, {
-            ...{ reader: undefined, check, related: RELATED, index, totals, between, shown, exact, shows, sourceOf },
+            ...{ reader: undefined, check, related: RELATED, index, totals, parents, between, shown, exact },
+            ...{ shows, sourceOf },
             ...{ writer: write, hidesScores: hidesScores(inner), sortOf: sorted },
           })
         const { parts, source } = inner
         const writers = new Map(
-          parts.map(({ kind }) => [kind, hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, source))]),
+          parts.map(({ kind }) => [
+            kind,
+            hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, source), parents),
+          ]),
         )
         return createPlainWriter(inner, {
           ...{ documents: exact, reader: undefined, between, check, sortOf: sorted },

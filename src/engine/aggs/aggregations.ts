@@ -11,7 +11,7 @@ import type { AskDocuments } from '../query/match/segment-matcher.ts'
 import { among, isEverywhere } from '../query/plan/plan.ts'
 import { planQuery } from '../query/plan/planner.ts'
 import { type SearchScoring, withScores } from '../query/scores/scoring.ts'
-import type { Hits } from '../show/hits.ts'
+import type { Hits, HitsWriting } from '../show/hits.ts'
 import { type AggregationContext, finishAll, type InnerAggregators, resultsOf } from './aggregator.ts'
 import { type Batch, type BatchView, batchOf } from './batch.ts'
 import { createAnswers, createStateCache, NO_CACHE, type StateCache } from './cache.ts'
@@ -26,15 +26,13 @@ interface AggregatingOptions extends ValueStores {
   hits: Hits
 }
 
-interface AggregateRequest {
+interface AggregateRequest extends HitsWriting {
   request: SearchRequest
   /** Evaluations of the request's parts, if they match the aggregated documents. */
   evaluations: readonly (Evaluation | undefined)[]
   aggregations: Aggregations
   /** The network's name in `_index`. */
   index: string
-  /** Writes a number of hits. */
-  total(count: number): string
   typedKeys: boolean
 }
 
@@ -74,7 +72,7 @@ export const createAggregating = (options: AggregatingOptions) => {
   const answers = createAnswers(reader)
 
   const begin = (
-    { request, evaluations, aggregations, index, total }: AggregateRequest,
+    { request, evaluations, aggregations, index, totals, parents }: AggregateRequest,
     { kept, isJoined = false }: { kept: StateCache; isJoined?: boolean },
   ): Begun => {
     const matching = createMatching({ reader, exact, ask })
@@ -93,7 +91,8 @@ export const createAggregating = (options: AggregatingOptions) => {
       if (!(buckets <= left)) throw overLimit('buckets', limits)
     }
     const context: AggregationContext = {
-      ...{ reader, exact, limits, hits, matching, index, total, isJoined },
+      ...{ reader, exact, limits, hits, matching, index, isJoined },
+      writing: { totals, parents },
       request,
       kept,
       shared: kept.shared,
@@ -146,10 +145,11 @@ export const createAggregating = (options: AggregatingOptions) => {
 
   return {
     text(asked: AggregateRequest): string {
-      const { request, typedKeys } = asked
+      const { request, typedKeys, totals, parents } = asked
       const queries = () => request.parts.map(({ kind, query }) => `${kind} ${conditionText(query)}`)
       const question =
-        request.aggregated && `${typedKeys} ${stateKeyOf(request)} ${queries()} ${request.aggregated.whole}`
+        request.aggregated &&
+        `${typedKeys} ${totals} ${parents} ${stateKeyOf(request)} ${queries()} ${request.aggregated.whole}`
       return answers.of(question, () => compute(asked))
     },
     /** For a search over several stores. */

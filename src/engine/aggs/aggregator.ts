@@ -5,7 +5,7 @@ import type { AggregationResult, AggregationResults } from '../../query/aggs/res
 import type { SearchRequest } from '../../query/request.ts'
 import type { AskDocuments } from '../query/match/segment-matcher.ts'
 import type { SearchScoring } from '../query/scores/scoring.ts'
-import type { Hits } from '../show/hits.ts'
+import type { Hits, HitsWriting } from '../show/hits.ts'
 import type { Batch, BatchView } from './batch.ts'
 import type { StateCache } from './cache.ts'
 import type { AggregatedPart } from './collect.ts'
@@ -55,8 +55,8 @@ export interface AggregationContext extends ValueStores {
   hold(bytes: number): void
   /** Undefined if all scores are 1. */
   scoring(): SearchScoring | undefined
-  /** Writes a number of hits. */
-  total(count: number): string
+  /** How hits in buckets are written. */
+  writing: HitsWriting
   found: readonly AggregatedPart[]
   ask: AskDocuments
   /** The context of related documents of another kind, which have no scores. */

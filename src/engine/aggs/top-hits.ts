@@ -11,7 +11,7 @@ import { BEST_FIRST } from '../query/scores/scoring.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues } from '../query/sort/sort-values.ts'
 import { hidesScores } from '../show/basic-hit.ts'
-import { compareElementKeys, type ElementSource, elementHits, elementKeys } from '../show/inner-hits.ts'
+import { compareElementKeys, type ElementSource, elementHits, elementKeys, formatTotal } from '../show/inner-hits.ts'
 import type { AggregationContext, Aggregator } from './aggregator.ts'
 import { type BatchView, ordinalAt } from './batch.ts'
 import { createBest, createTop } from './top.ts'
@@ -33,10 +33,10 @@ export const createTopHits = (spec: SpecOf<'top_hits'>, context: AggregationCont
       const found = top.of(owner).slice(from)
       scoring?.mark(found, spec.shown)
       out.clear()
-      const hits = context.hits.writer(request, context.index)(found, out)
+      const hits = context.hits.writer(request, context.index, context.writing)(found, out)
       const most = wantsGreatest ? asFloat(top.score(owner)) : asFloat(scoring?.uniform ?? 1)
       const score = hits > 0 && showsGreatest ? javaDouble(most) : 'null'
-      const total = context.total(top.count(owner))
+      const total = formatTotal(top.count(owner), context.writing.totals)
       return {
         is: 'hits',
         type: 'top_hits',
@@ -165,7 +165,7 @@ export const createTopElements = (spec: SpecOf<'top_hits'>, context: Aggregation
           const hitOf = elementHits({ kind, request, sort, list: path, index })
           return [JSON.stringify(hitOf(document, { element, offset, keys, score: scored ? asFloat(score) : null }))]
         })
-      const total = context.total(best.count(owner))
+      const total = formatTotal(best.count(owner), context.writing.totals)
       const score = hits.length > 0 && scored ? javaDouble(asFloat(best.score(owner))) : 'null'
       return { is: 'hits', type: 'top_hits', hits: `{"total":${total},"max_score":${score},"hits":[${hits.join()}]}` }
     },

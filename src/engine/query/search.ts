@@ -87,11 +87,10 @@ const cursorAt = (
 const aggregateOf = (
   request: SearchRequest,
   parts: readonly SearchPart[],
-  { index, totals, typedKeys = false }: Writing,
+  { index, totals, parents, typedKeys = false }: Writing,
 ) => ({
-  ...{ request, index, typedKeys, aggregations: request.aggregations! },
+  ...{ request, index, typedKeys, totals, parents, aggregations: request.aggregations! },
   evaluations: parts.map(({ evaluation }, i) => (request.parts[i]!.postFilter ? undefined : evaluation)),
-  total: (count: number) => (totals === 'object' ? `{"value":${count},"relation":"eq"}` : `${count}`),
 })
 
 /** The transaction stays open until the ranking closes, so all of it reads one state. */

@@ -70,8 +70,13 @@ export const matchedNames = (
 
 /** Writes a hit up to `sort`; returns bytes before its score, or 0 without such a document. */
 export type WriteHit = (position: number, score: string, out: ByteWriter) => number
-export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show['source']>): WriteHit => {
-  const { routing, parent } = show
+export const hitWriter = (
+  { find, id, routing, ...show }: Show,
+  envelope: string,
+  source: ReturnType<Show['source']>,
+  parents: boolean,
+): WriteHit => {
+  const parent = parents ? show.parent : undefined
   const head = piece(envelope)
   const toSource = source ? ',"_source":' : ''
   const behindId = piece(`","_score":`)
@@ -79,18 +84,20 @@ export const hitWriter = (show: Show, envelope: string, source: ReturnType<Show[
   const behindRouting = piece(`","_parent":"`)
   const behindParent = piece(`"${toSource}`)
   return (position, score, out) => {
-    if (!show.find(position)) return 0
+    if (!find(position)) return 0
     const start = out.length
     out.bytes(head)
-    show.id(out)
+    id(out)
     out.bytes(behindId)
     const before = out.length - start
     out.ascii(score)
     out.bytes(behindScore)
-    if (routing && parent) {
+    if (routing) {
       routing(out)
-      out.bytes(behindRouting)
-      parent(out)
+      if (parent) {
+        out.bytes(behindRouting)
+        parent(out)
+      }
       out.bytes(behindParent)
     }
     source?.(out)

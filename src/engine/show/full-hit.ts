@@ -32,6 +32,7 @@ export interface RichOptions {
   sortOf?: ((one: SearchMatch) => unknown[]) | undefined
   index: string
   totals: Totals
+  parents: boolean
   hidesScores: boolean
   shown: Documents
   exact: Documents
@@ -120,7 +121,7 @@ const envelopeWriter = (
   kind: Kind,
   source: SourceFilter,
   shown: HitOptions,
-  { index, hidesScores, shows, sourceOf }: RichOptions,
+  { index, parents, hidesScores, shows, sourceOf }: RichOptions,
 ): KindWriter['envelope'] => {
   const scoreText = scoreWriter(hidesScores)
   if (!shown.id) {
@@ -133,11 +134,11 @@ const envelopeWriter = (
   const head = envelopeOf(index, kind)
   const decorated = (shown.decimals || shown.argsByName) && source !== false
   if (!decorated) {
-    const write = hitWriter(shows[kind], head, sourceOf(kind, source))
+    const write = hitWriter(shows[kind], head, sourceOf(kind, source), parents)
     return (one, _document, out) => write(one.position, scoreText(one), out) > 0
   }
   const show = compileDecorated(kind, source, shown)
-  const write = hitWriter(shows[kind], head, undefined)
+  const write = hitWriter(shows[kind], head, undefined, parents)
   return (one, { _source }, out) => {
     if (write(one.position, scoreText(one), out) === 0) return false
     out.text(`,"_source":${JSON.stringify(show(_source))}`)

@@ -35,6 +35,8 @@ export type Totals = 'integer' | 'object'
 export interface HitsWriting {
   /** For inner hits; default `integer`. */
   totals?: Totals | undefined
+  /** Whether hits have `_parent`; default true. */
+  parents?: boolean | undefined
   /** Byte between two hits; by default a comma. */
   between?: number | undefined
 }
@@ -61,12 +63,12 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const cache = createHitCache<CachedHit>(() => reader.version())
   const writers = new Map<string, WriteHit>()
-  const writerOf = (kind: Kind, index: string, filter: SourceFilter): WriteHit => {
-    const key = `${kind} ${index} ${JSON.stringify(filter)}`
+  const writerOf = (kind: Kind, index: string, filter: SourceFilter, parents: boolean): WriteHit => {
+    const key = `${kind} ${index} ${parents} ${JSON.stringify(filter)}`
     let writer = writers.get(key)
     if (!writer) {
       if (writers.size >= MAX_CACHED_SOURCES) writers.clear()
-      writer = hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, filter))
+      writer = hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, filter), parents)
       writers.set(key, writer)
     }
     return writer
@@ -87,9 +89,12 @@ export const createHits = (options: HitsOptions): Hits => {
     cache.set(write, position, { head, rest, length: head.length + rest.length })
     return before
   }
-  const plainWriter = (request: SearchRequest, index: string, between: number): WriteHits => {
+  const plainWriter = (
+    request: SearchRequest,
+    { index, between, parents }: { index: string; between: number; parents: boolean },
+  ): WriteHits => {
     const { source, parts, size } = request
-    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source)]))
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source, parents)]))
     // Parts that depend on the query are not cached.
     const keeps = size >= 0 && size <= MAX_CACHED_PAGE
     return createPlainWriter(request, {
@@ -102,13 +107,13 @@ export const createHits = (options: HitsOptions): Hits => {
     by: inner => relatedBy(inner, options),
     group: (collapse, among, inner) => groupHitsOf(collapse, among, inner, options),
   }
-  const writer: Hits['writer'] = (request, index, { totals = 'integer', between = COMMA } = {}) =>
+  const writer: Hits['writer'] = (request, index, { totals = 'integer', parents = true, between = COMMA } = {}) =>
     isRich(request)
       ? createRichWriter(request, {
           ...{ reader, shown, exact, check: reader.check, related },
-          ...{ index, totals, between, shows, sourceOf, writer, hidesScores: hidesScores(request) },
+          ...{ index, totals, parents, between, shows, sourceOf, writer, hidesScores: hidesScores(request) },
         })
-      : plainWriter(request, index, between)
+      : plainWriter(request, { index, between, parents })
   return {
     writer,
     documents: shown.load,

@@ -50,9 +50,9 @@ const innerWriter = (inner: InnerHits, options: RichOptions): WriteInnerHits => 
 const relatedWriter = (
   request: SearchRequest,
   find: (one: SearchMatch, document: Document) => Related,
-  { writer, index, totals }: RichOptions,
+  { writer, index, totals, parents }: RichOptions,
 ): WriteInnerHits => {
-  const write = writer(request, index, { totals })
+  const write = writer(request, index, { totals, parents })
   const { sort, trackScores } = request
   const scored = sort.length === 0 || trackScores === true
   return (one, document, out) => {
@@ -64,9 +64,13 @@ const relatedWriter = (
 }
 
 const head = (total: number, totals: Totals, scored: boolean): string => {
-  const shown = totals === 'integer' ? total : `{"value":${total},"relation":"eq"}`
+  const shown = formatTotal(total, totals)
   return `{"hits":{"total":${shown},"max_score":${scored ? 1 : null},"hits":[`
 }
+
+/** An exact number of hits. */
+export const formatTotal = (count: number, totals: Totals = 'integer'): string =>
+  totals === 'integer' ? `${count}` : `{"value":${count},"relation":"eq"}`
 
 const elementWriter = ({ path, request, elementSort }: InnerHits, { index, totals }: RichOptions): WriteInnerHits => {
   const list = path!

@@ -17,15 +17,18 @@ import {
   SOURCE_PARAMETERS,
 } from './endpoint.ts'
 
-/** `…/search/` and Elasticsearch 6 clients get integer totals, others the form of version 7. */
 export const dialectOf = (call: EndpointCall): Dialect => ({
-  totals: isOn(call, 'rest_total_hits_as_int') ? 'integer' : totalsFor(call.c.req.path, header(call.c, 'user-agent')),
+  ...dialectFor(call.c.req.path, header(call.c, 'user-agent')),
+  ...(isOn(call, 'rest_total_hits_as_int') && { totals: 'integer' }),
   typedKeys: isOn(call, 'typed_keys'),
   ...(call.filterPath.length > 0 && { filterPath: call.filterPath }),
 })
 
-export const totalsFor = (path: string, client: string | undefined): Dialect['totals'] =>
-  /\/search\/?$/.test(path) || isOld(client) ? 'integer' : 'object'
+/** `…/search/` has `_parent` and, as for clients of version 6, integer totals; others the form of version 7. */
+export const dialectFor = (path: string, client: string | undefined): Dialect => {
+  const parents = /\/search\/?$/.test(path)
+  return { totals: parents || isOld(client) ? 'integer' : 'object', typedKeys: false, parents }
+}
 
 /** Clients of version 6 expect a numeric total; npm's sends no user agent, Python's a version. */
 const isOld = (client: string | undefined): boolean =>
