@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { createSearcher, type Searcher } from '../engine/query/searcher.ts'
 import { type KeptMemory, openReader, type StoreReader } from '../engine/reader.ts'
 import { createByteWriter } from '../lib/bytes.ts'
@@ -40,7 +40,13 @@ const readable = (store: string, kept: KeptMemory, waitMs: number | undefined): 
 export const holdingsOf = ({ searcher }: OpenStore, store: string): Holdings => ({
   counts: byKind(KINDS, kind => countDocuments(searcher, kind)),
   bytes: statSync(store).size,
+  disk: diskOf(store),
 })
+
+const diskOf = (store: string): NonNullable<Holdings['disk']> => {
+  const { bavail, blocks, bsize } = statfsSync(store)
+  return { free: bavail * bsize, size: blocks * bsize }
+}
 
 const countDocuments = (searcher: OpenStore['searcher'], kind: Kind): number => {
   const request = { parts: [{ kind, query: ALL_NODE }], sort: [], from: 0, size: 0, source: false, trackTotal: true }

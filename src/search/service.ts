@@ -75,6 +75,8 @@ export type DocumentRef = { kind: Kind; id: string; source: SourceFilter } | { i
 export interface Holdings {
   counts: Record<Kind, number>
   bytes: number
+  /** Bytes of the disk of the file; undefined for documents in a cluster. */
+  disk?: { free: number; size: number }
 }
 
 /** `raw-csv` does not escape texts that a spreadsheet would run as formulas. */

@@ -348,19 +348,19 @@ describe('msearch', () => {
 
 describe('what there is', () => {
   test('mappings: of version 7, by type, of fields', async () => {
-    const { [`${NAME}-tx`]: tx } = await bodyOf('GET', 'tx/_mapping')
+    const { tx } = await bodyOf('GET', 'tx/_mapping')
     const { properties } = tx.mappings
     assert.deepEqual(properties.timestamp, { type: 'date', format: 'epoch_second' })
     assert.deepEqual(properties.from, { type: 'text', fields: { raw: { type: 'keyword', ignore_above: 256 } } })
     assert.deepEqual(properties.value.properties.coin, { type: 'double' })
-    const event = (await bodyOf('GET', 'event/_mappings'))[`${NAME}-event`].mappings.properties
+    const event = (await bodyOf('GET', 'event/_mappings')).event.mappings.properties
     assert.equal(event.args.type, 'nested')
     assert.deepEqual(Object.keys(event.args.properties.value.properties), ['hex', 'num', 'dec', 'scaled', 'type'])
     for (const path of ['tx/_mapping?include_type_name=true', 'tx/tx/_mapping', 'tx/_mapping/tx'])
-      assert.deepEqual(await bodyOf('GET', path), { [`${NAME}-tx`]: { mappings: { tx: tx.mappings } } }, path)
+      assert.deepEqual(await bodyOf('GET', path), { tx: { mappings: { tx: tx.mappings } } }, path)
     assert.equal(Object.keys(await bodyOf('GET', '_mapping')).length, 8)
     assert.deepEqual(await bodyOf('GET', 'tx/_mapping/field/hash,from.raw,no'), {
-      [`${NAME}-tx`]: {
+      tx: {
         mappings: {
           'from.raw': { full_name: 'from.raw', mapping: { raw: { type: 'keyword', ignore_above: 256 } } },
           hash: { full_name: 'hash', mapping: { hash: { type: 'keyword', ignore_above: 256 } } },
@@ -388,13 +388,13 @@ describe('what there is', () => {
   })
 
   test('index, settings, aliases, names', async () => {
-    const tx = (await bodyOf('GET', 'tx'))[`${NAME}-tx`]
-    assert.deepEqual(tx.aliases, { [NAME]: {}, tx: {} })
+    const tx = (await bodyOf('GET', 'tx')).tx
+    assert.deepEqual(tx.aliases, { [NAME]: {}, [`${NAME}-tx`]: {} })
     assert.equal(tx.settings.index.provided_name, `${NAME}-tx`)
     assert.deepEqual((await bodyOf('GET', `${NAME}-tx/_settings`))[`${NAME}-tx`].settings, tx.settings)
     const flat = await bodyOf('GET', 'tx/_settings/index.number*?flat_settings')
     assert.deepEqual(flat, {
-      [`${NAME}-tx`]: { settings: { 'index.number_of_shards': '1', 'index.number_of_replicas': '0' } },
+      tx: { settings: { 'index.number_of_shards': '1', 'index.number_of_replicas': '0' } },
     })
     assert.equal(Object.keys(await bodyOf('GET', '*/_alias')).length, 8)
     assert.deepEqual(await bodyOf('GET', '_alias/tx'), { [`${NAME}-tx`]: { aliases: { tx: {} } } })
@@ -445,7 +445,7 @@ describe('what there is', () => {
     assert.deepEqual([version.number, version.distribution, version.build_flavor], ['7.17.0', 'opensearch', 'default'])
     for (const path of ['_nodes', '_nodes/http', '_nodes/_all/http'])
       assert.equal(Object.keys((await bodyOf('GET', path)).nodes).length, 1)
-    assert.equal((await bodyOf('GET', 'tx/_search_shards')).shards[0][0].index, `${NAME}-tx`)
+    assert.equal((await bodyOf('GET', 'tx/_search_shards')).shards[0][0].index, 'tx')
     assert.equal((await call('POST', 'tx/_refresh')).status, 200)
   })
 

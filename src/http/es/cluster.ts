@@ -1,9 +1,8 @@
-import { refuse } from '../../lib/errors.ts'
 import { KINDS } from '../../mapping/index.ts'
 import { jsonResponse } from '../answer.ts'
 import { askedBy } from '../context.ts'
 import { routesOf } from '../request.ts'
-import { callKinds, type EndpointCall, type EsEndpoint, indexName, jsonAnswer, OF_CLUSTER } from './endpoint.ts'
+import { answeredName, callKinds, type EndpointCall, type EsEndpoint, jsonAnswer, OF_CLUSTER } from './endpoint.ts'
 
 /** Clients request this first; they check the dialect's version and the exact tagline. */
 export const INFO = {
@@ -26,7 +25,7 @@ export const INFO = {
   tagline: 'You Know, for Search',
 }
 
-const ONLY_NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
+export const ONLY_NODE = { id: 'chainsieve', name: INFO.name, ip: '127.0.0.1' }
 
 export const healthOf = (shards: number) => ({
   ...{
@@ -58,7 +57,7 @@ const clusterHealth: EsEndpoint = {
   handle(call) {
     const kinds = callKinds(call)
     const detailed = ['indices', 'shards'].includes(call.parameters.get('level') ?? '')
-    const indices = detailed && { indices: Object.fromEntries(kinds.map(it => [indexName(call, it), INDEX_HEALTH])) }
+    const indices = detailed && { indices: Object.fromEntries(kinds.map(it => [answeredName(call, it), INDEX_HEALTH])) }
     return jsonAnswer({ ...healthOf(kinds.length), ...indices })
   },
 }
@@ -97,52 +96,6 @@ const clusterSettings: EsEndpoint = {
     }),
 }
 
-const nodes: EsEndpoint = {
-  paths: ['_nodes', '_nodes/{names}', '_nodes/{name}/{names}'],
-  methods: ['GET'],
-  doc: 'The one node, without its address, because clients that sniff would drop the path: turn sniffing off.',
-  parameters: [...OF_CLUSTER, 'flat_settings'],
-  answers: 'Nodes',
-  handle(call) {
-    checkNodeNames(call)
-    return jsonAnswer({
-      _nodes: { total: 1, successful: 1, failed: 0 },
-      cluster_name: INFO.cluster_name,
-      nodes: {
-        [ONLY_NODE.id]: {
-          ...{ name: ONLY_NODE.name, host: ONLY_NODE.ip, ip: ONLY_NODE.ip, version: INFO.version.number },
-          ...{ build_flavor: INFO.version.build_flavor, build_type: 'unknown', build_hash: 'unknown' },
-          ...{ roles: ['data', 'ingest', 'master'], attributes: {} },
-        },
-      },
-    })
-  },
-}
-
-/** Checks names of nodes and of their metrics; there is one node. */
-const checkNodeNames = ({ path, names }: EndpointCall): void => {
-  const named = ['name', 'names'].flatMap(name => names.listed(path.get(name) ?? ''))
-  const unknown = named.find(name => !NODE_NAMES.includes(name))
-  if (unknown === undefined) return
-  throw refuse(
-    'illegal_argument_exception',
-    `The endpoint [_nodes/${unknown.slice(0, 80)}] is not supported. Figures of the server are at /status.`,
-  )
-}
-
-const NODE_NAMES = [
-  '_all',
-  '_local',
-  'http',
-  'transport',
-  'settings',
-  'os',
-  'process',
-  'plugins',
-  'ingest',
-  ONLY_NODE.id,
-]
-
 const searchShards: EsEndpoint = {
   paths: ['_search_shards', '{index}/_search_shards'],
   methods: ['GET', 'POST'],
@@ -160,20 +113,20 @@ const searchShards: EsEndpoint = {
           attributes: {},
         },
       },
-      indices: Object.fromEntries(kinds.map(kind => [indexName(call, kind), {}])),
+      indices: Object.fromEntries(kinds.map(kind => [answeredName(call, kind), {}])),
       shards: kinds.map(kind => [shardOf(call, kind)]),
     })
   },
 }
 
-const shardOf = (call: EndpointCall, kind: (typeof KINDS)[number]) => ({
+export const shardOf = (call: EndpointCall, kind: (typeof KINDS)[number]) => ({
   ...{
     state: 'STARTED',
     primary: true,
     node: ONLY_NODE.id,
     relocating_node: null,
     shard: 0,
-    index: indexName(call, kind),
+    index: answeredName(call, kind),
   },
   allocation_id: { id: ONLY_NODE.id },
 })
@@ -195,4 +148,4 @@ const aboutEndpoint: EsEndpoint = {
   handle: () => jsonAnswer(INFO),
 }
 
-export const CLUSTER_ENDPOINTS = [aboutEndpoint, clusterHealth, clusterStats, clusterSettings, nodes, searchShards]
+export const CLUSTER_ENDPOINTS = [aboutEndpoint, clusterHealth, clusterStats, clusterSettings, searchShards]

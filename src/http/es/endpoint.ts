@@ -190,18 +190,22 @@ export const indexName = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind
 
 /** Index names of some kinds in all requested networks. */
 export const indexNames = (call: EndpointCall, kinds: readonly Kind[]): string[] =>
-  networksIn(callTarget(call).network).flatMap(network => kinds.map(kind => indexName({ network }, kind)))
+  networksIn(callTarget(call).network).flatMap(network => kinds.map(kind => answeredName(call, kind, network)))
 
-/** Other names of a kind's index. */
-export const aliasesOf = ({ network }: Pick<EndpointCall, 'network'>, kind: Kind): string[] =>
-  [kind, networkIndex(network)].sort()
+/** The name that answers list an index by: the requested one if it is an entity, since clients look that up. */
+export const answeredName = (call: EndpointCall, kind: Kind, network = call.network): string =>
+  call.path.get('index') === kind && networksIn(call.network).length === 1 ? kind : indexName({ network }, kind)
+
+/** Other names of a kind's index than that of the answer. */
+export const aliasesOf = (call: EndpointCall, kind: Kind, name: string = indexName(call, kind)): string[] =>
+  [kind, networkIndex(call.network), indexName(call, kind)].filter(other => other !== name).sort()
 
 /** Makes a value for each index, by its name. */
 export const byIndex = <T>(call: EndpointCall, make: (kind: Kind) => T): Record<string, T> => {
   const { network, entities } = callTarget(call)
   const kinds = KINDS.filter(kind => entities.split(',').includes(kind))
   return Object.fromEntries(
-    networksIn(network).flatMap(one => kinds.map(kind => [indexName({ network: one }, kind), make(kind)])),
+    networksIn(network).flatMap(one => kinds.map(kind => [answeredName(call, kind, one), make(kind)])),
   )
 }
 

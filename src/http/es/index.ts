@@ -1,18 +1,21 @@
 import { answerSchema, COMMON_PARAMETERS, type Operation, schemaRef } from '../openapi/schema.ts'
 import { CAT } from './cat.ts'
 import { CLUSTER_ENDPOINTS } from './cluster.ts'
+import { CLUSTER_STATES } from './cluster-state.ts'
 import { CURSORS } from './cursors.ts'
 import { DOCUMENT_ENDPOINTS } from './documents.ts'
 import { type EsEndpoint, OF_INDEXES } from './endpoint.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { INDICES } from './indices.ts'
 import { MULTI_SEARCHES } from './msearch.ts'
+import { NODE_ENDPOINTS } from './nodes.ts'
 import { SEARCHES } from './search.ts'
+import { TEMPLATES } from './templates.ts'
 
 /** Every endpoint of `/{technology}/{blockchain}/{network}/es`. */
 export const ENDPOINTS: readonly EsEndpoint[] = [
   ...[...SEARCHES, ...CURSORS, ...MULTI_SEARCHES, ...DOCUMENT_ENDPOINTS, ...INDICES],
-  ...[...CAT, ...CLUSTER_ENDPOINTS, ...EXTENSIONS],
+  ...[...CAT, ...CLUSTER_ENDPOINTS, ...CLUSTER_STATES, ...NODE_ENDPOINTS, ...TEMPLATES, ...EXTENSIONS],
 ]
 
 const ES = '/{technology}/{blockchain}/{network}/es'

@@ -12,6 +12,7 @@ import { askedBy } from '../context.ts'
 import {
   ASKED_SHARDS,
   aliasesOf,
+  answeredName,
   BODY_PARAMETERS,
   byIndex,
   callKinds,
@@ -33,7 +34,7 @@ const indexSettings = (call: EndpointCall, kind: Kind) => {
   const name = indexName(call, kind)
   return {
     ...{ creation_date: '0', number_of_shards: '1', number_of_replicas: '0', uuid: uuidOf(name) },
-    ...{ version: { created: '7170099' }, provided_name: name, blocks: { write: 'true' }, max_result_window: '10000' },
+    ...{ version: { created: '7170099' }, provided_name: name, max_result_window: '10000' },
   }
 }
 
@@ -43,20 +44,21 @@ const flattened = (settings: object, prefix: string): [string, unknown][] =>
     typeof value === 'object' && value !== null ? flattened(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   )
 
-const settingsAnswer = (call: EndpointCall, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
+export const settingsAnswer = (call: EndpointCall, kind: Kind, isWanted: (name: string) => boolean = () => true) => {
   const wanted = flattened(indexSettings(call, kind), 'index.').filter(([name]) => isWanted(name))
   if (isOn(call, 'flat_settings')) return Object.fromEntries(wanted)
-  const { version, blocks, ...plain } = Object.fromEntries(
+  const { version, ...plain } = Object.fromEntries(
     wanted.map(([name, value]) => {
       const [, first = '', second] = name.split('.')
       return [first, second === undefined ? value : { [second]: value }]
     }),
   )
-  const index = { ...plain, ...(version !== undefined && { version }), ...(blocks !== undefined && { blocks }) }
+  const index = { ...plain, ...(version !== undefined && { version }) }
   return Object.keys(index).length === 0 ? {} : { index }
 }
 
-const aliases = (call: EndpointCall, kind: Kind) => Object.fromEntries(aliasesOf(call, kind).map(name => [name, {}]))
+const aliases = (call: EndpointCall, kind: Kind) =>
+  Object.fromEntries(aliasesOf(call, kind, answeredName(call, kind)).map(name => [name, {}]))
 
 const indices: EsEndpoint = {
   paths: ['{index}'],
@@ -96,7 +98,10 @@ const alias: EsEndpoint = {
   handle(call) {
     const patterns = call.names.listed(call.path.get('names') ?? '*').map(name => (name === '_all' ? '*' : name))
     const isWanted = compileGlobs(patterns)
-    const found = callKinds(call).map(kind => ({ kind, names: aliasesOf(call, kind).filter(isWanted) }))
+    const found = callKinds(call).map(kind => ({
+      kind,
+      names: aliasesOf(call, kind, answeredName(call, kind)).filter(isWanted),
+    }))
     const missing = patterns.filter(name => !name.includes('*') && !found.some(({ names }) => names.includes(name)))
     if (missing.length > 0)
       throw refuse('aliases_not_found_exception', `alias [${missing.join(',').slice(0, 200)}] missing`)
@@ -105,7 +110,7 @@ const alias: EsEndpoint = {
         found
           .filter(({ names }) => names.length > 0)
           .map(({ kind, names }) => [
-            indexName(call, kind),
+            answeredName(call, kind),
             { aliases: Object.fromEntries(names.map(name => [name, {}])) },
           ]),
       ),
@@ -191,8 +196,7 @@ const statsEndpoint: EsEndpoint = {
       _all: of(kinds),
       indices: Object.fromEntries(
         kinds.map(kind => {
-          const name = indexName(call, kind)
-          return [name, { uuid: uuidOf(name), ...of([kind]) }]
+          return [answeredName(call, kind), { uuid: uuidOf(indexName(call, kind)), ...of([kind]) }]
         }),
       ),
     })
@@ -206,9 +210,11 @@ const statsEndpoint: EsEndpoint = {
 const mappingAnswer: Declare = (field, encoding) =>
   encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
 
+export const mappingOf = (kind: Kind) => ({ properties: mappingProperties(kind, mappingAnswer) })
+
 /** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
 const mappingsOf = (call: EndpointCall, kind: Kind): unknown => {
-  const mapping = { properties: mappingProperties(kind, mappingAnswer) }
+  const mapping = mappingOf(kind)
   return isTyped(call) ? { [kind]: mapping } : mapping
 }
 
