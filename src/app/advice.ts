@@ -1,5 +1,6 @@
 import type { Config, NetworkConfig } from '../config/index.ts'
 import type { OwnAbis } from '../rules/argument-types.ts'
+import { findIneffective } from '../rules/ineffective.ts'
 import {
   covers,
   isWide,
@@ -45,6 +46,7 @@ export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'netw
   ...outsideScopes(input, config.networks),
   ...findUnsatisfiable(input.config, abis),
   ...actionWarnings(input, config),
+  ...findIneffective(input),
 ]
 
 const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config, 'smtp'>): string[] =>

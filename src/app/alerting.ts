@@ -18,7 +18,7 @@ import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { mapInTurns } from '../lib/scheduling/event-loop.ts'
 import { overLimit } from '../limits/index.ts'
-import { covers, isWide, networkOf, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
+import { actionsOf, covers, isWide, networkOf, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { documentBlock } from '../rules/search.ts'
 import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
@@ -107,7 +107,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
         ...messageHead(alert),
         source: readSource(alert.source),
       }
-      const messages = input.config.alerts.map((action, place) => ({
+      const messages = actionsOf(input).map((action, place) => ({
         ...{ action: place, type: action.type },
         ...preview(action, message),
       }))

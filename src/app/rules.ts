@@ -15,7 +15,6 @@ import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/name-matching.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { missingExtracts } from '../rules/check-alerts.ts'
 import { covers, networkOf, type RuleInput } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
 import { openRules, type Rules } from '../rules/store.ts'
@@ -137,7 +136,7 @@ export const createRulesService = (
       // Networks of the server are known only with both its data folder and its config file.
       const here = existsSync(data) && config.file !== undefined ? known() : undefined
       const idle = missingReason(rule, here)
-      return { rule, faults: [], warnings: [...warningsOf(rule, config, abis), ...missingExtracts(rule)], idle }
+      return { rule, faults: [], warnings: warningsOf(rule, config, abis), idle }
     },
 
     async simulate(rule: RuleInput, range: BlockRange) {

@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import type { StoredRule } from '../rules/rule.ts'
+import { actionsOf, type StoredRule } from '../rules/rule.ts'
 import { receiverOfAction } from './channels/index.ts'
 import type { DeliveryAttempt } from './ledger/outcomes.ts'
 import type { Failed } from './ledger/records.ts'
@@ -20,7 +20,7 @@ export const failingOf = <T extends FailingDelivery>(
   failing: readonly T[],
 ): T[] => {
   if (!enabled || failing.length === 0) return []
-  const found = input.config.alerts.flatMap(action => {
+  const found = actionsOf(input).flatMap(action => {
     const receiver = receiverOfAction(action)
     return failing.filter(it => it.account === account && it.channel === action.type && it.receiver === receiver)
   })

@@ -1,5 +1,6 @@
-import { URL_TOKEN } from '../rules/check-alerts.ts'
-import type { PayloadItem } from '../rules/rule.ts'
+import { MAPPING } from '../mapping/index.ts'
+import { tokenPath, URL_TOKEN } from '../rules/check-alerts.ts'
+import { type PayloadItem, TARGET_KINDS, type TargetType } from '../rules/rule.ts'
 import { cutText } from './text.ts'
 
 /** Parses `_source`; numbers that a double would change stay as text (`JSON.rawJSON`). */
@@ -15,14 +16,22 @@ export const readSource = (text: string): Record<string, unknown> =>
 export const select = (
   source: Record<string, unknown>,
   payload: readonly PayloadItem[] | undefined,
+  targetType?: TargetType,
 ): Record<string, unknown> =>
-  payload === undefined ? source : ((pickItems(source, payload) ?? {}) as Record<string, unknown>)
+  payload === undefined ? source : ((pickItems(withList(source, targetType), payload) ?? {}) as Record<string, unknown>)
+
+/** Rules of old step into the document from a list that had it as an element. */
+const withList = (source: SourceFields, targetType: TargetType | undefined): SourceFields => {
+  const listedAs = targetType && MAPPING[TARGET_KINDS[targetType]].listedAs
+  return listedAs === undefined ? source : { ...source, [listedAs]: source }
+}
 
 /** Replaces each token once; values are never parsed for tokens. A string is a refusal's reason. */
-export const fillUrl = (template: string, source: Record<string, unknown>): URL | string => {
+export const fillUrl = (template: string, source: Record<string, unknown>, targetType?: TargetType): URL | string => {
   if (tokensInAuthority(template)) return 'its URL has a token before the path: only path and query may have tokens'
+  const values = withList(source, targetType)
   const url = parseUrl(
-    template.replace(URL_TOKEN, (_, path: string) => encode(asToken(followPath(source, path.split('.'))))),
+    template.replace(URL_TOKEN, (_, token: string) => encode(asToken(followPath(values, tokenPath(token))))),
   )
   const shape = parseUrl(template.replace(URL_TOKEN, 'a'))
   if (url === null || shape === null) return 'its URL is not valid'

@@ -1,5 +1,5 @@
 import type { StoredAlert } from '../alerts/alert.ts'
-import type { Action, StoredRule } from '../rules/rule.ts'
+import { type Action, actionsOf, type StoredRule } from '../rules/rule.ts'
 import type { AlertMessage } from './channels/channel.ts'
 import { messageHead, saidBy } from './ledger/messages.ts'
 import { type DeliveryAttempt, outcomeError, outcomeStatus } from './ledger/outcomes.ts'
@@ -46,7 +46,7 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
     place: number,
     signal: AbortSignal,
   ): Promise<TestResult> => {
-    const action = rule.input.config.alerts[place]!
+    const action = actionsOf(rule.input)[place]!
     const now = clock.now()
     const id = store.addTest(rule, alert, place, { channels, digestMs: 0, now })
     const message: AlertMessage = {
@@ -79,7 +79,7 @@ export const createSender = ({ store, channels, secrets, signal: ends, clock, lo
     /** Sends `alert.test` to every action of a rule. */
     test(rule: StoredRule, alert: StoredAlert, signal: AbortSignal): Promise<TestResult[]> {
       const both = AbortSignal.any([signal, ends])
-      return Promise.all(rule.input.config.alerts.map((_, place) => testOne(rule, alert, place, both)))
+      return Promise.all(actionsOf(rule.input).map((_, place) => testOne(rule, alert, place, both)))
     },
   }
 }

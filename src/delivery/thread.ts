@@ -7,7 +7,7 @@ import { systemClock } from '../lib/retry.ts'
 import { nativeBinding, nativeOption } from '../lib/runtime.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { secret } from '../lib/secret.ts'
-import type { Action } from '../rules/rule.ts'
+import { type Action, actionsOf } from '../rules/rule.ts'
 import { createRuleCache } from '../rules/rule-cache.ts'
 import { openRules } from '../rules/store.ts'
 import { openSecrets } from '../rules/webhook-secrets.ts'
@@ -78,7 +78,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const notifies = (id: number, { channel, receiver }: Receiver): boolean => {
     const rule = ruleOf(id)
     if (!rule || isPaused(rule)) return false
-    return rule.input.config.alerts.some(action => action.type === channel && receiverOfAction(action) === receiver)
+    return actionsOf(rule.input).some(action => action.type === channel && receiverOfAction(action) === receiver)
   }
   const waiting = createWaitingMetrics(store, outboxes.all)
   const answers: Questions = {
@@ -88,7 +88,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
       for (const { action, delivered } of results)
         if (delivered)
           failingReceivers.note(
-            notified(rule.account, rule.id, rule.input.config.alerts[action]!),
+            notified(rule.account, rule.id, actionsOf(rule.input)[action]!),
             { type: 'delivered', status: null, head: '' },
             Date.now(),
           )

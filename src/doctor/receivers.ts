@@ -9,7 +9,7 @@ import { createNameLookups } from '../delivery/dns.ts'
 import { createGuard, type Guard } from '../delivery/guard.ts'
 import { explainFault, parseTarget } from '../delivery/http.ts'
 import { nativeOption } from '../lib/runtime.ts'
-import type { StoredRule } from '../rules/rule.ts'
+import { actionsOf, type StoredRule } from '../rules/rule.ts'
 import { openRules } from '../rules/store.ts'
 import { type Finding, findingsAbout } from './finding.ts'
 
@@ -38,7 +38,7 @@ export async function* checkWebhooks(config: Config, signal: AbortSignal): Async
 const targetsOf = (data: string): WebhookOrigin[] => {
   const found = new Map<string, WebhookOrigin>()
   for (const { id, input } of enabledRules(data))
-    for (const { parameters } of input.config.alerts) {
+    for (const { parameters } of actionsOf(input)) {
       const url = 'url' in parameters && parseTarget(parameters.url)
       if (!url) continue
       const target = found.get(url.origin) ?? { url, rules: new Set() }
@@ -106,7 +106,7 @@ const MAX_NAMED_RULES = 5
 export async function* checkMail({ data, smtp, deliveryTimeout }: Config): AsyncGenerator<Finding> {
   if (!smtp) {
     const { ok, fail } = findingsAbout('mail', 'mail server')
-    const rules = enabledRules(data).filter(({ input }) => input.config.alerts.some(({ type }) => type === 'Email'))
+    const rules = enabledRules(data).filter(({ input }) => actionsOf(input).some(({ type }) => type === 'Email'))
     yield rules.length === 0
       ? ok('none is configured, and no rule sends email')
       : fail(

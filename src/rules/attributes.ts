@@ -8,12 +8,20 @@ import { TARGET_KINDS, type TargetType } from './rule.ts'
  * Path into a document of a condition's name and those of the `Inspect`s around it. The outermost
  * may be written with dots (`value.coin`).
  */
-export const attributeSteps = (kind: Kind, [name = '', ...inspected]: readonly string[]): string[] => {
+export const attributeSteps = (kind: Kind, names: readonly string[]): string[] => {
+  const [name = '', ...inspected] = withoutList(kind, names)
   const [first = '', second, ...rest] = [...name.split('.'), ...inspected]
   if (second === undefined) return [first]
   // Fields of objects, such as a trace's `action.from`, are one step.
   const inner = `${first}.${second}`
   return Object.hasOwn(MAPPING[kind].fields, inner) ? [inner, ...rest] : [first, second, ...rest]
+}
+
+/** The list of which old rules take the document as an element is the document itself. */
+const withoutList = (kind: Kind, names: readonly string[]): readonly string[] => {
+  const { listedAs } = MAPPING[kind]
+  const written = names.join('.')
+  return listedAs !== undefined && written.startsWith(`${listedAs}.`) ? [written.slice(listedAs.length + 1)] : names
 }
 
 export const findAttribute = (
@@ -64,7 +72,8 @@ export const checkOutermost = (targetType: TargetType, name: string): string | u
 
 /** Whether a dotted name is an attribute or a prefix of one. Contracts may declare any argument. */
 export const leadsToAttribute = (kind: Kind, name: string): boolean => {
-  const plain = joinWithoutPlaces(name.split('.'))
+  if (name === MAPPING[kind].listedAs) return true
+  const plain = joinWithoutPlaces(withoutList(kind, [name])[0]!.split('.'))
   const inside = nestedPaths(kind).some(path => plain.startsWith(`${path}.`))
   return (
     inside ||

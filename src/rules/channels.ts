@@ -33,6 +33,18 @@ export const CHANNELS = {
 export type ChannelType = keyof typeof CHANNELS
 export const CHANNEL_TYPES = Object.keys(CHANNELS) as ChannelType[]
 
+/** Channels whose messages have no place for a payload. */
+export const WITHOUT_BODY: ReadonlySet<string> = new Set<ChannelType>(['Webhook (GET)'])
+
+/** Names of types in rules of old, with the type that each means. */
+export const CHANNEL_ALIASES = { Slack: 'Chat' } as const satisfies Record<string, ChannelType>
+export type ChannelAlias = keyof typeof CHANNEL_ALIASES
+
+/** The type that a rule means by a name, if any. */
+export const channelNamed = (name: unknown): ChannelType | undefined =>
+  CHANNEL_TYPES.find(type => type === name) ??
+  (typeof name === 'string' && Object.hasOwn(CHANNEL_ALIASES, name) ? CHANNEL_ALIASES[name as ChannelAlias] : undefined)
+
 type ParameterValue<P extends Parameter> = P['holds'] extends 'addresses' ? string[] : string
 
 /** A receiver of each type has all of its parameters. */

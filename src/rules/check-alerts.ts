@@ -1,11 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { isRecord } from '../lib/arrays.ts'
-import { didYouMean } from '../lib/name-matching.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
-import { MAPPING } from '../mapping/index.ts'
-import { shortenText } from '../query/json.ts'
-import { attributesOf, leadsToAttribute } from './attributes.ts'
-import { CHANNEL_TYPES, CHANNELS, type Parameter } from './channels.ts'
+import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter } from './channels.ts'
 import {
   checkByteLength,
   checkFilled,
@@ -18,7 +14,6 @@ import {
   type InputPlace,
   reportExpected,
 } from './input.ts'
-import { type PayloadItem, type RuleInput, TARGET_KINDS } from './rule.ts'
 
 export interface RuleOptions {
   /** Completes "the host is …" if nothing may be sent there. */
@@ -134,15 +129,18 @@ const PARAMETER_CHECKS: Record<Parameter['holds'], ParameterCheck> = {
 }
 
 const checkAction = (place: InputPlace, options: AlertOptions) => {
-  if (!checkObject(place, { what: 'an alert', known: ['type', 'parameters', 'payload'] })) return
-  const type = checkOneOf(place.member('type'), CHANNEL_TYPES, 'a type of receiver')
+  if (!checkObject(place, { what: 'an alert', known: ['type', 'parameters', 'payload'], tolerated: ['message'] }))
+    return
+  const written = place.member('type')
+  const type = channelNamed(written.value) ?? checkOneOf(written, CHANNEL_TYPES, 'a type of receiver')
   const parameters = place.member('parameters')
   if (type !== undefined) {
     const known: Record<string, Parameter> = CHANNELS[type]
-    if (checkObject(parameters, { what: `the parameters of "${type}"`, known: Object.keys(known) }))
+    if (checkObject(parameters, { what: `the parameters of "${written.value}"`, known: Object.keys(known) }))
       for (const [name, { holds }] of Object.entries(known)) PARAMETER_CHECKS[holds](parameters.member(name), options)
   } else if (!isRecord(parameters.value)) reportExpected(parameters, 'an object')
   checkOptional(place.member('payload'), it => checkPayload(it, options.limits))
+  checkOptional(place.member('message'), it => checkByteLength(it, 'ruleText', options.limits) && checkString(it))
 }
 
 const checkPayload = (place: InputPlace, limits: Limits) => {
@@ -174,30 +172,8 @@ const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) =
     reportExpected(inner, 'null or left out', 'Only "Sub Field" takes it.')
 }
 
-/** A token of a URL, such as `{transactionHash}` or `{args.value}`. */
-export const URL_TOKEN: RegExp = /\{([\w$.]+)\}/g
+/** A token of a URL, such as `{transactionHash}`, `{args.value}` or, in rules of old, `{args#value}`. */
+export const URL_TOKEN: RegExp = /\{([\w$.#]+)\}/g
 
-/** Names in a rule's URLs and payloads that its entities never have, each in a sentence. */
-export const missingExtracts = ({ config: { targetType, alerts } }: RuleInput, most = 20): string[] => {
-  const kind = TARGET_KINDS[targetType]
-  const found: string[] = []
-  const look = (name: string, what: string): boolean => {
-    if (leadsToAttribute(kind, name)) return true
-    if (found.length < most)
-      found.push(
-        `${MAPPING[kind].name} has no "${shortenText(name)}", which ${what} names: it will be left out.${didYouMean(shortenText(name), attributesOf(kind))}`,
-      )
-    return false
-  }
-  const lookInPayload = (items: readonly PayloadItem[], around: string, what: string) => {
-    for (const { fieldName, subPayloads } of items)
-      if (look(around + fieldName, what)) lookInPayload(subPayloads ?? [], `${around}${fieldName}.`, what)
-  }
-  for (const [index, { parameters, payload = [] }] of alerts.entries()) {
-    if ('url' in parameters)
-      for (const name of new Set([...parameters.url.matchAll(URL_TOKEN)].map(([, name]) => name!)))
-        look(name, `the URL of alerts[${index}]`)
-    lookInPayload(payload, '', `the payload of alerts[${index}]`)
-  }
-  return found
-}
+/** The names that lead to the value of a token. */
+export const tokenPath = (token: string): string[] => token.split(/[.#]/)

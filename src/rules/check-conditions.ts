@@ -73,6 +73,7 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   const { target, steps, limits, isKept, typesAt } = around
   const known = level === 2 ? SECOND_LEVEL_MEMBERS : CONDITION_MEMBERS
   if (!checkObject(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
+  if (place.member('operator').value === 'Or') return place.member('operator').fault(NO_OR)
   const name = checkFilled(place.member('name'))
   checkByteLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
@@ -118,6 +119,9 @@ const possibleAt = (place: InputPlace, impossible: ReturnType<typeof unsatisfiab
     reportExpected(it, must, asText ? remedy : `${remedy} Nothing would ever match.`.trim())
   }
 }
+
+const NO_OR =
+  '"Or" is not supported: use "Equals any" for several values of an attribute, or a rule for each alternative.'
 
 const ELSEWHERE = {
   useScaledValue:

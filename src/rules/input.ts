@@ -77,8 +77,15 @@ export const checkObject = (
   {
     what,
     known,
+    tolerated = [],
     elsewhere = {},
-  }: { what: string; known: readonly string[]; elsewhere?: Readonly<Record<string, string>> },
+  }: {
+    what: string
+    known: readonly string[]
+    /** Properties without effect. */
+    tolerated?: readonly string[]
+    elsewhere?: Readonly<Record<string, string>>
+  },
 ): boolean => {
   const { value } = place
   if (!isRecord(value)) {
@@ -86,7 +93,7 @@ export const checkObject = (
     return false
   }
   for (const name of Object.keys(value)) {
-    if (known.includes(name)) continue
+    if (known.includes(name) || tolerated.includes(name)) continue
     if (place.full()) break
     const why = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
     place

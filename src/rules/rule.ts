@@ -1,5 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
-import type { AlertReceiver } from './channels.ts'
+import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
 
 /** Kind of entity for each rule target. */
 export const TARGET_KINDS = {
@@ -46,7 +46,18 @@ export type PayloadItem =
   | { fieldType: 'Field'; fieldName: string; subPayloads?: null }
   | { fieldType: 'Sub Field'; fieldName: string; subPayloads: PayloadItem[] }
 
-export type Action = { payload?: PayloadItem[] } & AlertReceiver
+export type Action = { payload?: PayloadItem[]; message?: string } & AlertReceiver
+
+/** An action as its owner wrote it. */
+export type WrittenAction =
+  | Action
+  | {
+      [A in ChannelAlias]: Omit<Extract<Action, { type: (typeof CHANNEL_ALIASES)[A] }>, 'type'> & { type: A }
+    }[ChannelAlias]
+
+/** The actions of a rule, each with the type that is meant. */
+export const actionsOf = ({ config: { alerts } }: Pick<RuleInput, 'config'>): Action[] =>
+  alerts.map(action => ({ ...action, type: channelNamed(action.type) }) as Action)
 
 /** Tags by which nodes name final blocks. */
 export const FINALITY_TAGS = ['safe', 'finalized'] as const
@@ -57,7 +68,7 @@ export type Confirmations = number | FinalityTag
 export interface RuleConfig {
   targetType: TargetType
   targetMap: RuleCondition[]
-  alerts: Action[]
+  alerts: WrittenAction[]
 }
 
 /** One part of the names of networks: a name, `*` for any, or several names. */
@@ -77,6 +88,8 @@ export interface RuleInput {
   startBlock?: number | null
   /** Also notifies of pending matches. */
   notifyPending?: boolean
+  /** What rules of old call `notifyPending`, which has precedence. */
+  sendPendingAlerts?: boolean
   /** Other properties of the owner's. */
   [further: string]: unknown
 }
@@ -103,6 +116,11 @@ export interface StoredRule {
   createdAt: number
   updatedAt: number
 }
+
+export const notifiesPending = ({
+  notifyPending,
+  sendPendingAlerts,
+}: Pick<RuleInput, 'notifyPending' | 'sendPendingAlerts'>): boolean => notifyPending ?? sendPendingAlerts ?? false
 
 export const networkOf = ({ technology, blockchain, network }: RuleInput): string =>
   [technology, blockchain, network].map(networkNamesText).join('/')

@@ -71,13 +71,13 @@ export const checkRule = (
   })
   checkOptional(rule.member('enabled'), checkBoolean)
   checkOptional(rule.member('startBlock'), place => checkInteger(place, { min: 0, orNull: true }))
-  checkOptional(rule.member('notifyPending'), checkBoolean)
+  for (const name of ['notifyPending', 'sendPendingAlerts']) checkOptional(rule.member(name), checkBoolean)
   for (const name of Object.keys(kept)) if (!OWN_PROPERTIES.includes(name)) checkFurther(rule.member(name))
   return faults.length === 0 ? { rule: kept as RuleInput, faults: [] } : { faults }
 }
 
 const NETWORK_PARTS = ['technology', 'blockchain', 'network'] as const
-const OWN_PROPERTIES: readonly string[] = [
+export const OWN_PROPERTIES: readonly string[] = [
   'name',
   'maxConfirmationCount',
   ...NETWORK_PARTS,
@@ -87,6 +87,7 @@ const OWN_PROPERTIES: readonly string[] = [
   'enabled',
   'startBlock',
   'notifyPending',
+  'sendPendingAlerts',
 ]
 /** Properties that responses add. They may be sent back, and are not stored. */
 export const SERVER_PROPERTIES: readonly string[] = [
@@ -181,10 +182,17 @@ const inexactPath = (value: unknown): (string | number)[] | undefined => {
 
 const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Limits; abis: OwnAbis }) => {
   if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
-  const target = checkOneOf(place.member('targetType'), TARGET_TYPES, 'a kind of entity')
+  const target = checkTargetType(place.member('targetType'))
   const conditions = place.member('targetMap')
   const { limits, before, abis } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
   checkConditions(conditions, target, { limits, isKept, abis })
   checkAlerts(place.member('alerts'), options)
 }
+
+const checkTargetType = (place: InputPlace) =>
+  place.value === 'Balance'
+    ? void place.fault(
+        '"Balance" is not supported: a rule looks at what blocks have, such as "Transaction", "Trace" or "Event".',
+      )
+    : checkOneOf(place, TARGET_TYPES, 'a kind of entity')

@@ -17,7 +17,7 @@ import { asJson } from '../../src/documents/show.ts'
 import { createSearcher } from '../../src/engine/query/searcher.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { attributesOf } from '../../src/rules/attributes.ts'
-import { missingExtracts } from '../../src/rules/check-alerts.ts'
+import { findIneffective } from '../../src/rules/ineffective.ts'
 import { createMatcher } from '../../src/rules/matcher.ts'
 import { RULE_OPERATORS, type RuleInput, type StoredRule, TARGET_KINDS } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
@@ -245,7 +245,7 @@ test('from the text of a rule to what is sent, hostile strings do nothing but st
       taken++
       const one = storedAs(++id, input)
       const { config } = one.input
-      missingExtracts(input)
+      findIneffective(input)
       findUnsatisfiable(config, () => [])
       const hits = hitsOf(one)
       assert.deepEqual(

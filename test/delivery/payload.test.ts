@@ -103,6 +103,7 @@ test('tokens of a URL become values, encoded, in one pass', () => {
     ['https://x.org/{transactionHash}', 'https://x.org/0xab12'],
     ['https://x.org/?n={blockNumber.num}&b={blockNumber}', 'https://x.org/?n=9007199254740993&b=9007199254740993'],
     ['https://x.org/{args.value}/{args.value.scaled}', 'https://x.org/1000000000000000000000/1000'],
+    ['https://x.org/{args#value}/{args.value#scaled}#{args#to}', 'https://x.org/1000000000000000000000/1000#'],
     ['https://x.org/{args.from}', 'https://x.org/0xAb00000000000000000000000000000000000000'],
     ['https://x.org/?d={args.delta}&n={args.note}&f={args.4}', 'https://x.org/?d=-2&n=H%C3%A9&f=1'],
     ['https://x.org/?a={nothing}&b={args.nothing}&c={error}', 'https://x.org/?a=&b=&c='],
@@ -228,4 +229,13 @@ test('fields line by line for people', () => {
     ['withdrawals.1.index', '2'],
     ['withdrawals.1.address', '0xb'],
   ])
+})
+
+test('rules of old reach a trace through the list that it was in', () => {
+  const trace = readSource('{"transactionHash":"0xab","action":{"to":"0xAb","value":{"num":5,"raw":"0x5"}}}')
+  const payload = [field('transactionHash'), sub('trace', sub('action', field('to')))]
+  assert.deepEqual(select(trace, payload, 'Trace'), { transactionHash: '0xab', trace: { action: { to: '0xAb' } } })
+  assert.deepEqual(select(trace, payload, 'Event'), { transactionHash: '0xab' })
+  assert.equal(select(trace, undefined, 'Trace'), trace)
+  assert.equal(String(fillUrl('https://x.org/{trace.action#value}', trace, 'Trace')), 'https://x.org/5')
 })

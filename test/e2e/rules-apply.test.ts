@@ -74,6 +74,11 @@ test('rules are kept in files, and applied to a data folder and to a server', as
   const twice = await chainsieve(t, ['rules', 'apply', files, ...ALLOW], { data })
   assert.match(twice.err, /more\.json: \[0\]\.name: .*bad\.json has a rule of this name, too/)
   write('bad.json', ruleOf('Four', `${url}/four`, { team: 'ops', description: 'x' }))
+  const warned = await chainsieve(t, ['rules', 'apply', files, '--dry-run', ...ALLOW], { data })
+  assert.deepEqual(
+    [warned.code, warned.err.trim()],
+    [0, `${place}: "Four": warning: "team" is kept, but has no effect.`],
+  )
 
   // The same over HTTP, where the account is the token's.
   const server = await serve(t, data, [...ALLOW, '--delivery-retries', '1h'])

@@ -21,6 +21,16 @@ const compare = (kind: Kind, steps: string[], text: string, rest: Partial<Compar
 })
 
 describe('a rule as conditions', () => {
+  it('takes the list in which old rules expect traces for the trace itself', () => {
+    const value = '0x52243C97DD8556fe1092084c199aeFAD4c34fD89'
+    const to: RuleCondition = { name: 'to', operator: 'Equals (ignore case)', value }
+    const action: RuleCondition = { name: 'action', operator: 'Inspect', operatorParameters: [to] }
+    assert.deepEqual(
+      lowered('Trace', { name: 'trace', operator: 'Inspect', operatorParameters: [action] }),
+      lowered('Trace', { ...to, name: 'action.to' }),
+    )
+  })
+
   it('makes of an Inspect nothing but a longer way', () => {
     assert.deepEqual(
       lowered(
@@ -227,6 +237,17 @@ describe('names of attributes', () => {
     ['Trace', ['anything'], 'A trace has no attribute "anything" to compare.'],
     ['Trace', ['action.from'], undefined],
     ['Trace', ['action', 'from', 'raw'], undefined],
+    ['Trace', ['trace', 'action', 'to'], undefined],
+    ['Trace', ['trace', 'result', 'gasUsed.num'], undefined],
+    ['Trace', ['trace.action', 'value.coin'], undefined],
+    ['Trace', ['trace', 'type'], undefined],
+    [
+      'Trace',
+      ['trace', 'action', 'too'],
+      'A trace has no attribute "action.too" to compare. Did you mean "action.to"?',
+    ],
+    ['Trace', ['trace'], 'A trace has no attribute "trace" to compare.'],
+    ['Transaction', ['trace', 'action', 'to'], 'A transaction has no attribute "trace.action.to" to compare.'],
     ['Call', ['anything'], 'A call has no attribute "anything" to compare.'],
     ['Method', ['method'], undefined],
     ['Contract', ['anything'], 'A contract has no attribute "anything" to compare.'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { missingExtracts } from '../../src/rules/check-alerts.ts'
+import { findIneffective } from '../../src/rules/ineffective.ts'
 import { RULE_OPERATORS, type RuleInput, TARGET_TYPES } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
@@ -503,7 +503,7 @@ test('what is asked to be sent and is never there is told', () => {
       },
     }),
   )
-  assert.deepEqual(missingExtracts(checked!), [
+  assert.deepEqual(findIneffective(checked!), [
     'A transaction has no "blockNumber.nmu", which the URL of alerts[0] names: it will be left out. Did you mean "blockNumber.num"?',
     'A transaction has no "haash", which the payload of alerts[1] names: it will be left out. Did you mean "hash"?',
     'A transaction has no "value.coins", which the payload of alerts[1] names: it will be left out. Did you mean "value.coin"?',
@@ -511,7 +511,7 @@ test('what is asked to be sent and is never there is told', () => {
   const args = [
     { fieldType: 'Sub Field', fieldName: 'args', subPayloads: [{ fieldType: 'Field', fieldName: 'anything' }] },
   ]
-  assert.deepEqual(missingExtracts(checkRule(alerts({ ...webhook, payload: args })).rule!), [])
+  assert.deepEqual(findIneffective(checkRule(alerts({ ...webhook, payload: args })).rule!), [])
 })
 
 test('a hostile body is refused, whatever it is', () => {

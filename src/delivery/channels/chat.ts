@@ -45,7 +45,7 @@ const chatText = ({ parameters, payload }: Chat, message: AlertMessage, longest:
   const reserved = tail.join('\n').length + MORE
   const lines = [cutEscaped(plainLines(parameters.text).trim(), longest - reserved), ...tail].filter(it => it !== '')
   let room = longest - lines.join('\n').length - MORE
-  const fields = asLines(select(source, payload))
+  const fields = asLines(select(source, payload, targetType))
   for (const [at, [name, value]] of fields.entries()) {
     const line = `• ${chatValue(name)} ${chatValue(value)}`
     room -= line.length + 1

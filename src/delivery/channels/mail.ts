@@ -49,7 +49,7 @@ const subjectOf = (messages: readonly AlertMessage[]): string => {
 
 const part = (action: Action, message: AlertMessage) => {
   const { type, id, timestamp, targetType, entity, confirmations, source } = message
-  const fields = asLines(select(source, action.payload))
+  const fields = asLines(select(source, action.payload, targetType))
   const rows: [string, string][] = [
     ['entity', entity._id],
     ['alert', id],

@@ -1,3 +1,4 @@
+import { URL_TOKEN } from '../../rules/check-alerts.ts'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import { fillUrl, select } from '../payload.ts'
@@ -12,7 +13,7 @@ export const webhook = (method: 'GET' | 'POST') =>
   byRequest<Webhook>({
     shown: ({ parameters }) => shownUrl(parameters.url),
     request({ parameters, payload }, message) {
-      const url = fillUrl(parameters.url, message.source)
+      const url = fillUrl(parameters.url, message.source, message.targetType)
       if (typeof url === 'string') return { refused: url }
       return { method, url, body: method === 'POST' ? webhookBody(message, payload) : null }
     },
@@ -39,12 +40,12 @@ const webhookBody = (
   targetType,
   confirmations,
   entity: { _id: entity._id, _type: entity._type },
-  payload: select(source, payload),
+  payload: select(source, payload, targetType),
 })
 
 /** Hides credentials, query values and path parts long enough for a key. Tokens stay. */
 const shownUrl = (template: string): string => {
-  const url = parseTarget(template)
+  const url = parseTarget(template.replace(URL_TOKEN, token => token.replaceAll('#', '.')))
   if (!url) return HIDDEN_SECRET
   const path = url.pathname
     .split('/')

@@ -1,6 +1,6 @@
 import type { StoredAlert } from '../../alerts/alert.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import type { Action, StoredRule } from '../../rules/rule.ts'
+import { type Action, actionsOf, type StoredRule } from '../../rules/rule.ts'
 import type { ChannelOf, MessageType } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
 import type { Db } from './file.ts'
@@ -160,7 +160,7 @@ export const createAlertDeliveries = (db: Db) => {
       if (!rule) return
       const message = keepMessage(network, rule, alert)
       const next = isOver ? round + 1 : round
-      for (const [place, action] of rule.input.config.alerts.entries()) {
+      for (const [place, action] of actionsOf(rule.input).entries()) {
         const { id, destination, combines } = receiverOf(action, channels)
         const to = { receiver: id, destination, message, action: place, channel: action.type }
         add(alert, { ...ruleIds(rule), ...to }, { type, round: next, original: 0, waits: combines })

@@ -1,5 +1,5 @@
 import type { OutboxEntry, StoredAlert } from '../../alerts/alert.ts'
-import type { StoredRule } from '../../rules/rule.ts'
+import { actionsOf, type StoredRule } from '../../rules/rule.ts'
 import { createAlertDeliveries, type ExpandOptions, type Expansion, type RuleOf, ruleIds } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
 import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
@@ -130,7 +130,7 @@ export const createFanOut = (db: Db) => {
     /** Stores a test delivery; returns its id, for its attempt. */
     addTest: (rule: StoredRule, alert: StoredAlert, place: number, { channels, now }: ExpandOptions): number =>
       atomically(db, () => {
-        const { id: receiver, destination } = receiverOf(rule.input.config.alerts[place]!, channels)
+        const { id: receiver, destination } = receiverOf(actionsOf(rule.input)[place]!, channels)
         forget(oldTests.all(rule.id))
         const added = addDelivery.run({
           ...{ network: rule.network, alert: alert.id, round: lastTest.get(rule.network, alert.id)! + 1 },

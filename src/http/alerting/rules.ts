@@ -1,7 +1,6 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
 import { createPauses, createYield, LOOP_PIECE_MS, mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
-import { missingExtracts } from '../../rules/check-alerts.ts'
 import { faultInList, MAX_FAULTS } from '../../rules/input.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule, type RuleFault } from '../../rules/schema.ts'
@@ -262,7 +261,7 @@ const ruleWithCounts = (service: AlertingService, rule: StoredRule, counts: Read
   failing: service.failing(rule).map(({ channel, target, since, at, status, error }) => ({
     ...{ channel, target, since, at, status, error },
   })),
-  warnings: rule.unfit === undefined ? [...service.warnings(rule), ...missingExtracts(rule.input)] : [rule.unfit],
+  warnings: rule.unfit === undefined ? service.warnings(rule) : [rule.unfit],
 })
 
 /** Some of an account's rules, ordered by id. */

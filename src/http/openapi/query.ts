@@ -5,7 +5,7 @@ import { BODY_KEYS, IGNORED_KEYS } from '../../query/body-keys.ts'
 import type { Clause } from '../../query/dsl/clause.ts'
 import { CLAUSES } from '../../query/dsl/index.ts'
 import { REFUSED_KEYS } from '../../query/refused.ts'
-import { CHANNELS, type Parameter } from '../../rules/channels.ts'
+import { CHANNEL_ALIASES, CHANNELS, type Parameter } from '../../rules/channels.ts'
 import { RULE_OPERATORS, type RuleOperator } from '../../rules/rule.ts'
 import {
   booleanSchema,
@@ -121,13 +121,16 @@ const HELD_SCHEMAS: Record<Parameter['holds'], Schema> = {
   name: stringSchema,
 }
 
+const channelAliasesOf = (type: string): string[] =>
+  Object.entries(CHANNEL_ALIASES).flatMap(([alias, meant]) => (meant === type ? [alias] : []))
+
 /** Each with its parameters, all of which it must have. */
 const action: Schema = {
   oneOf: Object.entries<Record<string, Parameter>>(CHANNELS).map(([type, parameters]) => {
     const held = Object.entries(parameters).map(([name, { holds }]) => [name, HELD_SCHEMAS[holds]])
     return closedSchema(
-      { type: { const: type }, parameters: closedSchema(Object.fromEntries(held)) },
-      { payload: listSchema(schemaRef('PayloadField')) },
+      { type: { enum: [type, ...channelAliasesOf(type)] }, parameters: closedSchema(Object.fromEntries(held)) },
+      { payload: listSchema(schemaRef('PayloadField')), message: stringSchema },
     )
   }),
 }

@@ -50,6 +50,7 @@ const mayHave = {
   enabled: may(enabled),
   startBlock: may(startBlock),
   notifyPending: may(described('Also sends a match while it is pending.', flag)),
+  sendPendingAlerts: may(described('What rules of old call `notifyPending`, which has precedence.', flag)),
 }
 
 const mustHave = {

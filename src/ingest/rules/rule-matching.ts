@@ -9,7 +9,7 @@ import type { Metrics } from '../../lib/metrics.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { BlockMatches, MatchedRule, Matcher } from '../../rules/matcher.ts'
-import { isWide } from '../../rules/rule.ts'
+import { isWide, notifiesPending } from '../../rules/rule.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
 import type { ChainTokens } from '../contracts/tokens.ts'
@@ -47,7 +47,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
     revision: rule.matching,
     targetType: rule.input.config.targetType,
     confirmations: rule.input.maxConfirmationCount,
-    notifyPending: rule.input.notifyPending === true,
+    notifyPending: notifiesPending(rule.input),
     block: Number(raw.block.number),
     blockHash: raw.block.hash,
     entity: { _id: document._id, _type: kind },

@@ -5,7 +5,7 @@ import type { Range } from '../../lib/ranges.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { type BlockMatches, createMatcher } from '../../rules/matcher.ts'
-import { isWide, type StoredRule } from '../../rules/rule.ts'
+import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
 import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
 
@@ -190,9 +190,9 @@ const createPendingUpdate = () => {
 
 /** Drops what matching does not need, since rules may be many. */
 const withoutActions = (rule: StoredRule): StoredRule => {
-  const { name, technology, blockchain, network, maxConfirmationCount, notifyPending, config } = rule.input
+  const { name, technology, blockchain, network, maxConfirmationCount, config } = rule.input
   const input = { name, technology, blockchain, network, maxConfirmationCount, config: { ...config, alerts: [] } }
-  return { ...rule, input: notifyPending === undefined ? input : { ...input, notifyPending } }
+  return { ...rule, input: { ...input, notifyPending: notifiesPending(rule.input) } }
 }
 
 const createRuleTroubles = (log: Log, limits: Limits) => {

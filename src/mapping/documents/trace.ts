@@ -5,6 +5,7 @@ export const traceMapping = {
   name: 'A trace',
   // Rewards are of the block itself.
   parents: ['tx', 'block'],
+  listedAs: 'trace',
   stored: { in: 'records', perRow: 16, by: 'fields' },
   fields: {
     type: is.keyword('`call`, `create`, `suicide` or `reward`.', {

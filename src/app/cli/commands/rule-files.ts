@@ -8,6 +8,7 @@ import { isRecord } from '../../../lib/arrays.ts'
 import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import { collectAtMost, readAtMost } from '../../../lib/files.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
+import { findIneffective } from '../../../rules/ineffective.ts'
 import { faultInList } from '../../../rules/input.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
 import { checkRule, type RuleFault, SERVER_PROPERTIES } from '../../../rules/schema.ts'
@@ -52,8 +53,13 @@ const rulesOf = async ({
   config,
 }: Pick<CommandContext, 'args' | 'streams' | 'config'>): Promise<FileRule[] | undefined> => {
   const { rules, faults } = await readRules(args, streams.stdin, config.limits)
-  for (const fault of faults) streams.stderr.write(`${formatText(fault, 2_000)}\n`)
-  return faults.length > 0 ? undefined : rules
+  const say = (line: string) => streams.stderr.write(`${formatText(line, 2_000)}\n`)
+  for (const fault of faults) say(fault)
+  if (faults.length > 0) return undefined
+  for (const { file, rule } of rules)
+    for (const warning of findIneffective(rule))
+      say(formatFault(file, { path: JSON.stringify(rule.name), message: `warning: ${warning}` }))
+  return rules
 }
 
 /** Rules in files and folders, or all faults, one per line. Receivers are checked by the server. */

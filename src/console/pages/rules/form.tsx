@@ -110,8 +110,8 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
         <h2>Further settings</h2>
         <CheckField
           label="Also notify while an alert is pending"
-          checked={draft.notifyPending === true}
-          onChange={checked => set('notifyPending', checked || undefined)}
+          checked={(draft.notifyPending ?? draft.sendPendingAlerts) === true}
+          onChange={checked => onChange(withPending(draft, checked))}
         />
         {number('startBlock', 'Start block', START_BLOCK)}
         {text('description', 'Description')}
@@ -119,6 +119,9 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
     </>
   )
 }
+
+const withPending = (draft: JsonObject, checked: boolean): JsonObject =>
+  withMember(withMember(draft, 'sendPendingAlerts', undefined), 'notifyPending', checked || undefined)
 
 const CONFIRMATIONS =
   'How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes report it.'

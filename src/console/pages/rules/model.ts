@@ -1,4 +1,4 @@
-import { CHANNEL_TYPES, CHANNELS, type Parameter } from '../../../rules/channels.ts'
+import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter } from '../../../rules/channels.ts'
 import { type RuleOperator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
 import {
   isJsonObject,
@@ -59,7 +59,7 @@ export const RECEIVER_TYPES: readonly string[] = [
 
 /** Parameters of a receiver type; unknown types have a URL. */
 export const receiverParameters = (type: string): [name: string, parameter: Parameter][] =>
-  Object.entries(CHANNELS[CHANNEL_TYPES.find(it => it === type) ?? DEFAULT_RECEIVER])
+  Object.entries(CHANNELS[channelNamed(type) ?? DEFAULT_RECEIVER])
 
 export const EMPTY_CONDITION: JsonObject = { name: '', operator: 'Equals', value: '' }
 export const EMPTY_ARGUMENT: JsonObject = {
