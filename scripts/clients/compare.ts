@@ -33,7 +33,15 @@ export const difference = (path: string, reference: unknown, ours: unknown): str
     const missing = shallow[1].filter(member => at(ours, member) === undefined)
     return missing.length > 0 ? `lacks ${missing.join(', ')}` : undefined
   }
-  return differs(reference as Json, ours as Json, '')
+  return differs(byAskedName(path, reference) as Json, ours as Json, '')
+}
+
+/** An answer for one alias has the name of its index; here that of the entity which was asked for. */
+const byAskedName = (path: string, reference: unknown): unknown => {
+  const [name = '', ...more] = isObject(reference) ? Object.keys(reference) : []
+  const [, asked] = /\/(?:es\/)?([a-z]+)\/_mapping/.exec(path) ?? []
+  if (!isObject(reference) || more.length > 0 || asked === undefined || !name.endsWith(`-${asked}`)) return reference
+  return { [asked]: reference[name]! }
 }
 
 const at = (value: unknown, path: string): unknown =>

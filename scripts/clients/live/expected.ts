@@ -22,7 +22,7 @@ export const EXPECTED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['a query that is not known', 400],
   ['an index that is not there', 404],
   ['indices.exists', true],
-  ['indices.getMapping', ['ethereum-demo-local-tx']],
+  ['indices.getMapping', ['tx']],
   ['fieldCaps', ['date']],
   ['cat.indices', 8],
   ['cat.indices as text', true],
