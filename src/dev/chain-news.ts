@@ -3,6 +3,7 @@ import type { Config } from '../config/index.ts'
 import type { DeliveryThread } from '../delivery/service.ts'
 import type { Indexing } from '../ingest/network.ts'
 import type { Run } from '../lib/shutdown.ts'
+import { readJsonAnswer } from '../search/json-answer.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 
@@ -200,11 +201,8 @@ export const createChainNews = ({ pool, network, nameOf, verbose, explain, signa
   const search = async (entity: string, query: unknown, options: object): Promise<DocumentSource[]> => {
     const body = Buffer.from(JSON.stringify({ query, ...options }))
     const answer = await pool.search({ network, entities: entity, body, account: NO_ACCOUNT, signal })
-    const text = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString() : await readStream(answer.body)
-    if (answer.status !== 200) throw new Error(`a search of ${entity} was answered ${answer.status}: ${text}`)
-    return (JSON.parse(text) as { hits: { hits: { _source: DocumentSource }[] } }).hits.hits.map(
-      ({ _source }) => _source,
-    )
+    const { hits } = await readJsonAnswer<{ hits: { hits: { _source: DocumentSource }[] } }>(answer)
+    return hits.hits.map(({ _source }) => _source)
   }
   const blocks = async (from: number, to: number): Promise<Block[]> => {
     const query = { range: { 'number.num': { gte: from, lte: to } } }
@@ -327,8 +325,6 @@ interface Block {
   number: number
   hash: string
 }
-
-const readStream = async (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text()
 
 interface DevServer {
   url: string

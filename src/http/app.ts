@@ -3,6 +3,7 @@ import type { ServerStatus } from '../ingest/status/status.ts'
 import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
+import { createGasPrices } from '../search/gas-price.ts'
 import type { SearchService } from '../search/service.ts'
 import { RULE_ROUTES } from './alerting/index.ts'
 import { type Alerting, createGate } from './alerting/service.ts'
@@ -16,6 +17,7 @@ import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { infoRoute } from './es/cluster.ts'
 import { dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
+import { GAS_ROUTES } from './gas-price.ts'
 import { MANAGEMENT_ROUTES, type Management } from './manage/routes.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
 import { apiPage, DESCRIPTION_ROUTES } from './openapi/page.ts'
@@ -69,7 +71,7 @@ export const createApp = ({
   const addRoutes = <S>(routes: readonly Route<S>[], services: S) => {
     for (const [path, all] of Map.groupBy(routes, route => route.path))
       add(
-        path.replace(/\{(\w+)\}/g, ':$1'),
+        withColons(path),
         all.map(({ method, handler }) => [method.toUpperCase(), handler(services)] as const),
       )
   }
@@ -113,6 +115,9 @@ export const createApp = ({
   app.use('/:technology/:blockchain/:network/es/*', needs(door, 'search'))
   app.all('/:technology/:blockchain/:network/es/*', dispatch(ENDPOINTS, { service, limits, log }))
 
+  for (const { path } of GAS_ROUTES) app.use(withColons(path), needs(door, 'search'))
+  addRoutes(GAS_ROUTES, { service, gasPrices: createGasPrices(service, limits) })
+
   if (alerting) {
     app.use('/alerting/*', needs(door, 'rules'))
     addRoutes(RULE_ROUTES, { ...alerting, limits, log, gate: createGate(limits) })
@@ -120,3 +125,6 @@ export const createApp = ({
 
   return { app, direct: createDirect({ search: service, door, bodies, limits, log }) }
 }
+
+/** A described path as the router has it. */
+const withColons = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')

@@ -6,6 +6,7 @@ import { RULE_ROUTES } from './alerting/index.ts'
 import { CAT_BYTE_UNITS } from './es/cat-table.ts'
 import { infoRoute } from './es/cluster.ts'
 import { endpointOperations } from './es/index.ts'
+import { GAS_ROUTES } from './gas-price.ts'
 import { MANAGEMENT_ROUTES } from './manage/routes.ts'
 import { metrics } from './metrics.ts'
 import { sourceSchemas } from './openapi/documents.ts'
@@ -74,6 +75,7 @@ export const describeApi = (has: Has): OpenApi => {
     ...(has.metrics ? [metrics] : []),
     ...(has.rules ? RULE_ROUTES : []),
     ...(has.management ? MANAGEMENT_ROUTES : []),
+    ...GAS_ROUTES,
     ...endpointOperations(),
   ]
   const paths: OpenApi['paths'] = {}
@@ -284,8 +286,8 @@ const sharedParameters = (operations: readonly Operation[]): Record<string, Sche
   )
 }
 
-const parameterOf = (place: ParameterPlace, name: string, schema: Schema): Schema => {
-  const description = (place === 'query' ? QUERY_DOCS : PLACE_DOCS).get(name)
+const parameterOf = (place: ParameterPlace, name: string, { description: own, ...schema }: Schema): Schema => {
+  const description = own ?? (place === 'query' ? QUERY_DOCS : PLACE_DOCS).get(name)
   return {
     ...{ name, in: place, schema },
     ...(description !== undefined && { description }),

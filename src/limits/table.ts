@@ -206,6 +206,12 @@ export const LIMITS = {
     ['an answer', 'buckets'],
     'Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.',
   ),
+  gasBlocks: countLimit(
+    200,
+    ILLEGAL,
+    ['a request for the gas price', 'blocks'],
+    'Ask for a shorter range by [from] and [to].',
+  ),
   aggregationMemory: bytesLimit(
     '300MB',
     ILLEGAL,

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { createClusterStores } from '../../src/cluster/stores.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { Kind } from '../../src/mapping/index.ts'
+import { createGasPrices } from '../../src/search/gas-price.ts'
 import { createPool, type Pool, type PoolOptions } from '../../src/search/pool.ts'
 import type { SearchParams } from '../../src/search/service.ts'
 import { CONTENTS } from '../answers/stores.ts'
@@ -94,6 +95,15 @@ for (const [name, { options, isElsewhere, skip = false }] of Object.entries(STOR
         const wanted = [first, ...others, 'none', ''].map(id => ({ kind, id, source: true }))
         const several = await told(() => pool.documents({ ...by, wanted: [...wanted, { instead: '{"a":1}' }] }))
         assert.equal(JSON.parse(same(`documents ${kind}`, several).slice(4)).docs.length, wanted.length + 1)
+      }
+    })
+
+    it('estimates the gas price', async () => {
+      const prices = createGasPrices(pool, DEFAULT_LIMITS)
+      const numbers = store.all('block').map(({ _source }) => Number((_source.number as { raw: string }).raw))
+      for (const range of [{}, ...numbers.map(from => ({ from, to: from + 7 })), { to: 3 }]) {
+        const found = await prices({ ...by, now: 0, ...range })
+        same(`gas price ${JSON.stringify(range)}`, JSON.stringify(found))
       }
     })
 

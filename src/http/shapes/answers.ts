@@ -80,6 +80,23 @@ const suggestion = strict({
   name: may(orNull(str)),
 })
 
+const gwei = orNull(num)
+const fees = strict({
+  probability: described('Part of the gas in these blocks whose buyers paid at most this priority fee.', str),
+  priorityFee: num,
+  maxFee: described('The priority fee and twice the base fee of the newest block.', num),
+})
+const gasPrice = strict({
+  health: described('Whether transactions were found and, without `to`, the newest block is recent.', flag),
+  blockNumber: described('The newest of the blocks.', orNull(int)),
+  blockTime: described('Mean seconds from block to block.', orNull(num)),
+  slow: described('The base fee of the newest block and the priority fee of the tier.', gwei),
+  ...{ standard: gwei, fast: gwei, instant: gwei },
+  latestBlockBaseFee: may(described('Absent without EIP-1559, as the next ones.', num)),
+  latestBlockMinFee: may(described('The lowest price that was paid in the newest block.', num)),
+  eip1559: may(strict({ slow: fees, standard: fees, fast: fees, faster: fees, instant: fees })),
+})
+
 export const ANSWER_SHAPES = {
   Error: error,
   Hit: hit,
@@ -123,6 +140,7 @@ export const ANSWER_SHAPES = {
   Templates: described('No templates.', anyRecord),
   Nodes: strict({ _nodes: shards, cluster_name: str, nodes: mapOf(anyRecord) }),
   SearchShards: strict({ nodes: mapOf(anyRecord), indices: mapOf(anyRecord), shards: arrayOf(arrayOf(anyRecord)) }),
+  GasPrice: described('Fees in gwei.', gasPrice),
   Suggestions: strict({ took: int, suggestions: arrayOf(suggestion) }),
   Information: extensible({ name: str, cluster_name: str, version: extensible({ number: str }), tagline: str }),
   Table: described('Rows, with `format=json`.', arrayOf(mapOf(orNull(str)))),
