@@ -43,14 +43,14 @@ const USUAL_BLOCKS = 20
 /** Estimates by two searches, so that it works for every store of a network as they do. */
 export const createGasPrices = (service: Pick<SearchService, 'search'>, limits: Limits) => {
   /** What was paid in blocks, by their hashes: it stays so until there is a new block. */
-  const known = createRecentCache<readonly Paid[]>(MAX_KNOWN)
+  const known = createRecentCache<readonly Paid[]>(MAX_KEPT_PRICES)
 
   return async ({ from, to, now, ...asking }: GasPriceRequest): Promise<GasPrice> => {
     const search = async <T>(entities: string, body: object): Promise<T> =>
       readJsonAnswer<T>(await service.search({ ...asking, entities, body: Buffer.from(JSON.stringify(body)) }))
 
     const first = from ?? (to === undefined ? undefined : Math.max(0, to - USUAL_BLOCKS + 1))
-    const found = await search<FoundBlocks>('block', {
+    const found = await search<FeeBlocks>('block', {
       ...((first !== undefined || to !== undefined) && { query: { range: { 'number.num': { gte: first, lte: to } } } }),
       ...{ sort: { 'number.num': 'desc' }, size: first === undefined ? USUAL_BLOCKS : limits.gasBlocks },
       _source: ['number.num', 'hash', 'timestamp', 'baseFeePerGas.num', 'partial'],
@@ -74,13 +74,13 @@ export const createGasPrices = (service: Pick<SearchService, 'search'>, limits: 
 }
 
 /** Answers for different blocks or networks that are kept. */
-const MAX_KNOWN = 100
+const MAX_KEPT_PRICES = 100
 
-const feesOf = (blocks: readonly FoundBlock[], paid: readonly Paid[]): Omit<GasPrice, 'health' | 'blockNumber'> => {
+const feesOf = (blocks: readonly FeeBlock[], paid: readonly Paid[]): Omit<GasPrice, 'health' | 'blockNumber'> => {
   const [newest, oldest] = [blocks[0]!, blocks.at(-1)!]
   const steps = newest.number.num - oldest.number.num
   const base = newest.baseFeePerGas?.num ?? undefined
-  const tipAt = percentilesOf(paid)
+  const tipAt = tipPercentiles(paid)
   const prices = pricesBy(tier => {
     // If nobody paid more than the base fee, that is the price.
     const tip = tipAt(TIERS[tier]) ?? (base === undefined ? undefined : 0)
@@ -101,11 +101,11 @@ const feesOf = (blocks: readonly FoundBlock[], paid: readonly Paid[]): Omit<GasP
 const RECENT_S = 300
 const RECENT_BLOCKS = 20
 
-interface FoundBlocks {
-  hits: { total: number; hits: { _source: FoundBlock }[] }
+interface FeeBlocks {
+  hits: { total: number; hits: { _source: FeeBlock }[] }
 }
 
-interface FoundBlock {
+interface FeeBlock {
   hash: string
   number: { num: number }
   timestamp: number
@@ -136,7 +136,7 @@ const MAX_PRICES = 60_000
 
 /** What was paid in whole blocks; of partial ones, some transactions are unknown. */
 const pricesIn = async (
-  blocks: readonly FoundBlock[],
+  blocks: readonly FeeBlock[],
   search: (entities: string, body: object) => Promise<FoundPrices>,
 ): Promise<Paid[]> => {
   const whole = new Map(blocks.filter(it => !it.partial).map(it => [it.number.num, it.baseFeePerGas?.num]))
@@ -175,7 +175,7 @@ const pricesIn = async (
 }
 
 /** The least priority fee to which a percentage of the gas was bought, as `eth_feeHistory` has it. */
-const percentilesOf = (paid: readonly Paid[]): ((percent: number) => number | undefined) => {
+const tipPercentiles = (paid: readonly Paid[]): ((percent: number) => number | undefined) => {
   const sorted = paid.toSorted((a, b) => a.tip - b.tip)
   const total = paid.reduce((sum, { gas }) => sum + gas, 0)
   return percent => {
