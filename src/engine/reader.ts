@@ -8,11 +8,11 @@ import type { Db } from '../sqlite/database.ts'
 import { hashKeys } from './blocks.ts'
 import { createDictionaryReader } from './dictionary-reader.ts'
 import { createRecordReader } from './documents/record-reader.ts'
-import { createColumnCache } from './index/column-cache.ts'
+import { createColumnCache, readAddressColumn } from './index/column-cache.ts'
 import { createPointsCache } from './index/points-cache.ts'
 import { createPostingsReader, type Posting } from './index/postings-reader.ts'
 import { decodeSegmentHeader, type SegmentHeader } from './index/segment.ts'
-import { SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
+import { documentCount, SEGMENT_COUNTS, type SegmentCounts } from './index/segments.ts'
 import { openForReading } from './open.ts'
 import { PLACES_PER_BLOCK, positionOf } from './schema.ts'
 
@@ -62,7 +62,15 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
   const selectPositions = byKind(ROW_KINDS, kind =>
     db.prepare(`SELECT pos FROM "${kind}" WHERE pos BETWEEN ? AND ? ORDER BY pos`).pluck(),
   )
-  const columns = createColumnCache(db, kept.columns)
+  const columns = createColumnCache(db, {
+    capacity: kept.columns,
+    ofArgument(id, argument) {
+      checking()
+      const size = documentCount(segmentsById.get(id)!, argument.of)
+      const ofSignature = (signature: number) => dictionaries.signature(signature).of
+      return readAddressColumn({ postings, segment: { id, size }, argument, ofSignature })
+    },
+  })
   const points = createPointsCache(db, kept.points)
   let checking = () => {}
   let seen: unknown

@@ -1,6 +1,6 @@
 import { fixed, showTable, type Times, timesOf } from '../../lib/table.ts'
 import { connect } from '../connection.ts'
-import { createSpans, PANELS, type Panel, type Span, WHOLE } from '../dashboard.ts'
+import { createSpans, PANELS, type Panel, WHOLE } from '../dashboard.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
 import { type Row, row } from '../report.ts'
@@ -60,7 +60,7 @@ const ENDS = { size: 0, aggs: { a: { min: { field: 'timestamp' } }, b: { max: { 
 
 type Ends = { aggregations: Record<'a' | 'b', { value: number }> }
 
-const spanIn = ({ aggregations: { a, b } }: Ends): Span => ({ from: a.value, to: b.value })
+const spanIn = ({ aggregations: { a, b } }: Ends) => ({ from: a.value, to: b.value })
 
 /** Keys and counts of all buckets, as text; undefined where there are no aggregations. */
 const bucketsIn = (answer: string): string | undefined => {
@@ -76,7 +76,7 @@ export const heavy = (): Request[] =>
   WHOLE.flatMap(({ entity, body, name }) =>
     Array.from({ length: 5 }, (_, i) => {
       const label = `${name} ${i}`
-      return { label, entities: entity, body: JSON.stringify(body({ from: i, to: 1e13 })) }
+      return { label, entities: entity, body: JSON.stringify(body({ from: i, to: 1e13, turn: i })) }
     }),
   )
 

@@ -239,15 +239,20 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
     field.compare === 'hex'
       ? rawValuesOf(field, source).flatMap(raw => (typeof raw === 'string' && !tooLong(field, raw) ? [raw] : []))
       : indexedValuesOf(field, source)
-  const topics = field.field === 'args.value.hex' && keys ? topicReader(keys, reader) : undefined
+  const areAddresses = field.field === 'args.value.hex' && keys !== undefined
+  const topics = areAddresses ? topicReader(keys, reader) : undefined
   return {
     read(at, batch) {
       const { documents, role, roles } = at.elements!
+      const columns = areAddresses ? addressColumns(at, batch, reader) : undefined
+      if (columns?.every(column => column !== undefined)) return addressesIn(columns, at, batch, keys!)
       const places = topics && at.kind === 'event' ? roles.map(one => topicPlace(one, reader)) : []
       let before = -1
       let args: unknown[] = []
       return readSeveral(batch, reader.check, element => {
         const document = documents[element]!
+        const column = columns?.[role[element]!]
+        if (column) return column[document] ? [keys!.ofAddress(column[document])] : []
         const place = places[role[element]!]
         const topic = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
         if (topic !== undefined) return [topic]
@@ -260,6 +265,34 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
       })
     },
   }
+}
+
+type AddressColumns = readonly (Uint32Array | undefined)[]
+
+/** By role; undefined if its values are read one by one. */
+const addressColumns = (at: BatchView, batch: Batch, { columns }: StoreReader): AddressColumns => {
+  const { role, roles } = at.elements!
+  const wanted = new Uint32Array(roles.length)
+  for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!]!++
+  const of = at.kind === 'call' ? 'call' : 'log'
+  return roles.map(({ position, input }, number) => {
+    if (wanted[number] === 0) return NOT_WANTED
+    if (input.type !== 'address' || position >= OVERFLOW_SLOT) return undefined
+    return columns.addresses(at.segment, { of, slot: position }, { wanted: wanted[number]!, size: at.size })
+  })
+}
+
+const NOT_WANTED = new Uint32Array(0)
+
+const addressesIn = (columns: AddressColumns, { elements }: BatchView, batch: Batch, keys: Keys): FoundValues => {
+  const { documents, role } = elements!
+  const found = new Float64Array(role.length).fill(Number.NaN)
+  for (let i = 0; i < batch.count; i++) {
+    const element = ordinalAt(batch, i)
+    const id = columns[role[element]!]![documents[element]!]
+    if (id) found[element] = keys.ofAddress(id)
+  }
+  return { form: 'each', keys: found }
 }
 
 /** The topic that holds an indexed address. */

@@ -15,6 +15,8 @@ export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 export interface Keys {
   space: Space
   of(value: QueryValue): number
+  /** As `of` its checksummed text. */
+  ofAddress(id: number): number
   value(key: number): QueryValue
   compare(a: number, b: number): number
   bytes(): number
@@ -30,6 +32,8 @@ const keySpaceOf = ({ fields, type }: Pick<FieldValues, 'fields' | 'type'>): Spa
 }
 
 const ownSpace = ({ kind, encoding, field, list }: FieldPath): Space => {
+  // Most values of arguments that are grouped are addresses.
+  if (field === 'args.value.hex') return 'address'
   if (list) return 'text'
   if (kind === 'address' && encoding === 'raw') return 'address'
   if (field === 'transactionHash') return 'transaction'
@@ -57,6 +61,11 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
     }
     return FIRST_TEXT_KEY - place * STEP
   }
+  let hasUnlisted = false
+  const ofAddress = memoize(TEXTS, (id: number): number => {
+    const text = checksumAddress(`0x${reader.addressDigits(id)}`)
+    return space === 'address' && !places.has(text) ? id : interned(text)
+  })
   const stoodFor = (key: number): QueryValue => {
     if (key <= FIRST_TEXT_KEY) return values[(FIRST_TEXT_KEY - key) / STEP]!
     return valueOfKey(space, key, reader)
@@ -70,8 +79,14 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
         const number = Number(given)
         return typeof given === 'bigint' && !Number.isSafeInteger(number) ? interned(given) : number
       }
-      return idOf(space, String(given), reader) ?? interned(given)
+      // A text that was interned before its address was stored keeps its key.
+      if (hasUnlisted && places.has(given)) return interned(given)
+      const id = idOf(space, String(given), reader)
+      if (id !== undefined) return id
+      hasUnlisted ||= space === 'address' && ADDRESS.test(String(given))
+      return interned(given)
     },
+    ofAddress: id => (space === 'address' && !hasUnlisted ? id : ofAddress(id)),
     value,
     compare: (a, b) => {
       if (a > FIRST_TEXT_KEY && b > FIRST_TEXT_KEY) {
@@ -105,6 +120,8 @@ const FIRST_TEXT_KEY = -(2 ** 80)
 const STEP = 2 ** 30
 const TEXTS = 20_000
 
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+
 const valueOfKey = (space: Space, key: number, reader: StoreReader): QueryValue => {
   switch (space) {
     case 'address':
@@ -121,7 +138,7 @@ const valueOfKey = (space: Space, key: number, reader: StoreReader): QueryValue 
 const idOf = (space: Space, text: string, reader: StoreReader): number | undefined => {
   switch (space) {
     case 'address':
-      return /^0x[0-9a-fA-F]{40}$/.test(text) && checksumAddress(text) === text
+      return ADDRESS.test(text) && checksumAddress(text) === text
         ? reader.addressId(text.slice(2).toLowerCase())
         : undefined
     case 'transaction':

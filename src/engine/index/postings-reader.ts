@@ -44,6 +44,8 @@ const MAX_CACHED_POSTINGS = 2_000
 /** Filters that one look-up loads: all of them would keep the first one waiting. */
 const MAX_LOADED_FILTERS = 8
 
+export type PostingsReader = ReturnType<typeof createPostingsReader>
+
 export const createPostingsReader = (db: Db, kept = CACHE_BYTES) => {
   const reading = createTermReading(db)
   const blocks = createBlockCache<Buffer>(kept.blocks)
@@ -123,6 +125,22 @@ export const createPostingsReader = (db: Db, kept = CACHE_BYTES) => {
     }
   }
 
+  /** Visits the terms of a range in one segment, without caching its blocks. */
+  const each = (segment: number, first: number, last: number, visit: (cursor: TermCursor) => void) => {
+    const view = byId.get(segment)
+    const root = view && (view.root ?? loadRoot(view))
+    if (!root) return
+    for (let i = Math.max(0, blockIndexOf(root, first, 0)); i < root.rows.length; i++) {
+      if (root.terms[i]! > last) return
+      cursor.open(reading.row(segment, root.rows[i]!))
+      if (!cursor.seek(first)) continue
+      do {
+        if (cursor.term > last) return
+        visit(cursor)
+      } while (cursor.next())
+    }
+  }
+
   const inSome = (ids: ReadonlySet<number>, range: TermRange): Posting[] => {
     loaded = 0
     const found: Posting[] = []
@@ -165,6 +183,8 @@ export const createPostingsReader = (db: Db, kept = CACHE_BYTES) => {
       if (view) collect(view, { first, last, fingerprint: undefined, key: keyOfRange(first, last) }, found)
       return found
     },
+    each,
+    ordinalsOf: (segment: number, at: ListLocation): Uint32Array => ordinalsAt(reading, segment, at),
     /** Not to be written to. */
     ordinals(posting: Posting): Uint32Array {
       const { segment, term, fingerprint, n, at } = posting

@@ -58,6 +58,11 @@ export const createSegmentCache = <T, H = void>({ load, bytesOf, capacity }: Seg
   }
 
   return {
+    /** Whether `get` answers without loading. */
+    has(segment: SegmentState, field: number): boolean {
+      const entry = entriesOf(segment).get(field)
+      return entry !== undefined && (!entry.exists || entry.value !== undefined)
+    },
     /** Undefined if the segment has none of it. `hint` is handed to `load`. */
     get(segment: SegmentState, field: number, hint: H): T | undefined {
       const entries = entriesOf(segment)

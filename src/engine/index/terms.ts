@@ -58,7 +58,7 @@ const FIRST_LOG_FIELD = 64
 const ARGUMENT_SLOTS = 15
 /** Maximal number of signatures. */
 export const SIGNATURES = Math.floor((FIELDS_PER_VALUE - FIRST_LOG_FIELD) / (ARGUMENT_SLOTS + 1))
-const FIRST_ARGUMENT_FIELD = FIRST_LOG_FIELD + SIGNATURES
+export const FIRST_ARGUMENT_FIELD = FIRST_LOG_FIELD + SIGNATURES
 export const OVERFLOW_SLOT = ARGUMENT_SLOTS - 1
 
 /** In place of the value of an argument that is longer than an index of keywords holds. */

@@ -1,4 +1,5 @@
 import { coinAmount, paddedHex, rawHex } from '../../../documents/show.ts'
+import { lowerBound, upperBound } from '../../../lib/arrays.ts'
 import { checksumAddress } from '../../../lib/keccak.ts'
 import type { FieldPath, Kind } from '../../../mapping/index.ts'
 import type { Bounds, Node, QueryValue } from '../../../query/ast.ts'
@@ -112,6 +113,8 @@ export interface ColumnSource {
   /** Undefined if no document of the segment has the field. */
   bounds(at: SegmentView): ColumnBounds | undefined
   data(at: SegmentView): ColumnData | undefined
+  /** Runs of documents with values within bounds, if these take less time than a scan of `data`. */
+  between?(at: SegmentView, low: number, high: number): [from: number, to: number][]
 }
 /** Undefined if neither a column nor the document's place has the field. */
 export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader): ColumnSource | undefined => {
@@ -138,6 +141,18 @@ const placeSource = (numbered: NumberedKind): ColumnSource => ({
       for (let i = 0; ordinal < end; i++) values[ordinal++] = places ? places[i]! : i
     }
     return { count: size, width: 4, values, base: 0, dictionary: undefined, bytes: values.byteLength }
+  },
+  between({ header }, low, high) {
+    const runs: [number, number][] = []
+    let start = 0
+    for (let index = 0; index < header.times.length; index++) {
+      const places = partialPlaces(header, numbered, index)
+      const end = endOrdinal(header, numbered, index)
+      const [from, to] = places ? [lowerBound(places, low), upperBound(places, high)] : [low, high + 1]
+      runs.push([start + from, Math.min(start + to, end)])
+      start = end
+    }
+    return runs
   },
 })
 

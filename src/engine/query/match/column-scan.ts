@@ -1,5 +1,6 @@
 import { lowerBound, upperBound } from '../../../lib/arrays.ts'
 import { type ColumnData, type StoredValues, valueAt } from '../../index/column-codec.ts'
+import { INEXACT } from '../fields/field-values.ts'
 import { type ColumnCondition, type ColumnVerdict, DOUBT, NO, YES } from '../plan/column-conditions.ts'
 import { count, countedBits, EMPTY_SET, listed, type OrdinalSet, run, toArray } from './ordinal-set.ts'
 
@@ -18,13 +19,14 @@ const JUDGED = 2 ** 9
 /** Candidates whose value fulfils a condition. */
 export const scan = (data: ColumnData, condition: ColumnCondition, within: OrdinalSet, check: () => void): Scanned => {
   const { values, base, dictionary } = data
-  const { low, high, judge, edges } = condition
+  const { low, high, edges } = condition
   if (!values) return ofOne(valueAt(data, 0), condition, within)
+  const judge = edges && isPrecise(data) ? undefined : condition.judge
   // Bounds of what is stored: of a dictionary, places in it.
   const from = dictionary ? lowerBound(dictionary, low) : low - base
   const to = dictionary ? upperBound(dictionary, high) - 1 : high - base
   if (from > to) return NOTHING_SCANNED
-  if (!judge && within.form === 'run' && within.to - within.from >= MANY)
+  if (!judge && within.form !== 'list' && count(within) >= MANY)
     return { found: bitsBetween(values, [from, to], within, check), doubtful: EMPTY_SET }
   const inside = scanBetween(values, [from, to], within, check)
   if (!judge) return { found: setOf(inside), doubtful: EMPTY_SET }
@@ -41,6 +43,10 @@ export const scan = (data: ColumnData, condition: ColumnCondition, within: Ordin
   }
   return { found: setOf(inside.subarray(0, size)), doubtful: listed(Uint32Array.from(doubtful)) }
 }
+
+/** Whether each value is a single integer, so that bounds need no second look. */
+const isPrecise = ({ width, base, dictionary }: ColumnData): boolean =>
+  dictionary ? dictionary.at(-1)! < INEXACT : width <= 4 && base + 2 ** (8 * width) < INEXACT
 
 /** Candidates whose stored value lies between two others, in a list of its own. */
 const scanBetween = (
@@ -70,20 +76,21 @@ const scanBetween = (
   return found.subarray(0, size)
 }
 
-/** Candidates side by side from which on bits take less time than a list. */
+/** Number of candidates from which on bits take less time than a list. */
 const MANY = 1024
 
-/** As `scanBetween` with bits as result, for a run of candidates. */
+/** As `scanBetween` with bits as result, for candidates of any form but a list. */
 const bitsBetween = (
   values: StoredValues,
   [from, to]: readonly [number, number],
-  within: Extract<OrdinalSet, { form: 'run' }>,
+  within: Exclude<OrdinalSet, { form: 'list' }>,
   check: () => void,
 ): OrdinalSet => {
+  const [first, last] = within.form === 'run' ? [within.from, within.to] : [0, values.length]
   const bits = new Uint32Array((values.length + 31) >>> 5)
-  for (let at = within.from; at < within.to; at += STRETCH) {
+  for (let at = first; at < last; at += STRETCH) {
     check()
-    const stop = Math.min(at + STRETCH, within.to)
+    const stop = Math.min(at + STRETCH, last)
     for (let ordinal = at; ordinal < stop; ) {
       const word = ordinal >>> 5
       const end = Math.min(stop, (word + 1) << 5)
@@ -95,8 +102,9 @@ const bitsBetween = (
       bits[word]! |= found
     }
   }
+  if (within.form === 'bits') for (let word = 0; word < bits.length; word++) bits[word]! &= within.bits[word]!
   const found = countedBits(bits)
-  return count(found) === within.to - within.from ? within : found
+  return count(found) === count(within) ? within : found
 }
 
 /** The set of an ascending list; neighbours are a run. */

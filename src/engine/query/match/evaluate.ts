@@ -291,7 +291,13 @@ const byColumn = (
   return {
     matches(at, within) {
       const bounds = source.bounds(at)
-      if (!bounds || bounds.greatest < condition.low || bounds.least > condition.high) return EMPTY_SET
+      const { low, high, judge, edges } = condition
+      if (!bounds || bounds.greatest < low || bounds.least > high) return EMPTY_SET
+      if (source.between && (!judge || edges))
+        return or(
+          source.between(at, low, high).map(([from, to]) => run(from, to)),
+          at.size,
+        )
       const data = source.data(at)
       if (!data) return EMPTY_SET
       const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)

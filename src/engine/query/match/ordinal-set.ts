@@ -192,8 +192,17 @@ const intersected = (a: Uint32Array, b: Uint32Array): OrdinalSet => {
   return listed(found.subarray(0, length))
 }
 
-const kept = (list: Uint32Array, set: OrdinalSet): OrdinalSet =>
-  listed(list.filter(ordinal => hasOrdinal(set, ordinal)))
+const kept = (list: Uint32Array, { bits }: Extract<OrdinalSet, { form: 'bits' }>): OrdinalSet => {
+  const found = new Uint32Array(list.length)
+  let length = 0
+  for (let i = 0; i < list.length; i++) {
+    const ordinal = list[i]!
+    // Without a branch, which half of all bits would mislead.
+    found[length] = ordinal
+    length += (bits[ordinal >>> 5]! >>> (ordinal & 31)) & 1
+  }
+  return listed(found.subarray(0, length))
+}
 
 /** Merges lists pairwise, to read each ordinal log n times. */
 const unitedOf = (lists: readonly Uint32Array[]): Uint32Array => {
