@@ -102,12 +102,7 @@ export const WHOLE: readonly Panel[] = [
   })),
 ]
 
-const filtered = (
-  name: string,
-  entity: Panel['entity'],
-  filters: (turn: number) => object[],
-  aggs: object,
-): Panel => ({
+const filtered = (name: string, entity: Panel['entity'], filters: (turn: number) => object[], aggs: object): Panel => ({
   name: `filtered: ${name}`,
   entity,
   body: ({ turn }) => ({ size: 0, query: { bool: { filter: filters(turn) } }, aggs }),

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { MISSING, valueAt } from '../../src/engine/index/column-codec.ts'
-import { COLUMN_FIELDS, type ColumnField, UNLISTED, UNLISTED_CALL } from '../../src/engine/index/terms.ts'
+import {
+  COLUMN_FIELDS,
+  type ColumnField,
+  OVERFLOW_SLOT,
+  UNLISTED,
+  UNLISTED_CALL,
+} from '../../src/engine/index/terms.ts'
 import { ordinalCount, positionOfOrdinal } from '../../src/engine/query/fields/ordinals.ts'
-import type { StoreReader } from '../../src/engine/reader.ts'
+import type { Segment, StoreReader } from '../../src/engine/reader.ts'
 import { COUNTED_KINDS, type Kind } from '../../src/mapping/index.ts'
 import type { TestStore } from './store.ts'
 
@@ -49,9 +55,25 @@ export const checkColumns = (store: TestStore) => {
     const decoded = known.get('event')!.get(position)
     assert.deepEqual([topic, event?.name], [source.signature ?? null, decoded?.event], what)
   }
+  const checkAddresses = (segment: Segment, of: 'log' | 'call') => {
+    const header = reader.header(segment)
+    const size = ordinalCount({ segment, header }, of)
+    for (let slot = 0; slot < OVERFLOW_SLOT; slot++) {
+      const column = reader.columns.addresses(segment, { of, slot }, { wanted: size, size })!
+      for (let ordinal = 0; ordinal < size; ordinal++) {
+        const position = positionOfOrdinal(header, of, ordinal)
+        const source = known.get(of === 'log' ? 'event' : 'call')!.get(position)
+        const argument = (source?.args as { pos: number; value: { type: string; hex: string } }[] | null)?.[slot]
+        const address = argument?.value.type === 'address' ? argument.value.hex : undefined
+        const expected = address ? reader.addressId(address.slice(2).toLowerCase()) : 0
+        assert.equal(column[ordinal] ?? 0, expected, `argument ${slot} of the ${of} at ${position}`)
+      }
+    }
+  }
   store.read(() => {
     for (const segment of reader.segments()) {
       const header = reader.header(segment)
+      for (const numbered of ['log', 'call'] as const) checkAddresses(segment, numbered)
       for (const column of COLUMN_FIELDS) {
         const { kind, field, number } = column
         const size = ordinalCount({ segment, header }, kind)

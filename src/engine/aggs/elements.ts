@@ -7,6 +7,7 @@ import type { QueryValue } from '../../query/ast.ts'
 import { indexedValuesOf, rawValuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { createStored } from '../documents/record-decoder.ts'
+import { MISSING } from '../index/column-codec.ts'
 import { integersField, OVERFLOW_SLOT, scaledField } from '../index/terms.ts'
 import { columnSource } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
@@ -252,7 +253,7 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
       return readSeveral(batch, reader.check, element => {
         const document = documents[element]!
         const column = columns?.[role[element]!]
-        if (column) return column[document] ? [keys!.ofAddress(column[document])] : []
+        if (column) return column[document] ? [keyOfAddress(column[document], keys!)] : []
         const place = places[role[element]!]
         const topic = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
         if (topic !== undefined) return [topic]
@@ -286,14 +287,24 @@ const NOT_WANTED = new Uint32Array(0)
 
 const addressesIn = (columns: AddressColumns, { elements }: BatchView, batch: Batch, keys: Keys): FoundValues => {
   const { documents, role } = elements!
-  const found = new Float64Array(role.length).fill(Number.NaN)
+  const count = role.length
+  /** Ids and 1; 0 for none. */
+  const values = new Uint32Array(count)
+  let greatest = 0
   for (let i = 0; i < batch.count; i++) {
     const element = ordinalAt(batch, i)
     const id = columns[role[element]!]![documents[element]!]
-    if (id) found[element] = keys.ofAddress(id)
+    if (!id) continue
+    values[element] = id + 1
+    if (id > greatest) greatest = id
   }
-  return { form: 'each', keys: found }
+  if (!keys.ofAddress) return foundIn({ ...ADDRESS_COLUMN, count, values }, greatest)
+  return { form: 'each', keys: Float64Array.from(values, next => (next ? keyOfAddress(next - 1, keys) : Number.NaN)) }
 }
+
+const ADDRESS_COLUMN = { width: 4, base: MISSING, dictionary: undefined, bytes: 0 } as const
+
+const keyOfAddress = (id: number, keys: Keys): number => (keys.ofAddress ? keys.ofAddress(id) : id)
 
 /** The topic that holds an indexed address. */
 const topicPlace = ({ signature, position, input }: Role, reader: StoreReader): number | undefined => {

@@ -15,8 +15,8 @@ export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 export interface Keys {
   space: Space
   of(value: QueryValue): number
-  /** As `of` its checksummed text. */
-  ofAddress(id: number): number
+  /** From the id of an address to its key; undefined if ids are the keys. */
+  readonly ofAddress: ((id: number) => number) | undefined
   value(key: number): QueryValue
   compare(a: number, b: number): number
   bytes(): number
@@ -86,7 +86,9 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
       hasUnlisted ||= space === 'address' && ADDRESS.test(String(given))
       return interned(given)
     },
-    ofAddress: id => (space === 'address' && !hasUnlisted ? id : ofAddress(id)),
+    get ofAddress() {
+      return space === 'address' && !hasUnlisted ? undefined : ofAddress
+    },
     value,
     compare: (a, b) => {
       if (a > FIRST_TEXT_KEY && b > FIRST_TEXT_KEY) {

@@ -28,7 +28,7 @@ export interface ColumnCondition {
   high: number
   /** Undefined where all values within the bounds match. */
   judge?: (value: number) => ColumnVerdict
-  /** Only the bounds themselves need `judge`: all values between them match. */
+  /** Only the bounds themselves need `judge`, if they are 2^53 or more: all values between them match. */
   edges?: true
 }
 
