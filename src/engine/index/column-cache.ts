@@ -17,11 +17,11 @@ interface ColumnCacheOptions {
   /** Bytes of decoded columns. */
   capacity(): number
   /** The column of an argument, which no row of the store holds. */
-  ofArgument(segment: number, argument: Argument): ColumnData | undefined
+  ofArgument(segment: number, argument: ArgumentPlace): ColumnData | undefined
 }
 
 /** An argument position of all logs or all calls. */
-interface Argument {
+interface ArgumentPlace {
   of: 'log' | 'call'
   slot: number
 }
@@ -54,7 +54,7 @@ export const createColumnCache = (db: Db, { capacity, ofArgument }: ColumnCacheO
      * from the index once an eighth of its documents was asked for, or else undefined: reading
      * fewer of them one by one takes less time.
      */
-    addresses(segment: SegmentState, argument: Argument, { wanted, size }: { wanted: number; size: number }) {
+    addresses(segment: SegmentState, argument: ArgumentPlace, { wanted, size }: { wanted: number; size: number }) {
       const field = argumentColumn(argument)
       if (!data.has(segment, field)) {
         const key = `${segment.id} ${field}`
@@ -79,8 +79,8 @@ const WORTH = 8
 const NO_ADDRESSES = new Uint32Array(0)
 
 /** Numbers below 0 that no stored column has. */
-const argumentColumn = ({ of, slot }: Argument): number => -1 - (slot * 2 + (of === 'log' ? 0 : 1))
-const argumentAt = (column: number): Argument => {
+const argumentColumn = ({ of, slot }: ArgumentPlace): number => -1 - (slot * 2 + (of === 'log' ? 0 : 1))
+const argumentAt = (column: number): ArgumentPlace => {
   const place = -1 - column
   return { of: place % 2 === 0 ? 'log' : 'call', slot: place >>> 1 }
 }
@@ -88,7 +88,7 @@ const argumentAt = (column: number): Argument => {
 interface AddressColumnOptions {
   postings: Pick<PostingsReader, 'each' | 'ordinalsOf'>
   segment: { id: number; size: number }
-  argument: Argument
+  argument: ArgumentPlace
   ofSignature(id: number): 'log' | 'call'
 }
 
