@@ -83,7 +83,7 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
       if (hasUnlisted && places.has(given)) return interned(given)
       const id = idOf(space, String(given), reader)
       if (id !== undefined) return id
-      hasUnlisted ||= space === 'address' && ADDRESS_TEXT.test(String(given))
+      hasUnlisted ||= space === 'address' && LISTED_TEXT.test(String(given))
       return interned(given)
     },
     get ofAddress() {
@@ -122,7 +122,7 @@ const FIRST_TEXT_KEY = -(2 ** 80)
 const STEP = 2 ** 30
 const TEXTS = 20_000
 
-const ADDRESS_TEXT = /^0x[0-9a-fA-F]{40}$/
+const LISTED_TEXT = /^0x[0-9a-fA-F]{40}$/
 
 const valueOfKey = (space: Space, key: number, reader: StoreReader): QueryValue => {
   switch (space) {
@@ -140,7 +140,7 @@ const valueOfKey = (space: Space, key: number, reader: StoreReader): QueryValue 
 const idOf = (space: Space, text: string, reader: StoreReader): number | undefined => {
   switch (space) {
     case 'address':
-      return ADDRESS_TEXT.test(text) && checksumAddress(text) === text
+      return LISTED_TEXT.test(text) && checksumAddress(text) === text
         ? reader.addressId(text.slice(2).toLowerCase())
         : undefined
     case 'transaction':
