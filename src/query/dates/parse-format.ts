@@ -1,11 +1,16 @@
 import { createRecentCache } from '../../lib/caches.ts'
-import { type ChainsieveError, refuse } from '../../lib/errors.ts'
+import { refuse } from '../../lib/errors.ts'
 import { didYouMean } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { type JsonNode, showJson, where } from '../json-node.ts'
+import { PATTERN_LETTERS, parseDatePattern } from './pattern.ts'
+import { createPatternReader } from './pattern-reader.ts'
+import type { LocalTime } from './resolve.ts'
 
 export const DATE = 'uuuu-MM-dd'
 const TIME_PATTERN = 'HH:mm:ss.SSSXXX'
+const BASIC_TIME = 'HHmmss.SSSXXX'
+const WEEK_DATE = "YYYY-'W'ww-e"
 
 /** Its fraction has at least three digits. */
 export const FINEST = 'date_optional_time_nanos'
@@ -29,46 +34,45 @@ export const PATTERNS: ReadonlyMap<string, string> = new Map(
     date_hour_minute_second_millis: `${DATE}'T'HH:mm:ss.SSS`,
     date_hour_minute_second_fraction: `${DATE}'T'HH:mm:ss.SSS`,
     basic_date: 'uuuuMMdd',
-    basic_date_time: "uuuuMMdd'T'HHmmss.SSSXXX",
+    basic_date_time: `uuuuMMdd'T'${BASIC_TIME}`,
     basic_date_time_no_millis: "uuuuMMdd'T'HHmmssXXX",
+    basic_ordinal_date: 'uuuuDDD',
+    basic_ordinal_date_time: `uuuuDDD'T'${BASIC_TIME}`,
+    basic_ordinal_date_time_no_millis: "uuuuDDD'T'HHmmssXXX",
+    basic_time: BASIC_TIME,
+    basic_time_no_millis: 'HHmmssXXX',
+    basic_t_time: `'T'${BASIC_TIME}`,
+    basic_t_time_no_millis: "'T'HHmmssXXX",
+    basic_week_date: "YYYY'W'wwe",
+    basic_week_date_time: "YYYY'W'wwe'T'HHmmss.SSSX",
+    basic_week_date_time_no_millis: "YYYY'W'wwe'T'HHmmssX",
     ordinal_date: 'uuuu-DDD',
+    ordinal_date_time: `uuuu-DDD'T'${TIME_PATTERN}`,
+    ordinal_date_time_no_millis: "uuuu-DDD'T'HH:mm:ssXXX",
+    week_date: WEEK_DATE,
+    week_date_time: `${WEEK_DATE}'T'${TIME_PATTERN}`,
+    week_date_time_no_millis: `${WEEK_DATE}'T'HH:mm:ssXXX`,
+    week_year: 'YYYY',
+    weekyear: 'YYYY',
+    weekyear_week: "YYYY-'W'ww",
+    weekyear_week_day: WEEK_DATE,
     hour: 'HH',
     hour_minute: 'HH:mm',
     hour_minute_second: 'HH:mm:ss',
     hour_minute_second_millis: 'HH:mm:ss.SSS',
+    hour_minute_second_fraction: 'HH:mm:ss.SSS',
     time: TIME_PATTERN,
     time_no_millis: 'HH:mm:ssXXX',
     t_time: `'T'${TIME_PATTERN}`,
+    t_time_no_millis: "'T'HH:mm:ssXXX",
   }),
 )
 
-export type PatternPiece = { text: string; isQuoted: boolean } | { letter: string; count: number }
-const LONGEST_PATTERN = 100
-
-export const splitPattern = (pattern: string, bad: (why: string) => ChainsieveError): PatternPiece[] => {
-  if (pattern === '' || pattern.length > LONGEST_PATTERN) throw bad(`it must have 1 to ${LONGEST_PATTERN} characters`)
-  return pattern.match(/'(?:[^']|'')*'|([A-Za-z])\1*|[\s\S]/g)!.map((piece): PatternPiece => {
-    if (/^[A-Za-z]/.test(piece)) return { letter: piece[0]!, count: piece.length }
-    if (piece === "''") return { text: "'", isQuoted: true }
-    const isQuoted = piece.length > 1 && piece.startsWith("'")
-    return { text: isQuoted ? piece.slice(1, -1).replaceAll("''", "'") : piece, isQuoted }
-  })
-}
-
-/** A date and time as written, without missing units. `offset` from UTC is in milliseconds. */
-export interface LocalTime {
-  year: number
-  month?: number
-  day?: number
-  hour?: number
-  minute?: number
-  second?: number
-  millisecond?: number
-  offset?: number
-}
+/** The pattern that a format's name stands for, or the format itself. */
+export const patternOfFormat = (format: string): string => PATTERNS.get(format.replace(/^strict_/, '')) ?? format
 
 /** Parses to milliseconds since 1970 or to local time; undefined if the format differs. */
-type DateParser = (text: string) => number | LocalTime | undefined
+type DateParser = (text: string, up: boolean) => number | LocalTime | undefined
 
 /** Format of dates where the query names none. */
 export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_time'
@@ -78,15 +82,16 @@ export const DEFAULT_FORMAT = 'epoch_second||epoch_millis||strict_date_optional_
  * the default format, a number is seconds, or milliseconds if it is too large for seconds.
  */
 export const parserOf = (place: JsonNode | undefined, format: string, limits: Limits): DateParser => {
-  if (format === DEFAULT_FORMAT) return text => epoch(text) ?? parseIsoDate(text)
+  if (format === DEFAULT_FORMAT) return (text, up) => epoch(text, up) ?? parseIsoDate(text, up)
   const known = recentParsers.get(format)
   if (known) return known
-  const parts = format.split('||', limits.dateFormats + 1)
+  // A leading 8 once marked a pattern of Java 8.
+  const parts = format.replace(/^8/, '').split('||', limits.dateFormats + 1)
   if (parts.length > limits.dateFormats) throw overLimit('dateFormats', limits, where(place!))
-  const parsers = parts.map(part => NAMED_FORMATS.get(part) ?? parserOfPattern(place, part))
-  const parser: DateParser = text => {
+  const parsers = parts.map(part => NAMED_FORMATS.get(part.trim()) ?? parserOfPattern(place, part.trim()))
+  const parser: DateParser = (text, up) => {
     for (const parse of parsers) {
-      const parsed = parse(text)
+      const parsed = parse(text, up)
       if (parsed !== undefined) return parsed
     }
     return undefined
@@ -148,85 +153,28 @@ const parserOfGroups = (...parts: string[]) => byExpression(new RegExp(`^${parts
 const OPTIONAL_TIME = `(?:T(?:${HOUR_GROUP}(?::${MINUTE_GROUP}(?::${SECOND_GROUP}(?:${FRACTION_GROUP})?)?)?${ZONE_GROUP}?)?)?`
 const parseIsoDate = parserOfGroups(YEAR_GROUP, `(?:-${MONTH_GROUP}(?:-${DAY_GROUP}${OPTIONAL_TIME})?)?`)
 
-const yearGroup = (count: number) => (count === 4 ? YEAR_GROUP : count === 1 ? '(?<year>\\d{1,9})' : undefined)
-const zoneGroup = (count: number) => (count <= 3 ? ZONE_GROUP : undefined)
-const READ_LETTERS = new Map<string, (count: number) => string | undefined>([
-  ['y', yearGroup],
-  ['u', yearGroup],
-  ['M', count => digitsGroup('month', count)],
-  ['d', count => digitsGroup('day', count)],
-  ['H', count => digitsGroup('hour', count)],
-  ['m', count => digitsGroup('minute', count)],
-  ['s', count => digitsGroup('second', count)],
-  ['S', count => (count <= 9 ? `(?<fraction>\\d{${count}})` : undefined)],
-  ['X', zoneGroup],
-  ['x', zoneGroup],
-  ['Z', count => (count <= 3 ? '(?<zone>[+-]\\d{4})' : undefined)],
-])
-
-const digitsGroup = (unit: string, count: number) =>
-  count === 2 ? `(?<${unit}>\\d{2})` : count === 1 ? `(?<${unit}>\\d{1,2})` : undefined
-
-const parserOfPattern = (place: JsonNode | undefined, pattern: string): DateParser => {
-  const bad = (why: string) => {
-    const message = `${where(place!)}: invalid date format ${showJson(pattern)}: ${why}.${didYouMean(pattern, [...NAMED_FORMATS.keys()])}`
-    return refuse(
+const parserOfPattern = (place: JsonNode | undefined, text: string): DateParser => {
+  const bad = (why: string) =>
+    refuse(
       'illegal_argument_exception',
-      `${message} Formats are patterns of y M d H m s S X Z, such as "yyyy-MM-dd HH:mm:ss", and the names ${Object.keys(DATE_FORMS).join(', ')}, epoch_second and epoch_millis.`,
+      `${where(place!)}: invalid date format ${showJson(text)}: ${why}.${didYouMean(text, PATTERNS.keys())} Formats are patterns of ${PATTERN_LETTERS}, such as "yyyy-MM-dd HH:mm:ss", and the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
     )
-  }
-  const seen = new Set<string>()
-  const source = splitPattern(pattern, bad).map(piece => {
-    if ('text' in piece) return piece.text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-    const expression = READ_LETTERS.get(piece.letter)?.(piece.count)
-    if (expression === undefined) throw bad(`[${piece.letter.repeat(piece.count)}] is not supported`)
-    const unit = /\?<(\w+)>/.exec(expression)![1]!
-    if (seen.has(unit)) throw bad(`the ${unit} occurs twice`)
-    seen.add(unit)
-    return expression
-  })
-  return parserOfGroups(...source)
+  return createPatternReader(parseDatePattern(patternOfFormat(text), bad))
 }
 
-const READ_PATTERNS = [
-  'date',
-  'year_month_day',
-  'year_month',
-  'year',
-  'date_hour',
-  'date_hour_minute',
-  'date_hour_minute_second',
-]
-
-const namedPatternParser = (name: string): DateParser => parserOfPattern(undefined, PATTERNS.get(name)!)
-
+/** Names that take more forms than they are written in. */
 const DATE_FORMS: Record<string, DateParser> = {
   date_optional_time: parseIsoDate,
   date_optional_time_nanos: parseIsoDate,
-  ...Object.fromEntries(READ_PATTERNS.map(name => [name, namedPatternParser(name)])),
   date_time: parserOfGroups(
-    YEAR_GROUP,
-    '-',
-    MONTH_GROUP,
-    '-',
-    DAY_GROUP,
-    'T',
-    HOUR_GROUP,
-    ':',
-    MINUTE_GROUP,
-    ':',
-    SECOND_GROUP,
-    `(?:${FRACTION_GROUP})?`,
-    ZONE_GROUP,
+    `${YEAR_GROUP}-${MONTH_GROUP}-${DAY_GROUP}T${HOUR_GROUP}:${MINUTE_GROUP}:${SECOND_GROUP}`,
+    `(?:${FRACTION_GROUP})?${ZONE_GROUP}`,
   ),
-  date_time_no_millis: namedPatternParser('date_time_no_millis'),
 }
 
 const NAMED_FORMATS: ReadonlyMap<string, DateParser> = new Map([
   ['epoch_second', epochOf(1000)],
   ['epoch_millis', epochOf(1)],
-  ['basic_date', namedPatternParser('basic_date')],
-  ['basic_date_time_no_millis', namedPatternParser('basic_date_time_no_millis')],
   ['iso8601', parseIsoDate],
   ...Object.entries(DATE_FORMS).flatMap(([name, parse]): [string, DateParser][] => [
     [name, parse],

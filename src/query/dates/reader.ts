@@ -2,7 +2,8 @@ import { refuse } from '../../lib/errors.ts'
 import { bracketName, type JsonNode, showJson, where } from '../json-node.ts'
 import type { QueryBudget } from '../scope.ts'
 import { CALENDAR_UNITS, monthOf, startOfMonth } from './calendar.ts'
-import { DEFAULT_FORMAT, type LocalTime, parserOf } from './parse-format.ts'
+import { DEFAULT_FORMAT, parserOf } from './parse-format.ts'
+import type { LocalTime } from './resolve.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'
 
 /** Reads the dates of a clause, in milliseconds since 1970. */
@@ -48,8 +49,10 @@ export const createDateReader = (
   const parse = parserOf(options.format?.place, format, budget.limits)
 
   const date = (place: JsonNode, text: string, up: boolean): number => {
-    const parsed = parse(text)
-    const instant = typeof parsed === 'number' ? parsed : parsed && instantOfParts(parsed, zone, up)
+    const parsed = parse(text, up)
+    const zoneOfText =
+      typeof parsed === 'object' && parsed.zone !== undefined ? zoneOf(place, parsed.zone, budget) : zone
+    const instant = typeof parsed === 'number' ? parsed : parsed && instantOfParts(parsed, zoneOfText, up)
     if (instant === undefined || Math.abs(instant) > FURTHEST_DATE) throw notADate(place, format)
     return instant
   }

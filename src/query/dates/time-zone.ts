@@ -13,13 +13,20 @@ export const nameOfZone = (zone: Zone): string => zoneNames.get(zone) ?? 'UTC'
 
 const zoneNames = new WeakMap<Zone, string>()
 
+/** Id of a zone as the request wrote it, for which `nameOfZone` may have a newer name. */
+export const idOfZone = (zone: Zone): string => zoneIds.get(zone) ?? 'Z'
+
+const zoneIds = new WeakMap<Zone, string>()
+
 /** Zone of an offset (`+02:00`) or name (`Europe/Berlin`); a name counts against the budget. */
 export const zoneOf = (place: JsonNode, text: string, budget: QueryBudget): Zone => {
   const [, sign, hours, minutes = '0'] = /^([+-])(\d{1,2})(?::?(\d{2}))?$/.exec(text) ?? []
   if (hours !== undefined && Number(hours) <= 18 && Number(minutes) < 60) {
     const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE * (sign === '-' ? -1 : 1)
     const zone = () => offset
-    zoneNames.set(zone, `${sign}${hours.padStart(2, '0')}:${minutes.padStart(2, '0')}`)
+    const name = `${sign}${hours.padStart(2, '0')}:${minutes.padStart(2, '0')}`
+    zoneNames.set(zone, name)
+    if (offset !== 0) zoneIds.set(zone, name)
     return zone
   }
   if (text === 'Z') return UTC
@@ -68,7 +75,9 @@ const namedZone = (place: JsonNode, text: string): Zone => {
       number('second') * SECOND
     return local - Math.floor(instant / SECOND) * SECOND
   }
-  zoneNames.set(zone, format.resolvedOptions().timeZone)
+  const name = format.resolvedOptions().timeZone
+  zoneNames.set(zone, name)
+  zoneIds.set(zone, name.toLowerCase() === text.toLowerCase() ? name : text)
   return zone
 }
 
