@@ -14,7 +14,7 @@ export const DEVIATIONS: readonly Deviation[] = [
   },
   { what: 'A negative boost', answer: 'Refused: give boosts of 0 or more.' },
   {
-    what: '`terms`',
+    what: '`terms`, `multi_terms`',
     answer:
       'Each shard counts by itself: `doc_count_error_upper_bound` says by how much counts may be too low. A larger `shard_size` reduces it.',
   },

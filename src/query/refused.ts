@@ -16,7 +16,6 @@ export const REFUSED_KEYS: ReadonlyMap<string, string> = new Map([
 
 export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['scripted_metric', NO_SCRIPTS],
-  ['multi_terms', 'Use composite, or terms inside terms.'],
   ['significant_terms', 'Use terms for both sets, and compare.'],
   ['significant_text', 'Use terms for both sets, and compare.'],
   ['sampler', NO_SAMPLE],

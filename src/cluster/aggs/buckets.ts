@@ -5,6 +5,7 @@ import {
   compositePart,
   histogramKey,
   histogramSteps,
+  multiTermsKey,
   orderHistogram,
   type PlacedKey,
   rangeKey,
@@ -60,25 +61,41 @@ const GREATEST = 2 ** 31 - 1
 
 export const terms: ClusterAggregation<'terms'> = {
   ask(spec) {
-    const { size, shardSize, minDocCount, order } = spec
-    if (minDocCount === 0)
+    if (spec.minDocCount === 0)
       throw notInCluster('[terms] with [min_doc_count] 0', 'leave it out, or ask for a [composite] of all documents')
-    return {
-      terms: {
-        ...chosen(spec),
-        ...{ size: Math.min(size, GREATEST), shard_size: Math.min(shardSize, GREATEST), min_doc_count: minDocCount },
-        order: order.map(ordered),
-      },
-    }
+    return { terms: { ...chosen(spec), ...termLimits(spec) } }
   },
+  read: (spec, found, reading) =>
+    withErrors(bucketsOf(TERMS_TYPES[spec.values.type], answerList(found, 'buckets'), termOf(spec), reading), found),
+}
+
+export const multiTerms: ClusterAggregation<'multi_terms'> = {
+  ask: spec => ({
+    multi_terms: {
+      terms: spec.sources.map(({ values }) => ({ ...valueSource(values), ...inMilliseconds(values) })),
+      ...termLimits(spec),
+    },
+  }),
   read(spec, found, reading) {
-    const members = ['doc_count_error_upper_bound', 'sum_other_doc_count'].map(
-      (name): ResultMember => [name, BigInt(answerCount(found, name))],
-    )
-    const keyOf = termOf(spec)
-    return { ...bucketsOf(TERMS_TYPES[spec.values.type], answerList(found, 'buckets'), keyOf, reading), members }
+    const keyOf = (bucket: AggregationAnswer | undefined): Key => {
+      const values = (bucket!.key as readonly unknown[]).map((value, i) => valueFrom(value, spec.sources[i]!.values))
+      return { key: multiTermsKey(values, spec) }
+    }
+    return withErrors(bucketsOf('multi_terms', answerList(found, 'buckets'), keyOf, reading), found)
   },
 }
+
+const termLimits = ({ size, shardSize, minDocCount, order }: SpecOf<'terms' | 'multi_terms'>): object => ({
+  ...{ size: Math.min(size, GREATEST), shard_size: Math.min(shardSize, GREATEST), min_doc_count: minDocCount },
+  order: order.map(ordered),
+})
+
+const withErrors = (buckets: Buckets, found: AggregationAnswer | undefined): Buckets => ({
+  ...buckets,
+  members: ['doc_count_error_upper_bound', 'sum_other_doc_count'].map(
+    (name): ResultMember => [name, BigInt(answerCount(found, name))],
+  ),
+})
 
 export const rareTerms: ClusterAggregation<'rare_terms'> = {
   ask: spec => ({ rare_terms: { ...chosen(spec), max_doc_count: spec.maxDocCount } }),

@@ -5,6 +5,7 @@ import * as metrics from './metrics.ts'
 
 export const CLUSTER_AGGREGATIONS = {
   terms: buckets.terms,
+  multi_terms: buckets.multiTerms,
   rare_terms: buckets.rareTerms,
   histogram: buckets.histogram,
   date_histogram: buckets.dateHistogram,

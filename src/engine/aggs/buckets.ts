@@ -28,7 +28,7 @@ import {
 import type { FoundValues } from './values.ts'
 
 /** Grouping and output of a multi-bucket aggregation. */
-interface Bucketing {
+export interface Bucketing {
   type: string
   isNamed?: boolean
   group(at: BatchView, batch: Batch, wantsInner: boolean): Groups

@@ -25,12 +25,9 @@ interface CompositePart {
 /** The key of a missing value, below all others. */
 const NO_VALUE = -(2 ** 100)
 
-export const createComposite = (
-  spec: SpecOf<'composite'>,
-  inner: InnerAggregators,
-  context: AggregationContext,
-): Aggregator => {
-  const parts = spec.sources.map((source): CompositePart => {
+/** Numbers combinations of values of several sources. */
+export const createCombinations = (sources: readonly CompositeSource[], context: AggregationContext) => {
+  const parts = sources.map((source): CompositePart => {
     const keys = sharedKeys(source.values, context)
     const isTerms = source.by === 'terms'
     return {
@@ -60,14 +57,28 @@ export const createComposite = (
     }
     return 0
   }
+  return {
+    parts,
+    valuesOf,
+    compareWith,
+    group: (at: BatchView, batch: Batch, wantsInner: boolean) => combine({ parts, context }, at, batch, wantsInner),
+    bytes: () => parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
+  }
+}
+
+export const createComposite = (
+  spec: SpecOf<'composite'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
+  const { parts, valuesOf, compareWith, group, bytes } = createCombinations(spec.sources, context)
   const after = spec.after?.map((value, i) => keyOfAfter(value, parts[i]!))
   const shownOf = (combination: number): Map<string, Shown> =>
     new Map(valuesOf(combination).map((value, i) => [parts[i]!.spec.name, shownKey(value, parts[i]!)]))
 
   return createBuckets(
     {
-      type: 'composite',
-      group: (at, batch, wantsInner) => combine({ parts, context }, at, batch, wantsInner),
+      ...{ type: 'composite', group, bytes },
       show(owner, keyed) {
         const known = new Map<number, number[]>()
         const of = (bucket: number): number[] => {
@@ -88,7 +99,6 @@ export const createComposite = (
         }
       },
       describe: combination => ({ key: [['key', shownOf(combination)]] }),
-      bytes: () => parts.reduce((sum, { chain, keys }) => sum + chain.bytes() + keys.bytes(), 0),
     },
     inner,
     context,

@@ -2,12 +2,13 @@ import { memoize } from '../../lib/caches.ts'
 import { murmur3 } from '../../lib/hash.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { SpecOf, ValueType } from '../../query/aggs/ast.ts'
-import { rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets.ts'
+import { multiTermsKey, rareTermsType, TERMS_TYPES, termKey } from '../../query/aggs/buckets.ts'
 import { parseMetricPath } from '../../query/aggs/order.ts'
 import type { QueryValue } from '../../query/ast.ts'
 import type { AggregationContext, Aggregator, InnerAggregators } from './aggregator.ts'
 import type { Batch, BatchView } from './batch.ts'
-import { bucketEntries, createBuckets, type FirstBuckets, groupBy, type Keyed } from './buckets.ts'
+import { type Bucketing, bucketEntries, createBuckets, type FirstBuckets, groupBy, type Keyed } from './buckets.ts'
+import { createCombinations } from './composite.ts'
 import { toElements } from './elements.ts'
 import { groupByValue } from './group-by.ts'
 import { type Keys, sharedKeys } from './keys.ts'
@@ -21,7 +22,7 @@ export const createTerms = (
   inner: InnerAggregators,
   context: AggregationContext,
 ): Aggregator => {
-  const { values, size, shardSize, minDocCount } = spec
+  const { values, minDocCount } = spec
   const { reader, limits } = context
   const terms = termBuckets(spec, context)
   const isNested = Object.values(values.fields).some(({ list }) => list?.nested)
@@ -38,28 +39,60 @@ export const createTerms = (
     }
     keyed.add(Float64Array.from(keys), owners)
   }
-  let order: BucketOrder | undefined
   return createBuckets(
     {
       ...terms,
       type: TERMS_TYPES[values.type],
       ...(minDocCount > 0 ? { wanted: firstTermsOf(spec, inner) } : { complete: addAll }),
-      show(owner, keyed) {
-        const { counts } = keyed
-        order ??= bucketOrder(spec.order, keyed, inner, terms.keys.compare)
-        const shard = firstBuckets(keyed.in(owner), shardSize, order)
-        const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
-        const shown = enough.slice(0, size)
-        const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
-        const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
-        return {
-          entries: bucketEntries(keyed, shown),
-          members: [
-            ['doc_count_error_upper_bound', 0n],
-            ['sum_other_doc_count', BigInt(others)],
-          ],
-        }
-      },
+      show: showTerms(spec, inner, terms.keys.compare),
+    },
+    inner,
+    context,
+  )
+}
+
+/** The first buckets in order, and how many documents the others have. */
+const showTerms = (
+  { order: orders, size, shardSize, minDocCount }: SpecOf<'terms' | 'multi_terms'>,
+  inner: InnerAggregators,
+  compareKeys: (a: number, b: number) => number,
+): Bucketing['show'] => {
+  let order: BucketOrder | undefined
+  return (owner, keyed) => {
+    const { counts } = keyed
+    order ??= bucketOrder(orders, keyed, inner, compareKeys)
+    const shard = firstBuckets(keyed.in(owner), shardSize, order)
+    const enough = shard.filter(bucket => counts[bucket]! >= minDocCount)
+    const shown = enough.slice(0, size)
+    const sum = (buckets: readonly number[]) => buckets.reduce((sum, bucket) => sum + counts[bucket]!, 0)
+    const others = keyed.documents(owner) - sum(shard) + sum(enough) - sum(shown)
+    return {
+      entries: bucketEntries(keyed, shown),
+      members: [
+        ['doc_count_error_upper_bound', 0n],
+        ['sum_other_doc_count', BigInt(others)],
+      ],
+    }
+  }
+}
+
+export const createMultiTerms = (
+  spec: SpecOf<'multi_terms'>,
+  inner: InnerAggregators,
+  context: AggregationContext,
+): Aggregator => {
+  const { parts, valuesOf, compareWith, group, bytes } = createCombinations(spec.sources, context)
+  const values = memoize(MAX_TESTED_KEYS, valuesOf)
+  return createBuckets(
+    {
+      ...{ type: 'multi_terms', group, bytes, wanted: firstTermsOf(spec, inner) },
+      show: showTerms(spec, inner, (a, b) => compareWith(values(a), values(b))),
+      describe: combination => ({
+        key: multiTermsKey(
+          values(combination).map((value, i) => parts[i]!.keys.value(value)),
+          spec,
+        ),
+      }),
     },
     inner,
     context,
@@ -108,7 +141,10 @@ const termBuckets = (spec: SpecOf<'terms' | 'rare_terms'>, context: AggregationC
 }
 
 /** Undefined if the order does not begin with the greatest numbers. */
-const firstTermsOf = ({ order, shardSize }: SpecOf<'terms'>, inner: InnerAggregators): FirstBuckets | undefined => {
+const firstTermsOf = (
+  { order, shardSize }: SpecOf<'terms' | 'multi_terms'>,
+  inner: InnerAggregators,
+): FirstBuckets | undefined => {
   const { by, ascending } = order[0]!
   if (ascending || by === '_key') return undefined
   if (by === '_count') return { size: shardSize, numbers: ({ counts }) => counts }

@@ -14,7 +14,7 @@ import { sharedKeys } from './keys.ts'
 import { createNumbersOf, createValueCount, createWeightedAvg } from './metrics.ts'
 import { toChildren, toParents } from './parent-child.ts'
 import { createPercentiles } from './quantiles.ts'
-import { createRareTerms, createTerms } from './terms.ts'
+import { createMultiTerms, createRareTerms, createTerms } from './terms.ts'
 import { createTopElements, createTopHits, createTopMetrics } from './top-hits.ts'
 import { createSource } from './value-source.ts'
 import { presence } from './values.ts'
@@ -67,6 +67,7 @@ const createPercentilesOf: Create<'percentiles' | 'percentile_ranks' | 'median_a
 
 const CREATE = {
   terms: createTerms,
+  multi_terms: createMultiTerms,
   rare_terms: createRareTerms,
   histogram: createHistogram,
   date_histogram: createHistogram,

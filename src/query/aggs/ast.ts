@@ -78,7 +78,7 @@ export interface RangeOf {
 }
 
 export type CompositeSource = { name: string; values: FieldValues; descending: boolean; missingBucket: boolean } & (
-  | { by: 'terms' }
+  | { by: 'terms'; format?: Format }
   | { by: 'histogram'; interval: number }
   | { by: 'date_histogram'; rounding: Rounding; format: Format; parse: (text: string) => number }
 )
@@ -95,6 +95,14 @@ export type AggregationSpec =
       order: readonly OrderBy[]
       terms: Terms
       format: Format
+    }
+  | {
+      kind: 'multi_terms'
+      sources: readonly (CompositeSource & { by: 'terms'; format: Format })[]
+      size: number
+      shardSize: number
+      minDocCount: number
+      order: readonly OrderBy[]
     }
   | { kind: 'rare_terms'; values: FieldValues; maxDocCount: number; terms: Terms; format: Format }
   | ({ kind: 'histogram'; values: FieldValues; interval: number; offset: number } & HistogramOptions)

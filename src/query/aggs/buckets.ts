@@ -244,6 +244,21 @@ const edgeMembers = (name: string, value: number | undefined, format: Format): R
     : [[name, value]]
 }
 
+/** The key of a bucket of `multi_terms`: its values, and all of them as a text. */
+export const multiTermsKey = (values: readonly Stored[], { sources }: SpecOf<'multi_terms'>): ResultMember[] => {
+  const shown = values.map((value, i): ResultValue => {
+    const source = sources[i]!
+    return source.format && source.values.type !== 'boolean'
+      ? source.format(Number(value))
+      : compositePart(value, source)
+  })
+  const textOf = (value: ResultValue) => (typeof value === 'number' ? javaDouble(value) : String(value))
+  return [
+    ['key', shown],
+    ['key_as_string', shown.map(textOf).join('|')],
+  ]
+}
+
 /** A source's value in a composite key. */
 export const compositePart = (value: Stored | null, source: CompositeSource): ResultValue => {
   if (value === null) return null

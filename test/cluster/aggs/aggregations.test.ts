@@ -31,6 +31,8 @@ const OWN: ReadonlySet<string> = new Set([
   'several: terms by a number inside',
   'several: times of buckets above',
   'bounds of dates beside an offset',
+  'combined terms by a sum',
+  'combined terms of elements, in several entities',
 ])
 
 /** What a search asks beside aggregations. */

@@ -6,6 +6,7 @@ import { indexedValuesOf, rawValuesOf, type TestedDocument } from '../../../src/
 export interface Question {
   type:
     | 'terms'
+    | 'multi_terms'
     | 'histogram'
     | 'date_histogram'
     | 'missing'
@@ -24,6 +25,8 @@ const bodyOf = ({ type, field }: Question): object => {
   switch (type) {
     case 'terms':
       return { field, size: 10_000 }
+    case 'multi_terms':
+      return { terms: [{ field }, { field: 'blockNumber.num' }, { field }], size: 10_000 }
     case 'histogram':
       return { field, interval: 7, min_doc_count: 1 }
     case 'date_histogram':
@@ -93,6 +96,18 @@ const one = ({ type, field: name, inside }: Question, kind: Kind, sources: reado
       return {
         buckets: buckets(source => values(source).map(value => (typeof value === 'boolean' ? Number(value) : value))),
       }
+    case 'multi_terms': {
+      const other = lookup(kind, 'blockNumber.num')
+      return {
+        buckets: buckets(source =>
+          values(source).flatMap(first =>
+            (other ? shownValues(other, source) : []).flatMap(second =>
+              values(source).map(third => [first, second, third].join()),
+            ),
+          ),
+        ),
+      }
+    }
     case 'histogram':
       return { buckets: buckets(source => values(source).map(value => Math.floor(Number(value) / 7) * 7)) }
     case 'date_histogram':
@@ -134,6 +149,7 @@ export const arbitraryQuestions = (kind: Kind): fc.Arbitrary<Question[]> => {
   const any = named(() => true)
   const numbers = named(({ es }) => es === 'long' || es === 'double' || es === 'boolean')
   const dates = named(({ es }) => es === 'date')
+  const hasNumber = lookup(kind, 'blockNumber.num') !== undefined
   const one = (depth: number): fc.Arbitrary<Question> => {
     const leaf = (type: Question['type'], fields: readonly string[]) =>
       fc.constantFrom(...fields).map((field): Question => ({ type, field, inside: [] }))
@@ -147,6 +163,14 @@ export const arbitraryQuestions = (kind: Kind): fc.Arbitrary<Question[]> => {
       ...metrics,
       bucket('terms', any),
       bucket('terms', any),
+      ...(hasNumber
+        ? [
+            bucket(
+              'multi_terms',
+              named(({ es }) => es === 'keyword' || es === 'long'),
+            ),
+          ]
+        : []),
       bucket(
         'histogram',
         named(({ es }) => es === 'long'),

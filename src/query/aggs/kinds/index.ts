@@ -27,11 +27,12 @@ import {
   parentKind,
   reverseNestedKind,
 } from './single.ts'
-import { rareTermsKind, termsKind } from './terms.ts'
+import { multiTermsKind, rareTermsKind, termsKind } from './terms.ts'
 import { topHitsKind, topMetricsKind } from './top-hits.ts'
 
 export const AGGREGATIONS = {
   terms: termsKind,
+  multi_terms: multiTermsKind,
   rare_terms: rareTermsKind,
   date_histogram: dateHistogramKind,
   auto_date_histogram: autoDateHistogramKind,

@@ -1,4 +1,5 @@
 import { refuse } from '../../../lib/errors.ts'
+import { overLimit } from '../../../limits/index.ts'
 import { createDateReader } from '../../dates/reader.ts'
 import { checkLength } from '../../dsl/patterns.ts'
 import {
@@ -8,16 +9,17 @@ import {
   type JsonNode,
   showJson,
   toBoolean,
+  toList,
   toScalar,
   toText,
   unexpected,
   where,
 } from '../../json-node.ts'
-import { booleanKey, key, nodeKey, optionalKey } from '../../keys.ts'
+import { booleanKey, itself, key, neededKey, nodeKey, optionalKey, readBodyKeys } from '../../keys.ts'
 import { readDouble } from '../../numbers.ts'
 import { REGEXP_OPERATORS } from '../../regexp/parse.ts'
 import { matcherOf } from '../../text/pattern.ts'
-import type { GivenTerms, SpecOf, Terms, ValueType } from '../ast.ts'
+import type { GivenTerms, OrderBy, SpecOf, Terms, ValueType } from '../ast.ts'
 import { formatOfValues, readTermValues } from '../fields.ts'
 import { checkBucketOrder, readOrder } from '../order.ts'
 import { type AggregationScope, aggregation, illegal, nameKey, readCount, scriptKey, wholeKey } from './kind.ts'
@@ -48,14 +50,49 @@ export const termsKind = aggregation({
   ignored: ['execution_hint', 'collect_mode', 'value_type'],
   spec({ size, order, ...keys }, body) {
     const values = readTermValues(keys, body)
-    const shardSize = order[0]!.by === '_key' ? size : Math.floor(size * 1.5 + 10)
+    const shardSize = Math.max(size, readCount(keys.shard_size, 1, shardSizeFor(size, order)))
     return {
-      ...{ kind: 'terms', values, size, shardSize: Math.max(size, readCount(keys.shard_size, 1, shardSize)) },
+      ...{ kind: 'terms', values, size, shardSize },
       ...{ minDocCount: keys.min_doc_count, order, terms: readTermFilters(values.type, keys, body.scope) },
       format: formatOfValues(values, keys, body),
     }
   },
   check: (place, spec, aggs) => checkBucketOrder(place, (spec as SpecOf<'terms'>).order, aggs),
+})
+
+const shardSizeFor = (size: number, order: readonly OrderBy[]) =>
+  order[0]!.by === '_key' ? size : Math.floor(size * 1.5 + 10)
+
+const MULTI_TERMS_FIELD = { field: nameKey, missing: nodeKey, format: nameKey, script: scriptKey }
+
+export const multiTermsKind = aggregation({
+  doc: 'A bucket for each combination of values of two or more fields, the most frequent ones first. Counts are exact.',
+  example: { terms: [{ field: 'event.raw' }, { field: 'address.raw' }], size: 5 },
+  gives: 'buckets',
+  keys: {
+    terms: neededKey(itself),
+    ...{ size: wholeKey(1, 10), shard_size: nodeKey, min_doc_count: wholeKey(1, 1), shard_min_doc_count: nodeKey },
+    order: key(at => readOrder(at, [{ by: '_count', ascending: false }])),
+    show_term_doc_count_error: booleanKey,
+  },
+  // Without effect, since counts are exact.
+  ignored: ['collect_mode'],
+  spec({ terms, size, order, ...keys }, body) {
+    const places = toList(terms, 'a list of fields, such as [{"field": "event.raw"}, {"field": "address.raw"}]')
+    if (places.length < 2)
+      throw illegal(terms, 'multi term aggregation must has at least 2 terms. Use terms for a single field.')
+    if (places.length > body.scope.budget.limits.sorts) throw overLimit('sorts', body.scope.budget.limits, where(terms))
+    const sources = places.map((place, i) => {
+      const given = readBodyKeys(place, 'an object such as {"field": "event.raw"}', MULTI_TERMS_FIELD, ['value_type'])
+      const at = { ...body, place }
+      const values = readTermValues(given, at)
+      const format = formatOfValues(values, given, at)
+      return { by: 'terms' as const, name: `${i}`, values, format, descending: false, missingBucket: false }
+    })
+    const shardSize = Math.max(size, readCount(keys.shard_size, 1, shardSizeFor(size, order)))
+    return { kind: 'multi_terms', sources, size, shardSize, minDocCount: keys.min_doc_count, order }
+  },
+  check: (place, spec, aggs) => checkBucketOrder(place, (spec as SpecOf<'multi_terms'>).order, aggs),
 })
 
 const LEAST_PRECISION = 0.00001
