@@ -3,16 +3,20 @@ import { buffer } from 'node:stream/consumers'
 import type { Config } from '../config/index.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { readStore } from '../engine/open.ts'
-import { openTarget } from '../export/journal.ts'
-import { createCsvRows, createNdjson, type Encoder, gzipped } from '../export/lines.ts'
+import { begunWith, openTarget } from '../export/journal.ts'
+import { createArgumentRows, createCsvRows, createNdjson, type Encoder, gzipped } from '../export/lines.ts'
 import { createPack } from '../export/pack.ts'
-import { createParquet } from '../export/parquet.ts'
-import { type AskPage, readExportQuery, runExport, toStream } from '../export/run.ts'
+import { createArgumentParquet, createParquet } from '../export/parquet.ts'
+import { type AskPage, pageBody, readExportQuery, runExport, toStream } from '../export/run.ts'
 import { createServerAsk } from '../export/server.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Bars } from '../lib/progress.ts'
 import type { Run } from '../lib/shutdown.ts'
+import type { WideIntegers } from '../search/columns/argument-values.ts'
+import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from '../search/columns/declared.ts'
+import { createArgumentTable } from '../search/columns/table.ts'
 import { findTarget, networkIndex } from '../search/index-names.ts'
+import { checkTable } from '../search/lines.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { refuseDamaged } from '../sqlite/pages.ts'
 import { openPool } from './compose.ts'
@@ -24,6 +28,8 @@ export interface ExportOptions {
   entities: string
   query: string
   format: 'ndjson' | 'csv' | 'raw-csv' | 'parquet' | 'pack'
+  /** Whether each argument has a column of its own, and how those show large integers. */
+  columns?: WideIntegers | undefined
   /** A file that is continued, or a stream. */
   to: { file: string } | { write(part: Uint8Array): Promise<void> }
 }
@@ -37,7 +43,11 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   const { ask, networks } = createSearchAsk(config, network, shutdown)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
-  const plain = encoderOf(config, { ...wanted, entities, query }, ask)
+  const {
+    encoder: plain,
+    begun,
+    source,
+  } = await encoderOf(config, { ...wanted, entities, query }, ask, shutdown.signal)
   const isPacked = 'file' in to && to.file.endsWith('.gz')
   if (isPacked && format === 'parquet')
     throw refuse('export_format', `${to.file}: Parquet is compressed in itself: name the file without .gz.`)
@@ -47,14 +57,16 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
     query,
     format,
     from: config.server ? new URL(config.server.reveal()).origin : 'data',
+    ...(wanted.columns && { columns: wanted.columns }),
   }
-  const target = 'file' in to ? openTarget(to.file, asked) : toStream(to.write)
+  const target = 'file' in to ? openTarget(to.file, asked, begun) : toStream(to.write)
   const bar = progress(network)
   try {
     const encoder = isPacked ? gzipped(plain) : plain
     const { signal } = shutdown
     const size = format === 'pack' ? { size: BLOCKS_AT_ONCE, most: BLOCKS_AT_ONCE } : {}
-    return await runExport({ ask, entities, query, encoder, target, signal, onStep: bar.update, ...size })
+    const askPage: AskPage = (entities, body, signal) => ask(entities, body, signal, source)
+    return await runExport({ ask: askPage, entities, query, encoder, target, signal, onStep: bar.update, ...size })
   } finally {
     bar.finish()
     target.close()
@@ -75,10 +87,10 @@ const createSearchAsk = (
   const pool = openPool(config, shutdown)
   return {
     networks: pool.networks(network),
-    async ask(entities, body, signal) {
-      const bytes = Buffer.from(body)
+    async ask(entities, body, signal, source) {
       const { status, body: answer } = await pool.search({
-        ...{ network, entities, body: bytes, account: NO_ACCOUNT, signal },
+        ...{ network, entities, body: Buffer.from(body), account: NO_ACCOUNT, signal },
+        ...(source && { parameters: [['_source', source.join()]] }),
       })
       const text = answer instanceof Uint8Array ? Buffer.from(answer) : await buffer(answer as unknown as Readable)
       if (status >= 400) throw stop('search_failed', `the search answers ${status}: ${text.toString().slice(0, 500)}`)
@@ -87,11 +99,41 @@ const createSearchAsk = (
   }
 }
 
-const encoderOf = (config: Config, { network, entities, query, format }: ExportOptions, ask: AskPage): Encoder => {
-  if (format === 'pack') return createPack({ ask, chainId: chainIdOf(config.data, network), limits: config.limits })
-  const request = readExportQuery(query, { index: networkIndex(network), entities, format, limits: config.limits })
-  if (format === 'csv' || format === 'raw-csv') return createCsvRows(request, { raw: format === 'raw-csv' })
-  return format === 'parquet' ? createParquet(request) : createNdjson()
+interface ExportEncoder {
+  encoder: Encoder
+  /** What a later run has to continue with. */
+  begun?: unknown
+  /** The parts of documents that it needs; by default those of the query. */
+  source?: readonly string[]
+}
+
+const encoderOf = async (
+  config: Config,
+  wanted: ExportOptions,
+  ask: AskPage,
+  signal: AbortSignal,
+): Promise<ExportEncoder> => {
+  const { network, entities, query, format, columns, to } = wanted
+  const { limits } = config
+  if (format === 'pack') return { encoder: createPack({ ask, chainId: chainIdOf(config.data, network), limits }) }
+  const request = readExportQuery(query, { index: networkIndex(network), entities, format, limits })
+  if (columns) {
+    checkTable(request)
+    const begun = 'file' in to ? (begunWith(to.file) as DeclaredArguments | undefined) : undefined
+    const declared = begun ?? (await askDeclared(entities, query, ask, signal))
+    const table = createArgumentTable(declared, request.source, columns)
+    const encoder = format === 'parquet' ? createArgumentParquet(table) : createArgumentRows(table, format)
+    return { encoder, begun: declared, source: table.source }
+  }
+  if (format === 'csv' || format === 'raw-csv')
+    return { encoder: createCsvRows(request, { raw: format === 'raw-csv' }) }
+  return { encoder: format === 'parquet' ? createParquet(request) : createNdjson() }
+}
+
+const askDeclared = async (entities: string, query: string, ask: AskPage, signal: AbortSignal) => {
+  const kind = calledKind(entities)
+  const answer = await ask(entities, pageBody(query, samplesBody(kind)), signal)
+  return readDeclared(kind, answer.toString())
 }
 
 /** Read before the first block: what a pack holds is a store's content without its checksums. */

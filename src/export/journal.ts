@@ -20,6 +20,8 @@ export interface ExportRequest {
   format: string
   /** Source: a server's URL, or `data` for a data folder. */
   from: string
+  /** With columns of arguments, how they show large integers. */
+  columns?: string
 }
 
 /** End of the complete part of the file, and the cursor after it. */
@@ -40,11 +42,15 @@ export const journalOf = (file: string): string => `${file}.resume`
 
 export type ExportTarget = ReturnType<typeof openTarget>
 
+/** What an export that is continued was begun with, beside its parameters. */
+export const begunWith = (file: string): unknown =>
+  existsSync(journalOf(file)) ? readJournal(journalOf(file)).head?.with : undefined
+
 /**
  * A file that is written in parts, with a journal next to it: a part is valid once it and then its
  * mark are on disk. After a crash the file is cut back to the last mark, without duplicates.
  */
-export const openTarget = (file: string, asked: ExportRequest) => {
+export const openTarget = (file: string, asked: ExportRequest, begun?: unknown) => {
   const journal = journalOf(file)
   if (!existsSync(dirname(file)))
     throw refuse('export_no_folder', `there is no folder ${dirname(file)}: create it, or choose another file`)
@@ -75,7 +81,7 @@ export const openTarget = (file: string, asked: ExportRequest) => {
   }
   const note = (line: unknown) => write(lines, Buffer.from(`${JSON.stringify(line)}\n`), null)
   ftruncateSync(lines, found?.bytes ?? 0)
-  if (!found?.head) note({ chainsieve: 'export', version: JOURNAL_VERSION, asked })
+  if (!found?.head) note({ chainsieve: 'export', version: JOURNAL_VERSION, asked, with: begun })
   return {
     marks,
     /** Appends a part. */
@@ -111,7 +117,7 @@ export const openTarget = (file: string, asked: ExportRequest) => {
 
 interface ExportJournal {
   /** Undefined if the journal is empty. */
-  head: { version: number; asked: ExportRequest } | undefined
+  head: { version: number; asked: ExportRequest; with?: unknown } | undefined
   marks: Mark[]
   /** Length of the complete part. */
   bytes: number
@@ -143,18 +149,19 @@ const readJournal = (path: string): ExportJournal => {
 }
 
 const checkSameRequest = (file: string, before: ExportRequest, now: ExportRequest) => {
-  const other = (Object.keys(now) as (keyof ExportRequest)[]).find(name => before[name] !== now[name])
+  const other = (Object.keys(REQUEST_NAMES) as (keyof ExportRequest)[]).find(name => before[name] !== now[name])
   if (other === undefined) return
   throw refuse(
     'export_other_query',
-    `${file} was exported with another ${REQUEST_NAMES[other]}: ${JSON.stringify(before[other])}, not ${JSON.stringify(now[other])}. Choose another file`,
+    `${file} was exported with another ${REQUEST_NAMES[other]}: ${JSON.stringify(before[other] ?? null)}, not ${JSON.stringify(now[other] ?? null)}. Choose another file`,
   )
 }
 
-const REQUEST_NAMES: Record<keyof ExportRequest, string> = {
+const REQUEST_NAMES: Record<keyof Required<ExportRequest>, string> = {
   network: 'network',
   entities: 'entity',
   query: 'query',
   format: 'format',
   from: 'source',
+  columns: 'choice of columns',
 }

@@ -3,6 +3,8 @@ import { asJson, readDocument } from '../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import { createRowWriter } from '../search/columns/rows.ts'
+import type { ArgumentTable } from '../search/columns/table.ts'
 import { createCsv } from '../search/lines.ts'
 
 interface ParsedHit {
@@ -13,6 +15,10 @@ interface ParsedHit {
 
 /** Integers beyond double precision stay as text (`JSON.rawJSON`). */
 export const parseHit = (hit: Buffer): ParsedHit => readDocument(hit.toString(), asJson) as ParsedHit
+
+/** For hits that have no such integers. */
+export const parsePlainHit = (hit: Buffer): Pick<ParsedHit, '_id' | '_source'> =>
+  JSON.parse(hit.toString()) as ParsedHit
 
 /** Encodes hits as a file, in parts. */
 export interface Encoder {
@@ -64,20 +70,33 @@ export const createNdjson = (): Encoder => {
 /** Rows as the search answers them in `text/csv`. */
 export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, options: { raw: boolean }): Encoder => {
   const table = createCsv(request, options)
+  return createRowEncoder(table.head, (hit, out) => {
+    const { _id, _type, _source } = parseHit(hit)
+    table.hit({ kind: _type, document: { _id, _source } }, out)
+  })
+}
+
+/** Rows with one column for each argument. */
+export const createArgumentRows = (
+  { columns, read }: ArgumentTable,
+  format: Exclude<ExportFormat, 'parquet'>,
+): Encoder => {
+  const rows = createRowWriter(columns, format)
+  return createRowEncoder(rows.head, (hit, out) => rows.row(read(parsePlainHit(hit)), out))
+}
+
+const createRowEncoder = (head: (out: ByteWriter) => void, row: (hit: Buffer, out: ByteWriter) => void): Encoder => {
   const out = createByteWriter(1 << 16)
   return {
     add(hits) {
-      for (const hit of hits) {
-        const { _id, _type, _source } = parseHit(hit)
-        table.hit({ kind: _type, document: { _id, _source } }, out)
-      }
+      for (const hit of hits) row(hit, out)
     },
     isFull: () => out.length > 0,
     clear: () => out.clear(),
     take(at) {
       const rows = takeBytes(out)
       if (at > 0) return { part: rows }
-      table.head(out)
+      head(out)
       out.bytes(rows)
       return { part: takeBytes(out) }
     },

@@ -1,27 +1,46 @@
-import type { RowGroup, SchemaElement } from 'hyparquet'
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import type { Cell, CellForm } from '../search/columns/argument-values.ts'
+import { createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
+import type { ArgumentTable } from '../search/columns/table.ts'
 import { tableValues } from '../search/lines.ts'
-import { type Encoder, parseHit } from './lines.ts'
+import { type Encoder, parseHit, parsePlainHit } from './lines.ts'
 
 /** Most rows and bytes per row group, which is held in memory. */
 const GROUP_ROWS = 100_000
 const GROUP_BYTES = 32 << 20
 
-type Type = 'string' | 'long' | 'double' | 'boolean' | 'time'
-
-const ELEMENTS: Record<Type, Omit<SchemaElement, 'name'>> = {
-  string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  long: { type: 'INT64' },
-  double: { type: 'DOUBLE' },
-  boolean: { type: 'BOOLEAN' },
-  time: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
+const createParquetEncoder = (columns: readonly ParquetColumn[], read: (hit: Buffer) => readonly Cell[]): Encoder => {
+  const parts = createParquetParts(columns)
+  let bytes = 0
+  const clear = () => {
+    parts.clear()
+    bytes = 0
+  }
+  return {
+    add(hits) {
+      for (const hit of hits) {
+        parts.add(read(hit))
+        bytes += hit.length
+      }
+    },
+    isFull: () => bytes >= GROUP_BYTES || parts.rows() >= GROUP_ROWS,
+    clear,
+    async take(at) {
+      bytes = 0
+      return parts.take(at)
+    },
+    tail: parts.tail,
+  }
 }
 
-/** For objects, the type of each member. */
-const NUMBER_MEMBERS: Record<string, Type> = { num: 'long', coin: 'double' }
-const PARQUET_TYPES: Partial<Record<Field['kind'], Type>> = {
+/** One column for each argument. */
+export const createArgumentParquet = ({ columns, read }: ArgumentTable): Encoder =>
+  createParquetEncoder(columns, hit => read(parsePlainHit(hit)))
+
+/** For objects, the form of each member. */
+const NUMBER_MEMBERS: Record<string, CellForm> = { num: 'long', coin: 'double' }
+const FIELD_FORMS: Partial<Record<Field['kind'], CellForm>> = {
   boolean: 'boolean',
   seconds: 'time',
   datetime: 'time',
@@ -32,110 +51,48 @@ const PARQUET_TYPES: Partial<Record<Field['kind'], Type>> = {
 
 /** One Parquet column per table column; lists of objects are JSON text. */
 export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>): Encoder => {
-  const { columns, isMixed, read } = tableValues(request)
-  const names = ['_id', ...(isMixed ? ['_type'] : []), ...columns]
-  const types = names.map(name =>
-    parquetType(
+  const { columns: shown, isMixed, read } = tableValues(request)
+  const columns = ['_id', ...(isMixed ? ['_type'] : []), ...shown].map(name => ({
+    ...{ name, lists: 0, isRequired: name === '_id' || name === '_type' },
+    form: columnForm(
       request.parts.map(({ kind }) => kind),
       name,
     ),
-  )
-  const schema: SchemaElement[] = [
-    { name: 'hit', num_children: names.length },
-    ...names.map((name, i) => ({
-      ...({ name, repetition_type: name === '_id' || name === '_type' ? 'REQUIRED' : 'OPTIONAL' } as const),
-      ...ELEMENTS[types[i]!],
-    })),
-  ]
-  const write = (writer: ByteWriter) => new ParquetWriter({ writer, schema, createdBy: 'chainsieve' })
-  let data: unknown[][] = names.map(() => [])
-  let bytes = 0
-  const clear = () => {
-    data = names.map(() => [])
-    bytes = 0
-  }
-  return {
-    add(hits) {
-      for (const hit of hits) {
-        const { _id, _type, _source } = parseHit(hit)
-        const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
-        for (const [i, value] of row.entries()) data[i]!.push(parquetValue(types[i]!, value))
-        bytes += hit.length
-      }
-    },
-    isFull: () => bytes >= GROUP_BYTES || data[0]!.length >= GROUP_ROWS,
-    clear,
-    async take(at) {
-      const writer = new ByteWriter()
-      // Offsets count from the file's start; `write` emits the magic, which only a new file needs.
-      const made = write(writer)
-      const skipped = at === 0 ? 0 : writer.index
-      writer.offset = at === 0 ? writer.offset : at
-      await made.write({
-        columnData: names.map((name, i) => ({ name, data: data[i]!, offsetIndex: false })),
-        rowGroupSize: Number.MAX_SAFE_INTEGER,
-      })
-      clear()
-      return { part: writer.getBytes().slice(skipped), note: made.row_groups.map(toNote) }
-    },
-    async tail(notes, at) {
-      const writer = new ByteWriter()
-      const made = write(writer)
-      const skipped = at === 0 ? 0 : writer.index
-      made.row_groups = notes.flatMap(groups => (groups as unknown[]).map(fromNote))
-      made.num_rows = made.row_groups.reduce((sum, { num_rows }) => sum + num_rows, 0n)
-      await made.finish()
-      return writer.getBytes().slice(skipped)
-    },
-  }
+  }))
+  return createParquetEncoder(columns, hit => {
+    const { _id, _type, _source } = parseHit(hit)
+    const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
+    return row.map((value, i) => hitCell(columns[i]!.form, value))
+  })
 }
 
-const parquetType = (kinds: readonly Kind[], name: string): Type => {
-  const types = new Set(kinds.flatMap(kind => typesIn(kind, name)))
-  return types.size === 1 ? [...types][0]! : 'string'
+const columnForm = (kinds: readonly Kind[], name: string): CellForm => {
+  const forms = new Set(kinds.flatMap(kind => formsIn(kind, name)))
+  return forms.size === 1 ? [...forms][0]! : 'text'
 }
 
 /** None if documents of the kind have no such column. */
-const typesIn = (kind: Kind, name: string): Type[] => {
+const formsIn = (kind: Kind, name: string): CellForm[] => {
   const at = name.lastIndexOf('.')
   const [parent, member] = [name.slice(0, at), name.slice(at + 1)]
   const found = fieldsOf(kind).find(({ list, path }) => !list && (path === name || (at > 0 && path === parent)))
   if (!found) return []
-  return found.path === name ? [PARQUET_TYPES[found.field.kind] ?? 'string'] : [NUMBER_MEMBERS[member] ?? 'string']
+  return found.path === name ? [FIELD_FORMS[found.field.kind] ?? 'text'] : [NUMBER_MEMBERS[member] ?? 'text']
 }
 
-const parquetValue = (type: Type, value: unknown): unknown => {
+const hitCell = (form: CellForm, value: unknown): Cell => {
   if (value === undefined || value === null) return null
-  switch (type) {
+  switch (form) {
     case 'long':
+    case 'decimal':
       return BigInt(typeof value === 'number' ? value : JSON.stringify(value))
     case 'time':
-      return typeof value === 'number' ? new Date(value * 1000) : new Date(`${value as string}Z`)
+      return typeof value === 'number' ? new Date(value * 1000).toISOString().slice(0, 19) : (value as string)
     case 'double':
       return Number(typeof value === 'number' ? value : JSON.stringify(value))
     case 'boolean':
-      return value
-    case 'string':
+      return value as boolean
+    case 'text':
       return typeof value === 'string' ? value : JSON.stringify(value)
   }
 }
-
-/** JSON has neither integers of this size nor bytes. */
-const toNote = (group: RowGroup): unknown =>
-  JSON.parse(
-    JSON.stringify(group, (_, value: unknown) =>
-      typeof value === 'bigint'
-        ? { bigint: String(value) }
-        : value instanceof Uint8Array
-          ? { bytes: Buffer.from(value).toString('base64') }
-          : value,
-    ),
-  )
-
-const fromNote = (note: unknown): RowGroup =>
-  JSON.parse(JSON.stringify(note), (_, value: unknown) => {
-    if (typeof value !== 'object' || value === null) return value
-    if ('bigint' in value) return BigInt(value.bigint as string)
-    if ('bytes' in value) return new Uint8Array(Buffer.from(value.bytes as string, 'base64'))
-    return value
-  }) as RowGroup

@@ -10,8 +10,13 @@ import { EXPORT_START, type ExportTarget } from './journal.ts'
 import type { EncodedHits, Encoder, ExportFormat } from './lines.ts'
 import { readPage } from './page.ts'
 
-/** Requests a page of hits; the answer is JSON. */
-export type AskPage = (entities: string, body: string, signal: AbortSignal) => Promise<Buffer>
+/** Requests a page of hits; the answer is JSON. `source`: the parts of documents, in place of the body's. */
+export type AskPage = (
+  entities: string,
+  body: string,
+  signal: AbortSignal,
+  source?: readonly string[],
+) => Promise<Buffer>
 
 export interface ExportOptions {
   ask: AskPage

@@ -9,6 +9,7 @@ import { type Field, fieldsOf, isListField, KINDS, type Kind, MAPPING } from '..
 import { compileSourcePaths } from '../query/hits/source-filter.ts'
 import type { SearchRequest, SourceFilter } from '../query/request.ts'
 import type { AnswerOptions, Reply } from './answer.ts'
+import { csvRowWriter } from './columns/csv.ts'
 import type { AnswerFormat } from './service.ts'
 
 const NEWLINE_BYTE = 10
@@ -188,18 +189,14 @@ export const tableValues = (request: Pick<SearchRequest, 'parts' | 'source'>) =>
       columns.map(({ path, steps }) => cut(sourceValue(source, steps), path)),
   }
 }
-/**
- * Hits as RFC 4180 rows: `_id`, `_type` with several kinds, and columns chosen by `_source`. Chain
- * text is untrusted: unless `raw`, an apostrophe precedes what spreadsheets run as a formula.
- */
+/** Hits as rows of CSV: `_id`, `_type` with several kinds, and columns chosen by `_source`. */
 export const createCsv = (request: Pick<SearchRequest, 'parts' | 'source'>, { raw = false } = {}) => {
-  const cell = raw ? rawCell : safeCell
   const { columns, isMixed, read } = tableValues(request)
-  const row = (cells: readonly string[], out: ByteWriter) => out.text(`${cells.map(quotedCell).join(',')}\r\n`)
+  const row = csvRowWriter({ raw })
   return {
     head: (out: ByteWriter) => row(['_id', ...(isMixed ? ['_type'] : []), ...columns], out),
     hit({ kind, document: { _id, _source } }: TableHit, out: ByteWriter) {
-      row([_id, ...(isMixed ? [kind] : []), ...read(_source).map(cell)], out)
+      row([_id, ...(isMixed ? [kind] : []), ...read(_source)], out)
     },
   }
 }
@@ -216,11 +213,3 @@ const sourceValue = (source: Record<string, unknown>, steps: readonly string[]):
     source,
   )
 }
-/** Lists and objects as JSON; missing values as nothing. */
-const rawCell = (value: unknown): string =>
-  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
-/** Only for texts: a negative number is no formula. */
-const safeCell = (value: unknown): string =>
-  typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
-const FORMULA = /^[=+\-@\t\r]/
-const quotedCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

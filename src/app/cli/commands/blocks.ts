@@ -74,6 +74,16 @@ export const exportCommand = command({
       undefined,
       'Format of the hits. The default is that of the name of the file, or ndjson. csv keeps texts of the chain from running as formulas in a spreadsheet; raw-csv leaves them as they are.',
     ),
+    args: setting(
+      choiceKind(['list', 'columns']),
+      'list',
+      'How arguments are written. columns gives each argument of the one event or method that the query selects a column of its own type.',
+    ),
+    integers: setting(
+      choiceKind(['text', 'decimal']),
+      'text',
+      'With --args columns, how integers of 64 bits and more are written. decimal has 38 digits in Parquet.',
+    ),
     pack: setting(toggle, 'false', 'Writes a block pack instead of the hits of a query.'),
   },
   arity: [1, 3],
@@ -88,11 +98,14 @@ export const exportCommand = command({
     if (!pack && entities === '') throw misused('Which entity? For example: chainsieve export T/B/N event')
     const format = pack ? 'pack' : (options.format ?? fileFormat(out))
     if (format === 'parquet' && out === undefined) throw misused('Parquet needs a file: name it with --out.')
+    const columns = options.args === 'columns' ? options.integers : undefined
+    if (!columns && options.integers === 'decimal') throw misused('--integers needs --args columns: add it.')
+    if (columns && pack) throw misused('--pack writes whole blocks: it takes no --args.')
     const write = async (part: Uint8Array) => {
       if (part.length > 0 && !streams.stdout.write(part)) await once(streams.stdout, 'drain')
     }
     const wanted: ExportOptions = {
-      ...{ network, entities, format },
+      ...{ network, entities, format, columns },
       query: (query === '-' ? await readBody(streams.stdin, config.limits) : query).trim() || '{}',
       to: out === undefined ? { write } : { file: resolve(cwd, out) },
     }

@@ -1,0 +1,23 @@
+import type { ByteWriter } from '../../lib/bytes.ts'
+
+/**
+ * Writes rows as RFC 4180 has them. Chain text is untrusted: unless `raw`, an apostrophe precedes
+ * what spreadsheets run as a formula.
+ */
+export const csvRowWriter = ({ raw = false } = {}) => {
+  const cellText = raw ? rawCell : safeCell
+  return (cells: readonly unknown[], out: ByteWriter): void => {
+    let line = ''
+    for (let i = 0; i < cells.length; i++) line += (i > 0 ? ',' : '') + quotedCell(cellText(cells[i]))
+    out.text(`${line}\r\n`)
+  }
+}
+
+/** Lists and objects as JSON; missing values as nothing. */
+const rawCell = (value: unknown): string =>
+  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+/** Only for texts: a negative number is no formula. */
+const safeCell = (value: unknown): string =>
+  typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
+const FORMULA = /^[=+\-@\t\r]/
+const quotedCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
