@@ -43,11 +43,7 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   const { ask, networks } = createSearchAsk(config, network, shutdown)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
-  const {
-    encoder: plain,
-    begun,
-    source,
-  } = await encoderOf(config, { ...wanted, entities, query }, ask, shutdown.signal)
+  const { encoder, begun, source } = await encodingOf(config, { ...wanted, entities, query }, ask, shutdown.signal)
   const isPacked = 'file' in to && to.file.endsWith('.gz')
   if (isPacked && format === 'parquet')
     throw refuse('export_format', `${to.file}: Parquet is compressed in itself: name the file without .gz.`)
@@ -62,11 +58,14 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   const target = 'file' in to ? openTarget(to.file, asked, begun) : toStream(to.write)
   const bar = progress(network)
   try {
-    const encoder = isPacked ? gzipped(plain) : plain
     const { signal } = shutdown
     const size = format === 'pack' ? { size: BLOCKS_AT_ONCE, most: BLOCKS_AT_ONCE } : {}
     const askPage: AskPage = (entities, body, signal) => ask(entities, body, signal, source)
-    return await runExport({ ask: askPage, entities, query, encoder, target, signal, onStep: bar.update, ...size })
+    return await runExport({
+      ...{ ask: askPage, entities, query, target, signal, ...size },
+      encoder: isPacked ? gzipped(encoder) : encoder,
+      onStep: bar.update,
+    })
   } finally {
     bar.finish()
     target.close()
@@ -99,20 +98,20 @@ const createSearchAsk = (
   }
 }
 
-interface ExportEncoder {
-  encoder: Encoder
+interface Encoding {
+  encoder: Encoder<unknown>
   /** What a later run has to continue with. */
   begun?: unknown
   /** The parts of documents that it needs; by default those of the query. */
   source?: readonly string[]
 }
 
-const encoderOf = async (
+const encodingOf = async (
   config: Config,
   wanted: ExportOptions,
   ask: AskPage,
   signal: AbortSignal,
-): Promise<ExportEncoder> => {
+): Promise<Encoding> => {
   const { network, entities, query, format, columns, to } = wanted
   const { limits } = config
   if (format === 'pack') return { encoder: createPack({ ask, chainId: chainIdOf(config.data, network), limits }) }

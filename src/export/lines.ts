@@ -3,9 +3,11 @@ import { asJson, readDocument } from '../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
+import type { Cell } from '../search/columns/argument-values.ts'
 import { createRowWriter } from '../search/columns/rows.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { createCsv } from '../search/lines.ts'
+import { type ReadPage, rowsReader } from './page.ts'
 
 interface ParsedHit {
   _id: string
@@ -16,14 +18,12 @@ interface ParsedHit {
 /** Integers beyond double precision stay as text (`JSON.rawJSON`). */
 export const parseHit = (hit: Buffer): ParsedHit => readDocument(hit.toString(), asJson) as ParsedHit
 
-/** For hits that have no such integers. */
-export const parsePlainHit = (hit: Buffer): Pick<ParsedHit, '_id' | '_source'> =>
-  JSON.parse(hit.toString()) as ParsedHit
-
 /** Encodes hits as a file, in parts. */
-export interface Encoder {
+export interface Encoder<Hit = Buffer> {
+  /** Reads a page for `add`; by default, each hit as the search wrote it. */
+  read?: ReadPage<Hit>
   /** Adds the hits of a page. */
-  add(hits: readonly Buffer[], signal: AbortSignal): void | Promise<void>
+  add(hits: readonly Hit[], signal: AbortSignal): void | Promise<void>
   /** Whether enough was added for a part. */
   isFull(): boolean
   /** Discards hits added since the last part. */
@@ -78,14 +78,17 @@ export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, 
 
 /** Rows with one column for each argument. */
 export const createArgumentRows = (
-  { columns, read }: ArgumentTable,
+  table: ArgumentTable,
   format: Exclude<ExportFormat, 'parquet'>,
-): Encoder => {
-  const rows = createRowWriter(columns, format)
-  return createRowEncoder(rows.head, (hit, out) => rows.row(read(parsePlainHit(hit)), out))
+): Encoder<readonly Cell[]> => {
+  const { head, row } = createRowWriter(table.columns, format)
+  return { ...createRowEncoder(head, row), read: rowsReader(table) }
 }
 
-const createRowEncoder = (head: (out: ByteWriter) => void, row: (hit: Buffer, out: ByteWriter) => void): Encoder => {
+const createRowEncoder = <Hit>(
+  head: (out: ByteWriter) => void,
+  row: (hit: Hit, out: ByteWriter) => void,
+): Encoder<Hit> => {
   const out = createByteWriter(1 << 16)
   return {
     add(hits) {
@@ -104,7 +107,7 @@ const createRowEncoder = (head: (out: ByteWriter) => void, row: (hit: Buffer, ou
 }
 
 /** Each part is a gzip member: together they decompress to one text. */
-export const gzipped = (encoder: Encoder): Encoder => ({
+export const gzipped = <Hit>(encoder: Encoder<Hit>): Encoder<Hit> => ({
   ...encoder,
   async take(at) {
     const { part, ...rest } = await encoder.take(at)

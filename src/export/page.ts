@@ -1,9 +1,11 @@
 import { stop } from '../lib/errors.ts'
+import type { Cell } from '../search/columns/argument-values.ts'
+import type { ArgumentTable, TableDocument } from '../search/columns/table.ts'
 
 /** A page of a search in chain order. */
-export interface HitsPage {
-  /** Each hit as the search wrote it. */
-  hits: Buffer[]
+export interface HitsPage<Hit = Buffer> {
+  /** Each as the search wrote it, unless the reader of the page does more. */
+  hits: readonly Hit[]
   /** Cursor after the last hit. */
   token: string
   /** First reorganised block; hits of it or above on earlier pages are invalid. */
@@ -25,11 +27,27 @@ const CLOSE_CODE = 0x7d
 const PAGE_END = 0x5d
 const BEGIN = Buffer.from('"hits":[')
 
+/** Reads a page of an answer. */
+export type ReadPage<Hit = Buffer> = (answer: Buffer) => HitsPage<Hit>
+
 /** Splits an answer without parsing hits: their numbers keep every digit. */
-export const readPage = (answer: Buffer): HitsPage => {
+export const readPage: ReadPage = answer => pageWith(answer, from => splitHits(answer, from))
+
+/** Reads hits as rows of a table. */
+export const rowsReader =
+  ({ scan, read }: Pick<ArgumentTable, 'scan' | 'read'>): ReadPage<Cell[]> =>
+  answer =>
+    pageWith(answer, from => {
+      const scanned = scan(answer, from)
+      if (scanned) return { hits: scanned.rows, end: scanned.end }
+      const { hits, end } = splitHits(answer, from)
+      return { hits: hits.map(hit => read(JSON.parse(hit.toString()) as TableDocument)), end }
+    })
+
+const pageWith = <Hit>(answer: Buffer, read: (from: number) => { hits: Hit[]; end: number }): HitsPage<Hit> => {
   const begin = answer.indexOf(BEGIN) + BEGIN.length
   if (begin < BEGIN.length) throw notAnAnswer(answer)
-  const { hits, end } = splitHits(answer, begin)
+  const { hits, end } = read(begin)
   const envelope = parsePage(Buffer.concat([answer.subarray(0, begin), answer.subarray(end)]))
   if (typeof envelope.resume?.token !== 'string') throw notAnAnswer(answer)
   return {

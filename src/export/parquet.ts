@@ -4,13 +4,17 @@ import type { Cell, CellForm } from '../search/columns/argument-values.ts'
 import { createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { tableValues } from '../search/lines.ts'
-import { type Encoder, parseHit, parsePlainHit } from './lines.ts'
+import { type Encoder, parseHit } from './lines.ts'
+import { rowsReader } from './page.ts'
 
 /** Most rows and bytes per row group, which is held in memory. */
 const GROUP_ROWS = 100_000
 const GROUP_BYTES = 32 << 20
 
-const createParquetEncoder = (columns: readonly ParquetColumn[], read: (hit: Buffer) => readonly Cell[]): Encoder => {
+const createParquetEncoder = <Hit>(
+  columns: readonly ParquetColumn[],
+  { read, size }: { read(hit: Hit): readonly Cell[]; size(hit: Hit): number },
+): Encoder<Hit> => {
   const parts = createParquetParts(columns)
   let bytes = 0
   const clear = () => {
@@ -21,7 +25,7 @@ const createParquetEncoder = (columns: readonly ParquetColumn[], read: (hit: Buf
     add(hits) {
       for (const hit of hits) {
         parts.add(read(hit))
-        bytes += hit.length
+        bytes += size(hit)
       }
     },
     isFull: () => bytes >= GROUP_BYTES || parts.rows() >= GROUP_ROWS,
@@ -35,8 +39,16 @@ const createParquetEncoder = (columns: readonly ParquetColumn[], read: (hit: Buf
 }
 
 /** One column for each argument. */
-export const createArgumentParquet = ({ columns, read }: ArgumentTable): Encoder =>
-  createParquetEncoder(columns, hit => read(parsePlainHit(hit)))
+export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly Cell[]> => ({
+  ...createParquetEncoder<readonly Cell[]>(table.columns, {
+    read: cells => cells,
+    size: cells => cells.reduce<number>((sum, cell) => sum + cellBytes(cell), 0),
+  }),
+  read: rowsReader(table),
+})
+
+const cellBytes = (cell: Cell): number =>
+  typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cell.reduce((sum, it) => sum + cellBytes(it), 8) : 8
 
 /** For objects, the form of each member. */
 const NUMBER_MEMBERS: Record<string, CellForm> = { num: 'long', coin: 'double' }
@@ -59,10 +71,13 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
       name,
     ),
   }))
-  return createParquetEncoder(columns, hit => {
-    const { _id, _type, _source } = parseHit(hit)
-    const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
-    return row.map((value, i) => hitCell(columns[i]!.form, value))
+  return createParquetEncoder(columns, {
+    read(hit) {
+      const { _id, _type, _source } = parseHit(hit)
+      const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
+      return row.map((value, i) => hitCell(columns[i]!.form, value))
+    },
+    size: hit => hit.length,
   })
 }
 

@@ -8,7 +8,7 @@ import type { SearchRequest } from '../query/request.ts'
 import { checkTable } from '../search/lines.ts'
 import { EXPORT_START, type ExportTarget } from './journal.ts'
 import type { EncodedHits, Encoder, ExportFormat } from './lines.ts'
-import { readPage } from './page.ts'
+import { type ReadPage, readPage } from './page.ts'
 
 /** Requests a page of hits; the answer is JSON. `source`: the parts of documents, in place of the body's. */
 export type AskPage = (
@@ -18,12 +18,12 @@ export type AskPage = (
   source?: readonly string[],
 ) => Promise<Buffer>
 
-export interface ExportOptions {
+export interface ExportOptions<Hit = Buffer> {
   ask: AskPage
   entities: string
   /** The search's body, an object as JSON text. */
   query: string
-  encoder: Encoder
+  encoder: Encoder<Hit>
   target: ExportTarget
   signal: AbortSignal
   onStep(step: ProgressStep): void
@@ -48,9 +48,10 @@ const MAX_PAGE_HITS = 10_000
  * Writes all hits of a query in chain order. After a reorganisation the file is cut back and
  * continued, so at the end it has each hit of the chain once.
  */
-export const runExport = async (options: ExportOptions): Promise<Exported> => {
+export const runExport = async <Hit>(options: ExportOptions<Hit>): Promise<Exported> => {
   const { ask, entities, query, encoder, target, signal, onStep } = options
   const { size: first = 500, most = MAX_PAGE_HITS } = options
+  const read = encoder.read ?? (readPage as unknown as ReadPage<Hit>)
   let size = first
   const last = () => target.marks.at(-1)
   const before = last()?.hits ?? 0
@@ -70,7 +71,7 @@ export const runExport = async (options: ExportOptions): Promise<Exported> => {
       pageBody(query, { resume: token, size, track_total_hits: total === undefined }),
       signal,
     )
-    const page = readPage(answer)
+    const page = read(answer)
     if (page.reorganisedFrom !== undefined) {
       encoder.clear()
       pending = 0

@@ -4,6 +4,15 @@ import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import { argumentReader, type Cell, type CellType, type WideIntegers } from './argument-values.ts'
 import type { CalledKind, DeclaredArguments } from './declared.ts'
+import {
+  createScanner,
+  SCANNED_JSON,
+  SCANNED_TEXT,
+  type ScannedHits,
+  type ScannedMember,
+  type ScannedValue,
+  scannedRaw,
+} from './scanner.ts'
 
 export interface TableColumn extends CellType {
   name: string
@@ -16,6 +25,8 @@ export interface ArgumentTable {
   source: string[]
   /** The cells of a document. */
   read(document: TableDocument): Cell[]
+  /** The cells of all hits of an answer, if each is written as most are; else undefined. */
+  scan(answer: Buffer, from: number): ScannedHits | undefined
 }
 
 export interface TableDocument {
@@ -49,7 +60,22 @@ export const createArgumentTable = (
   )
   const nameField = kind === 'event' ? 'event' : 'method'
   const anyUnits = args.some(({ hasUnits }) => hasUnits)
+  const scanned = Object.keys(MAPPING[kind].fields).flatMap((path): ScannedMember[] => {
+    if (path === nameField) return [{ path, text: JSON.stringify(name) }]
+    if (path === 'args')
+      return [
+        {
+          path,
+          args: args.map(({ type, hasUnits }, i) => ({ type, hasUnits, read: readers[i]!.read })),
+          anyUnits,
+          at: fields.length,
+        },
+      ]
+    const at = fields.findIndex(field => field.name === path)
+    return at < 0 ? [] : [{ path, value: fields[at]!.scan, at }]
+  })
   return {
+    scan: createScanner(scanned, fields.length),
     columns: [
       ...fields.map(({ name, form, lists }) => ({ name, form, lists })),
       ...readers.flatMap(({ form, lists }, i) => [
@@ -89,10 +115,11 @@ const otherSignature = ({ name, args }: DeclaredArguments, id: string, other: un
 interface TableField extends TableColumn {
   path: string
   read(source: Record<string, unknown>): Cell
+  scan: ScannedValue
 }
 
-const plain = (name: string, form: TableColumn['form'], lists = 0): TableField => ({
-  ...{ name, path: name, form, lists },
+const plain = (name: string, form: TableColumn['form'], scan: ScannedValue): TableField => ({
+  ...{ name, path: name, form, scan, lists: 0 },
   read: source => (source[name] ?? null) as Cell,
 })
 
@@ -101,24 +128,24 @@ const fieldColumn = (name: string, { kind }: Field, integers: WideIntegers): Tab
     case 'quantity':
     case 'wide':
     case 'amount': {
-      const number = argumentReader(kind === 'quantity' ? 'int64' : 'uint256', integers)
+      const { form, read: integer } = argumentReader(kind === 'quantity' ? 'int64' : 'uint256', integers)
       const read = (source: Record<string, unknown>) => {
         const raw = (source[name] as { raw?: string } | null | undefined)?.raw
-        return raw === undefined ? null : number.read(raw)
+        return raw === undefined ? null : integer(raw)
       }
-      return { name, path: `${name}.raw`, form: number.form, lists: 0, read }
+      return { name, path: `${name}.raw`, form, lists: 0, read, scan: scannedRaw(integer) }
     }
     case 'datetime':
-      return plain(name, 'time')
+      return plain(name, 'time', SCANNED_TEXT)
     case 'long':
-      return plain(name, 'long')
+      return plain(name, 'long', SCANNED_JSON)
     case 'integers':
-      return plain(name, 'long', 1)
+      return { ...plain(name, 'long', SCANNED_JSON), lists: 1 }
     case 'double':
     case 'boolean':
-      return plain(name, kind)
+      return plain(name, kind, SCANNED_JSON)
     default:
-      return plain(name, 'text')
+      return plain(name, 'text', SCANNED_TEXT)
   }
 }
 
