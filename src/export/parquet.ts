@@ -42,13 +42,16 @@ const createParquetEncoder = <Hit>(
 export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly Cell[]> => ({
   ...createParquetEncoder<readonly Cell[]>(table.columns, {
     read: cells => cells,
-    size: cells => cells.reduce<number>((sum, cell) => sum + cellBytes(cell), 0),
+    size: cellBytes,
   }),
   read: rowsReader(table),
 })
 
-const cellBytes = (cell: Cell): number =>
-  typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cell.reduce((sum, it) => sum + cellBytes(it), 8) : 8
+const cellBytes = (cells: readonly Cell[]): number => {
+  let bytes = 0
+  for (const cell of cells) bytes += typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cellBytes(cell) : 8
+  return bytes
+}
 
 /** For objects, the form of each member. */
 const NUMBER_MEMBERS: Record<string, CellForm> = { num: 'long', coin: 'double' }

@@ -1,6 +1,7 @@
 import { constants, zstdCompressSync } from 'node:zlib'
 import type { RowGroup, SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { memoize } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
 import type { Cell, CellForm, CellType } from './argument-values.ts'
 
@@ -34,6 +35,7 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
   ]
   const write = (writer: ByteWriter) =>
     new ParquetWriter({ writer, schema, codec: 'ZSTD', compressors: { ZSTD: compress }, createdBy: 'chainsieve' })
+  const isPlain = columns.map(({ form }) => form === 'text' || form === 'boolean' || form === 'double')
   let data: unknown[][] = columns.map(() => [])
   const clear = () => {
     data = columns.map(() => [])
@@ -42,7 +44,10 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
     clear,
     rows: () => data[0]?.length ?? 0,
     add(cells: readonly Cell[]) {
-      for (let i = 0; i < data.length; i++) data[i]!.push(parquetCell(columns[i]!, cells[i]!))
+      for (let i = 0; i < data.length; i++) {
+        const cell = cells[i]!
+        data[i]!.push(isPlain[i] ? cell : parquetCell(columns[i]!, cell))
+      }
     },
     /** The rows since the last part. `at`: offset in the file. */
     async take(at: number): Promise<ParquetPart> {
@@ -52,7 +57,10 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
       const skipped = at === 0 ? 0 : writer.index
       writer.offset = at === 0 ? writer.offset : at
       await made.write({
-        columnData: columns.map(({ name }, i) => ({ name, data: data[i]!, offsetIndex: false })),
+        columnData: columns.map((column, i) => ({
+          ...{ name: column.name, data: data[i]!, offsetIndex: false },
+          ...encodingOf(column),
+        })),
         rowGroupSize: Number.MAX_SAFE_INTEGER,
       })
       clear()
@@ -71,8 +79,17 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
   }
 }
 
+/**
+ * Differences of integers in the order of the chain are small, and cost less than a dictionary. The
+ * least and the greatest of hashes and addresses exclude nothing.
+ */
+const encodingOf = ({ form, lists }: CellType) => ({
+  ...((form === 'long' || form === 'time') && { encoding: 'DELTA_BINARY_PACKED' as const }),
+  ...((form === 'text' || lists > 0) && { statistics: false }),
+})
+
 const compress = (bytes: Uint8Array): Uint8Array =>
-  zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 3 } })
+  zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
 
 type Repetition = 'REQUIRED' | 'OPTIONAL'
 
@@ -95,11 +112,14 @@ const parquetCell = (column: ParquetColumn, cell: Cell): unknown => {
     case 'decimal':
       return checkedDecimal(column, cell as bigint)
     case 'time':
-      return BigInt(Date.parse(`${cell as string}Z`))
+      return millisOf(cell as string)
     default:
       return cell
   }
 }
+
+/** Neighbours are often of one block. */
+const millisOf = memoize(1, (time: string): bigint => BigInt(Date.parse(`${time}Z`)))
 
 const DECIMAL_END = 10n ** 38n
 
