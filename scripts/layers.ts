@@ -138,13 +138,16 @@ export const ROOMS: Record<string, Room> = {
   },
   search: {
     is: 'From a request to its answer: envelope, threads, caches, fair turns',
-    folders: { cursors: 'Scrolls and points in time' },
+    folders: {
+      columns: 'Arguments of one signature as typed columns; CSV, Parquet',
+      cursors: 'Scrolls and points in time',
+    },
     may: ['limits', 'sqlite', 'scopes', 'engine', 'query', 'decode', 'mapping', 'lib'],
+    packages: ['hyparquet', 'hyparquet-writer'],
   },
   export: {
     is: 'All hits of a query as a file that can be continued; stored blocks as packs',
     may: ['limits', 'search', 'query', 'documents', 'chain', 'mapping', 'lib'],
-    packages: ['hyparquet', 'hyparquet-writer'],
   },
   cluster: {
     is: 'Documents in OpenSearch: indices, shipping, moving back, queries',

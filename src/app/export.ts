@@ -43,7 +43,7 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   const { ask, networks } = createSearchAsk(config, network, shutdown)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
-  const { encoder, begun, source } = await encodingOf(config, { ...wanted, entities, query }, ask, shutdown.signal)
+  const { encoder, begun, source } = await createEncoding(config, { ...wanted, entities, query }, ask, shutdown.signal)
   const isPacked = 'file' in to && to.file.endsWith('.gz')
   if (isPacked && format === 'parquet')
     throw refuse('export_format', `${to.file}: Parquet is compressed in itself: name the file without .gz.`)
@@ -98,7 +98,7 @@ const createSearchAsk = (
   }
 }
 
-interface Encoding {
+interface ExportEncoding {
   encoder: Encoder<unknown>
   /** What a later run has to continue with. */
   begun?: unknown
@@ -106,12 +106,12 @@ interface Encoding {
   source?: readonly string[]
 }
 
-const encodingOf = async (
+const createEncoding = async (
   config: Config,
   wanted: ExportOptions,
   ask: AskPage,
   signal: AbortSignal,
-): Promise<Encoding> => {
+): Promise<ExportEncoding> => {
   const { network, entities, query, format, columns, to } = wanted
   const { limits } = config
   if (format === 'pack') return { encoder: createPack({ ask, chainId: chainIdOf(config.data, network), limits }) }

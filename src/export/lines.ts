@@ -3,8 +3,8 @@ import { asJson, readDocument } from '../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import type { Cell } from '../search/columns/argument-values.ts'
-import { createRowWriter } from '../search/columns/rows.ts'
+import type { TableCell } from '../search/columns/argument-values.ts'
+import { createTableWriter } from '../search/columns/rows.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { createCsv } from '../search/lines.ts'
 import { type ReadPage, rowsReader } from './page.ts'
@@ -80,8 +80,8 @@ export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, 
 export const createArgumentRows = (
   table: ArgumentTable,
   format: Exclude<ExportFormat, 'parquet'>,
-): Encoder<readonly Cell[]> => {
-  const { head, row } = createRowWriter(table.columns, format)
+): Encoder<readonly TableCell[]> => {
+  const { head, row } = createTableWriter(table.columns, format)
   return { ...createRowEncoder(head, row), read: rowsReader(table) }
 }
 

@@ -1,5 +1,5 @@
 import { stop } from '../lib/errors.ts'
-import type { Cell } from '../search/columns/argument-values.ts'
+import type { TableCell } from '../search/columns/argument-values.ts'
 import type { ArgumentTable, TableDocument } from '../search/columns/table.ts'
 
 /** A page of a search in chain order. */
@@ -35,7 +35,7 @@ export const readPage: ReadPage = answer => pageWith(answer, from => splitHits(a
 
 /** Reads hits as rows of a table. */
 export const rowsReader =
-  ({ scan, read }: Pick<ArgumentTable, 'scan' | 'read'>): ReadPage<Cell[]> =>
+  ({ scan, read }: Pick<ArgumentTable, 'scan' | 'read'>): ReadPage<TableCell[]> =>
   answer =>
     pageWith(answer, from => {
       const scanned = scan(answer, from)

@@ -1,6 +1,6 @@
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import type { Cell, CellForm } from '../search/columns/argument-values.ts'
+import type { CellForm, TableCell } from '../search/columns/argument-values.ts'
 import { createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { tableValues } from '../search/lines.ts'
@@ -13,7 +13,7 @@ const GROUP_BYTES = 32 << 20
 
 const createParquetEncoder = <Hit>(
   columns: readonly ParquetColumn[],
-  { read, size }: { read(hit: Hit): readonly Cell[]; size(hit: Hit): number },
+  { read, size }: { read(hit: Hit): readonly TableCell[]; size(hit: Hit): number },
 ): Encoder<Hit> => {
   const parts = createParquetParts(columns)
   let bytes = 0
@@ -39,15 +39,15 @@ const createParquetEncoder = <Hit>(
 }
 
 /** One column for each argument. */
-export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly Cell[]> => ({
-  ...createParquetEncoder<readonly Cell[]>(table.columns, {
+export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly TableCell[]> => ({
+  ...createParquetEncoder<readonly TableCell[]>(table.columns, {
     read: cells => cells,
     size: cellBytes,
   }),
   read: rowsReader(table),
 })
 
-const cellBytes = (cells: readonly Cell[]): number => {
+const cellBytes = (cells: readonly TableCell[]): number => {
   let bytes = 0
   for (const cell of cells) bytes += typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cellBytes(cell) : 8
   return bytes
@@ -98,7 +98,7 @@ const formsIn = (kind: Kind, name: string): CellForm[] => {
   return found.path === name ? [FIELD_FORMS[found.field.kind] ?? 'text'] : [NUMBER_MEMBERS[member] ?? 'text']
 }
 
-const hitCell = (form: CellForm, value: unknown): Cell => {
+const hitCell = (form: CellForm, value: unknown): TableCell => {
   if (value === undefined || value === null) return null
   switch (form) {
     case 'long':

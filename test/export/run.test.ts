@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncate
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects, parquetSchema } from 'hyparquet'
 import type { RawBlock } from '../../src/chain/wire.ts'
@@ -74,7 +74,11 @@ const bufferOf = (path: string) => {
 /** Held against what the search answers in the same form in one go. */
 const checkFile = async (path: string, format: Format, whole: (form: 'ndjson' | 'csv') => string) => {
   if (format === 'parquet') {
-    const rows = await parquetReadObjects({ file: bufferOf(path), utf8: true })
+    const rows = await parquetReadObjects({
+      file: bufferOf(path),
+      utf8: true,
+      compressors: { ZSTD: bytes => zstdDecompressSync(bytes) },
+    })
     assert.deepEqual(rows.map(rowOfParquet), rowsOfCsv(whole('csv')))
     return
   }

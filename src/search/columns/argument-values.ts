@@ -1,7 +1,7 @@
 import { decodeParts } from '../../decode/abi.ts'
 import { parseSignature } from '../../decode/signature.ts'
 import type { AbiParam, DecodedArg } from '../../decode/types.ts'
-import { formatAddress } from '../../documents/show.ts'
+import { checksumAddress } from '../../lib/keccak.ts'
 
 /** Form of a column's cells; `decimal`: integers that may need more than 64 bits. */
 export type CellForm = 'text' | 'long' | 'decimal' | 'double' | 'boolean' | 'time'
@@ -10,7 +10,7 @@ export type CellForm = 'text' | 'long' | 'decimal' | 'double' | 'boolean' | 'tim
 export type WideIntegers = 'text' | 'decimal'
 
 /** Null, or a value of the column's form, in as many lists as the column has. */
-export type Cell = string | number | bigint | boolean | null | readonly Cell[]
+export type TableCell = string | number | bigint | boolean | null | readonly TableCell[]
 
 export interface CellType {
   form: CellForm
@@ -21,19 +21,19 @@ export interface CellType {
 /** How an argument of a Solidity type is shown in a column. */
 export interface ArgumentReader extends CellType {
   /** Reads the text that documents show as `value.hex`. */
-  read(hex: string): Cell
+  read(hex: string): TableCell
 }
 
 /** The type as documents show it, with expanded tuples. */
 export const argumentReader = (type: string, integers: WideIntegers): ArgumentReader =>
-  readerOf(parseSignature(`f(${type} a)`, 'function').inputs[0]!, integers)
+  paramReader(parseSignature(`f(${type} a)`, 'function').inputs[0]!, integers)
 
-const readerOf = (param: AbiParam, integers: WideIntegers): ArgumentReader => {
+const paramReader = (param: AbiParam, integers: WideIntegers): ArgumentReader => {
   const { type, components } = param
   if (type.endsWith(']')) return listReader(param, integers)
   if (components) return tupleReader(param, integers)
   if (type === 'bool') return { form: 'boolean', lists: 0, read: hex => hex === '0x1' }
-  if (type === 'string') return { form: 'text', lists: 0, read: readText }
+  if (type === 'string') return { form: 'text', lists: 0, read: argumentText }
   const [, kind, digits] = /^(u?int)(\d+)$/.exec(type) ?? []
   if (kind === undefined) return { form: 'text', lists: 0, read: hex => hex }
   const bits = Number(digits)
@@ -45,7 +45,7 @@ const readerOf = (param: AbiParam, integers: WideIntegers): ArgumentReader => {
 
 /** An indexed list is only known by its hash, which is no list: its cell is empty. */
 const listReader = (param: AbiParam, integers: WideIntegers): ArgumentReader => {
-  const inner = readerOf({ ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }, integers)
+  const inner = paramReader({ ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }, integers)
   const isOpen = param.type.endsWith('[]')
   return {
     form: inner.form,
@@ -59,24 +59,24 @@ const listReader = (param: AbiParam, integers: WideIntegers): ArgumentReader => 
 }
 
 /** As documents show it. */
-const partHex = ({ type, hex }: DecodedArg): string => (type === 'address' ? formatAddress(hex) : hex)
+const partHex = ({ type, hex }: DecodedArg): string => (type === 'address' ? checksumAddress(hex) : hex)
 
 /** Of an offset and a length of zero. */
 const EMPTY_LIST_DIGITS = 2 + 2 * 64
 
 /** Text that is no UTF-8, such as the hash of an indexed one, stays hex. */
-const readText = (hex: string): string => {
+const argumentText = (hex: string): string => {
   try {
-    return utf8.decode(Buffer.from(hex.slice(2), 'hex'))
+    return strictUtf8.decode(Buffer.from(hex.slice(2), 'hex'))
   } catch {
     return hex
   }
 }
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** A tuple as a list in JSON; integers that a double does not hold are text. */
 const tupleReader = (param: AbiParam, integers: WideIntegers): ArgumentReader => {
-  const readers = param.components!.map(component => readerOf(component, integers))
+  const readers = param.components!.map(component => paramReader(component, integers))
   return {
     form: 'text',
     lists: 0,

@@ -17,16 +17,16 @@ export interface DeclaredArguments {
   }[]
 }
 
-const NAMES = {
+const CALLED_NAMES = {
   event: { field: 'event', contract: 'address', what: 'event' },
   call: { field: 'method', contract: 'to', what: 'method' },
 } as const satisfies Record<CalledKind, object>
 
 /** Most names and contracts that are looked at. */
-const MAX_NAMES = 5
-const MAX_CONTRACTS = 50
+const SAMPLED_NAMES = 5
+const SAMPLED_CONTRACTS = 50
 /** Of one contract, as arguments of some may not have been decoded. */
-const MAX_SAMPLES = 3
+const SAMPLES_EACH = 3
 
 export const calledKind = (entities: string): CalledKind => {
   if (entities === 'event' || entities === 'call') return entities
@@ -38,16 +38,16 @@ export const calledKind = (entities: string): CalledKind => {
 
 /** Members of the search that shows which arguments a query's hits have. */
 export const samplesBody = (kind: CalledKind): Record<string, unknown> => {
-  const { field, contract } = NAMES[kind]
-  const samples = { top_hits: { size: MAX_SAMPLES, sort: ['_doc'], _source: ['args'] } }
-  const contracts = { terms: { field: `${contract}.raw`, size: MAX_CONTRACTS }, aggs: { samples } }
+  const { field, contract } = CALLED_NAMES[kind]
+  const samples = { top_hits: { size: SAMPLES_EACH, sort: ['_doc'], _source: ['args'] } }
+  const contracts = { terms: { field: `${contract}.raw`, size: SAMPLED_CONTRACTS }, aggs: { samples } }
   return {
     size: 0,
-    aggs: { names: { terms: { field: `${field}.raw`, size: MAX_NAMES }, aggs: { contracts } } },
+    aggs: { names: { terms: { field: `${field}.raw`, size: SAMPLED_NAMES }, aggs: { contracts } } },
   }
 }
 
-interface Bucket {
+interface NameBucket {
   key: string
   doc_count: number
 }
@@ -59,9 +59,9 @@ interface SamplesAnswer {
   aggregations: {
     names: {
       sum_other_doc_count: number
-      buckets: (Bucket & {
+      buckets: (NameBucket & {
         contracts: {
-          buckets: (Bucket & { samples: { hits: { hits: { _source: { args?: SampleArgument[] } }[] } } })[]
+          buckets: (NameBucket & { samples: { hits: { hits: { _source: { args?: SampleArgument[] } }[] } } })[]
         }
       })[]
     }
@@ -71,14 +71,14 @@ interface SamplesAnswer {
 /** Reads the answer to a search with `samplesBody`. Refuses hits of several signatures. */
 export const readDeclared = (kind: CalledKind, answer: string): DeclaredArguments => {
   const { names } = (JSON.parse(answer) as SamplesAnswer).aggregations
-  const { field, contract, what } = NAMES[kind]
+  const { field, contract, what } = CALLED_NAMES[kind]
   const [first, ...others] = names.buckets
   if (!first) throw refuse('no_signature', `The query selects no ${what}, so the columns of its arguments are unknown.`)
   if (others.length > 0) {
     const listed = names.buckets.map(({ key, doc_count }) => `${key} (${doc_count.toLocaleString('en')})`).join(', ')
     throw refuse(
       'several_signatures',
-      `Columns of arguments need one ${what}, but the query selects ${listed}${names.sum_other_doc_count > 0 ? ' and others' : ''}. Add ${condition(`${field}.raw`, first.key)} to the query.`,
+      `Columns of arguments need one ${what}, but the query selects ${listed}${names.sum_other_doc_count > 0 ? ' and others' : ''}. Add ${termCondition(`${field}.raw`, first.key)} to the query.`,
     )
   }
   const samples = first.contracts.buckets.flatMap(({ key, doc_count, samples }) =>
@@ -93,7 +93,7 @@ export const readDeclared = (kind: CalledKind, answer: string): DeclaredArgument
   if (other)
     throw refuse(
       'several_signatures',
-      `Columns of arguments need one signature, but the query selects ${first.key}(${types}) of ${model.at} and ${first.key}(${typesOf(other.args)}) of ${other.at}. Add a condition such as ${condition(`${contract}.raw`, model.at)} to the query.`,
+      `Columns of arguments need one signature, but the query selects ${first.key}(${types}) of ${model.at} and ${first.key}(${typesOf(other.args)}) of ${other.at}. Add a condition such as ${termCondition(`${contract}.raw`, model.at)} to the query.`,
     )
   return {
     ...{ kind, name: first.key },
@@ -107,4 +107,4 @@ export const readDeclared = (kind: CalledKind, answer: string): DeclaredArgument
 
 const typesOf = (args: readonly SampleArgument[]): string => args.map(({ value }) => value.type).join(',')
 
-const condition = (field: string, value: string): string => JSON.stringify({ term: { [field]: value } })
+const termCondition = (field: string, value: string): string => JSON.stringify({ term: { [field]: value } })

@@ -3,7 +3,7 @@ import type { RowGroup, SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { memoize } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
-import type { Cell, CellForm, CellType } from './argument-values.ts'
+import type { CellForm, CellType, TableCell } from './argument-values.ts'
 
 export interface ParquetColumn extends CellType {
   name: string
@@ -34,7 +34,7 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
     ),
   ]
   const write = (writer: ByteWriter) =>
-    new ParquetWriter({ writer, schema, codec: 'ZSTD', compressors: { ZSTD: compress }, createdBy: 'chainsieve' })
+    new ParquetWriter({ writer, schema, codec: 'ZSTD', compressors: { ZSTD: compressPage }, createdBy: 'chainsieve' })
   const isPlain = columns.map(({ form }) => form === 'text' || form === 'boolean' || form === 'double')
   let data: unknown[][] = columns.map(() => [])
   const clear = () => {
@@ -43,7 +43,7 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
   return {
     clear,
     rows: () => data[0]?.length ?? 0,
-    add(cells: readonly Cell[]) {
+    add(cells: readonly TableCell[]) {
       for (let i = 0; i < data.length; i++) {
         const cell = cells[i]!
         data[i]!.push(isPlain[i] ? cell : parquetCell(columns[i]!, cell))
@@ -59,7 +59,7 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
       await made.write({
         columnData: columns.map((column, i) => ({
           ...{ name: column.name, data: data[i]!, offsetIndex: false },
-          ...encodingOf(column),
+          ...parquetEncoding(column),
         })),
         rowGroupSize: Number.MAX_SAFE_INTEGER,
       })
@@ -83,12 +83,12 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
  * Differences of integers in the order of the chain are small, and cost less than a dictionary. The
  * least and the greatest of hashes and addresses exclude nothing.
  */
-const encodingOf = ({ form, lists }: CellType) => ({
+const parquetEncoding = ({ form, lists }: CellType) => ({
   ...((form === 'long' || form === 'time') && { encoding: 'DELTA_BINARY_PACKED' as const }),
   ...((form === 'text' || lists > 0) && { statistics: false }),
 })
 
-const compress = (bytes: Uint8Array): Uint8Array =>
+const compressPage = (bytes: Uint8Array): Uint8Array =>
   zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
 
 type Repetition = 'REQUIRED' | 'OPTIONAL'
@@ -103,7 +103,7 @@ const columnSchema = (name: string, { form, lists }: CellType, repetition_type: 
         ...columnSchema('element', { form, lists: lists - 1 }, 'OPTIONAL'),
       ]
 
-const parquetCell = (column: ParquetColumn, cell: Cell): unknown => {
+const parquetCell = (column: ParquetColumn, cell: TableCell): unknown => {
   if (cell === null) return null
   if (Array.isArray(cell)) return cell.map(inner => parquetCell(column, inner))
   switch (column.form) {

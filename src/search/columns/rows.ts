@@ -1,5 +1,5 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
-import type { Cell } from './argument-values.ts'
+import type { TableCell } from './argument-values.ts'
 import { csvRowWriter } from './csv.ts'
 import type { TableColumn } from './table.ts'
 
@@ -7,10 +7,10 @@ import type { TableColumn } from './table.ts'
 export interface RowWriter {
   /** What stands above the rows. */
   head(out: ByteWriter): void
-  row(cells: readonly Cell[], out: ByteWriter): void
+  row(cells: readonly TableCell[], out: ByteWriter): void
 }
 
-export const createRowWriter = (columns: readonly TableColumn[], format: 'ndjson' | 'csv' | 'raw-csv'): RowWriter => {
+export const createTableWriter = (columns: readonly TableColumn[], format: 'ndjson' | 'csv' | 'raw-csv'): RowWriter => {
   if (format !== 'ndjson') {
     const write = csvRowWriter({ raw: format === 'raw-csv' })
     return {
@@ -38,7 +38,7 @@ export const createRowWriter = (columns: readonly TableColumn[], format: 'ndjson
 }
 
 /** Integers as numbers with all their digits. */
-const cellJson = (cell: Cell): string =>
+const cellJson = (cell: TableCell): string =>
   typeof cell === 'bigint'
     ? String(cell)
     : Array.isArray(cell)

@@ -2,10 +2,10 @@ import { stop } from '../../lib/errors.ts'
 import { type Field, isListField, type ListField, MAPPING } from '../../mapping/index.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { argumentReader, type Cell, type CellType, type WideIntegers } from './argument-values.ts'
+import { argumentReader, type CellType, type TableCell, type WideIntegers } from './argument-values.ts'
 import type { CalledKind, DeclaredArguments } from './declared.ts'
 import {
-  createScanner,
+  createHitScanner,
   SCANNED_JSON,
   SCANNED_TEXT,
   type ScannedHits,
@@ -24,7 +24,7 @@ export interface ArgumentTable {
   /** The parts of documents that `read` needs. */
   source: string[]
   /** The cells of a document. */
-  read(document: TableDocument): Cell[]
+  read(document: TableDocument): TableCell[]
   /** The cells of all hits of an answer, if each is written as most are; else undefined. */
   scan(answer: Buffer, from: number): ScannedHits | undefined
 }
@@ -34,7 +34,7 @@ export interface TableDocument {
   _source: Record<string, unknown>
 }
 
-interface ShownArgument {
+interface HitArgument {
   value: { hex: string; scaled?: number | null; type: string }
 }
 
@@ -75,7 +75,7 @@ export const createArgumentTable = (
     return at < 0 ? [] : [{ path, value: fields[at]!.scan, at }]
   })
   return {
-    scan: createScanner(scanned, fields.length),
+    scan: createHitScanner(scanned, fields.length),
     columns: [
       ...fields.map(({ name, form, lists }) => ({ name, form, lists })),
       ...readers.flatMap(({ form, lists }, i) => [
@@ -90,8 +90,8 @@ export const createArgumentTable = (
       ]),
     ],
     read({ _id, _source }) {
-      const cells: Cell[] = fields.map(({ read }) => read(_source))
-      const shown = (_source.args ?? []) as ShownArgument[]
+      const cells: TableCell[] = fields.map(({ read }) => read(_source))
+      const shown = (_source.args ?? []) as HitArgument[]
       if (_source[nameField] !== name || (shown.length > 0 && shown.length !== args.length))
         throw otherSignature(declared, _id, _source[nameField], shown)
       for (let i = 0; i < args.length; i++) {
@@ -106,7 +106,7 @@ export const createArgumentTable = (
   }
 }
 
-const otherSignature = ({ name, args }: DeclaredArguments, id: string, other: unknown, shown: ShownArgument[]) =>
+const otherSignature = ({ name, args }: DeclaredArguments, id: string, other: unknown, shown: HitArgument[]) =>
   stop(
     'several_signatures',
     `the columns are those of ${name}(${args.map(({ type }) => type).join(',')}), but ${id} is ${other}(${shown.map(({ value }) => value.type).join(',')}): add a condition to the query that selects one of them, such as {"term":{"address.raw":"0x…"}}`,
@@ -114,16 +114,16 @@ const otherSignature = ({ name, args }: DeclaredArguments, id: string, other: un
 
 interface TableField extends TableColumn {
   path: string
-  read(source: Record<string, unknown>): Cell
+  read(source: Record<string, unknown>): TableCell
   scan: ScannedValue
 }
 
-const plain = (name: string, form: TableColumn['form'], scan: ScannedValue): TableField => ({
+const plainField = (name: string, form: TableColumn['form'], scan: ScannedValue): TableField => ({
   ...{ name, path: name, form, scan, lists: 0 },
-  read: source => (source[name] ?? null) as Cell,
+  read: source => (source[name] ?? null) as TableCell,
 })
 
-const fieldColumn = (name: string, { kind }: Field, integers: WideIntegers): TableField => {
+const tableFieldOf = (name: string, { kind }: Field, integers: WideIntegers): TableField => {
   switch (kind) {
     case 'quantity':
     case 'wide':
@@ -136,22 +136,22 @@ const fieldColumn = (name: string, { kind }: Field, integers: WideIntegers): Tab
       return { name, path: `${name}.raw`, form, lists: 0, read, scan: scannedRaw(integer) }
     }
     case 'datetime':
-      return plain(name, 'time', SCANNED_TEXT)
+      return plainField(name, 'time', SCANNED_TEXT)
     case 'long':
-      return plain(name, 'long', SCANNED_JSON)
+      return plainField(name, 'long', SCANNED_JSON)
     case 'integers':
-      return { ...plain(name, 'long', SCANNED_JSON), lists: 1 }
+      return { ...plainField(name, 'long', SCANNED_JSON), lists: 1 }
     case 'double':
     case 'boolean':
-      return plain(name, kind, SCANNED_JSON)
+      return plainField(name, kind, SCANNED_JSON)
     default:
-      return plain(name, 'text', SCANNED_TEXT)
+      return plainField(name, 'text', SCANNED_TEXT)
   }
 }
 
 const shownFields = (kind: CalledKind, filter: SourceFilter, integers: WideIntegers): TableField[] => {
   const all = Object.entries<Field | ListField>(MAPPING[kind].fields).flatMap(([name, field]) =>
-    isListField(field) ? [] : [fieldColumn(name, field, integers)],
+    isListField(field) ? [] : [tableFieldOf(name, field, integers)],
   )
   const isChosen = typeof filter === 'object' && filter.includes.length > 0
   const usual: readonly string[] = USUAL_FIELDS[kind]

@@ -1,0 +1,353 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { encodeAbiParameters, type Hex } from 'viem'
+import { generateBlocks } from '../../scripts/bench/generate.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { parseSignature, topicOf } from '../../src/decode/signature.ts'
+import type { EventAbi } from '../../src/decode/types.ts'
+import { createSearcher } from '../../src/engine/query/searcher.ts'
+import { begunWith, openTarget } from '../../src/export/journal.ts'
+import { createArgumentRows } from '../../src/export/lines.ts'
+import { createArgumentParquet } from '../../src/export/parquet.ts'
+import { type AskPage, pageBody, readExportQuery, runExport } from '../../src/export/run.ts'
+import { ChainsieveError } from '../../src/lib/errors.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { answerSearch } from '../../src/search/answer.ts'
+import type { WideIntegers } from '../../src/search/columns/argument-values.ts'
+import {
+  type CalledKind,
+  type DeclaredArguments,
+  readDeclared,
+  samplesBody,
+} from '../../src/search/columns/declared.ts'
+import { createArgumentTable } from '../../src/search/columns/table.ts'
+import { viemParam } from '../support/abi.ts'
+import { makeChain } from '../support/pack.ts'
+import { createTestStore, type TestStore } from '../support/store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'chainsieve-columns-'))
+after(() => rmSync(folder, { recursive: true }))
+const signal = new AbortController().signal
+
+const askOf = (store: TestStore): AskPage => {
+  const searcher = createSearcher(store.reader)
+  return async (entities, body, _signal, source) => {
+    const parameters = source && ([['_source', source.join()]] as const)
+    const options = { deadline: Number.POSITIVE_INFINITY, now: 0, parameters }
+    return Buffer.from(answerSearch(searcher, 'a-b-c', entities, body, options as never).body as Uint8Array)
+  }
+}
+
+type Format = 'csv' | 'ndjson' | 'parquet'
+interface Wanted {
+  query: string
+  kind?: CalledKind
+  integers?: WideIntegers
+  size?: number
+}
+
+const exportTo = async (store: TestStore, file: string, format: Format, wanted: Wanted) => {
+  const { query, kind = 'event', integers = 'text', size = 500 } = wanted
+  const ask = askOf(store)
+  const request = readExportQuery(query, { index: 'a-b-c', entities: kind, format, limits: DEFAULT_LIMITS })
+  const declared =
+    (begunWith(file) as DeclaredArguments | undefined) ??
+    readDeclared(kind, (await ask(kind, pageBody(query, samplesBody(kind)), signal)).toString())
+  const table = createArgumentTable(declared, request.source, integers)
+  const asked = { network: 'a/b/c', entities: kind, query, format, from: 'data', columns: integers }
+  const target = openTarget(file, asked, declared)
+  const encoder = format === 'parquet' ? createArgumentParquet(table) : createArgumentRows(table, format)
+  try {
+    const page: AskPage = (entities, body, signal) => ask(entities, body, signal, table.source)
+    const run = { ask: page, entities: kind, query, encoder, target, signal, size, most: size, onStep() {} }
+    return { table, ...(await runExport<never>(run as never)) }
+  } finally {
+    target.close()
+  }
+}
+
+let files = 0
+const exported = async (store: TestStore, format: Format, wanted: Wanted) => {
+  const file = join(folder, `${files++}.${format}`)
+  await exportTo(store, file, format, wanted)
+  return readFileSync(file).toString()
+}
+
+/** Blocks whose logs are these, each in a transaction of its own. */
+const blocksWith = (
+  logs: readonly { event: EventAbi; values: readonly unknown[]; address?: string; bad?: boolean }[],
+): RawBlock[] => {
+  const [raw] = makeChain({ blocks: 1, txs: logs.length, logs: 1, chainId: 1 })
+  for (const [i, { event, values, address, bad }] of logs.entries()) {
+    const log = raw!.receipts[i]!.logs[0]!
+    const among = (isIndexed: boolean) =>
+      event.inputs.flatMap((input, at) =>
+        (input.indexed ?? false) === isIndexed ? [{ input, value: values[at] }] : [],
+      )
+    const encode = (items: { input: EventAbi['inputs'][0]; value: unknown }[]) =>
+      encodeAbiParameters(
+        items.map(({ input }) => viemParam(input)),
+        items.map(({ value }) => value),
+      )
+    log.topics = [topicOf(event) as Hex, ...among(true).map(item => encode([item]))]
+    log.data = bad ? '0x01' : encode(among(false))
+    if (address) log.address = address as Hex
+  }
+  return [raw!]
+}
+
+const NAMED = parseSignature(
+  'Kinds(address indexed a, uint8 small, int64 signed, uint256 big, int256 negative, bool flag, string text, bytes32 word, bytes raw, uint256[] list, address[2][] nested, (address who, uint256 amount) pair)',
+)
+const A = '0x52908400098527886E0F7030069857D2E4169EE7'
+const B = '0x8617E340B3D01FA5F11F6F5E4C8C0F7C2E1E5Ea1'.toLowerCase()
+const VALUES: readonly unknown[] = [
+  A,
+  255,
+  -5n,
+  2n ** 256n - 1n,
+  -(2n ** 200n),
+  true,
+  '=1+"ä"\n',
+  `0x${'ab'.repeat(32)}`,
+  '0x0102',
+  [1n, 2n ** 255n],
+  [[A, A]],
+  { who: A, amount: 7n },
+]
+
+test('each argument is in a column of its own type, whatever it holds', async () => {
+  const store = createTestStore(
+    blocksWith([
+      { event: NAMED, values: VALUES },
+      { event: NAMED, values: VALUES, bad: true },
+      { event: NAMED, values: VALUES.with(9, []).with(10, []) },
+    ]),
+    { events: [NAMED] },
+  )
+  const query = '{"query":{"term":{"event.raw":"Kinds"}},"_source":["logIndex"]}'
+  const lines = (await exported(store, 'ndjson', { query })).trimEnd().split('\n')
+  assert.deepEqual(JSON.parse(lines[0]!), {
+    logIndex: 0,
+    a: A,
+    small: 255,
+    signed: -5,
+    big: String(2n ** 256n - 1n),
+    negative: String(-(2n ** 200n)),
+    flag: true,
+    text: '=1+"ä"\n',
+    word: `0x${'ab'.repeat(32)}`,
+    raw: '0x0102',
+    list: ['1', String(2n ** 255n)],
+    nested: [[A, A]],
+    pair: JSON.stringify([A, '7']),
+  })
+  assert.deepEqual(new Set(Object.values(JSON.parse(lines[1]!)).slice(1)), new Set([null]), 'could not be decoded')
+  assert.deepEqual(JSON.parse(lines[2]!).list, [])
+  const decimal = await exported(store, 'ndjson', { query, integers: 'decimal' })
+  assert.ok(decimal.startsWith(lines[0]!.slice(0, 30)))
+  assert.match(decimal, new RegExp(`"big":${2n ** 256n - 1n},"negative":-${2n ** 200n},`))
+  const csv = await exported(store, 'csv', { query })
+  assert.match(csv, /^logIndex,a,small,signed,big,negative,flag,text,word,raw,list,nested,pair\r\n0,0x5290/)
+  assert.match(csv, /,true,"'=1\+""ä""\n",0xabab/, 'no formula')
+  await assert.rejects(
+    exported(store, 'parquet', { query, integers: 'decimal' }),
+    /^ChainsieveError: Column big: \d{78} has more than the 38 digits .*: export integers as text\.$/,
+  )
+  store.close()
+})
+
+test('names of arguments are safe, and differ from one another and from fields in any letter case', () => {
+  const named = ['', 'Address', 'x', 'X', '=cmd|"/c"', 'a\r\nb', '__proto__', 'arg_0', 'x_3', '𝒳'.repeat(100)]
+  const args = named.map(name => ({ name, type: 'uint256', hasUnits: name === 'x' }))
+  const { columns, read, source } = createArgumentTable({ kind: 'event', name: 'E', args }, true, 'text')
+  const names = columns.slice(6).map(({ name }) => name)
+  assert.deepEqual(names.slice(0, 10), [
+    ...['arg_0', 'arg_Address', 'x', 'x (units)', 'arg_X', '_cmd___c_', 'a__b', '__proto__', 'arg_arg_0', 'x_3'],
+  ])
+  assert.equal([...names[10]!].length, 64)
+  assert.equal(new Set(columns.map(({ name }) => name.toLowerCase())).size, columns.length)
+  assert.ok(source.includes('args.value.scaled'))
+  const one = args.map(({ type }, i) => ({ value: { hex: `0x${i}`, scaled: i / 10, type } }))
+  const cells = read({ _id: '1', _source: { event: 'E', args: one } })
+  assert.deepEqual(cells.slice(6), ['0', '1', '2', 0.2, '3', '4', '5', '6', '7', '8', '9'])
+})
+
+const refusal = (code: string, says: RegExp) => (error: unknown) =>
+  error instanceof ChainsieveError && error.code === code && says.test(error.message)
+
+test('a query that selects several signatures is refused with a condition that selects one', async () => {
+  const one = parseSignature('One(uint256 a)')
+  const same = parseSignature('One(address a)')
+  const C = '0x00000000000000000000000000000000000000c1'
+  const store = createTestStore(
+    blocksWith([
+      { event: one, values: [1n], address: C },
+      { event: same, values: [A], address: B },
+      { event: NAMED, values: VALUES },
+    ]),
+    { events: [one, same, NAMED] },
+  )
+  await assert.rejects(
+    exported(store, 'csv', { query: '{}' }),
+    refusal(
+      'several_signatures',
+      /selects One \(2\), Kinds \(1\)\. Add \{"term":\{"event\.raw":"One"\}\} to the query\.$/,
+    ),
+  )
+  await assert.rejects(
+    exported(store, 'csv', { query: '{"query":{"term":{"event.raw":"One"}}}' }),
+    refusal('several_signatures', /One\(\w+\) of 0x\w+ and One\(\w+\) of 0x\w+\. Add .*"address\.raw":"0x/),
+  )
+  await assert.rejects(
+    exported(store, 'csv', { query: '{"query":{"term":{"event.raw":"None"}}}' }),
+    refusal('no_signature', /selects no event/),
+  )
+  const query = JSON.stringify({ query: { term: { 'address.raw': store.all('event')[0]!._source.address } } })
+  assert.match(await exported(store, 'csv', { query }), /,a\r\n0,.*,1\r\n$/)
+  store.close()
+})
+
+test('an export that is continued keeps its columns, and refuses an event of another signature', async () => {
+  const old = parseSignature('Paid(address to, uint256 value)')
+  const other = parseSignature('Paid(address to)')
+  const first = blocksWith([{ event: old, values: [A, 5n] }])
+  const store = createTestStore(first, { events: [old, other] })
+  const query = '{"query":{"term":{"event.raw":"Paid"}}}'
+  const file = join(folder, 'continued.csv')
+  assert.equal((await exportTo(store, file, 'csv', { query })).hits, 1)
+  const before = readFileSync(file, 'utf8')
+  const [next] = makeChain({ blocks: 1, parent: first[0]!, txs: 1, logs: 1, chainId: 1 })
+  const [made] = blocksWith([{ event: other, values: [A] }])
+  next!.receipts[0]!.logs[0]!.topics = made!.receipts[0]!.logs[0]!.topics
+  next!.receipts[0]!.logs[0]!.data = made!.receipts[0]!.logs[0]!.data
+  store.add([next!])
+  await assert.rejects(
+    exportTo(store, file, 'csv', { query }),
+    refusal(
+      'several_signatures',
+      /those of Paid\(address,uint256\), but 0x\w+_e_0 is Paid\(address\): add a condition/,
+    ),
+  )
+  assert.equal(readFileSync(file, 'utf8'), before)
+  store.close()
+})
+
+const TRANSFERS = '{"query":{"term":{"event.raw":"Transfer"}}}'
+
+test('rows that are read by one expression are those that parsed documents give', () => {
+  const store = createTestStore([...generateBlocks({ seed: 3, count: 20 })])
+  for (const [kind, query] of [
+    ['event', TRANSFERS],
+    ['call', '{"query":{"term":{"method.raw":"transfer"}}}'],
+  ] as const) {
+    const searcher = createSearcher(store.reader)
+    const ask = (body: string, source?: string) =>
+      Buffer.from(
+        answerSearch(searcher, 'a-b-c', kind, body, {
+          ...{ deadline: Number.POSITIVE_INFINITY, now: 0 },
+          ...(source !== undefined && { parameters: [['_source', source]] }),
+        }).body as Uint8Array,
+      )
+    const declared = readDeclared(kind, ask(pageBody(query, samplesBody(kind))).toString())
+    const table = createArgumentTable(declared, true, 'decimal')
+    const answer = ask(pageBody(query, { resume: 'start', size: 2000 }), table.source.join())
+    const scanned = table.scan(answer, answer.indexOf('"hits":[') + 8)
+    const { hits } = JSON.parse(answer.toString()).hits
+    assert.ok(hits.length > 20)
+    assert.deepEqual(scanned?.rows, hits.map(table.read))
+    assert.equal(answer[scanned!.end], ']'.charCodeAt(0))
+  }
+  store.close()
+})
+
+interface Duck {
+  DuckDBInstance: {
+    create(path: string): Promise<{ connect(): Promise<{ runAndReadAll(sql: string): Promise<DuckRows> }> }>
+  }
+}
+interface DuckRows {
+  getRowsJson(): (string | number | null)[][]
+}
+
+/** Loaded without its types, since some platforms have no DuckDB. */
+const duck = (() => {
+  try {
+    return createRequire(import.meta.url)('@duckdb/node-api') as Duck
+  } catch {
+    return undefined
+  }
+})()
+
+test('DuckDB counts and sums what aggregations do, and reads only row groups that may match', {
+  skip: !duck && 'there is no @duckdb/node-api: npm install',
+}, async () => {
+  const chain = [...generateBlocks({ seed: 5, count: 40 })]
+  const store = createTestStore(chain.slice(0, 20))
+  const sql = await (await duck!.DuckDBInstance.create(':memory:')).connect()
+  const rows = async (text: string) => (await sql.runAndReadAll(text)).getRowsJson()
+  const text = join(folder, 'text.parquet')
+  await exportTo(store, text, 'parquet', { query: TRANSFERS })
+  store.add(chain.slice(20))
+  const { table, hits } = await exportTo(store, text, 'parquet', { query: TRANSFERS })
+  assert.deepEqual(
+    (await rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM '${text}')`)).map(row => row.join(' ')),
+    [
+      ...['blockNumber BIGINT', 'timestamp TIMESTAMP', 'transactionHash VARCHAR', 'transactionIndex BIGINT'],
+      ...['logIndex BIGINT', 'address VARCHAR', 'from VARCHAR', 'to VARCHAR', 'value VARCHAR', 'value (units) DOUBLE'],
+    ],
+  )
+  assert.equal(table.columns.length, 10)
+
+  const aggs = {
+    by: {
+      terms: { field: 'address.raw', size: 10_000 },
+      aggs: { args: { nested: { path: 'args' }, aggs: { sum: { sum: { field: 'args.value.scaled' } } } } },
+    },
+    last: { max: { field: 'timestamp' } },
+  }
+  const answer = JSON.parse((await askOf(store)('event', pageBody(TRANSFERS, { size: 0, aggs }), signal)).toString())
+  const { by, last } = answer.aggregations
+  assert.equal(answer.hits.total, hits)
+  const counted = await rows(
+    `SELECT address, count(*)::INT, coalesce(sum("value (units)"), 0) FROM '${text}' GROUP BY address`,
+  )
+  assert.deepEqual(
+    Object.fromEntries(counted.map(([address, count]) => [address, count])),
+    Object.fromEntries(by.buckets.map(({ key, doc_count }: { key: string; doc_count: number }) => [key, doc_count])),
+  )
+  for (const [address, , sum] of counted) {
+    const expected = by.buckets.find(({ key }: { key: string }) => key === address).args.sum.value
+    assert.ok(Math.abs(Number(sum) - expected) <= Math.abs(expected) * 1e-12, `${address} ${sum} ${expected}`)
+  }
+  const digits = store
+    .all('event')
+    .filter(({ _source }) => _source.event === 'Transfer')
+    .map(({ _source }) => (_source.args as { value: { hex: string } }[])[2]!)
+    .map(({ value }) => BigInt(value.hex))
+  const sum = digits.reduce((a, b) => a + b, 0n)
+  const decimal = join(folder, 'decimal.parquet')
+  await exportTo(store, decimal, 'parquet', { query: TRANSFERS, integers: 'decimal' })
+  for (const [file, column] of [
+    [text, 'value::HUGEINT'],
+    [decimal, 'value'],
+  ])
+    assert.deepEqual(
+      await rows(`SELECT sum(${column})::VARCHAR, (epoch_ms(max(timestamp)) // 1000)::INT FROM '${file}'`),
+      [[String(sum), last.value / 1000]],
+    )
+
+  const groups = await rows(
+    `SELECT stats_min_value, stats_max_value, compression FROM parquet_metadata('${text}') WHERE path_in_schema IN ('blockNumber', 'timestamp') ORDER BY path_in_schema, row_group_id`,
+  )
+  assert.equal(groups.length, 4)
+  for (const [first, second] of [groups.slice(0, 2), groups.slice(2)]) {
+    assert.ok(first![0]! < first![1]! && first![1]! < second![0]! && second![0]! < second![1]!, `${first} ${second}`)
+    assert.equal(first![2], 'ZSTD')
+  }
+  store.close()
+})
