@@ -80,8 +80,8 @@ const sized = (auto: () => number, max: number): SettingKind<number> => ({
 /** Threads that search: one per core, at least two and at most eight. */
 export const readers = sized(() => Math.min(8, Math.max(2, availableParallelism())), 64)
 
-/** Threads that decode: one per core, besides the thread that writes. */
-export const indexers = sized(() => Math.min(16, Math.max(1, availableParallelism() - 1)), 64)
+/** Threads that decode: one per core. With little memory, the thread that writes has a core. */
+export const indexers = sized(() => Math.min(16, Math.max(1, availableParallelism() - (isMemorySmall() ? 1 : 0))), 64)
 
 /** Work in flight: `small` where the process has less than 512 MB. */
 export const inFlight = (auto: number, small: number, max: number): SettingKind<number> =>

@@ -158,6 +158,9 @@ export const YOUNG_MB_BY_JOB = {
   import: 96,
 } as const satisfies Record<IndexJob['type'], number>
 
+/** Several threads that build have it each, and as much is fast enough for one block at a time. */
+export const MOST_YOUNG_MB_OF_BUILDER = 48
+
 export type BackfillOrder = 'newest' | 'oldest'
 
 export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics' | 'spent'>

@@ -138,7 +138,7 @@ test('a back-fill that is killed again and again ends as one that was never inte
   const folder = tempFolder(t)
   const { all, pack } = await whole(t, folder)
 
-  for (const indexers of ['1', '2'])
+  for (const indexers of ['1', '2', '4'])
     await t.test(`import, ${indexers} at a time`, async t => {
       const data = join(folder, `import-${indexers}`)
       await runKilled(t, ['import', '--network', NETWORK, '--store-batch', '4', '--indexers', indexers, pack], data)

@@ -52,9 +52,11 @@ const filled = async (t: TestContext, chain: readonly RawBlock[], indexers: numb
 /** The same with several threads as with one. */
 const same = async (t: TestContext, chain: readonly RawBlock[], options: Options = {}) => {
   const { store: ofOne, ...one } = await filled(t, chain, 1, options)
-  const { store: ofSeveral, ...several } = await filled(t, chain, 2, options)
-  assert.deepEqual(several, one)
-  assert.deepStrictEqual(contentsIn(ofSeveral), contentsIn(ofOne))
+  for (const threads of [2, 4]) {
+    const { store: ofSeveral, ...several } = await filled(t, chain, threads, options)
+    assert.deepEqual(several, one)
+    assert.deepStrictEqual(contentsIn(ofSeveral), contentsIn(ofOne))
+  }
   return one
 }
 

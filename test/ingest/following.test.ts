@@ -103,11 +103,13 @@ describe('a server that follows the head while it fills what is below', () => {
     const begins = 30
     const one = await followed(t, demo, { begins, indexers: 1 })
     const two = await followed(t, demo, { begins, indexers: 2 })
+    const four = await followed(t, demo, { begins, indexers: 4 })
     const room = { addresses: 1 << 8, texts: 8000 }
     const cramped = await followed(t, demo, { begins, indexers: 2, sharing: { room } })
-    for (const { heads } of [one, two, cramped]) checkOrder(heads, numberOf(demo[begins]!))
+    for (const { heads } of [one, two, four, cramped]) checkOrder(heads, numberOf(demo[begins]!))
     const whole = contentsIn(one.store)
     assert.deepStrictEqual(contentsIn(two.store), whole)
+    assert.deepStrictEqual(contentsIn(four.store), whole)
     assert.deepStrictEqual(contentsIn(cramped.store), whole)
   })
 
@@ -121,9 +123,10 @@ describe('a server that follows the head while it fills what is below', () => {
         begins: 60,
         indexers,
       })
-    const [one, two] = [await run(1), await run(2)]
+    const [one, two, four] = [await run(1), await run(2), await run(4)]
     const found = contentsIn(two.store) as { contents: { blocks: { number: number; hash: unknown }[] } }
     assert.deepStrictEqual(found, contentsIn(one.store))
+    assert.deepStrictEqual(contentsIn(four.store), found)
     assert.deepEqual(
       found.contents.blocks.map(({ number }) => number),
       chain.map(numberOf),

@@ -30,6 +30,7 @@ let reorganisations = 0
 
 const simulate = async (t: TestContext, seed: number) => {
   const random = createRandom(seed)
+  const indexers = [1, 2, 4][seed % 3]!
   const data = await dataFolder(t)
   const chain = makeChain({ blocks: 150 + random(100) })
   const node = await startNode(t, chain)
@@ -43,7 +44,7 @@ const simulate = async (t: TestContext, seed: number) => {
       order: random(2) === 0 ? 'newest' : 'oldest',
       finality: FINALITY,
     })
-    indexing = indexIn(t, data, job, { storeBatch: 1 + random(20), log })
+    indexing = indexIn(t, data, job, { storeBatch: 1 + random(20), indexers, sharing: { blocks: 0 }, log })
   }
   const stop = async () => {
     await indexing?.stop()

@@ -55,7 +55,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
     if (known) return known
     const older = old.get(text)
     if (older) return remember(older)
-    const own = detach(text)
+    const own = detachText(text)
     return remember({ text: own, id: find(own) ?? add(own) })
   })
 
@@ -74,7 +74,7 @@ export const createDictionary = ({ last, find, capacity = 200_000 }: DictionaryO
 }
 
 /** A copy: a slice would keep a maybe huge text alive. */
-const detach = (text: string): string => {
+export const detachText = (text: string): string => {
   // Addresses and most names are short and ASCII, and take a byte a character.
   if (text.length <= SHORT_TEXT && scratchText.write(text, 0) === text.length)
     return scratchText.toString('latin1', 0, text.length)

@@ -6,7 +6,7 @@ import { createDecoding } from '../../decode/decoding.ts'
 import { createErrors } from '../../decode/errors.ts'
 import { openFunctions } from '../../decode/functions.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../decode/registry.ts'
-import { createStoredDictionaries } from '../../engine/dictionary-reader.ts'
+import { createStoredDictionaries, type StoredDictionaries } from '../../engine/dictionary-reader.ts'
 import type { Lookups } from '../../engine/port.ts'
 import type { Log } from '../../lib/log.ts'
 import { readAsset, readTextAsset } from '../../lib/runtime.ts'
@@ -16,7 +16,7 @@ import { createProxyResolver } from '../contracts/proxy-resolver.ts'
 import { createSimilarity } from '../contracts/similarity.ts'
 import { createChainTokens } from '../contracts/tokens.ts'
 import type { Work } from '../job-context.ts'
-import { type IndexerData, YOUNG_MB_BY_JOB } from '../messages.ts'
+import { type IndexerData, MOST_YOUNG_MB_OF_BUILDER, YOUNG_MB_BY_JOB } from '../messages.ts'
 import { abiVersion, createAbiWatch } from './abis.ts'
 import { type Builders, createBuilders } from './builders/pool.ts'
 import { createAddressFilter, createDictionaries } from './dictionaries.ts'
@@ -33,6 +33,16 @@ export const openSignatures = () => ({
   ]),
 })
 
+/** Most contracts that emit are no stored tokens: a filter saves their look-up. */
+export const openStoredTokens = (stored: StoredDictionaries, find: Lookups['token']) => {
+  const { count, addresses } = stored.tokens()
+  const filter = createAddressFilter(count, addresses)
+  return {
+    stored: (address: string) => (filter.mayHave(address) ? find(address) : undefined),
+    onKnown: filter.add,
+  }
+}
+
 export const openDecoding = (
   data: IndexerData,
   db: Db,
@@ -45,12 +55,9 @@ export const openDecoding = (
   const few = data.job.type === 'follow' || data.job.type === 'watch' ? FEW_ADDRESSES : undefined
   const known = createStoredDictionaries(db)
   const shared = sharesWork(data) ? ownDictionaries(known, roomOf(data), few) : undefined
-  const stored = known.tokens()
-  const filter = createAddressFilter(stored.count, stored.addresses)
   const tokens = createChainTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
-    stored: address => (filter.mayHave(address) ? lookups.token(address) : undefined),
-    onKnown: filter.add,
+    ...openStoredTokens(known, lookups.token),
     call: source?.call,
     log,
   })
@@ -141,7 +148,8 @@ export const startBuilders = (work: Work): Builders | undefined => {
     memory: dictionaries.memory,
     bloom: node?.bloom !== false,
     traces: node?.traces === 'calls' ? 'calls' : 'all',
-    youngMb: YOUNG_MB_BY_JOB[job.type],
+    youngMb: Math.min(MOST_YOUNG_MB_OF_BUILDER, YOUNG_MB_BY_JOB[job.type]),
+    yields: job.type === 'follow',
   })
 }
 

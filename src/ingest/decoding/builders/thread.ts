@@ -1,3 +1,4 @@
+import { constants, platform, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { type Question, readBodyOf } from '../../../chain/blocks/read-blocks.ts'
 import type { CheckOptions } from '../../../chain/check/check-block.ts'
@@ -26,19 +27,21 @@ import { nativeBinding } from '../../../lib/runtime.ts'
 import type { Limits } from '../../../limits/index.ts'
 import { createChainTokens } from '../../contracts/tokens.ts'
 import { abiVersion, createAbiWatch } from '../abis.ts'
-import { openSignatures } from '../open-decoding.ts'
+import { openSignatures, openStoredTokens } from '../open-decoding.ts'
 import { createDocumentDecoder, createPieceContext } from '../prepare.ts'
 import { type DictionariesMemory, joinDictionaries } from '../shared/dictionaries.ts'
 
 /** Builds pieces in a thread; returns unreadable input unchanged, for decoding block by block. */
 export const runBuilder = async (data: BuilderData) => {
-  const { network, store, abis, chainId, limits, memory, bloom, traces } = data
+  const { network, store, abis, chainId, limits, memory, bloom, traces, yields } = data
+  // Elsewhere than on Linux, this would apply to the whole process.
+  if (yields && platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const db = openForReading(store, nativeBinding())
   const stored = createStoredDictionaries(db)
   const { registry, functions, errors, list } = openSignatures()
   const tokens = createChainTokens({
     listed: address => (chainId === undefined ? undefined : list.find(chainId, `0x${address}`)),
-    stored: createTokenLookup(db),
+    ...openStoredTokens(stored, createTokenLookup(db)),
     call: undefined,
     log: silent,
   })
@@ -194,6 +197,8 @@ export interface BuilderData {
   bloom: boolean
   traces: 'calls' | 'all'
   youngMb: number
+  /** Whether other threads go first: those that follow the head and search. */
+  yields: boolean
 }
 
 /** Requests are answered in order. */

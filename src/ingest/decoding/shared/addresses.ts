@@ -1,4 +1,5 @@
-import type { Added } from '../../../engine/index/dictionary.ts'
+import { type Added, detachText } from '../../../engine/index/dictionary.ts'
+import { createRecentCache, createSlotCache } from '../../../lib/caches.ts'
 import { createHash } from '../../../lib/hash.ts'
 import { type FilterMemory, openAddressFilter } from '../dictionaries.ts'
 
@@ -14,6 +15,8 @@ interface AddressesOptions {
   /** Secret keys, which prevent deliberate collisions. */
   hashKeys: readonly [number, number]
   find(digits: string): number | undefined
+  /** Stored addresses whose ids each of two generations of a cache holds. */
+  capacity?: number | undefined
 }
 
 const FIRST_ADDRESS_ID = 1
@@ -47,7 +50,7 @@ export const joinAddresses = (memory: AddressesMemory, options: AddressesOptions
 
 const openAddresses = (
   memory: AddressesMemory,
-  { hashKeys, find }: AddressesOptions,
+  { hashKeys, find, capacity = 200_000 }: AddressesOptions,
   onNoRoom: (digits: string) => number,
 ) => {
   const state = new Int32Array(memory.state)
@@ -59,6 +62,7 @@ const openAddresses = (
   const hash = createHash(hashKeys)
   const key = new Uint32Array(KEY_WORDS)
   const own = Buffer.from(key.buffer)
+  const found = createRecentCache<number>(capacity)
   let slot = 0
 
   /** Returns the address's place, or 0; `slot` is then where to insert it. */
@@ -84,27 +88,40 @@ const openAddresses = (
     return state[FIRST_ADDRESS_ID]! + count
   }
 
+  const idOf = (digits: string): number => {
+    const from = hash(digits).low & mask
+    own.write(digits, 'hex')
+    const place = probe(from)
+    if (place > 0) return state[FIRST_ADDRESS_ID]! + place - 1
+    const known = found.get(digits)
+    if (known !== undefined) return known
+    const added = locked(state, () => {
+      const place = probe(from)
+      if (place > 0) return state[FIRST_ADDRESS_ID]! + place - 1
+      return filter.add(digits) ? undefined : insert(digits)
+    })
+    if (added !== undefined) return added
+    const stored = find(digits)
+    if (stored !== undefined) {
+      found.set(digits, stored)
+      return stored
+    }
+    // Stored addresses leave the table only while no thread uses it.
+    return locked(state, () => {
+      const place = probe(from)
+      return place > 0 ? state[FIRST_ADDRESS_ID]! + place - 1 : insert(digits)
+    })
+  }
+
+  // Ids never change. Beyond the latest addresses, the table is faster than a Map of texts.
+  const latest = createSlotCache(text => {
+    const digits = detachText(text)
+    return { text: digits, id: idOf(digits) }
+  })
+
   return {
     /** Returns its id, or assigns the next one. */
-    id(digits: string): number {
-      const from = hash(digits).low & mask
-      own.write(digits, 'hex')
-      const known = probe(from)
-      if (known > 0) return state[FIRST_ADDRESS_ID]! + known - 1
-      const added = locked(state, () => {
-        const place = probe(from)
-        if (place > 0) return state[FIRST_ADDRESS_ID]! + place - 1
-        return filter.add(digits) ? undefined : insert(digits)
-      })
-      if (added !== undefined) return added
-      const stored = find(digits)
-      if (stored !== undefined) return stored
-      // Stored addresses leave the table only while no thread uses it.
-      return locked(state, () => {
-        const place = probe(from)
-        return place > 0 ? state[FIRST_ADDRESS_ID]! + place - 1 : insert(digits)
-      })
-    },
+    id: (digits: string): number => latest(digits).id,
   }
 }
 

@@ -169,13 +169,13 @@ export interface JoinedDictionaries {
 /** Dictionaries of the thread that assembles batches; it hands on the entries of all threads. */
 export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, capacity?: number) => {
   const memory = createDictionariesMemory(stored, room)
-  const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address })
+  const addresses = ownAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address, capacity })
   const names = ownTexts(memory.names)
   const signatures = ownTexts(memory.signatures, signatureOptions(stored))
   const all = [addresses, names, signatures]
   return {
     memory,
-    addresses: { ...cacheIds(addresses.id, capacity), takeAdded: addresses.takeAdded, written: () => {} },
+    addresses: { id: addresses.id, takeAdded: addresses.takeAdded, written: () => {} },
     names: { ...cacheIds(nameId(names, stored)), takeAdded: names.takeAdded, written: () => {} },
     signatures: {
       ...signatureIds(signatures),
@@ -195,7 +195,7 @@ export const ownDictionaries = (stored: StoredDictionaries, room: Room = {}, cap
 }
 
 export const joinDictionaries = (memory: DictionariesMemory, stored: StoredDictionaries): JoinedDictionaries => ({
-  addresses: cacheIds(joinAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address }).id),
+  addresses: joinAddresses(memory.addresses, { hashKeys: stored.hashKeys, find: stored.address }),
   names: cacheIds(nameId(joinTexts(memory.names), stored)),
   signatures: signatureIds(joinTexts(memory.signatures, signatureOptions(stored))),
 })
@@ -213,8 +213,8 @@ const createDictionariesMemory = (stored: StoredDictionaries, room: Room): Dicti
 }
 
 /** Ids never change, so a thread may cache and forget any number of them. */
-const cacheIds = (find: (text: string) => number, capacity?: number): Pick<Dictionary, 'id'> =>
-  createDictionary({ last: Number.POSITIVE_INFINITY, find, ...(capacity !== undefined && { capacity }) })
+const cacheIds = (find: (text: string) => number): Pick<Dictionary, 'id'> =>
+  createDictionary({ last: Number.POSITIVE_INFINITY, find })
 const nameId = (names: SharedTexts, stored: StoredDictionaries) => (name: string) =>
   names.find(name) ?? stored.name(name) ?? names.add(name, name)!
 const signatureOptions = (stored: StoredDictionaries) => ({
