@@ -25,6 +25,7 @@ const SHALLOW: [path: RegExp, members: string[]][] = [
   [/\/_search_shards/, ['nodes', 'indices', 'shards']],
   [/\/_explain\//, ['matched', 'explanation.value', '_id', '_index']],
   [/\/_settings/, []],
+  [/\/tx\/_alias/, ['tx.aliases']],
 ]
 
 export const difference = (path: string, reference: unknown, ours: unknown): string | undefined => {
