@@ -1,15 +1,26 @@
 /** A client that is installed as its users do, and the calls of it that are tried. */
 export interface Client {
   name: string
-  language: 'javascript' | 'python' | 'java' | 'go'
+  language: 'javascript' | 'python' | 'java' | 'go' | 'debian'
   package: string
+  /** Of a package of Debian, that of the release. */
   version: string
+  /** Further packages to install. */
+  with?: readonly string[]
+  /** Its calls, in `tools/`; by default those of its language. */
+  script?: string
+  /** What each call gets, if not that of `EXPECTED`. */
+  expected?: Readonly<Record<string, unknown>>
+  /** Why it cannot be installed anywhere. */
+  unavailable?: string
+  /** A real Elasticsearch 7.17 to write to, or a server with the network at its root. */
+  needs?: 'elasticsearch' | 'root'
   /** In CI, where a whole run takes too long. */
   short?: true
 }
 
 export const CLIENTS: readonly Client[] = [
-  { name: 'elasticsearch 16', language: 'javascript', package: 'elasticsearch', version: '16.7.3' },
+  { name: 'elasticsearch 16', language: 'javascript', package: 'elasticsearch', version: '16.7.3', short: true },
   { name: '@elastic/elasticsearch 7.13', language: 'javascript', package: '@elastic/elasticsearch', version: '7.13.0' },
   {
     name: '@elastic/elasticsearch 7.17',

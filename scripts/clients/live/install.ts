@@ -33,17 +33,17 @@ export const install = async (client: Client, timeoutMs: number): Promise<Instal
     writeFileSync(ready, '')
   }
   const { env, ...command } = COMMAND[client.language](client, folder)
-  return { cwd: folder, ...command, env: { ...env, CLIENT_VERSION: client.version } }
+  return { cwd: folder, ...command, env: { ...env, CLIENT_FOLDER: folder, CLIENT_VERSION: client.version } }
 }
 
 const INSTALL: Record<Client['language'], (client: Client, folder: string, run: Run) => Promise<unknown>> = {
-  async javascript({ package: name, version }, folder, run) {
+  async javascript({ package: name, version, with: more = [] }, folder, run) {
     writeFileSync(join(folder, 'package.json'), '{"private":true}')
-    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`])
+    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`, ...more])
   },
-  async python({ package: name, version }, _folder, run) {
+  async python({ package: name, version, with: more = [] }, _folder, run) {
     await run('python3', ['-m', 'venv', 'environment'])
-    await run('environment/bin/pip', ['install', '--quiet', `${name}==${version}`, 'requests'])
+    await run('environment/bin/pip', ['install', '--quiet', `${name}==${version}`, 'requests', ...more])
   },
   async java({ package: name }, folder, run) {
     cpSync(join(HERE, 'java', name), folder, { recursive: true })
@@ -55,19 +55,27 @@ const INSTALL: Record<Client['language'], (client: Client, folder: string, run: 
     await run('go', ['mod', 'tidy'])
     await run('go', ['build', '-o', 'calls', '.'])
   },
+  /** Unpacks it next to what the system has. */
+  async debian({ package: name }, _folder, run) {
+    await run('apt-get', ['download', '--quiet', name])
+    await run('sh', ['-c', 'exec dpkg-deb --extract *.deb .'])
+  },
 }
 
 const COMMAND: Record<Client['language'], (client: Client, folder: string) => Omit<Installed, 'cwd'>> = {
-  javascript: ({ package: name }, folder) => ({
-    command: process.execPath,
-    args: ['--no-deprecation', join(HERE, 'client.mjs')],
-    env: { CLIENT_NAME: name, CLIENT_FOLDER: folder },
-  }),
-  python: ({ package: name }, folder) => ({
+  javascript: client => byNode(client),
+  debian: client => byNode(client),
+  python: ({ package: name, script }, folder) => ({
     command: join(folder, 'environment/bin/python'),
-    args: ['-W', 'ignore', join(HERE, 'client.py')],
+    args: ['-B', '-W', 'ignore', script ? join(HERE, 'tools', script) : join(HERE, 'client.py')],
     env: { CLIENT_NAME: name },
   }),
   java: () => ({ command: 'sh', args: ['-c', 'exec java -cp "target/classes:$(cat classpath)" Main'], env: {} }),
   go: (_, folder) => ({ command: join(folder, 'calls'), args: [], env: {} }),
 }
+
+const byNode = ({ package: name, script }: Client) => ({
+  command: process.execPath,
+  args: ['--no-deprecation', script ? join(HERE, 'tools', script) : join(HERE, 'client.mjs')],
+  env: { CLIENT_NAME: name },
+})
