@@ -7,7 +7,8 @@ import { createByteWriter } from '../../src/lib/bytes.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import type { parseSearch } from '../../src/query/parse.ts'
 import { showTable, timesOf } from '../lib/table.ts'
-import { createSpans, FILTERED, PANELS, type Span, WHOLE } from './dashboard.ts'
+import { createSpans, PANELS, type Span, WHOLE } from './dashboard.ts'
+import { FILTERED } from './filtered.ts'
 
 /**
  * Processor time of aggregations over a store that is there, without HTTP. With --before, another checkout answers the same
@@ -65,16 +66,22 @@ interface Asked {
 }
 
 /** The aggregations that are asked beside OpenSearch, in the same way. */
-const panels = (whole: Omit<Span, 'turn'>): Asked[] => {
+const panels = (whole: Span): Asked[] => {
   const next = createSpans(whole)
-  return [...PANELS, ...WHOLE, ...FILTERED].map(panel => ({
-    name: `panel: ${panel.name}`,
-    kind: panel.entity,
-    body: () => panel.body(next()),
-  }))
+  let turn = 0
+  return [
+    ...[...PANELS, ...WHOLE].map(panel => ({
+      ...{ name: `panel: ${panel.name}`, kind: panel.entity },
+      body: () => panel.body(next()),
+    })),
+    ...FILTERED.map(panel => ({
+      ...{ name: `filtered: ${panel.name}`, kind: panel.entity },
+      body: () => panel.body(turn++),
+    })),
+  ]
 }
 
-const spanOf = (side: Side): Omit<Span, 'turn'> => {
+const spanOf = (side: Side): Span => {
   const aggs = { a: { min: { field: 'timestamp' } }, b: { max: { field: 'timestamp' } } }
   const { answer } = side.ask('block', { aggs })
   const { a, b } = JSON.parse(answer.slice(answer.indexOf('{'))) as Record<'a' | 'b', { value: number }>

@@ -9,8 +9,6 @@ export interface Panel {
 export interface Span {
   from: number
   to: number
-  /** Another number for each span. */
-  turn: number
 }
 
 const BUCKETS = 60
@@ -39,7 +37,7 @@ const overTime = ({ from, to }: Span, aggs: object = {}) => ({
   aggs,
 })
 
-const top = (field: string, size: number, aggs: object = {}, by = '_count') => ({
+export const top = (field: string, size: number, aggs: object = {}, by = '_count') => ({
   terms: { field, size: `${size}`, order: { [by]: 'desc' }, min_doc_count: 1 },
   aggs,
 })
@@ -82,7 +80,7 @@ export const PANELS: readonly Panel[] = [
   })),
 ]
 
-const HOUR = { date_histogram: { field: 'timestamp', fixed_interval: '1h' } }
+export const HOUR = { date_histogram: { field: 'timestamp', fixed_interval: '1h' } }
 
 /** The aggregations that have targets of their own, over nearly everything. */
 export const WHOLE: readonly Panel[] = [
@@ -102,55 +100,8 @@ export const WHOLE: readonly Panel[] = [
   })),
 ]
 
-const filtered = (name: string, entity: Panel['entity'], filters: (turn: number) => object[], aggs: object): Panel => ({
-  name: `filtered: ${name}`,
-  entity,
-  body: ({ turn }) => ({ size: 0, query: { bool: { filter: filters(turn) } }, aggs }),
-})
-
-/** Numbers that differ for as many turns in succession as `of`, and are not in order. */
-const another = (turn: number, of: number): number => (turn * 29) % of
-const least = (field: string, value: number) => ({ range: { [field]: { gte: value } } })
-
-const argument = (name: string, aggs: object) => ({
-  a: { nested: { path: 'args' }, aggs: { f: { filter: { term: { 'args.name': name } }, aggs } } },
-})
-const TRANSFERS = { term: { 'event.raw': 'Transfer' } }
-
-/** Aggregations of which each has another filter each time, so that no cached state of a segment serves them. */
-export const FILTERED: readonly Panel[] = [
-  filtered('names', 'event', turn => [least('logIndex.num', another(turn, 101))], { a: top('event.raw', 10) }),
-  filtered('hourly, top five names', 'event', turn => [least('transactionIndex.num', another(turn, 83))], {
-    a: { ...HOUR, aggs: { b: top('event.raw', 5) } },
-  }),
-  filtered(
-    'receivers',
-    'event',
-    turn => [TRANSFERS, least('logIndex.num', another(turn, 101))],
-    argument('to', { b: top('args.value.hex', 10) }),
-  ),
-  filtered(
-    'amounts',
-    'event',
-    turn => [TRANSFERS, least('logIndex.num', another(turn, 101))],
-    argument('value', { s: { sum: { field: 'args.value.scaled' } } }),
-  ),
-  filtered('contracts', 'event', turn => [least('logIndex.num', another(turn, 101))], {
-    a: top('address.raw', 10),
-  }),
-  filtered('senders by gas', 'tx', turn => [least('gasUsed.num', 21_000 + another(turn, 50_000))], {
-    a: top('from.raw', 10, { 1: { sum: { field: 'gasUsed.num' } } }, '1'),
-  }),
-  filtered('percentiles of gas', 'tx', turn => [least('transactionIndex.num', another(turn, 83))], {
-    a: { percentiles: { field: 'gasUsed.num' } },
-  }),
-  filtered('mean fee over time', 'tx', turn => [least('gasUsed.num', 21_000 + another(turn, 50_000))], {
-    a: { ...HOUR, aggs: { b: { avg: { field: 'gasPrice.num' } } } },
-  }),
-]
-
 /** Spans of time, each another one, of more than half of the whole. */
-export const createSpans = (whole: Omit<Span, 'turn'>): (() => Span) => {
+export const createSpans = (whole: Span): (() => Span) => {
   let asked = 0
   return () => {
     asked++
@@ -158,6 +109,6 @@ export const createSpans = (whole: Omit<Span, 'turn'>): (() => Span) => {
     const [before, after] = [(asked * 0.381966) % 1, (asked * 0.618034) % 1].map(share =>
       Math.round(share * length * 0.2),
     )
-    return { from: whole.from + before!, to: whole.to - after!, turn: asked }
+    return { from: whole.from + before!, to: whole.to - after! }
   }
 }

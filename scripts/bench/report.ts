@@ -1,6 +1,7 @@
 import type { Memory } from '../lib/program.ts'
 import { count, fixed, megabytes, showTable, showTimes, type Times } from '../lib/table.ts'
 import type { Filling, Held, Sizes, Tracing } from './fill.ts'
+import type { Filtered } from './filtered.ts'
 import type { HeadSpeed } from './head.ts'
 import { MILLION, SCAN } from './queries.ts'
 import type { Measured } from './searching.ts'
@@ -16,6 +17,7 @@ export interface Results {
   stream: Streamed
   head: HeadSpeed | undefined
   tracing: Tracing | undefined
+  filtered: Filtered
 }
 
 export interface Row {

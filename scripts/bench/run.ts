@@ -10,8 +10,10 @@ import { standBeside } from './beside/beside.ts'
 import { showBeside } from './beside/report.ts'
 import { standOverCluster } from './cluster/cluster.ts'
 import { showOverCluster } from './cluster/report.ts'
+import { openDuckDb } from './duckdb.ts'
 import { measureTracing } from './fill.ts'
 import { copyStore, fillStore, type Note } from './filled.ts'
+import { askFiltered, showFiltered } from './filtered.ts'
 import { measureHead } from './head.ts'
 import { type BenchEffort, type Options, readOptions, USAGE } from './options.ts'
 import { MILLION, makeQueries, type Query, transfersIn } from './queries.ts'
@@ -40,6 +42,10 @@ const bench = async (options: Options, temporary: string, note: Note): Promise<R
   const server = await openServer(served)
   queried.push(...(await measureQueries(queries, server.way, 'HTTP', effort, note)))
   const health = await measureHealth(server, effort.runs)
+  note('Asking for filtered aggregations, and DuckDB too')
+  const asksOurs = async (entities: string, body: object) =>
+    server.way.run({ label: entities, entities, body: JSON.stringify(body) })
+  const filtered = await askFiltered({ ours: asksOurs }, await openDuckDb(store, network, temporary))
   await server.stop()
 
   note('Starting a server, again and again')
@@ -65,7 +71,7 @@ const bench = async (options: Options, temporary: string, note: Note): Promise<R
         runs: effort.imports,
       })
     : undefined
-  return { store: held, filling, sizes, queries: inPairs(queried), health, start, stream, head, tracing }
+  return { store: held, filling, sizes, queries: inPairs(queried), health, start, stream, head, tracing, filtered }
 }
 
 const measureQueries = async (queries: Query[], way: Way, name: Measured['way'], effort: BenchEffort, note: Note) => {
@@ -104,7 +110,10 @@ export const main = async (args: string[]): Promise<void> => {
     }
     const results = await bench(options, folder, note)
     const rows = rowsOf(results)
-    return { results: { rows, ...results }, tables: `${showRows(rows)}\n\n${verdict(rows)}` }
+    return {
+      results: { rows, ...results },
+      tables: `${showFiltered(results.filtered, undefined)}\n\n${showRows(rows)}\n\n${verdict(rows)}`,
+    }
   })
   machine.load.push(loadavg()[0]!)
   const text = JSON.stringify({ options, machine, ...results }, null, 2)

@@ -9,6 +9,7 @@ import type { Beside } from '../../scripts/bench/beside/beside.ts'
 import { bodiesIn, linesOf } from '../../scripts/bench/beside/opensearch.ts'
 import type { AskedPanel } from '../../scripts/bench/beside/panels.ts'
 import { rowsOf, showBeside } from '../../scripts/bench/beside/report.ts'
+import { type Filtered, showFiltered } from '../../scripts/bench/filtered.ts'
 import { main } from '../../scripts/bench/run.ts'
 import { startFakeOpenSearch } from '../support/opensearch.ts'
 import { TESTED_PROGRAM } from '../support/tested-program.ts'
@@ -62,6 +63,16 @@ const panel = (name: string, ours: number, theirs: number): AskedPanel => ({
   again: { ours: times(1), theirs: times(1) },
 })
 
+const filtered = (ours: number, theirs: number, duckdb: number): Filtered => ({
+  asked: [
+    {
+      ...{ panel: 'names', same: true },
+      anew: { ours: times(ours), theirs: times(theirs), duckdb: times(duckdb) },
+      again: { ours: times(ours / 2), theirs: times(theirs / 2), duckdb: times(duckdb) },
+    },
+  ],
+})
+
 const good: Beside = {
   version: 'OpenSearch 3.3.0',
   store: { blocks: 1000, txs: 150_000, logs: 300_000, events: 290_000 },
@@ -79,6 +90,7 @@ const good: Beside = {
   bytes: { ours: 126e6, theirs: 870e6 },
   fairness: { alone: times(1), beside: times(1, 19.9), scanning: 20, scansPerSecond: 40 },
   panels: [panel('transactions over time', 99, 200), panel('all: names', 1, 2)],
+  filtered: filtered(1, 4, 0.7),
   besideHeavy: { alone: times(1), beside: times(1, 19.9), scanning: 20, scansPerSecond: 40 },
   start: { serve: times(200), node: times(40), idle: { peak: 2e8, peakOwn: 1e8 } },
 }
@@ -97,6 +109,7 @@ const bad: Beside = {
   fairness: { ...good.fairness, beside: times(1, 20) },
   besideHeavy: { ...good.besideHeavy, beside: times(1, 20) },
   panels: [panel('transactions over time', 100, 199)],
+  filtered: filtered(1, 3.9, 0.69),
 }
 
 test('every target beside OpenSearch is held against what was measured', () => {
@@ -113,6 +126,8 @@ test('every target beside OpenSearch is held against what was measured', () => {
     'aggregations whose buckets differ',
     'ratio of aggregations, the least',
     'panels of a dashboard, p50 of the longest',
+    "filtered aggregations, times OpenSearch's speed",
+    "filtered aggregations, times DuckDB's speed",
   ]
   const verdicts = (beside: Beside) =>
     rowsOf(beside)
@@ -126,6 +141,19 @@ test('every target beside OpenSearch is held against what was measured', () => {
     verdicts(bad),
     names.map(name => [name, false]),
   )
+})
+
+test('filtered aggregations stand in one table, which tells what a cache answered and why DuckDB is not there', () => {
+  const all = filtered(1, 4, 0.5)
+  assert.equal(
+    showFiltered(all, 'OpenSearch 3.3.0'),
+    `
+| another filter each time | ours p50 ms | OpenSearch 3.3.0 p50 ms | ratio    | DuckDB, 2 threads p50 ms | ratio     | from a cache: ours | theirs |
+|--------------------------|-------------|-------------------------|----------|--------------------------|-----------|--------------------|--------|
+| names                    | 1.00        | 4.00                    | 4.00     | 0.500                    | 0.500     | 0.500              | 2.00   |
+| geometric mean           |             |                         | **4.00** |                          | **0.500** |                    |        |`.trim(),
+  )
+  assert.match(showFiltered({ ...all, skipped: 'no module' }, undefined), /\n\nDuckDB was skipped: no module\.$/)
 })
 
 test('no ratio is told where totals differ', () => {

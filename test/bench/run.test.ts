@@ -123,6 +123,7 @@ const good: Results = {
   start: { serve: { ...times, p50: 250, max: 280 }, node: { ...times, p50: 40 }, idle: { peak: 3e8, peakOwn: 1.5e8 } },
   stream: { hits: 1_000_001, bytes: 1e9, seconds: 10, memory: { peak: 5e8, peakOwn: 2e8 } },
   head: { alone: 60, fillAlone: 250, beside: { head: 45, fill: 100, memory: undefined } },
+  filtered: { asked: [], skipped: 'for a test' },
   tracing: {
     ...{ logs: 300_000, traces: 900_000, calls: 800_000 },
     without: [imported(12, 15), imported(10, 14)],

@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { storeFile } from '../../../src/engine/files.ts'
 import { messageOf } from '../../../src/lib/errors.ts'
 import { createRandom, type Random } from '../../lib/random.ts'
+import { openDuckDb } from '../duckdb.ts'
 import { fill, type Held } from '../fill.ts'
 import { type Filled, fillStore, type Note } from '../filled.ts'
+import type { Filtered } from '../filtered.ts'
 import type { Options } from '../options.ts'
 import { filter, type Request, search, term } from '../queries.ts'
 import { type Sample, takeSample, VALUES } from '../sample.ts'
@@ -12,7 +14,7 @@ import { askIn, inProcess } from '../searching.ts'
 import { measureStart, openServer, type Server, type Starting, type Streamed, streamAll } from '../serving.ts'
 import { askBesideScans, type Compared, compareSearches, type Fairness } from './asking.ts'
 import { INDEX_OF, type LoadWay, type OpenSearch, openOpenSearch, writeDocuments } from './opensearch.ts'
-import { type AskedPanel, askPanels, heavy } from './panels.ts'
+import { type AskedPanel, askFilteredPanels, askPanels, heavy } from './panels.ts'
 import { type Both, inTurns, resultsInTurns, sidesOf } from './sides.ts'
 import { makeScans, makeTen, mixOf } from './ten.ts'
 
@@ -27,6 +29,7 @@ export interface Beside extends Compared {
   bytes: Both<number>
   fairness: Fairness
   panels: AskedPanel[]
+  filtered: Filtered
   /** As `fairness`, beside aggregations over everything. */
   besideHeavy: Fairness
   start: Starting
@@ -91,13 +94,16 @@ const measure = async (stage: Stage): Promise<Omit<Beside, 'start'>> => {
   const fairness = await askBesideScans(sides.ours, byId(sample), makeScans(sample), effort.rounds * effort.seconds)
   note('Asking both for the panels of a dashboard')
   const panels = await askPanels(sides, effort)
+  note('Asking both and DuckDB for filtered aggregations')
+  const duckdb = await openDuckDb(filled.store, filled.served.network, stage.temporary)
+  const filtered = await askFilteredPanels(sides, duckdb)
   note('Asking by _id beside aggregations')
   const besideHeavy = await askBesideScans(sides.ours, byId(sample), heavy(), effort.rounds * effort.seconds)
   note(`Merging the segments of ${theirs.version}`)
   // Last of all, as nobody who follows a chain can do it: questions find both as imports leave them.
   const bytes = { ours: filled.sizes.bytes, theirs: await theirs.settle() }
   const held = { version: theirs.version, store: filled.held, documents, imports, bytes }
-  return { ...held, ...compared, streams, fairness, panels, besideHeavy }
+  return { ...held, ...compared, streams, fairness, panels, filtered, besideHeavy }
 }
 
 const byId = ({ txs }: Sample): Request[] =>

@@ -1,6 +1,8 @@
 import { fixed, showTable, type Times, timesOf } from '../../lib/table.ts'
 import { connect } from '../connection.ts'
 import { createSpans, PANELS, type Panel, WHOLE } from '../dashboard.ts'
+import type { DuckDb } from '../duckdb.ts'
+import { askFiltered, type Filtered } from '../filtered.ts'
 import type { BenchEffort } from '../options.ts'
 import type { Request } from '../queries.ts'
 import { type Row, row } from '../report.ts'
@@ -17,15 +19,31 @@ export interface AskedPanel {
   again: Both<Times>
 }
 
-export const askPanels = async (sides: Both<Side>, { runs, budgetMs }: BenchEffort): Promise<AskedPanel[]> => {
+const connectBoth = (sides: Both<Side>) => {
   const connections = mapSides(side => connect(sides[side].url))
-  const ask = async (side: SideName, { name, entity }: Panel, body: object): Promise<string> => {
-    const request = { label: name, entities: entity, body: JSON.stringify(body) }
-    const reply = await connections[side].ask(sides[side].bytes(request))
-    const text = reply.body.toString()
-    if (reply.status !== 200) throw new Error(`${name}: ${side} answered ${reply.status}: ${text.slice(0, 500)}`)
-    return text
+  return {
+    async ask(side: SideName, { name, entity }: Pick<Panel, 'name' | 'entity'>, body: object): Promise<string> {
+      const request = { label: name, entities: entity, body: JSON.stringify(body) }
+      const reply = await connections[side].ask(sides[side].bytes(request))
+      const text = reply.body.toString()
+      if (reply.status !== 200) throw new Error(`${name}: ${side} answered ${reply.status}: ${text.slice(0, 500)}`)
+      return text
+    },
+    close() {
+      for (const side of SIDES) connections[side].close()
+    },
   }
+}
+
+/** Aggregations with another filter each time, by both and by DuckDB. */
+export const askFilteredPanels = async (sides: Both<Side>, duckdb: DuckDb | string): Promise<Filtered> => {
+  const { ask, close } = connectBoth(sides)
+  const asks = mapSides(side => (entity: Panel['entity'], body: object) => ask(side, { name: side, entity }, body))
+  return askFiltered(asks, duckdb).finally(close)
+}
+
+export const askPanels = async (sides: Both<Side>, { runs, budgetMs }: BenchEffort): Promise<AskedPanel[]> => {
+  const { ask, close } = connectBoth(sides)
   const timed = async (panel: Panel, bodyOf: (i: number) => object): Promise<Both<Times>> => {
     const times: Both<number[]> = { ours: [], theirs: [] }
     const end = performance.now() + budgetMs / 10
@@ -50,7 +68,7 @@ export const askPanels = async (sides: Both<Side>, { runs, budgetMs }: BenchEffo
     }
     return all
   } finally {
-    for (const side of SIDES) connections[side].close()
+    close()
   }
 }
 
@@ -76,7 +94,7 @@ export const heavy = (): Request[] =>
   WHOLE.flatMap(({ entity, body, name }) =>
     Array.from({ length: 5 }, (_, i) => {
       const label = `${name} ${i}`
-      return { label, entities: entity, body: JSON.stringify(body({ from: i, to: 1e13, turn: i })) }
+      return { label, entities: entity, body: JSON.stringify(body({ from: i, to: 1e13 })) }
     }),
   )
 

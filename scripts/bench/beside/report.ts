@@ -1,4 +1,5 @@
 import { count, fixed, showTimes } from '../../lib/table.ts'
+import { rowsOfFiltered, showFiltered } from '../filtered.ts'
 import { type Row, row, showRows, startRows, verdict } from '../report.ts'
 import type { Beside } from './beside.ts'
 import { rowsOfPanels, showPanels } from './panels.ts'
@@ -6,7 +7,7 @@ import { atLeast, meanOf, perLog, RATIO, rateRatio, showCrowds, showQuestions, s
 
 /** What was measured beside OpenSearch, as Markdown. */
 export const showBeside = (beside: Beside): string => {
-  const { version, asked, documents, panels } = beside
+  const { version, asked, documents, panels, filtered } = beside
   const rows = rowsOf(beside)
   const differing = asked.flatMap(({ question, differing }) =>
     differing.map(({ value, ours, theirs }) => `* ${question}, ${value}: ours ${ours}, theirs ${theirs}`),
@@ -16,6 +17,7 @@ export const showBeside = (beside: Beside): string => {
     showQuestions(asked, version, RATIO),
     showCrowds(beside, version),
     showPanels(panels, version),
+    showFiltered(filtered, version),
     showRows(rows),
     ...(differing.length > 0 ? [`Totals that differ:\n\n${differing.join('\n')}`] : []),
     verdict(rows),
@@ -49,6 +51,7 @@ export const rowsOf = (beside: Beside): Row[] => {
     whileBusy('scans', fairness),
     whileBusy('aggregations', besideHeavy),
     ...rowsOfPanels(panels),
+    ...rowsOfFiltered(beside.filtered),
     ...startRows(start, store.logs),
   ]
 }
