@@ -62,6 +62,7 @@ export const SEARCH_PARAMETERS = {
   version: { doc: 'As in the body.', put: putFlag('version') },
   seq_no_primary_term: { doc: 'As in the body.', put: putFlag('seq_no_primary_term') },
   explain: { doc: 'As in the body.', put: putFlag('explain') },
+  args: { doc: '`flat` shows arguments with literal keys such as `"value.hex"`; `nested` is the default.' },
   stats: { doc: 'As in the body.', put: putNames('stats') },
   timeout: { doc: 'As in the body.', put: putText('timeout') },
   terminate_after: { doc: 'As in the body.', put: putText('terminate_after') },
@@ -160,3 +161,13 @@ const listParameter = (given: ReadonlyMap<string, string>, ...names: string[]): 
 }
 
 const splitParameter = (value: string): string[] => value.split(',').filter(it => it !== '')
+
+/** Whether arguments are shown flat. */
+export const asksFlatArguments = (parameters: Parameters): boolean => {
+  const form = parameters.findLast(([name]) => name === 'args')?.[1]
+  if (form === undefined || form === 'flat' || form === 'nested') return form === 'flat'
+  throw refuse(
+    'illegal_argument_exception',
+    `The URL parameter [args] has [${form.slice(0, 50)}], and needs flat or nested.`,
+  )
+}

@@ -12,7 +12,7 @@ import { parseSort, type SortScope } from './hits/sort.ts'
 import { parseExactJson } from './json.ts'
 import { bodyNode, isJsonMap, type JsonNode, memberNode, unexpected } from './json-node.ts'
 import { readBodyKeys } from './keys.ts'
-import { type Parameters, withParameters } from './parameters.ts'
+import { asksFlatArguments, type Parameters, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
 import {
@@ -44,12 +44,17 @@ export const parseSearch = (
     taken: Pick<QueryScope, 'innerHits' | 'marks' | 'collected'> = {},
   ): ScoredQuery =>
     // Each kind reads the same clauses, which count once.
-    parseQuery(place, { kind, kinds, now: moment.now, index: options.index, ...taken }, createQueryBudget(options))
+    parseQuery(
+      place,
+      { kind, kinds, now: moment.now, index: options.index, flatArgs, ...taken },
+      createQueryBudget(options),
+    )
   const given = body === undefined || body.trim() === '' ? new Map() : parseExactJson(body, limits)
   const root = bodyNode(withParameters(given, options.parameters ?? []))
   checkRefused(root, EXPECTED_SEARCH)
   const keys = readBodyKeys(root, EXPECTED_SEARCH, BODY_KEYS, IGNORED_OR_REFUSED)
   const { size, from } = keys
+  const flatArgs = asksFlatArguments(options.parameters ?? [])
   if (keys.pit !== undefined && options.cursor === undefined)
     throw refuse(
       'action_request_validation_exception',
@@ -62,7 +67,7 @@ export const parseSearch = (
     )
   }
   const scope: HitScope & SortScope = {
-    ...{ kinds, now: moment.now, limits, budget, lower: lowerClause },
+    ...{ kinds, now: moment.now, limits, budget, lower: lowerClause, flatArgs },
     queries: place =>
       Object.fromEntries(
         kinds.map(kind => {
@@ -116,7 +121,7 @@ export const parseSearch = (
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
       aggregations: parseAggregations(aggregated, {
-        ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index },
+        ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index, flatArgs },
         budget: createQueryBudget(options),
       }),
       // Early termination depends on more than one segment.

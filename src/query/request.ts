@@ -130,7 +130,13 @@ export interface NestedSort {
 }
 
 /** Shown parts of `_source`; `true`: all, `false`: none. Patterns may contain `*`. */
-export type SourceFilter = boolean | { includes: string[]; excludes: string[] }
+export type SourceFilter = boolean | SourcePatterns
+export interface SourcePatterns {
+  includes: string[]
+  excludes: string[]
+  /** Whether arguments have their values as members with literal names, such as `"value.hex"`. */
+  flatArgs?: true
+}
 
 /** What a hit shows besides its envelope and `_source`. */
 export interface HitOptions {

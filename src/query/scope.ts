@@ -23,6 +23,8 @@ export interface QueryScope {
   marks?: Node[] | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
+  /** Whether hits show arguments flat. */
+  flatArgs?: boolean | undefined
   /** Collects names of clauses; undefined if they are not needed. */
   collected?: CollectedNames | undefined
 }

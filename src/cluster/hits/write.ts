@@ -103,12 +103,12 @@ const createShow = (kind: Kind, found: FoundHits): Show => {
 type Left = 'whole' | 'none' | 'part'
 /** Applies a source filter. Kept members are not parsed, which preserves digits of numbers. */
 export const compileSourceTrim = (filter: Exclude<SourceFilter, boolean>): ((source: Buffer) => string) => {
-  const { includes, excludes } = filter
-  if (includes.length === 0 && excludes.length === 0) return source => source.toString()
+  const { includes, excludes, flatArgs } = filter
+  if (includes.length === 0 && excludes.length === 0 && !flatArgs) return source => source.toString()
   const { of, cut } = compileSourcePaths(filter)
 
   const ofObject = (name: string): Left => {
-    if (cut(CUT_PROBE, name) === CUT_PROBE) return 'whole'
+    if (cut(CUT_PROBE, name) === CUT_PROBE && of(name) === 'whole') return 'whole'
     const reaches = includes.length === 0 || includes.some(it => it.includes('*') || it.startsWith(`${name}.`))
     return of(name) === 'none' && (includes.length === 0 || !reaches) ? 'none' : 'part'
   }

@@ -73,6 +73,8 @@ export interface FieldPlan {
   members: number
   /** The value without its filtered parts; undefined if nothing remains. */
   cut(value: unknown): unknown
+  /** Of arguments: whether their values are members with literal names, such as `"value.hex"`. */
+  flat?: boolean
 }
 
 /** Appends the value at the cursor; false if the filter leaves nothing. */

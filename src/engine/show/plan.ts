@@ -8,6 +8,7 @@ import {
   type Kind,
   type ListField,
   MAPPING,
+  nestedPaths,
 } from '../../mapping/index.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
@@ -31,8 +32,10 @@ export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undef
       const shown = of(name, below)
       if (isOpenObject(kind, name)) return { shown: 'part', single: false, members: 0, cut: value => cut(value, name) }
       if (shown === 'none') return undefined
+      const flat = (filter as { flatArgs?: boolean }).flatArgs === true && nestedPaths(kind).includes(name)
       const members = below.reduce((bits, path, i) => (of(path) === 'whole' ? bits | (1 << i) : bits), 0)
-      return { shown, single: of(name) === 'whole', members, cut: value => cut(value, name) }
+      const plan = { shown, single: of(name) === 'whole', members, cut: (value: unknown) => cut(value, name) }
+      return flat ? { ...plan, flat } : plan
     },
     isShown: path => of(path) === 'whole',
   }

@@ -139,7 +139,8 @@ export const createStaticArguments = (addresses: Addresses) => {
     const start = out.length
     if (shown.name) out.bytes(argument.name, 1)
     if (shown.pos) out.bytes(argument.pos, out.length === start ? 1 : 0)
-    if (shown.value) {
+    if (shown.flat) writeFlat(out, shown, i, argument, decimals, start)
+    else if (shown.value) {
       out.bytes(VALUE_KEY, out.length === start ? 1 : 0)
       const first = out.length
       if (shown.value.hex) {
@@ -159,6 +160,35 @@ export const createStaticArguments = (addresses: Addresses) => {
       out.byte(CLOSE)
     }
     out.byte(CLOSE)
+  }
+
+  /** `,"value.hex":"0x…"` and so on. */
+  const writeFlat = (
+    out: ByteWriter,
+    { value }: ArgumentPlan,
+    i: number,
+    argument: StaticArgument,
+    decimals: number | null,
+    start: number,
+  ) => {
+    const begin = (key: Uint8Array) => out.bytes(key, out.length === start ? 1 : 0)
+    if (value?.hex) {
+      begin(FLAT_HEX)
+      writeHex(out, argument, i)
+      out.byte(QUOTE)
+    }
+    if (value?.num) {
+      begin(FLAT_NUM)
+      writeNum(out, argument, i)
+    }
+    if (value?.scaled) {
+      begin(FLAT_SCALED)
+      writeScaled(out, argument, i, decimals)
+    }
+    if (value?.type) {
+      begin(FLAT_VALUE)
+      out.bytes(argument.type, 2)
+    }
   }
 
   return {
@@ -209,6 +239,10 @@ const QUOTED_NUM = piece('","num":')
 const SCALED_KEY = piece(',"scaled":')
 const NO_INTEGER = piece('","num":null,"scaled":null')
 const HEX_PREFIX = piece('0x')
+const FLAT_HEX = piece(',"value.hex":"0x')
+const FLAT_NUM = piece(',"value.num":')
+const FLAT_SCALED = piece(',"value.scaled":')
+const FLAT_VALUE = piece(',"value.')
 
 export type WordForm = 'address' | 'unsigned' | 'signed' | 'boolean' | 'fixed' | 'hash'
 export interface StaticArgument {
@@ -272,21 +306,31 @@ export interface ArgumentPlan {
   name: boolean
   pos: boolean
   value: { hex: boolean; num: boolean; scaled: boolean; type: boolean } | undefined
+  /** Whether the value has no object of its own. */
+  flat?: boolean
 }
 /** Part of `args` that a filter leaves: all, parts of each argument, an empty list, or nothing. */
 export type ArgumentsPlan = 'whole' | ArgumentPlan | 'empty' | undefined
 const SAMPLE_ARGUMENTS = [{ name: '', pos: 0, value: { hex: '', num: 0, scaled: 0, type: '' } }]
 /** All arguments have the same members, so one sample suffices. */
-export const planArguments = ({ shown, cut }: Pick<FieldPlan, 'shown' | 'cut'>): ArgumentsPlan => {
+export const planArguments = ({
+  shown,
+  cut,
+  flat = false,
+}: Pick<FieldPlan, 'shown' | 'cut' | 'flat'>): ArgumentsPlan => {
   if (shown === 'whole') return 'whole'
   const left = cut(SAMPLE_ARGUMENTS) as Partial<(typeof SAMPLE_ARGUMENTS)[0]>[] | undefined
   const [first] = left ?? []
   if (!first) return left && 'empty'
   const { value } = first
-  const has = (name: string) => value !== undefined && name in value
+  const has = (name: string) => (flat ? `value.${name}` in first : value !== undefined && name in value)
   return {
     name: 'name' in first,
     pos: 'pos' in first,
-    value: value && { hex: has('hex'), num: has('num'), scaled: has('scaled'), type: has('type') },
+    ...(flat && { flat }),
+    value:
+      flat || value !== undefined
+        ? { hex: has('hex'), num: has('num'), scaled: has('scaled'), type: has('type') }
+        : undefined,
   }
 }

@@ -2,10 +2,10 @@ import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { parseSource } from '../../query/hits/source-filter.ts'
+import { flatFilter, parseSource } from '../../query/hits/source-filter.ts'
 import { type JsonNode, toList, toScalar, unexpected } from '../../query/json-node.ts'
 import { asText, itself, nodeKey, nullableKey, optionalKey, readBodyKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
-import { sourceOfParameters } from '../../query/parameters.ts'
+import { asksFlatArguments, sourceOfParameters } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { DocumentRef, SearchAnswer } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
@@ -24,7 +24,7 @@ import {
 
 const GET_PARAMETERS = [
   ...SOURCE_PARAMETERS,
-  ...['preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
+  ...['args', 'preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
 ] as const
 
 const getEndpoint: EsEndpoint = {
@@ -93,7 +93,17 @@ const mget: EsEndpoint = {
   limit: '`stored_fields` is refused.',
   parameters: [
     ...BODY_PARAMETERS,
-    ...['_source', '_source_includes', '_source_excludes', 'preference', 'realtime', 'refresh', 'routing', 'type'],
+    ...[
+      'args',
+      '_source',
+      '_source_includes',
+      '_source_excludes',
+      'preference',
+      'realtime',
+      'refresh',
+      'routing',
+      'type',
+    ],
   ],
   tag: 'Search',
   body: { schema: schemaOf(OF_MGET) },
@@ -147,8 +157,10 @@ const OF_DOC = {
 /** Harmless: the Java client sends some of them as null. */
 const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
-const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter =>
-  parseSource(own ?? { path: '_source', value: sourceOfParameters(pairs) }, limits)
+const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter => {
+  const filter = parseSource(own ?? { path: '_source', value: sourceOfParameters(pairs) }, limits)
+  return asksFlatArguments(pairs) ? flatFilter(filter) : filter
+}
 
 /** A missing index is reported in the place of its document. */
 const wantedDocument = (

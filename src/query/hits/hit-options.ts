@@ -7,7 +7,7 @@ import { booleanKey, type KeyTable, nodeKey, optionalKey, SCHEMAS, type ValuesOf
 import type { HitOptions, SourceFilter } from '../request.ts'
 import { parseFieldAsks } from './fields.ts'
 import { parseHighlight } from './highlight.ts'
-import { parseSource } from './source-filter.ts'
+import { flatFilter, parseSource } from './source-filter.ts'
 
 const storedFields = (place: JsonNode): 'none' | string[] => {
   const names = elements(place).map(at => toText(at, 'the name of a field, a list of names, or "_none_"'))
@@ -46,6 +46,8 @@ export interface HitScope {
   kinds: readonly Kind[]
   limits: Limits
   queries(place: JsonNode): Partial<Record<Kind, Node[]>>
+  /** Whether hits show arguments flat. */
+  flatArgs?: boolean | undefined
 }
 
 interface ParsedShown {
@@ -59,7 +61,8 @@ export const parseHitOptions = (keys: ShownKeys, scope: HitScope): ParsedShown =
   if (stored === 'none') checkAlone(keys)
   const hidden =
     stored !== undefined && keys._source === undefined && (stored === 'none' || !stored.includes('_source'))
-  const source = hidden ? false : keys._source ? parseSource(keys._source, scope.limits) : true
+  const asked = hidden ? false : keys._source ? parseSource(keys._source, scope.limits) : true
+  const source = scope.flatArgs ? flatFilter(asked) : asked
   const shown: HitOptions = {
     id: stored !== 'none',
     version: keys.version ?? false,

@@ -1,11 +1,11 @@
 import { memoize } from '../../lib/caches.ts'
 import { compileGlobs } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { isListField, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
+import { isListField, KINDS, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
 import { sourceInteger } from '../compare.ts'
 import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.ts'
 import { keyOr, readBodyKeys } from '../keys.ts'
-import type { HitOptions, SourceFilter } from '../request.ts'
+import type { HitOptions, SourceFilter, SourcePatterns } from '../request.ts'
 
 export type SourceObject = Record<string, unknown>
 
@@ -26,28 +26,57 @@ interface SourcePaths {
 export const compileSourceFilter = (filter: SourceFilter): ((source: SourceObject) => SourceObject | undefined) => {
   if (filter === true) return source => source
   if (filter === false) return () => undefined
-  if (filter.includes.length === 0 && filter.excludes.length === 0) return source => source
+  const flat = filter.flatArgs ? withFlatArguments : (source: SourceObject) => source
+  if (filter.includes.length === 0 && filter.excludes.length === 0) return flat
   const { filterObject } = filtersOf(filter)
-  return source => filterObject(source, '')
+  return source => flat(filterObject(source, ''))
 }
+
+/** The filter, with arguments in their flat form. */
+export const flatFilter = (filter: SourceFilter): SourceFilter =>
+  filter === false ? false : { includes: [], excludes: [], ...(filter !== true && filter), flatArgs: true }
+
+/** Lists of arguments in documents of any kind. */
+const ARGUMENT_LISTS: ReadonlySet<string> = new Set(KINDS.flatMap(kind => nestedPaths(kind)))
+
+const withFlatArguments = (source: SourceObject): SourceObject => {
+  const flat = { ...source }
+  for (const list of ARGUMENT_LISTS) if (Object.hasOwn(source, list)) flat[list] = flatArguments(source[list])
+  return flat
+}
+
+/** `{"name": …, "value": {"hex": …}}` becomes `{"name": …, "value.hex": …}`. */
+const flatArguments = (args: unknown): unknown =>
+  Array.isArray(args)
+    ? args.map((arg: SourceObject) =>
+        Object.fromEntries(
+          Object.entries(arg).flatMap(([name, value]) =>
+            isSourceObject(value)
+              ? Object.entries(value).map(([member, inner]) => [`${name}.${member}`, inner])
+              : [[name, value]],
+          ),
+        ),
+      )
+    : args
 
 /** `compileSourceFilter` for callers that build `_source` by field and skip hidden fields. */
 export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
   if (typeof filter === 'boolean') return { any: filter, of: () => (filter ? 'whole' : 'none'), cut: value => value }
   const { isIncluded, isExcluded, isWhole, cut } = filtersOf(filter)
+  const isFlat = (path: string) => filter.flatArgs === true && ARGUMENT_LISTS.has(path)
   const isShown = (path: string) => isIncluded(path) && !isExcluded(path)
   return {
     any: true,
     of(path, members = []) {
       if (isExcluded(path)) return 'none'
-      if (isWhole(path) || (isIncluded(path) && members.every(isShown))) return 'whole'
+      if (isWhole(path) || (isIncluded(path) && members.every(isShown))) return isFlat(path) ? 'part' : 'whole'
       return isIncluded(path) || members.some(isShown) ? 'part' : 'none'
     },
-    cut,
+    cut: filter.flatArgs ? (value, path) => (isFlat(path) ? flatArguments(cut(value, path)) : cut(value, path)) : cut,
   }
 }
 
-const filtersOf = ({ includes, excludes }: Exclude<SourceFilter, boolean>) => {
+const filtersOf = ({ includes, excludes }: SourcePatterns) => {
   // The paths of a kind of document are few and the same in each, so each is decided once.
   const isNamed = (patterns: readonly string[]) => memoize(Number.POSITIVE_INFINITY, naming(patterns))
   const isIncluded = includes.length === 0 ? () => true : isNamed(includes)

@@ -99,6 +99,9 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
       size: 20,
       _source: { includes: ['args', 'event'], decimals: true, args_by_name: true },
     })
+    for (const kind of ['event', 'call', 'tx'])
+      for (const _source of [true, ['args.value.hex', 'args.name'], { excludes: ['args.value.type'] }])
+        await sameSearch(kind, { size: 20, _source, sort: '_doc' }, { parameters: [['args', 'flat']] })
     const path = 'args'
     const inner_hits = { size: 2, sort: { 'args.pos': 'desc' }, fields: ['args.name'], _source: ['args.value.hex'] }
     const query = { range: { 'args.pos': { gte: 1 } } }

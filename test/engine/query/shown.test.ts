@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { KINDS, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
 import { compareValues, type QueryValue } from '../../../src/query/ast.ts'
+import type { Parameters } from '../../../src/query/parameters.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { compilePredicate, indexedValuesOf } from '../../../src/query/predicate.ts'
 import { answerSearch } from '../../../src/search/answer.ts'
@@ -17,6 +18,7 @@ import { createTestStore, type TestStore } from '../../support/store.ts'
 const SEED = Number(process.env.SEED ?? 6)
 const CASES = Number(process.env.CASES ?? 60)
 const INDEX = 'ethereum-made-up-mainnet'
+const FLAT: Parameters = [['args', 'flat']]
 
 type Source = Record<string, unknown>
 interface Hit {
@@ -45,15 +47,16 @@ describe('hits show', () => {
   })
   after(() => store.close())
 
-  const ask = (entities: string, body: unknown): Hits => {
+  const ask = (entities: string, body: unknown, parameters: Parameters = []): Hits => {
     const reply = answerSearch(searcher, INDEX, entities, stringifyLossless(body), {
       deadline: Number.POSITIVE_INFINITY,
+      parameters,
     })
     return (parseLossless(Buffer.from(reply.body as Uint8Array).toString()) as { hits: Hits }).hits
   }
-  const refusal = (entities: string, body: unknown): string => {
+  const refusal = (entities: string, body: unknown, parameters: Parameters = []): string => {
     try {
-      ask(entities, body)
+      ask(entities, body, parameters)
       return 'accepted'
     } catch (error) {
       return (error as Error).message
@@ -176,6 +179,31 @@ describe('hits show', () => {
         if (arg.value.num !== null) assert.equal(arg.value.dec, String(arg.value.num))
       }
     }
+  })
+
+  it('arguments with literal keys, in each way that hits are written', () => {
+    const flat = (source: Source): Source =>
+      Array.isArray(source.args) ? { ...source, args: source.args.map(flatArgument) } : source
+    const flatArgument = ({ value, ...arg }: Source) => ({
+      ...arg,
+      ...Object.fromEntries(Object.entries(value ?? {}).map(([name, inner]) => [`value.${name}`, inner])),
+    })
+    const sources = [true, ['args.value.hex', 'args.name'], ['args.v*'], ['args.pos'], ['event'], ['nothing']]
+    for (const kind of ['event', 'call', 'tx'] as const)
+      for (const _source of [...sources, { excludes: ['args.value.type', 'str'] }, { excludes: ['args'] }])
+        for (const more of [{}, { version: true }, { args_by_name: true }, { decimals: true }]) {
+          const body = { size: 200, sort: '_doc', _source, ...more }
+          assert.deepEqual(
+            ask(kind, body, FLAT).hits.map(hit => hit._source),
+            ask(kind, body, [['args', 'nested']]).hits.map(hit => flat(hit._source)),
+            JSON.stringify([kind, _source, more]),
+          )
+        }
+    const inner = { nested: { path: 'args', query: { match_all: {} }, inner_hits: {} } }
+    const [hit] = ask('event', { query: inner, size: 1 }, FLAT).hits
+    assert.deepEqual(hit!.inner_hits!.args!.hits.hits[0]!._source, (hit!._source.args as Source[])[0])
+    assert.equal(ask('event', { size: 1, _source: false }, FLAT).hits[0]!._source, undefined)
+    assert.match(refusal('event', {}, [['args', 'flatt']]), /\[args\] has \[flatt\], and needs flat or nested/)
   })
 
   for (const kind of ['tx', 'event', 'trace', 'call'] as const)
