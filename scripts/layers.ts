@@ -241,6 +241,7 @@ export const ROOMS: Record<string, Room> = {
       'pages/abis': 'ABIs',
       'pages/account': 'The account',
       'pages/explore': 'Search',
+      'pages/gas': 'Gas prices',
       'pages/rules': 'Rules, alerts and deliveries',
       'pages/status': 'Networks, deliveries, disk',
       'pages/things': 'Blocks, transactions, addresses, tokens',

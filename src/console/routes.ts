@@ -16,6 +16,7 @@ export const PAGES: readonly ConsolePage[] = [
   { name: 'tx', title: 'Transaction', paths: [thing('tx')], load: () => import('./pages/things/tx.tsx') },
   { name: 'address', title: 'Address', paths: [thing('address')], load: () => import('./pages/things/address.tsx') },
   { name: 'token', title: 'Token', paths: [thing('token')], load: () => import('./pages/things/token.tsx') },
+  { name: 'gas', title: 'Gas', paths: ['/gas'], load: () => import('./pages/gas/index.tsx') },
   { name: 'status', title: 'Status', paths: ['/status'], load: () => import('./pages/status/index.tsx') },
   { name: 'abis', title: 'ABIs', paths: ['/abis/:id', '/abis'], load: () => import('./pages/abis/index.tsx') },
   { name: 'account', title: 'Account', paths: ['/account'], load: () => import('./pages/account/index.tsx') },

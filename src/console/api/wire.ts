@@ -13,6 +13,7 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Json, JsonObject } from './json.ts'
 
 /** API answers as far as the console reads them. */
+export type { GasPriceAnswer } from '../../http/shapes/answers.ts'
 export type {
   AbiAnswer,
   RateSample,

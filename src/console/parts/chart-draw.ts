@@ -1,19 +1,39 @@
 import UPlot from 'uplot'
-import type { Series } from './chart.tsx'
+import type { Lines, Series } from './chart.tsx'
 
 export interface Drawn {
-  show(series: Series): void
+  show(series: Series | Lines): void
   remove(): void
 }
 
+/** Of lines, in their order. */
+const LINE_COLOURS = ['--dim', '--good', '--bar', '--warn', '--bad']
+
 /** Draws into an element in the colours of the theme. */
 export const drawChart = (box: HTMLElement, height: number, onSelect: (from: number, to: number) => void): Drawn => {
-  let data: UPlot.AlignedData = [[], []]
+  let shown: Series | Lines = { times: [], counts: [] }
   let plot: UPlot | undefined
   const colour = (name: string) => getComputedStyle(box).getPropertyValue(name).trim()
 
+  const bars = (): UPlot.Series => ({
+    paths: UPlot.paths.bars!({ size: [0.9, 64], align: 1 }),
+    fill: colour('--bar'),
+    stroke: colour('--bar'),
+    width: 0,
+    points: { show: false },
+  })
+  const line = (_: unknown, i: number): UPlot.Series => ({
+    stroke: colour(LINE_COLOURS[i % LINE_COLOURS.length]!),
+    width: 1.5,
+    points: { show: false },
+    spanGaps: true,
+  })
+
   const draw = () => {
     plot?.destroy()
+    const series = shown
+    const hasLines = 'lines' in series
+    const values = hasLines ? series.lines : [series.counts]
     const axis = { stroke: colour('--dim'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
     const font = '11px system-ui, sans-serif'
     const options: UPlot.Options = {
@@ -21,21 +41,17 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
       height,
       legend: { show: false },
       cursor: { y: false, drag: { x: true, y: false, setScale: false } },
-      scales: { y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
+      scales: { y: { range: (_, __, most) => [0, hasLines && most > 0 ? most : Math.max(most, 1)] } },
       axes: [
         { ...axis, font, size: 36 },
-        { ...axis, font, size: 48, values: (_, splits) => splits.map(it => (it % 1 === 0 ? it.toLocaleString() : '')) },
-      ],
-      series: [
-        {},
         {
-          paths: UPlot.paths.bars!({ size: [0.9, 64], align: 1 }),
-          fill: colour('--bar'),
-          stroke: colour('--bar'),
-          width: 0,
-          points: { show: false },
+          ...axis,
+          font,
+          size: 48,
+          values: (_, splits) => splits.map(it => (hasLines || it % 1 === 0 ? it.toLocaleString() : '')),
         },
       ],
+      series: [{}, ...(hasLines ? values.map(line) : [bars()])],
       hooks: {
         setSelect: [
           ({ select: { left, width }, posToVal }) => {
@@ -44,7 +60,7 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
         ],
       },
     }
-    plot = new UPlot(options, data, box)
+    plot = new UPlot(options, [[...shown.times], ...values.map(it => [...it])], box)
   }
 
   const resizes = new ResizeObserver(() => plot?.setSize({ width: Math.max(box.clientWidth, 100), height }))
@@ -52,8 +68,8 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
   const theme = matchMedia('(prefers-color-scheme: dark)')
   theme.addEventListener('change', draw)
   return {
-    show({ times, counts }) {
-      data = [[...times], [...counts]]
+    show(series) {
+      shown = series
       draw()
     },
     remove() {

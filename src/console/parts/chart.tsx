@@ -7,16 +7,22 @@ export interface Series {
   counts: readonly number[]
 }
 
+/** Lines instead of bars; null is unknown. */
+export interface Lines {
+  times: readonly number[]
+  lines: readonly (readonly (number | null)[])[]
+}
+
 interface ChartProps {
   /** Accessible label. */
   label: string
-  series: Series
+  series: Series | Lines
   height?: number
   /** Called with the dragged span, in seconds. */
   onSelect?: ((from: number, to: number) => void) | undefined
 }
 
-/** Bar chart of counts over time, loaded on demand. */
+/** Bars or lines over time, loaded on demand. */
 export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => {
   const latest = useRef({ series, onSelect })
   latest.current = { series, onSelect }

@@ -14,6 +14,7 @@ import {
   mapOf,
   may,
   num,
+  type Of,
   orNull,
   refTo,
   str,
@@ -96,6 +97,8 @@ const gasPrice = strict({
   latestBlockMinFee: may(described('The lowest price that was paid in the newest block.', num)),
   eip1559: may(strict({ slow: fees, standard: fees, fast: fees, faster: fees, instant: fees })),
 })
+
+export type GasPriceAnswer = Of<typeof gasPrice>
 
 export const ANSWER_SHAPES = {
   Error: error,
