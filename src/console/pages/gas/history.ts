@@ -14,7 +14,7 @@ export const PRICE_LINES = ['Base fee', 'Slow (30%)', 'Standard (60%)', 'Fast (9
 const PERCENTS = [30, 60, 90, 99]
 
 /** A span in epoch milliseconds, or so many seconds up to the newest block; everything by default. */
-export interface Shown {
+export interface ShownSpan {
   seconds?: number | undefined
   from?: number | undefined
   to?: number | undefined
@@ -23,7 +23,7 @@ export interface Shown {
 /** Undefined without blocks. */
 export const readGasHistory = async (
   network: string,
-  shown: Shown,
+  shown: ShownSpan,
   signal: AbortSignal,
 ): Promise<GasHistory | undefined> => {
   const search = async <T>(kind: string, body: object): Promise<T> => {
@@ -37,14 +37,14 @@ export const readGasHistory = async (
   const to = shown.to ?? ends.last.value
   const from = Math.max(shown.from ?? (shown.seconds === undefined ? 0 : to - shown.seconds * 1_000), ends.first.value)
   const span = { gte: Math.floor(from), lte: Math.ceil(to) }
-  const seconds = Math.max(1, Math.ceil((to - from) / 1_000 / SPANS))
+  const seconds = Math.max(1, Math.ceil((to - from) / 1_000 / CHART_SPANS))
   const over = (aggs: object) => ({
     query: { range: { timestamp: span } },
     aggs: { spans: { date_histogram: { field: 'timestamp', fixed_interval: `${seconds}s` }, aggs } },
   })
   const percentiles = (field: string) => ({ percentiles: { field, percents: PERCENTS, keyed: false } })
   const [blocks, txs] = await Promise.all([
-    search<Spans<BlockSpan>>(
+    search<Spans<BlockSums>>(
       'block',
       over({
         base: { avg: { field: 'baseFeePerGas.num' } },
@@ -62,39 +62,39 @@ export const readGasHistory = async (
   return {
     times: spans.map(({ key }) => key / 1_000),
     prices: PRICE_LINES.map((_, line) =>
-      spans.map(({ key, base }) => (line === 0 ? toGwei(base.value) : (prices.get(key)?.[line - 1] ?? null))),
+      spans.map(({ key, base }) => (line === 0 ? gweiOf(base.value) : (prices.get(key)?.[line - 1] ?? null))),
     ),
     used: spans.map(({ used, limit }) => (limit.value > 0 ? (100 * used.value) / limit.value : 0)),
   }
 }
 
 /** Spans of a chart, about. */
-const SPANS = 100
+const CHART_SPANS = 100
 
 interface Spans<B> {
   spans: { buckets: readonly B[] }
 }
 
-interface BlockSpan {
+interface BlockSums {
   key: number
   base: { value: number | null }
   used: { value: number }
   limit: { value: number }
 }
 
-interface Percentiles {
+interface PricePercentiles {
   values: readonly { value: number | null }[]
 }
 
 interface TxSpan {
   key: number
   /** Without EIP-1559, what was offered was paid. */
-  paid: Percentiles
-  offered: Percentiles
+  paid: PricePercentiles
+  offered: PricePercentiles
 }
 
-const pricesOf = ({ values }: Percentiles): (number | null)[] | undefined =>
-  values.some(({ value }) => value !== null) ? values.map(({ value }) => toGwei(value)) : undefined
+const pricesOf = ({ values }: PricePercentiles): (number | null)[] | undefined =>
+  values.some(({ value }) => value !== null) ? values.map(({ value }) => gweiOf(value)) : undefined
 
-const WEI_OF_GWEI = 1e9
-const toGwei = (wei: number | null): number | null => (wei === null ? null : wei / WEI_OF_GWEI)
+const WEI_PER_GWEI = 1e9
+const gweiOf = (wei: number | null): number | null => (wei === null ? null : wei / WEI_PER_GWEI)

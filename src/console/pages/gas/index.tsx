@@ -9,7 +9,7 @@ import { type Column, PlainTable } from '../../parts/table.tsx'
 import { Facts } from '../../parts/text.tsx'
 import { type GasHistory, PRICE_LINES, readGasHistory } from './history.ts'
 
-const RANGES = [
+const GAS_RANGES = [
   { value: '3600', label: 'The last hour' },
   { value: '86400', label: 'The last day' },
   { value: '604800', label: 'The last week' },
@@ -61,13 +61,13 @@ const GasOf = ({ network }: { network: string }) => {
   return (
     <>
       <Await asked={price} failed="The gas price cannot be read" busy="Reading the gas price">
-        {price => <Prices network={network} price={price} />}
+        {price => <TierTable network={network} price={price} />}
       </Await>
       <div class="gas-range">
         <SelectField
           label="Range"
           value={isCut ? 'cut' : range}
-          options={[...(isCut ? [{ value: 'cut', label: 'The chosen span' }] : []), ...RANGES]}
+          options={[...(isCut ? [{ value: 'cut', label: 'The chosen span' }] : []), ...GAS_RANGES]}
           onChange={value => {
             setQuery(uncut)
             setRange(value)
@@ -88,7 +88,7 @@ interface TierRow {
   maxFee?: number
 }
 
-const Prices = ({ network, price }: { network: string; price: GasPriceAnswer }) => {
+const TierTable = ({ network, price }: { network: string; price: GasPriceAnswer }) => {
   const { health, blockNumber, blockTime, latestBlockBaseFee, latestBlockMinFee, eip1559 } = price
   if (blockNumber === null) return <Empty title="There are no blocks yet" />
   const tier = (name: 'slow' | 'standard' | 'fast' | 'faster' | 'instant', share: string): TierRow => ({
@@ -141,9 +141,9 @@ const TIER_COLUMNS: readonly Column<TierRow>[] = [
   gweiColumn('Gas price', ({ gasPrice }) => gasPrice),
 ]
 
-const DIGITS = 6
+const GWEI_DIGITS = 6
 const showGwei = (value: number | null | undefined): string =>
-  value == null ? '–' : Number(value.toPrecision(DIGITS)).toLocaleString(undefined, { maximumFractionDigits: 9 })
+  value == null ? '–' : Number(value.toPrecision(GWEI_DIGITS)).toLocaleString(undefined, { maximumFractionDigits: 9 })
 
 const History = ({ asked }: { asked: AskState<{ found: GasHistory | undefined }> }) => (
   <Await asked={asked} failed="The gas over time cannot be read" busy="Reading the gas over time">
