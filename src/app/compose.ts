@@ -6,7 +6,7 @@ import { type DeliveryThread, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
 import { createBodies } from '../http/body.ts'
-import { createCors, createProxies, NO_PROXIES } from '../http/connections.ts'
+import { createCors, createProxies, NO_PROXIES, noConnections } from '../http/connections.ts'
 import { watchRequests } from '../http/metrics.ts'
 import { type HttpServer, listen } from '../http/server.ts'
 import type { Certificate } from '../http/tls.ts'
@@ -125,21 +125,33 @@ const startListening = async (
     ...{ search, accounts, bodies: createBodies(limits), limits, log },
     status,
     metrics: served,
+    defaultNetwork: config.defaultNetwork,
     ...more,
   })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)
-  const server = await listen(app, {
-    ...{ host: config.host, port: config.port, limits, direct, log, onRequest },
+  const listening = {
+    ...{ limits, direct, log, onRequest, connections: noConnections() },
     certificate: await openTls(config, log),
     cors: createCors(config.corsOrigin),
     proxies: config.trustProxy.length === 0 ? NO_PROXIES : createProxies(config.trustProxy, config.proxyHeader),
-  })
+  }
+  const server = await listen(app, { ...listening, host: config.host, port: config.port })
   shutdown.add('server', () => server.close())
+  const reloads = [server.reload]
+  for (const { host, port, network } of config.esListen) {
+    const node = await listen(app, { ...listening, host, port, root: `/${network}/es`, setting: '--es-listen' })
+    shutdown.add(`node of ${network}`, () => node.close())
+    reloads.push(node.reload)
+    log.info('Serves a network at the root', { url: node.url, network })
+  }
   // After the port is bound: if it is taken, closing stores must not count as a fault.
   shutdown.add('status', publishStatus(config.data, status, log))
+  const reload = () => {
+    for (const one of reloads) one?.()
+  }
   if (server.reload) {
-    process.on('SIGHUP', server.reload)
-    shutdown.add('reloading', () => process.off('SIGHUP', server.reload!))
+    process.on('SIGHUP', reload)
+    shutdown.add('reloading', () => process.off('SIGHUP', reload))
   }
   const memory = grantedMemory()
   if (memory < MIN_MEMORY)

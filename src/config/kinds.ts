@@ -370,6 +370,24 @@ export const networkKind: SettingKind<string> = {
   placeholder: 'T/B/N',
 }
 
+/** Where a network is served at the root: `127.0.0.1:9200=ethereum/ethereum/mainnet`. */
+export const rootListener: SettingKind<{ host: string; port: number; network: string }> = {
+  schema: v.pipe(
+    v.string(),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const [, host = '', digits = '', name] =
+        /^([^\s:[\]=/]+|\[[\da-f:.]+\]):(\d{1,5})=(.+)$/i.exec(dataset.value) ?? []
+      const [bound, network] = [v.safeParse(port.schema, digits), v.safeParse(networkKind.schema, name)]
+      if (bound.success && network.success)
+        return { host: host.replace(/^\[|\]$/g, ''), port: bound.output, network: network.output }
+      addIssue()
+      return NEVER
+    }),
+  ),
+  takes: 'an address, a port and a network, such as 127.0.0.1:9200=ethereum/ethereum/mainnet',
+  placeholder: 'HOST:PORT=T/B/N',
+}
+
 /** Whether transactions of scopes are indexed, and whether blocks may be read for it. */
 export const transactions: SettingKind<boolean | 'read-blocks'> = {
   schema: v.union([v.literal('read-blocks'), toggle.schema]),

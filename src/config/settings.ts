@@ -15,6 +15,15 @@ export const SETTINGS = {
   ),
   host: setting(kinds.textKind('a host name or address', 'HOST'), '127.0.0.1', 'Address that the server listens on.'),
   port: setting(kinds.port, '8640', 'Port that the server listens on.'),
+  esListen: listSetting(
+    kinds.rootListener,
+    'A further address, and the network whose Elasticsearch node it has at its root, for tools that drop the path of a URL.',
+  ),
+  defaultNetwork: setting(
+    kinds.networkKind,
+    undefined,
+    'Network of paths without one, such as /es/block/search. The default is the only network, if there is one alone.',
+  ),
   json: setting(kinds.toggle, 'false', 'Print logs and results as JSON lines.'),
   logRequests: setting(kinds.toggle, 'false', 'Log every request with its status, its duration and its caller.'),
   metrics: setting(

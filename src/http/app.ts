@@ -23,6 +23,7 @@ import { metrics, type ServedMetrics } from './metrics.ts'
 import { apiPage, DESCRIPTION_ROUTES } from './openapi/page.ts'
 import { createRequestQuotas, type RequestQuotas } from './rate-limits.ts'
 import type { Route } from './request.ts'
+import { createShortPaths } from './short-paths.ts'
 import { healthRoute, readyRoute, statusRoute } from './status.ts'
 
 export interface AppServices {
@@ -41,6 +42,8 @@ export interface AppServices {
   bodies: Bodies
   limits: Limits
   log: Log
+  /** The network of paths that name none. */
+  defaultNetwork?: string | undefined
 }
 
 /**
@@ -59,10 +62,12 @@ export const createApp = ({
   limits,
   log,
   rates = createRequestQuotas(limits),
+  defaultNetwork,
 }: AppServices): { app: Hono<Env>; direct: Direct } => {
-  const app = new Hono<Env>({ getPath: routePath })
+  const paths = createShortPaths({ networks: () => service.networks(), defaultNetwork })
+  const app = new Hono<Env>({ getPath: request => paths.complete(routePath(request)) })
   app.onError(renderError(log))
-  app.notFound(unknownRoute)
+  app.notFound(c => unknownRoute(c, paths.explain(c.req.path)))
 
   const add = (path: string, handlers: readonly (readonly [method: string, handler: Handler])[]) => {
     for (const [method, handler] of handlers) app.on(method, path, handler)

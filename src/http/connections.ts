@@ -16,12 +16,24 @@ const MIN_CONNECTIONS = 8
 const MIN_OPEN_FILES = 128
 const REPORT_INTERVAL_MS = 60_000
 
+/** Open connections of all listeners of a server. */
+export interface OpenConnections {
+  total: number
+  readonly byAddress: Map<string, number>
+}
+
+export const noConnections = (): OpenConnections => ({ total: 0, byAddress: new Map() })
+
 /** Closes connections beyond the total limit and the limit per address at once. */
 export const limitConnections = (
   server: Server,
   limits: Limits,
   log: Log,
-  { isTls = false, trusts = NO_PROXIES.trusts }: { isTls?: boolean; trusts?: Proxies['trusts'] } = {},
+  {
+    isTls = false,
+    trusts = NO_PROXIES.trusts,
+    open = noConnections(),
+  }: { isTls?: boolean; trusts?: Proxies['trusts']; open?: OpenConnections } = {},
 ): void => {
   const most = mostConnections(limits)
   const files = readOpenFileLimit()
@@ -29,7 +41,7 @@ export const limitConnections = (
     log.warn(`The limit of open files is too low: raise it to ${MIN_OPEN_FILES} or more (ulimit -n)`, { files })
   else if (most < limits.connections)
     log.info('The limit of open files is low (ulimit -n), accepts fewer connections', { files, connections: most })
-  const open = new Map<string, number>()
+  const { byAddress } = open
   const report = createRefusalLog(log)
 
   // Node drops these before allocating anything: an attack costs µs each, and no descriptor.
@@ -39,10 +51,14 @@ export const limitConnections = (
   const [serve] = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
+    if (open.total >= most) {
+      report({ connections: most })
+      return socket.destroy()
+    }
     const address = socket.remoteAddress ?? ''
     const from = originOf(address)
     const allowed = mostFrom(from === THIS_MACHINE || trusts(address), limits, most)
-    const already = open.get(from) ?? 0
+    const already = byAddress.get(from) ?? 0
     if (already >= allowed) {
       report({ connectionsByAddress: allowed, address: from })
       const { message } = overLimit('connectionsByAddress', { ...limits, connectionsByAddress: allowed })
@@ -52,11 +68,13 @@ export const limitConnections = (
       socket.write(rawError(429, 'es_rejected_execution_exception', message))
       return socket.destroySoon()
     }
-    open.set(from, already + 1)
+    open.total++
+    byAddress.set(from, already + 1)
     socket.once('close', () => {
-      const left = open.get(from)! - 1
-      if (left === 0) open.delete(from)
-      else open.set(from, left)
+      open.total--
+      const left = byAddress.get(from)! - 1
+      if (left === 0) byAddress.delete(from)
+      else byAddress.set(from, left)
     })
     serve!.call(server, socket)
   })

@@ -4,7 +4,7 @@ import { ChainsieveError, systemFault } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { RuleFault } from '../rules/schema.ts'
 import { JSON_TYPE } from './answer.ts'
-import { disconnected, type Exchange, type Handler, requestFacts } from './context.ts'
+import { disconnected, type Exchange, type Handler, type RequestContext, requestFacts } from './context.ts'
 
 /** An error in Elasticsearch's shape; `more`: further members. */
 export const errorResponse = (
@@ -120,8 +120,8 @@ export const renderError =
         )
   }
 
-export const unknownRoute: Handler = c =>
-  errorResponse(404, 'resource_not_found_exception', `There is nothing at ${c.req.path}: ${whatThereIs(c.req.path)}`)
+export const unknownRoute = (c: RequestContext, why = whatThereIs(c.req.path)): Response =>
+  errorResponse(404, 'resource_not_found_exception', `There is nothing at ${c.req.path}: ${why}`)
 
 const whatThereIs = (path: string) =>
   /^\/alerting(\/|$)/.test(path)

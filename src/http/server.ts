@@ -15,7 +15,14 @@ import { messageOf, stop } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { nodeListener } from './answer.ts'
-import { type Cors, limitConnections, NO_PROXIES, type Proxies } from './connections.ts'
+import {
+  type Cors,
+  limitConnections,
+  NO_PROXIES,
+  noConnections,
+  type OpenConnections,
+  type Proxies,
+} from './connections.ts'
 import { type Ending, type Env, nameRequest, requestFacts } from './context.ts'
 import type { Direct } from './direct.ts'
 import { errorResponse, rawError } from './errors.ts'
@@ -43,6 +50,12 @@ interface ListenOptions {
   /** Answers preflights. */
   cors?: Cors | undefined
   proxies?: Proxies
+  /** Path that the root of this listener stands for, without a slash at its end. */
+  root?: string
+  /** Shared by listeners that have one limit. */
+  connections?: OpenConnections
+  /** The setting to change if the address cannot be listened on. */
+  setting?: string
   /** Called at the start of each request. */
   onRequest?: (incoming: IncomingMessage, outgoing: ServerResponse) => void
 }
@@ -54,7 +67,7 @@ const CHECK_MS = 2_000
 
 export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {
   const { direct = () => false, host, port, limits = DEFAULT_LIMITS, log = silent, onRequest = () => {} } = options
-  const { certificate, cors, proxies = NO_PROXIES } = options
+  const { certificate, cors, proxies = NO_PROXIES, root = '', connections = noConnections(), setting } = options
   const loadListener = lazy(async () => {
     const toListener = await nodeListener()
     return toListener((request, env) => app.fetch(request, env as Env['Bindings']), {
@@ -70,6 +83,7 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
   const [begun, soon] = [new AbortController(), new AbortController()]
   const ending: Ending = { begun: begun.signal, soon: soon.signal }
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
+    if (root !== '') incoming.url = root + pathWithin(incoming.url ?? '/')
     const facts = requestFacts(incoming)
     facts.ending = ending
     if (proxies !== NO_PROXIES) {
@@ -100,9 +114,11 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
     void listener(incoming, outgoing)
   })
   answerUnreadable(server, limits)
-  limitConnections(server, limits, log, { isTls: certificate !== undefined, trusts: proxies.trusts })
+  limitConnections(server, limits, log, {
+    ...{ isTls: certificate !== undefined, trusts: proxies.trusts, open: connections },
+  })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', error => reject(listenError(error, host, port)))
+    server.once('error', error => reject(listenError(error, host, port, setting)))
     server.listen(port, host, resolve)
   })
   server.on('error', error => log.warn('Failed to accept a connection', { error }))
@@ -129,6 +145,14 @@ export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<Ht
         })
       }),
   }
+}
+
+/** A request's path and query as they stand after another path: `..` cannot leave it. */
+const pathWithin = (url: string): string => {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '')
+  if (path === '*' || !/\.|%2e/i.test(path)) return path
+  const { pathname, search } = new URL(`http://x${path}`)
+  return pathname + search
 }
 
 /** Share of the grace period after which answers are asked to end. */
@@ -181,13 +205,13 @@ const hostOf = (host: string): string => {
   return host.includes(':') ? `[${host}]` : host
 }
 
-const listenError = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
+const listenError = (error: NodeJS.ErrnoException, host: string, port: number, setting?: string): Error => {
   const at = `${hostOf(host)}:${port}`
   const why: Record<string, string> = {
-    EADDRINUSE: `${at} is in use by another process: stop that process, or choose another port with --port.`,
-    EACCES: `${at} needs a privilege that this user does not have: choose a port above 1023 with --port.`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another with --host.`,
-    ENOTFOUND: `${host} is not an address of this machine: choose another with --host.`,
+    EADDRINUSE: `${at} is in use by another process: stop that process, or choose another port with ${setting ?? '--port'}.`,
+    EACCES: `${at} needs a privilege that this user does not have: choose a port above 1023 with ${setting ?? '--port'}.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another with ${setting ?? '--host'}.`,
+    ENOTFOUND: `${host} is not an address of this machine: choose another with ${setting ?? '--host'}.`,
   }
   const reason = why[error.code ?? '']
   return reason === undefined ? error : stop('cannot_listen', reason, error)

@@ -99,6 +99,8 @@ export const COMMON_SETTINGS = ['data', 'config', 'json'] as const satisfies rea
 export const SERVER_SETTINGS = [
   'host',
   'port',
+  'esListen',
+  'defaultNetwork',
   'logRequests',
   'metrics',
   'tlsCert',
