@@ -13,6 +13,7 @@ import { createSqliteStores } from './sqlite-stores.ts'
 import type { BodySearch, HeldBlocks, NetworkStore, RemoteStores, SearchCaller, SharedParts } from './store.ts'
 import { createAnswerStreams } from './streams.ts'
 import { renderShortly } from './template.ts'
+import { mayLookUp, withLookups } from './terms-lookup.ts'
 import { createThreads } from './threads.ts'
 
 export interface PoolOptions {
@@ -115,9 +116,11 @@ export const createPool = (options: PoolOptions) => {
       signal.throwIfAborted()
       if (scroll !== undefined && networksIn(network).length > 1)
         throw oneOnly('[scroll]', 'page by [search_after], or take all hits by "size": -1')
-      if (scroll !== undefined) return cursors.begin({ ...asking, scroll })
+      const looking = { ...asking, networks: service.networks(), limits, storeOf: checkedStoreOf }
+      const body = mayLookUp(asked.body) ? await withLookups(asked.body, looking) : asked.body
+      if (scroll !== undefined) return cursors.begin({ ...asking, body, scroll })
       // Later parts of an answer keep the moment of the first one.
-      return search(network, { ...asked, now: Date.now() }, { account, signal })
+      return search(network, { ...asked, body, now: Date.now() }, { account, signal })
     },
     cursors: {
       ...cursors,

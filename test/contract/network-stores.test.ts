@@ -81,6 +81,44 @@ for (const [name, { options, isElsewhere, skip = false }] of Object.entries(STOR
       }
     })
 
+    it('takes the values of terms from a document', async () => {
+      const lookedUp = (field: string, lookup: object) => ({
+        query: { bool: { filter: [{ terms: { [field]: lookup } }] } },
+      })
+      const [tx] = store.all('tx') as unknown as { _id: string; _source: { from: string; gas: { num: unknown } } }[]
+      const at = { index: 'ethereum-made-up-mainnet-tx', id: tx!._id }
+      const froms = await search('tx', { ...lookedUp('from', { ...at, path: 'from.raw', routing: '1' }), size: 1_000 })
+      const due = (store.all('tx') as unknown as (typeof tx)[]).filter(it => it!._source.from === tx!._source.from)
+      assert.deepEqual(idsOf(froms).toSorted(), due.map(it => it!._id).toSorted())
+      const event = store.all('event').find(({ _source }) => (_source as { args: unknown[] }).args.length > 1)!
+      const names = { index: 'event', id: event._id, path: 'args.name' }
+      const nested = { nested: { path: 'args', query: { terms: { 'args.name': names, boost: 2 } } } }
+      const found = await search('event', { query: nested, _source: false, size: 1_000 })
+      assert.ok(idsOf(found).includes(event._id))
+      const counted = await search('tx', lookedUp('gas.num', { ...at, path: 'gas.num' }), { form: { tell: 'count' } })
+      assert.ok(JSON.parse(counted.slice(4)).count > 0)
+      for (const nothing of [
+        { ...at, id: '0x12', path: 'from' },
+        { ...at, path: 'contractAddress' },
+      ])
+        assert.deepEqual(idsOf(await search('tx', lookedUp('from', nothing))), [])
+      for (const [wrong, why] of [
+        [
+          { ...at, path: 'form' },
+          /query.bool.filter\[0\].terms.from.path: no field \[form\] in tx. Did you mean "from"/,
+        ],
+        [{ ...at, path: 'from', index: 'tx,log' }, /terms.from.index: expected the index of one entity/],
+        [{ ...at, path: 'from', index: 'txs' }, /there is no entity/],
+        [{ ...at, path: 'from', query: {} }, /terms.from.query: unknown key/],
+        [{ path: 'from', index: 'tx' }, /terms.from: expected an object with \[id\]/],
+      ] as const)
+        assert.match(await search('tx', lookedUp('from', wrong)), why)
+      const many = {
+        query: { bool: { should: Array.from({ length: 17 }, () => lookedUp('from', { ...at, path: 'from' }).query) } },
+      }
+      assert.match(await search('tx', many), /should\[16\].*at most 16 lookups of terms/)
+    })
+
     it('gives documents by their ids, whatever their letters', async () => {
       for (const kind of ['block', 'tx', 'log', 'contract'] as const) {
         const [first = '', ...others] = idsIn(kind).slice(0, 9)

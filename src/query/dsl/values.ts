@@ -58,7 +58,7 @@ const inAnyCase = (
 }
 
 export const termsClause: Clause = {
-  doc: 'The field has one of these values, each compared as term does.',
+  doc: 'The field has one of these values, each compared as term does. {"index": "contract", "id": "0x…", "path": "creator"} in place of the list takes the values of a document, in searches of up to 64 KiB; rules do not.',
   example: { event: ['transfer', 'approval'] },
   keys: {},
   lower(place, scope) {

@@ -1,5 +1,4 @@
 import { refuse } from '../../../lib/errors.ts'
-import { overLimit } from '../../../limits/index.ts'
 import { createDateReader } from '../../dates/reader.ts'
 import { checkLength } from '../../dsl/patterns.ts'
 import {
@@ -65,6 +64,8 @@ const shardSizeFor = (size: number, order: readonly OrderBy[]) =>
 
 const MULTI_TERMS_FIELD = { field: nameKey, missing: nodeKey, format: nameKey, script: scriptKey }
 
+const MOST_FIELDS = 16
+
 export const multiTermsKind = aggregation({
   doc: 'A bucket for each combination of values of two or more fields, the most frequent ones first. Counts are exact.',
   example: { terms: [{ field: 'event.raw' }, { field: 'address.raw' }], size: 5 },
@@ -81,7 +82,7 @@ export const multiTermsKind = aggregation({
     const places = toList(terms, 'a list of fields, such as [{"field": "event.raw"}, {"field": "address.raw"}]')
     if (places.length < 2)
       throw illegal(terms, 'multi term aggregation must has at least 2 terms. Use terms for a single field.')
-    if (places.length > body.scope.budget.limits.sorts) throw overLimit('sorts', body.scope.budget.limits, where(terms))
+    if (places.length > MOST_FIELDS) throw illegal(terms, `[multi_terms] has at most ${MOST_FIELDS} fields.`)
     const sources = places.map((place, i) => {
       const given = readBodyKeys(place, 'an object such as {"field": "event.raw"}', MULTI_TERMS_FIELD, ['value_type'])
       const at = { ...body, place }
