@@ -38,6 +38,8 @@ const DEFAULTS = {
   data: join(folder, 'chainsieve-data'),
   host: '127.0.0.1',
   port: 8640,
+  esListen: [],
+  defaultNetwork: undefined,
   json: false,
   logRequests: false,
   metrics: 'local',
@@ -387,6 +389,8 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--config CHAINSIEVE_CONFIG ',
       '--host CHAINSIEVE_HOST host',
       '--port CHAINSIEVE_PORT port',
+      '--es-listen CHAINSIEVE_ES_LISTEN es-listen',
+      '--default-network CHAINSIEVE_DEFAULT_NETWORK default-network',
       '--json CHAINSIEVE_JSON json',
       '--log-requests CHAINSIEVE_LOG_REQUESTS log-requests',
       '--metrics CHAINSIEVE_METRICS metrics',
@@ -507,4 +511,16 @@ test('an endpoint may have limits of its own, as a table in the file', () => {
   )
   for (const flags of [{ rpcRate: '0/s' }, { rpcDaily: '3 M' }, { rpcCosts: ['alchemi'] }, { rpcCosts: ['eth_call='] }])
     assert.throws(() => load({ flags: { network: 'a/b/c', ...flags } }), { code: 'bad_setting' })
+})
+
+test('a network at the root of an address: its port and name, with brackets around IPv6', () => {
+  const one = (text: string) => load({ flags: { esListen: [text] } }).esListen
+  assert.deepEqual(one('127.0.0.1:9200=ethereum/ethereum/mainnet'), [
+    { host: '127.0.0.1', port: 9200, network: 'ethereum/ethereum/mainnet' },
+  ])
+  assert.deepEqual(one('[::1]:0=base'), [{ host: '::1', port: 0, network: 'ethereum/base/mainnet' }])
+  const refusal = (text: string) =>
+    `--es-listen takes an address, a port and a network, such as 127.0.0.1:9200=ethereum/ethereum/mainnet, not ${JSON.stringify(text)}.`
+  for (const text of ['9200=base', 'a:9200', 'a:70000=base', 'a:1=Base', '::1:9200=base', 'a:1=', 'a/b:1=base'])
+    fails({ flags: { esListen: [text] } }, refusal(text))
 })

@@ -9,8 +9,8 @@ import { parseSearch } from '../../src/query/parse.ts'
 const INHERITED = Object.getOwnPropertyNames(Object.prototype)
 const NAME = '"*"'
 
-/** A name of the same letter cases that is known nowhere: an inherited one must fare like it. */
-const shapeOf = (text: string) => text.replace(/[a-z]/g, 'q').replace(/[A-Z]/g, 'Q')
+/** A name of the same letter cases that is known nowhere (j is no letter of date formats either). */
+const shapeOf = (text: string) => text.replace(/[a-z]/g, 'j').replace(/[A-Z]/g, 'J')
 
 const outcome = (body: string, kinds: readonly Kind[], name: string): string => {
   try {
