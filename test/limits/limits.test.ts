@@ -102,6 +102,7 @@ A search has more than 500 aggregations. Ask for some of them in another search.
 An aggregation has more than 20 levels of aggregations inside each other. Use composite, which takes several fields at one level.
 An aggregation has more than 256 ranges or filters. Use histogram or terms, or several aggregations.
 An answer has more than 65536 buckets. Ask for longer intervals, a smaller size or a shorter time, or page through a composite aggregation.
+A request for the gas price has more than 200 blocks. Ask for a shorter range by [from] and [to].
 A search has more than 300MB of data to aggregate. Narrow the query, or aggregate by a field with fewer values.
 The server has more than 256MB of data that it keeps in memory for the next search. The oldest data is forgotten: dashboards over much data take longer.
 An account has more than 256 waiting searches. Wait for answers before you send more, or combine searches.
