@@ -1,7 +1,7 @@
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { CellForm, TableCell } from '../search/columns/argument-values.ts'
-import { createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
+import { cellBytes, createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { tableValues } from '../search/lines.ts'
 import { type Encoder, parseHit } from './lines.ts'
@@ -30,11 +30,11 @@ const createParquetEncoder = <Hit>(
     },
     isFull: () => bytes >= GROUP_BYTES || parts.rows() >= GROUP_ROWS,
     clear,
-    async take(at) {
+    take(at) {
       bytes = 0
       return parts.take(at)
     },
-    tail: parts.tail,
+    tail: async (notes, at) => parts.tail(notes, at),
   }
 }
 
@@ -46,12 +46,6 @@ export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly Ta
   }),
   read: rowsReader(table),
 })
-
-const cellBytes = (cells: readonly TableCell[]): number => {
-  let bytes = 0
-  for (const cell of cells) bytes += typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cellBytes(cell) : 8
-  return bytes
-}
 
 /** For objects, the form of each member. */
 const NUMBER_MEMBERS: Record<string, CellForm> = { num: 'long', coin: 'double' }

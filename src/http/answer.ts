@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { getRequestListener } from '@hono/node-server'
 import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
-import type { AnswerFormat, Pieces, SearchAnswer } from '../search/service.ts'
+import type { WideIntegers } from '../search/columns/argument-values.ts'
+import { type AnswerFormat, type Pieces, type RowFormat, rowFormatOf, type SearchAnswer } from '../search/service.ts'
 import type { Exchange } from './context.ts'
 
 export const JSON_TYPE = { 'content-type': 'application/json; charset=UTF-8' }
@@ -14,7 +15,8 @@ export const jsonResponse = (value: unknown, status = 200, headers: Record<strin
   new Response(JSON.stringify(value), { status, headers: { ...PRODUCT, ...headers } })
 
 const CSV = 'text/csv; charset=UTF-8; header=present'
-const FORMAT_TYPES: Record<AnswerFormat, Record<string, string>> = {
+const FORMAT_TYPES: Record<RowFormat, Record<string, string>> = {
+  parquet: { 'content-type': 'application/vnd.apache.parquet' },
   ndjson: { 'content-type': 'application/x-ndjson; charset=UTF-8' },
   csv: { 'content-type': CSV },
   'raw-csv': { 'content-type': `${CSV}; formulas=raw` },
@@ -24,7 +26,7 @@ const FORMAT_TYPES: Record<AnswerFormat, Record<string, string>> = {
 export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: SearchAnswer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,
-    headers: status < 300 ? { ...PRODUCT, ...(format && FORMAT_TYPES[format]) } : JSON_TYPE,
+    headers: status < 300 ? { ...PRODUCT, ...(format && FORMAT_TYPES[rowFormatOf(format)]) } : JSON_TYPE,
   })
 
 /** Destroys the connection if a streamed answer fails: no other way shows that it is incomplete. */
@@ -105,7 +107,8 @@ const writeChunk = (outgoing: ServerResponse, piece: Uint8Array): Promise<void> 
   })
 
 /** Media types of search answers. JSON types end the search for others. */
-const ACCEPTED: ReadonlyMap<string, AnswerFormat | 'json'> = new Map([
+const ACCEPTED: ReadonlyMap<string, RowFormat | 'json'> = new Map([
+  ['application/vnd.apache.parquet', 'parquet'],
   ['application/x-ndjson', 'ndjson'],
   ['application/ndjson', 'ndjson'],
   ['text/csv', 'csv'],
@@ -124,12 +127,21 @@ export const acceptedFormat = (accept: string | undefined): AnswerFormat | undef
       const quality = parameters.find(text => text.startsWith('q='))
       const isRaw = type === 'text/csv' && parameters.includes('formulas=raw')
       const format = isRaw ? 'raw-csv' : ACCEPTED.get(type)
-      return { format, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
+      const integers = parameters.includes('integers=decimal') ? 'decimal' : 'text'
+      const hasColumns = format === 'parquet' || parameters.includes('args=columns')
+      return {
+        format: format !== undefined && hasColumns ? withColumns(format, integers) : format,
+        quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0,
+      }
     })
     .toSorted((a, b) => b.quality - a.quality)
   const found = wanted.find(({ format }) => format !== undefined)?.format
-  return found === 'json' ? undefined : found
+  return found === 'json' ? undefined : (found as AnswerFormat | undefined)
 }
+
+/** JSON has no columns. */
+const withColumns = (format: RowFormat | 'json', integers: WideIntegers): AnswerFormat | 'json' =>
+  format === 'json' ? 'json' : `${format}+${integers}`
 
 const MAX_ACCEPT_LENGTH = 1_000
 

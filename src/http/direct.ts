@@ -106,7 +106,7 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
 /** Largest body for the short path, in bytes; larger ones are shared with threads. */
 const SMALL_SEARCH = 16_384
 const SEARCH_PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
-const OTHER_FORMS = /csv|ndjson/i
+const OTHER_FORMS = /csv|ndjson|parquet/i
 
 const sendWhole = (
   { incoming, outgoing }: Exchange['env'] & {},

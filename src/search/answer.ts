@@ -16,6 +16,7 @@ import type { Parameters } from '../query/parameters.ts'
 import { type ParseOptions, parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { asFloat } from '../query/statistics.ts'
+import { answerColumns } from './columns/answer.ts'
 import {
   answerPit,
   answerScroll,
@@ -30,6 +31,7 @@ import { type AnswerParts, answerLines, answerParts } from './lines.ts'
 import { readForEach } from './multi-network.ts'
 import {
   type AnswerFormat,
+  columnsOf,
   type Dialect,
   type DocumentOptions,
   type DocumentRef,
@@ -155,7 +157,11 @@ export const answerRequest = answering(
     const { dialect = NATIVE_DIALECT } = options
     const out = searcher.out ?? sharedWriter
     const request = resuming(countedFor(asked, dialect), index)
-    if (options.format) return answerLines(searcher, index, request, endingBy(options, started, request), out)
+    const { format } = options
+    if (format) {
+      const ending = { ...endingBy(options, started, request), format }
+      return (columnsOf(format) ? answerColumns : answerLines)(searcher, index, request, ending, out)
+    }
     /** 1 if no greatest score is known; null without hits. */
     const head = ({ text, total, any, maxScore = 1 }: HeadValues, isEarly?: boolean) =>
       headText({

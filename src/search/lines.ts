@@ -82,7 +82,7 @@ const eachPage = <T>(
 })
 
 /** Refuses requests whose answers lines cannot represent. */
-const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
+export const checkShown = (request: SearchRequest, format: AnswerFormat): void => {
   const { resume, aggregations } = request
   const bad = (why: string) => refuse('illegal_argument_exception', why)
   if (resume !== undefined) throw bad('resume: only JSON has the token of the next page: ask for JSON.')

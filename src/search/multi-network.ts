@@ -48,7 +48,7 @@ export const readForEach = (
 /** Refuses what several networks have no answer to together. */
 const checkSeveral = (request: SearchRequest, format: AnswerFormat | undefined): void => {
   const { resume, collapse, after, sort, aggregations } = request
-  if (format === 'csv' || format === 'raw-csv')
+  if (format !== undefined && format !== 'ndjson')
     throw oneOnly('A table (CSV)', 'ask for lines of JSON (NDJSON), which name the network in _index')
   if (resume !== undefined) throw oneOnly('[resume]', 'sort by timestamp and page by search_after')
   if (collapse) throw oneOnly('[collapse]', 'use a terms aggregation')

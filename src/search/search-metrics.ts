@@ -1,7 +1,7 @@
 import { memoize } from '../lib/caches.ts'
 import { ChainsieveError } from '../lib/errors.ts'
 import type { Metrics } from '../lib/metrics.ts'
-import type { SearchService } from './service.ts'
+import { rowFormatOf, type SearchService } from './service.ts'
 
 /** `rejected`: the server was busy, and a retry may succeed. `refused`: the query was invalid. */
 type QueryOutcome = 'ok' | 'refused' | 'rejected' | 'timed_out' | 'cancelled' | 'failed'
@@ -60,7 +60,7 @@ export const measureSearch = (service: SearchService, metrics: Metrics): SearchS
 const MAX_KINDS = 100
 
 const queryKind = ({ form, format, scroll }: Parameters<SearchService['search']>[0]): string =>
-  form?.tell ?? format ?? (scroll === undefined ? 'search' : 'scroll')
+  form?.tell ?? (format && rowFormatOf(format)) ?? (scroll === undefined ? 'search' : 'scroll')
 
 const queryOutcome = (error: unknown): QueryOutcome => {
   if (error instanceof ChainsieveError) {

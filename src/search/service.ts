@@ -2,6 +2,7 @@ import type { SimilarRequest } from '../engine/query/similar.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import type { SourceFilter } from '../query/request.ts'
+import type { WideIntegers } from './columns/argument-values.ts'
 
 /**
  * Interface of the search room for the HTTP room and the command line. Bodies are bytes: the event
@@ -80,7 +81,15 @@ export interface Holdings {
 }
 
 /** `raw-csv` does not escape texts that a spreadsheet would run as formulas. */
-export type AnswerFormat = 'ndjson' | 'csv' | 'raw-csv'
+export type RowFormat = 'ndjson' | 'csv' | 'raw-csv' | 'parquet'
+
+/** `csv+text`: each argument in a column of its own, and large integers as text. */
+export type AnswerFormat = Exclude<RowFormat, 'parquet'> | `${RowFormat}+${WideIntegers}`
+
+export const rowFormatOf = (format: AnswerFormat): RowFormat => format.split('+')[0] as RowFormat
+/** How columns of arguments show large integers; undefined without such columns. */
+export const columnsOf = (format: AnswerFormat | undefined): WideIntegers | undefined =>
+  format?.split('+')[1] as WideIntegers | undefined
 
 /** Scrolls and points in time. */
 export interface CursorService {

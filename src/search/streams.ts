@@ -1,7 +1,7 @@
 import { ChainsieveError } from '../lib/errors.ts'
 import { type Limits, overNow } from '../limits/index.ts'
 import type { ReadAhead } from './read-ahead.ts'
-import type { AnswerFormat, Pieces, SearchAnswer } from './service.ts'
+import { type AnswerFormat, type Pieces, rowFormatOf, type SearchAnswer } from './service.ts'
 
 /** Long answers, sent piece by piece as clients read them. */
 export interface AnswerStreams {
@@ -109,7 +109,7 @@ const endingOf = (error: unknown, format: AnswerFormat | undefined): Uint8Array 
   const text =
     format === undefined
       ? `]},${errorMembers}`
-      : format === 'ndjson'
+      : rowFormatOf(format) === 'ndjson'
         ? `{${errorMembers}}\n`
         : `"error: ${reason.replaceAll('"', "'")}`
   return errorEncoder.encode(text)

@@ -4,6 +4,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
+import { parquetReadObjects } from 'hyparquet'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
@@ -25,6 +27,7 @@ import {
   samplesBody,
 } from '../../src/search/columns/declared.ts'
 import { createArgumentTable } from '../../src/search/columns/table.ts'
+import type { AnswerFormat } from '../../src/search/service.ts'
 import { viemParam } from '../support/abi.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore, type TestStore } from '../support/store.ts'
@@ -261,6 +264,55 @@ test('rows that are read by one expression are those that parsed documents give'
     assert.ok(hits.length > 20)
     assert.deepEqual(scanned?.rows, hits.map(table.read))
     assert.equal(answer[scanned!.end], ']'.charCodeAt(0))
+  }
+  store.close()
+})
+
+test('a search answers the rows that an export writes, in one go and part by part', async () => {
+  const store = createTestStore([...generateBlocks({ seed: 3, count: 20 })])
+  const searcher = createSearcher(store.reader)
+  const answered = (format: AnswerFormat, size: number, entities = 'event', query = TRANSFERS) => {
+    const options = { deadline: Number.POSITIVE_INFINITY, now: 0, format }
+    const { body } = answerSearch(searcher, 'a-b-c', entities, pageBody(query, { size, sort: ['_doc'] }), options)
+    return body instanceof Uint8Array ? [Buffer.from(body)] : Array.from(body.parts, part => Buffer.from(part))
+  }
+  for (const form of ['csv', 'ndjson'] as const) {
+    const whole = await exported(store, form, { query: TRANSFERS, integers: 'decimal' })
+    const parts = answered(`${form}+decimal`, -1)
+    assert.ok(parts.length > 3)
+    assert.equal(Buffer.concat(parts).toString(), whole)
+    assert.equal(Buffer.concat(answered(`${form}+decimal`, 10_000)).toString(), whole)
+  }
+  const lines = (await exported(store, 'ndjson', { query: TRANSFERS })).trimEnd().split('\n')
+  for (const size of [-1, 10_000]) {
+    const { buffer, byteOffset, length } = Buffer.concat(answered('parquet+text', size))
+    const rows = await parquetReadObjects({
+      file: buffer.slice(byteOffset, byteOffset + length),
+      utf8: true,
+      compressors: { ZSTD: bytes => zstdDecompressSync(bytes) },
+    })
+    const shown = rows.map(row =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, cell]) => [
+          name,
+          cell instanceof Date ? cell.toISOString().slice(0, 19) : typeof cell === 'bigint' ? Number(cell) : cell,
+        ]),
+      ),
+    )
+    assert.deepEqual(
+      shown,
+      lines.map(line => JSON.parse(line)),
+    )
+  }
+  for (const size of [-1, 10]) {
+    assert.throws(
+      () => answered('csv+text', size, 'event', '{}'),
+      refusal('several_signatures', /"event\.raw":"Transfer"/),
+    )
+    assert.throws(
+      () => answered('parquet+text', size, 'event,tx'),
+      refusal('illegal_argument_exception', /need one entity, event or call, not tx,event: name one/),
+    )
   }
   store.close()
 })

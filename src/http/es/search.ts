@@ -42,8 +42,9 @@ const FOUND: Described = {
     'text/csv': {
       type: 'string',
       description:
-        'A line for each hit, under a line of names. Texts that a spreadsheet would run as formulas get an apostrophe in front, unless Accept has formulas=raw.',
+        'A line for each hit, under a line of names. Texts that a spreadsheet would run as formulas get an apostrophe in front, unless Accept has formulas=raw. With args=columns, each argument is in a column of its own, as it always is in Parquet.',
     },
+    'application/vnd.apache.parquet': { type: 'string', format: 'binary' },
   },
 }
 

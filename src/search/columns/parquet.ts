@@ -50,13 +50,14 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
       }
     },
     /** The rows since the last part. `at`: offset in the file. */
-    async take(at: number): Promise<ParquetPart> {
+    take(at: number): ParquetPart {
       const writer = new ByteWriter(1 << 20)
       // Offsets count from the file's start; `write` emits the magic, which only a new file needs.
       const made = write(writer)
       const skipped = at === 0 ? 0 : writer.index
       writer.offset = at === 0 ? writer.offset : at
-      await made.write({
+      // Without a `flush`, the writer is synchronous.
+      void made.write({
         columnData: columns.map((column, i) => ({
           ...{ name: column.name, data: data[i]!, offsetIndex: false },
           ...parquetEncoding(column),
@@ -67,13 +68,13 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
       return { part: writer.getBytes().slice(skipped), note: made.row_groups.map(toNote) }
     },
     /** The end of the file, from the notes on all parts. */
-    async tail(notes: readonly unknown[], at: number): Promise<Uint8Array> {
+    tail(notes: readonly unknown[], at: number): Uint8Array {
       const writer = new ByteWriter()
       const made = write(writer)
       const skipped = at === 0 ? 0 : writer.index
       made.row_groups = notes.flatMap(groups => (groups as unknown[]).map(fromNote))
       made.num_rows = made.row_groups.reduce((sum, { num_rows }) => sum + num_rows, 0n)
-      await made.finish()
+      void made.finish()
       return writer.getBytes().slice(skipped)
     },
   }
@@ -150,3 +151,10 @@ const fromNote = (note: unknown): RowGroup =>
     if ('bytes' in value) return new Uint8Array(Buffer.from(value.bytes as string, 'base64'))
     return value
   }) as RowGroup
+
+/** About what cells take. */
+export const cellBytes = (cells: readonly TableCell[]): number => {
+  let bytes = 0
+  for (const cell of cells) bytes += typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cellBytes(cell) : 8
+  return bytes
+}

@@ -1,0 +1,149 @@
+import type { SearchPages, StoreSearcher, Writing } from '../../engine/query/searcher.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { type Eventually, whenThere } from '../../lib/scheduling/event-loop.ts'
+import { DEFAULT_LIMITS, overLimit, overNow } from '../../limits/index.ts'
+import { parseSearch } from '../../query/parse.ts'
+import type { SearchRequest } from '../../query/request.ts'
+import type { AnswerOptions, Reply } from '../answer.ts'
+import { answerParts, checkShown } from '../lines.ts'
+import { type AnswerFormat, columnsOf, rowFormatOf } from '../service.ts'
+import type { TableCell, WideIntegers } from './argument-values.ts'
+import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from './declared.ts'
+import { cellBytes, createParquetParts } from './parquet.ts'
+import { createTableWriter } from './rows.ts'
+import { type ArgumentTable, createArgumentTable, type TableDocument } from './table.ts'
+
+/** Answers hits as rows with a column for each argument. Only the thread that begins can go on. */
+export const answerColumns = (
+  searcher: StoreSearcher,
+  index: string,
+  request: SearchRequest,
+  options: AnswerOptions & { format: AnswerFormat },
+  out: ByteWriter,
+): Eventually<Reply> => {
+  const { format, limits = DEFAULT_LIMITS, mayStream = true } = options
+  checkShown(request, format)
+  if (request.size < 0 && !mayStream) throw overNow('streams', limits)
+  const writing = { index, out }
+  return whenThere(declaredIn(searcher, request, options, writing), declared => {
+    const table = createArgumentTable(declared, request.source, columnsOf(format) as WideIntegers)
+    const asked = { ...request, trackTotal: false, source: { includes: table.source, excludes: [] } }
+    const file = createFileWriter(table, format)
+    const readRows = () => {
+      out.text(']')
+      const rows = rowsIn(Buffer.from(out.view()), table)
+      out.clear()
+      return rows
+    }
+    if (request.size >= 0) {
+      const fail = () => overLimit('answer', limits)
+      out.clear({ most: limits.answer, fail })
+      return whenThere(searcher.write(asked, options, writing), () => {
+        const rows = readRows()
+        out.clear({ most: limits.answer, fail })
+        file.begin(out)
+        file.rows(rows, out)
+        file.end(out)
+        if (out.length > limits.answer) throw fail()
+        return { status: 200, format, body: out.take() }
+      })
+    }
+    return whenThere(searcher.writePages(asked, options, writing), found => {
+      const { goTo: _, ...pages } = { ...found, at: () => undefined, pages: rowPages(found, readRows, file, out) }
+      // What was written before a page of hits would be read with it.
+      const body = answerParts(pages, out, {
+        end(isFirst) {
+          if (isFirst) file.begin(out)
+          file.end(out)
+        },
+      })
+      return { status: 200, format, body }
+    })
+  })
+}
+
+/** Replaces the hits of each page by their rows. */
+function* rowPages(
+  { pages }: SearchPages<number>,
+  readRows: () => TableCell[][],
+  file: FileWriter,
+  out: ByteWriter,
+): Generator<number> {
+  let isFirst = true
+  for (const page of pages) {
+    const rows = readRows()
+    if (isFirst) file.begin(out)
+    isFirst = false
+    file.rows(rows, out)
+    yield page
+  }
+}
+
+const declaredIn = (
+  searcher: StoreSearcher,
+  request: SearchRequest,
+  options: AnswerOptions,
+  writing: Writing,
+): Eventually<DeclaredArguments> => {
+  const kind = calledKind(request.parts.map(part => part.kind).join(','))
+  const { limits, now = Date.now() } = options
+  const samples = parseSearch(JSON.stringify(samplesBody(kind)), [kind], now, { limits, index: writing.index })
+  const asked = { ...samples, parts: request.parts, within: request.within, aggregated: undefined }
+  writing.out.clear()
+  return whenThere(searcher.write(asked, options, writing), ({ aggregations }) => {
+    writing.out.clear()
+    return readDeclared(kind, `{"aggregations":${aggregations}}`)
+  })
+}
+
+const rowsIn = (hits: Buffer, { scan, read }: ArgumentTable): TableCell[][] =>
+  scan(hits, 0)?.rows ?? (JSON.parse(`[${hits}`) as TableDocument[]).map(read)
+
+interface FileWriter {
+  begin(out: ByteWriter): void
+  rows(rows: readonly TableCell[][], out: ByteWriter): void
+  end(out: ByteWriter): void
+}
+
+const createFileWriter = ({ columns }: ArgumentTable, format: AnswerFormat): FileWriter => {
+  const form = rowFormatOf(format)
+  if (form === 'parquet') return createParquetWriter(columns)
+  const { head, row } = createTableWriter(columns, form)
+  return {
+    begin: head,
+    rows(rows, out) {
+      for (const cells of rows) row(cells, out)
+    },
+    end() {},
+  }
+}
+
+/** Of a row group, which stays in memory; a server may write several files at once. */
+const MAX_GROUP_BYTES = 16 << 20
+
+const createParquetWriter = (columns: ArgumentTable['columns']): FileWriter => {
+  const parts = createParquetParts(columns)
+  const notes: unknown[] = []
+  let [at, bytes] = [0, 0]
+  const write = (out: ByteWriter) => {
+    const { part, note } = parts.take(at)
+    out.bytes(part)
+    notes.push(note)
+    at += part.length
+    bytes = 0
+  }
+  return {
+    begin() {},
+    rows(rows, out) {
+      for (const cells of rows) {
+        parts.add(cells)
+        bytes += cellBytes(cells)
+      }
+      if (bytes >= MAX_GROUP_BYTES) write(out)
+    },
+    end(out) {
+      if (parts.rows() > 0 || at === 0) write(out)
+      out.bytes(parts.tail(notes, at))
+    },
+  }
+}
