@@ -31,7 +31,7 @@ import { type AnswerParts, answerLines, answerParts } from './lines.ts'
 import { readForEach } from './multi-network.ts'
 import {
   type AnswerFormat,
-  columnsOf,
+  argumentColumnsOf,
   type Dialect,
   type DocumentOptions,
   type DocumentRef,
@@ -160,7 +160,7 @@ export const answerRequest = answering(
     const { format } = options
     if (format) {
       const ending = { ...endingBy(options, started, request), format }
-      return (columnsOf(format) ? answerColumns : answerLines)(searcher, index, request, ending, out)
+      return (argumentColumnsOf(format) ? answerColumns : answerLines)(searcher, index, request, ending, out)
     }
     /** 1 if no greatest score is known; null without hits. */
     const head = ({ text, total, any, maxScore = 1 }: HeadValues, isEarly?: boolean) =>

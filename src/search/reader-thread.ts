@@ -29,7 +29,7 @@ import { searchSeveral } from './multi-network.ts'
 import { holdingsOf, type OpenStore, openStore } from './open-store.ts'
 import type { SearchTask, ToReader } from './reader-messages.ts'
 import { createReaderParts, type PartOptions, type SendReply } from './reader-parts.ts'
-import { columnsOf } from './service.ts'
+import { argumentColumnsOf } from './service.ts'
 import type { HeldBlocks, OpenRemoteSearch, RemoteNetworks } from './store.ts'
 import { renderTemplateBody } from './template.ts'
 
@@ -142,7 +142,7 @@ const createHandlers = ({ stores, flags, limits, send, openElsewhere }: Handlers
     const { now, mayStream } = search
     const options = begin(search, { now, mayStream, after })
     // No other thread has the rows that a Parquet file waits to write.
-    if (search.type === 'search' && columnsOf(search.format)) options.yields = () => false
+    if (search.type === 'search' && argumentColumnsOf(search.format)) options.yields = () => false
     const files = storeFilesOf(search)
     const indexes = networksIn(search.index)
     options.check = () => files.forEach(whole)

@@ -88,7 +88,7 @@ export type AnswerFormat = Exclude<RowFormat, 'parquet'> | `${RowFormat}+${WideI
 
 export const rowFormatOf = (format: AnswerFormat): RowFormat => format.split('+')[0] as RowFormat
 /** How columns of arguments show large integers; undefined without such columns. */
-export const columnsOf = (format: AnswerFormat | undefined): WideIntegers | undefined =>
+export const argumentColumnsOf = (format: AnswerFormat | undefined): WideIntegers | undefined =>
   format?.split('+')[1] as WideIntegers | undefined
 
 /** Scrolls and points in time. */

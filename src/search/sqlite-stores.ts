@@ -4,7 +4,7 @@ import { networkIndex, networksIn } from './index-names.ts'
 import type { Inline } from './inline.ts'
 import { createReadAhead } from './read-ahead.ts'
 import type { SearchTask } from './reader-messages.ts'
-import { columnsOf, NO_ACCOUNT } from './service.ts'
+import { argumentColumnsOf, NO_ACCOUNT } from './service.ts'
 import type { BodySearch, NetworkStore, RemoteStores, SearchCaller, StoreAnswer } from './store.ts'
 import type { AnswerStreams } from './streams.ts'
 import { expectReply, type TaskMessage, type Threads } from './threads.ts'
@@ -54,7 +54,7 @@ export const createSqliteStores = (options: SqliteStoresOptions) => {
         ahead: signal =>
           createReadAhead({
             ...{ threads, search, account, first: { message, thread }, signal, nextId },
-            isBound: elsewhere !== undefined || columnsOf(format) !== undefined,
+            isBound: elsewhere !== undefined || argumentColumnsOf(format) !== undefined,
           }),
       })
       return { ...envelope, ...stream }

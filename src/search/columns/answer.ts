@@ -6,7 +6,7 @@ import { parseSearch } from '../../query/parse.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { AnswerOptions, Reply } from '../answer.ts'
 import { answerParts, checkShown } from '../lines.ts'
-import { type AnswerFormat, columnsOf, rowFormatOf } from '../service.ts'
+import { type AnswerFormat, argumentColumnsOf, rowFormatOf } from '../service.ts'
 import type { TableCell, WideIntegers } from './argument-values.ts'
 import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from './declared.ts'
 import { cellBytes, createParquetParts } from './parquet.ts'
@@ -26,12 +26,12 @@ export const answerColumns = (
   if (request.size < 0 && !mayStream) throw overNow('streams', limits)
   const writing = { index, out }
   return whenThere(declaredIn(searcher, request, options, writing), declared => {
-    const table = createArgumentTable(declared, request.source, columnsOf(format) as WideIntegers)
+    const table = createArgumentTable(declared, request.source, argumentColumnsOf(format) as WideIntegers)
     const asked = { ...request, trackTotal: false, source: { includes: table.source, excludes: [] } }
     const file = createFileWriter(table, format)
     const readRows = () => {
       out.text(']')
-      const rows = rowsIn(Buffer.from(out.view()), table)
+      const rows = scannedRows(Buffer.from(out.view()), table)
       out.clear()
       return rows
     }
@@ -96,7 +96,7 @@ const declaredIn = (
   })
 }
 
-const rowsIn = (hits: Buffer, { scan, read }: ArgumentTable): TableCell[][] =>
+const scannedRows = (hits: Buffer, { scan, read }: ArgumentTable): TableCell[][] =>
   scan(hits, 0)?.rows ?? (JSON.parse(`[${hits}`) as TableDocument[]).map(read)
 
 interface FileWriter {
