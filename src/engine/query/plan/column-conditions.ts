@@ -267,17 +267,26 @@ const leastOfCoin = (value: number, beyond: boolean): bigint => {
 const ofAddresses = (leaf: FieldCondition, reader: StoreReader): ColumnCondition | 'never' => {
   if (leaf.op === 'exists') return { low: 0, high: Number.POSITIVE_INFINITY }
   if (leaf.op === 'in') return oneOfNumbers(addressIds(leaf, reader))
-  // The dictionary finds addresses by a common prefix that is long enough to match few.
-  const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(commonStart(leaf).toLowerCase()) ?? []
-  if (start.length < TELLING_DIGITS) return judged(leaf, reader)
-  const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))
-  const ids = reader.prepare('SELECT id FROM address WHERE bytes BETWEEN ? AND ?').pluck().all(first, last) as number[]
+  const ids = addressesWithStart(leaf, reader)
+  if (!ids) return judged(leaf, reader)
   const test = testOf(leaf)
   const interpret = interpreterOf(leaf.field, reader)
   return oneOfNumbers(ids.filter(id => test(interpret(id)!)))
 }
 
-const TELLING_DIGITS = 3
+/** The dictionary finds addresses by a common prefix; undefined if that is too short to match few. */
+export const addressesWithStart = (
+  leaf: Extract<FieldCondition, { op: 'range' | 'pattern' }>,
+  reader: StoreReader,
+): number[] | undefined => {
+  const [, start = ''] = /^0x([0-9a-f]{0,40})/.exec(commonStart(leaf).toLowerCase()) ?? []
+  if (start.length < TELLING_DIGITS) return undefined
+  const [first, last] = ['0', 'f'].map(digit => Buffer.from(start.padEnd(40, digit), 'hex'))
+  return reader.prepare('SELECT id FROM address WHERE bytes BETWEEN ? AND ?').pluck().all(first, last) as number[]
+}
+
+/** A prefix of three digits is a range whose ends share two. */
+const TELLING_DIGITS = 2
 
 const toBigint = (value: QueryValue): bigint => (typeof value === 'bigint' ? value : BigInt(Math.floor(Number(value))))
 const maxBigint = (a: bigint, b: bigint): bigint => (a > b ? a : b)

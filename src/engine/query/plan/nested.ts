@@ -1,5 +1,6 @@
 import { fullType } from '../../../decode/signature.ts'
 import type { AbiParam } from '../../../decode/types.ts'
+import { rememberedBy } from '../../../lib/caches.ts'
 import { lookup } from '../../../mapping/index.ts'
 import { ALL_NODE, NONE_NODE, type Node } from '../../../query/ast.ts'
 import { GREATEST_LONG, inNode, innerNodes, LEAST_LONG, mapChildren, orNode } from '../../../query/simplify.ts'
@@ -14,6 +15,7 @@ import {
 } from '../../index/terms.ts'
 import type { StoreReader } from '../../reader.ts'
 import { type FieldCondition, testOf } from '../fields/field-values.ts'
+import { addressesWithStart } from './column-conditions.ts'
 
 /**
  * Conditions on one argument. A role, (signature, position), fixes the argument's name and type,
@@ -47,6 +49,7 @@ const MAX_ARGUMENTS = 1024
 export const planNested = (node: Node, reader: StoreReader, of: 'log' | 'call'): Nested => {
   const roles = new Map<number, Node>()
   const known = new Map<string, ValueKeys>()
+  const ofAddress = rememberedBy((leaf: FieldCondition) => conditionOnAddress(leaf, reader))
   /** Cached, since each segment and role needs them. */
   const keysOf = (hex: string): ValueKeys => {
     let keys = known.get(hex)
@@ -71,7 +74,7 @@ export const planNested = (node: Node, reader: StoreReader, of: 'log' | 'call'):
         const one = reader.signature(signature)
         const isMeant = one.of === of && one.error === null
         const input = isMeant ? one.event?.inputs[position] : undefined
-        left = input ? specialise(node, input, position) : NONE_NODE
+        left = input ? specialise(node, { input, position, ofAddress }) : NONE_NODE
         roles.set(role, left)
       }
       return left
@@ -118,19 +121,36 @@ const isStatic = (input: AbiParam): boolean =>
 const isIntegerType = (input: AbiParam): boolean => /^(u?int\d*|bool)$/.test(input.type)
 const isScalable = (input: AbiParam): boolean => /^u?int\d*$/.test(input.type)
 
-const specialise = (node: Node, input: AbiParam, position: number): Node => {
+interface SpecialisedRole {
+  input: AbiParam
+  position: number
+  ofAddress(leaf: FieldCondition): Node
+}
+
+const specialise = (node: Node, role: SpecialisedRole): Node => {
   switch (node.op) {
     case 'in':
     case 'range':
     case 'exists':
     case 'pattern':
-      return specialiseLeaf(node, input, position)
+      return specialiseLeaf(node, role)
     default:
-      return mapChildren(node, inner => specialise(inner, input, position))
+      return mapChildren(node, inner => specialise(inner, role))
   }
 }
 
-const specialiseLeaf = (leaf: FieldCondition, input: AbiParam, position: number): Node => {
+/** Few addresses that a prefix or a range finds are looked up one by one. */
+const conditionOnAddress = (leaf: FieldCondition, reader: StoreReader): Node => {
+  if (leaf.op !== 'range' && leaf.op !== 'pattern') return leaf
+  const test = testOf(leaf)
+  const near = addressesWithStart(leaf, reader)?.map(id => `0x${reader.addressDigits(id)}`)
+  const found = near?.filter(test)
+  return found && found.length <= MAX_ADDRESSES ? inNode(leaf.field, found) : leaf
+}
+
+const MAX_ADDRESSES = 1000
+
+const specialiseLeaf = (leaf: FieldCondition, { input, position, ofAddress }: SpecialisedRole): Node => {
   const decided = (value: boolean): Node => (value ? ALL_NODE : NONE_NODE)
   switch (leaf.field.field) {
     case 'args.name':
@@ -146,7 +166,8 @@ const specialiseLeaf = (leaf: FieldCondition, input: AbiParam, position: number)
     case 'args.value.scaled':
       return isScalable(input) ? leaf : NONE_NODE
     default:
-      return leaf.op === 'exists' && isStatic(input) ? ALL_NODE : leaf
+      if (leaf.op === 'exists' && isStatic(input)) return ALL_NODE
+      return input.type === 'address' ? ofAddress(leaf) : leaf
   }
 }
 
