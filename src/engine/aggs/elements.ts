@@ -14,8 +14,9 @@ import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
 import type { StoreReader } from '../reader.ts'
 import { type Batch, type BatchView, ordinalAt } from './batch.ts'
 import { type Keys, keyOfValue } from './keys.ts'
+import { upTo } from './rows.ts'
 import type { ValueSource, ValueStores } from './value-source.ts'
-import { type FoundValues, foundIn, gathered, readSeveral } from './values.ts'
+import { type Codes, codesIn, type FoundValues, foundIn, gathered, readSeveral } from './values.ts'
 
 /** Arguments of the events or calls of a segment. */
 export interface Elements {
@@ -41,69 +42,77 @@ export const toElements = (
   looksAt?: (role: Role, kind: Kind) => boolean,
 ): { at: BatchView; batch: Batch; counts: Float64Array } => {
   const { reader } = stores
-  const signatures = signaturesOf(at, batch, reader)
-  const roles: Role[] = []
-  /** Places in `roles` by signature. */
-  const seen: (number[] | undefined)[] = []
-  const lengths: number[] = []
-  const counts = new Float64Array(batch.buckets)
-  let total = 0
+  const { codes, ids } = signaturesOf(at, batch, reader)
   const hasArguments = at.kind === 'call' ? areDecoded(at, batch, stores) : undefined
-  for (let i = 0; i < batch.count; i++) {
-    const id = signatures[i]!
-    let wanted = seen[id]
-    if (wanted === undefined) {
-      const { event, error } = reader.signature(id)
-      const inputs = error === null ? (event?.inputs ?? []) : []
-      wanted = []
-      for (const [position, input] of inputs.entries()) {
-        const role = { signature: id, position, input }
-        if (looksAt?.(role, at.kind) === false) continue
-        wanted.push(roles.length)
-        roles.push(role)
-      }
-      lengths[id] = inputs.length
-      seen[id] = wanted
+  /** Documents by code of their signature. */
+  const times = new Uint32Array(ids.length)
+  for (let i = 0; i < codes.length; i++) if (!hasArguments || hasArguments[i]) times[codes[i]!]!++
+  const roles: Role[] = []
+  /** Places in `roles`, and numbers of arguments, by code. */
+  const wanted: number[][] = []
+  const lengths = new Uint32Array(ids.length)
+  let total = 0
+  let isOneEach = !hasArguments
+  for (const [code, id] of ids.entries()) {
+    if (times[code] === 0) continue
+    const { event, error } = reader.signature(id)
+    const inputs = error === null ? (event?.inputs ?? []) : []
+    const own: number[] = []
+    for (const [position, input] of inputs.entries()) {
+      const role = { signature: id, position, input }
+      if (looksAt?.(role, at.kind) !== false) own.push(roles.push(role) - 1)
     }
-    if (hasArguments && !hasArguments[i]) continue
-    total += wanted.length
-    counts[batch.owners ? batch.owners[i]! : 0]! += lengths[id]!
+    wanted[code] = own
+    lengths[code] = inputs.length
+    total += own.length * times[code]!
+    if (own.length !== 1) isOneEach = false
+  }
+  const { buckets } = batch
+  const counts = new Float64Array(buckets)
+  if (batch.owners) {
+    for (let i = 0; i < batch.count; i++)
+      if (!hasArguments || hasArguments[i]) counts[batch.owners[i]!]! += lengths[codes[i]!]!
+  } else if (buckets > 0) counts[0] = times.reduce((sum, documents, code) => sum + documents * lengths[code]!, 0)
+  if (isOneEach && roles.length === 1) {
+    const documents = batch.list ?? upTo(batch.count).map(i => batch.from + i)
+    const elements = { documents, role: new Uint32Array(total), roles }
+    const { owners } = batch
+    return { at: { ...at, elements }, batch: { count: total, list: undefined, from: 0, owners, buckets }, counts }
   }
   const documents = new Uint32Array(total)
   const role = new Uint32Array(total)
   const owners = batch.owners && new Uint32Array(total)
   let size = 0
-  let before = -1
-  let wanted: readonly number[] = []
   for (let i = 0; i < batch.count; i++) {
     if (hasArguments && !hasArguments[i]) continue
-    const id = signatures[i]!
-    if (id !== before) {
-      before = id
-      wanted = seen[id]!
-    }
-    if (wanted.length === 0) continue
+    const own = wanted[codes[i]!]!
+    if (own.length === 0) continue
     const ordinal = ordinalAt(batch, i)
-    for (let j = 0; j < wanted.length; j++) {
+    for (let j = 0; j < own.length; j++) {
       documents[size] = ordinal
-      role[size] = wanted[j]!
+      role[size] = own[j]!
       if (owners) owners[size] = batch.owners![i]!
       size++
     }
   }
   return {
     at: { ...at, elements: { documents, role, roles } },
-    batch: { count: total, list: undefined, from: 0, owners, buckets: batch.buckets },
+    batch: { count: total, list: undefined, from: 0, owners, buckets },
     counts,
   }
 }
 
-const signaturesOf = (at: BatchView, batch: Batch, reader: StoreReader): Float64Array => {
+/** Codes of signatures by place in the batch, and the ids of codes. */
+const signaturesOf = (at: BatchView, batch: Batch, reader: StoreReader): { codes: Codes; ids: Float64Array } => {
   const [kind, field] = at.kind === 'call' ? (['call', 'selector'] as const) : (['log', 'signature'] as const)
   const source = columnSource(kind, lookup(kind, field)!, reader)!
   const data = source.data(at)
-  if (!data) return new Float64Array(0)
-  return gathered(foundIn(data, source.bounds(at)!.greatest), batch)
+  if (!data) return { codes: new Uint8Array(0), ids: new Float64Array(0) }
+  const found = foundIn(data, source.bounds(at)!.greatest)
+  if (found.form === 'few') return { codes: codesIn(found.at, batch), ids: found.keys }
+  // Ids of many signatures are codes themselves.
+  const codes = Uint32Array.from(gathered(found, batch))
+  return { codes, ids: Float64Array.from(upTo(source.bounds(at)!.greatest + 1)) }
 }
 
 /** Whether call data was decoded: signatures cannot say. */
@@ -178,7 +187,8 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
       const { elements } = at
       const { documents: owners, role, roles } = elements!
       const wanted = new Uint8Array(roles.length)
-      for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!] = 1
+      if (roles.length === 1) wanted.fill(1)
+      else for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!] = 1
       const all = new Float64Array(role.length).fill(Number.NaN)
       for (let position = 0; position < OVERFLOW_SLOT; position++) {
         let scattered: Float64Array | undefined
@@ -194,8 +204,10 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
           else scatterIntegers(values, ordinals, scattered, keys)
         }
         if (!scattered) continue
-        for (let i = 0; i < role.length; i++)
-          if (roles[role[i]!]!.position === position) all[i] = scattered[owners[i]!]!
+        if (roles.length === 1) for (let i = 0; i < all.length; i++) all[i] = scattered[owners[i]!]!
+        else
+          for (let i = 0; i < role.length; i++)
+            if (roles[role[i]!]!.position === position) all[i] = scattered[owners[i]!]!
       }
       const far = roles.some((one, number) => wanted[number] && one.position >= OVERFLOW_SLOT)
       if (far) addFar(all, documents.read(at, batch), at, batch)

@@ -145,10 +145,10 @@ const conditionOnAddress = (leaf: FieldCondition, reader: StoreReader): Node => 
   const test = testOf(leaf)
   const near = addressesWithStart(leaf, reader)?.map(id => `0x${reader.addressDigits(id)}`)
   const found = near?.filter(test)
-  return found && found.length <= MAX_ADDRESSES ? inNode(leaf.field, found) : leaf
+  return found && found.length <= MAX_NEAR_ADDRESSES ? inNode(leaf.field, found) : leaf
 }
 
-const MAX_ADDRESSES = 1000
+const MAX_NEAR_ADDRESSES = 1000
 
 const specialiseLeaf = (leaf: FieldCondition, { input, position, ofAddress }: SpecialisedRole): Node => {
   const decided = (value: boolean): Node => (value ? ALL_NODE : NONE_NODE)
