@@ -17,7 +17,7 @@ export const TOOLS: readonly Client[] = [
   },
   {
     ...{ name: 'elasticdump into Elasticsearch 7.17', language: 'javascript', package: 'elasticdump' },
-    ...{ version: '6.125.1', script: 'elasticdump-copy.mjs', needs: 'elasticsearch', short: true },
+    ...{ version: '6.125.1', script: 'elasticdump-copy.mjs', needsElasticsearch: true, short: true },
     expected: {
       'index, with mapping and settings': { type: 'date', format: 'epoch_second' },
       'documents that arrive': 1717,
@@ -26,7 +26,7 @@ export const TOOLS: readonly Client[] = [
   },
   {
     ...{ name: 'multielasticdump', language: 'javascript', package: 'elasticdump', version: '6.125.1', short: true },
-    ...{ script: 'multielasticdump.mjs', needs: 'root' },
+    script: 'multielasticdump.mjs',
     expected: { 'documents of tx': 1717, 'documents of block': 421 },
   },
   {
@@ -56,6 +56,7 @@ export const TOOLS: readonly Client[] = [
       ],
       'a chosen facet': 342,
       'suggestions while typing': 3,
+      'a word, at the root of a host': 1597,
     },
   },
   {

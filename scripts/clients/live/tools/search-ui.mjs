@@ -1,21 +1,19 @@
 /** Requests of Search UI through its connector. */
-import { BASE, report, require, TOKEN } from './report.mjs'
+import { BASE, ROOT, report, require, TOKEN } from './report.mjs'
 
 const { default: Connector } = require('@elastic/search-ui-elasticsearch-connector')
-const connector = new Connector({
-  // Without the slash at its end, the path of the network would be dropped.
-  host: `${BASE}/`,
-  index: 'event',
-  connectionOptions: { headers: { authorization: `Bearer ${TOKEN}` } },
-})
+const connect = host =>
+  new Connector({ host, index: 'event', connectionOptions: { headers: { authorization: `Bearer ${TOKEN}` } } })
+// Without the slash at its end, the path of the network would be dropped.
+const connector = connect(`${BASE}/`)
 const configuration = {
   search_fields: { event: {}, address: {} },
   result_fields: { event: { raw: {} }, str: { snippet: {} } },
   disjunctiveFacets: ['event.raw'],
   facets: { 'event.raw': { type: 'value', size: 5 } },
 }
-const search = state =>
-  connector.onSearch({ current: 1, resultsPerPage: 5, filters: [], sortList: [], ...state }, configuration)
+const search = (state, by = connector) =>
+  by.onSearch({ current: 1, resultsPerPage: 5, filters: [], sortList: [], ...state }, configuration)
 
 await report({
   'a word': async () => (await search({ searchTerm: 'transfer' })).totalResults,
@@ -30,4 +28,5 @@ await report({
     )
     return found.autocompletedResults.length
   },
+  'a word, at the root of a host': async () => (await search({ searchTerm: 'transfer' }, connect(ROOT))).totalResults,
 })
