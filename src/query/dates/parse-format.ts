@@ -153,14 +153,14 @@ const parserOfGroups = (...parts: string[]) => byExpression(new RegExp(`^${parts
 const OPTIONAL_TIME = `(?:T(?:${HOUR_GROUP}(?::${MINUTE_GROUP}(?::${SECOND_GROUP}(?:${FRACTION_GROUP})?)?)?${ZONE_GROUP}?)?)?`
 const parseIsoDate = parserOfGroups(YEAR_GROUP, `(?:-${MONTH_GROUP}(?:-${DAY_GROUP}${OPTIONAL_TIME})?)?`)
 
-const parserOfPattern = (place: JsonNode | undefined, text: string): DateParser => {
-  const bad = (why: string) =>
-    refuse(
-      'illegal_argument_exception',
-      `${where(place!)}: invalid date format ${showJson(text)}: ${why}.${didYouMean(text, PATTERNS.keys())} Formats are patterns of ${PATTERN_LETTERS}, such as "yyyy-MM-dd HH:mm:ss", and the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
-    )
-  return createPatternReader(parseDatePattern(patternOfFormat(text), bad))
-}
+const parserOfPattern = (place: JsonNode | undefined, format: string): DateParser =>
+  createPatternReader(parseDatePattern(patternOfFormat(format), why => badDateFormat(place!, format, why)))
+
+export const badDateFormat = (place: JsonNode, format: string, why: string) =>
+  refuse(
+    'illegal_argument_exception',
+    `${where(place)}: invalid date format ${showJson(format)}: ${why}.${didYouMean(format, PATTERNS.keys())} Formats are patterns of ${PATTERN_LETTERS}, such as "yyyy-MM-dd HH:mm:ss", and Elasticsearch's names, such as date, date_time, week_date, strict_date_optional_time, epoch_second and epoch_millis.`,
+  )
 
 /** Names that take more forms than they are written in. */
 const DATE_FORMS: Record<string, DateParser> = {

@@ -1,9 +1,8 @@
 import { createRecentCache } from '../../lib/caches.ts'
 import { refuse } from '../../lib/errors.ts'
-import { didYouMean } from '../../lib/name-matching.ts'
-import { type JsonNode, showJson, where } from '../json-node.ts'
-import { DATE, FINEST, PATTERNS, patternOfFormat } from './parse-format.ts'
-import { PATTERN_LETTERS, type PatternPart, parseDatePattern } from './pattern.ts'
+import { type JsonNode, where } from '../json-node.ts'
+import { badDateFormat, DATE, FINEST, patternOfFormat } from './parse-format.ts'
+import { type PatternPart, parseDatePattern } from './pattern.ts'
 import { periodsOf } from './rounding.ts'
 import { type CalendarTime, calendarTimeOf, TIME_FIELDS } from './time-fields.ts'
 import { DAY, HOUR, idOfZone, MINUTE, SECOND, type Zone } from './time-zone.ts'
@@ -74,14 +73,8 @@ const recentWriters = createRecentCache<DatePart[]>(100)
 
 type DatePart = string | ((time: WrittenTime) => string)
 
-const compileWriter = (place: JsonNode, pattern: string): DatePart[] => {
-  const bad = (why: string) =>
-    refuse(
-      'illegal_argument_exception',
-      `${where(place)}: invalid date format ${showJson(pattern)}: ${why}.${didYouMean(pattern, PATTERNS.keys())} Dates are written by patterns of ${PATTERN_LETTERS}, such as "yyyy-MM-dd HH:mm", and by the names ${[...PATTERNS.keys()].join(', ')}, epoch_second and epoch_millis.`,
-    )
-  return parseDatePattern(pattern, bad).flatMap(writerOfPart)
-}
+const compileWriter = (place: JsonNode, pattern: string): DatePart[] =>
+  parseDatePattern(pattern, why => badDateFormat(place, pattern, why)).flatMap(writerOfPart)
 
 const writerOfPart = (part: PatternPart): DatePart | DatePart[] => {
   switch (part.kind) {
