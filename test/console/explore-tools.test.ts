@@ -154,6 +154,32 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     assert.match(table.text, /^_id,_type,.*timestamp/)
   })
 
+  test('a download of one event has a column for each argument', async t => {
+    const page = await bench.open(t)
+    await withoutPicker(page)
+    await page.goto(`${bench.server.url}/console/explore?kinds=event&q=event:Swap`)
+    await signIn(page, bench.server.token)
+    await page.getByRole('grid').waitFor()
+    await button(page, 'Download').click()
+    const dialog = page.getByRole('dialog', { name: 'Download' })
+    const take = async () => {
+      const waits = page.waitForEvent('download')
+      await button(page.locator('dialog') as unknown as Page, 'Download').click()
+      const file = await waits
+      await see(dialog, 'Downloaded ')
+      return readFileSync(await file.path())
+    }
+    await dialog.getByLabel('A column for each argument').check()
+    assert.match(
+      (await take()).toString(),
+      /^blockNumber,timestamp,transactionHash,transactionIndex,logIndex,address,sender,/,
+    )
+    await dialog.getByLabel('Format').selectOption('parquet')
+    const file = await take()
+    assert.equal(file.subarray(0, 4).toString() + file.subarray(-4).toString(), 'PAR1PAR1')
+    assert.deepEqual(await violations(page), [])
+  })
+
   test('a download goes to the chosen file piece by piece, and can be cancelled', async t => {
     const page = await bench.open(t)
     await page.addInitScript(() => {

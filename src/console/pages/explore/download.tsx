@@ -30,6 +30,10 @@ const MADE_OF: Readonly<Record<string, readonly string[]>> = {
 export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps) => {
   const [form, setForm] = useState<FileForm>('csv')
   const [isAll, setAll] = useState(true)
+  const mayHaveColumns = ['event', 'call'].includes(search.kinds.join())
+  const [wantsColumns, setColumns] = useState(false)
+  // Parquet has no other form.
+  const hasColumns = mayHaveColumns && (wantsColumns || form === 'parquet')
   const [state, setState] = useState<State>({ is: 'asked' })
   const under = useRef<AbortController>(undefined)
   useEffect(() => () => under.current?.abort(), [])
@@ -45,9 +49,16 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
         path: `${search.network}/es/${search.kinds.join()}/search/`,
         body: allBody(
           asked,
-          isAll ? undefined : search.columns.flatMap(name => MADE_OF[name] ?? (name.startsWith('@') ? [] : [name])),
+          isAll || hasColumns
+            ? undefined
+            : search.columns.flatMap(name => MADE_OF[name] ?? (name.startsWith('@') ? [] : [name])),
         ),
-        ...{ form, signal, name: `${search.network.replaceAll('/', '-')}-${search.kinds.join('-')}.${form}` },
+        ...{
+          form,
+          hasColumns,
+          signal,
+          name: `${search.network.replaceAll('/', '-')}-${search.kinds.join('-')}.${form}`,
+        },
         told(hits, all) {
           bytes = all
           if (performance.now() - shownAt < SHOWN_MS || signal.aborted) return
@@ -55,7 +66,8 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
           setState({ is: 'under way', hits, bytes })
         },
       })
-      if (!signal.aborted) setState(hits === undefined ? { is: 'asked' } : { is: 'done', hits, bytes })
+      if (!signal.aborted)
+        setState(hits === undefined ? { is: 'asked' } : { is: 'done', hits: form === 'parquet' ? total : hits, bytes })
     } catch (error) {
       setState(signal.aborted ? { is: 'asked' } : { is: 'failed', error })
     }
@@ -75,12 +87,19 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
           <SelectField
             label="Format"
             value={form}
-            options={FILE_FORMS}
+            options={FILE_FORMS.filter(({ value }) => value !== 'parquet' || mayHaveColumns)}
             onChange={value => setForm(value as FileForm)}
           />
-          <CheckField label="All fields" checked={isAll} onChange={setAll} />
+          {mayHaveColumns && (
+            <CheckField label="A column for each argument" checked={hasColumns} onChange={setColumns} />
+          )}
+          {!hasColumns && <CheckField label="All fields" checked={isAll} onChange={setAll} />}
           <p class="dim">
-            {isAll ? 'The file has every field of a hit.' : 'The file has the fields that the columns show.'}
+            {hasColumns
+              ? 'The file has block, time, transaction, contract and arguments. The query has to select one event or method.'
+              : isAll
+                ? 'The file has every field of a hit.'
+                : 'The file has the fields that the columns show.'}
           </p>
           <button type="submit" class="main">
             Download
@@ -100,6 +119,7 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
 const FILE_FORMS = [
   { value: 'csv', label: 'CSV: a table with a line of names' },
   { value: 'ndjson', label: 'NDJSON: a line of JSON for each hit' },
+  { value: 'parquet', label: 'Parquet: a column for each argument, for databases' },
 ]
 
 const SHOWN_MS = 100
@@ -107,7 +127,11 @@ const SHOWN_MS = 100
 const formatFileSize = (bytes: number) =>
   bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 
-const MEDIA_TYPES: Readonly<Record<FileForm, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+const MEDIA_TYPES: Readonly<Record<FileForm, string>> = {
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+}
 
 /** Destination of the bytes. */
 interface Sink {
@@ -124,17 +148,27 @@ export interface Download {
   path: string
   body: string
   form: FileForm
+  hasColumns: boolean
   name: string
   signal: AbortSignal
   told(hits: number, bytes: number): void
 }
 
 /** Streams all hits into a file and returns their number; undefined if no file was chosen. */
-export const download = async ({ path, body, form, name, signal, told }: Download): Promise<number | undefined> => {
+export const download = async ({
+  path,
+  body,
+  form,
+  hasColumns,
+  name,
+  signal,
+  told,
+}: Download): Promise<number | undefined> => {
   const sink = await openSink(name, MEDIA_TYPES[form])
   if (!sink) return undefined
   try {
-    const response = await callApiForStream(path, { body, signal, headers: { accept: MEDIA_TYPES[form] } })
+    const accept = `${MEDIA_TYPES[form]}${hasColumns ? '; args=columns' : ''}`
+    const response = await callApiForStream(path, { body, signal, headers: { accept } })
     const counter = countLines(form)
     let bytes = 0
     const reader = response.body!.getReader()

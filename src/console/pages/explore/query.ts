@@ -203,16 +203,17 @@ export const applySuggestion = (
   return { text: next, caret: from + insert.length, needs: address === undefined ? needs : [] }
 }
 
-export type FileForm = 'csv' | 'ndjson'
+export type FileForm = 'csv' | 'ndjson' | 'parquet'
 
 const [QUOTE, NEWLINE] = [34, 10]
 
-/** Counts hits: lines outside quotes, without the header. */
+/** Counts hits: lines outside quotes, without the header; none in Parquet, which has no lines. */
 export const countLines = (form: FileForm) => {
   let lines = form === 'csv' ? -1 : 0
   let quoted = false
   return {
     add(chunk: Uint8Array): number {
+      if (form === 'parquet') return 0
       for (const byte of chunk) {
         if (byte === QUOTE && form === 'csv') quoted = !quoted
         else if (byte === NEWLINE && !quoted) lines++
