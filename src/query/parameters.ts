@@ -1,6 +1,7 @@
 import { refuse } from '../lib/errors.ts'
 import type { JsonMap, JsonValue } from './json.ts'
 import { isJsonMap } from './json-node.ts'
+import type { SourceShape } from './request.ts'
 
 export type Parameters = readonly (readonly [name: string, value: string])[]
 
@@ -63,6 +64,7 @@ export const SEARCH_PARAMETERS = {
   seq_no_primary_term: { doc: 'As in the body.', put: putFlag('seq_no_primary_term') },
   explain: { doc: 'As in the body.', put: putFlag('explain') },
   args: { doc: '`flat` shows arguments with literal keys such as `"value.hex"`; `nested` is the default.' },
+  eth: { doc: 'Whether amounts in `_source` have `eth` beside `coin`.' },
   stats: { doc: 'As in the body.', put: putNames('stats') },
   timeout: { doc: 'As in the body.', put: putText('timeout') },
   terminate_after: { doc: 'As in the body.', put: putText('terminate_after') },
@@ -162,12 +164,19 @@ const listParameter = (given: ReadonlyMap<string, string>, ...names: string[]): 
 
 const splitParameter = (value: string): string[] => value.split(',').filter(it => it !== '')
 
-/** Whether arguments are shown flat. */
-export const asksFlatArguments = (parameters: Parameters): boolean => {
-  const form = parameters.findLast(([name]) => name === 'args')?.[1]
-  if (form === undefined || form === 'flat' || form === 'nested') return form === 'flat'
+/** The forms of values that the parameters ask for. */
+export const sourceShape = (parameters: Parameters): SourceShape => ({
+  ...(choiceOfParameter(parameters, 'args', ['flat', 'nested']) === 'flat' && { flatArgs: true as const }),
+  ...(isSwitchedOn(choiceOfParameter(parameters, 'eth', ['true', 'false', ''])) && { eth: true as const }),
+})
+
+/** The last value of a parameter. */
+const choiceOfParameter = (parameters: Parameters, name: string, known: readonly string[]): string | undefined => {
+  const value = parameters.findLast(([given]) => given === name)?.[1]
+  if (value === undefined || known.includes(value)) return value
+  const wanted = known.filter(it => it !== '').join(' or ')
   throw refuse(
     'illegal_argument_exception',
-    `The URL parameter [args] has [${form.slice(0, 50)}], and needs flat or nested.`,
+    `The URL parameter [${name}] has [${value.slice(0, 50)}], and needs ${wanted}.`,
   )
 }

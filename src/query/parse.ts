@@ -12,7 +12,7 @@ import { parseSort, type SortScope } from './hits/sort.ts'
 import { parseExactJson } from './json.ts'
 import { bodyNode, isJsonMap, type JsonNode, memberNode, unexpected } from './json-node.ts'
 import { readBodyKeys } from './keys.ts'
-import { asksFlatArguments, type Parameters, withParameters } from './parameters.ts'
+import { type Parameters, sourceShape, withParameters } from './parameters.ts'
 import { REFUSED_KEYS } from './refused.ts'
 import type { InnerHits, SearchRequest } from './request.ts'
 import {
@@ -46,7 +46,7 @@ export const parseSearch = (
     // Each kind reads the same clauses, which count once.
     parseQuery(
       place,
-      { kind, kinds, now: moment.now, index: options.index, flatArgs, ...taken },
+      { kind, kinds, now: moment.now, index: options.index, shape, ...taken },
       createQueryBudget(options),
     )
   const given = body === undefined || body.trim() === '' ? new Map() : parseExactJson(body, limits)
@@ -54,7 +54,7 @@ export const parseSearch = (
   checkRefused(root, EXPECTED_SEARCH)
   const keys = readBodyKeys(root, EXPECTED_SEARCH, BODY_KEYS, IGNORED_OR_REFUSED)
   const { size, from } = keys
-  const flatArgs = asksFlatArguments(options.parameters ?? [])
+  const shape = sourceShape(options.parameters ?? [])
   if (keys.pit !== undefined && options.cursor === undefined)
     throw refuse(
       'action_request_validation_exception',
@@ -67,7 +67,7 @@ export const parseSearch = (
     )
   }
   const scope: HitScope & SortScope = {
-    ...{ kinds, now: moment.now, limits, budget, lower: lowerClause, flatArgs },
+    ...{ kinds, now: moment.now, limits, budget, lower: lowerClause, shape },
     queries: place =>
       Object.fromEntries(
         kinds.map(kind => {
@@ -121,7 +121,7 @@ export const parseSearch = (
     ...(collected.names.length > 0 && { names: collected.names }),
     ...(aggregated && {
       aggregations: parseAggregations(aggregated, {
-        ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index, flatArgs },
+        ...{ kinds, now: aggregatedAt.now, nested: undefined, index: options.index, shape },
         budget: createQueryBudget(options),
       }),
       // Early termination depends on more than one segment.

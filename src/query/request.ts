@@ -131,11 +131,16 @@ export interface NestedSort {
 
 /** Shown parts of `_source`; `true`: all, `false`: none. Patterns may contain `*`. */
 export type SourceFilter = boolean | SourcePatterns
-export interface SourcePatterns {
+export interface SourcePatterns extends SourceShape {
   includes: string[]
   excludes: string[]
+}
+/** Other forms of values in `_source`. */
+export interface SourceShape {
   /** Whether arguments have their values as members with literal names, such as `"value.hex"`. */
   flatArgs?: true
+  /** Whether amounts have `eth` behind `coin`. */
+  eth?: true
 }
 
 /** What a hit shows besides its envelope and `_source`. */

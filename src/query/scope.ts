@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { type FieldPath, type Kind, lookup, queryPaths } from '../mapping/index.ts'
 import { ALL_NODE, NONE_NODE, type Node } from './ast.ts'
 import { bracketName, type JsonNode, toScalar, where } from './json-node.ts'
-import type { InnerHits } from './request.ts'
+import type { InnerHits, SourceShape } from './request.ts'
 import { SCORED_NONE, type ScoredQuery } from './score.ts'
 import { idsNode, orNode } from './simplify.ts'
 
@@ -23,8 +23,8 @@ export interface QueryScope {
   marks?: Node[] | undefined
   /** The network's name as it stands in `_index`. */
   index?: string | undefined
-  /** Whether hits show arguments flat. */
-  flatArgs?: boolean | undefined
+  /** Of `_source` in hits. */
+  shape?: SourceShape | undefined
   /** Collects names of clauses; undefined if they are not needed. */
   collected?: CollectedNames | undefined
 }

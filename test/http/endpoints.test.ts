@@ -369,6 +369,26 @@ describe('what there is', () => {
     })
   })
 
+  test('other names of fields are told to whom names them', async () => {
+    const capability = (type: string) => ({
+      [type]: { type, metadata_field: false, searchable: true, aggregatable: true },
+    })
+    const { fields } = await bodyOf(
+      'GET',
+      'event,tx/_field_caps?fields=event.keyword,hash.keyword,value.eth,no.keyword',
+    )
+    assert.deepEqual(fields, {
+      'event.keyword': capability('keyword'),
+      'hash.keyword': capability('keyword'),
+      'value.eth': capability('double'),
+    })
+    const { tx } = await bodyOf('GET', 'tx/_mapping/field/from.keyword,value.eth')
+    assert.deepEqual(tx.mappings, {
+      'from.keyword': { full_name: 'from.keyword', mapping: { keyword: { type: 'keyword', ignore_above: 256 } } },
+      'value.eth': { full_name: 'value.eth', mapping: { eth: { type: 'double' } } },
+    })
+  })
+
   test('field_caps by URL and by body', async () => {
     const caps = await bodyOf('GET', 'tx,trace/_field_caps?fields=type*,from,timestamp')
     assert.deepEqual(caps.indices, [`${NAME}-tx`, `${NAME}-trace`])

@@ -7,7 +7,7 @@ import type { DocumentShowing, Hits, HitsWriting } from '../../engine/show/hits.
 import type { Show } from '../../engine/show/source-writers.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { byKind, KINDS, type Kind } from '../../mapping/index.ts'
-import { compileSourcePaths } from '../../query/hits/source-filter.ts'
+import { compileSourcePaths, hasAmounts } from '../../query/hits/source-filter.ts'
 import type { InnerHits, SearchRequest, SourceFilter } from '../../query/request.ts'
 import type { ClusterHit, FoundHits } from './cluster-hit.ts'
 import { eachMember, endOfValue, nameAt } from './scan.ts'
@@ -103,12 +103,12 @@ const createShow = (kind: Kind, found: FoundHits): Show => {
 type Left = 'whole' | 'none' | 'part'
 /** Applies a source filter. Kept members are not parsed, which preserves digits of numbers. */
 export const compileSourceTrim = (filter: Exclude<SourceFilter, boolean>): ((source: Buffer) => string) => {
-  const { includes, excludes, flatArgs } = filter
-  if (includes.length === 0 && excludes.length === 0 && !flatArgs) return source => source.toString()
+  const { includes, excludes, flatArgs, eth } = filter
+  if (includes.length === 0 && excludes.length === 0 && !flatArgs && !eth) return source => source.toString()
   const { of, cut } = compileSourcePaths(filter)
 
   const ofObject = (name: string): Left => {
-    if (cut(CUT_PROBE, name) === CUT_PROBE && of(name) === 'whole') return 'whole'
+    if (cut(CUT_PROBE, name) === CUT_PROBE && of(name) === 'whole') return eth && hasAmounts(name) ? 'part' : 'whole'
     const reaches = includes.length === 0 || includes.some(it => it.includes('*') || it.startsWith(`${name}.`))
     return of(name) === 'none' && (includes.length === 0 || !reaches) ? 'none' : 'part'
   }

@@ -4,6 +4,7 @@ import { CLOSE, HEX_START, NULL, OPEN, piece, QUOTE, ZERO } from './json.ts'
 
 const NUM = piece(',"num":')
 const COIN = piece(',"coin":')
+const ETH = piece(',"eth":')
 const PADDED_KEY = piece(',"padded":"0x')
 const RAW = piece(',"raw":"0x')
 const HEX_DIGITS = Buffer.from('0123456789abcdef')
@@ -12,7 +13,7 @@ export const EVERY = -1
 /** The bits of each shape's members. */
 const QUANTITY_BITS = { num: 1, raw: 2 } as const
 const WIDE_BITS = { padded: 1, raw: 2 } as const
-const AMOUNT_BITS = { num: 1, coin: 2, padded: 4, raw: 8 } as const
+const AMOUNT_BITS = { num: 1, coin: 2, padded: 4, raw: 8, eth: 16 } as const
 
 /** `{"num":…,"raw":"0x…"}` */
 export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
@@ -69,6 +70,10 @@ export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to
   }
   if (members & AMOUNT_BITS.coin) {
     out.bytes(COIN, out.length === start ? 1 : 0)
+    out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
+  }
+  if (members & AMOUNT_BITS.eth) {
+    out.bytes(ETH, out.length === start ? 1 : 0)
     out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
   }
   if (members & AMOUNT_BITS.padded) {

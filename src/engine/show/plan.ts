@@ -11,7 +11,7 @@ import {
   nestedPaths,
 } from '../../mapping/index.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
-import type { SourceFilter } from '../../query/request.ts'
+import type { SourceFilter, SourceShape } from '../../query/request.ts'
 import type { FieldPlan } from '../forms/form.ts'
 import { type JsonMember, memberKey, writeObject } from '../forms/json.ts'
 
@@ -26,19 +26,26 @@ export interface SourcePlan {
 export const planSource = (kind: Kind, filter: SourceFilter): SourcePlan | undefined => {
   const { any, of, cut } = compileSourcePaths(filter)
   if (!any) return undefined
+  const { flatArgs, eth }: SourceShape = typeof filter === 'object' ? filter : {}
   return {
     field(name) {
-      const below = PATHS_BELOW.get(kind)!.get(name)!
+      const plain = PATHS_BELOW.get(kind)!.get(name)!
+      const below = eth && holdsAmount(kind, name) ? [...plain, `${name}.eth`] : plain
+      const flat = flatArgs === true && nestedPaths(kind).includes(name)
       const shown = of(name, below)
       if (isOpenObject(kind, name)) return { shown: 'part', single: false, members: 0, cut: value => cut(value, name) }
       if (shown === 'none') return undefined
-      const flat = (filter as { flatArgs?: boolean }).flatArgs === true && nestedPaths(kind).includes(name)
       const members = below.reduce((bits, path, i) => (of(path) === 'whole' ? bits | (1 << i) : bits), 0)
       const plan = { shown, single: of(name) === 'whole', members, cut: (value: unknown) => cut(value, name) }
       return flat ? { ...plan, flat } : plan
     },
     isShown: path => of(path) === 'whole',
   }
+}
+
+const holdsAmount = (kind: Kind, name: string): boolean => {
+  const field = MAPPING[kind].fields[name]!
+  return !isListField(field) && field.kind === 'amount'
 }
 
 /** An object with arbitrary members: only `cut` decides whether any are left. */

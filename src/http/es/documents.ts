@@ -2,10 +2,10 @@ import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import { filterJson } from '../../lib/filter-json.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { flatFilter, parseSource } from '../../query/hits/source-filter.ts'
+import { parseSource, shapedFilter } from '../../query/hits/source-filter.ts'
 import { type JsonNode, toList, toScalar, unexpected } from '../../query/json-node.ts'
 import { asText, itself, nodeKey, nullableKey, optionalKey, readBodyKeys, SCHEMAS, schemaOf } from '../../query/keys.ts'
-import { asksFlatArguments, sourceOfParameters } from '../../query/parameters.ts'
+import { sourceOfParameters, sourceShape } from '../../query/parameters.ts'
 import type { SourceFilter } from '../../query/request.ts'
 import type { DocumentRef, SearchAnswer } from '../../search/service.ts'
 import { sendAnswer } from '../answer.ts'
@@ -24,7 +24,7 @@ import {
 
 const GET_PARAMETERS = [
   ...SOURCE_PARAMETERS,
-  ...['args', 'preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
+  ...['args', 'eth', 'preference', 'realtime', 'refresh', 'routing', 'parent', 'type'],
 ] as const
 
 const getEndpoint: EsEndpoint = {
@@ -95,6 +95,7 @@ const mget: EsEndpoint = {
     ...BODY_PARAMETERS,
     ...[
       'args',
+      'eth',
       '_source',
       '_source_includes',
       '_source_excludes',
@@ -159,7 +160,7 @@ const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_t
 
 const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter => {
   const filter = parseSource(own ?? { path: '_source', value: sourceOfParameters(pairs) }, limits)
-  return asksFlatArguments(pairs) ? flatFilter(filter) : filter
+  return shapedFilter(filter, sourceShape(pairs))
 }
 
 /** A missing index is reported in the place of its document. */

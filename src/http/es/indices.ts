@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { refuse } from '../../lib/errors.ts'
 import { compileGlobs } from '../../lib/name-matching.ts'
 import { overLimit } from '../../limits/index.ts'
-import { KINDS, type Kind, lookup } from '../../mapping/index.ts'
+import { type FieldPath, KINDS, type Kind, lookup } from '../../mapping/index.ts'
 import { type Declare, declared, mappingProperties, pathsIn } from '../../mapping/properties.ts'
 import { elements, toScalar } from '../../query/json-node.ts'
 import { asText, optionalKey, SCHEMAS, schemaOf } from '../../query/keys.ts'
@@ -212,6 +212,13 @@ const mappingAnswer: Declare = (field, encoding) =>
 
 export const mappingOf = (kind: Kind) => ({ properties: mappingProperties(kind, mappingAnswer) })
 
+/** Names that queries take for a field, but whole mappings leave out: `event.keyword`, `value.eth`. */
+const otherNames = (kind: Kind, patterns: readonly string[]): [name: string, path: FieldPath][] =>
+  patterns.flatMap((name): [string, FieldPath][] => {
+    const path = /\.(keyword|eth)$/.test(name) ? lookup(kind, name) : undefined
+    return path === undefined || path.path === name ? [] : [[name, path]]
+  })
+
 /** `mappings` as version 7 shows them, or as version 6 did, by the document type. */
 const mappingsOf = (call: EndpointCall, kind: Kind): unknown => {
   const mapping = mappingOf(kind)
@@ -248,7 +255,8 @@ const fieldMapping: EsEndpoint = {
   several: true,
   answers: 'ByIndex',
   handle(call) {
-    const isWanted = compileGlobs(call.names.listed(call.path.get('names')!))
+    const names = call.names.listed(call.path.get('names')!)
+    const isWanted = compileGlobs(names)
     return jsonAnswer(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
@@ -259,6 +267,10 @@ const fieldMapping: EsEndpoint = {
               { full_name: path, mapping: { [path.slice(path.lastIndexOf('.') + 1)]: property } },
             ]),
         )
+        for (const [name, { declaration, es, compare, ignoreAbove }] of otherNames(kind, names)) {
+          const property = declared(declaration, { es, compare, ...(ignoreAbove !== undefined && { ignoreAbove }) })!
+          fields[name] = { full_name: name, mapping: { [name.slice(name.lastIndexOf('.') + 1)]: property } }
+        }
         return { mappings: isTyped(call) ? { [kind]: fields } : fields }
       }),
     )
@@ -299,7 +311,14 @@ const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: read
   const isWanted = compileGlobs(patterns)
   const found = new Map<string, Map<string, { capability: Capability; kinds: Kind[] }>>()
   for (const kind of kinds)
-    for (const [path, capability] of [...METADATA, ...mappingFields(kind)]) {
+    for (const [path, capability] of [
+      ...METADATA,
+      ...mappingFields(kind),
+      ...otherNames(kind, patterns).map(([name, { es }]): [string, Capability] => [
+        name,
+        { type: es, metadata_field: false, searchable: true, aggregatable: true },
+      ]),
+    ]) {
       if (!isWanted(path)) continue
       const byType = found.get(path) ?? new Map<string, { capability: Capability; kinds: Kind[] }>()
       const same = byType.get(capability.type) ?? { capability, kinds: [] }

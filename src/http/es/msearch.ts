@@ -33,7 +33,7 @@ const msearch: EsEndpoint = {
   doc: 'Several searches in one request, as lines of JSON: a header and a body for each.',
   limit:
     'An error in one search is reported in its place, where Elasticsearch refuses the whole request. `"size": -1` is refused.',
-  parameters: [...OF_SHARDS, 'args', 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
+  parameters: [...OF_SHARDS, 'args', 'eth', 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   several: true,
   tag: 'Search',
   body: {
@@ -264,7 +264,7 @@ const msearchTemplate: EsEndpoint = {
   methods: ['GET', 'POST'],
   doc: 'Several searches by templates, as lines of JSON: a header and a template for each.',
   limit: 'As `_msearch` and `_search/template`.',
-  parameters: [...OF_SHARDS, 'args', 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
+  parameters: [...OF_SHARDS, 'args', 'eth', 'max_concurrent_searches', 'rest_total_hits_as_int', 'type', 'typed_keys'],
   several: true,
   body: {
     schema: { type: 'string', description: 'Two lines for each search: a header, and a template.' },

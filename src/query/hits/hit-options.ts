@@ -4,10 +4,10 @@ import type { Kind } from '../../mapping/index.ts'
 import type { Node } from '../ast.ts'
 import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.ts'
 import { booleanKey, type KeyTable, nodeKey, optionalKey, SCHEMAS, type ValuesOf } from '../keys.ts'
-import type { HitOptions, SourceFilter } from '../request.ts'
+import type { HitOptions, SourceFilter, SourceShape } from '../request.ts'
 import { parseFieldAsks } from './fields.ts'
 import { parseHighlight } from './highlight.ts'
-import { flatFilter, parseSource } from './source-filter.ts'
+import { parseSource, shapedFilter } from './source-filter.ts'
 
 const storedFields = (place: JsonNode): 'none' | string[] => {
   const names = elements(place).map(at => toText(at, 'the name of a field, a list of names, or "_none_"'))
@@ -46,8 +46,7 @@ export interface HitScope {
   kinds: readonly Kind[]
   limits: Limits
   queries(place: JsonNode): Partial<Record<Kind, Node[]>>
-  /** Whether hits show arguments flat. */
-  flatArgs?: boolean | undefined
+  shape?: SourceShape | undefined
 }
 
 interface ParsedShown {
@@ -62,7 +61,7 @@ export const parseHitOptions = (keys: ShownKeys, scope: HitScope): ParsedShown =
   const hidden =
     stored !== undefined && keys._source === undefined && (stored === 'none' || !stored.includes('_source'))
   const asked = hidden ? false : keys._source ? parseSource(keys._source, scope.limits) : true
-  const source = scope.flatArgs ? flatFilter(asked) : asked
+  const source = shapedFilter(asked, scope.shape ?? {})
   const shown: HitOptions = {
     id: stored !== 'none',
     version: keys.version ?? false,

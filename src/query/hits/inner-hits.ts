@@ -64,7 +64,7 @@ const parseInnerHits = (
   own: InnerHits[],
   { by, name, inner: scope, lower }: Omit<Parameters<typeof takeInnerHits>[3], 'outer'>,
 ): InnerHits => {
-  const { kind, kinds, budget, nested, flatArgs } = scope
+  const { kind, kinds, budget, nested, shape } = scope
   const keys = readBodyKeys(place, 'an object such as {"size": 3}', INNER_HITS_KEYS, [])
   if (by === 'nested' && keys.seq_no_primary_term)
     throw refuse(
@@ -77,7 +77,7 @@ const parseInnerHits = (
     sort: by === 'nested' ? [] : parseSort(keys.sort, { ...scope, lower: (at, own) => lower(at, own).node }),
     ...innerPageOf(place, keys),
     trackTotal: true,
-    ...parseHitOptions(keys, { kinds, limits: budget.limits, queries, flatArgs }),
+    ...parseHitOptions(keys, { kinds, limits: budget.limits, queries, shape }),
   }
   return {
     name: keys.name === undefined ? name : budget.name(keys.name, memberNode(place, 'name')),

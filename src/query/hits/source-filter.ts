@@ -1,11 +1,11 @@
 import { memoize } from '../../lib/caches.ts'
 import { compileGlobs } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { isListField, KINDS, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
+import { fieldsOf, isListField, KINDS, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
 import { sourceInteger } from '../compare.ts'
 import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.ts'
 import { keyOr, readBodyKeys } from '../keys.ts'
-import type { HitOptions, SourceFilter, SourcePatterns } from '../request.ts'
+import type { HitOptions, SourceFilter, SourcePatterns, SourceShape } from '../request.ts'
 
 export type SourceObject = Record<string, unknown>
 
@@ -27,14 +27,58 @@ export const compileSourceFilter = (filter: SourceFilter): ((source: SourceObjec
   if (filter === true) return source => source
   if (filter === false) return () => undefined
   const flat = filter.flatArgs ? withFlatArguments : (source: SourceObject) => source
-  if (filter.includes.length === 0 && filter.excludes.length === 0) return flat
+  const whole = filter.eth ? withEther : (source: SourceObject) => source
+  if (filter.includes.length === 0 && filter.excludes.length === 0) return source => flat(whole(source))
   const { filterObject } = filtersOf(filter)
-  return source => flat(filterObject(source, ''))
+  return source => flat(filterObject(whole(source), ''))
 }
 
-/** The filter, with arguments in their flat form. */
-export const flatFilter = (filter: SourceFilter): SourceFilter =>
-  filter === false ? false : { includes: [], excludes: [], ...(filter !== true && filter), flatArgs: true }
+/** The filter, with values in other forms. */
+export const shapedFilter = (filter: SourceFilter, shape: SourceShape): SourceFilter =>
+  filter === false || Object.keys(shape).length === 0
+    ? filter
+    : { includes: [], excludes: [], ...(filter !== true && filter), ...shape }
+
+/** Amounts of documents of any kind. */
+const AMOUNT_PATHS: ReadonlySet<string> = new Set(
+  KINDS.flatMap(kind => fieldsOf(kind).flatMap(({ path, field }) => (field.kind === 'amount' ? [path] : []))),
+)
+
+const withEther = (source: SourceObject): SourceObject => {
+  const changed = { ...source }
+  for (const path of AMOUNT_PATHS) {
+    const [outer = '', inner] = path.split('.')
+    const value = changed[outer]
+    if (!isSourceObject(value)) continue
+    if (inner === undefined) changed[outer] = etherAmount(value)
+    else if (isSourceObject(value[inner])) changed[outer] = { ...value, [inner]: etherAmount(value[inner]) }
+  }
+  return changed
+}
+
+/** Whether a member of a document is or has an amount. */
+export const hasAmounts = (name: string): boolean => AMOUNT_MEMBERS.has(name)
+const AMOUNT_MEMBERS: ReadonlySet<string> = new Set(Array.from(AMOUNT_PATHS, path => path.split('.')[0]!))
+
+const withEtherAt = (value: unknown, path: string): unknown =>
+  AMOUNT_PATHS.has(path) && isSourceObject(value)
+    ? etherAmount(value)
+    : hasAmounts(path)
+      ? withEther({ [path]: value })[path]
+      : value
+
+/** `eth` stands behind `coin`. */
+const etherAmount = (amount: SourceObject): SourceObject =>
+  Object.fromEntries(
+    Object.entries(amount).flatMap(([name, value]) =>
+      name === 'coin'
+        ? [
+            [name, value],
+            ['eth', value],
+          ]
+        : [[name, value]],
+    ),
+  )
 
 /** Lists of arguments in documents of any kind. */
 const ARGUMENT_LISTS: ReadonlySet<string> = new Set(KINDS.flatMap(kind => nestedPaths(kind)))
@@ -72,7 +116,10 @@ export const compileSourcePaths = (filter: SourceFilter): SourcePaths => {
       if (isWhole(path) || (isIncluded(path) && members.every(isShown))) return isFlat(path) ? 'part' : 'whole'
       return isIncluded(path) || members.some(isShown) ? 'part' : 'none'
     },
-    cut: filter.flatArgs ? (value, path) => (isFlat(path) ? flatArguments(cut(value, path)) : cut(value, path)) : cut,
+    cut: (value, path) => {
+      const left = cut(filter.eth ? withEtherAt(value, path) : value, path)
+      return isFlat(path) ? flatArguments(left) : left
+    },
   }
 }
 

@@ -102,6 +102,14 @@ describe('a cluster is asked in every form', { skip: withoutCluster }, () => {
     for (const kind of ['event', 'call', 'tx'])
       for (const _source of [true, ['args.value.hex', 'args.name'], { excludes: ['args.value.type'] }])
         await sameSearch(kind, { size: 20, _source, sort: '_doc' }, { parameters: [['args', 'flat']] })
+    for (const kind of ['tx', 'trace', 'call'])
+      for (const _source of [
+        true,
+        ['value.eth', 'action'],
+        ['*.eth'],
+        { excludes: ['value.eth', 'action.value.coin'] },
+      ])
+        await sameSearch(kind, { size: 20, _source, sort: '_doc' }, { parameters: [['eth', 'true']] })
     const path = 'args'
     const inner_hits = { size: 2, sort: { 'args.pos': 'desc' }, fields: ['args.name'], _source: ['args.value.hex'] }
     const query = { range: { 'args.pos': { gte: 1 } } }

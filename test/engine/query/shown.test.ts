@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { createSearcher, type Searcher } from '../../../src/engine/query/searcher.ts'
 import { KINDS, type Kind, lookup, queryPaths } from '../../../src/mapping/index.ts'
 import { compareValues, type QueryValue } from '../../../src/query/ast.ts'
+import { compileSourceFilter } from '../../../src/query/hits/source-filter.ts'
 import type { Parameters } from '../../../src/query/parameters.ts'
 import { parseSearch } from '../../../src/query/parse.ts'
 import { compilePredicate, indexedValuesOf } from '../../../src/query/predicate.ts'
@@ -18,6 +19,7 @@ import { createTestStore, type TestStore } from '../../support/store.ts'
 const SEED = Number(process.env.SEED ?? 6)
 const CASES = Number(process.env.CASES ?? 60)
 const INDEX = 'ethereum-made-up-mainnet'
+const ETH: Parameters = [['eth', 'true']]
 const FLAT: Parameters = [['args', 'flat']]
 
 type Source = Record<string, unknown>
@@ -204,6 +206,42 @@ describe('hits show', () => {
     assert.deepEqual(hit!.inner_hits!.args!.hits.hits[0]!._source, (hit!._source.args as Source[])[0])
     assert.equal(ask('event', { size: 1, _source: false }, FLAT).hits[0]!._source, undefined)
     assert.match(refusal('event', {}, [['args', 'flatt']]), /\[args\] has \[flatt\], and needs flat or nested/)
+  })
+
+  it('amounts with eth beside coin, in each way that hits are written', () => {
+    const sources = [true, ['value.eth', 'action.value.eth'], ['value', 'action'], ['value.coin'], ['*.eth'], ['hash']]
+    const ether = (path: string[], value: unknown): unknown =>
+      typeof value !== 'object' || value === null || Array.isArray(value) || path.length > 2
+        ? value
+        : Object.fromEntries(
+            Object.entries(value as Source).flatMap(([name, inner]) => [
+              [name, ether([...path, name], inner)],
+              ...(name === 'coin' && path.length > 0 ? [['eth', inner]] : []),
+            ]),
+          )
+    for (const kind of ['tx', 'call', 'trace', 'event'] as const)
+      for (const more of [{}, { version: true }, { decimals: true }]) {
+        const whole = ask(kind, { size: 200, sort: '_doc', ...more })
+        const shown = ask(kind, { size: 200, sort: '_doc', ...more }, ETH)
+        assert.deepEqual(
+          shown.hits.map(hit => hit._source),
+          whole.hits.map(hit => ether([], hit._source)),
+          kind,
+        )
+        for (const _source of [...sources, { excludes: ['value.eth', 'action.value.eth'] }]) {
+          const cut = compileSourceFilter(
+            typeof _source === 'object' && !Array.isArray(_source)
+              ? { includes: [], ..._source }
+              : _source === true || { includes: _source as string[], excludes: [] },
+          )
+          assert.deepEqual(
+            ask(kind, { size: 200, sort: '_doc', _source, ...more }, ETH).hits.map(hit => hit._source),
+            shown.hits.map(hit => cut(hit._source)),
+            JSON.stringify([kind, _source, more]),
+          )
+        }
+      }
+    assert.match(refusal('tx', {}, [['eth', 'x']]), /\[eth\] has \[x\], and needs true or false/)
   })
 
   for (const kind of ['tx', 'event', 'trace', 'call'] as const)

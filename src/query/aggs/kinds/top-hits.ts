@@ -35,7 +35,7 @@ export const topHitsKind = aggregation({
         place,
         `Top hits result window is too large, from + size must be less than or equal to: [${MAX_TOP_HITS}] but was [${from + size}].`,
       )
-    const { kinds, budget, flatArgs } = scope
+    const { kinds, budget, shape } = scope
     if (scope.nested !== undefined && shown.seq_no_primary_term)
       throw illegal(placeMember(place, 'seq_no_primary_term', true), 'elements of a list have no sequence numbers.')
     const queries = (at: JsonNode) =>
@@ -49,7 +49,7 @@ export const topHitsKind = aggregation({
     return {
       ...{ kind: 'top_hits', size, from, scored: !around.includes('global') },
       ...topHitsOrder(sort, scope),
-      ...parseHitOptions(shown, { kinds, limits: budget.limits, queries, flatArgs }),
+      ...parseHitOptions(shown, { kinds, limits: budget.limits, queries, shape }),
     }
   },
 })
