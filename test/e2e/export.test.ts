@@ -42,6 +42,12 @@ test('an export from a server is killed again and again, and the same command co
   const lines = await succeed(t, ['export', NETWORK, 'log'], { data })
   assert.equal(lines, await whole('application/x-ndjson'))
 
+  const columns = ['--args', 'columns', '--integers', 'decimal']
+  const transfers = [NETWORK, 'event', '{"query":{"term":{"event.raw":"Transfer"}}}', ...columns]
+  const fromServer = await succeed(t, ['export', ...transfers, ...at], other)
+  assert.match(fromServer, /^\{"blockNumber":\d+,"timestamp":".*","value":\d+,"value \(units\)":/)
+  assert.equal(fromServer, await succeed(t, ['export', ...transfers], { data }))
+
   const packed = join(folder, 'again.ndjson.gz')
   await succeed(t, ['export', NETWORK, '--pack', '--out', packed], { data })
   const copy = join(folder, 'copy')
@@ -63,6 +69,10 @@ test('what an export does not do is refused by name, and writes nothing', async 
     [['export', NETWORK, '--out', 'x.csv'], 2, /Which entity\?/],
     [['export', NETWORK, 'log', '--format', 'parquet'], 2, /Parquet needs a file: name it with --out/],
     [['export', NETWORK, 'log', '--out', 'x.parquet.gz'], 2, /name the file without \.gz/],
+    [['export', NETWORK, 'log', '--args', 'columns'], 2, /need one entity, event or call, not log/],
+    [['export', NETWORK, 'event', '--args', 'columns', '--out', 'x.csv'], 2, /selects .*Add \{"term":\{"event\.raw":/],
+    [['export', NETWORK, 'event', '--integers', 'decimal'], 2, /--integers needs --args columns/],
+    [['export', NETWORK, '--pack', '--args', 'columns'], 2, /takes no --args/],
     [['export', NETWORK, 'log', '--pack'], 2, /takes neither an entity nor a query/],
     [['export', NETWORK, '--pack', '--server', 'http://127.0.0.1:1', '--token', 'x'], 2, /name it with --data/],
     [['export', NETWORK, 'log', '--server', 'http://127.0.0.1:1'], 2, /--server needs a token/],
