@@ -46,6 +46,12 @@ const cookbook = new Set(blocksOf(cookbookPage).map(({ text }) => text))
 const demoBlocks = (): RawBlock[] =>
   gunzipLines(readFileSync(join(root, 'data/demo.ndjson.gz'))).map(line => JSON.parse(line) as RawBlock)
 
+/** What stands around aggregations that need it. */
+const AROUND: Record<string, object> = {
+  reverse_nested: { nested: { path: 'args' } },
+  rate: { date_histogram: { field: 'timestamp', calendar_interval: 'day' } },
+}
+
 test('commands of shell texts', () => {
   assert.deepEqual(commandsOf(`npm ci && npm start\ncurl -s http://a/b \\\n  -H "A: $B" -d '{\n "c": 1}'\n\n`), [
     ['npm', 'ci'],
@@ -134,7 +140,8 @@ test('examples over HTTP answer what the docs show', async t => {
   for (const [name, { example, on = 'event' }] of Object.entries<AggregationKind>(AGGREGATIONS))
     await t.test(`the example of ${name} is an aggregation of ${on}`, async () => {
       const one = { a: { [name]: example } }
-      const aggs = name === 'reverse_nested' ? { n: { nested: { path: 'args' }, aggs: one } } : one
+      const outer = AROUND[name]
+      const aggs = outer ? { n: { ...outer, aggs: one } } : one
       const { status, answer } = await search(on, { size: 0, aggs })
       assert.equal(status, 200, JSON.stringify(answer))
       assert.ok((answer as { aggregations: unknown }).aggregations)

@@ -23,7 +23,6 @@ export const REFUSED_AGGREGATIONS: ReadonlyMap<string, string> = new Map([
   ['random_sampler', NO_SAMPLE],
   ['adjacency_matrix', 'Use filters, with a bool of each two queries.'],
   ['variable_width_histogram', 'Use histogram or percentiles.'],
-  ['rate', 'Use date_histogram.'],
   ['string_stats', 'Use value_count and cardinality.'],
   ['matrix_stats', 'Use extended_stats for each field.'],
   ['t_test', 'Use extended_stats for both sets.'],

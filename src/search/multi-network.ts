@@ -68,7 +68,7 @@ const checkAggregation = ({ name, spec, aggs }: Aggregation): void => {
   if (OF_ONE.has(spec.kind)) throw oneOnly(what, 'use the hits of the search, or ask each network')
   if (spec.kind === 'terms' && spec.minDocCount === 0) throw oneOnly(`${what} with [min_doc_count] 0`, 'leave it out')
   const values = 'values' in spec ? [spec.values] : spec.kind === 'composite' ? spec.sources.map(it => it.values) : []
-  if (values.some(({ meta }) => meta === '_id')) throw oneOnly(`${what} on [_id]`, 'count hits by track_total_hits')
+  if (values.some(it => it?.meta === '_id')) throw oneOnly(`${what} on [_id]`, 'count hits by track_total_hits')
   for (const one of aggs) checkAggregation(one)
 }
 

@@ -4,6 +4,7 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import { KINDS, type Kind } from '../../mapping/index.ts'
 import type { Aggregation, AggregationSpec, Aggregations, AggregationType, Queries } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
+import { divideRates } from '../../query/aggs/rates.ts'
 import {
   type AggregationResult,
   type AggregationResults,
@@ -141,6 +142,7 @@ const renderAnswer = (
   }
   const results = readAll(aggregations.aggs, found, { ...shared, limits, count })
   let held = 0
+  divideRates(results, aggregations.aggs)
   runPipelines(results, aggregations.aggs, aggregations.pipelines, {
     check,
     hold(metric) {

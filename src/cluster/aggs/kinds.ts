@@ -36,4 +36,5 @@ export const CLUSTER_AGGREGATIONS = {
   median_absolute_deviation: metrics.medianAbsoluteDeviation,
   boxplot: metrics.boxplot,
   weighted_avg: metrics.weightedAvg,
+  rate: metrics.rateTotal,
 } satisfies { [K in AggregationType]: ClusterAggregation<K> }

@@ -32,6 +32,14 @@ const oneNumber = <K extends OfOneNumber>(kind: K, ask: (spec: SpecOf<K>) => obj
   },
 })
 
+/** OpenSearch has no rates: it gives the total, which `divideRates` divides. */
+export const rateTotal: ClusterAggregation<'rate'> = {
+  ask: ({ values, counts }) =>
+    !values ? { filter: { match_all: {} } } : counts ? { value_count: valueSource(values) } : { sum: source(values) },
+  read: ({ values }, found) =>
+    singleMetric('rate', (values ? answerNumber(found?.value) : answerCount(found)) ?? 0, undefined),
+}
+
 export const avg = oneNumber('avg', ({ values }) => source(values))
 export const min = oneNumber('min', ({ values }) => source(values))
 export const max = oneNumber('max', ({ values }) => source(values))

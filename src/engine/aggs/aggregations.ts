@@ -2,6 +2,7 @@ import { type Limits, overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregations } from '../../query/aggs/ast.ts'
 import { runPipelines } from '../../query/aggs/pipelines/tree.ts'
+import { divideRates } from '../../query/aggs/rates.ts'
 import { type AggregationResults, bytesOfResult, renderResults } from '../../query/aggs/result.ts'
 import { ALL_NODE, type Node } from '../../query/ast.ts'
 import type { SearchRequest } from '../../query/request.ts'
@@ -123,6 +124,7 @@ export const createAggregating = (options: AggregatingOptions) => {
       results() {
         finishAll(inner, 1)
         const results = resultsOf(inner, 0)
+        divideRates(results, aggregations.aggs)
         runPipelines(results, aggregations.aggs, aggregations.pipelines, {
           check: reader.check,
           hold: metric => hold(bytesOfResult(metric)),

@@ -199,6 +199,22 @@ export const createValueCount = (
   })
 }
 
+/** Totals, which `divideRates` divides once it knows the bucket of dates. */
+export const createRate = ({ values, counts }: SpecOf<'rate'>, context: AggregationContext): Aggregator => {
+  const format = undefined
+  if (values && counts) return createValueCount({ kind: 'value_count', values, format }, context)
+  if (values) return createNumbersOf({ kind: 'sum', values, format, exact: false }, context)
+  return createMetric({
+    ...{ columns: ['counts'], adds: 'counts' },
+    collect(_, { buckets, count, owners }) {
+      const counts = new Float64Array(buckets)
+      for (let i = 0; i < count; i++) counts[owners ? owners[i]! : 0]!++
+      return { columns: { counts }, lost: {}, total: 0 }
+    },
+    result: of => counting('rate', of('counts')),
+  })
+}
+
 export const createWeightedAvg = (
   { value, weight, format }: SpecOf<'weighted_avg'>,
   context: AggregationContext,

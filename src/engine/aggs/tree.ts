@@ -11,7 +11,7 @@ import { type Role, toDocuments, toElements } from './elements.ts'
 import { createExactTotal } from './exact-sum.ts'
 import { createAutoDateHistogram, createHistogram } from './histogram.ts'
 import { sharedKeys } from './keys.ts'
-import { createNumbersOf, createValueCount, createWeightedAvg } from './metrics.ts'
+import { createNumbersOf, createRate, createValueCount, createWeightedAvg } from './metrics.ts'
 import { toChildren, toParents } from './parent-child.ts'
 import { createPercentiles } from './quantiles.ts'
 import { createMultiTerms, createRareTerms, createTerms } from './terms.ts'
@@ -122,5 +122,6 @@ const CREATE = {
   percentile_ranks: createPercentilesOf,
   median_absolute_deviation: createPercentilesOf,
   boxplot: createPercentilesOf,
+  rate: (spec, _, context) => createRate(spec, context),
   weighted_avg: (spec, _, context) => createWeightedAvg(spec, context),
 } satisfies { [K in AggregationType]: Create<K> }

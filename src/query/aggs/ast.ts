@@ -176,6 +176,18 @@ export type AggregationSpec =
       compression: number
       format: Format
     }
+  | {
+      kind: 'rate'
+      /** Undefined: documents are counted. */
+      values: FieldValues | undefined
+      /** Whether values are counted, not added. */
+      counts: boolean
+      /** Whether all buckets have as many units. */
+      isEven: boolean
+      /** Units of time in the bucket of dates that starts here. */
+      unitsFrom(start: number): number
+      format: Format
+    }
   | { kind: 'weighted_avg'; value: FieldValues; weight: FieldValues; format: Format }
 
 export type AggregationType = AggregationSpec['kind']

@@ -55,6 +55,8 @@ export const checkBucketOrder = (place: JsonNode, order: readonly OrderBy[], agg
         continue
       }
       const needsName = gives === 'numbers'
+      if (found.spec.kind === 'rate' && !found.spec.isEven)
+        throw bad(`[${step}] is a rate of months, which differ in length.`)
       if (needsName && rest === undefined)
         throw bad(`[${step}] gives several numbers: name one, such as [${step}.avg].`)
       if (!needsName && gives !== 'number') throw bad(`[${step}] gives no number.`)

@@ -86,7 +86,9 @@ const readAggregation = (
   counter: AggregationCounter,
 ): Aggregation => {
   const kind = aggregationKindOf(type, body)
-  const spec = kind.read(body, scope, { name, around: around.map(({ spec }) => spec.kind) })
+  const dates = around.findLast(({ spec }) => spec.kind === 'date_histogram')?.spec
+  const rounding = dates?.kind === 'date_histogram' ? dates.rounding : undefined
+  const spec = kind.read(body, scope, { name, around: around.map(({ spec }) => spec.kind), rounding })
   const hasInside = kind.gives === 'bucket' || kind.gives === 'buckets'
   const isEmpty = inner && members(inner, 'aggregations').length === 0
   if (inner && !isEmpty && !hasInside) throw noneInside(name, type, inner)

@@ -43,7 +43,7 @@ describe('aggregations are those of Elasticsearch 7.17', {
 })
 
 /** Compared with OpenSearch instead. */
-const LICENSED = /"multi_terms"/
+const LICENSED = /"multi_terms"|"rate"/
 
 const load = async ({ ask }: Elasticsearch, kind: Kind, store: TestStore) => {
   const index = INDEX(kind)

@@ -17,6 +17,7 @@ import {
   valueCountKind,
   weightedAvgKind,
 } from './metrics.ts'
+import { rateKind } from './rate.ts'
 import {
   childrenKind,
   filterKind,
@@ -63,4 +64,5 @@ export const AGGREGATIONS = {
   median_absolute_deviation: medianAbsoluteDeviationKind,
   boxplot: boxplotKind,
   weighted_avg: weightedAvgKind,
+  rate: rateKind,
 } satisfies Record<AggregationType, AggregationKind>

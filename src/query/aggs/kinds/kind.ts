@@ -1,6 +1,7 @@
 import { refuse } from '../../../lib/errors.ts'
 import type { Kind } from '../../../mapping/index.ts'
 import { createDateReader } from '../../dates/reader.ts'
+import type { Rounding } from '../../dates/rounding.ts'
 import { type JsonNode, toScalar, toText, toWhole, where } from '../../json-node.ts'
 import {
   type BodyKey,
@@ -40,6 +41,8 @@ interface AggregationPlace {
   name: string
   /** Types of the enclosing aggregations, outermost first. */
   around: readonly string[]
+  /** Of the innermost histogram of dates around it. */
+  rounding: Rounding | undefined
 }
 
 export interface AggregationBody {
