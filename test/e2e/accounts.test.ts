@@ -121,7 +121,9 @@ test('tokens of a team: scopes, quota, rotation, and a trail of all of it', asyn
 })
 
 test('a new certificate is taken on SIGHUP, and a server that has none ends by it', async t => {
-  const { program, port, use, two, url } = await serveTls(t)
+  const { program, port, use, two, url } = await serveTls(t, ['--es-listen', '127.0.0.1:0=ethereum/demo/local'])
+  const [, root = ''] = await program.says(/Serves a network at the root +url=https:\S+:(\d+)/)
+  assert.equal(await nameShown(Number(root)), 'one.example')
   assert.equal(await nameShown(port), 'one.example')
   const kept = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
   after(t, () => kept.destroy())
@@ -130,6 +132,7 @@ test('a new certificate is taken on SIGHUP, and a server that has none ends by i
   program.signal('SIGHUP')
   await program.says(/Took the TLS certificate/)
   assert.equal(await nameShown(port), 'two.example')
+  await untilIs(() => nameShown(Number(root)), 'two.example')
   const answered = new Promise<string>(resolve => kept.once('data', chunk => resolve(String(chunk))))
   kept.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
   assert.match(await answered, /^HTTP\/1\.1 200 OK/)
