@@ -8,13 +8,18 @@ import { REFUSED_AGGREGATIONS } from '../../../src/query/refused.ts'
 
 const read = (aggs: unknown, kind: Kind = 'event') => parseSearch(JSON.stringify({ size: 0, aggs }), [kind], 0)
 
+/** What stands around aggregations that need it. */
+const AROUND: Record<string, object> = {
+  reverse_nested: { nested: { path: 'args' } },
+  rate: { date_histogram: { field: 'timestamp', calendar_interval: 'day' } },
+}
+
 describe('reading aggregations', () => {
   for (const [name, kind] of Object.entries<AggregationKind>(AGGREGATIONS))
     it(`takes the example of ${name}`, () => {
-      const inner =
-        name === 'reverse_nested'
-          ? { n: { nested: { path: 'args' }, aggs: { a: { [name]: kind.example } } } }
-          : { a: { [name]: kind.example } }
+      const one = { a: { [name]: kind.example } }
+      const outer = AROUND[name]
+      const inner = outer ? { n: { ...outer, aggs: one } } : one
       assert.equal(read(inner, kind.on).aggregations?.aggs.length, 1)
     })
 
