@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { Document } from '../../src/documents/document.ts'
 import * as show from '../../src/documents/show.ts'
-import { EVERY, writeAmount, writeQuantity, writeWide } from '../../src/engine/forms/numbers.ts'
+import { writeAmount, writeQuantity, writeWide } from '../../src/engine/forms/numbers.ts'
 import { createDocuments, type Documents } from '../../src/engine/query/documents.ts'
 import { createEvaluator } from '../../src/engine/query/match/evaluate.ts'
 import { createHits } from '../../src/engine/show/hits.ts'
@@ -183,9 +183,12 @@ const bytesOf = (value: bigint): Buffer => {
   return Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex')
 }
 
+/** All but `eth`, which only some requests ask for. */
+const MEMBERS = 15
+
 it('integers are written from bytes as they are shown', () => {
   const out = createByteWriter(16)
-  const written = (write: typeof writeQuantity, bytes: Buffer, members = EVERY) => {
+  const written = (write: typeof writeQuantity, bytes: Buffer, members = MEMBERS) => {
     out.clear()
     out.byte(0)
     write(out, Buffer.concat([Buffer.from([9]), bytes, Buffer.from([9])]), 1, 1 + bytes.length, members)

@@ -254,18 +254,22 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
       : indexedValuesOf(field, source)
   const areAddresses = field.field === 'args.value.hex' && keys !== undefined
   const topics = areAddresses ? topicReader(keys, reader) : undefined
+  // Keys may be shared by several stores, in which an address has different ids.
+  const keyOfId = memoize(MAX_TOPICS, (id: number) => keys!.of(checksumAddress(`0x${reader.addressDigits(id)}`)))
+  const keyOfAddress = (id: number): number => (keys!.areAddressIds ? id : keyOfId(id))
   return {
     read(at, batch) {
       const { documents, role, roles } = at.elements!
       const columns = areAddresses ? addressColumns(at, batch, reader) : undefined
-      if (columns?.every(column => column !== undefined)) return addressesIn(columns, at, batch, keys!)
+      if (columns?.every(column => column !== undefined))
+        return addressesIn(columns, at, batch, keys!.areAddressIds ? undefined : keyOfId)
       const places = topics && at.kind === 'event' ? roles.map(one => topicPlace(one, reader)) : []
       let before = -1
       let args: unknown[] = []
       return readSeveral(batch, reader.check, element => {
         const document = documents[element]!
         const column = columns?.[role[element]!]
-        if (column) return column[document] ? [keyOfAddress(column[document], keys!)] : []
+        if (column) return column[document] ? [keyOfAddress(column[document])] : []
         const place = places[role[element]!]
         const topic = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
         if (topic !== undefined) return [topic]
@@ -297,7 +301,13 @@ const addressColumns = (at: BatchView, batch: Batch, { columns }: StoreReader): 
 
 const NOT_WANTED = new Uint32Array(0)
 
-const addressesIn = (columns: AddressColumns, { elements }: BatchView, batch: Batch, keys: Keys): FoundValues => {
+/** `keyOf` turns ids into keys; undefined if ids are keys. */
+const addressesIn = (
+  columns: AddressColumns,
+  { elements }: BatchView,
+  batch: Batch,
+  keyOf: ((id: number) => number) | undefined,
+): FoundValues => {
   const { documents, role } = elements!
   const count = role.length
   /** Ids and 1; 0 for none. */
@@ -310,13 +320,11 @@ const addressesIn = (columns: AddressColumns, { elements }: BatchView, batch: Ba
     values[element] = id + 1
     if (id > greatest) greatest = id
   }
-  if (!keys.ofAddress) return foundIn({ ...ADDRESS_COLUMN, count, values }, greatest)
-  return { form: 'each', keys: Float64Array.from(values, next => (next ? keyOfAddress(next - 1, keys) : Number.NaN)) }
+  if (!keyOf) return foundIn({ ...ADDRESS_COLUMN, count, values }, greatest)
+  return { form: 'each', keys: Float64Array.from(values, next => (next ? keyOf(next - 1) : Number.NaN)) }
 }
 
 const ADDRESS_COLUMN = { width: 4, base: MISSING, dictionary: undefined, bytes: 0 } as const
-
-const keyOfAddress = (id: number, keys: Keys): number => (keys.ofAddress ? keys.ofAddress(id) : id)
 
 /** The topic that holds an indexed address. */
 const topicPlace = ({ signature, position, input }: Role, reader: StoreReader): number | undefined => {

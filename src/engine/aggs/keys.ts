@@ -15,8 +15,8 @@ export type Space = 'number' | 'address' | 'transaction' | 'block' | 'text'
 export interface Keys {
   space: Space
   of(value: QueryValue): number
-  /** From the id of an address to its key; undefined if ids are the keys. */
-  readonly ofAddress: ((id: number) => number) | undefined
+  /** Whether the id of an address in the store is its key. */
+  readonly areAddressIds: boolean
   value(key: number): QueryValue
   compare(a: number, b: number): number
   bytes(): number
@@ -62,10 +62,6 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
     return FIRST_TEXT_KEY - place * STEP
   }
   let hasUnlisted = false
-  const ofAddress = memoize(TEXTS, (id: number): number => {
-    const text = checksumAddress(`0x${reader.addressDigits(id)}`)
-    return space === 'address' && !places.has(text) ? id : interned(text)
-  })
   const stoodFor = (key: number): QueryValue => {
     if (key <= FIRST_TEXT_KEY) return values[(FIRST_TEXT_KEY - key) / STEP]!
     return valueOfKey(space, key, reader)
@@ -86,8 +82,8 @@ export const createKeys = (space: Space, reader: StoreReader): Keys => {
       hasUnlisted ||= space === 'address' && LISTED_TEXT.test(String(given))
       return interned(given)
     },
-    get ofAddress() {
-      return space === 'address' && !hasUnlisted ? undefined : ofAddress
+    get areAddressIds() {
+      return space === 'address' && !hasUnlisted
     },
     value,
     compare: (a, b) => {

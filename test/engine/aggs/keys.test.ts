@@ -15,14 +15,14 @@ it('a text is one key, whether its address was stored before or after it was fir
   for (const space of ['address', 'text'] as const) {
     stored.length = 1
     const keys = createKeys(space, reader)
-    assert.equal(keys.ofAddress?.(1) ?? 1, keys.of(early))
+    assert.equal(keys.areAddressIds, space === 'address')
+    if (keys.areAddressIds) assert.equal(keys.of(early), 1)
     assert.equal(keys.value(keys.of(early)), early)
     const before = keys.of(late)
     stored.push(digits[1]!)
     assert.equal(keys.of(late), before)
-    assert.equal(keys.ofAddress!(2), before)
+    assert.equal(keys.areAddressIds, false)
     assert.equal(keys.value(before), late)
-    assert.equal(keys.ofAddress!(1), keys.of(early))
     // Another letter case is another text.
     assert.notEqual(keys.of(early.toLowerCase()), keys.of(early))
   }

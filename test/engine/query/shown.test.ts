@@ -509,7 +509,7 @@ describe('hits show', () => {
       [{ fields: ['gsa'] }, /fields\[0\]: no field \[gsa\] in tx\. Did you mean "gas.num"/],
       [{ fields: ['gas'] }, /\[gas\] of tx is an object/],
       [{ fields: [{ field: 'gas.num', format: '#' }] }, /Field \[gas.num\] of type \[long\] doesn't support formats/],
-      [{ fields: [{ field: 'timestamp', format: 'VV' }] }, /invalid date format "VV"/],
+      [{ fields: [{ field: 'timestamp', format: 'g' }] }, /invalid date format "g"/],
       [{ docvalue_fields: ['from'] }, /text fields have no doc values.*from\.raw/],
       [{ collapse: { field: 'from' } }, /collapse is not supported for the field \[from\] of the type \[text\]/],
       [{ collapse: { field: 'timestamp' } }, /of the type \[date\]/],
