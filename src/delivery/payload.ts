@@ -20,7 +20,7 @@ export const select = (
 ): Record<string, unknown> =>
   payload === undefined ? source : ((pickItems(withList(source, targetType), payload) ?? {}) as Record<string, unknown>)
 
-/** Rules of old step into the document from a list that had it as an element. */
+/** Rules of the original service step into the document from a list that had it as an element. */
 const withList = (source: SourceFields, targetType: TargetType | undefined): SourceFields => {
   const listedAs = targetType && MAPPING[TARGET_KINDS[targetType]].listedAs
   return listedAs === undefined ? source : { ...source, [listedAs]: source }

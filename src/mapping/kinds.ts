@@ -168,7 +168,7 @@ export interface DocumentMapping {
   name: string
   /** Possible kinds of its parent, which `_parent` names. Parent and child share a block. */
   parents: readonly string[]
-  /** Name of the list in which rules of old expect these documents: it leads to the document itself. */
+  /** Name of the list in which rules of the original service expect these documents: it leads to the document itself. */
   listedAs?: string
   stored: KindStorage
   fields: Record<string, Field | ListField>

@@ -36,7 +36,7 @@ export const CHANNEL_TYPES = Object.keys(CHANNELS) as ChannelType[]
 /** Channels whose messages have no place for a payload. */
 export const WITHOUT_BODY: ReadonlySet<string> = new Set<ChannelType>(['Webhook (GET)'])
 
-/** Names of types in rules of old, with the type that each means. */
+/** Names of types in rules of the original service, with the type that each means. */
 export const CHANNEL_ALIASES = { Slack: 'Chat' } as const satisfies Record<string, ChannelType>
 export type ChannelAlias = keyof typeof CHANNEL_ALIASES
 

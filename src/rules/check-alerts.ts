@@ -172,7 +172,7 @@ const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) =
     reportExpected(inner, 'null or left out', 'Only "Sub Field" takes it.')
 }
 
-/** A token of a URL, such as `{transactionHash}`, `{args.value}` or, in rules of old, `{args#value}`. */
+/** A token of a URL, such as `{transactionHash}`, `{args.value}` or, in rules of the original service, `{args#value}`. */
 export const URL_TOKEN: RegExp = /\{([\w$.#]+)\}/g
 
 /** The names that lead to the value of a token. */

@@ -88,7 +88,7 @@ export interface RuleInput {
   startBlock?: number | null
   /** Also notifies of pending matches. */
   notifyPending?: boolean
-  /** What rules of old call `notifyPending`, which has precedence. */
+  /** What rules of the original service call `notifyPending`, which has precedence. */
   sendPendingAlerts?: boolean
   /** Other properties of the owner's. */
   [further: string]: unknown

@@ -50,7 +50,9 @@ const mayHave = {
   enabled: may(enabled),
   startBlock: may(startBlock),
   notifyPending: may(described('Also sends a match while it is pending.', flag)),
-  sendPendingAlerts: may(described('What rules of old call `notifyPending`, which has precedence.', flag)),
+  sendPendingAlerts: may(
+    described('What rules of the original service call `notifyPending`, which has precedence.', flag),
+  ),
 }
 
 const mustHave = {
