@@ -25,6 +25,12 @@ interface Asked {
 }
 
 /** A request for each operation that needs more than its path; `ids` are those that the server has given. */
+/** What stands around aggregations that need it. */
+const AROUND: Record<string, object> = {
+  reverse_nested: { nested: { path: 'args' } },
+  rate: { date_histogram: { field: 'timestamp', calendar_interval: 'day' } },
+}
+
 const asked = (ids: Record<string, string>, rule: object): Record<string, Asked> => {
   const [tx, event] = [ids.tx!, ids.event!]
   const doc = { index: 'tx', id: tx, document: tx, type: 'tx' }
@@ -34,6 +40,13 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
   const msearch = '{"index":"tx"}\n{"size":1}\n{"index":"log"}\n{"query":{"no":1}}\n'
   return {
     '/metrics get': {},
+    // Nothing has these names.
+    ...Object.fromEntries(
+      ['_tasks/{id}', ...['_template', '_component_template', '_index_template'].map(it => `${it}/{names}`)].map(it => [
+        `${ES}/${it} get`,
+        { status: 404 },
+      ]),
+    ),
     '/status/storage get': { query: `network=${ids.network}` },
     '/abis post': { body: ABI, status: 201 },
     '/abis/{id} get': { path: { id: ids.abi! } },
@@ -162,7 +175,8 @@ describe('a client that is made from the description', () => {
         if (Object.hasOwn(PIPELINES, name)) continue
         const { on = 'event' } = AGGREGATIONS[name as keyof typeof AGGREGATIONS] as AggregationKind
         const one = { a: { [name]: example } }
-        const aggs = name === 'reverse_nested' ? { n: { nested: { path: 'args' }, aggs: one } } : one
+        const outer = AROUND[name]
+        const aggs = outer ? { n: { ...outer, aggs: one } } : one
         await expect(name, true, 'POST', `${es}/${on}/_search`, { size: 0, aggs })
       }
     assert.deepEqual(faults, [])
