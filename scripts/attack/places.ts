@@ -40,6 +40,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
     q: 'transfer',
     df: 'event',
     path: 'args',
+    metrics: 'jvm',
   },
   ...{
     h: 'index',
