@@ -25,6 +25,7 @@ import {
   MAPPING,
   type ValueComparison,
 } from '../src/mapping/index.ts'
+import { METRICS, type MetricDeclaration } from '../src/metrics/table.ts'
 import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
 import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
@@ -327,6 +328,15 @@ const deviations = () =>
     DEVIATIONS.map(({ what, answer }) => [what, answer]),
   )
 
+/** Metrics of clusters are in a table of their own. */
+const metricsWhere = (isOfCluster: boolean) => () =>
+  table(
+    ['Metric', 'Type', 'Labels', 'Meaning'],
+    Object.entries<MetricDeclaration>(METRICS)
+      .filter(([name]) => name.startsWith('chainsieve_cluster_') === isOfCluster)
+      .map(([name, [type, help, ...labels]]) => [code(name), type, labels.map(code).join(', '), help]),
+  )
+
 /** Pages with generated parts, by their path. */
 const PARTS: Readonly<Record<string, Parts>> = {
   'CONTRIBUTING.md': { rooms },
@@ -335,8 +345,9 @@ const PARTS: Readonly<Record<string, Parts>> = {
   'docs/compatibility.md': COMPATIBILITY_PARTS,
   'docs/decoding.md': { registry },
   'docs/fields.md': { fields: () => KINDS.map(fieldsOf).join('\n\n') },
+  'docs/handbook.md': { metrics: metricsWhere(false) },
   'docs/nodes.md': { prices },
-  'docs/opensearch.md': { deviations },
+  'docs/opensearch.md': { deviations, metrics: metricsWhere(true) },
   'docs/search.md': { clauses, ignored, aggregations, pipelines },
   'docs/settings.md': { settings, limits },
 }

@@ -24,7 +24,7 @@ export interface RuleMatch {
 }
 
 export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network'> {
-  /** Hash of rule, revision, chain, block and entity: equal for the same match. */
+  /** Hash of rule, revision, chain, block and entity, which deduplicates (idempotent) matches. */
   id: string
   state: AlertState
   /** Epoch milliseconds of the last change of state. */

@@ -14,7 +14,7 @@ import type { Bars } from '../lib/progress.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { lockFolder } from '../sqlite/lock.ts'
-import { findEmptied } from '../sqlite/pages.ts'
+import { findEmptied } from '../sqlite/verify-pages.ts'
 import { rangesOf } from './stores.ts'
 
 /** Backs up all stored data to a folder, also while a server runs. */

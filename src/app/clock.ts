@@ -27,7 +27,7 @@ interface ClockOptions {
 }
 
 /**
- * Detects forward leaps of the clock by the last time noted in the data folder. Ages are frozen
+ * Detects clock skew: forward leaps, by the last time noted in the data folder. Ages are frozen
  * until a stored block confirms the new time, as happens soon after a long stop.
  */
 export const createClockWatch = ({

@@ -71,7 +71,7 @@ export const watchClusters = async (
   const last = new Map<string, ClusterStatus>()
   for (const { network, cluster } of config.networks) {
     if (!cluster) continue
-    const { createClusterHealth } = await import('../cluster/indices/health.ts')
+    const { createClusterHealth } = await import('../cluster/indices/cluster-health.ts')
     const options = clusterOptions(cluster)
     const connection = connect(options)
     const { signal } = shutdown

@@ -18,7 +18,7 @@ import { createArgumentTable } from '../search/columns/table.ts'
 import { findTarget, networkIndex } from '../search/index-names.ts'
 import { checkTable } from '../search/lines.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { refuseDamaged } from '../sqlite/pages.ts'
+import { refuseDamaged } from '../sqlite/verify-pages.ts'
 import { openPool } from './compose.ts'
 import { storeOf } from './stores.ts'
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isSigningSecret, signatureFault } from '../delivery/signature.ts'
+import { isSigningSecret, signatureFault } from '../delivery/webhook-signature.ts'
 import { refuse } from '../lib/errors.ts'
 import { collectAtMost } from '../lib/files.ts'
 import { aborted, type Run } from '../lib/shutdown.ts'

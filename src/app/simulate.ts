@@ -22,6 +22,7 @@ interface SimulateOptions {
 
 const DEFAULT_HITS = 10
 
+/** Backtests a rule: searches its matches in stored history, without alerts (dry run). */
 export const simulate = async (
   { pool, networks }: SimulateOptions,
   rule: RuleInput,

@@ -9,7 +9,7 @@ import { ChainsieveError, messageOf } from '../lib/errors.ts'
 import type { Bars, Progress } from '../lib/progress.ts'
 import { nativeBinding } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { checkPages } from '../sqlite/pages.ts'
+import { checkPages } from '../sqlite/verify-pages.ts'
 import { storesOf } from './stores.ts'
 
 export interface Verified {

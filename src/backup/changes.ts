@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { PRIVATE_FILE } from '../lib/files.ts'
-import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
-import { pageSum } from '../sqlite/sums.ts'
+import { pageSum } from '../sqlite/checksums.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/wal.ts'
 
 /**
  * Writes pages into a copy. Replaced pages go to a separate file, page numbers before pages, which

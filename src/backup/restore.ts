@@ -12,9 +12,9 @@ import {
 import { dirname, join, sep } from 'node:path'
 import { refuse } from '../lib/errors.ts'
 import { makePrivateFolder, PRIVATE_FILE, syncFile } from '../lib/files.ts'
+import { makeSums } from '../sqlite/checksums.ts'
 import { restoringFolder } from '../sqlite/lock.ts'
-import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
-import { makeSums } from '../sqlite/sums.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/wal.ts'
 import {
   type BackedUp,
   type Manifest,

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
 import { makePrivateFolder } from '../lib/files.ts'
+import { pageSum } from '../sqlite/checksums.ts'
 import type { Db } from '../sqlite/database.ts'
-import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
 import { type FileSnapshot, openSnapshot, SNAPSHOT_RUN } from '../sqlite/snapshot.ts'
-import { pageSum } from '../sqlite/sums.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/wal.ts'
 import { applyChanges, comparePages, writeChanges, writeCopy } from './changes.ts'
 import {
   type BackedUp,

@@ -1,11 +1,11 @@
 import { refuse, retry } from '../lib/errors.ts'
 import { type Log, silent } from '../lib/log.ts'
-import type { Metrics } from '../lib/metrics.ts'
 import { type Clock, systemClock } from '../lib/retry.ts'
 import type { Allowance } from '../limits/credits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import type { Metrics } from '../metrics/index.ts'
 import { fetchParts, fetchRange } from './blocks/fetch-range.ts'
-import { followChain, surveyNodes } from './blocks/follow.ts'
+import { followChain, surveyNodes } from './blocks/follow-reorgs.ts'
 import { createAnnouncer, createHeads } from './blocks/head-watcher.ts'
 import { createBudget } from './budget/budget.ts'
 import { createHeadBudget } from './budget/head-budget.ts'
@@ -14,7 +14,7 @@ import { createScopedSource } from './logs/log-source.ts'
 import { createMemory } from './rpc/answer-body.ts'
 import { ANSWER_TOO_LARGE, type Answer, type Call, isMissingMethod, isRevert, resultOf, toHead } from './rpc/answers.ts'
 import { createEndpoint, type Endpoint } from './rpc/endpoint.ts'
-import { createRpcMetrics } from './rpc/health.ts'
+import { createRpcMetrics } from './rpc/node-health.ts'
 import { createRpc, LACKS_METHOD, type Rpc } from './rpc/rpc.ts'
 import { announces, NODE_PROTOCOLS, parseNodeUrl } from './rpc/transport.ts'
 import type { BlockRef, ChainEvent, ChainSource, FinalityBlocks, FollowOptions, StateQuestion } from './source.ts'
@@ -89,7 +89,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const announcer =
     headsUrl === undefined ? undefined : createAnnouncer({ url: headsUrl, timeoutMs, log, clock, random })
   const chunk = Math.max(1, Math.floor(batch / (traces ? 3 : 2)))
-  const ahead = () => concurrency * endpoints.filter(it => !it.health.isSuspect).length
+  const ahead = () => concurrency * endpoints.filter(it => !it.health.isUnhealthy).length
   const fetching = { chunk, ahead, bloom: options.bloom ?? true, traces, limits, log }
 
   /** A busy head limits the prefetch of a back-fill: nodes serve both from one queue. */

@@ -7,7 +7,7 @@ import {
   type SimilarDocument,
   type SimilarFound,
   type SimilarRequest,
-} from '../engine/query/similar.ts'
+} from '../engine/query/similar-contracts.ts'
 import { reached, resumeFrom, stillThere } from '../engine/query/snapshot.ts'
 import { readingIn, type StoreReader } from '../engine/reader.ts'
 import { blockOf } from '../engine/schema.ts'

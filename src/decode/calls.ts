@@ -1,4 +1,4 @@
-import { createFunctionDecoder, type FunctionDecoder } from './abi.ts'
+import { createFunctionDecoder, type FunctionDecoder } from './abi-decoder.ts'
 import type { FunctionCandidate } from './functions.ts'
 import { canonicalSignature, type FunctionAbi } from './signature.ts'
 import type { DecodedArg, Signature } from './types.ts'

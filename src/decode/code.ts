@@ -18,7 +18,7 @@ export interface CodeAnalysis {
   selectors: string[]
   /** Pushed 32-byte words that may be first topics of events: lower-case, ascending, distinct. */
   topics: string[]
-  /** The token or contract standard that it implements, null where none is recognised. */
+  /** Standard that it implements, such as ERC-20, ERC-721 (NFT) or ERC-1155; null: none known. */
   standard: string | null
   proxy: {
     kind: ProxyKind

@@ -1,4 +1,4 @@
-import { createEventDecoder } from './abi.ts'
+import { createEventDecoder } from './abi-decoder.ts'
 import { type CallDecoder, createCallDecoder } from './calls.ts'
 import { createEventDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
 import { createRevertDecoder, type Errors, type RevertDecoder } from './errors.ts'

@@ -1,5 +1,5 @@
 import { checksumAddress } from '../lib/keccak.ts'
-import { decodeParts } from './abi.ts'
+import { decodeParts } from './abi-decoder.ts'
 import type { AbiParam, DecodedArg } from './types.ts'
 
 /** Maximal lengths of an argument and of a whole event, in characters. */

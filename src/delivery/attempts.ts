@@ -1,4 +1,4 @@
-import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/breaker.ts'
+import { allowed, type Breaker, failed, failingSince, succeeded, type Turn } from '../lib/scheduling/circuit-breaker.ts'
 import type { DeliveryAttempt, Settled } from './ledger/outcomes.ts'
 import type { DueDelivery, Job, Queue } from './ledger/queue.ts'
 import type { Counters } from './metrics.ts'
@@ -40,7 +40,7 @@ export const createAttempts = (options: AttemptsOptions) => {
   /** Schedules a destination for `dueAt` (epoch, ms), or later if its breaker is open. */
   const offer = (destination: DestinationState, dueAt: number) => {
     const at = clock.elapsed() + dueAt - clock.now()
-    scheduler.offer(destination, Math.max(at, destination.breakers.first.restUntil))
+    scheduler.offer(destination, Math.max(at, destination.breakers.first.openUntil))
   }
 
   /** Starts due deliveries; returns whether there may be more to start. */
@@ -58,7 +58,7 @@ export const createAttempts = (options: AttemptsOptions) => {
       )
       if (room <= 0) {
         // At its limit, the end of an attempt offers it again.
-        if (breakers.first.restUntil > elapsed) scheduler.offer(destination, breakers.first.restUntil)
+        if (breakers.first.openUntil > elapsed) scheduler.offer(destination, breakers.first.openUntil)
         continue
       }
       const next = createNextDue(store, destination, { now, elapsed }, room, perDestination)
@@ -71,8 +71,8 @@ export const createAttempts = (options: AttemptsOptions) => {
       const nextAt = taken === room ? now : store.nextDue(destination, now)
       if (nextAt !== undefined) offer(destination, nextAt)
       else if (busy.size === 0 && scheduler.size() > MAX_KNOWN) scheduler.forget(destination)
-      if (breakers.again.restUntil > elapsed)
-        scheduler.offer(destination, Math.max(breakers.first.restUntil, breakers.again.restUntil))
+      if (breakers.again.openUntil > elapsed)
+        scheduler.offer(destination, Math.max(breakers.first.openUntil, breakers.again.openUntil))
     }
     if (started.length > 0) begin(started, now)
     return started.length >= START_AT_ONCE

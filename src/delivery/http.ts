@@ -7,7 +7,7 @@ import { parseRetryAfter, withTimeout } from '../lib/retry.ts'
 import { version } from '../lib/runtime.ts'
 import type { SendContext, SendOutcome } from './channels/channel.ts'
 import { createNameLookups, type Lookup } from './dns.ts'
-import type { Guard } from './guard.ts'
+import type { Guard } from './ssrf-guard.ts'
 import { cutText, plainLine } from './text.ts'
 
 export interface HttpOptions {
@@ -30,6 +30,7 @@ interface HttpCall {
 
 export type Http = ReturnType<typeof createHttpTransport>
 
+/** HTTP to receivers: guarded against SSRF, with a timeout, and without redirects. */
 export const createHttpTransport = ({ guard, timeoutMs, lookup, ca, log }: HttpOptions) => {
   const names = createNameLookups()
   const connectorOptions = { timeout: Math.min(timeoutMs, CONNECT_MS), ca, log }

@@ -29,7 +29,7 @@ export const ENDED: Readonly<Record<Ended, string>> = {
   paused: PAUSED,
 }
 
-/** Cancels deliveries of deleted or paused rules, and prunes old ones. */
+/** Cancels deliveries of deleted or paused rules, and prunes old ones (retention). */
 export const createMaintenance = ({
   store,
   rules,

@@ -1,4 +1,4 @@
-import type { MetricSnapshot, Metrics } from '../lib/metrics.ts'
+import { type Labels, type MetricSnapshot, type Metrics, snapshotOf } from '../metrics/index.ts'
 import { CHANNEL_TYPES } from '../rules/channels.ts'
 import type { DeliveryStore } from './ledger/store.ts'
 import type { OutboxSource } from './outbox-poller.ts'
@@ -9,10 +9,7 @@ const LAG_BOUNDS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
 const ATTEMPT_BOUNDS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
 export const createCounters = (metrics: Metrics) => {
-  const deliveries = metrics.counter(
-    'chainsieve_deliveries_total',
-    'Deliveries by outcome: delivered, retried (an attempt failed), dead, cancelled (no longer wanted).',
-  )
+  const deliveries = metrics.counter('chainsieve_deliveries_total')
   const of = (outcome: string) => ({
     add: ({ channel }: { channel: string }, by?: number) => deliveries.add({ channel, outcome }, by),
   })
@@ -21,16 +18,8 @@ export const createCounters = (metrics: Metrics) => {
     retried: of('retried'),
     dead: of('dead'),
     cancelled: of('cancelled'),
-    lag: metrics.histogram(
-      'chainsieve_delivery_lag_seconds',
-      'Time from receiving a block to delivering its alert.',
-      LAG_BOUNDS_S,
-    ),
-    attempt: metrics.histogram(
-      'chainsieve_delivery_attempt_duration_seconds',
-      'Duration of an attempt to deliver, with any outcome.',
-      ATTEMPT_BOUNDS_S,
-    ),
+    lag: metrics.histogram('chainsieve_delivery_lag_seconds', LAG_BOUNDS_S),
+    attempt: metrics.histogram('chainsieve_delivery_attempt_duration_seconds', ATTEMPT_BOUNDS_S),
   }
 }
 
@@ -58,31 +47,26 @@ const queueMetrics = (store: Pick<DeliveryStore, 'waiting' | 'dead'>, now: numbe
   const waiting = new Map(store.waiting().map(one => [one.channel, one]))
   const queued = CHANNEL_TYPES.map(channel => waiting.get(channel) ?? { channel, count: 0, dueAt: now })
   return [
-    {
-      ...{ type: 'gauge', name: 'chainsieve_deliveries_queued', help: 'Waiting deliveries.' },
-      series: queued.map(({ channel, count }) => ({ labels: { channel }, value: count })),
-    },
-    {
-      ...{ type: 'gauge', name: 'chainsieve_deliveries_overdue_seconds' },
-      help: 'How long the oldest due delivery has been waiting. It grows while a receiver is down.',
-      series: queued.map(({ channel, dueAt }) => ({ labels: { channel }, value: Math.max(0, now - dueAt) / 1_000 })),
-    },
-    {
-      ...{ type: 'gauge', name: 'chainsieve_dead_letters' },
-      help: 'Dead deliveries, which wait for redelivery.',
-      series: [{ labels: {}, value: store.dead() }],
-    },
+    snapshotOf(
+      'chainsieve_deliveries_queued',
+      ...queued.map(({ channel, count }): [number, Labels] => [count, { channel }]),
+    ),
+    snapshotOf(
+      'chainsieve_deliveries_overdue_seconds',
+      ...queued.map(({ channel, dueAt }): [number, Labels] => [Math.max(0, now - dueAt) / 1_000, { channel }]),
+    ),
+    snapshotOf('chainsieve_dead_letters', [store.dead()]),
   ]
 }
 
 const outboxMetrics = (
   store: Pick<DeliveryStore, 'cursor'>,
   outboxes: ReadonlyMap<string, Pick<OutboxSource, 'identity' | 'last'>>,
-): MetricSnapshot => ({
-  ...{ type: 'gauge', name: 'chainsieve_outbox_pending' },
-  help: 'Alerts in the outbox that delivery has not taken yet.',
-  series: [...outboxes].map(([network, outbox]) => ({
-    labels: { network },
-    value: Math.max(0, outbox.last() - store.cursor({ network, identity: outbox.identity })),
-  })),
-})
+): MetricSnapshot =>
+  snapshotOf(
+    'chainsieve_outbox_pending',
+    ...[...outboxes].map(([network, outbox]): [number, Labels] => [
+      Math.max(0, outbox.last() - store.cursor({ network, identity: outbox.identity })),
+      { network },
+    ]),
+  )

@@ -1,4 +1,4 @@
-import { type Breakers, createBreakers } from '../lib/scheduling/breaker.ts'
+import { type Breakers, createBreakers } from '../lib/scheduling/circuit-breaker.ts'
 import { createFairQueue, createHeap, type Queued } from '../lib/scheduling/queues.ts'
 
 const HEALTHS = ['well', 'unknown', 'failing'] as const

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { createMetrics, type Metrics } from '../lib/metrics.ts'
 import { type Clock, createStepWatch, systemClock } from '../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
+import { createMetrics, type Metrics } from '../metrics/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { createAttempts } from './attempts.ts'
 import type { ChannelOf } from './channels/channel.ts'
@@ -57,7 +57,7 @@ const POLL_MS = 1_000
 const STOP_PATIENCE_MS = 2_000
 const KEEP_MS = 30 * 24 * 3_600_000
 
-/** Delivers outbox entries at least once, each destination independently. */
+/** Delivers outbox entries at least once (duplicates have one id), each destination by itself. */
 export const createWorker = ({
   store,
   outboxes,

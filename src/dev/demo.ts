@@ -10,7 +10,7 @@ import { startIndexing } from '../ingest/network.ts'
 import { PRIVATE_FILE } from '../lib/files.ts'
 import { assetFile, isBuilt, readAsset, readBuilt } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { findEmptied } from '../sqlite/pages.ts'
+import { findEmptied } from '../sqlite/verify-pages.ts'
 
 const DEMO_HEAD = 420
 export const DEMO_TOKEN_MS = 30 * 24 * 3600 * 1000

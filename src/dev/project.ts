@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { artifactFiles, storeAbiFiles } from '../ingest/decoding/abis.ts'
+import { artifactFiles, storeAbiFiles } from '../ingest/decoding/abi-files.ts'
 import { isRecord } from '../lib/arrays.ts'
 import { messageOf } from '../lib/errors.ts'
 

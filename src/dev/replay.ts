@@ -1,6 +1,6 @@
 import type { Config, NetworkConfig } from '../config/index.ts'
 import { allowancesOf } from '../config/kinds.ts'
-import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/decoding/abis.ts'
+import { abiFolder, readAbiFile, readOwnAbis, type StoredAbi } from '../ingest/decoding/abi-files.ts'
 import { replayTransaction } from '../ingest/replay.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Run } from '../lib/shutdown.ts'

@@ -1,5 +1,5 @@
 import type { RawBlock } from '../chain/wire.ts'
-import type { AbiKnowledge, Code } from '../decode/contract-abi.ts'
+import type { AbiKnowledge, Code } from '../decode/abi-finder.ts'
 import type { Document } from './document.ts'
 import type { BlockParts } from './logs.ts'
 import * as show from './show.ts'

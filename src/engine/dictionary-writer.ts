@@ -2,7 +2,7 @@ import type { WritableDb } from '../sqlite/database.ts'
 import type { SegmentBatch } from './documents/batch.ts'
 import type { Additions } from './documents/derived-rows.ts'
 import { manyInserter } from './documents/insert.ts'
-import { createSimilarWriter } from './similar.ts'
+import { createSimilarWriter } from './similarity-index.ts'
 
 /** Writes additions of batches and revisions to the dictionaries once, and their tokens. */
 export const createDictionaryWriter = (db: WritableDb) => {

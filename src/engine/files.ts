@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { makePrivateFolder } from '../lib/files.ts'
-import { findEmptied } from '../sqlite/pages.ts'
+import { findEmptied } from '../sqlite/verify-pages.ts'
 
 /** Paths of stores in the data folder: one file per network. */
 

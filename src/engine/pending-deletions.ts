@@ -1,7 +1,7 @@
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 
-/** Block ranges to delete a few blocks at a time; persistent, to resume after a restart. */
+/** Garbage collection: block ranges to delete in small steps, which resume after a restart. */
 export type PendingDeletions = ReturnType<typeof createPendingDeletions>
 
 /** Time that a step may take: no block of the head waits longer. */

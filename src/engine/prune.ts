@@ -82,7 +82,7 @@ export const createPruning = (db: Db) => {
     },
 
     /**
-     * Hides evicted segments of blocks whose remote documents were lost, to store these again;
+     * Hides offloaded segments of blocks whose remote documents were lost, to store these again;
      * local data of their other blocks is shipped again. Returns whether there were any. Within a
      * transaction.
      */

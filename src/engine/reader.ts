@@ -162,7 +162,7 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     ordinals: postings.ordinals,
     /** Argument values by segment and field, sorted. */
     points,
-    /** Doc values by segment and field; see column-fields.ts. */
+    /** Doc values by segment and field; see column-cache.ts. */
     columns,
     /** Bytes of cache for the next query. */
     kept,

@@ -5,7 +5,7 @@ import { mergeRanges, type Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { asDamage, isDamage } from '../sqlite/damage.ts'
 import type { WritableDb } from '../sqlite/database.ts'
-import { SQLITE_PAGE_BYTES } from '../sqlite/log-file.ts'
+import { SQLITE_PAGE_BYTES } from '../sqlite/wal.ts'
 import { createCoverageWriter } from './coverage.ts'
 import { openForWriting } from './open.ts'
 import { copyDictionaries, namelessSegments, removeNameless } from './salvage-dictionaries.ts'
@@ -27,7 +27,7 @@ interface SalvagedSegment {
 }
 
 /**
- * Copies the undamaged part of a store to a new one. Damaged pages are blanked in a copy first,
+ * Recovers a corrupt store: copies its undamaged part to a new one. Damaged pages are blanked in a copy first,
  * which makes SQLite fail on them instead of returning wrong data. Segments are lost as a whole,
  * also if they refer to lost dictionary entries. Tables that all documents need must be intact.
  */

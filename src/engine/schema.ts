@@ -1,7 +1,7 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
 import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.ts'
-import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similar.ts'
+import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similarity-index.ts'
 
 /** Layout version. Stores with a newer version, or an older one without migration, are refused. */
 export const SCHEMA_VERSION = 13
@@ -38,7 +38,7 @@ const DOCUMENTS = [
  * `col`: values of a field by ordinal, with minimum and maximum; see column-codec.ts. No row: no
  * document of the segment has the field.
  *
- * `emptied`: whether documents of a segment, and their index, were evicted; see evict.ts.
+ * `emptied`: whether documents of a segment, and their index, were offloaded; see offload.ts.
  *
  * `dropped`: unlisted segments whose index is partly stored; see merge.ts.
  *

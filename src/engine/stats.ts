@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Range } from '../lib/ranges.ts'
 import { RECORD_KINDS } from '../mapping/index.ts'
-import { sizeOnDisk } from '../sqlite/pages.ts'
+import { sizeOnDisk } from '../sqlite/verify-pages.ts'
 import { createBlocks } from './blocks.ts'
 import { openForReading } from './open.ts'
 

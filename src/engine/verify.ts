@@ -10,7 +10,7 @@ import { createTermReading } from './index/term-rows.ts'
 import { createSearcher, type Searcher } from './query/searcher.ts'
 import { openReader, reading, type Segment, type StoreReader } from './reader.ts'
 import { PLACES_PER_BLOCK, positionOf } from './schema.ts'
-import { findSimilarFault } from './similar.ts'
+import { findSimilarFault } from './similarity-index.ts'
 
 /**
  * Checks a store's consistency, given intact pages: links of blocks, counts of segments, filters
@@ -25,7 +25,7 @@ export function* verifyContents(store: string, deep: boolean, native?: string): 
     if (deep) faults.push(...findFaults(reader.db, 'integrity_check').map(fault => `SQLite finds: ${fault}`))
     if (deep) attempt(faults, 'similar contracts', () => checkSimilar(reader))
     yield* checkLinks(reader, segments, faults)
-    // Documents of the others were evicted.
+    // Documents of the others were offloaded.
     const held = segments.filter(({ emptied }) => !emptied)
     const sample = deep ? held : evenSample(held, SEGMENTS)
     const searcher = createSearcher(reader)

@@ -15,13 +15,13 @@ import { createStructures } from './index/structure.ts'
 import type { Replacement, Within } from './port.ts'
 import { createPruning, type PruneLimits, type Pruning } from './prune.ts'
 import { PLACES_PER_BLOCK } from './schema.ts'
-import { createEviction, type Eviction } from './shipping/evict.ts'
+import { createOffloading, type Offloading } from './shipping/offload.ts'
 import { createChangedBlocks } from './shipping/partial-blocks.ts'
-import { createRestoreWriter } from './shipping/restore-evicted.ts'
+import { createRestoreWriter } from './shipping/restore-offloaded.ts'
 import { createShippingState, type ShippingState } from './shipping/shipping-state.ts'
-import { createSimilarWriter } from './similar.ts'
+import { createSimilarWriter } from './similarity-index.ts'
 
-/** The one writer of a network's store. Each method is a transaction on whole blocks. */
+/** The one writer of a network's store. Each method is a transaction: a crash tears no block. */
 export type Writer = ReturnType<typeof createWriter>
 
 export const createWriter = (db: WritableDb) => {
@@ -30,7 +30,7 @@ export const createWriter = (db: WritableDb) => {
   const structures = createStructures(db)
   const merging = createMerging(db, structures.all)
   const pruning = createPruning(db)
-  const emptying = createEviction(db)
+  const emptying = createOffloading(db)
   const returning = createRestoreWriter(db)
   const shelf = createShippingState(db)
   const changed = createChangedBlocks(db)
@@ -136,7 +136,7 @@ export const createWriter = (db: WritableDb) => {
         return true
       })
     },
-    /** Writes evicted blocks in place of the end of their segment; false if that is gone. */
+    /** Writes offloaded blocks in place of the end of their segment; false if that is gone. */
     restore(batch: SegmentBatch, segment: number): boolean {
       dictionaries.receive(batch)
       const writeIndex = buildIndex(batch)
@@ -194,7 +194,7 @@ const createAttempt = (db: WritableDb, onFailure: () => void) => {
 interface UpkeepParts {
   merging: Merging
   pruning: Pruning
-  emptying: Eviction
+  emptying: Offloading
   shelf: ShippingState
 }
 
@@ -227,7 +227,7 @@ const createUpkeep = (
       return more
     },
     /**
-     * Forgets evicted blocks whose remote documents in `indices` were lost, in steps; returns
+     * Forgets offloaded blocks whose remote documents in `indices` were lost, in steps; returns
      * whether more are left. The indices are to be created again.
      */
     forget: (blocks: readonly Range[], indices: readonly string[]): boolean =>
@@ -237,7 +237,7 @@ const createUpkeep = (
         if (hidden) merging.abandon()
         return hidden || pruning.sweep()
       }),
-    /** Evicts shipped documents in steps; `first`: first block of a segment now evicted. */
+    /** Offloads shipped documents in steps; `first`: first block of a segment now offloaded. */
     empty: () =>
       attempt(() => {
         const first = emptying.mark()

@@ -13,7 +13,7 @@ export interface Bodies {
   open(account: number): HeldBytes & { close(): void }
 }
 
-/** Limits memory of bodies in total and per account. */
+/** Limits the memory of request bodies, against running out of memory (OOM). */
 export const createBodies = (limits: Limits): Bodies => {
   let all = 0
   const byAccount = new Map<number, number>()

@@ -24,7 +24,7 @@ export interface OpenConnections {
 
 export const noConnections = (): OpenConnections => ({ total: 0, byAddress: new Map() })
 
-/** Closes connections beyond the total limit and the limit per address at once. */
+/** Limits connections in total and per address (flood, slowloris): further ones are closed. */
 export const limitConnections = (
   server: Server,
   limits: Limits,

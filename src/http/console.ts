@@ -104,7 +104,7 @@ const SAFE_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Allows only this server's code and requests to it; chain data cannot become script or markup. */
+/** The CSP: only this server's code and requests to it; chain data cannot become script (XSS). */
 const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

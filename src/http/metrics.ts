@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { EXPOSITION_TYPE, type Metrics } from '../lib/metrics.ts'
+import { EXPOSITION_TYPE, type Metrics } from '../metrics/index.ts'
 import type { Door } from './auth.ts'
 import { originOf, THIS_MACHINE } from './connections.ts'
 import { header, type RequestContext, requestFacts } from './context.ts'
@@ -83,7 +83,7 @@ const SEND_A_TOKEN =
 
 /** Counts requests by the status of their answers, and logs them where `log` is given. */
 export const watchRequests = (metrics: Metrics, log: Log | undefined) => {
-  const requests = metrics.counter('chainsieve_http_requests_total', 'HTTP requests by status.')
+  const requests = metrics.counter('chainsieve_http_requests_total')
   const counters = new Map<number, (by?: number) => void>()
   const count = (status: number) => {
     let add = counters.get(status)

@@ -62,7 +62,7 @@ interface ListenOptions {
 
 /** Defers what most other answers need until the first ones are out. */
 const LOAD_AFTER_MS = 100
-/** Interval between checks for slow clients. */
+/** Interval between checks for slow clients (slowloris). */
 const CHECK_MS = 2_000
 
 export const listen = async (app: Hono<Env>, options: ListenOptions): Promise<HttpServer> => {

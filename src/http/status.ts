@@ -5,7 +5,7 @@ import { routesOf } from './request.ts'
 
 const serverRoute = routesOf<{ status(): ServerStatus | Promise<ServerStatus> }>('Server')
 
-/** Open to everybody, so it only confirms that the server answers. */
+/** Liveness. Open to everybody, so it only confirms that the server answers. */
 export const healthRoute = serverRoute(
   'get',
   '/health',
@@ -14,7 +14,7 @@ export const healthRoute = serverRoute(
   () => () => jsonResponse({ status: 'ok' }),
 )
 
-/** Open to everybody: reasons name no nodes or receivers. Load balancers skip a server on 503. */
+/** Readiness, for load balancers. Open to everybody: reasons name no nodes or receivers. */
 export const readyRoute = serverRoute(
   'get',
   '/ready',

@@ -29,6 +29,7 @@ const TAGS_AGAIN_MS = 250
 
 export const depthOf = (job: IndexJob): number => ('finality' in job ? job.finality : DEFAULT_DEPTH)
 
+/** Tracks the safe and finalized blocks of nodes, on which confirmations of alerts depend. */
 export const createFinality = ({ source, stored, tell, depth, clock = systemClock }: FinalityOptions) => {
   const newest: FinalityBlocks = { safe: null, finalized: null }
   const missed: Record<FinalityTag, number> = { safe: 0, finalized: 0 }

@@ -41,6 +41,7 @@ export interface LaneContext
   track<T>(take: () => Promise<T>): Promise<T>
 }
 
+/** Backpressure: a lane with more batches before the writer takes no further block. */
 const MAX_WAITING_BATCHES: Record<LaneName, number> = { fill: 2, head: 64 }
 
 export const createLane = (name: LaneName, context: LaneContext) => {

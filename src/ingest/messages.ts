@@ -9,10 +9,10 @@ import type { Revision } from '../engine/index/redecode-patch.ts'
 import type { Replacement } from '../engine/port.ts'
 import type { TransferredError } from '../lib/errors.ts'
 import type { LogMessage } from '../lib/log.ts'
-import type { MetricSnapshot } from '../lib/metrics.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { LanePart } from '../lib/scheduling/lane-turns.ts'
 import type { Limits } from '../limits/index.ts'
+import type { MetricSnapshot } from '../metrics/index.ts'
 import type { ShownFilter } from '../search/coverage.ts'
 import type { Room } from './decoding/shared/dictionaries.ts'
 import type { FinalityReport } from './finality.ts'
@@ -27,7 +27,7 @@ export type WriterChange =
   | { type: 'batch'; lane: LaneName; batch: SegmentBatch; update: AlertUpdate | undefined }
   /** Replaces blocks that are stored in part. */
   | { type: 'replace'; lane: LaneName; change: Replacement; update: AlertUpdate | undefined }
-  /** Restores blocks with evicted documents, in place of the end of their segment. */
+  /** Restores blocks with offloaded documents, in place of the end of their segment. */
   | { type: 'restore'; segment: number; batch: SegmentBatch }
   /** The last restored batch equals its remote copy. Done when the store answers searches. */
   | { type: 'verified' }

@@ -13,8 +13,8 @@ import { isMemorySmall } from '../lib/system-limits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { isDamage } from '../sqlite/damage.ts'
 import { holdOpen } from '../sqlite/database.ts'
-import { refuseEmptied } from '../sqlite/pages.ts'
-import { abiFolder } from './decoding/abis.ts'
+import { refuseEmptied } from '../sqlite/verify-pages.ts'
+import { abiFolder } from './decoding/abi-files.ts'
 import {
   type FromIndexer,
   type IndexerData,

@@ -28,7 +28,7 @@ import { type Log, silent } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import type { Allowance } from '../limits/credits.ts'
 import type { Limits } from '../limits/index.ts'
-import type { StoredAbi } from './decoding/abis.ts'
+import type { StoredAbi } from './decoding/abi-files.ts'
 import { openSignatures } from './decoding/open-decoding.ts'
 import { createDocumentDecoder } from './decoding/prepare.ts'
 

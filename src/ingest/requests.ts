@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import type { PruneLimits } from '../engine/prune.ts'
 import { makePrivateFolder, PRIVATE_FILE } from '../lib/files.ts'
 import type { ChainScope } from '../scopes/factory.ts'
-import { abiFile, jsonFileNames, type StoredAbi } from './decoding/abis.ts'
+import { abiFile, jsonFileNames, type StoredAbi } from './decoding/abi-files.ts'
 
 /** A request to prune, in a file next to the store; its writer removes the file when done. */
 export interface PruneRequest extends PruneLimits {

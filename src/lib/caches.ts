@@ -1,6 +1,6 @@
 import { HASH_SLOTS, hashSlot } from './hash.ts'
 
-/** A map of recent entries: when the younger of two generations is full, it drops the older one. */
+/** A cache much like LRU, of two generations: when the younger is full, it evicts the older. */
 export const createRecentCache = <V extends NonNullable<unknown> | null>(size: number) => {
   let young = new Map<string, V>()
   let old = new Map<string, V>()
@@ -58,7 +58,7 @@ export const lazy = <T>(make: () => T): (() => T) => {
   }
 }
 
-/** Caches values by key; a full cache starts again. */
+/** Memoizes by key: a full cache evicts all entries. */
 export const memoize = <K, V extends NonNullable<unknown> | null>(
   most: number,
   make: (key: K) => V,

@@ -83,7 +83,7 @@ const SYSTEM_REMEDIES: [pattern: RegExp, code: string, remedy: string][] = [
   ],
 ]
 
-/** Transient system errors: disks get room, files are closed. */
+/** Transient system errors: a full disk (ENOSPC) gets room, files are closed. */
 const PASSING_CODES: ReadonlySet<string> = new Set([
   ...SYSTEM_REMEDIES.map(([, code]) => code).filter(code => code !== 'damaged_file'),
   'data_folder_not_writable',

@@ -28,7 +28,7 @@ const MAX_RESTART_MS = 60_000
 /** Run time after which an end counts as the first. */
 const STEADY_RUN_MS = 2 * MAX_RESTART_MS
 
-/** Restarts a task after unplanned ends, and counts them. */
+/** Supervises a task: restarts it after crashes, with a backoff, and counts them. */
 export const createRestarts = ({ start, log, what, baseMs = 500 }: RestartsOptions) => {
   let count = 0
   let inRow = 0

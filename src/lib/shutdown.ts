@@ -4,7 +4,7 @@ export type Shutdown = ReturnType<typeof createShutdown>
 
 export interface ShutdownOptions {
   log?: Log
-  /** Source of SIGINT and SIGTERM; default `process`. */
+  /** Source of signals; default `process`. */
   signals?: Pick<NodeJS.Process, 'on' | 'off'>
   /** Ends the process at once; default `process.exit`. */
   exit?: (code: number) => void
@@ -12,7 +12,10 @@ export interface ShutdownOptions {
 
 const STOP_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** Stops the program: the signal aborts, then services close in reverse order of their start. */
+/**
+ * Graceful shutdown on SIGTERM and SIGINT: the signal aborts, then services close in reverse order
+ * of their start.
+ */
 export const createShutdown = ({ log = silent, signals = process, exit = process.exit }: ShutdownOptions = {}) => {
   const controller = new AbortController()
   const started: { name: string; close: () => unknown }[] = []

@@ -1,4 +1,4 @@
-import { decodeParts } from '../decode/abi.ts'
+import { decodeParts } from '../decode/abi-decoder.ts'
 import type { AbiParam, DecodedArg } from '../decode/types.ts'
 import type { Document } from '../documents/document.ts'
 import { checksumAddress } from '../lib/keccak.ts'

@@ -7,7 +7,7 @@ export type FindAlertRule = (id: number) => StoredRule | undefined
 /** Bytes of JSON that are cached. */
 const RULE_CACHE_BYTES = 8e6
 
-/** Reads each revision of a rule once: it may be long. */
+/** An LRU cache of rules, which may be long: a new revision invalidates an entry. */
 export const createRuleCache = (rules: Pick<Rules, 'find' | 'revisionOf'>, kept = RULE_CACHE_BYTES): FindAlertRule => {
   /** Least recently used first. */
   const known = new Map<number, { rule: StoredRule; bytes: number }>()

@@ -25,7 +25,7 @@ export interface SimulatedRange {
   size?: number | undefined
 }
 
-/** The result of running a rule over stored history. */
+/** The result of running a rule over stored history (backtest). */
 export interface RuleSimulation {
   total: number
   /** Whether every block of the range is stored; `holes` are those that are not. */

@@ -1,7 +1,7 @@
 import type { HitCursor } from '../engine/query/pages.ts'
 import { checkDeadline, type SearchControl } from '../engine/query/search.ts'
 import type { Searcher, StoreSearcher, Written } from '../engine/query/searcher.ts'
-import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { SimilarRequest } from '../engine/query/similar-contracts.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { StoreReader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/basic-hit.ts'

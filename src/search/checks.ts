@@ -6,7 +6,7 @@ import { startWorker } from '../lib/runtime.ts'
 import { repeatEvery } from '../lib/scheduling/interval.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { damagedStore, exchanged } from '../sqlite/damage.ts'
-import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOnDisk } from '../sqlite/pages.ts'
+import { checkPages, checkQuickly, fileIdentity, rawFile, sizeOnDisk } from '../sqlite/verify-pages.ts'
 
 /** Stores up to this size are checked as a whole before their first answer: some 20 ms. */
 const SMALL_STORE = 24 * 2 ** 20

@@ -14,7 +14,7 @@ import type { BodySearch, HeldBlocks, NetworkStore, RemoteStores, SearchCaller, 
 import { createAnswerStreams } from './streams.ts'
 import { renderShortly } from './template.ts'
 import { mayLookUp, withLookups } from './terms-lookup.ts'
-import { createThreads } from './threads.ts'
+import { createThreads } from './thread-pool.ts'
 
 export interface PoolOptions {
   /** Store file of each network by name; read again if the `wanted` network is missing. */
@@ -35,7 +35,7 @@ export interface PoolOptions {
 
 export type Pool = ReturnType<typeof createPool>
 
-/** Answers searches of all networks: from files, on this or a reading thread, or remotely. */
+/** Answers searches of all networks: on this thread, by the thread pool, or from a cluster. */
 export const createPool = (options: PoolOptions) => {
   const { stores, elsewhere, checks, contracts, threads: size, deadlineMs, inlineMs, limits } = options
   // The main thread answers, too.

@@ -1,6 +1,6 @@
 import { type HitCursor, isSamePlace } from '../engine/query/pages.ts'
 import type { SearchTask } from './reader-messages.ts'
-import { expectReply, type TaskMessage, type Thread, type ThreadReply, type Threads } from './threads.ts'
+import { expectReply, type TaskMessage, type Thread, type ThreadReply, type Threads } from './thread-pool.ts'
 
 /**
  * Later parts of a long answer, in order: one is made ahead or, if independent, several on idle

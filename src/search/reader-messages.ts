@@ -1,5 +1,5 @@
 import type { HitCursor } from '../engine/query/pages.ts'
-import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { SimilarRequest } from '../engine/query/similar-contracts.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { TransferredError } from '../lib/errors.ts'
 import type { SearchRequest, SeenBlocks } from '../query/request.ts'

@@ -1,6 +1,6 @@
 import { memoize } from '../lib/caches.ts'
 import { ChainsieveError } from '../lib/errors.ts'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Metrics } from '../metrics/index.ts'
 import { rowFormatOf, type SearchService } from './service.ts'
 
 /** `rejected`: the server was busy, and a retry may succeed. `refused`: the query was invalid. */
@@ -10,12 +10,8 @@ const DURATION_BOUNDS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 /** Counts requests by kind and outcome, and times them to the answer or its first part. */
 export const measureSearch = (service: SearchService, metrics: Metrics): SearchService => {
-  const queries = metrics.counter('chainsieve_queries_total', 'Queries by kind and outcome.')
-  const durations = metrics.histogram(
-    'chainsieve_query_duration_seconds',
-    'Time until a query was answered; of a long answer, until its first part.',
-    DURATION_BOUNDS_S,
-  )
+  const queries = metrics.counter('chainsieve_queries_total')
+  const durations = metrics.histogram('chainsieve_query_duration_seconds', DURATION_BOUNDS_S)
   const meterOf = memoize(MAX_KINDS, (kind: string) => {
     const ok = queries.of({ kind, outcome: 'ok' })
     const observe = durations.of({ kind })

@@ -1,4 +1,4 @@
-import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { SimilarRequest } from '../engine/query/similar-contracts.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import type { SourceFilter } from '../query/request.ts'

@@ -7,7 +7,7 @@ import type { SearchTask } from './reader-messages.ts'
 import { argumentColumnsOf, NO_ACCOUNT } from './service.ts'
 import type { BodySearch, NetworkStore, RemoteStores, SearchCaller, StoreAnswer } from './store.ts'
 import type { AnswerStreams } from './streams.ts'
-import { expectReply, type TaskMessage, type Threads } from './threads.ts'
+import { expectReply, type TaskMessage, type Threads } from './thread-pool.ts'
 
 export interface SqliteStoresOptions {
   fileOf(network: string): string

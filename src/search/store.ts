@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { StoreSearcher } from '../engine/query/searcher.ts'
-import type { SimilarRequest } from '../engine/query/similar.ts'
+import type { SimilarRequest } from '../engine/query/similar-contracts.ts'
 import type { SuggestRequest } from '../engine/query/suggest.ts'
 import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'

@@ -3,7 +3,7 @@ import { type Limits, overNow } from '../limits/index.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import { type AnswerFormat, type Pieces, rowFormatOf, type SearchAnswer } from './service.ts'
 
-/** Long answers, sent piece by piece as clients read them. */
+/** Streams long answers with backpressure: a piece is made when the client has read the last. */
 export interface AnswerStreams {
   mayOpen(account: number): boolean
   open(stream: StreamOptions): Pick<SearchAnswer, 'body' | 'pieces'>

@@ -1,9 +1,9 @@
 import { ChainsieveError } from '../lib/errors.ts'
+import { openSums, type Sums } from './checksums.ts'
 import { damagedBecause, damagedStore, exchanged, findFaults } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogEnd, readWriteAheadLog, SQLITE_PAGE_BYTES, syncWriteAheadLog } from './log-file.ts'
-import { fileIdentity, findReplaced, sealPages } from './pages.ts'
-import { openSums, type Sums } from './sums.ts'
+import { fileIdentity, findReplaced, sealPages } from './verify-pages.ts'
+import { type LogEnd, readWriteAheadLog, SQLITE_PAGE_BYTES, syncWriteAheadLog } from './wal.ts'
 
 export interface Copied {
   /** Times. */
@@ -14,7 +14,7 @@ export interface Copied {
 /** Log pages that trigger a copy: 64 MB, so pages that change often are copied once. */
 const CHECKPOINT_PAGES = 2 ** 26 / SQLITE_PAGE_BYTES
 
-/** Copies commits into a store's file, after writing the checksums of their pages. */
+/** Checkpoints copy the WAL into a store's file, after writing the checksums of its pages. */
 export type Checkpoints = ReturnType<typeof createCheckpoints>
 
 /** `db` writes the store, and must make no checkpoints itself. */

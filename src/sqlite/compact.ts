@@ -2,9 +2,9 @@ import { renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { stop, systemFault } from '../lib/errors.ts'
 import { makePrivateFile, syncFile } from '../lib/files.ts'
+import { dropSums, sumsFile } from './checksums.ts'
 import { findFaults } from './damage.ts'
-import { refuseDamaged, sealPages, sizeOnDisk } from './pages.ts'
-import { dropSums, sumsFile } from './sums.ts'
+import { refuseDamaged, sealPages, sizeOnDisk } from './verify-pages.ts'
 
 /**
  * Rewrites a store, which no other process may write to, without free pages. A kill leaves the old

@@ -3,7 +3,7 @@ import { ChainsieveError, stop } from '../lib/errors.ts'
 export const DAMAGE_REMEDY =
   'Check the disk, move away the file and those whose names begin like it, and restore a backup or index again.'
 
-/** The error of a store that is not what was written. */
+/** The error of a corrupt store: it is not what was written. */
 export const damagedStore = (path: string, pages: readonly number[], cause?: unknown) => {
   const more = pages.length > 5 ? ` and ${pages.length - 5} more` : ''
   const where = pages.length === 0 ? '' : ` (page ${pages.slice(0, 5).join(', ')}${more})`

@@ -3,9 +3,9 @@ import Database from 'better-sqlite3'
 import { ChainsieveError } from '../lib/errors.ts'
 import { makePrivateFile } from '../lib/files.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
+import { dropSums } from './checksums.ts'
 import { asDamage } from './damage.ts'
-import { checkQuickly, refuseEmptied, sizeOnDisk } from './pages.ts'
-import { dropSums } from './sums.ts'
+import { checkQuickly, refuseEmptied, sizeOnDisk } from './verify-pages.ts'
 
 export type Db = Database.Database
 

@@ -6,7 +6,7 @@ import { stop } from '../lib/errors.ts'
 import { makePrivateFile, makePrivateFolder, syncFile } from '../lib/files.ts'
 import { damagedBecause, findFaults } from './damage.ts'
 import { type Db, layoutVersion, migrate } from './database.ts'
-import { findEmptied, sizeOnDisk } from './pages.ts'
+import { findEmptied, sizeOnDisk } from './verify-pages.ts'
 
 /** A small file of a data folder that several processes may have open at once. */
 interface SharedFileOptions {

@@ -1,10 +1,10 @@
 import { fstatSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { openSums, pageSum } from './checksums.ts'
 import { asDamage, damagedBecause, damagedStore, findFaults } from './damage.ts'
 import type { Db } from './database.ts'
-import { type LogFile, readLoggedPage, readWriteAheadLog, SQLITE_PAGE_BYTES } from './log-file.ts'
-import { LOCK_PAGE, rawFile, refuseEmptied } from './pages.ts'
-import { openSums, pageSum } from './sums.ts'
+import { LOCK_PAGE, rawFile, refuseEmptied } from './verify-pages.ts'
+import { type LogFile, readLoggedPage, readWriteAheadLog, SQLITE_PAGE_BYTES } from './wal.ts'
 
 /**
  * One state of a database file, page by page, during writes. Its read transaction keeps SQLite from

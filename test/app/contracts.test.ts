@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createContracts } from '../../src/app/stores.ts'
-import { abiFolder, storeAbiFiles } from '../../src/ingest/decoding/abis.ts'
+import { abiFolder, storeAbiFiles } from '../../src/ingest/decoding/abi-files.ts'
 import { tempFolder } from '../e2e/program.ts'
 
 const NETWORK = 'ethereum/ethereum/mainnet'

@@ -29,7 +29,7 @@ import { silent } from '../../src/lib/log.ts'
 import type { Progress } from '../../src/lib/progress.ts'
 import type { Run } from '../../src/lib/shutdown.ts'
 import { createShutdown } from '../../src/lib/shutdown.ts'
-import { sumsFile } from '../../src/sqlite/sums.ts'
+import { sumsFile } from '../../src/sqlite/checksums.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { createTestStore, demoBlocks } from '../support/store.ts'
 

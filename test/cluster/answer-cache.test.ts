@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createClusterStates, STATE_MS } from '../../src/cluster/answer-cache.ts'
+import { createClusterStates, STATE_MS } from '../../src/cluster/cluster-answer-cache.ts'
 import { type ClusterRequest, DEFAULT_CLUSTER } from '../../src/cluster/connection/cluster.ts'
 import { aliasIn } from '../../src/cluster/indices/lost-indices.ts'
 import { indexNameOf } from '../../src/cluster/indices/names.ts'

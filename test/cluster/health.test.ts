@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster, ClusterAnswer } from '../../src/cluster/connection/cluster.ts'
-import { createClusterHealth, watermarkOf } from '../../src/cluster/indices/health.ts'
+import { createClusterHealth, watermarkOf } from '../../src/cluster/indices/cluster-health.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { openTestCluster, withoutOpenSearch } from '../support/real-opensearch.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createSharedAnswers } from '../../src/cluster/answer-cache.ts'
+import { createSharedAnswers } from '../../src/cluster/cluster-answer-cache.ts'
 import type { StoreAnswer } from '../../src/search/store.ts'
 
 const whole = (text = '{}'): StoreAnswer => ({ status: 200, body: new Uint8Array(Buffer.from(text)) })

@@ -12,7 +12,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import type { RpcBlock } from '../../src/chain/wire.ts'
-import { createFunctionDecoder } from '../../src/decode/abi.ts'
+import { createFunctionDecoder } from '../../src/decode/abi-decoder.ts'
 import { type CallDecoderOptions, createCallDecoder, type DecodedCall } from '../../src/decode/calls.ts'
 import { type FunctionCandidate, openFunctions } from '../../src/decode/functions.ts'
 import { type FunctionAbi, parseSignature, selectorOf } from '../../src/decode/signature.ts'

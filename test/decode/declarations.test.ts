@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector, toFunctionSelector } from 'viem'
-import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createEventDecoder } from '../../src/decode/abi-decoder.ts'
 import { createCallDecoder } from '../../src/decode/calls.ts'
 import {
   boundKeys,

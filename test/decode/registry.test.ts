@@ -12,7 +12,7 @@ import {
   toEventSelector,
 } from 'viem'
 import type { RpcBlock, RpcReceipt } from '../../src/chain/wire.ts'
-import { createEventDecoder } from '../../src/decode/abi.ts'
+import { createEventDecoder } from '../../src/decode/abi-decoder.ts'
 import { createRegistry, createTokenList, parseRegistry, parseTokens } from '../../src/decode/registry.ts'
 import { parseSignature } from '../../src/decode/signature.ts'
 import type { AbiParam, EventAbi } from '../../src/decode/types.ts'

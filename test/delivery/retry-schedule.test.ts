@@ -10,7 +10,7 @@ import {
   MAX_FIRST_FAILURES,
   succeeded,
   type Turn,
-} from '../../src/lib/scheduling/breaker.ts'
+} from '../../src/lib/scheduling/circuit-breaker.ts'
 
 const HOUR = 3_600_000
 
@@ -55,7 +55,7 @@ describe('the breakers of a destination', () => {
   it('open with the fifth message in a row that fails on its first try', () => {
     assert.equal(allowed(failing(MAX_FIRST_FAILURES - 1).first, 1_000, 10), 10)
     const open = failing(MAX_FIRST_FAILURES).first
-    assert.deepEqual(open, { most: 5, failures: 5, opened: 1, restUntil: 6_000, failingSince: 1_000 })
+    assert.deepEqual(open, { most: 5, failures: 5, opened: 1, openUntil: 6_000, failingSince: 1_000 })
     assert.deepEqual(
       [5_999, 6_000].map(now => allowed(open, now, 10)),
       [0, 1],
@@ -71,14 +71,14 @@ describe('the breakers of a destination', () => {
   })
 
   it('are not opened further by what was under way, only by probes, up to five minutes', () => {
-    assert.equal(failing(MAX_FIRST_FAILURES + 9).first.restUntil, 6_000)
+    assert.equal(failing(MAX_FIRST_FAILURES + 9).first.openUntil, 6_000)
     const breakers = failing(MAX_FIRST_FAILURES)
     const { first } = breakers
     const rests = Array.from({ length: 8 }, (_, i) => {
-      const now = first.restUntil
+      const now = first.openUntil
       // Where nothing is left that was never tried, what failed before is the probe.
       failed(breakers, i % 2 === 0 ? 'first' : 'again', now, first)
-      return (first.restUntil - now) / 1000
+      return (first.openUntil - now) / 1000
     })
     assert.deepEqual(rests, [10, 20, 40, 80, 160, 300, 300, 300])
     assert.equal(failingSince(breakers), 1_000)

@@ -7,8 +7,8 @@ import { openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { createWorker, type DeliveryWorker, type WorkerOptions } from '../../src/delivery/worker.ts'
 import { stop } from '../../src/lib/errors.ts'
 import { createLog, silent } from '../../src/lib/log.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Clock, systemClock } from '../../src/lib/retry.ts'
+import { createMetrics } from '../../src/metrics/index.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
 import {
   DELIVERED,

@@ -11,7 +11,7 @@ import {
   readArtifacts,
   replaceAbis,
 } from '../../src/dev/project.ts'
-import { readStoredAbis } from '../../src/ingest/decoding/abis.ts'
+import { readStoredAbis } from '../../src/ingest/decoding/abi-files.ts'
 
 const tempFolder = (t: TestContext, files: Record<string, unknown> = {}): string => {
   const folder = mkdtempSync(join(tmpdir(), 'chainsieve-project-'))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keccak256 } from 'viem'
-import { readCode } from '../../src/decode/contract-abi.ts'
+import { readCode } from '../../src/decode/abi-finder.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { codeOf, initCodeOf } from '../support/deploy.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { createFunctionDecoder } from '../../src/decode/abi.ts'
+import { createFunctionDecoder } from '../../src/decode/abi-decoder.ts'
 import { renderEvent } from '../../src/decode/render.ts'
 import { asJson, formatArgument as shownArgument } from '../../src/documents/show.ts'
 import { packAbi } from '../../src/engine/forms/abi-words.ts'

@@ -6,7 +6,7 @@ import { watchRequests } from '../../src/http/metrics.ts'
 import { type HttpServer, listen } from '../../src/http/server.ts'
 import type { Reason } from '../../src/ingest/status/readiness.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { createMetrics, EXPOSITION_TYPE } from '../../src/lib/metrics.ts'
+import { createMetrics, EXPOSITION_TYPE } from '../../src/metrics/index.ts'
 import { bothOf, echo, MAINNET, send, TOKEN } from './support.ts'
 
 const servers: HttpServer[] = []

@@ -5,7 +5,7 @@ import { createProxies, NO_PROXIES, type ProxyHeader } from '../../src/http/conn
 import { watchRequests } from '../../src/http/metrics.ts'
 import { listen } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics } from '../../src/metrics/index.ts'
 import { appOf, send } from './support.ts'
 
 const from = (remoteAddress: string, headers: Record<string, string> = {}) =>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeAbiParameters, type Hex, keccak256, toEventSelector, toFunctionSelector } from 'viem'
 import type { RawBlock } from '../../src/chain/wire.ts'
-import { createCodeReader } from '../../src/decode/contract-abi.ts'
+import { createCodeReader } from '../../src/decode/abi-finder.ts'
 import { PROXY_QUESTIONS } from '../../src/decode/proxies.ts'
 import type { BlockContract } from '../../src/documents/contracts.ts'
 import { createLinkLookups } from '../../src/engine/dictionary-reader.ts'
@@ -14,7 +14,7 @@ import {
   type ProxyResolver,
   type ProxyResolverOptions,
 } from '../../src/ingest/contracts/proxy-resolver.ts'
-import { createSimilarity } from '../../src/ingest/contracts/similarity.ts'
+import { createSimilarity } from '../../src/ingest/contracts/similar-abi.ts'
 import { retry } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/retry.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import type { ClusterHealth } from '../../src/cluster/indices/health.ts'
+import type { ClusterHealth } from '../../src/cluster/indices/cluster-health.ts'
 import { createChainPace } from '../../src/ingest/status/chain-pace.ts'
 import { createReadinessLog, type Reason, reasonsOf } from '../../src/ingest/status/readiness.ts'
 import type { NetworkState } from '../../src/ingest/status/status.ts'
 import { createLog } from '../../src/lib/log.ts'
-import type { ThreadsState } from '../../src/search/threads.ts'
+import type { ThreadsState } from '../../src/search/thread-pool.ts'
 
 const NETWORK: NetworkState = {
   ...{ network: 'a/b/c', state: 'following', ranges: [], head: 9, lag: 0, lastBlock: null, headAge: 1, blockTime: 12 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse, retry, stop } from '../../src/lib/errors.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics } from '../../src/metrics/index.ts'
 import { measureSearch } from '../../src/search/search-metrics.ts'
 import type { SearchService } from '../../src/search/service.ts'
 import { ALICE, echo, MAINNET } from '../http/support.ts'

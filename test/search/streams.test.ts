@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
 import { createPool } from '../../src/search/pool.ts'
 import { createReadAhead } from '../../src/search/read-ahead.ts'
 import type { AnswerFormat, Pieces, SearchAnswer } from '../../src/search/service.ts'
-import type { TaskMessage, Thread, ThreadReply, ThreadTask } from '../../src/search/threads.ts'
+import type { TaskMessage, Thread, ThreadReply, ThreadTask } from '../../src/search/thread-pool.ts'
 import { createTestStore, generatedBlocks } from '../support/store.ts'
 
 const NETWORK = 'ethereum/test/net'

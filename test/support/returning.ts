@@ -1,8 +1,8 @@
 import { createDeclarations } from '../../src/cluster/restore/declarations.ts'
 import { decodedOfDocuments } from '../../src/cluster/restore/decoded-blocks.ts'
 import type { RemoteDocument } from '../../src/cluster/restore/restore.ts'
-import { createEviction } from '../../src/engine/shipping/evict.ts'
-import { createEvictedReader, EVICTED_KINDS } from '../../src/engine/shipping/restore-evicted.ts'
+import { createOffloading } from '../../src/engine/shipping/offload.ts'
+import { createOffloadedReader, OFFLOADED_KINDS } from '../../src/engine/shipping/restore-offloaded.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { documentsIn, type Shipped } from './ship.ts'
 import type { TestStore } from './store.ts'
@@ -12,7 +12,7 @@ export const emptyStore = (store: TestStore) => {
   const { shelf } = store.writer
   const blocks = { from: 0, to: Number.MAX_SAFE_INTEGER }
   store.writer.also(() => void shelf.commit(shelf.begin(blocks), blocks, 0))
-  const emptying = createEviction(store.db, 0)
+  const emptying = createOffloading(store.db, 0)
   const step = () => {
     let more = false
     store.writer.also(() => {
@@ -27,12 +27,12 @@ export const emptyStore = (store: TestStore) => {
 /** Documents that leave a store, in the order in which a cluster tells them. */
 export const fetchedOf = (all: ReadonlyMap<string, Shipped>, from: number, to: number): RemoteDocument[] =>
   [...all.values()]
-    .filter(({ kind, block }) => (EVICTED_KINDS as readonly string[]).includes(kind) && block >= from && block <= to)
+    .filter(({ kind, block }) => (OFFLOADED_KINDS as readonly string[]).includes(kind) && block >= from && block <= to)
     .sort((a, b) => a.position - b.position || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 
 /** Brings all of them back, so many at once. */
 export const refill = (store: TestStore, all: ReadonlyMap<string, Shipped>, documents = 1_000) => {
-  const reader = createEvictedReader(store.db)
+  const reader = createOffloadedReader(store.db)
   const declarations = createDeclarations(of => store.read(() => store.reader.signatures(of)))
   let runs = 0
   for (let run = reader.next(documents, 50); run; run = reader.next(documents, 50)) {

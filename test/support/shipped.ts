@@ -3,7 +3,7 @@ import type { Cluster, ClusterOptions } from '../../src/cluster/connection/clust
 import { aliasOf, shownId, splitSource } from '../../src/cluster/indices/names.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { createDocumentLocation } from '../../src/engine/shipping/document-location.ts'
-import { createEvictedReader } from '../../src/engine/shipping/restore-evicted.ts'
+import { createOffloadedReader } from '../../src/engine/shipping/restore-offloaded.ts'
 import type { Hidden } from '../../src/engine/shipping/shipped-ranges.ts'
 import { KINDS } from '../../src/mapping/index.ts'
 import { readStore } from './indexing.ts'
@@ -44,7 +44,7 @@ export const documentsThere = async (
 /** Reads the store of a data folder. */
 export const stored = <T>(data: string, read: Parameters<typeof readStore<T>>[1]): T =>
   readStore(storeFile(data, SHIPPED), read)
-export const emptiedIn = (data: string): number => stored(data, db => createEvictedReader(db).left().emptied)
+export const emptiedIn = (data: string): number => stored(data, db => createOffloadedReader(db).left().emptied)
 export const isInCluster = (data: string): boolean =>
   stored(data, db => createDocumentLocation(db).since() !== undefined)
 export const documentsOf = (data: string) => {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storeFile } from '../../../src/engine/files.ts'
 import { readStore } from '../../../src/engine/open.ts'
-import { MIN_LOCAL_BLOCKS } from '../../../src/engine/shipping/evict.ts'
-import { createEvictedReader } from '../../../src/engine/shipping/restore-evicted.ts'
-import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abis.ts'
+import { MIN_LOCAL_BLOCKS } from '../../../src/engine/shipping/offload.ts'
+import { createOffloadedReader } from '../../../src/engine/shipping/restore-offloaded.ts'
+import { abiFolder, storeAbiFiles } from '../../../src/ingest/decoding/abi-files.ts'
 import type { IndexJob } from '../../../src/ingest/messages.ts'
 import { startIndexing } from '../../../src/ingest/network.ts'
 import { askToRedecode, openRedecodings, redecodeFolder } from '../../../src/ingest/requests.ts'
@@ -47,7 +47,7 @@ const main = async (folder: string) => {
     const processor = { ours: (user + system) / 1e6, cluster: (await target.cpuSeconds()) - cluster }
     return { documents, seconds: (performance.now() - began) / 1_000, processor }
   }
-  const leftInCluster = () => readStore(storeFile(data, NETWORK), db => createEvictedReader(db).left().documents)
+  const leftInCluster = () => readStore(storeFile(data, NETWORK), db => createOffloadedReader(db).left().documents)
   try {
     const [seed, events] = [Number(values.seed), Number(values.events)]
     const files = ['old', 'new'].map(name => join(folder, `${name}.ndjson`))

@@ -31,6 +31,7 @@ export interface ReadOptions extends CheckOptions {
   transactions?: boolean
 }
 
+/** Fetches blocks with receipts, and traces if wanted; retries on other nodes. */
 export const fetchBlocks = (
   rpc: Rpc,
   numbers: readonly number[],

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/retry.ts'
-import { createRequestPace } from '../../lib/scheduling/rate.ts'
+import { createRequestPace } from '../../lib/scheduling/rate-limiter.ts'
 import { secretUrl } from '../../lib/secret.ts'
 import { type Allowance, BY_CALLS, BY_HOST, PROVIDERS, type Prices, parsePrice } from '../../limits/credits.ts'
 import { exact, type SpentFile, spentInMemory } from './spent-file.ts'

@@ -24,7 +24,7 @@ interface NodeChoiceOptions {
   log: Log
 }
 
-/** Chooses the node for the next call, by load, health and budget. */
+/** Load balancing and failover: chooses the node of a call by load, health and budget. */
 export const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeChoiceOptions) => {
   const waits = createBudgetWaits(clock, log)
   const done = createCondition()
@@ -45,28 +45,28 @@ export const createNodeChoice = ({ endpoints, tracer, probe, clock, log }: NodeC
         await waits.wait(suited, urgent, until, signal)
         continue
       }
-      const rested = funded.filter(it => it.health.restUntil <= elapsed)
-      const best = pick(rested, failed, urgent)
+      const ready = funded.filter(it => it.health.backoffUntil <= elapsed)
+      const best = pick(ready, failed, urgent)
       // Synchronous, so the next choice sees this load.
       if (best !== undefined) return { endpoint: best, done: best.loads[laneOf(urgent)].begin() }
-      if (rested.length > 0) await done.changed(signal)
-      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.restUntil)) - elapsed), signal)
+      if (ready.length > 0) await done.changed(signal)
+      else await clock.sleep(Math.max(1, Math.min(...funded.map(it => it.health.backoffUntil)) - elapsed), signal)
     }
   }
 
   const mayAsk = (it: Endpoint, { traces = false, urgent = false }: AttemptOptions): boolean => {
-    const isRested = it.health.restUntil <= clock.elapsed()
-    return isRested && (it.budget?.closedUntil(urgent) ?? 0) <= clock.now() && (!traces || tracer.suits(it))
+    const isReady = it.health.backoffUntil <= clock.elapsed()
+    return isReady && (it.budget?.closedUntil(urgent) ?? 0) <= clock.now() && (!traces || tracer.suits(it))
   }
 
-  /** Picks a node. A suspect one works again after a successful probe, or if there is no other. */
-  const pick = (rested: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
+  /** Picks a node. An unhealthy one works again after a successful probe, or if there is no other. */
+  const pick = (ready: readonly Endpoint[], failed: ReadonlySet<Endpoint>, urgent: boolean) => {
     const now = clock.elapsed()
-    const open = rested.filter(it => !failed.has(it))
-    const trusted = open.filter(it => it.health.doubtedUntil <= now)
-    const sound = trusted.filter(it => !it.health.isSuspect)
-    if (sound.length > 0) for (const it of rested) if (it.health.isSuspect) void probe(it)
-    const [from] = [sound, trusted, open, rested].filter(it => it.length > 0)
+    const open = ready.filter(it => !failed.has(it))
+    const trusted = open.filter(it => it.health.degradedUntil <= now)
+    const sound = trusted.filter(it => !it.health.isUnhealthy)
+    if (sound.length > 0) for (const it of ready) if (it.health.isUnhealthy) void probe(it)
+    const [from] = [sound, trusted, open, ready].filter(it => it.length > 0)
     const lane = laneOf(urgent)
     return pickSharer((from ?? []).map(it => ({ endpoint: it, load: it.loads[lane], strain: it.budget?.strain })))
       ?.endpoint

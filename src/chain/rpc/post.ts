@@ -1,8 +1,8 @@
 import { rawBytesOf } from '../../lib/bytes.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
 import { withTimeout } from '../../lib/retry.ts'
-import type { LearntPace } from '../../lib/scheduling/rate.ts'
-import type { RequestOutcome, RequestWindow } from '../../lib/scheduling/window.ts'
+import type { RequestOutcome, RequestWindow } from '../../lib/scheduling/concurrency-window.ts'
+import type { LearntPace } from '../../lib/scheduling/rate-limiter.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
 import { TOO_LARGE, takeText } from './answer-body.ts'
 import {
@@ -19,14 +19,14 @@ import {
   toAnswers,
 } from './answers.ts'
 import type { EndpointOptions } from './endpoint.ts'
-import type { Health, ResponseTimes } from './health.ts'
+import type { Health, ResponseTimes } from './node-health.ts'
 import { describeNetwork, type Transport } from './transport.ts'
 
 interface PostContext extends Pick<EndpointOptions, 'timeoutMs' | 'limits' | 'memory' | 'budget' | 'count'> {
   transport: Pick<Transport, 'post'>
   window: RequestWindow
   learnt: LearntPace | undefined
-  health: Pick<Health, 'restUntil'>
+  health: Pick<Health, 'backoffUntil'>
   now(): number
   responseTimes: Pick<ResponseTimes, 'add'>
   hide(text: string): string
@@ -70,8 +70,8 @@ export const createPost = (context: PostContext) => {
       learnt ? calls.length : cost.perSecond,
     )
     const cuts = learnt?.cuts ?? 0
-    // Skips a node that failed or set a rest while this waited; another one is used.
-    if (health.restUntil > now()) {
+    // Skips a node that failed or asked for a pause while this waited; another one is used.
+    if (health.backoffUntil > now()) {
       leave('neutral')
       throw leftAlone()
     }

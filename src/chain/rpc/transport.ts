@@ -21,6 +21,7 @@ interface TransportOptions {
   clock: Clock
 }
 
+/** HTTP, WebSocket or IPC, by the URL of the node. */
 export const createTransport = (url: URL, options: TransportOptions): Transport =>
   /^https?:$/.test(url.protocol) ? createHttp(url, options) : createSockets(url)
 

@@ -1,4 +1,4 @@
-import { createEventDecoder, createFunctionDecoder } from '../../decode/abi.ts'
+import { createEventDecoder, createFunctionDecoder } from '../../decode/abi-decoder.ts'
 import type { DecodedArg, DecodeResult, Signature } from '../../decode/types.ts'
 import { scaled } from '../../documents/show.ts'
 import type { ExportedSource } from '../../export/from-documents.ts'

@@ -8,12 +8,12 @@ import { openDocuments, type StoreReader } from '../../engine/reader.ts'
 import { blockOf } from '../../engine/schema.ts'
 import { DOCUMENT_BYTES } from '../../engine/shipping/journal.ts'
 import {
-  createEvictedReader,
-  EVICTED_KINDS,
-  type EvictedBlocks,
-  type EvictedReader,
-  type EvictedRun,
-} from '../../engine/shipping/restore-evicted.ts'
+  createOffloadedReader,
+  OFFLOADED_KINDS,
+  type OffloadedBlocks,
+  type OffloadedReader,
+  type OffloadedRun,
+} from '../../engine/shipping/restore-offloaded.ts'
 import { createShippedReader, type Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { createDocumentLines, type DocumentLines } from '../../engine/show/document-stream.ts'
 import { ChainsieveError, retry, stop } from '../../lib/errors.ts'
@@ -45,7 +45,7 @@ export type RestoreChanges = AsyncGenerator<
 >
 
 interface RestoreRunsOptions {
-  store: Pick<EvictedReader, 'next' | 'unverified'>
+  store: Pick<OffloadedReader, 'next' | 'unverified'>
   reader: StoreReader
   fetch: FetchDocuments
   /** Counts the cluster's documents of some blocks by kind. */
@@ -92,7 +92,7 @@ export async function* restoreRuns(options: RestoreRunsOptions): RestoreChanges 
   /** Blocks of the last segment whose documents were counted. */
   let counted: Range | undefined
   /** Undefined if the run has changed since. */
-  const fetchRun = async (run: EvictedRun): Promise<RemoteDocument[] | undefined> => {
+  const fetchRun = async (run: OffloadedRun): Promise<RemoteDocument[] | undefined> => {
     /** Only a whole segment knows how many of its logs are events. */
     const isCounted = counted && counted.from <= run.from && counted.to >= run.to
     const whole = isCounted ? undefined : await count(run.all)
@@ -156,7 +156,7 @@ const byBlock = (documents: readonly RemoteDocument[]): RemoteDocument[][] => [
 ]
 
 const lackIn = (
-  { from, to, counts }: EvictedBlocks,
+  { from, to, counts }: OffloadedBlocks,
   countOf: (kind: Kind) => number | undefined,
 ): string | undefined => {
   for (const [kind, expected] of Object.entries(counts)) {
@@ -186,7 +186,7 @@ export async function* restoreDocuments(naming: ClusterOptions, work: RestoreWor
   const { store, network, preparer, tokens, state, signal, log } = work
   const cluster = connect(naming)
   const reader = openDocuments(store, nativeBinding())
-  const returns = createEvictedReader(reader.db)
+  const returns = createOffloadedReader(reader.db)
   const { visible } = createShippedReader(reader.db)
   const { tally } = createShipRequests(cluster, naming, network, () => signal)
   try {
@@ -223,7 +223,7 @@ const mayPass = (error: unknown, signal: AbortSignal): error is ChainsieveError 
 /** Space needed per byte restored: merging temporarily writes twice. */
 const ROOM = 1.3
 
-const checkRoom = (store: string, { left }: EvictedReader) => {
+const checkRoom = (store: string, { left }: OffloadedReader) => {
   const { bavail, bsize } = statfsSync(dirname(store))
   const needed = left().documents * DOCUMENT_BYTES * ROOM
   if (bavail * bsize < needed)
@@ -277,7 +277,7 @@ const differenceIn = (
   return lost && `${documentName(lost)} is not in the file`
 }
 
-const KINDS: ReadonlySet<string> = new Set(EVICTED_KINDS)
+const KINDS: ReadonlySet<string> = new Set(OFFLOADED_KINDS)
 const keyOf = ({ kind, position, id }: Pick<RemoteDocument, 'kind' | 'position' | 'id'>): string =>
   `${kind} ${position} ${id}`
 const documentName = ({ kind, id }: Pick<RemoteDocument, 'kind' | 'id'>): string => `the ${kind} ${id}`
@@ -314,7 +314,7 @@ const createDocumentFetch = (
   const settle = createConsistentRead({ visible })
   const body = JSON.stringify({ sort: [{ _doc: 'asc' }], size: -1 })
   return async ({ from, to }) => {
-    const request = { ...parseSearch(body, EVICTED_KINDS, Date.now()), within: [[from, to] as const] }
+    const request = { ...parseSearch(body, OFFLOADED_KINDS, Date.now()), within: [[from, to] as const] }
     const options = () => ({ deadline: performance.now() + MAX_FETCH_MS, signal })
     const pages = await openPages(request, { asker, options, visible, settle })
     const found: RemoteDocument[] = []

@@ -43,10 +43,7 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
   const { send, batchBytes = BATCH_BYTES } = options
   const { persist, note } = ship.session
   const { next } = ship.partial
-  const count = ship.metrics.counter(
-    'chainsieve_cluster_batches_total',
-    'Batches of documents that were shipped to the cluster.',
-  ).add
+  const count = ship.metrics.counter('chainsieve_cluster_batches_total').add
   /** Last batch that is not noted yet. */
   let last: Sent | undefined
   let settling: Promise<void> = Promise.resolve()

@@ -1,4 +1,4 @@
-import { createEvictedCounts, type EvictedCounts } from '../../engine/shipping/document-counts.ts'
+import { createOffloadedCounts, type OffloadedCounts } from '../../engine/shipping/document-counts.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'
 import { gapsIn, holds, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Kind } from '../../mapping/index.ts'
@@ -18,7 +18,7 @@ export type IndexComparison = ReturnType<typeof createIndexComparison>
 export const createIndexComparison = (ship: ShipContext, settled: () => Promise<void>) => {
   const { network, naming, visible, requests, shelf, known, publishing, log } = ship
   const { persist, note } = ship.session
-  const expected = createEvictedCounts(ship.db)
+  const expected = createOffloadedCounts(ship.db)
   const compare = createComparing(expected, requests)
   /** Identities, by name, of indices that lack documents no store has: they are compared once. */
   const lacking = new Map<string, string>()
@@ -88,7 +88,7 @@ const BLOCKS_PER_READ = 4096
  * blocks that differ. Invalid if the chain left blocks in between.
  */
 const createComparing =
-  (expected: EvictedCounts, requests: ShipContext['requests']) =>
+  (expected: OffloadedCounts, requests: ShipContext['requests']) =>
   async (
     index: string,
     kind: Exclude<Kind, 'token'>,
@@ -121,7 +121,7 @@ const createComparing =
     return mergeRanges(wrong.toSorted((a, b) => a.from - b.from))
   }
 
-function* dueOf(expected: EvictedCounts, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
+function* dueOf(expected: OffloadedCounts, kind: Exclude<Kind, 'token' | 'event'>, blocks: readonly Range[]) {
   for (const { from, to } of blocks)
     for (let at = from; at <= to; at += BLOCKS_PER_READ)
       yield* expected.counts(kind, { from: at, to: Math.min(to, at + BLOCKS_PER_READ - 1) })

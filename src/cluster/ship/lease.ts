@@ -3,10 +3,10 @@ import type { Cluster, ClusterRequest } from '../connection/cluster.ts'
 import { expectOkText } from '../connection/expect-ok.ts'
 
 /**
- * Lets one process at a time write the documents of a network. The holder renews a document in the
- * cluster every few seconds. Another process takes over, with the next term, once that document was
- * unchanged for long enough by its own clock: clocks need not agree. A holder that fails to renew
- * in time stops by itself; what it sent has a lower term.
+ * Leader election: one process at a time writes the documents of a network. The holder renews a
+ * document in the cluster every few seconds (heartbeat). Another process takes over, with the next
+ * term, once that document was unchanged for long enough by its own clock: clocks need not agree. A
+ * holder that fails to renew in time stops by itself; what it sent has a lower term (fencing).
  */
 export type Lease = ReturnType<typeof createLease>
 

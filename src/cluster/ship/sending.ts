@@ -23,12 +23,8 @@ const SEND_TURN_MS = 4
 
 export const createSending = (options: ShipContext): Send => {
   const { network, naming, reader, shelf, metrics, bulk, session, publishing } = options
-  const countDocuments = metrics
-    .counter('chainsieve_cluster_documents_total', 'Documents that were sent to the cluster.')
-    .of({})
-  const countBytes = metrics
-    .counter('chainsieve_cluster_bytes_total', 'Bytes of documents that were sent to the cluster.')
-    .of({})
+  const countDocuments = metrics.counter('chainsieve_cluster_documents_total').of({})
+  const countBytes = metrics.counter('chainsieve_cluster_bytes_total').of({})
   return async (lines, batch, touched, numbers = batch) => {
     for (;;) {
       // Other processes have to know changes before the next document.

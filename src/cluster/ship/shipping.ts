@@ -1,11 +1,11 @@
 import { createDocumentLocation, KEPT_AFTER_MS } from '../../engine/shipping/document-location.ts'
 import { createJournal } from '../../engine/shipping/journal.ts'
-import { createEvictedReader } from '../../engine/shipping/restore-evicted.ts'
+import { createOffloadedReader } from '../../engine/shipping/restore-offloaded.ts'
 import type { Writer } from '../../engine/writer.ts'
 import { retry } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Metrics } from '../../lib/metrics.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
+import type { Metrics } from '../../metrics/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { type ClusterOptions, connect } from '../connection/cluster.ts'
 import type { MovingReport } from './context.ts'
@@ -57,7 +57,7 @@ export const createShipping = (options: ShippingOptions) => {
   const journal = createJournal(db, journalMax)
   let trouble: string | null = null
   let troubleSince: string | null = null
-  const { left, unverified } = createEvictedReader(db)
+  const { left, unverified } = createOffloadedReader(db)
   /** Whether there may be something to remove. */
   let mayEmpty = true
   let owed = 0
@@ -97,7 +97,7 @@ export const createShipping = (options: ShippingOptions) => {
   /** False while the store answers searches, or may still be sending an answer. */
   const mayEmptyNow = () =>
     !returning && mayEmpty && Date.now() - (since() ?? Number.POSITIVE_INFINITY) >= KEPT_AFTER_MS
-  const lag = metrics.gauge('chainsieve_cluster_blocks_left', 'Stored blocks that are not in the cluster yet.')
+  const lag = metrics.gauge('chainsieve_cluster_blocks_left')
 
   const back = (): MovingReport => {
     const { blocks, emptied } = left()

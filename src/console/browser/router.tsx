@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { consoleUrl, createStore, useStore } from './state.ts'
 
-/** Path below `/console`, such as `/explore`, and query string. */
+/** The route: path below `/console`, such as `/explore`, and query string. */
 interface ConsoleAddress {
   path: string
   query: string

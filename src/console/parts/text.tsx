@@ -27,7 +27,7 @@ interface TextProps {
   brief?: boolean
 }
 
-/** Untrusted text: bidi-isolated, invisible characters named, long text cut. */
+/** Untrusted text, sanitized: bidi-isolated, invisible characters named, long text cut. No HTML. */
 export const Text = ({ value, most = 200, brief = false }: TextProps) => {
   const [all, setAll] = useState(false)
   const isLong = value.length > most

@@ -2,13 +2,16 @@ import { URL_TOKEN } from '../../rules/check-alerts.ts'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import { fillUrl, select } from '../payload.ts'
-import { sign } from '../signature.ts'
+import { sign } from '../webhook-signature.ts'
 import type { AlertMessage } from './channel.ts'
 import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
 
-/** Standard Webhooks 1.0: a POST has the alert in its body, a GET in its headers and URL tokens. */
+/**
+ * Standard Webhooks 1.0: a POST has the alert in its body, a GET in its headers and URL tokens.
+ * `webhook-id` is the idempotency key: receivers deduplicate by it.
+ */
 export const webhook = (method: 'GET' | 'POST') =>
   byRequest<Webhook>({
     shown: ({ parameters }) => shownUrl(parameters.url),

@@ -18,6 +18,10 @@ interface Backlog {
 
 const KEPT_TESTS = 100
 
+/**
+ * Turns outbox entries into deliveries. The cursor of the outbox moves in the same transaction, so
+ * a crash neither loses nor duplicates one.
+ */
 export const createFanOut = (db: Db) => {
   const readCursor = db.prepare<[string], number>('SELECT n FROM cursor WHERE store = ?').pluck()
   const moveCursor = db.prepare(

@@ -1,4 +1,4 @@
-import type { Turn } from '../../lib/scheduling/breaker.ts'
+import type { Turn } from '../../lib/scheduling/circuit-breaker.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { AlertMessage } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'

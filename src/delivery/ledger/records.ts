@@ -4,6 +4,7 @@ import type { Action } from '../../rules/rule.ts'
 import type { MessageType } from '../channels/channel.ts'
 import { atomically, type Db } from './file.ts'
 
+/** `dead`: a dead letter, whose tries are used up or which its receiver refused. */
 export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
 
 /** A delivery as shown. Times are epoch milliseconds. */

@@ -30,7 +30,7 @@ const NO_COUNTS = new Float64Array(0)
 /** The divisor of the memory limit above which an aggregation estimates. */
 export const MEMORY_SHARE = 8
 
-/** Counts distinct keys by bucket: exactly up to `most` bytes, and by sketches beyond. */
+/** Counts distinct keys by bucket: exactly up to `most` bytes, beyond by HyperLogLog (HLL). */
 export const createDistinctKeys = (precision: number, most: number, check: () => void) => {
   /** Empty while counts are exact. */
   const sketches: Distinct[] = []

@@ -1,4 +1,4 @@
-import type { Code } from '../../decode/contract-abi.ts'
+import type { Code } from '../../decode/abi-finder.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { DecodedBlock } from '../../documents/document.ts'
 import { upgradesIn } from '../../documents/upgrades.ts'

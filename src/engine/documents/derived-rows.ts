@@ -1,4 +1,4 @@
-import type { Code } from '../../decode/contract-abi.ts'
+import type { Code } from '../../decode/abi-finder.ts'
 import type { Delegation } from '../../decode/proxies.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { BlockContract } from '../../documents/contracts.ts'

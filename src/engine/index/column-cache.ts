@@ -26,6 +26,7 @@ interface ArgumentPlace {
   slot: number
 }
 
+/** Decoded columns; a change of their segment invalidates them. */
 export const createColumnCache = (db: Db, { capacity, ofArgument }: ColumnCacheOptions) => {
   const selectBounds = db.prepare('SELECT least, greatest FROM col WHERE segment = ? AND field = ?')
   const selectData = db.prepare('SELECT data FROM col WHERE segment = ? AND field = ?').pluck()

@@ -4,7 +4,7 @@ import type { Segment } from '../reader.ts'
 import { readPointOrdinals } from './points.ts'
 import { createSegmentCache, type SegmentState } from './segment-cache.ts'
 
-/** Caches the numbers of arguments. Counts read their values alone. */
+/** Caches numbers of arguments; a change of their segment invalidates them. */
 export type PointsCache = ReturnType<typeof createPointsCache>
 
 export const createPointsCache = (db: Db, capacity: () => number) => {

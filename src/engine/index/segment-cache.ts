@@ -1,4 +1,4 @@
-/** `revised` grows with each change of what the segment holds. */
+/** `revised` grows with each change of the segment, which invalidates what is cached of it. */
 export interface SegmentState {
   id: number
   revised: number
@@ -19,7 +19,7 @@ interface SegmentCacheEntry<T> {
   exists: boolean
 }
 
-/** An LRU cache of one value per segment and field, bounded by bytes. */
+/** An LRU cache of one value per segment and field, which evicts beyond `capacity` bytes. */
 export const createSegmentCache = <T, H = void>({ load, bytesOf, capacity }: SegmentCacheOptions<T, H>) => {
   let segments = new Map<number, { revised: number; entries: Map<number, SegmentCacheEntry<T>> }>()
   /** Entries with values, least recently used first. */

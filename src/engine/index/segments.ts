@@ -13,7 +13,7 @@ export const FULL_LEVEL = 9
 /** Level of a segment of this size: four segments of a level, similar in size, are merged. */
 export const levelOf = (counts: SegmentCounts): number => {
   const blocks = documentCount(counts, 'block')
-  // Evicted documents need no rewriting, only the header does.
+  // Offloaded documents need no rewriting, only the header does.
   return (!counts.emptied && documentsIn(counts) >= FULL_SEGMENT) || blocks >= MAX_BLOCKS
     ? FULL_LEVEL
     : Math.floor(Math.log(blocks) / Math.log(FAN) + 1e-9)
@@ -27,7 +27,7 @@ export interface SegmentCounts extends Record<CountedKind, number> {
   events: number
   /** 1: of each block what scopes want, else 0: all of it. */
   scoped: number
-  /** 1: its documents were evicted; else 0 or nothing. */
+  /** 1: its documents were offloaded; else 0 or nothing. */
   emptied?: number
 }
 

@@ -21,7 +21,7 @@ import {
 } from './hits.ts'
 import { type HitCursor, streamHits } from './pages.ts'
 import { checkDeadline, createSearchContext, prepareParts, rankOnce, type SearchControl, searchOnce } from './search.ts'
-import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarRequest } from './similar.ts'
+import { findSimilar, type SimilarDocument, type SimilarOptions, type SimilarRequest } from './similar-contracts.ts'
 import { seenNow } from './snapshot.ts'
 import { findBest } from './sort/first-page.ts'
 

@@ -1,4 +1,4 @@
-import { createEventDecoder, createFunctionDecoder } from '../../decode/abi.ts'
+import { createEventDecoder, createFunctionDecoder } from '../../decode/abi-decoder.ts'
 import { createCallSignatures } from '../../decode/calls.ts'
 import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'

@@ -5,10 +5,10 @@ import { blockAt } from '../index/segment.ts'
 import { readHeader } from '../index/segments.ts'
 import { blockOf, PLACES_PER_BLOCK, positionOf } from '../schema.ts'
 
-/** Counts of evicted documents, from what remains in the store. */
-export type EvictedCounts = ReturnType<typeof createEvictedCounts>
+/** Counts of offloaded documents, from what remains in the store. */
+export type OffloadedCounts = ReturnType<typeof createOffloadedCounts>
 
-export const createEvictedCounts = (db: Db) => {
+export const createOffloadedCounts = (db: Db) => {
   const segments = db.prepare<[number, number], { id: number; first: number; last: number; events: number }>(
     'SELECT id, first, last, events FROM segment WHERE first <= ? AND last >= ? ORDER BY first',
   )
@@ -57,7 +57,7 @@ export const createEvictedCounts = (db: Db) => {
         .all(to, from)
         .filter(({ first, last }) => first >= from && last <= to)
         .map(({ first, last, events }) => ({ from: first, to: last, count: events })),
-    /** Blocks whose documents were evicted. */
+    /** Blocks whose documents were offloaded. */
     emptied: ({ from, to }: Range) => partsIn(emptied.all(to, from), from, to),
   }
 }

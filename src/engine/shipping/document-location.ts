@@ -1,12 +1,12 @@
 import { stop } from '../../lib/errors.ts'
 import type { Db } from '../../sqlite/database.ts'
-import { createUnverifiedRange } from './restore-evicted.ts'
+import { createUnverifiedRange } from './restore-offloaded.ts'
 import { createShippingState } from './shipping-state.ts'
 
 /**
  * Whether documents of a network are searched remotely. `meta.in_cluster`: since when, in epoch
  * milliseconds; 0 where the store never held them alone. Without it the store answers searches,
- * holds all documents and evicts none.
+ * holds all documents and offloads none.
  */
 export type DocumentLocation = ReturnType<typeof createDocumentLocation>
 
@@ -18,7 +18,7 @@ export const createDocumentLocation = (db: Db) => {
   }
 }
 
-/** Time after the switch before eviction begins: long answers that began earlier read the store. */
+/** Time from the switch to offloading: long answers that began earlier read the store. */
 export const KEPT_AFTER_MS = 600_000
 /** Time that such answers may continue. One part of them takes less than the remaining half. */
 const READ_AFTER_MS = KEPT_AFTER_MS / 2
@@ -57,7 +57,7 @@ export const createLocationWriter = (db: Db, now: () => number = Date.now) => {
   }
 }
 
-/** Throws if the documents may be evicted at any moment. Call it before each read; it takes µs. */
+/** Throws if the documents may be offloaded at any moment. Call it before each read. */
 export const createLocalDocumentsCheck = (db: Db, now: () => number = Date.now): (() => void) => {
   const { since } = createDocumentLocation(db)
   requireLocalDocuments(db)

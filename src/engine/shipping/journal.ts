@@ -1,9 +1,9 @@
 import { COUNTED_KINDS } from '../../mapping/index.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { newestBlock } from '../blocks.ts'
-import { MIN_LOCAL_BLOCKS } from './evict.ts'
+import { MIN_LOCAL_BLOCKS } from './offload.ts'
 
-/** Backlog of documents to ship and evict, limited by the setting `journal-max`. */
+/** Backlog of documents to ship and offload, limited by the setting `journal-max`. */
 export type Journal = ReturnType<typeof createJournal>
 
 /** Bytes per document with its index, measured on mainnet: see docs/internals.md. */
@@ -42,7 +42,7 @@ export const createJournal = (db: Db, most: number) => {
       counted = { full, until: now + HOLDS * (now - began) }
       return full
     },
-    /** Call within the transaction that evicted documents. */
+    /** Call within the transaction that offloaded documents. */
     noteLess,
     /** Adds the current size to the limit, as it precedes shipping. Call within a transaction. */
     begin,

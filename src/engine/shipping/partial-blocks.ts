@@ -1,7 +1,7 @@
 import { gapsIn, mergeRanges, partsIn, type Range } from '../../lib/ranges.ts'
 import type { Db } from '../../sqlite/database.ts'
 
-/** Blocks stored only in part, for scopes. Their documents are never evicted. */
+/** Blocks stored only in part, for scopes. Their documents are never offloaded. */
 export type PartialBlocks = ReturnType<typeof createPartialBlocks>
 
 export const createPartialBlocks = (db: Db) => {

@@ -120,7 +120,7 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
       hidden.hideUpTo(to, batches())
       ranges.remove({ from: 0, to })
     },
-    /** Ships blocks again, or all tokens. False if some of the blocks were evicted. */
+    /** Ships blocks again, or all tokens. False if some of the blocks were offloaded. */
     lose(blocks: readonly Range[] | undefined) {
       if (!blocks) meta.set('shipped_change', 0)
       else if (blocks.some(({ from, to }) => isEmptied.get(to, from) !== undefined)) return false

@@ -1,4 +1,4 @@
-import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi.ts'
+import { createFunctionDecoder, type FunctionDecoder } from '../../decode/abi-decoder.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { memoize } from '../../lib/caches.ts'
 import type { callMapping as mapping } from '../../mapping/documents/call.ts'

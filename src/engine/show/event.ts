@@ -1,4 +1,4 @@
-import { createEventDecoder, type EventDecoder } from '../../decode/abi.ts'
+import { createEventDecoder, type EventDecoder } from '../../decode/abi-decoder.ts'
 import { memoize } from '../../lib/caches.ts'
 import type { eventMapping as mapping } from '../../mapping/documents/event.ts'
 import { unpackAbi } from '../forms/abi-words.ts'

@@ -1,5 +1,5 @@
 import type { ChainSource } from '../../chain/source.ts'
-import type { Code } from '../../decode/contract-abi.ts'
+import type { Code } from '../../decode/abi-finder.ts'
 import {
   type Delegation,
   IMPLEMENTATION_CALL,

@@ -1,6 +1,6 @@
 import type { ChainSource } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
-import type { Code } from '../../decode/contract-abi.ts'
+import type { Code } from '../../decode/abi-finder.ts'
 import { type BlockContract, type ContractCreation, creationsIn } from '../../documents/contracts.ts'
 import { positionOf } from '../../engine/schema.ts'
 import type { Log } from '../../lib/log.ts'

@@ -11,7 +11,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Clock } from '../../lib/retry.ts'
 import { createLinkInquiry, type LinkInquiryOptions } from './ask-proxies.ts'
 import { createNodeLookup } from './node-lookup.ts'
-import type { Similarity } from './similarity.ts'
+import type { Similarity } from './similar-abi.ts'
 
 export type ProxyResolver = ReturnType<typeof createProxyResolver>
 

@@ -27,7 +27,7 @@ const MAX_KNOWN_TOKENS = 200_000
 
 const TOKEN_CALL_DATA = Object.values(TOKEN_CALLS)
 
-/** Resolves tokens from the list, the store and the chain. Addresses are 40 lower-case digits. */
+/** Symbol and decimals of tokens: from the list, the store, the chain. Addresses: 40 digits. */
 export const createChainTokens = (options: TokensOptions) => {
   const { listed, onKnown, stored, call, log, now, clock } = options
   const known = new Map<string, KnownToken>()

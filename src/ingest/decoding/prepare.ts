@@ -1,6 +1,6 @@
 import type { RawBlock } from '../../chain/wire.ts'
+import type { Code } from '../../decode/abi-finder.ts'
 import { createCallSignatures } from '../../decode/calls.ts'
-import type { Code } from '../../decode/contract-abi.ts'
 import type { Decoding } from '../../decode/decoding.ts'
 import type { DecodedLog } from '../../decode/types.ts'
 import { blockCalls, keepCalls } from '../../documents/calls.ts'

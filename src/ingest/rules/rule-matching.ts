@@ -5,9 +5,9 @@ import { asJson } from '../../documents/show.ts'
 import { tokensIn } from '../../documents/tokens.ts'
 import { createBlockDocuments, jsonOf } from '../../engine/show/block-documents.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Metrics } from '../../lib/metrics.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
+import type { Metrics } from '../../metrics/index.ts'
 import type { BlockMatches, MatchedRule, Matcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending } from '../../rules/rule.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
@@ -30,14 +30,10 @@ const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 export const createRuleMatching = (options: RuleMatchingOptions) => {
   const { network, matcher, tokens, contracts, links, onTrouble, log, clock, metrics } = options
-  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total', 'Blocks that were matched with rules.')
-  const matchesFound = metrics.counter('chainsieve_matcher_matches_total', 'Matches of rules in blocks.')
+  const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total')
+  const matchesFound = metrics.counter('chainsieve_matcher_matches_total')
   const matching = metrics
-    .histogram(
-      'chainsieve_matcher_duration_seconds',
-      'Time of matching a block, without waits for a node.',
-      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
-    )
+    .histogram('chainsieve_matcher_duration_seconds', [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
     .of({})
   /** Why each waiting block waits; lanes wait independently. */
   const waits = new Map<number, string>()

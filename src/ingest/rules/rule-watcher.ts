@@ -1,9 +1,9 @@
 import type { Scan } from '../../alerts/alert-store.ts'
 import type { Log } from '../../lib/log.ts'
-import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import { createMetrics, type Metrics } from '../../metrics/index.ts'
 import { type BlockMatches, createMatcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
@@ -27,7 +27,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
   const { metrics = createMetrics() } = options
   const matcher = createMatcher({ most: limits.ruleMatches })
-  const rulesKnown = metrics.gauge('chainsieve_rules', 'Rules of the network, active and paused.')
+  const rulesKnown = metrics.gauge('chainsieve_rules')
   const troubles = createRuleTroubles(log, limits)
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()

@@ -1,5 +1,5 @@
 import type { Log } from '../../lib/log.ts'
-import type { ThreadsState } from '../../search/threads.ts'
+import type { ThreadsState } from '../../search/thread-pool.ts'
 import type { WaitReason } from '../messages.ts'
 import type { RemoteHealth } from '../remote.ts'
 import type { DeliveryHealth, NetworkState, ServerStatus } from './status.ts'

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { AlertCounts } from '../../alerts/alert-store.ts'
 import { fromTransferredError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { MetricSnapshot } from '../../lib/metrics.ts'
+import type { MetricSnapshot } from '../../metrics/index.ts'
 import type { FromWriter, Revised, ToWriter, WaitReason, WriterRequest } from '../messages.ts'
 import type { ShippingReport } from '../remote.ts'
 

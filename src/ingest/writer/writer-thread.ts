@@ -6,8 +6,8 @@ import { createLocationWriter } from '../../engine/shipping/document-location.ts
 import { createWriter, type Writer } from '../../engine/writer.ts'
 import { ChainsieveError, type TransferredError, toTransferredError } from '../../lib/errors.ts'
 import { createThreadLog } from '../../lib/log.ts'
-import { createMetrics, type Metrics } from '../../lib/metrics.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
+import { createMetrics, type Metrics } from '../../metrics/index.ts'
 import { keepPages, type WritableDb } from '../../sqlite/database.ts'
 import type { FromWriter, ToWriter, WriterChange, WriterData } from '../messages.ts'
 import type { RemoteStore } from '../remote.ts'
@@ -111,7 +111,7 @@ export const runWriter = (options: WriterData, remote?: RemoteStore) => {
     ended = shipping?.close()
     shipping = undefined
     tell({ type: 'shipping', shipping: null })
-    // Segments awaiting eviction were not merged.
+    // Segments awaiting offloading were not merged.
     queue.addUnmerged(writer.small(OF_HEAD))
     return true
   }
@@ -284,7 +284,7 @@ const performChange = async (
 }
 
 const unmergedBy = (change: QueuedChange, done: boolean, isShipped: boolean): readonly number[] => {
-  // Shipped batches are merged on eviction.
+  // Shipped batches are merged on offloading.
   if (change.type === 'batch' && isShipped) return []
   const batches = batchesOf(change)
   if (change.type !== 'replace') return batches.map(({ first }) => first)
@@ -302,16 +302,9 @@ const tellShipping = (shipping: RunningShipping, change: QueuedChange) => {
 }
 
 const createWriteCounter = ({ copied }: Pick<WritableDb, 'copied'>, metrics: Metrics) => {
-  const writing = metrics.histogram(
-    'chainsieve_store_write_duration_seconds',
-    'Time of a write transaction: of blocks, of a rollback, of matches.',
-    WRITE_BOUNDS_S,
-  )
-  const checkpoints = metrics.counter(
-    'chainsieve_store_checkpoints_total',
-    'Checkpoints: copies of the log into the store.',
-  )
-  const time = metrics.counter('chainsieve_store_checkpoint_seconds_total', 'Time of checkpoints.')
+  const writing = metrics.histogram('chainsieve_store_write_duration_seconds', WRITE_BOUNDS_S)
+  const checkpoints = metrics.counter('chainsieve_store_checkpoints_total')
+  const time = metrics.counter('chainsieve_store_checkpoint_seconds_total')
   let counted = { ...copied }
   return {
     write: ({ type }: QueuedChange, ms: number) => writing.observe({ what: type }, ms / 1_000),

@@ -13,7 +13,7 @@ export const coalesce = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   }
 }
 
-/** Coalesces calls during a run and for `ms` after it. Failures are not cached. */
+/** Caches a result with a TTL of `ms`; calls during a run share it. Failures are not cached. */
 export const coalesceFor = <T>(work: () => Promise<T>, ms: number): (() => Promise<T>) => {
   let last: { result: Promise<T>; until: number } | undefined
   return () => {

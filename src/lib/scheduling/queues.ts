@@ -4,7 +4,7 @@ export interface Queued<L extends string> {
   lane: L
 }
 
-/** Tasks by lane; in each, accounts take turns and tasks of an account keep their order. */
+/** Tasks by lane; in each, accounts take turns (round robin), so none starves the others. */
 export const createFairQueue = <T extends Queued<string>>() => {
   /** Tasks by account, in the order of turns. */
   const lanes = new Map<T['lane'], Map<number, T[]>>()

@@ -6,7 +6,7 @@ import { DEFAULT_FORMAT, parserOf } from './parse-format.ts'
 import type { LocalTime } from './resolve.ts'
 import { DAY, HOUR, MINUTE, SECOND, UTC, type Zone, zoneOf } from './time-zone.ts'
 
-/** Reads the dates of a clause, in milliseconds since 1970. */
+/** Reads the dates and date math of a clause, in milliseconds since 1970. */
 export interface DateReader {
   /**
    * Instant of a value. An open part (a day without hour, a rounding such as `/d`) becomes its

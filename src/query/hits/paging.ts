@@ -8,7 +8,7 @@ import type { After, BlockSlice, ChainPlace, Collapse, SearchRequest, SortSpec }
 import type { SortScope } from './sort.ts'
 import { readScore, readSortValue, sortDateWriter, standInOf, standsForMissing } from './sort-value.ts'
 
-/** Keys that position a page, and keys that exclude them. */
+/** Keys of pagination: those that position a page, and those that exclude them. */
 type PagingKeys = {
   readonly [key in 'search_after' | 'slice' | 'resume' | 'collapse' | 'aggs' | 'aggregations']?: JsonNode | undefined
 }

@@ -1,6 +1,9 @@
 import { lazy } from '../../lib/caches.ts'
 
-/** Elasticsearch's standard analysis: words by Unicode's annex 29, in lower case. */
+/**
+ * Elasticsearch's standard analyzer: tokens by Unicode's annex 29, in lower case, without stemming
+ * and stopwords.
+ */
 export const analyzeText = (text: string): string[] => {
   if (ONE_WORD.test(text)) return cutLongWord(text.toLowerCase())
   return (text.match(wordPattern()) ?? [])

@@ -23,8 +23,8 @@ const startsOf = (words: readonly string[], { words: asked, prefix }: Phrase): n
   })
 
 /**
- * Places of the words that make up the phrase, as Lucene marks them: with slop, any words that stand close enough, in
- * any order, even where the phrase matches elsewhere.
+ * Places of the words that make up the phrase, as Lucene marks them: with slop, any words that
+ * stand close enough, in any order, even where the phrase matches elsewhere.
  */
 export const phrasePlaces = (words: readonly string[], phrase: Phrase): number[] => {
   const starts = startsOf(words, phrase)

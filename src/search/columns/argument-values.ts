@@ -1,4 +1,4 @@
-import { decodeParts } from '../../decode/abi.ts'
+import { decodeParts } from '../../decode/abi-decoder.ts'
 import { parseSignature } from '../../decode/signature.ts'
 import type { AbiParam, DecodedArg } from '../../decode/types.ts'
 import { checksumAddress } from '../../lib/keccak.ts'

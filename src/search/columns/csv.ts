@@ -1,8 +1,8 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
 
 /**
- * Writes rows as RFC 4180 has them. Chain text is untrusted: unless `raw`, an apostrophe precedes
- * what spreadsheets run as a formula.
+ * Writes CSV rows, quoted as in RFC 4180. Prevents CSV injection: unless `raw`, an apostrophe
+ * precedes text of the chain that spreadsheets would run as a formula.
  */
 export const csvRowWriter = ({ raw = false } = {}) => {
   const cellText = raw ? rawCell : safeCell

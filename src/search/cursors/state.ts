@@ -9,7 +9,7 @@ import type { SearchParams } from '../service.ts'
 
 /**
  * Ids of scrolls and points in time contain the whole state: they survive restarts and take almost
- * no memory. Signatures keep the server from unpacking or searching foreign data. Base64url of:
+ * no memory. An HMAC keeps the server from unpacking or searching foreign data. Base64url of:
  * version, signature of the rest, length of the head, head (JSON, enough to close a cursor), and
  * deflated JSON. Raise the version when the members of a state change.
  */

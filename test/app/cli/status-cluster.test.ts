@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatStatus } from '../../../src/app/cli/format.ts'
-import type { ClusterHealth } from '../../../src/cluster/indices/health.ts'
+import type { ClusterHealth } from '../../../src/cluster/indices/cluster-health.ts'
 import type { NetworkState } from '../../../src/ingest/status/status.ts'
 
 const since = '2026-03-01T00:00:00Z'

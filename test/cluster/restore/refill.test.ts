@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { createEvictedReader } from '../../../src/engine/shipping/restore-evicted.ts'
+import { createOffloadedReader } from '../../../src/engine/shipping/restore-offloaded.ts'
 import { verifyContents } from '../../../src/engine/verify.ts'
 import { CONTENTS } from '../../answers/stores.ts'
 import { emptyStore, refill } from '../../support/returning.ts'
@@ -21,7 +21,7 @@ for (const content of ['odd', 'full', 'calls', 'redecoded', 'scenario'])
     const before = documentsIn(store)
     const contents = contentsOf(store)
     emptyStore(store)
-    assert.ok(createEvictedReader(store.db).left().emptied > 0)
+    assert.ok(createOffloadedReader(store.db).left().emptied > 0)
     refill(store, before, 200)
     assert.deepEqual(documentsIn(store), before)
     assert.deepEqual(contentsOf(store), contents)

@@ -4,7 +4,7 @@ import { type FetchDocuments, type RemoteDocument, restoreRuns } from '../../../
 import type { SegmentBatch } from '../../../src/engine/documents/batch.ts'
 import { openDocuments } from '../../../src/engine/reader.ts'
 import { createLocationWriter } from '../../../src/engine/shipping/document-location.ts'
-import { createEvictedReader } from '../../../src/engine/shipping/restore-evicted.ts'
+import { createOffloadedReader } from '../../../src/engine/shipping/restore-offloaded.ts'
 import { createWriter } from '../../../src/engine/writer.ts'
 import { applyJobChanges } from '../../../src/ingest/pipeline.ts'
 import { emptyStore, fetchedOf } from '../../support/returning.ts'
@@ -24,7 +24,7 @@ const setUp = (t: TestContext, change: (documents: RemoteDocument[]) => RemoteDo
   const all = documentsIn(store)
   emptyStore(store)
   store.writer.also(() => createLocationWriter(store.db).move())
-  const returns = createEvictedReader(store.db)
+  const returns = createOffloadedReader(store.db)
   const fetched: [number, number][] = []
   const fetch: FetchDocuments = async ({ from, to }) => {
     fetched.push([from, to])

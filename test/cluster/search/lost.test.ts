@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { ClusterRequest } from '../../../src/cluster/connection/cluster.ts'
-import { createClusterHealth } from '../../../src/cluster/indices/health.ts'
+import { createClusterHealth } from '../../../src/cluster/indices/cluster-health.ts'
 import { type Lacking, putIndex } from '../../../src/cluster/indices/indices.ts'
 import { aliasOf, indexNameOf } from '../../../src/cluster/indices/names.ts'
 import { indexBody } from '../../../src/cluster/indices/template.ts'

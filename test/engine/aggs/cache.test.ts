@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createAnswers, createStateCache } from '../../../src/engine/aggs/aggregation-cache.ts'
 import type { AggregationState } from '../../../src/engine/aggs/aggregator.ts'
-import { createAnswers, createStateCache } from '../../../src/engine/aggs/cache.ts'
 import type { Segment, StoreReader } from '../../../src/engine/reader.ts'
 
 /** Asks ten segments for states of 1000 bytes, which shrink to 100; tells how often that was done. */

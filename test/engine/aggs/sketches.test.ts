@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createDistinctKeys } from '../../../src/engine/aggs/cardinality.ts'
-import { createQuantiles } from '../../../src/engine/aggs/quantiles.ts'
+import { createQuantiles } from '../../../src/engine/aggs/percentiles.ts'
 import { randomFrom } from '../../support/random.ts'
 
 // What has too many values to keep all of them is told nearly, in little memory.

@@ -3,8 +3,8 @@ import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { salvageStore } from '../../../src/engine/salvage.ts'
 import { requireLocalDocuments } from '../../../src/engine/shipping/document-location.ts'
-import { createEviction } from '../../../src/engine/shipping/evict.ts'
 import { createJournal } from '../../../src/engine/shipping/journal.ts'
+import { createOffloading } from '../../../src/engine/shipping/offload.ts'
 import { createShippedReader, type Visible } from '../../../src/engine/shipping/shipped-ranges.ts'
 import { createShippingState, LATE_REQUEST_MS } from '../../../src/engine/shipping/shipping-state.ts'
 import { createDocumentLines } from '../../../src/engine/show/document-stream.ts'
@@ -189,7 +189,7 @@ test('nothing is emptied that is not on the shelf as a whole', t => {
   const store = createTestStore(blocks)
   t.after(store.close)
   const { shelf } = store.writer
-  const emptying = createEviction(store.db)
+  const emptying = createOffloading(store.db)
   assert.equal(emptying.mark(), undefined)
   store.writer.also(() => shelf.commit(shelf.begin({ from: 1, to: 309 }), { from: 1, to: 309 }, 0))
   const first = store.read(() => store.reader.segments()[0]!)

@@ -7,7 +7,7 @@ import {
   removeAbisByName,
   type StoredAbi,
   storeAbiFiles,
-} from '../../../ingest/decoding/abis.ts'
+} from '../../../ingest/decoding/abi-files.ts'
 import { askToRedecode, redecodeFolder } from '../../../ingest/requests.ts'
 import { readStatus } from '../../../ingest/status/live.ts'
 import { command, misused } from '../command.ts'

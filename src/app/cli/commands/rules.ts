@@ -8,7 +8,7 @@ import type { Cancelled, RuleBook, ShownRule } from '../../rule-book.ts'
 import type { ListedRule } from '../../rules.ts'
 import { type CommandContext, command, misused } from '../command.ts'
 import { formatCount as counted, formatTable, formatText, formatTime } from '../format.ts'
-import { openRuleBook } from '../rule-book.ts'
+import { openRuleBook } from '../open-rule-book.ts'
 
 export const BOOK = ['server', 'token'] as const
 export const ACCOUNT = {

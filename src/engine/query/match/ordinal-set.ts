@@ -1,8 +1,8 @@
 import { lowerBound } from '../../../lib/arrays.ts'
 
 /**
- * Immutable sets of ordinals of one segment, all below `size`: sorted lists if rare, bitmaps if
- * dense, runs if consecutive. Operations accept any mix.
+ * Immutable sets of ordinals of one segment, all below `size`: sorted lists if rare, bitmaps
+ * (bitsets) if dense, runs if consecutive. Operations accept any mix.
  */
 export type OrdinalSet =
   /** From `from` to `to`, exclusive. */

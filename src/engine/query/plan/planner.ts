@@ -23,6 +23,7 @@ import {
 } from './indexed-fields.ts'
 import { planNested } from './nested.ts'
 import { EVERYTHING, NO_DOCUMENTS, type Plan, type Planner } from './plan.ts'
+/** The query planner: the access path of each condition, and the order of `and` by cost. */
 export const planQuery = (kind: Kind, node: Node, reader: StoreReader): Plan => {
   reader.check()
   switch (node.op) {

@@ -25,6 +25,7 @@ export interface ScorerOptions {
   within?: SearchRequest['within']
 }
 
+/** Scores by BM25, with the average field length in place of stored norms. */
 export const createScorer = (score: Score, options: ScorerOptions): Scorer => {
   const { kind, reader } = options
   const known = createStatistics(options)
