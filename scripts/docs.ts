@@ -25,7 +25,7 @@ import {
   MAPPING,
   type ValueComparison,
 } from '../src/mapping/index.ts'
-import { METRICS, type MetricDeclaration } from '../src/metrics/table.ts'
+import { METRIC_TABLE, type MetricDeclaration } from '../src/metrics/table.ts'
 import { AGGREGATIONS } from '../src/query/aggs/kinds/index.ts'
 import type { AggregationKind } from '../src/query/aggs/kinds/kind.ts'
 import { PIPELINES, REFUSED_PIPELINES } from '../src/query/aggs/pipelines/index.ts'
@@ -332,9 +332,14 @@ const deviations = () =>
 const metricsWhere = (isOfCluster: boolean) => () =>
   table(
     ['Metric', 'Type', 'Labels', 'Meaning'],
-    Object.entries<MetricDeclaration>(METRICS)
+    Object.entries<MetricDeclaration>(METRIC_TABLE)
       .filter(([name]) => name.startsWith('chainsieve_cluster_') === isOfCluster)
-      .map(([name, [type, help, ...labels]]) => [code(name), type, labels.map(code).join(', '), help]),
+      .map(([name, [type, labels, help]]) => [
+        code(name),
+        type,
+        labels.split(' ').filter(Boolean).map(code).join(', '),
+        help,
+      ]),
   )
 
 /** Pages with generated parts, by their path. */

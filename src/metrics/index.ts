@@ -1,4 +1,4 @@
-import { METRICS, type MetricDeclaration, type MetricName } from './table.ts'
+import { METRIC_TABLE, type MetricDeclaration, type MetricName } from './table.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -21,11 +21,11 @@ export type Metrics = ReturnType<typeof createMetrics<MetricName>>
 
 /** Each metric is declared in `table`, and registered once. */
 export const createMetrics = <Name extends string = MetricName>(
-  table: Readonly<Record<Name, MetricDeclaration>> = METRICS as Readonly<Record<string, MetricDeclaration>>,
+  table: Readonly<Record<Name, MetricDeclaration>> = METRIC_TABLE as Readonly<Record<string, MetricDeclaration>>,
 ) => {
   const metrics = new Map<string, () => MetricSnapshot>()
   const add = (name: Name, type: MetricDeclaration[0], snapshot: (help: string) => MetricSnapshot) => {
-    const [declared, help] = table[name] ?? []
+    const [declared, , help] = table[name] ?? []
     if (declared !== type || help === undefined) throw new Error(`${name} is not declared as a ${type}`)
     if (metrics.has(name)) throw new Error(`there are two metrics ${name}`)
     metrics.set(name, () => snapshot(help))
@@ -74,7 +74,7 @@ export const createMetrics = <Name extends string = MetricName>(
 
 /** A snapshot of a gauge or counter whose values are read at the moment of the scrape. */
 export const snapshotOf = (name: MetricName, ...series: [value: number, labels?: Labels][]): MetricSnapshot => {
-  const [type, help]: MetricDeclaration = METRICS[name]
+  const [type, , help]: MetricDeclaration = METRIC_TABLE[name]
   if (type === 'histogram') throw new Error(`${name} is a histogram`)
   return { type, name, help, series: series.map(([value, labels = {}]) => ({ labels, value })) }
 }

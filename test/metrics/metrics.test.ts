@@ -6,17 +6,17 @@ import type { MetricDeclaration } from '../../src/metrics/table.ts'
 import { parseExposition } from '../support/exposition.ts'
 
 const TABLE = {
-  sent_total: ['counter', 'What was sent.'],
-  lag: ['histogram', 'Lag.'],
-  a: ['counter', ''],
-  b: ['histogram', ''],
-  http_requests_total: ['counter', 'The total number of HTTP requests.'],
-  msdos: ['gauge', 'A path\\of\nMS-DOS.'],
-  seconds: ['histogram', 'Time.'],
-  nothing_total: ['counter', 'What never was counted.'],
-  blocks_total: ['counter', 'Blocks that were stored.'],
-  rules: ['gauge', 'Rules that are looked for.'],
-  values: ['gauge', 'Values that were set.'],
+  sent_total: ['counter', '', 'What was sent.'],
+  lag: ['histogram', '', 'Lag.'],
+  a: ['counter', '', ''],
+  b: ['histogram', '', ''],
+  http_requests_total: ['counter', '', 'The total number of HTTP requests.'],
+  msdos: ['gauge', '', 'A path\\of\nMS-DOS.'],
+  seconds: ['histogram', '', 'Time.'],
+  nothing_total: ['counter', '', 'What never was counted.'],
+  blocks_total: ['counter', '', 'Blocks that were stored.'],
+  rules: ['gauge', '', 'Rules that are looked for.'],
+  values: ['gauge', '', 'Values that were set.'],
 } satisfies Record<string, MetricDeclaration>
 
 describe('metrics', () => {
