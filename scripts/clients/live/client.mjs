@@ -2,21 +2,19 @@
  * Calls of the JavaScript clients, of all that have `openPointInTime` or scroll helpers and of `elasticsearch` 16. Plain JavaScript: it runs on the packages of
  * `CLIENT_FOLDER`, and prints a line of JSON for each call.
  */
-import { createRequire } from 'node:module'
+import { BASE, report, require, TOKEN, withToken } from './tools/report.mjs'
 
-const { BASE, TOKEN, TX, CLIENT_FOLDER, CLIENT_NAME } = process.env
-const require = createRequire(`${CLIENT_FOLDER}/`)
+const { TX, CLIENT_NAME } = process.env
 const legacy = CLIENT_NAME === 'elasticsearch'
 const major = Number(process.env.CLIENT_VERSION.split('.')[0])
 /** From version 8 on, what stood in `body` stands beside the rest, and answers come without an envelope. */
 const flat = CLIENT_NAME === '@elastic/elasticsearch' && major >= 8
 /** Clients that take the path of Elasticsearch 6 for `existsSource`, and ask for a type. */
 const withType = CLIENT_NAME === '@elastic/elasticsearch' ? major === 7 : major === 2
-const withToken = BASE.replace('//', `//any:${TOKEN}@`)
 const client = legacy
-  ? new (require(CLIENT_NAME).Client)({ host: withToken, apiVersion: '7.7', log: 'error' })
+  ? new (require(CLIENT_NAME).Client)({ host: withToken(BASE), apiVersion: '7.7', log: 'error' })
   : CLIENT_NAME === '@opensearch-project/opensearch'
-    ? new (require(CLIENT_NAME).Client)({ node: withToken })
+    ? new (require(CLIENT_NAME).Client)({ node: withToken(BASE) })
     : new (require(CLIENT_NAME).Client)({ node: BASE, auth: { username: 'any', password: TOKEN } })
 
 const asked = (index, body, rest = {}) => ({ ...(index && { index }), ...(flat ? body : { body }), ...rest })
@@ -144,13 +142,4 @@ const modern = {
   'cat.indices as text': async () => read(await client.cat.indices({ v: true })).split('\n').length > 8,
 }
 
-for (const [call, run] of Object.entries(legacy ? calls : { ...calls, ...modern })) {
-  let line
-  try {
-    line = { call, value: await run() }
-  } catch (error) {
-    line = { call, error: String(error?.message ?? error).slice(0, 400) }
-  }
-  process.stdout.write(`${JSON.stringify(line)}\n`)
-}
-process.exit(0)
+await report(legacy ? calls : { ...calls, ...modern })

@@ -167,7 +167,7 @@ export const createHitCache = <T extends CachedValue>(version: () => unknown, ca
   let bytes = 0
   let seen: unknown
 
-  const forgetOthers = () => {
+  const invalidateOlder = () => {
     const now = version()
     if (now === seen) return
     seen = now
@@ -190,7 +190,7 @@ export const createHitCache = <T extends CachedValue>(version: () => unknown, ca
 
   return {
     get(shape: HitShape, position: number): T | undefined {
-      forgetOthers()
+      invalidateOlder()
       const hit = young.get(shape)?.get(position)
       if (hit) return hit
       const older = old.get(shape)?.get(position)
@@ -198,7 +198,7 @@ export const createHitCache = <T extends CachedValue>(version: () => unknown, ca
       return older
     },
     set(shape: HitShape, position: number, hit: T) {
-      forgetOthers()
+      invalidateOlder()
       if (hit.length < capacity / 8) put(shape, position, hit)
     },
   }

@@ -1,20 +1,20 @@
 import type { Kind } from '../../mapping/index.ts'
 import { askedBy } from '../context.ts'
-import { type CatColumn, formatByteCount, TABLE, TABLE_PARAMETERS, tableResponse } from './cat-table.ts'
+import {
+  type CatColumn,
+  formatByteCount,
+  numberColumn,
+  TABLE,
+  TABLE_PARAMETERS,
+  tableResponse,
+  textColumn,
+} from './cat-table.ts'
 import { ONLY_NODE } from './cluster.ts'
 import { callKinds, type EsEndpoint, indexName } from './endpoint.ts'
 import { storeBytes } from './indices.ts'
 import { isNodeNamed, readFigures } from './nodes.ts'
 
 /** Tables of the one node and of its shards, of which each index has one. */
-
-const textColumn = (doc: string, value: string, aliases: readonly string[] = []): CatColumn<unknown> => ({
-  ...{ aliases, doc, value: () => value },
-})
-
-const numberColumn = (doc: string, value: number | null, aliases: readonly string[] = []): CatColumn<unknown> => ({
-  ...{ aliases, doc, right: true, value: () => (value === null ? null : String(value)) },
-})
 
 const catShards: EsEndpoint = {
   paths: ['_cat/shards', '_cat/shards/{index}'],

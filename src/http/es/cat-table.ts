@@ -21,6 +21,19 @@ export interface CatColumn<Row> {
   order?(row: Row): number
 }
 
+/** The same in each row, as are those of `numberColumn`. */
+export const textColumn = (doc: string, value: string, aliases: readonly string[] = []): CatColumn<unknown> => ({
+  ...{ aliases, doc, value: () => value },
+})
+
+export const numberColumn = (
+  doc: string,
+  value: number | string | null,
+  aliases: readonly string[] = [],
+): CatColumn<unknown> => ({
+  ...{ aliases, doc, right: true, value: () => (value === null ? null : String(value)) },
+})
+
 export const TABLE_PARAMETERS = ['format', 'h', 's', 'v', 'help', 'bytes', 'time', 'local', 'master_timeout'] as const
 
 export const tableResponse = <Row>(call: EndpointCall, { columns, rows }: CatTable<Row>): JsonAnswer | Response => {

@@ -3,7 +3,16 @@ import type { Kind } from '../../mapping/index.ts'
 import { askedBy } from '../context.ts'
 import { stringSchema } from '../openapi/schema.ts'
 import { NODE_TABLES } from './cat-nodes.ts'
-import { type CatColumn, formatByteCount, TABLE, TABLE_PARAMETERS, tableResponse, textResponse } from './cat-table.ts'
+import {
+  type CatColumn,
+  formatByteCount,
+  numberColumn,
+  TABLE,
+  TABLE_PARAMETERS,
+  tableResponse,
+  textColumn,
+  textResponse,
+} from './cat-table.ts'
 import { healthOf, INFO } from './cluster.ts'
 import { aliasesOf, callKinds, type EsEndpoint, indexName } from './endpoint.ts'
 import { storeBytes, uuidOf } from './indices.ts'
@@ -38,28 +47,18 @@ const catIndices: EsEndpoint = {
       order: kind => storeBytes(holdings, [kind]),
     }
     const columns: Record<string, CatColumn<Kind>> = {
-      health: { aliases: ['h'], doc: 'current health status', value: () => 'green' },
-      status: { aliases: ['s'], doc: 'open/close status', value: () => 'open' },
+      health: textColumn('current health status', 'green', ['h']),
+      status: textColumn('open/close status', 'open', ['s']),
       index: { aliases: ['i', 'idx'], doc: 'index name', value: kind => indexName(call, kind) },
       uuid: { aliases: ['id'], doc: 'index uuid', value: kind => uuidOf(indexName(call, kind)) },
-      pri: {
-        aliases: ['p', 'shards.primary', 'shardsPrimary'],
-        doc: 'number of primary shards',
-        right: true,
-        value: () => '1',
-      },
-      rep: {
-        aliases: ['r', 'shards.replica', 'shardsReplica'],
-        doc: 'number of replica shards',
-        right: true,
-        value: () => '0',
-      },
+      pri: numberColumn('number of primary shards', 1, ['p', 'shards.primary', 'shardsPrimary']),
+      rep: numberColumn('number of replica shards', 0, ['r', 'shards.replica', 'shardsReplica']),
       'docs.count': {
         ...{ aliases: ['dc', 'docsCount'], doc: 'available docs', right: true },
         value: kind => String(holdings.counts[kind]),
         order: kind => holdings.counts[kind],
       },
-      'docs.deleted': { aliases: ['dd', 'docsDeleted'], doc: 'deleted docs', right: true, value: () => '0' },
+      'docs.deleted': numberColumn('deleted docs', 0, ['dd', 'docsDeleted']),
       'store.size': size,
       'pri.store.size': { ...size, aliases: [], doc: 'store size of primaries' },
     }
@@ -95,22 +94,21 @@ const catHealth: EsEndpoint = {
   answers: { 200: TABLE },
   handle(call) {
     const health = healthOf(callKinds(call).length)
-    const number = (doc: string, value: string): CatColumn<null> => ({ doc, right: true, value: () => value })
-    const shards = String(health.active_shards)
-    const columns: Record<string, CatColumn<null>> = {
-      ...clockColumns<null>(),
-      cluster: { aliases: ['cl'], doc: 'cluster name', value: () => INFO.cluster_name },
-      status: { aliases: ['st'], doc: 'health status', value: () => health.status },
-      'node.total': number('total number of nodes', '1'),
-      'node.data': number('number of nodes that can store data', '1'),
-      shards: number('total number of shards', shards),
-      pri: number('number of primary shards', shards),
-      relo: number('number of relocating nodes', '0'),
-      init: number('number of initializing nodes', '0'),
-      unassign: number('number of unassigned shards', '0'),
-      pending_tasks: number('number of pending tasks', '0'),
-      max_task_wait_time: number('wait time of longest task pending', '-'),
-      active_shards_percent: number('active number of shards in percent', '100.0%'),
+    const shards = health.active_shards
+    const columns: Record<string, CatColumn<unknown>> = {
+      ...clockColumns(),
+      cluster: textColumn('cluster name', INFO.cluster_name, ['cl']),
+      status: textColumn('health status', health.status, ['st']),
+      'node.total': numberColumn('total number of nodes', 1),
+      'node.data': numberColumn('number of nodes that can store data', 1),
+      shards: numberColumn('total number of shards', shards),
+      pri: numberColumn('number of primary shards', shards),
+      relo: numberColumn('number of relocating nodes', 0),
+      init: numberColumn('number of initializing nodes', 0),
+      unassign: numberColumn('number of unassigned shards', 0),
+      pending_tasks: numberColumn('number of pending tasks', 0),
+      max_task_wait_time: numberColumn('wait time of longest task pending', '-'),
+      active_shards_percent: numberColumn('active number of shards in percent', '100.0%'),
     }
     return tableResponse(call, { columns, rows: [null] })
   },
@@ -129,14 +127,13 @@ const catAliases: EsEndpoint = {
         .filter(isWanted)
         .map(alias => ({ alias, index: indexName(call, kind) })),
     )
-    const none = (doc: string) => ({ doc, value: () => '-' })
     const columns: Record<string, CatColumn<(typeof rows)[number]>> = {
       alias: { aliases: ['a'], doc: 'alias name', value: row => row.alias },
       index: { aliases: ['i', 'idx'], doc: 'index alias points to', value: row => row.index },
-      filter: none('filter'),
-      'routing.index': none('index routing'),
-      'routing.search': none('search routing'),
-      is_write_index: none('write index'),
+      filter: textColumn('filter', '-'),
+      'routing.index': textColumn('index routing', '-'),
+      'routing.search': textColumn('search routing', '-'),
+      is_write_index: textColumn('write index', '-'),
     }
     return tableResponse(call, { columns, rows })
   },
