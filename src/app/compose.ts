@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
 import { createClusterStores } from '../cluster/stores.ts'
+import { createDefaultParameters } from '../config/chains.ts'
 import type { Config } from '../config/index.ts'
 import { type DeliveryThread, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
@@ -126,6 +127,7 @@ const startListening = async (
     status,
     metrics: served,
     defaultNetwork: config.defaultNetwork,
+    defaultParameters: createDefaultParameters(config.networks),
     ...more,
   })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { createDefaultParameters } from '../config/chains.ts'
 import type { Config } from '../config/index.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { readStore } from '../engine/open.ts'
@@ -34,6 +35,12 @@ export interface ExportOptions {
   to: { file: string } | { write(part: Uint8Array): Promise<void> }
 }
 
+/** Packs and columns are made of documents as they are, in whatever form the network shows values. */
+const PLAIN = [
+  ['args', 'nested'],
+  ['eth', 'false'],
+] as const
+
 /** Blocks of a pack that are read at once, with all that is in them. */
 const BLOCKS_AT_ONCE = 20
 
@@ -41,9 +48,16 @@ const BLOCKS_AT_ONCE = 20
 export const exportToFile = async (config: Config, wanted: ExportOptions, { shutdown, progress }: Run & Bars) => {
   const { network, format, to } = wanted
   const { ask, networks } = createSearchAsk(config, network, shutdown)
+  const plainAsk: AskPage = (entities, body, signal, parameters = []) =>
+    ask(entities, body, signal, [...PLAIN, ...parameters])
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
-  const { encoder, begun, source } = await createEncoding(config, { ...wanted, entities, query }, ask, shutdown.signal)
+  const { encoder, begun, source } = await createEncoding(
+    config,
+    { ...wanted, entities, query },
+    plainAsk,
+    shutdown.signal,
+  )
   const isPacked = 'file' in to && to.file.endsWith('.gz')
   if (isPacked && format === 'parquet')
     throw refuse('export_format', `${to.file}: Parquet is compressed in itself: name the file without .gz.`)
@@ -60,9 +74,10 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   try {
     const { signal } = shutdown
     const size = format === 'pack' ? { size: BLOCKS_AT_ONCE, most: BLOCKS_AT_ONCE } : {}
-    const askPage: AskPage = (entities, body, signal) => ask(entities, body, signal, source)
+    const askSource: AskPage = (entities, body, signal) =>
+      plainAsk(entities, body, signal, source && [['_source', source.join()]])
     return await runExport({
-      ...{ ask: askPage, entities, query, target, signal, ...size },
+      ...{ ask: source ? askSource : ask, entities, query, target, signal, ...size },
       encoder: isPacked ? gzipped(encoder) : encoder,
       onStep: bar.update,
     })
@@ -84,12 +99,13 @@ const createSearchAsk = (
       networks: [network],
     }
   const pool = openPool(config, shutdown)
+  const defaults = createDefaultParameters(config.networks)(network)
   return {
     networks: pool.networks(network),
-    async ask(entities, body, signal, source) {
+    async ask(entities, body, signal, parameters = []) {
       const { status, body: answer } = await pool.search({
         ...{ network, entities, body: Buffer.from(body), account: NO_ACCOUNT, signal },
-        ...(source && { parameters: [['_source', source.join()]] }),
+        parameters: [...defaults, ...parameters],
       })
       const text = answer instanceof Uint8Array ? Buffer.from(answer) : await buffer(answer as unknown as Readable)
       if (status >= 400) throw stop('search_failed', `the search answers ${status}: ${text.toString().slice(0, 500)}`)

@@ -1,3 +1,6 @@
+import { memoize } from '../lib/caches.ts'
+import type { NetworkConfig } from './index.ts'
+
 /** Settings of a chain that its short name implies. */
 export interface Chain {
   /** Name of the network. */
@@ -131,6 +134,10 @@ export const KNOWN_CHAINS: ReadonlyMap<string, Chain> = new Map<string, Chain>([
 /** A network by its name or by the short name of its chain. */
 export const fullName = (network: string): string => KNOWN_CHAINS.get(network)?.network ?? network
 
+/** A known chain by the name of its network. */
+const chainNamed = (network: string): Chain | undefined =>
+  [...KNOWN_CHAINS.values()].find(chain => chain.network === network)
+
 const USUAL_DEPTH = 64
 
 /** The setting `finality` as a depth, which is used if nodes report no finalized block. */
@@ -139,6 +146,34 @@ export const depthOfChain = (
   finality: number | 'finalized',
 ): { finality: number; toFinalized?: true } => {
   if (finality !== 'finalized') return { finality }
-  const known = [...KNOWN_CHAINS.values()].find(chain => chain.network === network)
-  return { finality: known?.finality ?? USUAL_DEPTH, toFinalized: true }
+  return { finality: chainNamed(network)?.finality ?? USUAL_DEPTH, toFinalized: true }
 }
+
+/** URL parameters by their names. */
+type ParameterPairs = readonly (readonly [name: string, value: string])[]
+
+/**
+ * URL parameters that requests have by default: in which form a network shows values, or what all
+ * networks of a comma-separated list have in common.
+ */
+export const createDefaultParameters = (
+  networks: readonly Pick<NetworkConfig, 'network' | 'currency' | 'flatArgs'>[],
+): ((names: string) => ParameterPairs) => {
+  const formOf = (name: string) => {
+    const { currency = usualCurrency(name), flatArgs = false } = networks.find(it => it.network === name) ?? {}
+    return { eth: currency?.toUpperCase() === 'ETH', flatArgs }
+  }
+  return memoize(MOST_KNOWN, names => {
+    const forms = names.split(',').map(formOf)
+    return [
+      ...(forms.every(({ flatArgs }) => flatArgs) ? [['args', 'flat'] as const] : []),
+      ...(forms.every(({ eth }) => eth) ? [['eth', 'true'] as const] : []),
+    ]
+  })
+}
+
+/** Networks, and lists of several, that are kept. */
+const MOST_KNOWN = 1_000
+
+const usualCurrency = (network: string): string | undefined =>
+  chainNamed(network)?.symbol ?? (network.split('/')[1] === 'ethereum' ? 'ETH' : undefined)

@@ -112,6 +112,12 @@ const measured = (units: Record<string, number>, max: number) => {
   )
 }
 
+export const symbol: SettingKind<string> = {
+  schema: v.pipe(v.string(), v.regex(/^[a-z0-9.]{1,20}$/i)),
+  takes: 'the symbol of a currency, such as ETH',
+  placeholder: 'SYMBOL',
+}
+
 /** Milliseconds. */
 export const duration: SettingKind<number> = {
   schema: measured({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }, 100 * 366 * 86_400_000),

@@ -144,6 +144,16 @@ export const NETWORK_SETTINGS = {
     'off',
     'Which steps of transactions are indexed, from nodes with trace_block or debug_traceBlockByNumber: none, those that call functions, or all. All steps in packs are indexed.',
   ),
+  currency: setting(
+    kinds.symbol,
+    undefined,
+    'Currency of the network. With ETH, amounts in answers have eth beside coin, unless a request has eth=false. The default is that of the chain in docs/chains.md, and ETH for other networks of the blockchain ethereum.',
+  ),
+  flatArgs: setting(
+    kinds.toggle,
+    'false',
+    'Answers show arguments with literal keys such as "value.hex", unless a request has args=nested.',
+  ),
   requestTimeout: setting(kinds.duration, '20s', 'Time within which a node must answer.'),
   rpcBatch: setting(
     kinds.inFlight(20, 4, 1_000),

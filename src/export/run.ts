@@ -3,6 +3,7 @@ import type { ProgressStep } from '../lib/progress.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { KINDS } from '../mapping/index.ts'
 import { parseExactJson } from '../query/json.ts'
+import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { checkTable } from '../search/lines.ts'
@@ -10,13 +11,8 @@ import { EXPORT_START, type ExportTarget } from './journal.ts'
 import type { EncodedHits, Encoder, ExportFormat } from './lines.ts'
 import { type ReadPage, readPage } from './page.ts'
 
-/** Requests a page of hits; the answer is JSON. `source`: the parts of documents, in place of the body's. */
-export type AskPage = (
-  entities: string,
-  body: string,
-  signal: AbortSignal,
-  source?: readonly string[],
-) => Promise<Buffer>
+/** Requests a page of hits; the answer is JSON. `parameters` are those of the URL. */
+export type AskPage = (entities: string, body: string, signal: AbortSignal, parameters?: Parameters) => Promise<Buffer>
 
 export interface ExportOptions<Hit = Buffer> {
   ask: AskPage

@@ -17,10 +17,10 @@ export const createServerAsk = ({
   network: string
 }): AskPage => {
   const base = `${server.replace(/\/+$/, '')}/${network}/es/`
-  return async (entities, body, signal, source) => {
-    const parameters = source ? `?_source=${encodeURIComponent(source.join())}` : ''
+  return async (entities, body, signal, parameters) => {
+    const query = parameters ? `?${new URLSearchParams(Object.fromEntries(parameters))}` : ''
     for (let failures = 1; ; failures++) {
-      const answer = await once(`${base}${entities}/search${parameters}`, { body, token, signal })
+      const answer = await once(`${base}${entities}/search${query}`, { body, token, signal })
       if ('bytes' in answer) return answer.bytes
       if (failures >= MAX_ATTEMPTS) throw stop('server_fails', `${new URL(server).origin} ${answer.why}`)
       await systemClock.sleep(answer.afterMs ?? backoff(failures, { baseMs: 500 }), signal)

@@ -15,7 +15,7 @@ import { describeApi } from './description.ts'
 import { createDirect, type Direct } from './direct.ts'
 import { renderError, unknownRoute, wrongMethod } from './errors.ts'
 import { infoRoute } from './es/cluster.ts'
-import { dispatch } from './es/dispatch.ts'
+import { type DefaultParameters, dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
 import { GAS_ROUTES } from './gas-price.ts'
 import { MANAGEMENT_ROUTES, type Management } from './manage/routes.ts'
@@ -44,6 +44,8 @@ export interface AppServices {
   log: Log
   /** The network of paths that name none. */
   defaultNetwork?: string | undefined
+  /** URL parameters that searches of a network have by default. */
+  defaultParameters?: DefaultParameters | undefined
 }
 
 /**
@@ -63,6 +65,7 @@ export const createApp = ({
   log,
   rates = createRequestQuotas(limits),
   defaultNetwork,
+  defaultParameters = () => [],
 }: AppServices): { app: Hono<Env>; direct: Direct } => {
   const paths = createShortPaths({ networks: () => service.networks(), defaultNetwork })
   const app = new Hono<Env>({ getPath: request => paths.complete(routePath(request)) })
@@ -118,7 +121,7 @@ export const createApp = ({
 
   // Paths below it have their own table, with Elasticsearch's answers.
   app.use('/:technology/:blockchain/:network/es/*', needs(door, 'search'))
-  app.all('/:technology/:blockchain/:network/es/*', dispatch(ENDPOINTS, { service, limits, log }))
+  app.all('/:technology/:blockchain/:network/es/*', dispatch(ENDPOINTS, { service, limits, log, defaultParameters }))
 
   for (const { path } of GAS_ROUTES) app.use(withColons(path), needs(door, 'search'))
   addRoutes(GAS_ROUTES, { service, gasPrices: createGasPrices(service, limits) })
@@ -128,7 +131,7 @@ export const createApp = ({
     addRoutes(RULE_ROUTES, { ...alerting, limits, log, gate: createGate(limits) })
   }
 
-  return { app, direct: createDirect({ search: service, door, bodies, limits, log }) }
+  return { app, direct: createDirect({ search: service, door, bodies, limits, log, defaultParameters }) }
 }
 
 /** A described path as the router has it. */

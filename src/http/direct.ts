@@ -9,6 +9,7 @@ import type { Door } from './auth.ts'
 import type { Bodies } from './body.ts'
 import { type Exchange, nameRequest, REQUEST_ID, requestFacts, tellRate } from './context.ts'
 import { renderError } from './errors.ts'
+import type { DefaultParameters } from './es/dispatch.ts'
 import { dialectFor } from './es/search.ts'
 
 /**
@@ -24,9 +25,10 @@ interface DirectOptions {
   bodies: Bodies
   limits: Pick<Limits, 'body'>
   log: Log
+  defaultParameters: DefaultParameters
 }
 
-export const createDirect = ({ search, door, bodies, limits, log }: DirectOptions): Direct => {
+export const createDirect = ({ search, door, bodies, limits, log, defaultParameters }: DirectOptions): Direct => {
   const toError = renderError(log)
   const most = Math.min(limits.body, SMALL_SEARCH)
 
@@ -76,7 +78,9 @@ export const createDirect = ({ search, door, bodies, limits, log }: DirectOption
       try {
         const { id } = caller
         const dialect = dialectFor(exchange.req.path, incoming.headers['user-agent'])
-        const found = await search.search({ ...target, body, dialect, account: id, signal: exchange.req.raw.signal })
+        const parameters = defaultParameters(target.network)
+        const asked = { ...target, body, parameters, dialect }
+        const found = await search.search({ ...asked, account: id, signal: exchange.req.raw.signal })
         if (found.body instanceof Uint8Array && found.status === 200)
           sendWhole(exchange.env!, left, found.status, found.body)
         else if (found.pieces) {

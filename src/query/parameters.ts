@@ -63,8 +63,10 @@ export const SEARCH_PARAMETERS = {
   version: { doc: 'As in the body.', put: putFlag('version') },
   seq_no_primary_term: { doc: 'As in the body.', put: putFlag('seq_no_primary_term') },
   explain: { doc: 'As in the body.', put: putFlag('explain') },
-  args: { doc: '`flat` shows arguments with literal keys such as `"value.hex"`; `nested` is the default.' },
-  eth: { doc: 'Whether amounts in `_source` have `eth` beside `coin`.' },
+  args: {
+    doc: '`flat` shows arguments with literal keys such as `"value.hex"`; `nested` is the default without `flat-args`.',
+  },
+  eth: { doc: 'Whether amounts in `_source` have `eth` beside `coin`. It is the default where `currency` is ETH.' },
   stats: { doc: 'As in the body.', put: putNames('stats') },
   timeout: { doc: 'As in the body.', put: putText('timeout') },
   terminate_after: { doc: 'As in the body.', put: putText('terminate_after') },

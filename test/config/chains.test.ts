@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as viem from 'viem/chains'
-import { KNOWN_CHAINS } from '../../src/config/chains.ts'
+import { createDefaultParameters, KNOWN_CHAINS } from '../../src/config/chains.ts'
 
 /** Definitions of viem by chain id. */
 const KNOWN = new Map(Object.values<viem.Chain>(viem).map(chain => [chain.id, chain]))
@@ -35,4 +35,25 @@ test('the depths are of a minute at least', () => {
     assert.match(network, /^ethereum\/[a-z-]+\/[a-z]+$/)
     assert.ok((finality * blockMs) / 1_000 >= 60, `${name}: ${(finality * blockMs) / 1_000} s`)
   }
+})
+
+test('requests have by default what is certain of the currency, unless it is set', () => {
+  const networks = [
+    { network: 'ethereum/ethereum/other', currency: 'POL', flatArgs: false },
+    { network: 'ethereum/demo/local', currency: 'eth', flatArgs: true },
+  ]
+  const defaults = createDefaultParameters(networks)
+  const eth = ['eth', 'true']
+  const CASES: [networks: string, parameters: unknown][] = [
+    ['ethereum/ethereum/mainnet', [eth]],
+    ['ethereum/ethereum/hoodi', [eth]],
+    ['ethereum/base/sepolia', [eth]],
+    ['ethereum/gnosis/mainnet', []],
+    ['ethereum/unknown/mainnet', []],
+    ['ethereum/ethereum/other', []],
+    ['ethereum/demo/local', [['args', 'flat'], eth]],
+    ['ethereum/demo/local,ethereum/ethereum/mainnet', [eth]],
+    ['ethereum/ethereum/mainnet,ethereum/gnosis/mainnet', []],
+  ]
+  for (const [names, parameters] of CASES) assert.deepEqual(defaults(names), parameters, names)
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -54,6 +54,59 @@ test('an export from a server is killed again and again, and the same command co
   await succeed(t, ['import', '--network', NETWORK, packed], { data: copy })
   const everything = ['export', NETWORK, 'block,tx,log,event,call,trace,contract,token']
   assert.equal(await succeed(t, everything, { data: copy }), await succeed(t, everything, { data }))
+})
+
+test('answers and lines have the forms of values that a network has by default; packs and columns do not', async t => {
+  const folder = tempFolder(t)
+  const data = join(folder, 'data')
+  const pack = writePack(join(folder, 'pack.ndjson'), chain.slice(0, 3))
+  await succeed(t, ['import', '--network', NETWORK, pack], { data })
+  const packed = async (name: string) => {
+    await succeed(t, ['export', NETWORK, '--pack', '--out', join(folder, name)], { data })
+    return readFileSync(join(folder, name))
+  }
+  const before = await packed('before.pack')
+  const settings = `network = "${NETWORK}"\ncurrency = "ETH"\nflat-args = true\n`
+  writeFileSync(join(data, 'chainsieve.toml'), `[[networks]]\n${settings}`)
+  const server = await serve(t, data)
+  const [tx] = (await server.search(NETWORK, 'tx', { size: 1 })).hits.hits
+  const REQUESTS: [path: string, body?: unknown][] = [
+    ['tx/search', { size: 20 }],
+    ['event,tx/_search?scroll=1m', { size: 3 }],
+    ['tx/_mget', { ids: [tx!._id] }],
+    [`tx/_doc/${tx!._id}`],
+  ]
+  const ask = async (path: string, body: unknown, parameters: string) => {
+    const separator = path.includes('?') ? '&' : '?'
+    const reply = await server.ask<{ _scroll_id?: string; took?: number }>(
+      `/${NETWORK}/es/${path}${parameters && separator}${parameters}`,
+      body,
+    )
+    const { _scroll_id: scroll_id, took: _, ...answer } = reply.body
+    if (scroll_id === undefined) return answer
+    const next = await server.ask<{ hits: unknown }>(`/${NETWORK}/es/_search/scroll`, { scroll_id })
+    return [answer, next.body.hits]
+  }
+  for (const [path, body] of REQUESTS) {
+    const shown = await ask(path, body, '')
+    assert.match(JSON.stringify(shown), /"eth":|"value\.hex":/, path)
+    assert.deepEqual(shown, await ask(path, body, 'args=flat&eth=true'), path)
+    assert.doesNotMatch(JSON.stringify(await ask(path, body, 'args=nested&eth=false')), /"eth":|"value\.hex":/, path)
+  }
+
+  const body = '{"size":-1,"sort":[{"_doc":"asc"}]}'
+  const accept = { headers: { accept: 'application/x-ndjson' } }
+  const lines = await (await server.send(`/${NETWORK}/es/tx,event/search`, body, accept)).text()
+  assert.match(lines, /"eth":.*"value\.hex":/s)
+  assert.equal(await succeed(t, ['export', NETWORK, 'tx,event'], { data }), lines)
+  assert.match(await succeed(t, ['search', NETWORK, 'event', '{"size":1}'], { data }), /"value\.hex":/)
+
+  const columns = ['export', NETWORK, 'event', '{"query":{"term":{"event.raw":"Transfer"}}}', '--args', 'columns']
+  const rows = await succeed(t, columns, { data })
+  assert.match(rows, /"value \(units\)":\d/)
+  const at = ['--server', server.url, '--token', server.token]
+  assert.equal(await succeed(t, [...columns, ...at], { cwd: folder }), rows)
+  assert.deepEqual(await packed('after.pack'), before)
 })
 
 test('what an export does not do is refused by name, and writes nothing', async t => {

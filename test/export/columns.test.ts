@@ -38,8 +38,7 @@ const signal = new AbortController().signal
 
 const askOf = (store: TestStore): AskPage => {
   const searcher = createSearcher(store.reader)
-  return async (entities, body, _signal, source) => {
-    const parameters = source && ([['_source', source.join()]] as const)
+  return async (entities, body, _signal, parameters) => {
     const options = { deadline: Number.POSITIVE_INFINITY, now: 0, parameters }
     return Buffer.from(answerSearch(searcher, 'a-b-c', entities, body, options as never).body as Uint8Array)
   }
@@ -65,7 +64,7 @@ const exportTo = async (store: TestStore, file: string, format: Format, wanted: 
   const target = openTarget(file, asked, declared)
   const encoder = format === 'parquet' ? createArgumentParquet(table) : createArgumentRows(table, format)
   try {
-    const page: AskPage = (entities, body, signal) => ask(entities, body, signal, table.source)
+    const page: AskPage = (entities, body, signal) => ask(entities, body, signal, [['_source', table.source.join()]])
     const run = { ask: page, entities: kind, query, encoder, target, signal, size, most: size, onStep() {} }
     return { table, ...(await runExport<never>(run as never)) }
   } finally {

@@ -87,15 +87,17 @@ const ask = async ({ url }: HttpServer, { path = PATH, ...rest }: Asked) => {
 }
 
 test('a search is answered directly as it is by the app, to the byte and the header', async () => {
-  const { plain, quick, taken } = await start()
-  for (const [direct, requests] of [
-    [true, DIRECT],
-    [false, BY_THE_APP],
-  ] as const)
+  for (const [direct, requests, services] of [
+    [true, DIRECT, {}],
+    [true, DIRECT, { defaultParameters: () => [['eth', 'true'] as const] }],
+    [false, BY_THE_APP, {}],
+  ] as const) {
+    const { plain, quick, taken } = await start(services)
     for (const request of requests) {
       assert.deepEqual(await ask(quick, request), await ask(plain, request), JSON.stringify(request))
       assert.deepEqual(taken.splice(0), [direct], JSON.stringify(request))
     }
+  }
 })
 
 test('whatever a search comes to is told directly as it is by the app', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { AppServices } from '../../src/http/app.ts'
 import { refuse } from '../../src/lib/errors.ts'
 import type { SearchService } from '../../src/search/service.ts'
 import { appOf, COUNTS, echo, MAINNET, TOKEN } from './support.ts'
@@ -16,9 +17,10 @@ const call = async (
     body,
     headers = {},
     search = echo,
-  }: { body?: string; headers?: Record<string, string>; search?: SearchService } = {},
+    ...services
+  }: { body?: string; headers?: Record<string, string> } & Partial<AppServices> = {},
 ) => {
-  const reply = await appOf({ search }).request(`${ES}/${path}`, {
+  const reply = await appOf({ search, ...services }).request(`${ES}/${path}`, {
     method,
     headers: { ...HEADERS, ...headers },
     ...(body === undefined ? {} : { body }),
@@ -256,6 +258,38 @@ describe('searches', () => {
       ] as const),
     ])
       assert.equal((await call('POST', path, { body: JSON.stringify(body) })).status, 400, JSON.stringify(body))
+  })
+})
+
+describe('parameters that a network has by default', () => {
+  const defaults: Partial<AppServices> = {
+    defaultParameters: network => (network === MAINNET ? [['eth', 'true'] as const] : []),
+  }
+  const ETH = { includes: [], excludes: [], eth: true }
+
+  test('go to searches, before those of the request', async () => {
+    const of = async (path: string, body?: string) =>
+      await bodyOf('POST', path, { ...defaults, ...(body !== undefined && { body }) })
+    assert.deepEqual((await of('tx/search')).parameters, [['eth', 'true']])
+    for (const path of ['tx/_search', 'tx/_explain/1'])
+      assert.deepEqual((await of(`${path}?eth=false&q=a`)).parameters, [
+        ['eth', 'true'],
+        ['eth', 'false'],
+        ['q', 'a'],
+      ])
+    const { responses } = await of('tx/_msearch', '{}\n{}\n')
+    assert.deepEqual(responses[0].parameters, [['eth', 'true']])
+  })
+
+  test('decide what of documents is shown', async () => {
+    const sourceOf = async (path: string) => (await bodyOf('GET', path, defaults)).source
+    assert.deepEqual(await sourceOf('tx/_doc/1'), ETH)
+    assert.deepEqual(await sourceOf('tx/_source/1?_source=a'), { ...ETH, includes: ['a'] })
+    assert.equal(await sourceOf('tx/_doc/1?eth=false'), undefined)
+    const { wanted } = await bodyOf('POST', 'tx/_mget', { ...defaults, body: '{"ids": ["a"]}' })
+    assert.deepEqual(wanted, [{ kind: 'tx', id: 'a', source: ETH }])
+    const { form } = await bodyOf('POST', 'tx/_explain/1?q=a&_source=true', defaults)
+    assert.deepEqual(form.source, ETH)
   })
 })
 

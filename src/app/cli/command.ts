@@ -142,6 +142,8 @@ export const NODE_SETTINGS = [
   'skipBloom',
   'verifyLogs',
   'traces',
+  'currency',
+  'flatArgs',
   'requestTimeout',
   'rpcBatch',
   'rpcConcurrency',

@@ -7,7 +7,7 @@ import type { DocumentShowing, Hits, HitsWriting } from '../../engine/show/hits.
 import type { Show } from '../../engine/show/source-writers.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import { byKind, KINDS, type Kind } from '../../mapping/index.ts'
-import { compileSourcePaths, hasAmounts } from '../../query/hits/source-filter.ts'
+import { compileSourcePaths, hasAmounts, showsAll } from '../../query/hits/source-filter.ts'
 import type { InnerHits, SearchRequest, SourceFilter } from '../../query/request.ts'
 import type { ClusterHit, FoundHits } from './cluster-hit.ts'
 import { eachMember, endOfValue, nameAt } from './scan.ts'
@@ -92,7 +92,7 @@ const createShow = (kind: Kind, found: FoundHits): Show => {
     parent: below ? out => out.ascii(hit.parent!) : undefined,
     source(filter) {
       if (filter === false) return undefined
-      if (filter === true) return out => out.bytes(hit.bytes)
+      if (filter === true || showsAll(kind, filter)) return out => out.bytes(hit.bytes)
       const cut = compileSourceTrim(filter)
       return out => out.text(cut(hit.bytes))
     },

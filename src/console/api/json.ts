@@ -22,9 +22,9 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 export const member = (value: Json | undefined, name: string): Json | undefined =>
   isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
-/** Value at a path such as `blockNumber.num`. */
+/** Value at a path such as `blockNumber.num`, which is itself a name in arguments of some networks. */
 export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
-  path.split('.').reduce<Json | undefined>(member, value)
+  member(value, path) ?? path.split('.').reduce<Json | undefined>(member, value)
 
 export const textAt = (value: Json | undefined, path: string): string | undefined => {
   const found = valueAt(value, path)

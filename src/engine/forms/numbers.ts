@@ -14,6 +14,7 @@ export const EVERY = -1
 const QUANTITY_BITS = { num: 1, raw: 2 } as const
 const WIDE_BITS = { padded: 1, raw: 2 } as const
 const AMOUNT_BITS = { num: 1, coin: 2, padded: 4, raw: 8, eth: 16 } as const
+const COIN_BITS = AMOUNT_BITS.coin | AMOUNT_BITS.eth
 
 /** `{"num":…,"raw":"0x…"}` */
 export const writeQuantity = (out: ByteWriter, bytes: Uint8Array, from: number, to: number, members: number) => {
@@ -68,13 +69,16 @@ export const writeAmount = (out: ByteWriter, bytes: Uint8Array, from: number, to
     out.bytes(NUM, 1)
     writeLong(out, bytes, from, to)
   }
-  if (members & AMOUNT_BITS.coin) {
-    out.bytes(COIN, out.length === start ? 1 : 0)
-    out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
-  }
-  if (members & AMOUNT_BITS.eth) {
-    out.bytes(ETH, out.length === start ? 1 : 0)
-    out.ascii(String(scaledOf(bytes, from, to, COIN_DECIMALS)))
+  if (members & COIN_BITS) {
+    const coins = String(scaledOf(bytes, from, to, COIN_DECIMALS))
+    if (members & AMOUNT_BITS.coin) {
+      out.bytes(COIN, out.length === start ? 1 : 0)
+      out.ascii(coins)
+    }
+    if (members & AMOUNT_BITS.eth) {
+      out.bytes(ETH, out.length === start ? 1 : 0)
+      out.ascii(coins)
+    }
   }
   if (members & AMOUNT_BITS.padded) {
     out.bytes(PADDED_KEY, out.length === start ? 1 : 0)

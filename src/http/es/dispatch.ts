@@ -3,6 +3,7 @@ import { filterJson } from '../../lib/filter-json.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/index.ts'
 import { KINDS } from '../../mapping/index.ts'
+import type { Parameters } from '../../query/parameters.ts'
 import { checkNetwork, networksIn, networksNamed } from '../../search/index-names.ts'
 import { oneOnly } from '../../search/multi-network.ts'
 import type { SearchService } from '../../search/service.ts'
@@ -21,10 +22,18 @@ import {
   urlParameters,
 } from './endpoint.ts'
 
+/** By the names of networks, comma-separated. */
+export type DefaultParameters = (networks: string) => Parameters
+
 /** Answers everything below `/:technology/:blockchain/:network/es`. */
 export const dispatch = (
   endpoints: readonly EsEndpoint[],
-  { service, limits, log }: { service: SearchService; limits: Limits; log: Log },
+  {
+    service,
+    limits,
+    log,
+    defaultParameters,
+  }: { service: SearchService; limits: Limits; log: Log; defaultParameters: DefaultParameters },
 ): Handler => {
   const find = createRoutes(endpoints)
   return async c => {
@@ -44,9 +53,10 @@ export const dispatch = (
     const network = networksNamed(`${technology}/${blockchain}/${name}`, () => service.networks(), names.count)
     checkNetwork(network, service.networks(network), [network, path.get('index')].filter(Boolean).join('/'))
     if (!endpoint.several && networksIn(network).length > 1) throw oneOnly(`[${endpoint.paths[0]}]`)
-    const pairs = urlParameters(c)
-    checkParameters(c, pairs, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
-    const parameters = new Map(pairs)
+    const given = urlParameters(c)
+    checkParameters(c, given, [...(endpoint.parameters ?? []), ...(path.has('index') ? OF_INDEXES : [])])
+    const parameters = new Map(given)
+    const pairs = [...defaultParameters(network), ...given]
     const filterPath = filterPathOf(parameters, limits)
     const response = endpointResponse(
       await endpoint.handle({ c, service, limits, log, network, path, parameters, pairs, names, filterPath }),

@@ -158,7 +158,7 @@ const OF_DOC = {
 /** Harmless: the Java client sends some of them as null. */
 const HARMLESS_DOC_KEYS = ['_type', 'routing', '_routing', 'version', 'version_type']
 
-const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter => {
+export const sourceFilter = ({ pairs, limits }: EndpointCall, own?: JsonNode): SourceFilter => {
   const filter = parseSource(own ?? { path: '_source', value: sourceOfParameters(pairs) }, limits)
   return shapedFilter(filter, sourceShape(pairs))
 }

@@ -57,7 +57,7 @@ export interface EndpointCall {
   path: ReadonlyMap<string, string>
   /** URL parameters; of repeated names, the last. */
   parameters: ReadonlyMap<string, string>
-  /** All URL parameters, in order. */
+  /** All URL parameters, in order, behind those that the network has by default. */
   pairs: Parameters
   names: ListedNames
   filterPath: readonly string[]

@@ -1,10 +1,10 @@
 import { refuse } from '../../lib/errors.ts'
-import { parseSource } from '../../query/hits/source-filter.ts'
-import { SEARCH_PARAMETERS, sourceOfParameters } from '../../query/parameters.ts'
+import { SEARCH_PARAMETERS } from '../../query/parameters.ts'
 import type { Dialect } from '../../search/service.ts'
 import { acceptedFormat, sendAnswer } from '../answer.ts'
 import { askedBy, header } from '../context.ts'
 import { answerSchema, type DescribedAnswer as Described, JSON_BODY, orError, schemaRef } from '../openapi/schema.ts'
+import { sourceFilter } from './documents.ts'
 import {
   BODY_PARAMETERS,
   callKind,
@@ -134,7 +134,10 @@ const explainEndpoint: EsEndpoint = {
   methods: ['GET', 'POST'],
   doc: 'Whether a document matches a query, and how its score comes about. With `_source`, also the document.',
   limit: 'Neither filter clauses nor reasons why a document does not match are listed. `stored_fields` is refused.',
-  parameters: [...QUERY_PARAMETERS, ...SOURCE_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS, 'parent', 'type'],
+  parameters: [
+    ...[...QUERY_PARAMETERS, ...SOURCE_PARAMETERS, ...OF_SHARDS, ...BODY_PARAMETERS],
+    ...['args', 'eth', 'parent', 'type'],
+  ],
   body: { schema: schemaRef('QueryBody'), example: { query: { match_all: {} } } },
   answers: { 200: answerSchema(schemaRef('Explanation')), 404: orError('Explanation', 'It is not there.') },
   async handle(call) {
@@ -143,15 +146,10 @@ const explainEndpoint: EsEndpoint = {
     const body = await endpointBody(call)
     if (body === undefined && !call.parameters.has('q'))
       throw refuse('action_request_validation_exception', 'Validation Failed: 1: query is missing;')
-    const form = { tell: 'match', kind, id: path.get('id')!, source: sourceFilterOf(call) } as const
+    const source = SOURCE_PARAMETERS.some(name => call.parameters.has(name)) ? sourceFilter(call) : undefined
+    const form = { tell: 'match', kind, id: path.get('id')!, source } as const
     return answerWith(call, { network, entities: kind, body, form })
   },
 }
-
-/** Which parts of the document the request shows. */
-const sourceFilterOf = ({ pairs, limits, parameters }: EndpointCall) =>
-  SOURCE_PARAMETERS.some(name => parameters.has(name))
-    ? parseSource({ path: '_source', value: sourceOfParameters(pairs) }, limits)
-    : undefined
 
 export const SEARCHES = [searchEndpoint, countEndpoint, explainEndpoint, validateEndpoint]

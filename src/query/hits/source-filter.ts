@@ -39,10 +39,18 @@ export const shapedFilter = (filter: SourceFilter, shape: SourceShape): SourceFi
     ? filter
     : { includes: [], excludes: [], ...(filter !== true && filter), ...shape }
 
+/** Whether a filter shows documents of a kind as they are. */
+export const showsAll = (kind: Kind, filter: Exclude<SourceFilter, boolean>): boolean =>
+  filter.includes.length === 0 &&
+  filter.excludes.length === 0 &&
+  !(filter.flatArgs && nestedPaths(kind).length > 0) &&
+  !(filter.eth && amountPaths(kind).length > 0)
+
+const amountPaths = (kind: Kind): string[] =>
+  fieldsOf(kind).flatMap(({ path, field }) => (field.kind === 'amount' ? [path] : []))
+
 /** Amounts of documents of any kind. */
-const AMOUNT_PATHS: ReadonlySet<string> = new Set(
-  KINDS.flatMap(kind => fieldsOf(kind).flatMap(({ path, field }) => (field.kind === 'amount' ? [path] : []))),
-)
+const AMOUNT_PATHS: ReadonlySet<string> = new Set(KINDS.flatMap(amountPaths))
 
 const withEther = (source: SourceObject): SourceObject => {
   const changed = { ...source }

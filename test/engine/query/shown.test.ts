@@ -241,6 +241,8 @@ describe('hits show', () => {
           )
         }
       }
+    const last = ask('tx', { size: 200, sort: '_doc' }, [...ETH, ['eth', 'false']])
+    assert.deepEqual(last.hits, ask('tx', { size: 200, sort: '_doc' }).hits)
     assert.match(refusal('tx', {}, [['eth', 'x']]), /\[eth\] has \[x\], and needs true or false/)
   })
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { createDefaultParameters } from '../../../config/chains.ts'
 import { choiceKind, textKind, toggle } from '../../../config/kinds.ts'
 import { setting } from '../../../config/settings.ts'
 import { collectAtMost } from '../../../lib/files.ts'
@@ -151,8 +152,9 @@ export const searchCommand = command({
         : query === undefined
           ? undefined
           : Buffer.from(query)
+    const parameters = createDefaultParameters(config.networks)(target.network)
     const { status, body: answer } = await refusing(() =>
-      service.search({ ...target, body, account: NO_ACCOUNT, signal: shutdown.signal }),
+      service.search({ ...target, body, parameters, account: NO_ACCOUNT, signal: shutdown.signal }),
     )
     // Only the answer may reach the program that reads it.
     if (status >= 400) {
