@@ -385,7 +385,9 @@ describe('what there is', () => {
     const { tx } = await bodyOf('GET', 'tx/_mapping')
     const { properties } = tx.mappings
     assert.deepEqual(properties.timestamp, { type: 'date', format: 'epoch_second' })
-    assert.deepEqual(properties.from, { type: 'text', fields: { raw: { type: 'keyword', ignore_above: 256 } } })
+    const keyword = { type: 'keyword', ignore_above: 256 }
+    assert.deepEqual(properties.from, { type: 'text', fields: { raw: keyword, keyword } })
+    assert.deepEqual(properties.hash, keyword)
     assert.deepEqual(properties.value.properties.coin, { type: 'double' })
     const event = (await bodyOf('GET', 'event/_mappings')).event.mappings.properties
     assert.equal(event.args.type, 'nested')
@@ -427,6 +429,9 @@ describe('what there is', () => {
     const caps = await bodyOf('GET', 'tx,trace/_field_caps?fields=type*,from,timestamp')
     assert.deepEqual(caps.indices, [`${NAME}-tx`, `${NAME}-trace`])
     assert.deepEqual(Object.keys(caps.fields), ['from', 'timestamp', 'type', 'type.num', 'type.raw', 'type.dec'])
+    const sub = await bodyOf('GET', 'event,tx/_field_caps?fields=*,event.keyword')
+    assert.deepEqual(sub.fields['event.keyword'], sub.fields['event.raw'])
+    assert.equal(sub.fields['hash.keyword'], undefined)
     const flags = { metadata_field: false, searchable: true, aggregatable: true }
     assert.deepEqual(caps.fields.timestamp, { date: { type: 'date', ...flags } })
     assert.deepEqual(caps.fields.from, { text: { type: 'text', ...flags, aggregatable: false } })

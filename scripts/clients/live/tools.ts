@@ -118,6 +118,11 @@ export const TOOLS: readonly Client[] = [
       mean: 217.553857,
       described: 8,
       'distinct values': 309,
+      'distinct texts': 24,
+      'frequent texts': [
+        ['Transfer', 1565],
+        ['Sync', 342],
+      ],
       'copied to pandas': 856,
       'first rows': 7,
     },

@@ -3,7 +3,7 @@ import { refuse } from '../../lib/errors.ts'
 import { compileGlobs } from '../../lib/name-matching.ts'
 import { overLimit } from '../../limits/index.ts'
 import { type FieldPath, KINDS, type Kind, lookup } from '../../mapping/index.ts'
-import { type Declare, declared, mappingProperties, pathsIn } from '../../mapping/properties.ts'
+import { type Declare, declared, mappingProperties, type Properties, pathsIn } from '../../mapping/properties.ts'
 import { elements, toScalar } from '../../query/json-node.ts'
 import { asText, optionalKey, SCHEMAS, schemaOf } from '../../query/keys.ts'
 import { analyzeText as words } from '../../query/text/analysis.ts'
@@ -210,9 +210,24 @@ const statsEndpoint: EsEndpoint = {
 const mappingAnswer: Declare = (field, encoding) =>
   encoding.es === 'flattened' ? { type: 'object' } : declared(field, encoding)
 
-export const mappingOf = (kind: Kind) => ({ properties: mappingProperties(kind, mappingAnswer) })
+/**
+ * Texts have their sub-field `raw` as `keyword` too, as Elasticsearch names it where strings have no
+ * mapping: eland aggregates texts by no other name.
+ */
+const withKeywords = (all: Properties): Properties =>
+  Object.fromEntries(
+    Object.entries(all).map(([name, { properties, fields, ...rest }]) => {
+      const below = fields?.raw ? { ...fields, keyword: fields.raw } : fields
+      const inner = properties && withKeywords(properties)
+      return [name, { ...rest, ...(inner && { properties: inner }), ...(below && { fields: below }) }]
+    }),
+  )
 
-/** Names that queries take for a field, but whole mappings leave out: `event.keyword`, `value.eth`. */
+const shownProperties = (kind: Kind, declare: Declare): Properties => withKeywords(mappingProperties(kind, declare))
+
+export const mappingOf = (kind: Kind) => ({ properties: shownProperties(kind, mappingAnswer) })
+
+/** Names that queries take for a field, but whole mappings leave out: `hash.keyword`, `value.eth`. */
 const otherNames = (kind: Kind, patterns: readonly string[]): [name: string, path: FieldPath][] =>
   patterns.flatMap((name): [string, FieldPath][] => {
     const path = /\.(keyword|eth)$/.test(name) ? lookup(kind, name) : undefined
@@ -260,7 +275,7 @@ const fieldMapping: EsEndpoint = {
     return jsonAnswer(
       byIndex(call, kind => {
         const fields = Object.fromEntries(
-          pathsIn(mappingProperties(kind, mappingAnswer))
+          pathsIn(shownProperties(kind, mappingAnswer))
             .filter(([path, { type }]) => type !== undefined && type !== 'nested' && isWanted(path))
             .map(([path, { fields: _, ...property }]) => [
               path,
@@ -311,14 +326,14 @@ const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: read
   const isWanted = compileGlobs(patterns)
   const found = new Map<string, Map<string, { capability: Capability; kinds: Kind[] }>>()
   for (const kind of kinds)
-    for (const [path, capability] of [
+    for (const [path, capability] of new Map([
       ...METADATA,
       ...mappingFields(kind),
       ...otherNames(kind, patterns).map(([name, { es }]): [string, Capability] => [
         name,
         { type: es, metadata_field: false, searchable: true, aggregatable: true },
       ]),
-    ]) {
+    ])) {
       if (!isWanted(path)) continue
       const byType = found.get(path) ?? new Map<string, { capability: Capability; kinds: Kind[] }>()
       const same = byType.get(capability.type) ?? { capability, kinds: [] }
@@ -341,7 +356,7 @@ const capabilities = (call: EndpointCall, kinds: readonly Kind[], patterns: read
 }
 
 const mappingFields = (kind: Kind): [path: string, capability: Capability][] =>
-  pathsIn(mappingProperties(kind)).map(([path, { type = 'object', index }]) => {
+  pathsIn(shownProperties(kind, declared)).map(([path, { type = 'object', index }]) => {
     const isValue = type !== 'object' && type !== 'nested'
     const searchable = isValue && index !== false
     return [path, { type, metadata_field: false, searchable, aggregatable: searchable && type !== 'text' }]

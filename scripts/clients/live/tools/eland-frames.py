@@ -18,6 +18,8 @@ report(
         "mean": lambda: round(float(events["blockNumber.num"].mean()), 6),
         "described": lambda: events[["blockNumber.num"]].describe().shape[0],
         "distinct values": lambda: int(events["blockNumber.num"].nunique()),
+        "distinct texts": lambda: int(events["event"].nunique()),
+        "frequent texts": lambda: [[name, int(count)] for name, count in events["event"].value_counts(2).items()],
         "copied to pandas": lambda: len(eland.eland_to_pandas(late)),
         "first rows": lambda: len(events.head(7)),
     }

@@ -35,6 +35,8 @@ const fieldsIn = (kind: Kind, properties: Json | undefined, schema: Json | undef
   ) => {
     if (!isJsonObject(inner)) return
     for (const [name, property] of Object.entries(inner)) {
+      // Another name of `raw`.
+      if (name === 'keyword') continue
       const own = path === '' ? name : `${path}.${name}`
       const described = valueAt(schema, `properties.${name}`)
       const says = textAt(described, 'description') ?? meaning
