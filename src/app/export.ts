@@ -36,7 +36,7 @@ export interface ExportOptions {
 }
 
 /** Packs and columns are made of documents as they are, in whatever form the network shows values. */
-const PLAIN = [
+const PLAIN_FORMS = [
   ['args', 'nested'],
   ['eth', 'false'],
 ] as const
@@ -49,7 +49,7 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   const { network, format, to } = wanted
   const { ask, networks } = createSearchAsk(config, network, shutdown)
   const plainAsk: AskPage = (entities, body, signal, parameters = []) =>
-    ask(entities, body, signal, [...PLAIN, ...parameters])
+    ask(entities, body, signal, [...PLAIN_FORMS, ...parameters])
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
   const { encoder, begun, source } = await createEncoding(

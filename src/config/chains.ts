@@ -163,7 +163,7 @@ export const createDefaultParameters = (
     const { currency = usualCurrency(name), flatArgs = false } = networks.find(it => it.network === name) ?? {}
     return { eth: currency?.toUpperCase() === 'ETH', flatArgs }
   }
-  return memoize(MOST_KNOWN, names => {
+  return memoize(MOST_DEFAULTS, names => {
     const forms = names.split(',').map(formOf)
     return [
       ...(forms.every(({ flatArgs }) => flatArgs) ? [['args', 'flat'] as const] : []),
@@ -173,7 +173,7 @@ export const createDefaultParameters = (
 }
 
 /** Networks, and lists of several, that are kept. */
-const MOST_KNOWN = 1_000
+const MOST_DEFAULTS = 1_000
 
 const usualCurrency = (network: string): string | undefined =>
   chainNamed(network)?.symbol ?? (network.split('/')[1] === 'ethereum' ? 'ETH' : undefined)
