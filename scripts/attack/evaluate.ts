@@ -75,7 +75,7 @@ const bool: Reader = (body, list, reading) => {
   const optional = tests(keys.should)
   if (keys.adjust_pure_negative !== undefined) return reading.unknown('adjust_pure_negative')
   let least = required.length === 0 && optional.length > 0 ? 1 : 0
-  if (keys.minimum_should_match !== undefined) {
+  if (keys.minimum_should_match !== undefined && keys.minimum_should_match !== null) {
     const text = textOf(keys.minimum_should_match)
     if (!/\d/.test(text)) return refuse('a minimum without a digit')
     if (!/^-?\d{1,6}$/.test(text) || optional.length === 0) return reading.unknown('minimum_should_match')

@@ -26,11 +26,21 @@ const OWN_MEMBERS = {
   tx: PLACED,
   receipt: [...PLACED, 'logs'],
 }
-/** Receipt members that repeat the transaction's, with a check; invalid values are ignored. */
-const REPEATED: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ['from', value => isHexOfLength(value, 42, 42)],
-  ['to', value => isHexOfLength(value, 42, 42)],
-  ['type', value => isWireInteger(value)],
+interface Repeated {
+  hasForm(value: unknown): boolean
+  isSame(a: unknown, b: unknown): boolean
+}
+
+const REPEATED_ADDRESS: Repeated = {
+  hasForm: value => isHexOfLength(value, 42, 42),
+  isSame: (a, b) => isSameValue(a, b),
+}
+/** Receipt members that repeat the transaction's; invalid values are ignored. */
+const REPEATED: ReadonlyMap<string, Repeated> = new Map([
+  ['from', REPEATED_ADDRESS],
+  ['to', REPEATED_ADDRESS],
+  // Nodes write 2, "0x2" and "0x02".
+  ['type', { hasForm: value => isWireInteger(value), isSame: (a, b) => Number(a) === Number(b) }],
 ])
 
 const wireNames = (kind: RestKind, origins: readonly Field['origin'][]): string[] =>
@@ -67,11 +77,11 @@ export const restOfTx = (tx: WireObject, receipt: WireObject): Rest | undefined 
   for (const name in receipt) {
     if (KNOWN_MEMBERS.receipt.has(name)) continue
     const value = receipt[name]
-    const hasForm = REPEATED.get(name)
-    if (value === null || value === undefined || hasForm?.(value) === false) continue
-    const told = hasForm ? tx[name] : (into.rare.get(name) ?? into.extra?.[name])
+    const repeated = REPEATED.get(name)
+    if (value === null || value === undefined || repeated?.hasForm(value) === false) continue
+    const told = repeated ? tx[name] : (into.rare.get(name) ?? into.extra?.[name])
     if (told === undefined || told === null) addMember(into, name, value)
-    else if (!isSameValue(told, value)) {
+    else if (!(repeated?.isSame ?? isSameValue)(told, value)) {
       other ??= Object.create(null) as Record<string, unknown>
       other[name] = value
     }
