@@ -33,7 +33,7 @@ export const buildConsole = async (version: string): Promise<Packed> => {
     metafile: true,
     write: false,
     format: 'esm',
-    target: ['chrome120', 'firefox135', 'safari18.4'],
+    target: ['chrome123', 'firefox135', 'safari18.4'],
     tsconfig: 'src/console/tsconfig.json',
     outdir: 'console',
     entryNames: '[name]-[hash]',

@@ -46,8 +46,7 @@ describe('ABIs', { skip }, () => {
     await grid.getByText('Plain', { exact: true }).waitFor()
     await counted(grid.getByRole('row'), 4)
 
-    await page.keyboard.press('/')
-    await page.keyboard.type('forge')
+    await page.getByLabel('Find an ABI').fill('forge')
     await see(page, '1 of 3')
     await grid.getByText('Forge', { exact: true }).click()
     const opened = page.getByRole('complementary', { name: 'The open ABI' })
@@ -70,7 +69,7 @@ describe('ABIs', { skip }, () => {
   test('dropped files decode stored blocks again, with progress until it is done', async t => {
     const page = await enter(t)
     const abi = readFileSync(new URL('../../data/demo-abi.json', import.meta.url), 'utf8')
-    await page.getByLabel('Network').selectOption(DEMO)
+    await page.getByLabel('Network', { exact: true }).selectOption(DEMO)
     const transfer = await page.evaluateHandle(text => {
       const transfer = new DataTransfer()
       transfer.items.add(new File([text], 'Demo.json', { type: 'application/json' }))

@@ -11,7 +11,7 @@ describe('Explore: the views of a query', { skip }, () => {
 
   test('box, conditions and JSON are one query, whichever is changed', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=event&view=conditions,json')
-    const [box, value] = [page.getByLabel('Search', { exact: true }).first(), page.getByLabel('Value 1')]
+    const [box, value] = [page.getByLabel('Query', { exact: true }), page.getByLabel('Value 1')]
     const json = page.getByRole('textbox', { name: 'The query as JSON' })
     await page.getByLabel('Field 1').fill('event.raw')
     await page.locator('.meaning').getByText('Name of the event.').waitFor()
@@ -56,11 +56,11 @@ describe('Explore: the views of a query', { skip }, () => {
   test('arguments are asked for by name, and known values are offered', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=event&view=conditions')
     await page.getByLabel('Field 1').fill('args.value.type')
-    await page.getByLabel('Argument 1').focus()
-    await page.locator('datalist option[value="tokenId"]').waitFor({ state: 'attached' })
+    await page.getByLabel('Argument 1').click()
+    await page.getByRole('option', { name: 'tokenId', exact: true }).waitFor()
     await page.getByLabel('Argument 1').fill('tokenId')
-    await page.getByLabel('Value 1').focus()
-    await page.locator('datalist option[value="uint256"]').waitFor({ state: 'attached' })
+    await page.getByLabel('Value 1').click()
+    await page.getByRole('option', { name: 'uint256', exact: true }).waitFor()
     await page.getByLabel('Value 1').fill('uint256')
     await search(page)
     const filter = [{ term: { 'args.name': 'tokenId' } }, { term: { 'args.value.type': 'uint256' } }]
@@ -89,7 +89,7 @@ describe('Explore: the views of a query', { skip }, () => {
     await offer('Transfer').first().waitFor()
     await page.keyboard.type('Swa')
     await take(/^Swap/)
-    const text = await page.getByLabel('Search', { exact: true }).first().inputValue()
+    const text = await page.getByLabel('Query', { exact: true }).inputValue()
     assert.deepEqual(JSON.parse(text), { term: { 'event.raw': 'Swap' } })
     await page.keyboard.press('Control+Enter')
     await see(page, `${await total('event', { term: { 'event.raw': 'Swap' } })} hits in`)
@@ -102,7 +102,7 @@ describe('Explore: the views of a query', { skip }, () => {
 
   test('the box suggests names, and an empty answer says what may be meant', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=tx')
-    const box = page.getByLabel('Search', { exact: true }).first()
+    const box = page.getByLabel('Query', { exact: true })
     await box.pressSequentially('TransferSing')
     await page.getByRole('option', { name: /^TransferSingle/ }).waitFor()
     const selected = page.getByRole('option', { name: /^TransferSingle/, selected: true })
@@ -133,7 +133,7 @@ describe('Explore: the views of a query', { skip }, () => {
       })
       await page.getByLabel('Value 1').waitFor()
       await page.getByRole('textbox', { name: 'The query as JSON' }).waitFor()
-      await page.getByLabel('Search', { exact: true }).first().pressSequentially(' AND tran')
+      await page.getByLabel('Query', { exact: true }).pressSequentially(' AND tran')
       await page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option').first().waitFor()
       await page.keyboard.press('ArrowDown')
       await checkLayout(page)

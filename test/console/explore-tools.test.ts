@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkLayout, DEMO, press, see, signIn, skip, useConsole, violations } from './support.ts'
+import { checkLayout, choose, DEMO, press, see, signIn, skip, useConsole, violations } from './support.ts'
 
 /** Headless browsers cannot show the dialog for a file. */
 const withoutPicker = (page: Page) =>
@@ -44,7 +44,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
 
   test('columns are chosen, moved and sorted by, and the address keeps them', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=tx')
-    await button(page, 'Columns').click()
+    await choose(page, 'More actions', 'Columns')
     const dialog = page.getByRole('dialog', { name: 'Columns' })
     await dialog.getByLabel('Find a field').fill('gasUsed')
     await dialog.getByLabel('gasUsed', { exact: true }).click()
@@ -76,7 +76,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
 
   test('a search is saved by name in this browser, and removed after a question', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=event&q=event:Swap')
-    await button(page, 'Saved').click()
+    await choose(page, 'More actions', 'Saved searches')
     const dialog = page.getByRole('dialog', { name: 'Saved searches' })
     await see(dialog, 'saved in this browser alone')
     await button(page, 'Save').click()
@@ -88,10 +88,10 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await link.waitFor()
     assert.deepEqual(await violations(page), [])
     await page.goto(`${bench.server.url}/console/`)
-    await button(page, 'Saved').click()
+    await choose(page, 'More actions', 'Saved searches')
     await link.click()
     await see(page, `${await total('event', { term: { 'event.raw': 'Swap' } })} hits in`)
-    await button(page, 'Saved').click()
+    await choose(page, 'More actions', 'Saved searches')
     await press(dialog, /^Remove Swaps/)
     await button(page, 'Remove the search').click()
     await see(dialog, 'No search is saved yet')
@@ -104,8 +104,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     })
     await page.getByRole('grid').waitFor()
     const copy = async (how: string) => {
-      await button(page, 'Copy').click()
-      await page.getByRole('menuitem', { name: how }).click()
+      await choose(page, 'More actions', how)
       await page
         .getByText(/^Copied/)
         .first()
@@ -127,7 +126,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await signIn(page, bench.server.token)
     await page.getByRole('grid').waitFor()
     const all = await total('event,log', { match_all: {} })
-    await button(page, 'Download').click()
+    await choose(page, 'More actions', 'Download')
     const dialog = page.getByRole('dialog', { name: 'Download' })
     const take = async (form: string) => {
       await dialog.getByLabel('Format').selectOption(form)
@@ -160,7 +159,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await page.goto(`${bench.server.url}/console/explore?kinds=event&q=event:Swap`)
     await signIn(page, bench.server.token)
     await page.getByRole('grid').waitFor()
-    await button(page, 'Download').click()
+    await choose(page, 'More actions', 'Download')
     const dialog = page.getByRole('dialog', { name: 'Download' })
     const take = async () => {
       const waits = page.waitForEvent('download')
@@ -201,7 +200,7 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await page.goto(`${bench.server.url}/console/explore?kinds=event,log,call,trace`)
     await signIn(page, bench.server.token)
     await page.getByRole('grid').waitFor()
-    await button(page, 'Download').click()
+    await choose(page, 'More actions', 'Download')
     const dialog = page.getByRole('dialog', { name: 'Download' })
     await dialog.getByRole('button', { name: 'Download', exact: true }).click()
     await dialog.getByRole('progressbar').waitFor()

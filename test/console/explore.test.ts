@@ -10,7 +10,7 @@ describe('Explore', { skip }, () => {
 
   test('a search shows its hits, its exact total, and a hit with all of its fields and as JSON', async t => {
     const page = await bench.enter(t)
-    await page.getByLabel('Search').fill('event:Swap')
+    await page.getByLabel('Query').fill('event:Swap')
     await page.getByLabel('tx', { exact: true }).uncheck()
     await press(page, 'Search')
     const expected = await total('event', { term: { 'event.raw': 'Swap' } })
@@ -28,7 +28,7 @@ describe('Explore', { skip }, () => {
   test('the address restores all of the state, and back goes back', async t => {
     const page = await bench.enter(t, '/console/explore?q=event:Transfer&kinds=event,log')
     await see(page, 'Asked for a query string')
-    assert.equal(await page.getByLabel('Search').inputValue(), 'event:Transfer')
+    assert.equal(await page.getByLabel('Query').inputValue(), 'event:Transfer')
     assert.ok(await page.getByLabel('log', { exact: true }).isChecked())
     await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
     await page.getByRole('complementary').getByText('transactionHash').waitFor()
@@ -43,7 +43,7 @@ describe('Explore', { skip }, () => {
   test('the box takes addresses, hashes, block numbers, and JSON with all of its digits', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=block,tx,event')
     const ask = async (text: string, as: string) => {
-      await page.getByLabel('Search').fill(text)
+      await page.getByLabel('Query').fill(text)
       await press(page, 'Search')
       await see(page, `Asked for ${as}.`)
       const told = await page.getByText(/^[\d,]+ hits? in/).textContent()
@@ -56,10 +56,10 @@ describe('Explore', { skip }, () => {
     assert.equal(height, await total('block,tx,event', above))
     const large = '{"range": {"value.dec": {"gt": 9007199254740993}}}'
     assert.equal(await ask(large, 'a query in JSON'), await total('block,tx,event', JSON.parse(large)))
-    await page.getByLabel('Search').fill('{"term": }')
+    await page.getByLabel('Query').fill('{"term": }')
     await press(page, 'Search')
     await see(page, 'This is not JSON')
-    await page.getByLabel('Search').fill('nofield:1')
+    await page.getByLabel('Query').fill('nofield:1')
     await press(page, 'Search')
     await see(page, 'no field [nofield]')
   })

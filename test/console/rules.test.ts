@@ -5,6 +5,7 @@ import { until } from '../e2e/program.ts'
 import { startReceiver } from '../support/receiver.ts'
 import {
   checkLayout,
+  choose,
   counted,
   DEMO,
   follow,
@@ -96,8 +97,8 @@ describe('rules in the console', { skip }, () => {
     const operators = await page.getByLabel('Operator').locator('option').allTextContents()
     assert.ok(operators.includes('Equals any') && !operators.includes('Greater'))
     const value = page.getByLabel('Value', { exact: true })
-    await value.focus()
-    await page.locator('datalist option[value=Swap]').waitFor({ state: 'attached' })
+    await value.click()
+    await page.getByRole('option', { name: 'Swap', exact: true }).waitFor()
     await value.fill('Transfer')
     const before = Date.now()
     await see(matches(page), '1,565 matches')
@@ -108,7 +109,8 @@ describe('rules in the console', { skip }, () => {
     await counted(matches(page).locator('details'), 10)
 
     await press(page, 'Add a condition on arguments')
-    await page.locator('datalist option[value=tokenId]').waitFor({ state: 'attached' })
+    await page.getByLabel('Argument').click()
+    await page.getByRole('option', { name: 'tokenId' }).waitFor()
     await page.getByLabel('Argument').fill('value')
     await page.getByLabel('Operator').last().selectOption('Greater')
     await page.getByLabel('Value', { exact: true }).last().fill('2500')
@@ -263,21 +265,22 @@ describe('rules in the console', { skip }, () => {
     await grid.getByText('HTTP 503').first().click()
     const opened = page.getByRole('complementary', { name: 'The open delivery' })
     await opened.getByRole('list', { name: 'Attempts' }).getByText('<b>busy</b>').waitFor()
-    await press(page, 'Pause')
+    await choose(page, 'More actions', 'Pause')
     const dialog = page.getByRole('dialog', { name: 'Pause “Failing”?' })
     await see(dialog, '3 deliveries that wait are cancelled')
     await page.keyboard.press('Escape')
     assert.equal((await read(rule.id)).enabled, true)
-    await press(page, 'Pause')
+    await choose(page, 'More actions', 'Pause')
     await press(dialog, 'Pause the rule')
     await see(page, 'Paused the rule. Cancelled 3 deliveries.')
     assert.equal((await read(rule.id)).enabled, false)
 
     await opened.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' })
-    await press(page, 'Resume')
+    await choose(page, 'More actions', 'Resume')
     await see(page, 'Resumed the rule.')
 
-    await press(page, 'Delete', 'Delete the rule')
+    await choose(page, 'More actions', 'Delete')
+    await press(page, 'Delete the rule')
     await see(page, 'Deleted the rule.')
     await page.getByRole('grid', { name: 'Rules' }).waitFor()
     assert.equal((await bench.server.ask(`${RULES}/${rule.id}`)).status, 404)

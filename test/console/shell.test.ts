@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { tokenOf } from '../e2e/program.ts'
-import { counted, follow, press, revokeAll, see, signIn, skip, useConsole, violations } from './support.ts'
+import {
+  choose,
+  counted,
+  DEMO,
+  follow,
+  press,
+  revokeAll,
+  see,
+  signIn,
+  skip,
+  useConsole,
+  violations,
+} from './support.ts'
 
 describe('the shell of the console', { skip }, () => {
   const bench = useConsole()
@@ -21,7 +33,7 @@ describe('the shell of the console', { skip }, () => {
     assert.equal(await page.evaluate(() => localStorage.length), 0)
     await page.reload()
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
-    await press(page, 'Sign out')
+    await choose(page, 'Account and settings', 'Sign out')
     await page.getByLabel('Token', { exact: true }).waitFor()
   })
 
@@ -47,6 +59,60 @@ describe('the shell of the console', { skip }, () => {
     assert.equal(await page.getByLabel('Search').inputValue(), '?')
   })
 
+  test('the header finds tokens, events, blocks, addresses and hashes from every page', async t => {
+    const page = await bench.enter(t, '/console/status')
+    const box = page.getByRole('combobox', { name: 'Search' })
+    const option = (name: RegExp) => page.getByRole('option', { name })
+    const { hits } = await bench.server.search(DEMO, 'event', { query: { term: { 'event.raw': 'Swap' } }, size: 1 })
+    const { transactionHash, address } = hits.hits[0]!._source as { transactionHash: string; address: string }
+
+    await page.keyboard.press('/')
+    await page.keyboard.type('dusd')
+    await option(/^DUSD.*token/).waitFor()
+    assert.deepEqual(await violations(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Token DUSD' }).waitFor()
+    assert.equal(await box.inputValue(), '')
+
+    await box.fill('Swa')
+    await option(/^Swap.*event/).click()
+    await see(page, /^\d+ hits in/)
+    assert.equal(new URL(page.url()).searchParams.get('q'), 'event:Swap')
+
+    for (const [typed, title] of [
+      [transactionHash, /^Transaction 0x/],
+      [address.toLowerCase(), /0x/],
+      ['400', /^Block 400/],
+    ] as const) {
+      await box.fill(typed)
+      await option(/transaction|address|contract|block/)
+        .first()
+        .waitFor()
+      await box.press('Enter')
+      await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    }
+    await box.fill('xyzzyplugh')
+    await box.press('Enter')
+    await see(page, 'Nothing was found')
+  })
+
+  test('theme and zone of times are chosen, and kept', async t => {
+    const page = await bench.enter(t, '/console/account', { timezoneId: 'Asia/Tokyo', colorScheme: 'light' })
+    const created = page.locator('time').first()
+    const utc = await created.textContent()
+    await press(page, 'Times are UTC: switch to local')
+    await press(page, 'Times are local: switch to UTC')
+    assert.equal(await created.textContent(), utc)
+    await press(page, 'Times are UTC: switch to local')
+    await choose(page, 'Account and settings', 'Dark')
+    await page.reload()
+    await page.getByRole('button', { name: 'Times are local: switch to UTC' }).waitFor()
+    assert.notEqual((await created.textContent())!.slice(0, 16), utc!.slice(0, 16))
+    const colour = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    assert.equal(colour, 'rgb(13, 15, 19)')
+    assert.deepEqual(await violations(page), [])
+  })
+
   test('Enter presses what has the focus, and other keys work from a box that takes no text', async t => {
     const page = await bench.enter(t)
     await page.getByRole('row').nth(1).waitFor()
@@ -54,8 +120,8 @@ describe('the shell of the console', { skip }, () => {
     await page.getByLabel('log', { exact: true }).check()
     await page.keyboard.press('j')
     await counted(page.locator('[data-at]'), 1)
-    await page.getByRole('button', { name: 'Sign out' }).focus()
-    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Account and settings' }).focus()
+    for (const key of ['Enter', 'End', 'Enter']) await page.keyboard.press(key)
     await page.getByLabel('Token', { exact: true }).waitFor()
   })
 
@@ -64,7 +130,7 @@ describe('the shell of the console', { skip }, () => {
     await page.getByRole('row').nth(1).waitFor()
     const grid = page.getByRole('grid', { name: 'Hits' })
     const count = Number(await grid.getAttribute('aria-rowcount')) - 1
-    assert.equal(await page.locator('.table .rows').evaluate(rows => rows.clientHeight), count * 28)
+    assert.equal(await page.locator('.table .rows').evaluate(rows => rows.clientHeight), count * 36)
   })
 
   test('a server that goes away is told, and what is shown goes on when it is back', async t => {
@@ -72,7 +138,7 @@ describe('the shell of the console', { skip }, () => {
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     bench.server.signal('SIGKILL')
     await bench.server.ended
-    await page.getByLabel('Search').fill('event:Swap')
+    await page.getByLabel('Query').fill('event:Swap')
     await press(page, 'Search')
     await see(page, 'The console will go on when the server is back')
     await bench.restart()
@@ -100,6 +166,6 @@ describe('the shell of the console', { skip }, () => {
     await signIn(page, tokenOf(bench.data))
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
     assert.equal(new URL(page.url()).searchParams.get('kinds'), 'event,log')
-    assert.equal(await page.getByLabel('Search').inputValue(), 'event:Swap')
+    assert.equal(await page.getByLabel('Query').inputValue(), 'event:Swap')
   })
 })

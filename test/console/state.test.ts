@@ -69,8 +69,8 @@ describe('the state of the service', { skip }, () => {
     await see(budgets, '2,999,000 of 3,000,000')
     assert.deepEqual(await cellsOf(budgets), [
       [
-        ...['https://one.example', '2,999,000 of 3,000,000until 23/11/2026, 00:00:00'],
-        ...['0 of 100until 01/12/2026, 00:00:00', '500 credits/s', 'infura', '1,000'],
+        ...['https://one.example', '2,999,000 of 3,000,000until 2026-11-23 00:00:00'],
+        ...['0 of 100until 2026-12-01 00:00:00', '500 credits/s', 'infura', '1,000'],
       ],
       ['https://two.example', 'not limited', 'not limited', '25 calls/s', 'one credit a call', '7'],
     ])
@@ -85,7 +85,7 @@ describe('the state of the service', { skip }, () => {
       ['any contract', '0xdddd…dddd', 'Blocks 7 were searched: 1. No block is missing between them.'],
     ])
     await see(page, 'in blocks 200–249: 20 of 50 are left.')
-    await page.getByText('until 23/11/2026, 00:00:00').first().waitFor()
+    await page.getByText('until 2026-11-23 00:00:00').first().waitFor()
     assert.equal(await page.getByText('No block is held').count(), 0)
     await checkLayout(page)
   })
@@ -163,8 +163,7 @@ describe('the state of the service', { skip }, () => {
       (await page.locator('.scopes li').allTextContents()).map(text => text.replace(/:.*/, '')),
       ['yes search', 'yes rules', 'no admin'],
     )
-    await page.keyboard.press('/')
-    await page.keyboard.type('rulebytes')
+    await page.getByLabel('Find a limit').fill('rulebytes')
     const limits = page.getByRole('region', { name: 'Limits' })
     await see(limits, '16,000,000')
     await counted(limits.getByRole('row'), 2)

@@ -158,6 +158,15 @@ export const checkLayout = async (page: Page, what?: string) => {
   assert.equal(await overhang(page), 0, what)
 }
 
+/** Chooses from a menu by its button's name. */
+export const choose = async (page: Page, menu: Name, item: Name) => {
+  await page.getByRole('button', { name: menu }).click()
+  await page
+    .getByRole('menuitem', { name: item })
+    .or(page.getByRole('menuitemradio', { name: item }))
+    .click()
+}
+
 /** Replaces the text of an editor by its keys: where it is filled, the browser writes styles into it, which the page's policy refuses. */
 export const rewrite = async (editor: Locator, text: string) => {
   await editor.press('ControlOrMeta+a')

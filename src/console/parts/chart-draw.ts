@@ -1,4 +1,5 @@
 import UPlot from 'uplot'
+import { theme, zone } from '../browser/preferences.ts'
 import type { Lines, Series } from './chart.tsx'
 
 export interface Drawn {
@@ -9,11 +10,24 @@ export interface Drawn {
 /** Of lines, in their order. */
 const LINE_COLOURS = ['--dim', '--good', '--bar', '--warn', '--bad']
 
+/** By the least distance of two labels, in seconds: what each says, and what the first of a year and of a day adds. */
+const TIME_LABELS: readonly (string | number | null)[][] = [
+  [31_536_000, '{YYYY}', null, null, null, null, null, null, 1],
+  [2_419_200, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [86_400, '{D} {MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{D} {MMM} {YYYY}', null, '\n{D} {MMM}', null, null, null, 1],
+  [1, '{HH}:{mm}:{ss}', '\n{D} {MMM} {YYYY}', null, '\n{D} {MMM}', null, null, null, 1],
+]
+
 /** Draws into an element in the colours of the theme. */
 export const drawChart = (box: HTMLElement, height: number, onSelect: (from: number, to: number) => void): Drawn => {
   let shown: Series | Lines = { times: [], counts: [] }
   let plot: UPlot | undefined
-  const colour = (name: string) => getComputedStyle(box).getPropertyValue(name).trim()
+  const colour = (name: string) => {
+    // The property alone has the colours of both themes.
+    box.style.color = `var(${name})`
+    return getComputedStyle(box).color
+  }
 
   const bars = (): UPlot.Series => ({
     paths: UPlot.paths.bars!({ size: [0.9, 64], align: 1 }),
@@ -39,11 +53,15 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
     const options: UPlot.Options = {
       width: Math.max(box.clientWidth, 100),
       height,
+      tzDate: seconds => {
+        const date = new Date(seconds * 1000)
+        return zone.get() === 'UTC' ? UPlot.tzDate(date, 'Etc/UTC') : date
+      },
       legend: { show: false },
       cursor: { y: false, drag: { x: true, y: false, setScale: false } },
       scales: { y: { range: (_, __, most) => [0, hasLines && most > 0 ? most : Math.max(most, 1)] } },
       axes: [
-        { ...axis, font, size: 36 },
+        { ...axis, font, size: 36, values: [...TIME_LABELS] },
         {
           ...axis,
           font,
@@ -65,8 +83,9 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
 
   const resizes = new ResizeObserver(() => plot?.setSize({ width: Math.max(box.clientWidth, 100), height }))
   resizes.observe(box)
-  const theme = matchMedia('(prefers-color-scheme: dark)')
-  theme.addEventListener('change', draw)
+  const system = matchMedia('(prefers-color-scheme: dark)')
+  system.addEventListener('change', draw)
+  const forget = [theme, zone].map(choice => choice.subscribe(draw))
   return {
     show(series) {
       shown = series
@@ -74,7 +93,8 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
     },
     remove() {
       resizes.disconnect()
-      theme.removeEventListener('change', draw)
+      system.removeEventListener('change', draw)
+      for (const end of forget) end()
       plot?.destroy()
     },
   }

@@ -1,9 +1,10 @@
 import type { ComponentChildren, FormHTMLAttributes } from 'preact'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { useKey } from '../browser/keys.ts'
-import { useQueryState } from '../browser/router.tsx'
 import { createStore, useStore } from '../browser/state.ts'
-import { visibleText } from './format.ts'
+import { dismiss, toasts } from './announce.ts'
+import { type Choice, Combobox } from './combobox.tsx'
+import { IconButton } from './menu.tsx'
 
 interface ButtonProps {
   label: ComponentChildren
@@ -105,10 +106,10 @@ interface TextFieldProps extends FieldProps {
   type?: 'text' | 'search'
   placeholder?: string
   /** Suggested values with meanings. */
-  suggestions?: readonly { value: string; label?: string }[]
+  suggestions?: readonly Choice[] | undefined
 }
 
-/** A text input; `/` focuses the search input. */
+/** A text input. */
 export const TextField = ({
   value,
   onInput,
@@ -117,35 +118,38 @@ export const TextField = ({
   onFocus,
   placeholder,
   ...rest
-}: TextFieldProps) => {
-  const list = useId()
-  return (
-    <Field {...rest}>
-      {control => (
-        <>
-          <input
-            {...control}
-            {...{ type: type as 'text', value, onFocus, placeholder }}
-            data-search={type === 'search' || undefined}
-            list={suggestions && list}
-            spellcheck={false}
-            autocomplete={suggestions && 'off'}
-            onInput={event => onInput(event.currentTarget.value)}
-          />
-          {suggestions && <Suggestions id={list} of={suggestions} />}
-        </>
-      )}
-    </Field>
-  )
-}
-
-export const Suggestions = ({ id, of }: { id: string; of: readonly { value: string; label?: string }[] }) => (
-  <datalist id={id}>
-    {of.map(({ value, label }) => (
-      <option key={value} value={value} children={label === undefined ? undefined : visibleText(label).slice(0, 120)} />
-    ))}
-  </datalist>
+}: TextFieldProps) => (
+  <Field {...rest}>
+    {control =>
+      suggestions ? (
+        <Combobox
+          {...{ value, onInput, input: { ...control, onFocus, placeholder } }}
+          choices={fittingChoices(suggestions, value)}
+        />
+      ) : (
+        <input
+          {...control}
+          {...{ type: type as 'text', value, onFocus, placeholder }}
+          spellcheck={false}
+          onInput={event => onInput(event.currentTarget.value)}
+        />
+      )
+    }
+  </Field>
 )
+
+const MOST_CHOICES = 50
+
+/** Those that contain the text; all for a text that is one of them. */
+export const fittingChoices = (choices: readonly Choice[], text: string): readonly Choice[] => {
+  const sought = text.trim().toLowerCase()
+  const isChosen = choices.some(({ value }) => value.toLowerCase() === sought)
+  return choices
+    .filter(
+      ({ value, title = '', kind = '' }) => isChosen || `${value} ${title} ${kind}`.toLowerCase().includes(sought),
+    )
+    .slice(0, MOST_CHOICES)
+}
 
 interface CheckProps {
   label: ComponentChildren
@@ -167,111 +171,6 @@ export const CheckField = ({ label, name, checked, onChange }: CheckProps) => (
   </label>
 )
 
-export interface Tab {
-  name: string
-  title: string
-  show(): ComponentChildren
-}
-
-interface TabsProps {
-  label: string
-  tabs: readonly Tab[]
-  /** Default: the first tab. */
-  current: string
-  onChange(name: string): void
-}
-
-/** Tabs; arrow keys switch between them. */
-export const Tabs = ({ label, tabs, current, onChange }: TabsProps) => {
-  const id = useId()
-  const shown = tabs.find(({ name }) => name === current) ?? tabs[0]!
-  const move = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
-    if (step === 0) return
-    event.preventDefault()
-    const next = tabs[(tabs.indexOf(shown) + step + tabs.length) % tabs.length]!.name
-    onChange(next)
-    document.getElementById(`${id}-${next}`)?.focus()
-  }
-  return (
-    <div class="tabs">
-      <div role="tablist" aria-label={label} tabIndex={-1} onKeyDown={move}>
-        {tabs.map(({ name, title }) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`${id}-${name}`}
-            aria-selected={name === shown.name}
-            aria-controls={`${id}-panel`}
-            tabIndex={name === shown.name ? 0 : -1}
-            onClick={() => onChange(name)}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
-      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown.name}`}>
-        {shown.show()}
-      </div>
-    </div>
-  )
-}
-
-/** Tabs whose state is in the address. */
-export const QueryTabs = ({ label, tabs }: Pick<TabsProps, 'label' | 'tabs'>) => {
-  const [tab, setTab] = useQueryState('tab', tabs[0]!.name)
-  return <Tabs {...{ label, tabs }} current={tab} onChange={name => setTab(name, { replace: true })} />
-}
-
-export const Menu = ({ label, items }: { label: string; items: readonly { title: string; run(): unknown }[] }) => {
-  const [open, setOpen] = useState(false)
-  const root = useRef<HTMLDivElement>(null)
-  const id = useId()
-
-  useLayoutEffect(() => {
-    if (!open) return
-    root.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
-    const close = (event: Event) => root.current!.contains(event.target as Node) || setOpen(false)
-    addEventListener('pointerdown', close)
-    return () => removeEventListener('pointerdown', close)
-  }, [open])
-
-  const leave = () => {
-    setOpen(false)
-    root.current!.querySelector('button')!.focus()
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const all = [...root.current!.querySelectorAll<HTMLElement>('[role=menuitem]')]
-    const at = all.indexOf(document.activeElement as HTMLElement)
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (event.key === 'Escape') leave()
-    else if (event.key === 'Tab') setOpen(false)
-    else if (step !== 0) all[(at + step + all.length) % all.length]?.focus()
-    if (event.key === 'Escape' || step !== 0) event.preventDefault()
-  }
-  const choose = (run: () => unknown) => () => {
-    leave()
-    void run()
-  }
-  return (
-    <div class="menu" ref={root}>
-      <button type="button" aria-haspopup="menu" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
-        {label}
-      </button>
-      {open && (
-        <div role="menu" id={id} aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
-          {items.map(({ title, run }) => (
-            <button key={title} type="button" role="menuitem" tabIndex={-1} onClick={choose(run)}>
-              {title}
-            </button>
-          ))}
-        </div>
-      )}
-    </div>
-  )
-}
-
 interface AsideProps {
   /** Kind of the open item, such as `hit`. */
   what: string
@@ -287,7 +186,7 @@ export const Aside = ({ what, title, onClose, children }: AsideProps) => {
     <aside class="opened" aria-label={`The open ${what}`}>
       <header>
         <h2>{title}</h2>
-        <Button class="quiet" label="Close" onClick={onClose} />
+        <IconButton icon="close" label="Close" onClick={onClose} />
       </header>
       {children}
     </aside>
@@ -303,7 +202,7 @@ export const Dialog = ({ title, onClose, children }: Omit<AsideProps, 'what'>) =
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
       <header>
         <h2 id={id}>{title}</h2>
-        <Button class="quiet" label="Close" onClick={() => element.current!.close()} />
+        <IconButton icon="close" label="Close" onClick={() => element.current!.close()} />
       </header>
       {children}
     </dialog>
@@ -345,31 +244,12 @@ export const Confirm = () => {
   )
 }
 
-interface Toast {
-  id: number
-  text: string
-  kind: 'done' | 'error'
-}
-
-const toasts = createStore<readonly Toast[]>([])
-const TOAST_MS = 6_000
-let last = 0
-
-/** Shows a toast, also to screen readers; errors stay until dismissed. */
-export const announce = (text: string, kind: Toast['kind'] = 'done') => {
-  const id = ++last
-  toasts.set([...toasts.get().slice(-3), { id, text, kind }])
-  if (kind === 'done') setTimeout(() => dismiss(id), TOAST_MS)
-}
-
-const dismiss = (id: number) => toasts.set(toasts.get().filter(toast => toast.id !== id))
-
 export const Toasts = () => (
   <div class="toasts" role="status" aria-live="polite">
     {useStore(toasts).map(({ id, text, kind }) => (
       <p key={id} class={kind}>
         {text}
-        <Button class="quiet" label="Dismiss" onClick={() => dismiss(id)} />
+        <IconButton icon="close" label="Dismiss" onClick={() => dismiss(id)} />
       </p>
     ))}
   </div>

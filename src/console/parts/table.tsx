@@ -28,7 +28,8 @@ interface TableProps<Row> {
   onEnd?(): void
 }
 
-const ROW = 28
+/** As high as `--row`. */
+const ROW = 36
 const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
 

@@ -1,10 +1,12 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
+import { zone } from '../browser/preferences.ts'
 import { Link } from '../browser/router.tsx'
 import { createStore, useStore } from '../browser/state.ts'
 import { hrefOf } from '../routes.ts'
-import { announce, Button } from './controls.tsx'
+import { announce } from './announce.ts'
 import { ago, COIN_DECIMALS, coinOf, dateOf, formatAmount, shortHex, since, visible } from './format.ts'
+import { Icon } from './icon.tsx'
 
 /** Template for sentences with elements. */
 export const say = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]) => (
@@ -45,7 +47,11 @@ export const Text = ({ value, most = 200, brief = false }: TextProps) => {
         ),
       )}
       {isLong && !all && '…'}
-      {isLong && !brief && <Button class="link" label={toggle} onClick={() => setAll(!all)} />}
+      {isLong && !brief && (
+        <button type="button" class="link" onClick={() => setAll(!all)}>
+          {toggle}
+        </button>
+      )}
     </bdi>
   )
 }
@@ -68,9 +74,7 @@ export const Copy = ({ text, what }: { text: string; what: string }) => (
       void copyText(text, what)
     }}
   >
-    <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
-      <path d="M5 5V2h9v9h-3M2 5h9v9H2z" fill="none" stroke="currentColor" stroke-width="1.5" />
-    </svg>
+    <Icon name="copy" />
   </button>
 )
 
@@ -151,13 +155,16 @@ export const Time = ({ value, brief = false, due = false }: TimeProps) => {
   if (Number.isNaN(date.getTime())) return <span>{String(value)}</span>
   return (
     <time dateTime={date.toISOString()} title={date.toISOString()}>
-      {ABSOLUTE.format(date)}
+      {CLOCKS[useStore(zone)].format(date)}
       {!brief && <span class="dim"> {(due ? ago : since)(date.getTime(), now)}</span>}
     </time>
   )
 }
 
-const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+/** As `2025-01-31 23:59:59`, which sorts and is read alike everywhere. */
+const clockOf = (timeZone?: string) =>
+  new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone })
+const CLOCKS = { UTC: clockOf('UTC'), local: clockOf() }
 
 /** Shared clock of all relative times. */
 const clock = createStore(Date.now())
@@ -201,4 +208,12 @@ export const Facts = ({ of, class: style = 'facts' }: { of: Record<string, Compo
       ),
     )}
   </dl>
+)
+
+/** Title of a page, its state and its actions. */
+export const PageHead = ({ title, children }: { title: ComponentChildren; children?: ComponentChildren }) => (
+  <header class="page-head">
+    <h1>{title}</h1>
+    {children}
+  </header>
 )

@@ -4,18 +4,19 @@ import { callApi, messageOf } from '../../api/client.ts'
 import { type Json, listAt, member, textAt } from '../../api/json.ts'
 import type { AbiAnswer, RedecodingAnswer, WholeAbi } from '../../api/wire.ts'
 import { navigate } from '../../browser/router.tsx'
+import { announce } from '../../parts/announce.ts'
 import { Await, Empty, Fault, NeedsScope, Progress } from '../../parts/answer.tsx'
-import { Aside, announce, Button, confirm, TextField } from '../../parts/controls.tsx'
+import { Aside, Button, confirm, TextField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { type Column, VirtualTable } from '../../parts/table.tsx'
-import { Hash, say, Text, Time } from '../../parts/text.tsx'
+import { Hash, PageHead, say, Text, Time } from '../../parts/text.tsx'
 import type { PageProps } from '../../routes.ts'
 import { Upload } from './upload.tsx'
 
 export default ({ parameters }: PageProps) => (
   <div class="abis">
-    <h1>ABIs</h1>
+    <PageHead title="ABIs" />
     <NeedsScope scope="admin" to="see, add and remove ABIs">
       <Content open={parameters.get('id')} />
     </NeedsScope>

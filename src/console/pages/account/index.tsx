@@ -4,7 +4,7 @@ import { type GrantedScope, type SignedInAccount, TOKEN_SCOPES } from '../../api
 import { Await, CreateToken } from '../../parts/answer.tsx'
 import { TextField } from '../../parts/controls.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Facts, Text, Time } from '../../parts/text.tsx'
+import { Facts, PageHead, Text, Time } from '../../parts/text.tsx'
 
 const MEANINGS: Readonly<Record<GrantedScope, string>> = {
   search: 'search all networks',
@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<GrantedScope, string>> = {
 /** Scopes and limits of the token. */
 export default () => (
   <>
-    <h1>Account</h1>
+    <PageHead title="Account" />
     <Await asked={useGet<SignedInAccount>('account')} failed="The account cannot be read" busy="Reading the account">
       {account => <AccountFacts account={account} />}
     </Await>

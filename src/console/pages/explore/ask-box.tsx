@@ -1,29 +1,21 @@
 import { useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
-import { callApi } from '../../api/client.ts'
+import { askSuggestions, pauseForTyping, type Suggestion } from '../../api/suggest.ts'
 import type { Kind } from '../../api/wire.ts'
-import { setQuery } from '../../browser/router.tsx'
-import { Form, Select } from '../../parts/controls.tsx'
+import { Form } from '../../parts/controls.tsx'
 import { Text } from '../../parts/text.tsx'
-import { applySuggestion, type Suggestion, wordBefore } from './query.ts'
+import { applySuggestion, wordBefore } from './query.ts'
 import type { Draft } from './state.ts'
 
 interface AskBoxProps {
   draft: Draft
-  networks: readonly string[]
   network: string
   onNeeds(kinds: readonly Kind[]): void
 }
 
-/** The network selector and the search box. */
-export const AskBox = ({ draft, networks, network, onNeeds }: AskBoxProps) => (
+/** The box of the query. */
+export const AskBox = ({ draft, network, onNeeds }: AskBoxProps) => (
   <Form class="ask" onSubmit={draft.submit}>
-    <Select
-      aria-label="Network"
-      value={network}
-      options={networks.includes(network) ? networks : [network, ...networks]}
-      onChange={network => setQuery({ network, open: '' })}
-    />
     <Box draft={draft} network={network} onNeeds={onNeeds} />
     <button type="submit" class="main">
       Search
@@ -31,14 +23,14 @@ export const AskBox = ({ draft, networks, network, onNeeds }: AskBoxProps) => (
   </Form>
 )
 
-const Box = ({ draft, network, onNeeds }: Pick<AskBoxProps, 'draft' | 'network' | 'onNeeds'>) => {
+const Box = ({ draft, network, onNeeds }: AskBoxProps) => {
   const area = useRef<HTMLTextAreaElement>(null)
   /** End of the word being typed; undefined without suggestions. */
   const [caret, setCaret] = useState<number>()
   const [at, setAt] = useState(-1)
   const word = caret === undefined || draft.text.trim().startsWith('{') ? '' : wordBefore(draft.text, caret).word
   const key = word.length < SHORTEST || /^\d+$/.test(word) ? undefined : `${network} ${word}`
-  const found = useAsk(key, signal => later(signal).then(() => askSuggestions(network, word, signal)))
+  const found = useAsk(key, signal => pauseForTyping(signal).then(() => askSuggestions(network, word, signal)))
   const offers = key === undefined || found.error !== undefined ? [] : (found.data ?? [])
 
   const close = () => {
@@ -75,8 +67,7 @@ const Box = ({ draft, network, onNeeds }: Pick<AskBoxProps, 'draft' | 'network' 
     <div class="box">
       <textarea
         ref={area}
-        data-search
-        aria-label="Search"
+        aria-label="Query"
         aria-autocomplete="list"
         aria-controls="suggestions"
         aria-activedescendant={at >= 0 && at < offers.length ? `suggestion-${at}` : undefined}
@@ -127,15 +118,3 @@ const Box = ({ draft, network, onNeeds }: Pick<AskBoxProps, 'draft' | 'network' 
 }
 
 const SHORTEST = 2
-const PAUSE_MS = 120
-
-const later = (signal: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    setTimeout(() => (signal.aborted ? reject(signal.reason) : resolve()), PAUSE_MS)
-  })
-
-/** Names that match `q`. */
-export const askSuggestions = async (network: string, q: string, signal: AbortSignal): Promise<Suggestion[]> => {
-  const path = `${network}/es/suggest?q=${encodeURIComponent(q.slice(0, 100))}&size=8`
-  return (await callApi<{ suggestions: Suggestion[] }>(path, { signal })).suggestions
-}

@@ -1,8 +1,10 @@
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import type { Kind } from '../../api/wire.ts'
-import { Button, Form, Select, Suggestions } from '../../parts/controls.tsx'
+import { type Choice, Combobox } from '../../parts/combobox.tsx'
+import { Button, Form, fittingChoices, Select } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
+import { IconButton } from '../../parts/menu.tsx'
 import { Text } from '../../parts/text.tsx'
 import type { KnownValues } from './catalogue.ts'
 import {
@@ -37,8 +39,13 @@ export const Builder = ({ draft, catalogue, kinds, values }: BuilderProps) => {
     setRows(read.length === 0 ? [NEW_CONDITION] : read)
   }, [draft.clause])
 
-  const fields = useMemo(() => fieldsOf(catalogue, kinds).filter(({ path }) => !HIDDEN.test(path)), [catalogue, kinds])
-  const fieldsId = useId()
+  const fields = useMemo(
+    () =>
+      fieldsOf(catalogue, kinds)
+        .filter(({ path }) => !HIDDEN.test(path))
+        .map(({ path, meaning }) => ({ value: path, kind: meaning })),
+    [catalogue, kinds],
+  )
   const write = (next: readonly Condition[]) => {
     setRows(next)
     const clause = clauseOf(next.filter(isWhole))
@@ -52,11 +59,10 @@ export const Builder = ({ draft, catalogue, kinds, values }: BuilderProps) => {
     )
   return (
     <Form class="conditions" aria-label="Conditions" onSubmit={draft.submit}>
-      <Suggestions id={fieldsId} of={fields.map(({ path, meaning }) => ({ value: path, label: meaning }))} />
       {rows.map((row, i) => (
         <ConditionRow
           key={i}
-          {...{ row, fieldsId, values }}
+          {...{ row, fields, values }}
           at={i + 1}
           field={catalogue.fields.get(row.field)}
           onChange={next => write(rows.with(i, next))}
@@ -82,7 +88,7 @@ interface RowProps {
   at: number
   row: Condition
   field: FieldInfo | undefined
-  fieldsId: string
+  fields: readonly Choice[]
   values: KnownValues
   onChange(row: Condition): void
   onRemove(): void
@@ -101,14 +107,14 @@ const ConditionRow = ({ onRemove, ...props }: RowProps) => {
       ) : (
         <Inputs {...props} />
       )}
-      <Button class="quiet" label="Remove" name={`Remove condition ${at}`} onClick={onRemove} />
+      <IconButton icon="close" label={`Remove condition ${at}`} onClick={onRemove} />
       {field && row.operator !== 'json' && <p class="meaning dim">{field.meaning}</p>}
       {!field && row.field !== '' && <p class="meaning dim">No field of these kinds has this name.</p>}
     </fieldset>
   )
 }
 
-const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, 'onRemove'>) => {
+const Inputs = ({ at, row, field, fields, values, onChange }: Omit<RowProps, 'onRemove'>) => {
   const operators: readonly Operator[] = row.operator === 'text' ? ['text'] : operatorsFor(field)
   const shown = operators.includes(row.operator) ? operators : [...operators, row.operator]
   const options = shown.flatMap(operator =>
@@ -125,14 +131,14 @@ const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, '
       {row.operator === 'text' ? (
         <span>the text of the search</span>
       ) : (
-        <Input label={`Field ${at}`} placeholder="field" list={fieldsId} value={row.field} onInput={setField} />
+        <Input label={`Field ${at}`} placeholder="field" choices={fields} value={row.field} onInput={setField} />
       )}
       {row.argument !== undefined && (
-        <Choice
+        <KnownInput
           label={`Argument ${at}`}
           placeholder="argument"
           value={row.argument}
-          choices={{ key: 'names', ask: () => values('args.name') }}
+          known={{ key: 'names', ask: () => values('args.name') }}
           onInput={argument => onChange({ ...row, argument })}
         />
       )}
@@ -143,11 +149,11 @@ const Inputs = ({ at, row, field, fieldsId, values, onChange }: Omit<RowProps, '
         onChange={setOperator}
       />
       {row.operator !== 'exists' && (
-        <Choice
+        <KnownInput
           label={`Value ${at}`}
           placeholder={field?.type === 'date' ? '2025-01-31T12:00:00' : 'value'}
           value={row.value}
-          choices={{ key: `${row.field} ${row.argument}`, ask: () => values(row.field, row.argument) }}
+          known={{ key: `${row.field} ${row.argument}`, ask: () => values(row.field, row.argument) }}
           onInput={value => onChange({ ...row, value })}
         />
       )}
@@ -159,26 +165,23 @@ interface InputProps {
   label: string
   placeholder: string
   value: string
-  list: string
+  choices: readonly Choice[]
   onFocus?(): void
   onInput(value: string): void
 }
 
-const Input = ({ label, onInput, ...rest }: InputProps) => (
-  <input aria-label={label} spellcheck={false} {...rest} onInput={event => onInput(event.currentTarget.value)} />
+const Input = ({ label, value, choices, onInput, ...input }: InputProps) => (
+  <Combobox
+    {...{ value, onInput, choices: fittingChoices(choices, value) }}
+    input={{ 'aria-label': label, ...input }}
+  />
 )
 
-type ChoiceProps = Omit<InputProps, 'list'> & { choices: { key: string; ask(): Promise<readonly string[]> } }
+type KnownInputProps = Omit<InputProps, 'choices'> & { known: { key: string; ask(): Promise<readonly string[]> } }
 
 /** An input that suggests stored values once it has the focus. */
-const Choice = ({ choices, ...rest }: ChoiceProps) => {
+const KnownInput = ({ known, ...rest }: KnownInputProps) => {
   const [isIn, setIn] = useState(false)
-  const id = useId()
-  const known = useAsk(isIn ? choices.key : undefined, choices.ask)
-  return (
-    <>
-      <Input {...rest} list={id} onFocus={() => setIn(true)} />
-      <Suggestions id={id} of={isIn ? (known.data ?? []).map(value => ({ value })) : []} />
-    </>
-  )
+  const { data = [] } = useAsk(isIn ? known.key : undefined, known.ask)
+  return <Input {...rest} choices={data.map(value => ({ value }))} onFocus={() => setIn(true)} />
 }

@@ -1,18 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { useAsk, useGet, useLive } from '../../api/ask.ts'
+import { useAsk, useGet } from '../../api/ask.ts'
 import { documentPath } from '../../api/client.ts'
 import { isJsonObject, type Json, stringifyJson } from '../../api/json.ts'
-import { OFFERED_KINDS, type SearchAnswer, type SearchHit, type Status } from '../../api/wire.ts'
+import { askSuggestions } from '../../api/suggest.ts'
+import { OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
-import { Aside, Button, CheckField, Tabs } from '../../parts/controls.tsx'
+import { Aside, Button, CheckField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
+import { Tabs } from '../../parts/menu.tsx'
+import { OfNetwork } from '../../parts/of-network.tsx'
 import { VirtualTable } from '../../parts/table.tsx'
-import { Facts, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
-import { AskBox, askSuggestions } from './ask-box.tsx'
+import { Facts, Hash, say, Text } from '../../parts/text.tsx'
+import { AskBox } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
 import { getCatalogue, knownValues } from './catalogue.ts'
 import { columnsFor } from './columns.tsx'
@@ -32,46 +35,18 @@ import {
   useSearch,
   withNews,
 } from './state.ts'
-import { Toolbar } from './toolbar.tsx'
+import { openViews, Toolbar } from './toolbar.tsx'
 
-const NETWORKS_REFRESH_MS = 10_000
+export default () => (
+  <>
+    <h1 class="skip">Explore</h1>
+    <OfNetwork>{network => <ExploreView network={network} />}</OfNetwork>
+  </>
+)
 
-export default () => {
-  const status = useLive<Status>('status', NETWORKS_REFRESH_MS)
-  const networks = status.data?.networks.map(({ network }) => network) ?? []
-  const search = useSearch(networks)
-  return (
-    <Await asked={status} failed="The networks cannot be read" busy="Reading which networks there are" quiet>
-      {({ reasons = [] }) =>
-        search.network === '' ? (
-          <Empty title="There is no network yet">
-            <p>
-              Start the server with a node, or import blocks: <code>chainsieve serve --network T/B/N --rpc URL</code>
-            </p>
-          </Empty>
-        ) : (
-          <NetworkContext.Provider value={search.network}>
-            <ExploreView
-              search={search}
-              networks={networks}
-              reasons={reasons.filter(({ network }) => network === search.network)}
-            />
-          </NetworkContext.Provider>
-        )
-      }
-    </Await>
-  )
-}
-
-interface ExploreProps {
-  search: Search
-  networks: readonly string[]
-  /** Why the network lags. */
-  reasons: NonNullable<Status['reasons']>
-}
-
-const ExploreView = ({ search, networks, reasons }: ExploreProps) => {
-  const { network, kinds, columns, view, sort, from, to, follows, open } = search
+const ExploreView = ({ network }: { network: string }) => {
+  const search = useSearch(network)
+  const { kinds, columns, view, sort, from, to, follows, open } = search
   const [isWanted, setWanted] = useState(false)
   const needsFields = isWanted || view !== '' || sort !== undefined || columns.some(name => !name.startsWith('@'))
   const fields = useAsk(needsFields ? network : undefined, signal => getCatalogue(network, signal))
@@ -96,23 +71,14 @@ const ExploreView = ({ search, networks, reasons }: ExploreProps) => {
 
   return (
     <div class="explore">
-      <h1 class="skip">Explore</h1>
       <AskBox
         draft={draft}
-        networks={networks}
         network={network}
         onNeeds={needs => needs.some(kind => kinds.includes(kind)) || setKinds([...kinds, ...needs])}
       />
-      {reasons.map(({ type, reason, since }) => (
-        <p class="notice" key={type}>
-          Not live: {visibleText(reason)}
-          {since !== undefined && ', since '}
-          {since !== undefined && <Time value={since} />}. <Link to="/status">Show the status</Link>
-        </p>
-      ))}
       {search.text === '' && network === DEMO && <Tries />}
       <div class="choices">
-        <fieldset>
+        <fieldset class="chips">
           <legend class="skip">Kinds of documents</legend>
           {OFFERED_KINDS.map(kind => (
             <CheckField
@@ -229,28 +195,15 @@ interface ViewsProps {
   catalogue: Catalogue | undefined
 }
 
-const VIEWS = [
-  { name: 'conditions', title: 'Conditions' },
-  { name: 'json', title: 'JSON' },
-]
-
 /** Optional views of the query. */
 const Views = ({ search: { network, kinds, view }, draft, catalogue }: ViewsProps) => {
-  const open = view.split(',').filter(it => VIEWS.some(({ name }) => name === it))
-  const toggle = (name: string) => {
-    const next = VIEWS.map(it => it.name).filter(it => (it === name) !== open.includes(it))
-    setQuery({ view: next.join() }, { replace: true })
-  }
+  const open = openViews(view)
   const values = useMemo(() => catalogue && knownValues(network, kinds, catalogue), [network, kinds.join(), catalogue])
   const props = catalogue && values && { draft, network, kinds, catalogue, values }
+  if (open.length === 0) return null
   return (
-    <div class="views">
-      <div class="toggles">
-        {VIEWS.map(({ name, title }) => (
-          <Button key={name} label={title} expanded={open.includes(name)} onClick={() => toggle(name)} />
-        ))}
-      </div>
-      {open.length > 0 && !props && <Busy label="Reading which fields there are" />}
+    <div class="views card">
+      {!props && <Busy label="Reading which fields there are" />}
       {props && open.includes('conditions') && <Builder {...props} />}
       {props && open.includes('json') && <DslEditor {...props} />}
     </div>

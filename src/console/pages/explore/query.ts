@@ -1,4 +1,5 @@
 import { parseJson, stringifyJson } from '../../api/json.ts'
+import type { Suggestion } from '../../api/suggest.ts'
 import type { Kind } from '../../api/wire.ts'
 import { readTree } from './tree.ts'
 
@@ -163,14 +164,6 @@ const ROW_FIELDS = [
   ...['value', 'action.value', 'status', 'error', 'reverted', 'type', 'gasUsed', 'miner', 'signature', 'transactions'],
   'args',
 ]
-
-export interface Suggestion {
-  text: string
-  kind: string
-  field: string
-  entity: string
-  address?: string
-}
 
 /** The word before the cursor. */
 export const wordBefore = (text: string, caret: number): { from: number; word: string } => {

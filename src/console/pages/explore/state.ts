@@ -41,13 +41,13 @@ export interface Search {
   view: string
 }
 
-export const useSearch = (networks: readonly string[]): Search => {
+export const useSearch = (network: string): Search => {
   const query = new URLSearchParams(useAddress().query)
   const get = (name: string, fallback = '') => query.get(name) ?? fallback
   const kinds = get('kinds', DEFAULT_KINDS).split(',')
   const [, field, order] = /^(.*):(asc|desc)$/s.exec(get('sort')) ?? []
   return {
-    ...{ network: get('network') || networks[0] || '', text: get('q'), from: get('from'), to: get('to') },
+    ...{ network, text: get('q'), from: get('from'), to: get('to') },
     ...{ open: get('open'), view: get('view'), follows: get('follow') === '1' },
     kinds: OFFERED_KINDS.filter(kind => kinds.includes(kind)),
     columns: [...new Set(get('columns', DEFAULT_COLUMNS).split(',').filter(Boolean))],

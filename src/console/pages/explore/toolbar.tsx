@@ -4,8 +4,11 @@ import type { Kind } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, setQuery } from '../../browser/router.tsx'
 import { rootUrl } from '../../browser/state.ts'
-import { announce, Button, CheckField, confirm, Dialog, Form, Menu, TextField } from '../../parts/controls.tsx'
+import { announce } from '../../parts/announce.ts'
+import { Button, CheckField, confirm, Dialog, Form, TextField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Menu } from '../../parts/menu.tsx'
 import { copyText } from '../../parts/text.tsx'
 import { TITLES } from './columns.tsx'
 import { DownloadDialog } from './download.tsx'
@@ -23,6 +26,14 @@ interface ToolbarProps {
   onWanted(): void
 }
 
+const VIEWS = [
+  { name: 'conditions', title: 'Conditions' },
+  { name: 'json', title: 'JSON' },
+]
+
+/** Views of the query that are shown. */
+export const openViews = (view: string): string[] => view.split(',').filter(it => VIEWS.some(({ name }) => name === it))
+
 type Open = 'columns' | 'saved' | 'download'
 
 export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarProps) => {
@@ -30,29 +41,39 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarPr
   const close = () => setOpen(undefined)
   const follow = (follows: boolean) => setQuery({ follow: follows ? '1' : '', ...(follows && { sort: '' }) })
   useKey('f', 'Follows the chain, or stops', () => follow(!search.follows))
+  const views = openViews(search.view)
+  const toggle = (view: string) => {
+    const next = VIEWS.map(({ name }) => name).filter(name => (name === view) !== views.includes(name))
+    setQuery({ view: next.join() }, { replace: true })
+  }
   const choose = () => {
     onWanted()
     setOpen('columns')
   }
   return (
     <div class="tools">
+      {VIEWS.map(({ name, title }) => (
+        <Button key={name} class="quiet" label={title} expanded={views.includes(name)} onClick={() => toggle(name)} />
+      ))}
       <CheckField label="Follow" checked={search.follows} onChange={follow} />
-      <Button label="Columns" onClick={choose} />
-      <Button label="Saved" onClick={() => setOpen('saved')} />
-      {asked && (
-        <>
-          <Menu
-            label="Copy"
-            items={[
-              { title: 'as a link', run: () => copyText(location.href, 'the link') },
-              { title: 'as curl', run: () => copyText(curlOf(search, asked), 'the command') },
-              { title: 'as JSON', run: () => copyText(layOut(plainBody(asked)), 'the body') },
-            ]}
-          />
-          <Button label="Make a rule" onClick={() => navigate(ruleHref(search, asked))} />
-          <Button label="Download" onClick={() => setOpen('download')} />
-        </>
-      )}
+      {asked && <Button label="Create rule" onClick={() => navigate(ruleHref(search, asked))} />}
+      <Menu
+        class="icon"
+        name="More actions"
+        label={<Icon name="more" />}
+        items={[
+          { title: 'Columns', icon: 'columns', run: choose },
+          { title: 'Saved searches', icon: 'saved', run: () => setOpen('saved') },
+          ...(asked
+            ? ([
+                { title: 'Download', icon: 'download', run: () => setOpen('download') },
+                { title: 'Copy as a link', icon: 'copy', run: () => copyText(location.href, 'the link') },
+                { title: 'Copy as curl', icon: 'copy', run: () => copyText(curlOf(search, asked), 'the command') },
+                { title: 'Copy as JSON', icon: 'copy', run: () => copyText(layOut(plainBody(asked)), 'the body') },
+              ] as const)
+            : []),
+        ]}
+      />
       {open === 'columns' && catalogue && (
         <Chooser columns={search.columns} catalogue={catalogue} kinds={search.kinds} onClose={close} />
       )}

@@ -1,12 +1,13 @@
 import { useMemo } from 'preact/hooks'
-import { type AskState, useAsk, useGet, useLive } from '../../api/ask.ts'
-import type { GasPriceAnswer, Status } from '../../api/wire.ts'
+import { type AskState, useAsk, useLive } from '../../api/ask.ts'
+import type { GasPriceAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
+import { OfNetwork } from '../../parts/of-network.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { Facts } from '../../parts/text.tsx'
+import { Facts, PageHead } from '../../parts/text.tsx'
 import { type GasHistory, PRICE_LINES, readGasHistory } from './history.ts'
 
 const GAS_RANGES = [
@@ -17,28 +18,12 @@ const GAS_RANGES = [
   { value: 'all', label: 'All blocks' },
 ]
 
-export default () => {
-  const [chosen, choose] = useQueryState('network')
-  return (
-    <>
-      <h1>Gas</h1>
-      <Await asked={useGet<Status>('status')} busy="Reading which networks there are" quiet>
-        {({ networks }) => {
-          const names = networks.map(({ network }) => network)
-          const network = chosen || names[0]
-          if (network === undefined) return <Empty title="There is no network yet" />
-          const options = [...new Set([network, ...names])].sort()
-          return (
-            <>
-              <SelectField label="Network" value={network} options={options} onChange={choose} />
-              <GasOf key={network} network={network} />
-            </>
-          )
-        }}
-      </Await>
-    </>
-  )
-}
+export default () => (
+  <>
+    <PageHead title="Gas" />
+    <OfNetwork>{network => <GasOf key={network} network={network} />}</OfNetwork>
+  </>
+)
 
 const PRICE_REFRESH_MS = 10_000
 const MINUTE_MS = 60_000

@@ -10,7 +10,8 @@ import type {
   Simulation,
   TestResultAnswer,
 } from '../../api/wire.ts'
-import { announce, confirm } from '../../parts/controls.tsx'
+import { announce } from '../../parts/announce.ts'
+import { confirm } from '../../parts/controls.tsx'
 import { countText, visibleText } from '../../parts/format.ts'
 import type { RuleFault } from './model.ts'
 

@@ -5,11 +5,13 @@ import { messageOf } from '../../api/client.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../api/json.ts'
 import type { Status } from '../../api/wire.ts'
 import { Link, navigate, useQueryState } from '../../browser/router.tsx'
+import { announce } from '../../parts/announce.ts'
 import { Await, Busy, Fault } from '../../parts/answer.tsx'
-import { announce, Button, confirm, Dialog, Form, SelectField, Tabs } from '../../parts/controls.tsx'
+import { Button, confirm, Dialog, Form, SelectField } from '../../parts/controls.tsx'
 import { Editor } from '../../parts/editor.tsx'
 import { visibleText } from '../../parts/format.ts'
-import { Facts, say, Text } from '../../parts/text.tsx'
+import { Tabs } from '../../parts/menu.tsx'
+import { Facts, PageHead, say, Text } from '../../parts/text.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
 import { readConditions } from './from-query.ts'
@@ -71,7 +73,7 @@ const NewForm = ({ name, ...from }: NewProps) => {
   return (
     <>
       <Back to="/rules">All rules</Back>
-      <h1>New rule</h1>
+      <PageHead title="New rule" />
       {left.length > 0 && (
         <div class="notice" role="status">
           <p>The search is not taken over as a whole:</p>
@@ -110,7 +112,7 @@ export const Edit = ({ id }: { id: string }) => {
   if (asked.error === undefined) return <Busy label="Reading the rule" />
   return (
     <>
-      <h1>Edit a rule</h1>
+      <PageHead title="Edit a rule" />
       <Fault title="The rule cannot be read" error={asked.error} again={asked.again} />
     </>
   )
@@ -150,7 +152,7 @@ const EditForm = ({ first }: { first: Tagged }) => {
   return (
     <>
       <Back to={away}>Back to the rule</Back>
-      <h1>{say`Edit ${<Text value={rule.name} most={80} brief />}`}</h1>
+      <PageHead title={say`Edit ${<Text value={rule.name} most={80} brief />}`} />
       {theirs && (
         <Conflict
           base={ownOf(base.rule)}

@@ -6,7 +6,7 @@ import { Await, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
 import { countText } from '../../parts/format.ts'
 import { type Column, PagedList } from '../../parts/table.tsx'
-import { say, Text, Time } from '../../parts/text.tsx'
+import { PageHead, say, Text, Time } from '../../parts/text.tsx'
 import { getSeries, listRulePage } from './api.ts'
 import { DEMO_NETWORK, OFFERS, ruleNetwork } from './model.ts'
 
@@ -33,11 +33,9 @@ export const RuleList = () => {
   const counts = new Map(series.data?.rules.map(it => [it.id, it]))
   return (
     <>
-      <header class="top">
-        <h1>Rules</h1>
+      <PageHead title="Rules">
         <input
           type="search"
-          data-search
           aria-label="Find a rule"
           placeholder="Name or network"
           value={typed}
@@ -46,7 +44,7 @@ export const RuleList = () => {
         <Link to="/rules/new" class="button main">
           Create a rule
         </Link>
-      </header>
+      </PageHead>
       <Await asked={series} failed="The counts cannot be read" />
       {rules.isWhole && rules.rows.length > 0 && found.length === 0 && (
         <Empty title="No rule has this name or network" />
@@ -107,11 +105,11 @@ const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
 
 /** State in one word and colour. */
 export const RuleState = ({ rule: { enabled, idle, failing, warnings } }: { rule: Rule }) => {
-  if (!enabled) return <span class="dim">paused</span>
-  if (failing.length > 0) return <span class="bad">failing</span>
-  if (idle !== null) return <span class="warn">idle</span>
-  if (warnings.length > 0) return <span class="warn">warned</span>
-  return <span class="good">on</span>
+  if (!enabled) return <span class="pill">paused</span>
+  if (failing.length > 0) return <span class="pill bad">failing</span>
+  if (idle !== null) return <span class="pill warn">idle</span>
+  if (warnings.length > 0) return <span class="pill warn">warned</span>
+  return <span class="pill good">on</span>
 }
 
 /** Warnings; a paused rule shows a button instead. */

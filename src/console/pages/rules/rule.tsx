@@ -4,12 +4,15 @@ import { messageOf } from '../../api/client.ts'
 import { listAt, textAt } from '../../api/json.ts'
 import type { AlertSeries, Rule } from '../../api/wire.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../browser/router.tsx'
+import { announce } from '../../parts/announce.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
-import { announce, Button, confirm, SelectField, Tabs } from '../../parts/controls.tsx'
+import { Button, confirm, SelectField } from '../../parts/controls.tsx'
 import { countText, visibleText } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Facts, say, Text, Time } from '../../parts/text.tsx'
+import { Menu, Tabs } from '../../parts/menu.tsx'
+import { Facts, PageHead, say, Text, Time } from '../../parts/text.tsx'
 import { Alerts } from './alerts.tsx'
 import {
   deleteRule,
@@ -36,7 +39,7 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
   if (!data)
     return (
       <>
-        <h1>Rule</h1>
+        <PageHead title="Rule" />
         <Fault title="The rule cannot be read" error={error} again={again} />
         <p>
           <Link to="/rules">All rules</Link>
@@ -50,13 +53,11 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
       <p class="way">
         <Link to="/rules">All rules</Link>
       </p>
-      <header class="top">
-        <h1>
-          <Text value={rule.name.trim() === '' ? `Rule ${rule.id}` : rule.name} />
-        </h1>
+      <PageHead title={<Text value={rule.name.trim() === '' ? `Rule ${rule.id}` : rule.name} />}>
         <RuleState rule={rule} />
+        <span class="spring" />
         <Actions tagged={data} again={again} />
-      </header>
+      </PageHead>
       {error !== undefined && <Fault error={error} again={again} />}
       {rule.failing.length > 0 && <Failing rule={rule} again={again} />}
       {!rule.enabled && <p class="notice">Paused: it finds nothing until it is resumed.</p>}
@@ -180,15 +181,21 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
   }
   return (
     <div class="actions">
-      <Link to={`/rules/${rule.id}/edit`} class="button">
+      <Link to={`/rules/${rule.id}/edit`} class="button main">
         Edit
       </Link>
-      <Button
-        label={rule.enabled ? 'Pause' : 'Resume'}
-        disabled={busy}
-        onClick={() => act(rule.enabled ? pause : resume)}
+      <Menu
+        class="icon"
+        name="More actions"
+        label={<Icon name="more" />}
+        items={[
+          {
+            ...{ title: rule.enabled ? 'Pause' : 'Resume', disabled: busy },
+            run: () => act(rule.enabled ? pause : resume),
+          },
+          { title: 'Delete', disabled: busy, run: () => act(remove) },
+        ]}
       />
-      <Button label="Delete" disabled={busy} onClick={() => act(remove)} />
     </div>
   )
 }

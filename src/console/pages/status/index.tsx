@@ -1,11 +1,12 @@
-import { useGet, useLive } from '../../api/ask.ts'
+import { useLive } from '../../api/ask.ts'
 import type { RatesAnswer, Status, StorageAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
-import { Await, Busy, Empty, Fault, NeedsScope } from '../../parts/answer.tsx'
-import { SelectField, Tabs } from '../../parts/controls.tsx'
+import { Await, Busy, Fault, NeedsScope } from '../../parts/answer.tsx'
 import { formatBytes, visibleText } from '../../parts/format.ts'
+import { Tabs } from '../../parts/menu.tsx'
+import { NoNetwork, OfNetwork } from '../../parts/of-network.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
-import { ShellCommand, say, Time } from '../../parts/text.tsx'
+import { PageHead, say, Time } from '../../parts/text.tsx'
 import { Network } from './network.tsx'
 import { ReceiversTab } from './receivers.tsx'
 
@@ -25,7 +26,7 @@ const STATUS_VIEWS = [
     title: 'Disk',
     show: () => (
       <NeedsScope scope="admin" to="see what takes room on the disk">
-        <Storage />
+        <OfNetwork>{network => <NetworkSection key={network} network={network} />}</OfNetwork>
       </NeedsScope>
     ),
   },
@@ -38,7 +39,7 @@ export default () => {
     setQuery({ view: name === 'networks' ? '' : name, channel: '', target: '', state: '', open: '' })
   return (
     <>
-      <h1>Status</h1>
+      <PageHead title="Status" />
       <Tabs label="Parts of the service" tabs={STATUS_VIEWS} current={view} onChange={choose} />
     </>
   )
@@ -46,7 +47,6 @@ export default () => {
 
 const PAGE_REFRESH_MS = 2_000
 const RATES_MS = 10_000
-const START = 'chainsieve serve --network ethereum/ethereum/mainnet --rpc URL --from latest-1000'.split(' ')
 
 const Networks = () => {
   const status = useLive<Status>('status', PAGE_REFRESH_MS)
@@ -76,12 +76,7 @@ const Networks = () => {
           {deliveries && deliveries.state !== 'delivering' && (
             <p class="notice">{`Deliveries: ${deliveries.state}. ${visibleText(deliveries.error ?? '')}`}</p>
           )}
-          {networks.length === 0 && (
-            <Empty title="There is no network yet">
-              <p>Start the server with a node, or import blocks:</p>
-              <ShellCommand parts={START} />
-            </Empty>
-          )}
+          {networks.length === 0 && <NoNetwork />}
           {networks.map(network => (
             <Network
               key={network.network}
@@ -102,26 +97,6 @@ const Networks = () => {
 }
 
 const [MEASURING_MS, MEASURED_MS] = [1_000, 60_000]
-
-const Storage = () => {
-  const [asked, choose] = useQueryState('network')
-  return (
-    <Await asked={useGet<Status>('status')} busy="Reading which networks there are" quiet>
-      {({ networks }) => {
-        const names = networks.map(({ network }) => network)
-        const network = asked || names[0]
-        if (network === undefined) return <Empty title="There is no network yet" />
-        const options = [...new Set([network, ...names])].sort()
-        return (
-          <>
-            <SelectField label="Network" value={network} options={options} onChange={choose} />
-            <NetworkSection key={network} network={network} />
-          </>
-        )
-      }}
-    </Await>
-  )
-}
 
 const NetworkSection = ({ network }: { network: string }) => {
   const asked = useLive<StorageAnswer>(`status/storage?network=${encodeURIComponent(network)}`, ({ state }) =>

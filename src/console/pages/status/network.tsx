@@ -32,7 +32,7 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
   const { network, state, endpoints } = status
   const [text, tone] = STATE_TEXTS[state] ?? [state, '']
   return (
-    <section class="network" aria-label={network}>
+    <section class="card network" aria-label={network}>
       <h2>
         <Link to={`/explore?network=${encodeURIComponent(network)}`}>{network}</Link>{' '}
         <span class={`state ${tone}`}>{text}</span>

@@ -1,6 +1,6 @@
 import { type Json, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
-import { QueryTabs } from '../../parts/controls.tsx'
+import { QueryTabs } from '../../parts/menu.tsx'
 import { Amount, dim, Facts, Hash, say } from '../../parts/text.tsx'
 import { allOf, countOnly, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
 import { documentPage, List, Neighbours, ThingHeader, titleWithCount, WholeDocument } from './page.tsx'

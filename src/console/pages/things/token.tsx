@@ -3,7 +3,7 @@ import { textAt } from '../../api/json.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Fault } from '../../parts/answer.tsx'
-import { QueryTabs } from '../../parts/controls.tsx'
+import { QueryTabs } from '../../parts/menu.tsx'
 import { Facts, Hash, NetworkContext, say } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
 import {

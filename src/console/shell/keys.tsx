@@ -1,0 +1,32 @@
+import { activeKeys, type Shortcut, useKey } from '../browser/keys.ts'
+import { createStore, useStore } from '../browser/state.ts'
+import { Dialog } from '../parts/controls.tsx'
+
+const shown = createStore<readonly Shortcut[] | undefined>(undefined)
+
+export const showKeys = () => shown.set(activeKeys())
+
+export const KeysDialog = () => {
+  const keys = useStore(shown)
+  useKey('?', 'Lists these keys', showKeys)
+  if (!keys) return null
+  return (
+    <Dialog title="Keys" onClose={() => shown.set(undefined)}>
+      <dl class="keys">
+        {keys.map(({ key, does }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{NAMES.get(key) ?? key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  [' ', 'Space'],
+  ['Escape', 'Esc'],
+])

@@ -1,0 +1,105 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useAsk } from '../api/ask.ts'
+import { searchDocuments } from '../api/client.ts'
+import { askSuggestions, pauseForTyping, type Suggestion } from '../api/suggest.ts'
+import { useKey } from '../browser/keys.ts'
+import { navigate, useAddress } from '../browser/router.tsx'
+import { type Choice, Combobox } from '../parts/combobox.tsx'
+import { Form } from '../parts/controls.tsx'
+import { shortHex } from '../parts/format.ts'
+import { Icon, isIconName } from '../parts/icon.tsx'
+import { hrefOf } from '../routes.ts'
+
+/** Finds anything of a network by its hash, number or name; `/` goes there. */
+export const JumpBox = ({ network }: { network: string }) => {
+  const box = useRef<HTMLDivElement>(null)
+  const [text, setText] = useState('')
+  const { path } = useAddress()
+  const typed = text.trim()
+  const isAsked = typed.length >= SHORTEST && network !== ''
+  const found = useAsk(isAsked ? `${network} ${typed}` : undefined, signal =>
+    pauseForTyping(signal).then(() => findPlaces(network, typed, signal)),
+  )
+  const choices = typed === '' ? [] : withSearch(network, typed, found.busy || !isAsked ? [] : (found.data ?? []))
+  useKey('/', 'Goes to the search box', () => box.current?.querySelector('input')?.focus())
+  useEffect(() => setText(''), [path])
+
+  const go = (to: string | undefined) => {
+    if (to === undefined) return
+    setText('')
+    box.current?.querySelector('input')?.blur()
+    navigate(to)
+  }
+  return (
+    <search class="jump" ref={box}>
+      <Form onSubmit={() => go(choices[0]?.value)}>
+        <Combobox
+          {...{ choices, value: text, onInput: setText, onChoose: go }}
+          input={{ 'aria-label': 'Search', placeholder: 'Hash, address, block, token or event' }}
+        />
+      </Form>
+      <Icon name="search" />
+      <kbd>/</kbd>
+    </search>
+  )
+}
+
+const SHORTEST = 2
+
+/** Pages for the text, the exact ones first. */
+const findPlaces = async (network: string, typed: string, signal: AbortSignal): Promise<Choice[]> => {
+  if (HASH.test(typed)) {
+    const { hits } = await searchDocuments(network, ['block', 'tx'], ofHash(typed), signal)
+    return hits.hits.map(({ _type, _id }) => place(network, _type, _id, shortHex(_id)))
+  }
+  const sought = ADDRESS.test(typed) ? typed.toLowerCase() : typed
+  const suggestions = await askSuggestions(network, sought, signal)
+  return suggestions.flatMap(it => placeOf(network, it) ?? [])
+}
+
+const ofHash = (hash: string) => ({ query: { ids: { values: [hash.toLowerCase()] } }, size: 4, _source: false })
+
+const [HASH, ADDRESS, NUMBER] = [/^0x[0-9a-f]{64}$/i, /^0x[0-9a-f]{40}$/i, /^[\d,]{1,12}$/]
+
+const place = (network: string, kind: string, id: string, title: string, more?: string): Choice => ({
+  value: hrefOf(network, kind, id) ?? '/',
+  ...{ title, kind: more ?? KINDS[kind], icon: isIconName(kind) ? kind : undefined },
+})
+
+const KINDS: Record<string, string> = { tx: 'transaction', block: 'block', address: 'address' }
+
+const placeOf = (network: string, { text, kind, address }: Suggestion): Choice | undefined => {
+  if (address !== undefined) {
+    const page = kind === 'token' ? 'token' : 'address'
+    return {
+      ...place(network, page, address, text, `${kind} ${shortHex(address)}`),
+      icon: kind === 'token' ? kind : 'contract',
+    }
+  }
+  const kinds = SEARCHED[kind]
+  if (kinds === undefined) return undefined
+  const q = `${kind}:${/^\w+$/.test(text) ? text : JSON.stringify(text)}`
+  return {
+    value: `/explore?${new URLSearchParams({ network, kinds, q })}`,
+    ...{ title: text, kind, icon: isIconName(kind) ? kind : undefined },
+  }
+}
+
+const SEARCHED: Record<string, string | undefined> = { event: 'event', method: 'tx,call' }
+
+/** Adds the page that the text names by itself, and the search for it. */
+const withSearch = (network: string, typed: string, found: readonly Choice[]): Choice[] => {
+  const search: Choice = {
+    value: `/explore?${new URLSearchParams({ network, q: typed })}`,
+    title: typed,
+    ...{ kind: 'search in Explore', icon: 'search' },
+  }
+  const own = NUMBER.test(typed)
+    ? [place(network, 'block', typed.replaceAll(',', ''), `Block ${typed}`)]
+    : ADDRESS.test(typed)
+      ? [place(network, 'address', typed, typed)]
+      : []
+  const isExact = ({ title = '' }: Choice) => HASH.test(typed) || title.toLowerCase() === typed.toLowerCase()
+  const all = [...own, ...found.filter(isExact), search, ...found.filter(it => !isExact(it))]
+  return all.filter(({ value }, i) => all.findIndex(it => it.value === value) === i)
+}
