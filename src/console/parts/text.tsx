@@ -100,12 +100,17 @@ interface HashProps {
   brief?: boolean
 }
 
-/** A shortened hash or address; clipboard and title have all of it. */
+/** Whether there is room for whole hashes. */
+export const RoomContext = createContext(false)
+
+/** A hash or address, shortened where there is no room; clipboard and title have all of it. */
 export const Hash = ({ value, kind, network, name, brief = false }: HashProps) => {
   const around = useContext(NetworkContext)
+  const hasRoom = useContext(RoomContext)
   const of = network ?? around
   const href = kind && of && HEX_FORMAT.test(value) ? hrefOf(of, kind, value) : undefined
-  const text = name === undefined ? <code>{shortHex(value)}</code> : <Text value={name} most={32} brief />
+  const text =
+    name === undefined ? <code>{hasRoom ? value : shortHex(value)}</code> : <Text value={name} most={32} brief />
   return (
     <span class="hash">
       {href === undefined ? <span title={value}>{text}</span> : <Link to={href} title={value} children={text} />}
@@ -198,16 +203,18 @@ const quote = (part: string): string => (/^[\w./:=-]+$/.test(part) ? part : `'${
 
 /** Named facts; absent, false and empty ones are left out. */
 export const Facts = ({ of, class: style = 'facts' }: { of: Record<string, ComponentChildren>; class?: string }) => (
-  <dl class={style}>
-    {Object.entries(of).map(([name, value]) =>
-      value === undefined || value === null || value === false || value === '' ? null : (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ),
-    )}
-  </dl>
+  <RoomContext.Provider value={style === 'thing-facts'}>
+    <dl class={style}>
+      {Object.entries(of).map(([name, value]) =>
+        value === undefined || value === null || value === false || value === '' ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  </RoomContext.Provider>
 )
 
 /** Title of a page, its state and its actions. */

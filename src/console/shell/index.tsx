@@ -127,7 +127,7 @@ const THEMES = [
   { name: 'dark', title: 'Dark' },
 ] as const
 
-const STATES: Record<NetworkStatus['state'], [word: string, tone: string]> = {
+const HEALTH_WORDS: Record<NetworkStatus['state'], [word: string, tone: string]> = {
   following: ['Live', 'good'],
   filling: ['Catching up', 'good'],
   serving: ['Stored', ''],
@@ -146,7 +146,7 @@ const NetworkHealth = ({ status }: { status: NetworkStatus | undefined }) => {
     if (state === 'down') return ['Unreachable', 'bad']
     if (error !== undefined) return ['Unknown', 'bad']
     if (!status) return undefined
-    const [word, tone] = STATES[status.state]
+    const [word, tone] = HEALTH_WORDS[status.state]
     return problem && tone !== 'bad' ? ['Not live', 'warn'] : [word, tone]
   }
   const [word, tone] = shown() ?? []

@@ -2,16 +2,16 @@ import { activeKeys, type Shortcut, useKey } from '../browser/keys.ts'
 import { createStore, useStore } from '../browser/state.ts'
 import { Dialog } from '../parts/controls.tsx'
 
-const shown = createStore<readonly Shortcut[] | undefined>(undefined)
+const listedKeys = createStore<readonly Shortcut[] | undefined>(undefined)
 
-export const showKeys = () => shown.set(activeKeys())
+export const showKeys = () => listedKeys.set(activeKeys())
 
 export const KeysDialog = () => {
-  const keys = useStore(shown)
+  const keys = useStore(listedKeys)
   useKey('?', 'Lists these keys', showKeys)
   if (!keys) return null
   return (
-    <Dialog title="Keys" onClose={() => shown.set(undefined)}>
+    <Dialog title="Keys" onClose={() => listedKeys.set(undefined)}>
       <dl class="keys">
         {keys.map(({ key, does }) => (
           <div key={key}>

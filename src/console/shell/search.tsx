@@ -16,7 +16,7 @@ export const JumpBox = ({ network }: { network: string }) => {
   const [text, setText] = useState('')
   const { path } = useAddress()
   const typed = text.trim()
-  const isAsked = typed.length >= SHORTEST && network !== ''
+  const isAsked = typed.length >= FEWEST_CHARACTERS && network !== ''
   const found = useAsk(isAsked ? `${network} ${typed}` : undefined, signal =>
     pauseForTyping(signal).then(() => findPlaces(network, typed, signal)),
   )
@@ -44,13 +44,13 @@ export const JumpBox = ({ network }: { network: string }) => {
   )
 }
 
-const SHORTEST = 2
+const FEWEST_CHARACTERS = 2
 
 /** Pages for the text, the exact ones first. */
 const findPlaces = async (network: string, typed: string, signal: AbortSignal): Promise<Choice[]> => {
   if (HASH.test(typed)) {
     const { hits } = await searchDocuments(network, ['block', 'tx'], ofHash(typed), signal)
-    return hits.hits.map(({ _type, _id }) => place(network, _type, _id, shortHex(_id)))
+    return hits.hits.map(({ _type, _id }) => pageChoice(network, _type, _id, shortHex(_id)))
   }
   const sought = ADDRESS.test(typed) ? typed.toLowerCase() : typed
   const suggestions = await askSuggestions(network, sought, signal)
@@ -61,7 +61,7 @@ const ofHash = (hash: string) => ({ query: { ids: { values: [hash.toLowerCase()]
 
 const [HASH, ADDRESS, NUMBER] = [/^0x[0-9a-f]{64}$/i, /^0x[0-9a-f]{40}$/i, /^[\d,]{1,12}$/]
 
-const place = (network: string, kind: string, id: string, title: string, more?: string): Choice => ({
+const pageChoice = (network: string, kind: string, id: string, title: string, more?: string): Choice => ({
   value: hrefOf(network, kind, id) ?? '/',
   ...{ title, kind: more ?? KINDS[kind], icon: isIconName(kind) ? kind : undefined },
 })
@@ -72,7 +72,7 @@ const placeOf = (network: string, { text, kind, address }: Suggestion): Choice |
   if (address !== undefined) {
     const page = kind === 'token' ? 'token' : 'address'
     return {
-      ...place(network, page, address, text, `${kind} ${shortHex(address)}`),
+      ...pageChoice(network, page, address, text, `${kind} ${shortHex(address)}`),
       icon: kind === 'token' ? kind : 'contract',
     }
   }
@@ -95,9 +95,9 @@ const withSearch = (network: string, typed: string, found: readonly Choice[]): C
     ...{ kind: 'search in Explore', icon: 'search' },
   }
   const own = NUMBER.test(typed)
-    ? [place(network, 'block', typed.replaceAll(',', ''), `Block ${typed}`)]
+    ? [pageChoice(network, 'block', typed.replaceAll(',', ''), `Block ${typed}`)]
     : ADDRESS.test(typed)
-      ? [place(network, 'address', typed, typed)]
+      ? [pageChoice(network, 'address', typed, typed)]
       : []
   const isExact = ({ title = '' }: Choice) => HASH.test(typed) || title.toLowerCase() === typed.toLowerCase()
   const all = [...own, ...found.filter(isExact), search, ...found.filter(it => !isExact(it))]

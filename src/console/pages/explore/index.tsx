@@ -8,11 +8,11 @@ import { OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
+import { InChosenNetwork } from '../../parts/chosen-network.tsx'
 import { Aside, Button, CheckField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Tabs } from '../../parts/menu.tsx'
-import { OfNetwork } from '../../parts/of-network.tsx'
 import { VirtualTable } from '../../parts/table.tsx'
 import { Facts, Hash, say, Text } from '../../parts/text.tsx'
 import { AskBox } from './ask-box.tsx'
@@ -40,7 +40,7 @@ import { openViews, Toolbar } from './toolbar.tsx'
 export default () => (
   <>
     <h1 class="skip">Explore</h1>
-    <OfNetwork>{network => <ExploreView network={network} />}</OfNetwork>
+    <InChosenNetwork>{network => <ExploreView network={network} />}</InChosenNetwork>
   </>
 )
 

@@ -4,8 +4,8 @@ import type { GasPriceAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Chart } from '../../parts/chart.tsx'
+import { InChosenNetwork } from '../../parts/chosen-network.tsx'
 import { Button, SelectField } from '../../parts/controls.tsx'
-import { OfNetwork } from '../../parts/of-network.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { Facts, PageHead } from '../../parts/text.tsx'
 import { type GasHistory, PRICE_LINES, readGasHistory } from './history.ts'
@@ -21,7 +21,7 @@ const GAS_RANGES = [
 export default () => (
   <>
     <PageHead title="Gas" />
-    <OfNetwork>{network => <GasOf key={network} network={network} />}</OfNetwork>
+    <InChosenNetwork>{network => <GasOf key={network} network={network} />}</InChosenNetwork>
   </>
 )
 

@@ -2,9 +2,9 @@ import { useLive } from '../../api/ask.ts'
 import type { RatesAnswer, Status, StorageAnswer } from '../../api/wire.ts'
 import { Link, setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Fault, NeedsScope } from '../../parts/answer.tsx'
+import { InChosenNetwork, NoNetwork } from '../../parts/chosen-network.tsx'
 import { formatBytes, visibleText } from '../../parts/format.ts'
 import { Tabs } from '../../parts/menu.tsx'
-import { NoNetwork, OfNetwork } from '../../parts/of-network.tsx'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { PageHead, say, Time } from '../../parts/text.tsx'
 import { Network } from './network.tsx'
@@ -26,7 +26,7 @@ const STATUS_VIEWS = [
     title: 'Disk',
     show: () => (
       <NeedsScope scope="admin" to="see what takes room on the disk">
-        <OfNetwork>{network => <NetworkSection key={network} network={network} />}</OfNetwork>
+        <InChosenNetwork>{network => <NetworkSection key={network} network={network} />}</InChosenNetwork>
       </NeedsScope>
     ),
   },

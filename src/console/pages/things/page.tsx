@@ -11,7 +11,7 @@ import { Select } from '../../parts/controls.tsx'
 import { shortHex, visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { PagedList } from '../../parts/table.tsx'
-import { Hash, NetworkContext } from '../../parts/text.tsx'
+import { Hash, NetworkContext, RoomContext } from '../../parts/text.tsx'
 import { hrefOf, type PageProps } from '../../routes.ts'
 import { byId, hitsOf, type MultiSearchItem, NEWEST, useList, useSearches } from './ask.ts'
 import { isAddress, isHashText } from './read.ts'
@@ -92,7 +92,9 @@ export const ThingHeader = ({ id, what, name, title, kinds, children }: HeadProp
   return (
     <header class="thing-head">
       <h1>
-        {what} {name ?? <Hash value={id} />}
+        <RoomContext.Provider value>
+          {what} {name ?? <Hash value={id} />}
+        </RoomContext.Provider>
       </h1>
       {children}
       <p class="dim">

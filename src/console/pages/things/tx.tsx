@@ -6,7 +6,7 @@ import type { SearchHit } from '../../api/wire.ts'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Button } from '../../parts/controls.tsx'
 import { QueryTabs } from '../../parts/menu.tsx'
-import { Amount, Coins, Copy, dim, Facts, Hash, NetworkContext, say, Text } from '../../parts/text.tsx'
+import { Amount, Coins, Copy, dim, Facts, NetworkContext, say, Text } from '../../parts/text.tsx'
 import { allOf, byId, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
 import { documentPage, Neighbours, ThingHeader, WholeDocument } from './page.tsx'
 import {
@@ -99,7 +99,6 @@ const txFacts = (source: JsonObject) => {
   ))
   return {
     Result: <Result source={source} />,
-    Hash: <Hash value={text('hash') ?? ''} />,
     Block: say`${<BlockLink number={numberAt(source, 'blockNumber.num')} />}${dim`, place ${place}`}`,
     Time: <When hit={{ _source: source }} />,
     From: say`${<AddressLink value={text('from')} />} ${dim`nonce ${numberAt(source, 'nonce.num')}`}`,

@@ -14,7 +14,7 @@ export const NoNetwork = () => (
 )
 
 /** What belongs to the network that the header shows. */
-export const OfNetwork = ({ children }: { children(network: string): ComponentChildren }) => {
+export const InChosenNetwork = ({ children }: { children(network: string): ComponentChildren }) => {
   const status = useStatus()
   const network = useNetwork(status.data?.networks.map(it => it.network) ?? [])
   return (
