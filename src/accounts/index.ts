@@ -1,24 +1,19 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { refuse } from '../lib/errors.ts'
-import type { Db } from '../sqlite/database.ts'
 import { type Actor, createRefusals, createTrail, type Trail, thisUser } from './audit.ts'
 import { connectAccounts, keepReserve, withReserve } from './file.ts'
+import {
+  type Account,
+  createTokenUses,
+  createTokenVerifier,
+  hashToken,
+  readScopes,
+  SCOPES,
+  type TokenScope,
+} from './token-verifier.ts'
 
 export type { Actor, AuditEntry, Refusals, Trail } from './audit.ts'
-
-interface Account {
-  id: number
-  name: string
-}
-
-/** Account and token of an authenticated request. */
-export interface Caller extends Account {
-  /** Number of the token. */
-  token: number
-  scopes: ReadonlySet<TokenScope>
-  /** Requests per minute; absent if the default limit applies. */
-  rate?: number
-}
+export { type Caller, SCOPES, type TokenScope } from './token-verifier.ts'
 
 /** Public facts about a token, without its secret. Times are epoch milliseconds. */
 export interface TokenInfo {
@@ -59,12 +54,6 @@ interface Rotated {
 
 export type Accounts = ReturnType<typeof openAccounts>
 
-/** Maximum age of a cached token check, in milliseconds, after another process changed the file. */
-const FRESH_MS = 250
-const USE_FLUSH_MS = 60_000
-const MAX_CACHED = 10_000
-const TOKEN = /^cs_[\w-]{43}$/
-
 /** Opens the accounts of a data folder, also in several processes. `native`: SQLite's binding. */
 export const openAccounts = (
   folder: string,
@@ -102,8 +91,8 @@ export const openAccounts = (
     })()
   }, now)
 
-  const uses = createUses(db, folder)
-  const { verify, forget } = createVerifier(db, now, uses.note)
+  const uses = createTokenUses(db, folder)
+  const { verify, forget } = createTokenVerifier(db, now, uses.note)
 
   const listed = (): TokenInfo[] => listTokens.all().map(row => ({ ...row, scopes: readScopes(row.scopes) }))
 
@@ -119,7 +108,7 @@ export const openAccounts = (
     const at = now()
     const expiresAt = expiresIn === undefined ? null : at + expiresIn
     const hint = token.slice(0, 'cs_'.length + 4)
-    const key = Buffer.from(digest(token), 'hex')
+    const key = Buffer.from(hashToken(token), 'hex')
     const added = insertToken.run(key, hint, at, expiresAt, writeScopes(scopes), rate, account)
     return { id: Number(added.lastInsertRowid), token }
   }
@@ -217,92 +206,6 @@ export const openAccounts = (
   }
 }
 
-/** Looks up accounts by token, cached until another connection changes them. */
-const createVerifier = (db: Db, now: () => number, onUse: (token: number, at: number) => void) => {
-  const findToken = db.prepare<[Buffer], TokenRow>(
-    `SELECT t.id, t.account, a.name, t.expires_at AS expiresAt, t.scopes, t.rate FROM tokens t JOIN accounts a ON a.id = t.account
-     WHERE t.hash = ? AND t.revoked_at IS NULL`,
-  )
-  // Changes when another connection commits; reads only shared memory.
-  const dataVersion = db.prepare('PRAGMA data_version').pluck()
-  const valid = new Map<string, { caller: Caller; expiresAt: number }>()
-  let version = dataVersion.get()
-  let checkedAt = now()
-
-  const forgetStale = (at: number) => {
-    if (at - checkedAt < FRESH_MS && at >= checkedAt) return
-    checkedAt = at
-    const current = dataVersion.get()
-    if (current !== version) valid.clear()
-    version = current
-  }
-
-  return {
-    forget: () => valid.clear(),
-    verify(token: string): Caller | undefined {
-      if (!TOKEN.test(token)) return undefined
-      const at = now()
-      forgetStale(at)
-      const key = digest(token)
-      let known = valid.get(key)
-      if (!known) {
-        const row = findToken.get(Buffer.from(key, 'hex'))
-        if (!row) return undefined
-        const { id, account, name, expiresAt, scopes, rate } = row
-        const caller: Caller = { id: account, name, token: id, scopes: new Set(readScopes(scopes)) }
-        if (rate !== null) caller.rate = rate
-        known = { caller, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY }
-        if (valid.size >= MAX_CACHED) valid.clear()
-        valid.set(key, known)
-      }
-      if (at >= known.expiresAt) return undefined
-      onUse(known.caller.token, at)
-      return known.caller
-    },
-  }
-}
-
-/** Writes the times of last use in batches. */
-const createUses = (db: Db, folder: string) => {
-  const markUsed = db.prepare('UPDATE tokens SET used_at = ? WHERE id = ?')
-  const used = new Map<number, number>()
-  let flushing: NodeJS.Timeout | undefined
-
-  const flush = () => {
-    clearTimeout(flushing)
-    flushing = undefined
-    try {
-      db.transaction(() => {
-        for (const [token, at] of used) markUsed.run(at, token)
-      })()
-      used.clear()
-    } catch {
-      // The next flush retries: times of use must not fail a request.
-    }
-    keepReserve(folder)
-  }
-
-  return {
-    note(token: number, at: number) {
-      used.set(token, at)
-      flushing ??= setTimeout(flush, USE_FLUSH_MS).unref()
-    },
-    close() {
-      if (used.size > 0) flush()
-      clearTimeout(flushing)
-    },
-  }
-}
-
-interface TokenRow {
-  id: number
-  account: number
-  name: string
-  expiresAt: number | null
-  scopes: string
-  rate: number | null
-}
-
 interface NewToken {
   scopes: readonly TokenScope[]
   rate: number | null
@@ -312,9 +215,6 @@ interface NewToken {
 const unknownToken = (id: number) =>
   refuse('unknown_token', `There is no token ${id}: chainsieve token list shows all tokens.`)
 
-// A plain hash is enough for 256 random bits, and lookup timing reveals nothing useful.
-const digest = (token: string) => hash('sha256', token, 'hex')
-
 const checkName = (name: string) => {
   if (!/^[^\p{C}]{1,200}$/u.test(name) || name.trim() !== name)
     throw refuse(
@@ -322,10 +222,6 @@ const checkName = (name: string) => {
       `An account's name has 1 to 200 printable characters, not ${JSON.stringify(name)}.`,
     )
 }
-
-/** Permissions of a token. */
-export const SCOPES = ['search', 'rules', 'admin'] as const
-export type TokenScope = (typeof SCOPES)[number]
 
 /** Default scopes of a token: sufficient for ordinary use of an account. */
 const USUAL_SCOPES: readonly TokenScope[] = ['search', 'rules']
@@ -335,5 +231,3 @@ const writeScopes = (scopes: readonly TokenScope[]): string => {
   if (scopes.length === 0) throw refuse('no_scope', `A token needs a scope: ${SCOPES.join(', ')}.`)
   return SCOPES.filter(scope => scopes.includes(scope)).join(',')
 }
-
-const readScopes = (text: string): TokenScope[] => SCOPES.filter(scope => text.split(',').includes(scope))

@@ -1,10 +1,10 @@
 import { createEventDecoder } from './abi-decoder.ts'
 import { type CallDecoder, createCallDecoder } from './calls.ts'
 import { createEventDeclarations, createFunctionDeclarations, type LinksOf, type OwnAbi } from './declarations.ts'
-import { createRevertDecoder, type Errors, type RevertDecoder } from './errors.ts'
 import type { Functions } from './functions.ts'
 import { createLogDecoder, type LogDecoder } from './logs.ts'
 import type { Registry } from './registry.ts'
+import { createRevertDecoder, type Errors, type RevertDecoder } from './reverts.ts'
 
 /** Decoders with the ABIs of one moment. */
 export interface Decoding {

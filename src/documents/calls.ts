@@ -1,6 +1,6 @@
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedCall } from '../decode/calls.ts'
-import type { Revert } from '../decode/errors.ts'
+import type { Revert } from '../decode/reverts.ts'
 import type { DecodedArg, Signature } from '../decode/types.ts'
 import { createFailures, type DecodedTrace, hasFailed, revertOf } from './traces.ts'
 

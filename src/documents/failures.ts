@@ -1,5 +1,5 @@
 import type { RawBlock } from '../chain/wire.ts'
-import type { Revert } from '../decode/errors.ts'
+import type { Revert } from '../decode/reverts.ts'
 import { type DecodedTrace, hasFailed, hasSucceeded, REVERT } from './traces.ts'
 
 /** Undefined members are not known. */

@@ -1,5 +1,5 @@
 import type { RewardTrace, RpcReceipt, RpcTrace } from '../chain/wire.ts'
-import type { Revert } from '../decode/errors.ts'
+import type { Revert } from '../decode/reverts.ts'
 import type { traceMapping as mapping } from '../mapping/documents/trace.ts'
 
 /** The decoded revert of a failed step. As a symbol, it cannot come from a node. */

@@ -7,9 +7,9 @@ import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { checkTable } from '../search/lines.ts'
-import { EXPORT_START, type ExportTarget } from './journal.ts'
 import type { EncodedHits, Encoder, ExportFormat } from './lines.ts'
 import { type ReadPage, readPage } from './page.ts'
+import { EXPORT_START, type ExportTarget } from './resume-journal.ts'
 
 /** Requests a page of hits; the answer is JSON. `parameters` are those of the URL. */
 export type AskPage = (entities: string, body: string, signal: AbortSignal, parameters?: Parameters) => Promise<Buffer>

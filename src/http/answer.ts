@@ -22,7 +22,7 @@ const FORMAT_TYPES: Record<RowFormat, Record<string, string>> = {
   'raw-csv': { 'content-type': `${CSV}; formulas=raw` },
 }
 
-/** Sends a service's answer, whole or in chunks at the client's pace. */
+/** Sends a service's answer, whole or streamed at the client's pace (backpressure). */
 export const sendAnswer = (c: Exchange, log: Log, { status, body, format }: SearchAnswer): Response =>
   new Response(body instanceof ReadableStream ? breakable(c, log, body) : (body as Uint8Array<ArrayBuffer>), {
     status,

@@ -1,4 +1,4 @@
-/** Compiles a pattern with `*` for any characters; a regular expression could take for ever. */
+/** Compiles a glob with `*` for any characters; a regular expression could be slow (ReDoS). */
 export const compileGlob = (pattern: string): ((name: string) => boolean) => {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()

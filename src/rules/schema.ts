@@ -34,7 +34,7 @@ export interface RuleCheckOptions extends RuleOptions {
 }
 
 /**
- * Checks a rule from any body, and reports every fault in the order of the rule's
+ * Validates a rule from any body, and reports every fault in the order of the rule's
  * parts. Properties of the server are dropped, unknown ones kept. Not by valibot, which reports
  * only the first unknown property, stops at a wrong discriminator and takes arrays for objects.
  */

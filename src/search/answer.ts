@@ -25,7 +25,7 @@ import {
   resuming,
   scrollRequest,
   type UsedCursor,
-} from './cursors/answer.ts'
+} from './cursors/scroll-and-pit.ts'
 import type { ScrollState } from './cursors/state.ts'
 import { type AnswerParts, answerLines, answerParts } from './lines.ts'
 import { readForEach } from './multi-network.ts'

@@ -6,7 +6,7 @@ import type { Eventually } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest, SeenBlocks } from '../query/request.ts'
 import type { ScopeCoverage } from './coverage.ts'
-import type { UsedCursor } from './cursors/answer.ts'
+import type { UsedCursor } from './cursors/scroll-and-pit.ts'
 import type { ScrollState } from './cursors/state.ts'
 import type { OpenStore } from './open-store.ts'
 import type {

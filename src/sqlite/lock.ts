@@ -30,8 +30,8 @@ export const tryToLockDataFolder = (...asked: Parameters<typeof lockDataFolder>)
 }
 
 /**
- * Locks a data folder for this process as its only writer. SQLite locks a separate file, and the
- * operating system releases it when the process ends, even by a crash.
+ * Locks a data folder for this process as its only writer. SQLite locks a separate lock file, and
+ * the operating system releases it when the process ends, even by a crash.
  */
 export const lockFolder = (data: string, doing: string, native?: string): { release(): void } => {
   try {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
@@ -527,4 +527,10 @@ test('a network at the root of an address: its port and name, with brackets arou
     `--es-listen takes an address, a port and a network, such as 127.0.0.1:9200=ethereum/ethereum/mainnet, not ${JSON.stringify(text)}.`
   for (const text of ['9200=base', 'a:9200', 'a:70000=base', 'a:1=Base', '::1:9200=base', 'a:1=', 'a/b:1=base'])
     fails({ flags: { esListen: [text] } }, refusal(text))
+})
+
+test('the table of settings has every flag in full, so that a search for it leads there', () => {
+  const table = readFileSync(new URL('../../src/config/settings.ts', import.meta.url), 'utf8')
+  for (const name of Object.keys({ ...SETTINGS, ...NETWORK_SETTINGS }).filter(name => /[A-Z]/.test(name)))
+    assert.ok(table.includes(`// ${placesOf(name).flag}\n`), `put // ${placesOf(name).flag} behind the entry of ${name}`)
 })

@@ -22,7 +22,7 @@ interface HeadsOptions {
   clock: Clock
 }
 
-/** Waits for a new head by announcements and polls. */
+/** Waits for a new head: by WebSocket announcements (newHeads), and by polling. */
 export const createHeads = (options: HeadsOptions) => {
   const { rpc, budget, pollMs, safetyPollMs = SAFETY_POLL_MS, announcing, clock } = options
   let pushed: Head | undefined
@@ -165,7 +165,7 @@ export const createAnnouncer = ({ url: text, timeoutMs, log, clock, random }: An
           if (failures > 0) log.info('The node announces new heads again', { endpoint: name })
         })
         if (signal.aborted) return
-        // A subscription that is lost soon is no success: it would reconnect without a wait.
+        // A WebSocket subscription that is lost soon is no success: it would reconnect at once.
         if (clock.elapsed() - since >= STEADY_MS) {
           failures = 0
           logged = undefined

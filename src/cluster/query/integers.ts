@@ -4,8 +4,8 @@ import { GREATEST_LONG, LEAST_LONG } from '../../query/simplify.ts'
 import { between, type Dsl, every, has, some, termIn } from './dsl.ts'
 
 /**
- * Integers of any size. The cluster indexes their hex digits, and a long if the value fits. Digits
- * of equal length sort like their numbers.
+ * Integers of any size (uint256). The cluster indexes their hex digits, and a long if the value
+ * fits. Digits of equal length sort like their numbers.
  */
 interface IntegerShapes {
   /** Documents with a value. */

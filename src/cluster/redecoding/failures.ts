@@ -1,5 +1,5 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
-import { errorsOf } from '../../decode/errors.ts'
+import { errorsOf } from '../../decode/reverts.ts'
 import { selectorOf } from '../../decode/signature.ts'
 import { originsOf, returnedBy, type ExecutionStep as TraceStep } from '../../documents/failures.ts'
 import { callId } from '../../documents/show.ts'

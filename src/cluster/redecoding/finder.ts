@@ -1,5 +1,5 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
-import { errorsOf } from '../../decode/errors.ts'
+import { errorsOf } from '../../decode/reverts.ts'
 import { abiNames } from '../../engine/redecode/candidates.ts'
 import { blockOf } from '../../engine/schema.ts'
 import type { Visible } from '../../engine/shipping/shipped-ranges.ts'

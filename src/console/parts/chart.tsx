@@ -48,7 +48,7 @@ interface SparkProps {
 
 const [WIDTH, HEIGHT] = [300, 40]
 
-/** Line chart from zero up; null is unknown. */
+/** A sparkline: line chart from zero up; null is unknown. */
 export const Spark = ({ title, values, show = formatSignificant }: SparkProps) => {
   const known = values.filter(value => value !== null)
   if (known.length < 2) return null

@@ -18,7 +18,7 @@ import { upTo } from './rows.ts'
 import type { ValueSource, ValueStores } from './value-source.ts'
 import { type Codes, codesIn, type FoundValues, foundIn, gathered, readSeveral } from './values.ts'
 
-/** Arguments of the events or calls of a segment. */
+/** Nested elements: arguments of the events or calls of a segment. */
 export interface Elements {
   /** The document of each element. */
   documents: Uint32Array

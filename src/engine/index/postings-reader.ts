@@ -1,7 +1,7 @@
 import type { Db } from '../../sqlite/database.ts'
+import { filterKey, filterMayHold } from './bloom-filter.ts'
 import { createSegmentCache } from './segment-cache.ts'
 import { createTermCursor, type TermCursor } from './term-blocks.ts'
-import { filterKey, filterMayHold } from './term-filter.ts'
 import {
   blockIndexOf,
   createTermReading,

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { damagedValue } from '../../sqlite/damage.ts'
-import { createFilterKeys } from './term-filter.ts'
+import { createFilterKeys } from './bloom-filter.ts'
 import { FIELDS_PER_VALUE, HASHED } from './terms.ts'
 
 /**

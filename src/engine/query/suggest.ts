@@ -34,7 +34,7 @@ export interface SuggestRequest {
   contracts: readonly NamedContract[]
 }
 
-/** Suggestions, best first. Call between the reader's `begin` and `end`. */
+/** Autocomplete: suggestions, best first. Call between the reader's `begin` and `end`. */
 export type Suggester = (request: SuggestRequest) => NameSuggestion[]
 
 /** Suggests names of one store, including new ones; `tokens` is called when needed. */

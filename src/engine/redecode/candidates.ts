@@ -1,5 +1,5 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
-import { errorsOf } from '../../decode/errors.ts'
+import { errorsOf } from '../../decode/reverts.ts'
 import { selectorOf, topicOf } from '../../decode/signature.ts'
 import type { Signature } from '../../decode/types.ts'
 import type { Hash62 } from '../../lib/hash.ts'

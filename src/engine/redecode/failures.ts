@@ -1,6 +1,6 @@
 import type { OwnAbi } from '../../decode/declarations.ts'
 import type { Decoding } from '../../decode/decoding.ts'
-import { errorsOf, type Revert } from '../../decode/errors.ts'
+import { errorsOf, type Revert } from '../../decode/reverts.ts'
 import { selectorOf } from '../../decode/signature.ts'
 import { originsOf, returnedBy } from '../../documents/failures.ts'
 import { createStored, type StoredStep } from '../documents/record-decoder.ts'

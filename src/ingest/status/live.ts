@@ -33,6 +33,7 @@ interface LiveStatusOptions extends StatusOptions {
 
 const SPEED_WINDOW_MS = 10_000
 
+/** The status of a running server, cached for `STATUS_CACHE_MS`; nothing else invalidates it. */
 export const createStatus = (options: LiveStatusOptions) => {
   const samples = new Map<Indexing, { at: number; report: Report }[]>()
   const sample = () => {

@@ -8,7 +8,7 @@ import type { SeenBlocks } from '../../query/request.ts'
 import type { Db } from '../../sqlite/database.ts'
 import { searchText } from '../answer-forms.ts'
 import type { CursorService, NetworkCaller, SearchAnswer, SearchParams } from '../service.ts'
-import { elsewhere, type UsedCursor } from './answer.ts'
+import { elsewhere, type UsedCursor } from './scroll-and-pit.ts'
 import {
   type CursorHead,
   decodeHead,

@@ -24,7 +24,7 @@ export interface ExportRequest {
   columns?: string
 }
 
-/** End of the complete part of the file, and the cursor after it. */
+/** Checkpoint of an export, to resume from: end of the complete part, and the cursor after it. */
 export interface Mark {
   token: string
   /** Length of the file. */

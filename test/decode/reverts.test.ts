@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeErrorResult, parseAbi } from 'viem'
-import { createErrors, createRevertDecoder } from '../../src/decode/errors.ts'
+import { createErrors, createRevertDecoder } from '../../src/decode/reverts.ts'
 
 const A = `0x${'a'.repeat(40)}`
 const registry = createErrors('# errors\n0x118cdaa7 OwnableUnauthorizedAccount(address account)\n')

@@ -13,7 +13,7 @@ export interface Revert {
   reason: string | null
 }
 
-/** Decodes revert data at a position of the chain. Null for no data. */
+/** Decodes revert data (revert reasons, panics, custom errors). Null for no data. */
 export type RevertDecoder = (address: string, data: string, at?: number) => Revert | null
 
 export type Errors = Pick<Functions, 'find'>

@@ -26,7 +26,7 @@ export interface UsedCursor extends CursorHead {
 
 type PageAnswerer = (request: SearchRequest, lead: HeadWriter) => Eventually<Reply>
 
-/** A page of a scroll, with the id that the next one is asked for by. */
+/** A page of a scroll, with the id for the next page. */
 export const answerScroll = (
   state: ScrollState,
   request: SearchRequest,
