@@ -532,5 +532,8 @@ test('a network at the root of an address: its port and name, with brackets arou
 test('the table of settings has every flag in full, so that a search for it leads there', () => {
   const table = readFileSync(new URL('../../src/config/settings.ts', import.meta.url), 'utf8')
   for (const name of Object.keys({ ...SETTINGS, ...NETWORK_SETTINGS }).filter(name => /[A-Z]/.test(name)))
-    assert.ok(table.includes(`// ${placesOf(name).flag}\n`), `put // ${placesOf(name).flag} behind the entry of ${name}`)
+    assert.ok(
+      table.includes(`// ${placesOf(name).flag}\n`),
+      `put // ${placesOf(name).flag} behind the entry of ${name}`,
+    )
 })
