@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
-// Default import, as in src/store/pack.ts: older Node versions have no zstd export.
+// Default import, as in src/chain/files/pack.ts: older Node versions have no zstd export.
 import zlib from 'node:zlib'
 import type { MiddlewareHandler } from 'hono'
 import { ChainsieveError, messageOf, refuse } from '../lib/errors.ts'

@@ -41,8 +41,8 @@ export interface MatcherOptions {
 export type Matcher = ReturnType<typeof createMatcher>
 
 /**
- * Finds the rules that a block matches (percolation). They are indexed by their conditions, so their
- * number hardly matters.
+ * Finds the rules that a block matches (percolation). They are indexed by their conditions, so
+ * their number hardly matters.
  */
 export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}) => {
   const members = new Map<number, GroupMember>()

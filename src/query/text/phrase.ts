@@ -7,7 +7,7 @@ interface Phrase {
 
 export const hasPhrase = (words: readonly string[], phrase: Phrase): boolean => phraseFrequency(words, phrase) > 0
 
-/** Phrase (proximity) frequency as in Lucene: 1 per exact occurrence, 1 / (1 + moves) per sloppy one. */
+/** Phrase frequency as in Lucene: 1 per exact occurrence, 1 / (1 + moves) by proximity (slop). */
 export const phraseFrequency = (words: readonly string[], phrase: Phrase): number => {
   const { words: asked, slop } = phrase
   const places = startsOf(words, phrase)
