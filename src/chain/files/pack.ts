@@ -1,13 +1,16 @@
 import { constants } from 'node:buffer'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { isRecord } from '../../lib/arrays.ts'
-import { rawBytesOf } from '../../lib/bytes.ts'
+import { newBytes, rawBytesOf } from '../../lib/bytes.ts'
+import { rememberedBy } from '../../lib/caches.ts'
 import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
-import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
-import { type CheckOptions, checkBlock, refOf } from '../check/check-block.ts'
+import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import { type CheckOptions, checkBlock, checkParts, refOf } from '../check/check-block.ts'
 import { checkTraces } from '../check/check-traces.ts'
 import { fromTraceBlock } from '../check/normal-traces.ts'
+import { createShapeReader } from '../check/read-shape.ts'
+import { PACKED } from '../check/schema.ts'
 import { BLOATED, decodeText, isBloated } from '../rpc/answer-body.ts'
 import type { BlockRef } from '../source.ts'
 import type { RawBlock } from '../wire.ts'
@@ -31,7 +34,10 @@ export interface PackOptions extends CheckOptions {
   onRead?: (bytes: number) => void
   /** Looks up a stored block. Files with an index skip stored blocks. */
   stored?: (number: number) => BlockRef | undefined
+  /** Makes memory for one or several lines. */
   allocate?: (bytes: number) => Uint8Array
+  /** Read at once from a pack. */
+  chunkBytes?: number
 }
 
 /** Reads a pack (NDJSON, also gzipped) in constant memory; errors name file, line and column. */
@@ -48,48 +54,48 @@ export async function* readPack(
 }
 
 export async function* readPackLines(path: string, options: PackOptions = {}): AsyncGenerator<PackLine> {
-  const { limits = DEFAULT_LIMITS, allocate = (bytes: number) => new Uint8Array(bytes) } = options
+  const { limits = DEFAULT_LIMITS, allocate = newBytes, chunkBytes = CHUNK_BYTES } = options
   const most = Math.min(limits.packLine, constants.MAX_STRING_LENGTH)
   let line = 0
   let found = 0
-  let pieces: Uint8Array[] = []
-  let size = 0
-  const add = (piece: Uint8Array) => {
-    if (piece.length === 0) return
-    pieces.push(piece)
-    size += piece.length
-    if (size > most) throw overLimit('packLine', { ...limits, packLine: most }, `${path}, line ${line + 1}`)
+  const checkLength = (bytes: number) => {
+    if (bytes > most) throw overLimit('packLine', { ...limits, packLine: most }, `${path}, line ${line + 1}`)
   }
-  const take = (last: boolean): PackLine | undefined => {
+  const take = (bytes: Uint8Array, last: boolean): PackLine | undefined => {
+    checkLength(bytes.length)
     line++
-    const bytes = allocate(size)
-    let at = 0
-    for (const piece of pieces) {
-      bytes.set(piece, at)
-      at += piece.length
-    }
-    pieces = []
-    size = 0
     if (isBlank(bytes)) return undefined
     found++
     return { path, line, bytes, last }
   }
   try {
-    for await (const chunk of readBytes(path, options)) {
+    await using source = await openPack(path, options)
+    let memory: Uint8Array = allocate(chunkBytes)
+    let filled = 0
+    for (;;) {
+      const read = await source.read(memory.subarray(filled))
+      const chunk = rawBytesOf(memory.subarray(0, filled + read))
       let start = 0
-      for (;;) {
-        const end = chunk.indexOf(LINE_FEED, start)
-        if (end < 0) break
-        add(chunk.subarray(start, end))
-        const packLine = take(false)
-        if (packLine !== undefined) yield packLine
+      for (let end = chunk.indexOf(LINE_FEED, filled); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+        const packLine = take(chunk.subarray(start, end), false)
         start = end + 1
+        if (packLine !== undefined) yield packLine
       }
-      add(start === 0 ? chunk : chunk.subarray(start))
-    }
-    if (size > 0) {
-      const packLine = take(true)
-      if (packLine !== undefined) yield packLine
+      filled = chunk.length - start
+      checkLength(filled)
+      if (read === 0) {
+        const packLine = filled === 0 ? undefined : take(chunk.subarray(start), true)
+        if (packLine !== undefined) yield packLine
+        break
+      }
+      if (chunk.length < memory.length) {
+        // Lines that were handed on are not overwritten: the next chunk follows them.
+        memory = memory.subarray(start)
+        continue
+      }
+      // The beginning of a line goes on in other memory.
+      memory = allocate(filled < chunkBytes ? chunkBytes : 2 * filled)
+      memory.set(chunk.subarray(start))
     }
   } catch (error) {
     options.signal?.throwIfAborted()
@@ -106,16 +112,11 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = rawBytesOf(packLine.bytes)
   if (isBloated(bytes)) throw refuse('pack_not_a_block', `${packLinePlace(packLine)}: ${BLOATED}. Remove the line`)
-  const text = decodeText(bytes)
-  let value: unknown
+  const checked = readerOf(options.limits ?? DEFAULT_LIMITS)(bytes)
+  const raw = toRawBlock(packLine, checked ?? parseJson(packLine, decodeText(bytes)), options.chainId)
   try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw brokenLine(packLine, text, error)
-  }
-  const raw = toRawBlock(packLine, value, options.chainId)
-  try {
-    checkBlock(raw, { excerpts: true, ...options })
+    const check = checked === undefined ? checkBlock : checkParts
+    check(raw, { excerpts: true, ...options })
     delete raw.block.partial
     delete raw.partial
     if (raw.traces !== undefined) {
@@ -131,6 +132,16 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     )
   }
   return raw
+}
+
+const readerOf = rememberedBy((limits: Limits) => createShapeReader(PACKED, limits))
+
+const parseJson = (packLine: PackLine, text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw brokenLine(packLine, text, error)
+  }
 }
 
 /** Checks that a block links to that of the previous line, and returns its reference. */
@@ -151,7 +162,9 @@ export const formatPackLine = (raw: RawBlock): string => {
 }
 
 const LINE_FEED = 10
-const CHUNK_BYTES = 1 << 20
+/** Read at once; threads share such groups of lines. */
+export const CHUNK_BYTES = 4 << 20
+const UNPACKED_BYTES = 1 << 20
 
 const isBlank = (bytes: Uint8Array): boolean => {
   for (const byte of bytes) if (byte !== 32 && byte !== 9 && byte !== 13) return false
@@ -160,42 +173,70 @@ const isBlank = (bytes: Uint8Array): boolean => {
 
 export const packLinePlace = ({ path, line, form }: PackLine) => `${path}, ${form ? 'block' : 'line'} ${line}`
 
-/** Bytes of a file, gunzipped if needed. Each chunk owns its memory. */
-async function* readBytes(path: string, { signal, onRead }: PackOptions): AsyncGenerator<Buffer> {
-  // A stream created with an aborted signal emits an uncaught error.
+interface PackSource extends AsyncDisposable {
+  /** Reads at most what fits; 0 at the end. */
+  read(into: Uint8Array): Promise<number>
+}
+
+/** Bytes of a file, gunzipped if needed. */
+const openPack = async (path: string, options: PackOptions): Promise<PackSource> => {
+  const { signal, onRead } = options
   signal?.throwIfAborted()
-  await using file = await open(path, 'r')
-  const head = Buffer.alloc(6)
-  const { bytesRead } = await file.read(head, 0, head.length, 0)
-  const format = OTHER_FORMATS.find(it => it.magic.every((byte, i) => i < bytesRead && head[i] === byte))
-  if (format !== undefined) {
-    throw refuse(
-      'pack_format',
-      `${path}: this is ${format.name}. Block packs are plain NDJSON or gzip: ${format.remedy}`,
-    )
+  const file = await open(path, 'r')
+  try {
+    const head = Buffer.alloc(6)
+    const { bytesRead } = await file.read(head, 0, head.length, 0)
+    const format = OTHER_FORMATS.find(it => it.magic.every((byte, i) => i < bytesRead && head[i] === byte))
+    if (format !== undefined) {
+      throw refuse(
+        'pack_format',
+        `${path}: this is ${format.name}. Block packs are plain NDJSON or gzip: ${format.remedy}`,
+      )
+    }
+    if (head[0] === 0x1f && head[1] === 0x8b) return openGzip(file, options)
+    let at = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
+    return {
+      async read(into) {
+        signal?.throwIfAborted()
+        const { bytesRead } = await file.read(into, 0, into.length, at)
+        at += bytesRead
+        onRead?.(at)
+        return bytesRead
+      },
+      [Symbol.asyncDispose]: () => file.close(),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
   }
-  const start = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
+}
+
+const openGzip = (file: FileHandle, { signal, onRead }: PackOptions): PackSource => {
   const stream = file.createReadStream({
-    start,
-    highWaterMark: CHUNK_BYTES,
-    autoClose: false,
+    ...{ start: 0, highWaterMark: UNPACKED_BYTES, autoClose: false },
     ...(signal && { signal }),
   })
-  const told = (chunk: Buffer): Buffer => {
-    onRead?.(stream.bytesRead + start)
-    return chunk
-  }
-  if (!(head[0] === 0x1f && head[1] === 0x8b)) {
-    for await (const chunk of stream) yield told(chunk)
-    return
-  }
-  const unpacked = stream.pipe(createGunzip({ chunkSize: CHUNK_BYTES }))
+  const unpacked = stream.pipe(createGunzip({ chunkSize: UNPACKED_BYTES }))
   stream.on('error', error => unpacked.destroy(error))
-  try {
-    for await (const chunk of unpacked) yield told(chunk)
-  } finally {
-    stream.destroy()
-    unpacked.destroy()
+  const chunks = unpacked[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  let left = Buffer.alloc(0)
+  return {
+    async read(into) {
+      if (left.length === 0) {
+        const next = await chunks.next()
+        if (next.done) return 0
+        left = next.value as typeof left
+        onRead?.(stream.bytesRead)
+      }
+      const size = left.copy(into)
+      left = left.subarray(size)
+      return size
+    },
+    async [Symbol.asyncDispose]() {
+      stream.destroy()
+      unpacked.destroy()
+      await file.close()
+    },
   }
 }
 

@@ -198,8 +198,8 @@ export const createBlockEncoder = (context: EncodingContext) => {
 }
 
 const createEncodedIndex = (context: EncodingContext, { address, name }: Ids) => {
-  const pairs = byKind(COUNTED_KINDS, () => createPairsBuilder(1 << 10))
-  const numbers = byKind(NUMBERED_KINDS, createNumbersBuilder)
+  const pairs = byKind(COUNTED_KINDS, kind => createPairsBuilder(capacities.pairs[kind]))
+  const numbers = byKind(NUMBERED_KINDS, kind => createNumbersBuilder(capacities.numbers[kind]))
   const fields = createFieldIndex(pairs, { address, name, hash: context.hash })
   return {
     ...({
@@ -211,13 +211,25 @@ const createEncodedIndex = (context: EncodingContext, { address, name }: Ids) =>
     } satisfies Record<CountedKind, unknown>),
     logArguments: createIndexing(context, pairs.log, numbers.log).log,
     callArguments: createIndexing(context, pairs.call, numbers.call).call,
-    finish: (): Pick<EncodedBlocks, 'pairs' | 'numbers' | 'columns'> => ({
-      pairs: byKind(COUNTED_KINDS, kind => pairs[kind].finish()),
-      numbers: byKind(NUMBERED_KINDS, kind => numbers[kind].finish()),
-      columns: fields.finish(),
-    }),
+    finish(): Pick<EncodedBlocks, 'pairs' | 'numbers' | 'columns'> {
+      const built = {
+        pairs: byKind(COUNTED_KINDS, kind => pairs[kind].finish()),
+        numbers: byKind(NUMBERED_KINDS, kind => numbers[kind].finish()),
+      }
+      for (const kind of COUNTED_KINDS) capacities.pairs[kind] = capacityAfter(built.pairs[kind].ordinals)
+      for (const kind of NUMBERED_KINDS) capacities.numbers[kind] = capacityAfter(built.numbers[kind].ordinals)
+      return { ...built, columns: fields.finish() }
+    },
   }
 }
+
+/** Pieces are about as large as those before them: to double arrays takes time and memory. */
+const LEAST_CAPACITY = 1 << 10
+const capacities = {
+  pairs: byKind(COUNTED_KINDS, () => LEAST_CAPACITY),
+  numbers: byKind(NUMBERED_KINDS, () => LEAST_CAPACITY),
+}
+const capacityAfter = ({ length }: Uint32Array): number => Math.max(LEAST_CAPACITY, Math.ceil(length * 1.1))
 
 const createDecimals = (context: Pick<EncodingContext, 'decimals'>) => {
   const known = new Map<number, number | undefined>()

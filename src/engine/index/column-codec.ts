@@ -85,7 +85,8 @@ const dictionaryOf = (values: Float64Array, width: Width): Pick<ColumnParts, 'va
   const dictionary = entries.slice().sort()
   const places = new Uint32Array(entries.length)
   for (let i = 0; i < entries.length; i++) places[i] = lowerBound(dictionary, entries[i]!)
-  return { dictionary, values: Float64Array.from(indices, index => places[index]!) }
+  for (let i = 0; i < indices.length; i++) indices[i] = places[indices[i]!]!
+  return { dictionary, values: indices }
 }
 
 /** By open addressing: a Map of doubles takes several times as long. */
@@ -123,7 +124,7 @@ const DOUBLE_BITS = new Uint32Array(DOUBLE.buffer)
 interface ColumnParts {
   width: Width
   base: number
-  values: Float64Array
+  values: Float64Array | Uint32Array
   dictionary?: Float64Array
 }
 

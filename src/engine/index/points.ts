@@ -15,10 +15,10 @@ export interface PointColumn {
   ordinals: Uint32Array<ArrayBuffer>
 }
 
-export const createNumbersBuilder = () => {
-  let fields = new Float64Array(1 << 10)
-  let values = new BigInt64Array(1 << 10)
-  let ordinals = new Uint32Array(1 << 10)
+export const createNumbersBuilder = (capacity = 1 << 10) => {
+  let fields = new Float64Array(capacity)
+  let values = new BigInt64Array(capacity)
+  let ordinals = new Uint32Array(capacity)
   let doubles = new Float64Array(values.buffer)
   let count = 0
   return {

@@ -1,5 +1,11 @@
 import { addAbortListener } from 'node:events'
-import { findBlockFiles, parseBlockLine, parserReady, readBlockLines } from '../../chain/files/block-files.ts'
+import {
+  type BlockFile,
+  findBlockFiles,
+  parseBlockLine,
+  parserReady,
+  readBlockLines,
+} from '../../chain/files/block-files.ts'
 import { linkPackBlock, type PackLine, packLinePlace } from '../../chain/files/pack.ts'
 import type { BlockRef } from '../../chain/source.ts'
 import type { RawBlock } from '../../chain/wire.ts'
@@ -16,7 +22,8 @@ export const importFiles = async (work: Work, paths: string[]) => {
   const files = await findBlockFiles(paths)
   state.total = files.reduce((sum, { size }) => sum + size, 0)
   const lane = pipeline.lane('fill')
-  const builders = work.state.total < (work.sharing.from ?? MIN_SHARED_BYTES) ? undefined : startBuilders(work)
+  const content = files.reduce((sum, { form, path, size }) => sum + size * (isPacked(form, path) ? PACKED : 1), 0)
+  const builders = content < (work.sharing.from ?? MIN_SHARED_BYTES) ? undefined : startBuilders(work)
   const readGroups = createGroupReader(storeBatch)
   let before = 0
   try {
@@ -109,7 +116,11 @@ const takeGroups = async (
   }
 }
 
-const MIN_SHARED_BYTES = 8 << 20
+/** Less JSON is taken by one thread before others have started. */
+const MIN_SHARED_BYTES = 96 << 20
+/** By how much files shrink when they are packed. */
+const PACKED = 4
+const isPacked = (form: BlockFile['form'], path: string): boolean => form !== 'pack' || path.endsWith('.gz')
 
 const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: BlockLane) => {
   const { number, hash } = raw.block

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Question } from '../../../chain/blocks/read-blocks.ts'
 import { type BlockFile, readBlockLines } from '../../../chain/files/block-files.ts'
-import type { PackLine, PackOptions } from '../../../chain/files/pack.ts'
+import { CHUNK_BYTES, type PackLine, type PackOptions } from '../../../chain/files/pack.ts'
 import type { EncodedBlocks } from '../../../engine/documents/block-encoder.ts'
 import { startWorker } from '../../../lib/runtime.ts'
 import type { BuilderData, Built, FromBuilder, ReadBlocks, ToBuilder } from './thread.ts'
@@ -161,52 +161,78 @@ export interface LineGroup {
   release(): void
 }
 
-/** Small groups keep all threads busy and none waiting. */
-const GROUP_BUFFER_BYTES = 4 << 20
 /** Reads files group by group; reuses buffers, since allocating takes longer than filling. */
-export const createGroupReader = (most: number, bytes = GROUP_BUFFER_BYTES) => {
+export const createGroupReader = (most: number, bytes = CHUNK_BYTES) => {
   const free: SharedArrayBuffer[] = []
 
-  return async function* read(file: BlockFile, options: Omit<PackOptions, 'allocate'>): AsyncGenerator<LineGroup> {
-    let buffer = free.pop() ?? new SharedArrayBuffer(bytes)
+  const openMemory = (size: number) => {
+    const buffer = size > bytes ? new SharedArrayBuffer(size) : (free.pop() ?? new SharedArrayBuffer(bytes))
+    let groups = 0
+    let isFull = false
+    const settle = () => {
+      if (isFull && groups === 0 && buffer.byteLength === bytes) free.push(buffer)
+    }
+    return {
+      buffer,
+      group(lines: PackLine[]): LineGroup {
+        groups++
+        return {
+          lines,
+          release() {
+            groups--
+            settle()
+          },
+        }
+      },
+      fill() {
+        isFull = true
+        settle()
+      },
+    }
+  }
+
+  return async function* read(
+    file: BlockFile,
+    options: Omit<PackOptions, 'allocate' | 'chunkBytes'>,
+  ): AsyncGenerator<LineGroup> {
+    let memory = openMemory(bytes)
     let used = 0
     let lines: PackLine[] = []
     let full: LineGroup | undefined
-
     const close = (): LineGroup | undefined => {
-      if (lines.length === 0) return undefined
-      const own = buffer
-      const group = { lines, release: () => void (own.byteLength === bytes && free.push(own)) }
+      const group = lines.length === 0 ? undefined : memory.group(lines)
       lines = []
-      used = 0
-      buffer = free.pop() ?? new SharedArrayBuffer(bytes)
       return group
     }
     const allocate = (size: number): Uint8Array => {
-      if (used + size > buffer.byteLength || lines.length >= most) {
-        // Blank lines may have filled it.
-        if (lines.length === 0) used = 0
-        else full = close()
-      }
-      if (size > buffer.byteLength) {
-        if (buffer.byteLength === bytes) free.push(buffer)
-        buffer = new SharedArrayBuffer(size)
+      if (used + size > memory.buffer.byteLength) {
+        full = close() ?? full
+        memory.fill()
+        memory = openMemory(size)
+        used = 0
       }
       used += size
-      return new Uint8Array(buffer, used - size, size)
+      return new Uint8Array(memory.buffer, used - size, size)
+    }
+    const rest = () => {
+      const groups = [full, close()].filter(group => group !== undefined)
+      memory.fill()
+      return groups
     }
 
     try {
-      for await (const line of readBlockLines(file, { ...options, allocate })) {
+      for await (const line of readBlockLines(file, { ...options, allocate, chunkBytes: bytes })) {
         const before = full
         full = undefined
         lines.push(line)
+        const now = lines.length >= most ? close() : undefined
         if (before) yield before
+        if (now) yield now
       }
     } catch (error) {
-      yield* [full, close()].filter(group => group !== undefined)
+      yield* rest()
       throw error
     }
-    yield* [full, close()].filter(group => group !== undefined)
+    yield* rest()
   }
 }
