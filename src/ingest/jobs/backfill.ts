@@ -17,8 +17,7 @@ import { extentOf, hasBlock, isMissing, missingBlockOf, type Unavailable } from 
 /** Blocks of a back-fill in memory; a larger heap spends most time in garbage collection. */
 const RUN_BLOCKS = 50
 
-/** Fewer are taken by one thread before others have started. */
-const MIN_SHARED_BLOCKS = 100
+const MIN_SHARED_BLOCKS = 30
 
 /**
  * Back-fill: fetches missing blocks of a range. Returns those that no node has, and gaps that do

@@ -22,7 +22,10 @@ export const importFiles = async (work: Work, paths: string[]) => {
   const files = await findBlockFiles(paths)
   state.total = files.reduce((sum, { size }) => sum + size, 0)
   const lane = pipeline.lane('fill')
-  const content = files.reduce((sum, { form, path, size }) => sum + size * (isPacked(form, path) ? PACKED : 1), 0)
+  const content = files.reduce(
+    (sum, { form, path, size }) => sum + size * (isPacked(form, path) ? JSON_PER_PACKED_BYTE : 1),
+    0,
+  )
   const builders = content < (work.sharing.from ?? MIN_SHARED_BYTES) ? undefined : startBuilders(work)
   const readGroups = createGroupReader(storeBatch)
   let before = 0
@@ -119,7 +122,7 @@ const takeGroups = async (
 /** Less JSON is taken by one thread before others have started. */
 const MIN_SHARED_BYTES = 96 << 20
 /** By how much files shrink when they are packed. */
-const PACKED = 4
+const JSON_PER_PACKED_BYTE = 4
 const isPacked = (form: BlockFile['form'], path: string): boolean => form !== 'pack' || path.endsWith('.gz')
 
 const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: BlockLane) => {
