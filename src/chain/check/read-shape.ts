@@ -22,7 +22,7 @@ export const createShapeReader = (shape: Shape, limits: Limits) => {
     at = 0
     top = 0
     try {
-      const read = readValue(value, undefined)
+      const read = readShaped(value, undefined)
       if (at !== bytes.length) return undefined
       credit = MOST_CREDIT
       return read
@@ -46,7 +46,7 @@ const values: unknown[] = []
 let top = 0
 
 /** A shape for one set of limits. */
-interface Value {
+interface CompiledShape {
   of: 'hex' | 'list' | 'object' | 'rest' | 'other'
   isOptional: boolean
   isFaulty(value: unknown): boolean
@@ -56,71 +56,71 @@ interface Value {
   isEven: boolean
   repeats: boolean
   pairs: Uint8Array
-  item: Value | undefined
-  members: ReadonlyMap<string, Value>
+  item: CompiledShape | undefined
+  members: ReadonlyMap<string, CompiledShape>
   /** Most bytes of members without a shape. */
   mostOthers: number
-  start: Layout | undefined
+  start: MemberLayout | undefined
   makers: number
 }
 
 /** Members of objects in an order, up to one of them. Orders share their beginnings. */
-interface Layout {
+interface MemberLayout {
   /** `"name":` in words, of which the last may overlap the one before. */
   key: Int32Array
   size: number
   name: string
-  value: Value
+  value: CompiledShape
   isKnown: boolean
   /** The text of this member before, and where in which input it was. */
   last: string
   lastAt: number
   lastInput: number
-  likely: Layout | undefined
-  next: Layout[]
+  likely: MemberLayout | undefined
+  next: MemberLayout[]
   names: readonly string[]
   make: ((values: readonly unknown[], from: number) => object) | undefined
 }
 
-const NO_MEMBERS: Value['members'] = new Map()
-const OTHER: Value = {
+const NO_MEMBERS: CompiledShape['members'] = new Map()
+const ANY_VALUE: CompiledShape = {
   ...{ of: 'other', isOptional: true, isFaulty: () => false, least: 0, most: 0, isEven: false, repeats: false },
   ...{ pairs: EITHER_PAIRS, item: undefined, members: NO_MEMBERS, mostOthers: 0, start: undefined, makers: 0 },
 }
 
-const compileShape = (shape: Shape, limits: Limits): Value => {
+const compileShape = (shape: Shape, limits: Limits): CompiledShape => {
   const { form } = shape
   switch (form?.of) {
     case undefined:
-      return { ...OTHER, isOptional: false, isFaulty: value => shape(value, limits) !== undefined }
+      return { ...ANY_VALUE, isOptional: false, isFaulty: value => shape(value, limits) !== undefined }
     case 'rest':
-      return { ...OTHER, of: 'rest' }
+      return { ...ANY_VALUE, of: 'rest' }
     case 'optional':
       return { ...compileShape(form.shape, limits), isOptional: true }
     case 'list':
-      return { ...OTHER, of: 'list', isOptional: false, item: compileShape(form.item, limits), most: form.most }
+      return { ...ANY_VALUE, of: 'list', isOptional: false, item: compileShape(form.item, limits), most: form.most }
     case 'object': {
       const members = new Map(Object.entries(form.members).map(([name, it]) => [name, compileShape(it, limits)]))
       const mostOthers = form.open ? limits.extraMembers : Number.POSITIVE_INFINITY
       return {
-        ...OTHER,
+        ...ANY_VALUE,
         of: 'object',
         isOptional: false,
         members,
         mostOthers,
-        start: newLayout('start', OTHER, false, []),
+        start: newLayout('start', ANY_VALUE, false, []),
       }
     }
     case 'hex': {
       const { least, most, even: isEven = false, lower = false, repeats = false } = form
       const pairs = lower ? LOWER_PAIRS : EITHER_PAIRS
       const length = typeof most === 'number' ? most : 2 + 2 * limits[most]
-      return { ...OTHER, of: 'hex', isOptional: false, least, most: length, isEven, repeats, pairs }
+      return { ...ANY_VALUE, of: 'hex', isOptional: false, least, most: length, isEven, repeats, pairs }
     }
   }
 }
 
-const newLayout = (name: string, value: Value, isKnown: boolean, names: readonly string[]): Layout => {
+const newLayout = (name: string, value: CompiledShape, isKnown: boolean, names: readonly string[]): MemberLayout => {
   const key = Buffer.from(`"${name}":`, 'latin1')
   return {
     key: Int32Array.from({ length: (key.length + 3) >> 2 }, (_, i) => key.readInt32LE(Math.min(i * 4, key.length - 4))),
@@ -129,8 +129,8 @@ const newLayout = (name: string, value: Value, isKnown: boolean, names: readonly
   }
 }
 
-const readValue = (value: Value, layout: Layout | undefined): unknown => {
-  if (layout !== undefined && layout.lastInput === inputs && isSame(layout.lastAt, at, layout.last.length + 2)) {
+const readShaped = (value: CompiledShape, layout: MemberLayout | undefined): unknown => {
+  if (layout !== undefined && layout.lastInput === inputs && isSameText(layout.lastAt, at, layout.last.length + 2)) {
     at += layout.last.length + 2
     return layout.last
   }
@@ -140,7 +140,7 @@ const readValue = (value: Value, layout: Layout | undefined): unknown => {
     case 'hex':
       return readHex(value, layout)
     case 'object':
-      return readObject(value)
+      return readShapedObject(value)
     case 'list':
       return readList(value.item!, value.most)
     case 'rest': {
@@ -159,7 +159,7 @@ const readValue = (value: Value, layout: Layout | undefined): unknown => {
 }
 
 /** Whether this many bytes, four or more, are those of a place before. */
-const isSame = (before: number, place: number, size: number): boolean => {
+const isSameText = (before: number, place: number, size: number): boolean => {
   if (size < 4 || place + size > ascii.length) return false
   // Numbers differ at their end.
   for (let i = size - 4; i > 0; i -= 4)
@@ -167,14 +167,15 @@ const isSame = (before: number, place: number, size: number): boolean => {
   return view.getInt32(before, true) === view.getInt32(place, true)
 }
 
-const readHex = (value: Value, layout: Layout | undefined): string => {
+const readHex = (value: CompiledShape, layout: MemberLayout | undefined): string => {
   const bytes = ascii
   const start = at + 1
-  if (bytes[at] !== QUOTE || bytes[start] !== ZERO || bytes[start + 1] !== LETTER_X) throw UNUSUAL
+  if (bytes[at] !== QUOTE_BYTE || bytes[start] !== ZERO || bytes[start + 1] !== LETTER_X) throw UNUSUAL
   const { pairs, most, repeats } = value
   const end = repeats ? start + most : endOfDigits(start + 2, pairs)
   const length = end - start
-  if (bytes[end] !== QUOTE || length < value.least || length > most || (value.isEven && length % 2 === 1)) throw UNUSUAL
+  if (bytes[end] !== QUOTE_BYTE || length < value.least || length > most || (value.isEven && length % 2 === 1))
+    throw UNUSUAL
   const read = repeats || length <= SHORT ? repeatedText(start, end, repeats ? pairs : undefined) : textOf(start, end)
   if (layout !== undefined && !repeats) noteLast(layout, read)
   at = end + 1
@@ -194,7 +195,7 @@ const endOfDigits = (start: number, pairs: Uint8Array): number => {
 /** Not a slice of a text, which would keep all of it alive. */
 const textOf = (start: number, end: number): string => Buffer.prototype.latin1Slice.call(ascii, start, end)
 
-const noteLast = (layout: Layout, read: string) => {
+const noteLast = (layout: MemberLayout, read: string) => {
   layout.last = read
   layout.lastAt = at
   layout.lastInput = inputs
@@ -231,7 +232,7 @@ const repeatedText = (start: number, end: number, pairs: Uint8Array | undefined)
   return read
 }
 
-const readList = (item: Value, most: number): unknown[] => {
+const readList = (item: CompiledShape, most: number): unknown[] => {
   if (ascii[at] !== OPEN_LIST) throw UNUSUAL
   at++
   const items: unknown[] = []
@@ -240,16 +241,16 @@ const readList = (item: Value, most: number): unknown[] => {
     return items
   }
   for (;;) {
-    items.push(readValue(item, undefined))
+    items.push(readShaped(item, undefined))
     const next = ascii[at++]
     if (next === CLOSE_LIST) break
-    if (next !== COMMA) throw UNUSUAL
+    if (next !== COMMA_CODE) throw UNUSUAL
   }
   if (items.length > most) throw UNUSUAL
   return items
 }
 
-const readObject = (value: Value): object => {
+const readShapedObject = (value: CompiledShape): object => {
   if (ascii[at] !== OPEN_OBJECT) throw UNUSUAL
   const from = top
   let others = 0
@@ -258,11 +259,11 @@ const readObject = (value: Value): object => {
     at++
     const start = at
     layout = nextLayout(layout, value)
-    values[top++] = readValue(layout.value, layout)
+    values[top++] = readShaped(layout.value, layout)
     if (!layout.isKnown) others += at - start
     const next = ascii[at]
     if (next === CLOSE_OBJECT) break
-    if (next !== COMMA) throw UNUSUAL
+    if (next !== COMMA_CODE) throw UNUSUAL
   }
   at++
   if (others > value.mostOthers) throw UNUSUAL
@@ -272,28 +273,28 @@ const readObject = (value: Value): object => {
   return made
 }
 
-const nextLayout = (before: Layout, value: Value): Layout => {
+const nextLayout = (before: MemberLayout, value: CompiledShape): MemberLayout => {
   let layout = before.likely
   if (layout === undefined || !hasKey(layout)) layout = otherLayout(before, value)
   at += layout.size
   return layout
 }
 
-const hasKey = ({ key, size }: Layout): boolean => {
+const hasKey = ({ key, size }: MemberLayout): boolean => {
   if (at + size > ascii.length) return false
   const last = key.length - 1
   for (let i = 0; i < last; i++) if (view.getInt32(at + i * 4, true) !== key[i]) return false
   return view.getInt32(at + size - 4, true) === key[last]
 }
 
-const otherLayout = (before: Layout, value: Value): Layout => {
-  const [, name] = KEY.exec(ascii.toString('latin1', at, at + MOST_KEY)) ?? []
+const otherLayout = (before: MemberLayout, value: CompiledShape): MemberLayout => {
+  const [, name] = MEMBER_KEY.exec(ascii.toString('latin1', at, at + MOST_KEY)) ?? []
   if (name === undefined || name === '__proto__') throw UNUSUAL
   let layout = before.next.find(it => it.name === name)
   if (!layout) {
-    if (before.next.length >= MOST_TURNS || before.names.length >= MOST_MEMBERS) throw UNUSUAL
+    if (before.next.length >= MOST_BRANCHES || before.names.length >= MOST_MEMBERS) throw UNUSUAL
     const known = value.members.get(name)
-    layout = newLayout(name, known ?? OTHER, known !== undefined, [...before.names, name])
+    layout = newLayout(name, known ?? ANY_VALUE, known !== undefined, [...before.names, name])
     before.next.push(layout)
   }
   before.likely = layout
@@ -301,30 +302,30 @@ const otherLayout = (before: Layout, value: Value): Layout => {
 }
 
 /** Names that may stand in code as they are. Names such as `1` would change the order. */
-const KEY = /^"([A-Za-z_][A-Za-z0-9_]*)":/
+const MEMBER_KEY = /^"([A-Za-z_][A-Za-z0-9_]*)":/
 const MOST_KEY = 64
-const MOST_TURNS = 8
+const MOST_BRANCHES = 8
 const MOST_MEMBERS = 64
 
 const MOST_MAKERS = 64
 
 /** V8 makes an object of a literal several times as fast as member by member. */
-const makerOf = (names: readonly string[], value: Value): NonNullable<Layout['make']> => {
+const makerOf = (names: readonly string[], value: CompiledShape): NonNullable<MemberLayout['make']> => {
   const isWhole = [...value.members].every(([name, { isOptional }]) => isOptional || names.includes(name))
   if (!isWhole || new Set(names).size < names.length || ++value.makers > MOST_MAKERS) throw UNUSUAL
   const literal = names.map((name, i) => `${name}:values[from+${i}]`)
-  return new Function('values', 'from', `return {${literal.join()}}`) as NonNullable<Layout['make']>
+  return new Function('values', 'from', `return {${literal.join()}}`) as NonNullable<MemberLayout['make']>
 }
 
-const readOther = (layout: Layout | undefined): unknown => {
+const readOther = (layout: MemberLayout | undefined): unknown => {
   switch (ascii[at]) {
-    case QUOTE: {
+    case QUOTE_BYTE: {
       const start = at + 1
       let end = ascii[start] === ZERO && ascii[start + 1] === LETTER_X ? endOfDigits(start + 2, EITHER_PAIRS) : start
-      while (ascii[end] !== QUOTE) {
+      while (ascii[end] !== QUOTE_BYTE) {
         const byte = ascii[end++]
         // Also at the end of the input.
-        if (!(byte! >= SPACE && byte! <= TILDE) || byte === BACKSLASH) throw UNUSUAL
+        if (!(byte! >= SPACE && byte! <= TILDE) || byte === BACKSLASH_BYTE) throw UNUSUAL
       }
       const read = textOf(start, end)
       if (layout !== undefined && read.length > 1) noteLast(layout, read)
@@ -340,8 +341,8 @@ const readOther = (layout: Layout | undefined): unknown => {
     case LETTER_F:
       return readWord('false', false)
   }
-  const [digits] = INTEGER.exec(ascii.toString('latin1', at, at + MOST_DIGITS + 2)) ?? []
-  if (digits === undefined || digits.length > MOST_DIGITS) throw UNUSUAL
+  const [digits] = PLAIN_INTEGER.exec(ascii.toString('latin1', at, at + MOST_INTEGER_DIGITS + 2)) ?? []
+  if (digits === undefined || digits.length > MOST_INTEGER_DIGITS) throw UNUSUAL
   at += digits.length
   return Number(digits)
 }
@@ -352,15 +353,15 @@ const readWord = <T>(word: string, meaning: T): T => {
   return meaning
 }
 
-const isList = (value: unknown) => typeof value === 'object' && value !== null
-const SCALAR: Value = { ...OTHER, isFaulty: isList }
+const isCompound = (value: unknown) => typeof value === 'object' && value !== null
+const SCALAR: CompiledShape = { ...ANY_VALUE, isFaulty: isCompound }
 /** `-0` and fractions are left to `JSON.parse`. */
-const INTEGER = /^(0|-?[1-9][0-9]*)(?=[,\]}])/
-const MOST_DIGITS = 15
+const PLAIN_INTEGER = /^(0|-?[1-9][0-9]*)(?=[,\]}])/
+const MOST_INTEGER_DIGITS = 15
 
-const QUOTE = 34
-const COMMA = 44
-const BACKSLASH = 92
+const QUOTE_BYTE = 34
+const COMMA_CODE = 44
+const BACKSLASH_BYTE = 92
 const SPACE = 32
 const TILDE = 126
 const OPEN_LIST = 91

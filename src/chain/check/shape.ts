@@ -11,18 +11,18 @@ interface ShapeFault {
 export interface Shape {
   (value: unknown, limits: Limits): ShapeFault | undefined
   /** The same as data, for `createShapeReader`. Absent if it has to call the shape. */
-  form?: Form
+  form?: ShapeForm
 }
 
 /** Lengths are those of the text, `0x` included. */
-export type Form =
+export type ShapeForm =
   | { of: 'hex'; least: number; most: number | LimitName; even?: boolean; lower?: boolean; repeats?: boolean }
   | { of: 'list'; item: Shape; most: number }
   | { of: 'object'; members: Readonly<Record<string, Shape>>; open: boolean }
   | { of: 'optional'; shape: Shape }
   | { of: 'rest' }
 
-const formed = (form: Form, shape: Shape): Shape => Object.assign(shape, { form })
+const formed = (form: ShapeForm, shape: Shape): Shape => Object.assign(shape, { form })
 
 export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limits): string | undefined => {
   const fault = shape(value, limits)
@@ -50,7 +50,7 @@ const leaf =
 
 const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${describeValue(value)}, not ${due}` })
 
-interface HexForm extends Omit<Extract<Form, { of: 'hex' }>, 'of'> {
+interface HexForm extends Omit<Extract<ShapeForm, { of: 'hex' }>, 'of'> {
   most: number
 }
 
@@ -69,10 +69,10 @@ export const optional = (shape: Shape): Shape =>
     value === undefined || value === null ? undefined : shape(value, limits),
   )
 
-type Members = Readonly<Record<string, Shape>>
+type MemberShapes = Readonly<Record<string, Shape>>
 
 /** Unnamed members are ignored, and nothing may read them. */
-export const object = (members: Members): Shape => {
+export const object = (members: MemberShapes): Shape => {
   const names = Object.keys(members)
   const shapes = Object.values(members)
   return formed({ of: 'object', members, open: false }, (value, limits) => {
@@ -86,7 +86,7 @@ export const object = (members: Members): Shape => {
 }
 
 /** Like `object`, but other members are preserved: any JSON up to a size and a depth. */
-export const open = (members: Members): Shape => {
+export const open = (members: MemberShapes): Shape => {
   const named = object(members)
   const known = new Set(Object.keys(members))
   return formed({ of: 'object', members, open: true }, (value, limits) => {

@@ -112,8 +112,8 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = rawBytesOf(packLine.bytes)
   if (isBloated(bytes)) throw refuse('pack_not_a_block', `${packLinePlace(packLine)}: ${BLOATED}. Remove the line`)
-  const checked = readerOf(options.limits ?? DEFAULT_LIMITS)(bytes)
-  const raw = toRawBlock(packLine, checked ?? parseJson(packLine, decodeText(bytes)), options.chainId)
+  const checked = lineReaderOf(options.limits ?? DEFAULT_LIMITS)(bytes)
+  const raw = toRawBlock(packLine, checked ?? parseLineText(packLine, decodeText(bytes)), options.chainId)
   try {
     const check = checked === undefined ? checkBlock : checkParts
     check(raw, { excerpts: true, ...options })
@@ -134,9 +134,9 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
   return raw
 }
 
-const readerOf = rememberedBy((limits: Limits) => createShapeReader(PACKED, limits))
+const lineReaderOf = rememberedBy((limits: Limits) => createShapeReader(PACKED, limits))
 
-const parseJson = (packLine: PackLine, text: string): unknown => {
+const parseLineText = (packLine: PackLine, text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {

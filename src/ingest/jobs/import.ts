@@ -23,7 +23,7 @@ export const importFiles = async (work: Work, paths: string[]) => {
   state.total = files.reduce((sum, { size }) => sum + size, 0)
   const lane = pipeline.lane('fill')
   const content = files.reduce(
-    (sum, { form, path, size }) => sum + size * (isPacked(form, path) ? JSON_PER_PACKED_BYTE : 1),
+    (sum, { form, path, size }) => sum + size * (isCompressed(form, path) ? JSON_PER_PACKED_BYTE : 1),
     0,
   )
   const builders = content < (work.sharing.from ?? MIN_SHARED_BYTES) ? undefined : startBuilders(work)
@@ -123,7 +123,7 @@ const takeGroups = async (
 const MIN_SHARED_BYTES = 96 << 20
 /** By how much files shrink when they are packed. */
 const JSON_PER_PACKED_BYTE = 4
-const isPacked = (form: BlockFile['form'], path: string): boolean => form !== 'pack' || path.endsWith('.gz')
+const isCompressed = (form: BlockFile['form'], path: string): boolean => form !== 'pack' || path.endsWith('.gz')
 
 const addFromPack = async (raw: RawBlock, line: PackLine, pipeline: Pipeline, lane: BlockLane) => {
   const { number, hash } = raw.block
