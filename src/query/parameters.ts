@@ -7,7 +7,8 @@ export type Parameters = readonly (readonly [name: string, value: string])[]
 
 /** Merges URL parameters into the body of a search; they win. */
 export const withParameters = (body: JsonValue, parameters: Parameters): JsonValue => {
-  if (parameters.length === 0 || !isJsonMap(body)) return body
+  // Networks have forms of values by default, so most searches have these alone.
+  if (!isJsonMap(body) || parameters.every(([name]) => name === 'args' || name === 'eth')) return body
   const given = new Map(parameters)
   const merged = new Map(body)
   for (const [name, value] of given) if (isParameter(name)) searchParameter(name).put?.(merged, value)

@@ -1,7 +1,7 @@
 import { memoize } from '../../lib/caches.ts'
 import { compileGlobs } from '../../lib/name-matching.ts'
 import { type Limits, overLimit } from '../../limits/index.ts'
-import { fieldsOf, isListField, KINDS, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
+import { byKind, fieldsOf, isListField, KINDS, type Kind, MAPPING, nestedPaths } from '../../mapping/index.ts'
 import { sourceInteger } from '../compare.ts'
 import { elements, isJsonMap, type JsonNode, toText, where } from '../json-node.ts'
 import { keyOr, readBodyKeys } from '../keys.ts'
@@ -44,13 +44,15 @@ export const showsAll = (kind: Kind, filter: Exclude<SourceFilter, boolean>): bo
   filter.includes.length === 0 &&
   filter.excludes.length === 0 &&
   !(filter.flatArgs && nestedPaths(kind).length > 0) &&
-  !(filter.eth && amountPaths(kind).length > 0)
+  !(filter.eth && AMOUNTS[kind].length > 0)
 
-const amountPaths = (kind: Kind): string[] =>
-  fieldsOf(kind).flatMap(({ path, field }) => (field.kind === 'amount' ? [path] : []))
+/** Paths of amounts. */
+const AMOUNTS = byKind(KINDS, kind =>
+  fieldsOf(kind).flatMap(({ path, field }) => (field.kind === 'amount' ? [path] : [])),
+)
 
 /** Amounts of documents of any kind. */
-const AMOUNT_PATHS: ReadonlySet<string> = new Set(KINDS.flatMap(amountPaths))
+const AMOUNT_PATHS: ReadonlySet<string> = new Set(Object.values(AMOUNTS).flat())
 
 const withEther = (source: SourceObject): SourceObject => {
   const changed = { ...source }
