@@ -44,15 +44,15 @@ export const showsAll = (kind: Kind, filter: Exclude<SourceFilter, boolean>): bo
   filter.includes.length === 0 &&
   filter.excludes.length === 0 &&
   !(filter.flatArgs && nestedPaths(kind).length > 0) &&
-  !(filter.eth && AMOUNTS[kind].length > 0)
+  !(filter.eth && AMOUNTS_BY_KIND[kind].length > 0)
 
 /** Paths of amounts. */
-const AMOUNTS = byKind(KINDS, kind =>
+const AMOUNTS_BY_KIND = byKind(KINDS, kind =>
   fieldsOf(kind).flatMap(({ path, field }) => (field.kind === 'amount' ? [path] : [])),
 )
 
 /** Amounts of documents of any kind. */
-const AMOUNT_PATHS: ReadonlySet<string> = new Set(Object.values(AMOUNTS).flat())
+const AMOUNT_PATHS: ReadonlySet<string> = new Set(Object.values(AMOUNTS_BY_KIND).flat())
 
 const withEther = (source: SourceObject): SourceObject => {
   const changed = { ...source }
