@@ -65,8 +65,12 @@ export const checkColumns = (store: TestStore) => {
         const source = known.get(of === 'log' ? 'event' : 'call')!.get(position)
         const argument = (source?.args as { pos: number; value: { type: string; hex: string } }[] | null)?.[slot]
         const address = argument?.value.type === 'address' ? argument.value.hex : undefined
-        const expected = address ? reader.addressId(address.slice(2).toLowerCase()) : 0
-        assert.equal(column[ordinal] ?? 0, expected, `argument ${slot} of the ${of} at ${position}`)
+        const expected = address ? reader.addressId(address.slice(2).toLowerCase()) : Number.NaN
+        assert.equal(
+          column.dictionary![column.values![ordinal] ?? 0],
+          expected,
+          `argument ${slot} of the ${of} at ${position}`,
+        )
       }
     }
   }

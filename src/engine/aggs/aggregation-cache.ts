@@ -4,7 +4,7 @@ import type { Segment, StoreReader } from '../reader.ts'
 import type { AggregationState } from './aggregator.ts'
 
 export interface StateCache {
-  /** States of a part of the request in a segment; shrunk when requested again. */
+  /** States of a part of the request in a segment; cached, smaller, once requested again. */
   states(
     part: CachePart,
     collect: () => AggregationState[],
@@ -26,7 +26,6 @@ interface CachedStates {
   revised: number
   states: AggregationState[]
   bytes: number
-  isShrunk: boolean
 }
 
 interface CacheEntry {
@@ -40,6 +39,9 @@ export const createStateCache = (reader: Pick<StoreReader, 'segments' | 'version
   const capacity = reader.kept.states
   /** Least recently used first. */
   const entries = new Map<string, CacheEntry>()
+  /** Keys requested once: most filters never are again, and caching takes as long as collecting. */
+  const requested = new Set<string>()
+  let requestedLength = 0
   let held = 0
   let seen: number | undefined
 
@@ -78,12 +80,22 @@ export const createStateCache = (reader: Pick<StoreReader, 'segments' | 'version
     }
   }
 
+  const isAgain = (key: string): boolean => {
+    if (requested.has(key)) return true
+    requestedLength += key.length
+    if (requestedLength > MAX_REQUESTED_LENGTH) {
+      requested.clear()
+      requestedLength = key.length
+    }
+    requested.add(key)
+    return false
+  }
+
   return {
     /** `text` identifies the aggregations; undefined disables caching. */
     of(text: string | undefined): StateCache {
       if (text === undefined) return NO_CACHE
       invalidateStates()
-      const isAgain = entries.has(text)
       const entry = entryOf(text)
       // Shared keys may have grown too large.
       if (sizeOf(entry) > capacity()) {
@@ -103,27 +115,30 @@ export const createStateCache = (reader: Pick<StoreReader, 'segments' | 'version
           // Row kinds change while their segment stays the same.
           const asks = isRowKind(kind) ? undefined : query()
           if (asks === undefined) return collect()
-          const key = `${segment.id} ${segment.revised} ${kind} ${asks}`
+          const { id, revised } = segment
+          const key = `${id} ${revised} ${kind} ${asks}`
           const known = entry.states.get(key)
-          if (known && (known.isShrunk || !isAgain)) return known.states
-          const plain = known?.states ?? collect()
-          const isShrunk = isAgain && !isFull
-          const states = isShrunk ? shrink(plain) : plain
+          if (known) return known.states
+          const collected = collect()
+          if (isFull || !isAgain(`${key} ${text}`)) return collected
+          const states = shrink(collected)
           const bytes = states.reduce((sum, one) => sum + one.bytes, 100 + key.length)
-          const more = bytes - (known?.bytes ?? 0)
-          if (entry.bytes + more <= capacity() / 2) {
-            const { id, revised } = segment
-            entry.states.set(key, { segment: id, revised, states, bytes, isShrunk })
-            entry.bytes += more
-            held += more
+          isFull = entry.bytes + bytes > capacity() / 2
+          if (!isFull) {
+            entry.states.set(key, { segment: id, revised, states, bytes })
+            entry.bytes += bytes
+            held += bytes
             trim(entry)
-          } else isFull = [...entry.states.values()].every(({ isShrunk }) => isShrunk)
+          }
           return states
         },
       }
     },
   }
 }
+
+/** Characters. */
+const MAX_REQUESTED_LENGTH = 2 ** 20
 
 export const NO_CACHE: StateCache = { shared: make => make(), states: (_, collect) => collect() }
 

@@ -1,16 +1,6 @@
 import type { Kind } from '../../mapping/index.ts'
 import type { SegmentView } from '../query/fields/ordinals.ts'
-import {
-  and,
-  count,
-  eachOrdinal,
-  isEmptySet,
-  listed,
-  minus,
-  type OrdinalSet,
-  run,
-  toArray,
-} from '../query/match/ordinal-set.ts'
+import { and, count, eachOrdinal, isEmptySet, type OrdinalSet, run, toArray } from '../query/match/ordinal-set.ts'
 import type { Elements } from './elements.ts'
 
 /** The documents of one kind in a segment, or elements of their nested lists. */
@@ -26,8 +16,8 @@ export interface Batch {
   /** Ordinals, possibly repeated; undefined for `count` consecutive ones from `from` on. */
   readonly list: Uint32Array | undefined
   from: number
-  /** Ascending ordinals excluded from a consecutive run; `list` is then computed lazily. */
-  except?: Uint32Array
+  /** The ordinals as a mask, without repeats; `list` is then computed lazily. */
+  bits?: Uint32Array
   /** The bucket of each; undefined if there is only one. */
   owners: Uint32Array | undefined
   buckets: number
@@ -40,37 +30,14 @@ export const emptyBatch = ({ buckets }: Batch): Batch => ({
   owners: new Uint32Array(0),
 })
 
-export const allBut = (except: Uint32Array, size: number): Batch => {
-  let list: Uint32Array | undefined
-  return {
-    ...{ count: size - except.length, from: 0, except, owners: undefined, buckets: 1 },
-    get list() {
-      list ??= without(except, size)
-      return list
-    },
-  }
-}
-
-const without = (except: Uint32Array, size: number): Uint32Array => {
-  const list = new Uint32Array(size - except.length)
-  let at = 0
-  let next = 0
-  for (let i = 0; i <= except.length; i++) {
-    const end = i < except.length ? except[i]! : size
-    while (next < end) list[at++] = next++
-    next++
-  }
-  return list
-}
-
 /** Splits a batch into consecutive buckets; `owners` is computed lazily. */
 export const cutIntoRuns = (batch: Batch, runs: Uint32Array): Batch => {
   if (runs.length === 1) return batch
-  const { count, from, except } = batch
+  const { count, from, bits } = batch
   let owners: Uint32Array | undefined
   return {
     ...{ count, from, buckets: runs.length, runs },
-    ...(except && { except }),
+    ...(bits && { bits }),
     get list() {
       return batch.list
     },
@@ -93,12 +60,12 @@ const ownersOf = (runs: Uint32Array, count: number): Uint32Array => {
 export const ordinalAt = ({ list, from }: Batch, i: number): number => (list ? list[i]! : from + i)
 
 export const filterBatch = (batch: Batch, keep: (ordinal: number, i: number) => boolean): Batch => {
-  const { count, owners, buckets } = batch
+  const { count, list: all, from, owners, buckets } = batch
   const list = new Uint32Array(count)
   const kept = owners && new Uint32Array(count)
   let size = 0
   for (let i = 0; i < count; i++) {
-    const ordinal = ordinalAt(batch, i)
+    const ordinal = all ? all[i]! : from + i
     if (!keep(ordinal, i)) continue
     list[size] = ordinal
     if (kept) kept[size] = owners[i]!
@@ -110,10 +77,21 @@ export const filterBatch = (batch: Batch, keep: (ordinal: number, i: number) => 
 
 export const batchOf = (set: OrdinalSet): Batch => {
   const shared = { count: count(set), owners: undefined, buckets: 1 }
-  return set.form === 'run'
-    ? { ...shared, list: undefined, from: set.from }
-    : { ...shared, list: toArray(set), from: 0 }
+  if (set.form === 'run') return { ...shared, list: undefined, from: set.from }
+  if (set.form === 'list') return { ...shared, list: set.list, from: 0 }
+  let list: Uint32Array | undefined
+  return {
+    ...{ ...shared, from: 0, bits: set.bits },
+    get list() {
+      list ??= toArray(set)
+      return list
+    },
+  }
 }
+
+/** The ordinals of a batch that has them all once. */
+const distinctOrdinals = ({ bits, count, from }: Batch): OrdinalSet =>
+  bits ? { form: 'bits', bits, count } : run(from, from + count)
 
 /** The documents of a batch that are in the mask. */
 export const maskBatch = (
@@ -124,11 +102,9 @@ export const maskBatch = (
   const all = elements ? elements.role.length : size
   if (mask.form === 'run' && mask.from === 0 && mask.to >= all) return batch
   if (isEmptySet(mask)) return emptyBatch(batch)
-  const { from, except, runs, buckets } = batch
-  const isPlain = !runs && !batch.owners
-  if (isPlain && (except || !batch.list)) {
-    const left = except ? minus(mask, listed(except), all) : and(mask, run(from, from + batch.count), all)
-    return count(left) === batch.count ? batch : { ...batchOf(left), buckets }
+  if (!batch.runs && !batch.owners && (batch.bits || !batch.list)) {
+    const left = and(mask, distinctOrdinals(batch), all)
+    return count(left) === batch.count ? batch : batchOf(left)
   }
   const bits = maskBits(mask, all)
   return filterBatch(batch, ordinal => (bits[ordinal >>> 5]! & (1 << (ordinal & 31))) !== 0)

@@ -6,6 +6,7 @@ import { andNode, isWithin } from '../../query/simplify.ts'
 import { termOf, UNDECODED } from '../index/terms.ts'
 import { isRowKind, numberedAs, viewOf } from '../query/fields/ordinals.ts'
 import type { Evaluation } from '../query/match/evaluate.ts'
+import { complement, EMPTY_SET, listed, type OrdinalSet, run } from '../query/match/ordinal-set.ts'
 import { BLOCK_NUMBERS } from '../query/sort/sort-keys.ts'
 import type { ReadHeader, Segment, StoreReader } from '../reader.ts'
 import {
@@ -17,7 +18,7 @@ import {
   mergeAll,
   shrinkAll,
 } from './aggregator.ts'
-import { allBut, type Batch, batchOf } from './batch.ts'
+import { type Batch, batchOf } from './batch.ts'
 
 export interface AggregatedPart {
   kind: Kind
@@ -94,8 +95,7 @@ const batchIn = (
   reader: StoreReader,
 ): Batch => {
   if (asked.op !== 'all' || !isEverywhere) return batchOf(evaluation.matches(segment))
-  const others = kind === 'event' ? othersIn(segment, reader) : undefined
-  return others ? allBut(others, size) : { count: size, list: undefined, from: 0, owners: undefined, buckets: 1 }
+  return batchOf(kind === 'event' ? eventsIn(segment, reader) : run(0, size))
 }
 
 /** Results of longer conditions are not cached. */
@@ -126,27 +126,28 @@ export const conditionText = (node: Node): string =>
     return typeof value === 'bigint' ? `${value}n` : value
   })
 
-/** Ascending ordinals of logs without an event; undefined if there are none. */
-const othersIn = (segment: Segment, reader: StoreReader): Uint32Array | undefined => {
-  if (segment.events === segment.log) return undefined
-  let known = undecoded.get(reader)
+/** Logs with an event. */
+const eventsIn = (segment: Segment, reader: StoreReader): OrdinalSet => {
+  if (segment.events === segment.log) return run(0, segment.log)
+  let known = eventSets.get(reader)
   if (!known || known.version !== reader.version()) {
     const present = new Set(reader.segments().map(({ id }) => id))
-    const left = [...(known?.lists ?? [])].filter(([id]) => present.has(id))
-    known = { version: reader.version(), lists: new Map(left) }
-    undecoded.set(reader, known)
+    const left = [...(known?.sets ?? [])].filter(([id]) => present.has(id))
+    known = { version: reader.version(), sets: new Map(left) }
+    eventSets.set(reader, known)
   }
-  let found = known.lists.get(segment.id)
+  let found = known.sets.get(segment.id)
   if (found?.revised !== segment.revised) {
     const term = termOf(0, UNDECODED)
     const [posting] = reader.termsBetween(segment.id, term, term)
-    found = { revised: segment.revised, others: posting ? reader.ordinals(posting) : new Uint32Array(0) }
-    known.lists.set(segment.id, found)
+    const others = posting ? listed(reader.ordinals(posting)) : EMPTY_SET
+    found = { revised: segment.revised, events: complement(others, segment.log) }
+    known.sets.set(segment.id, found)
   }
-  return found.others
+  return found.events
 }
 
-const undecoded = new WeakMap<
+const eventSets = new WeakMap<
   StoreReader,
-  { version: number; lists: Map<number, { revised: number; others: Uint32Array }> }
+  { version: number; sets: Map<number, { revised: number; events: OrdinalSet }> }
 >()

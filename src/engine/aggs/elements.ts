@@ -7,7 +7,8 @@ import type { QueryValue } from '../../query/ast.ts'
 import { indexedValuesOf, rawValuesOf } from '../../query/predicate.ts'
 import { tooLong } from '../../query/simplify.ts'
 import { createStored } from '../documents/record-decoder.ts'
-import { MISSING } from '../index/column-codec.ts'
+import { NO_ADDRESSES } from '../index/column-cache.ts'
+import type { ColumnData } from '../index/column-codec.ts'
 import { integersField, OVERFLOW_SLOT, scaledField } from '../index/terms.ts'
 import { columnSource } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
@@ -16,7 +17,7 @@ import { type Batch, type BatchView, ordinalAt } from './batch.ts'
 import { type Keys, keyOfValue } from './keys.ts'
 import { upTo } from './rows.ts'
 import type { ValueSource, ValueStores } from './value-source.ts'
-import { type Codes, codesIn, type FoundValues, foundIn, gathered, readSeveral } from './values.ts'
+import { type Codes, codesIn, type FoundValues, foundIn, gathered, mapped, readSeveral } from './values.ts'
 
 /** Nested elements: arguments of the events or calls of a segment. */
 export interface Elements {
@@ -25,6 +26,8 @@ export interface Elements {
   /** The place of each element in `roles`. */
   role: Uint32Array
   roles: readonly Role[]
+  /** Elements by role. */
+  counts: Uint32Array
 }
 
 /** An argument position of a signature. */
@@ -48,55 +51,50 @@ export const toElements = (
   const times = new Uint32Array(ids.length)
   for (let i = 0; i < codes.length; i++) if (!hasArguments || hasArguments[i]) times[codes[i]!]!++
   const roles: Role[] = []
-  /** Places in `roles`, and numbers of arguments, by code. */
-  const wanted: number[][] = []
+  /** By code: the first place in `roles`, which ends at the next one; numbers of arguments. */
+  const starts = new Uint32Array(ids.length + 1)
   const lengths = new Uint32Array(ids.length)
+  const elements: number[] = []
   let total = 0
-  let isOneEach = !hasArguments
   for (const [code, id] of ids.entries()) {
+    starts[code] = roles.length
     if (times[code] === 0) continue
     const { event, error } = reader.signature(id)
     const inputs = error === null ? (event?.inputs ?? []) : []
-    const own: number[] = []
     for (const [position, input] of inputs.entries()) {
       const role = { signature: id, position, input }
-      if (looksAt?.(role, at.kind) !== false) own.push(roles.push(role) - 1)
+      if (looksAt?.(role, at.kind) === false) continue
+      roles.push(role)
+      elements.push(times[code]!)
     }
-    wanted[code] = own
     lengths[code] = inputs.length
-    total += own.length * times[code]!
-    if (own.length !== 1) isOneEach = false
+    total += (roles.length - starts[code]!) * times[code]!
   }
+  starts[ids.length] = roles.length
   const { buckets } = batch
   const counts = new Float64Array(buckets)
   if (batch.owners) {
     for (let i = 0; i < batch.count; i++)
       if (!hasArguments || hasArguments[i]) counts[batch.owners[i]!]! += lengths[codes[i]!]!
   } else if (buckets > 0) counts[0] = times.reduce((sum, documents, code) => sum + documents * lengths[code]!, 0)
-  if (isOneEach && roles.length === 1) {
-    const documents = batch.list ?? upTo(batch.count).map(i => batch.from + i)
-    const elements = { documents, role: new Uint32Array(total), roles }
-    const { owners } = batch
-    return { at: { ...at, elements }, batch: { count: total, list: undefined, from: 0, owners, buckets }, counts }
-  }
   const documents = new Uint32Array(total)
   const role = new Uint32Array(total)
   const owners = batch.owners && new Uint32Array(total)
+  const { list, from } = batch
   let size = 0
   for (let i = 0; i < batch.count; i++) {
     if (hasArguments && !hasArguments[i]) continue
-    const own = wanted[codes[i]!]!
-    if (own.length === 0) continue
-    const ordinal = ordinalAt(batch, i)
-    for (let j = 0; j < own.length; j++) {
+    const code = codes[i]!
+    const ordinal = list ? list[i]! : from + i
+    for (let one = starts[code]!; one < starts[code + 1]!; one++) {
       documents[size] = ordinal
-      role[size] = own[j]!
+      role[size] = one
       if (owners) owners[size] = batch.owners![i]!
       size++
     }
   }
   return {
-    at: { ...at, elements: { documents, role, roles } },
+    at: { ...at, elements: { documents, role, roles, counts: Uint32Array.from(elements) } },
     batch: { count: total, list: undefined, from: 0, owners, buckets },
     counts,
   }
@@ -269,7 +267,10 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
       return readSeveral(batch, reader.check, element => {
         const document = documents[element]!
         const column = columns?.[role[element]!]
-        if (column) return column[document] ? [keyOfAddress(column[document])] : []
+        if (column) {
+          const id = idIn(column, document)
+          return Number.isNaN(id) ? [] : [keyOfAddress(id)]
+        }
         const place = places[role[element]!]
         const topic = place && topics!(positionOfOrdinal(at.header, 'log', document), place)
         if (topic !== undefined) return [topic]
@@ -284,13 +285,14 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
   }
 }
 
-type AddressColumns = readonly (Uint32Array | undefined)[]
+type AddressColumns = readonly (ColumnData | undefined)[]
 
 /** By role; undefined if its values are read one by one. */
 const addressColumns = (at: BatchView, batch: Batch, { columns }: StoreReader): AddressColumns => {
-  const { role, roles } = at.elements!
-  const wanted = new Uint32Array(roles.length)
-  for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!]!++
+  const { role, roles, counts } = at.elements!
+  const isWhole = !batch.list && batch.count === role.length
+  const wanted = isWhole ? counts : new Uint32Array(roles.length)
+  if (!isWhole) for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!]!++
   const of = at.kind === 'call' ? 'call' : 'log'
   return roles.map(({ position, input }, number) => {
     if (wanted[number] === 0) return NOT_WANTED
@@ -299,32 +301,39 @@ const addressColumns = (at: BatchView, batch: Batch, { columns }: StoreReader): 
   })
 }
 
-const NOT_WANTED = new Uint32Array(0)
+const NOT_WANTED: ColumnData = { ...NO_ADDRESSES }
+
+const idIn = ({ values, dictionary }: ColumnData, document: number): number => dictionary![values![document] ?? 0]!
 
 /** `keyOf` turns ids into keys; undefined if ids are keys. */
 const addressesIn = (
-  columns: AddressColumns,
+  all: AddressColumns,
   { elements }: BatchView,
   batch: Batch,
   keyOf: ((id: number) => number) | undefined,
 ): FoundValues => {
+  const columns = all as readonly ColumnData[]
   const { documents, role } = elements!
-  const count = role.length
-  /** Ids and 1; 0 for none. */
-  const values = new Uint32Array(count)
-  let greatest = 0
-  for (let i = 0; i < batch.count; i++) {
-    const element = ordinalAt(batch, i)
-    const id = columns[role[element]!]![documents[element]!]
-    if (!id) continue
-    values[element] = id + 1
-    if (id > greatest) greatest = id
+  const [column = NO_ADDRESSES, ...others] = new Set(columns.filter(one => one !== NOT_WANTED))
+  if (others.length > 0) {
+    const keys = new Float64Array(role.length).fill(Number.NaN)
+    for (let i = 0; i < batch.count; i++) {
+      const element = ordinalAt(batch, i)
+      const id = idIn(columns[role[element]!]!, documents[element]!)
+      keys[element] = keyOf && !Number.isNaN(id) ? keyOf(id) : id
+    }
+    return { form: 'each', keys }
   }
-  if (!keyOf) return foundIn({ ...ADDRESS_COLUMN, count, values }, greatest)
-  return { form: 'each', keys: Float64Array.from(values, next => (next ? keyOf(next - 1) : Number.NaN)) }
+  const values = column.values as Codes
+  const keys = column.dictionary!
+  const { list, from, count } = batch
+  const at = new Uint32Array(role.length)
+  if (column.count > 0)
+    if (list) for (let i = 0; i < count; i++) at[list[i]!] = values[documents[list[i]!]!]!
+    else for (let element = from; element < from + count; element++) at[element] = values[documents[element]!]!
+  const found: FoundValues = { form: 'few', at, keys, distinct: true }
+  return keyOf ? mapped(found, keyOf) : found
 }
-
-const ADDRESS_COLUMN = { width: 4, base: MISSING, dictionary: undefined, bytes: 0 } as const
 
 /** The topic that holds an indexed address. */
 const topicPlace = ({ signature, position, input }: Role, reader: StoreReader): number | undefined => {

@@ -1,5 +1,6 @@
 import { hashHalves, lowerBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
+import { bitsIn } from '../query/match/ordinal-set.ts'
 import { type Batch, cutIntoRuns } from './batch.ts'
 import { type BucketRows, createRows, firstRows } from './rows.ts'
 import { type Codes, codesIn, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
@@ -38,7 +39,7 @@ const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Ba
   if (found.form === 'each') return found.raw ? hashedWords(found.raw, batch) : hashedNumbers(gathered(found, batch))
   const { names, keys } = distinctOf(found)
   if (keys.length > 2 * batch.count + FEW_SLOTS) return hashedNumbers(gathered(found, batch))
-  if (found.at && !names && !batch.except && batch.list) return { codes: found.at, list: batch.list, keys }
+  if (found.at && !names && !batch.bits && batch.list) return { codes: found.at, list: batch.list, keys }
   return { codes: codesIn(found.at, batch, names), keys }
 }
 
@@ -149,12 +150,12 @@ const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner:
 }
 
 /** The number of batch documents below an ordinal; ordinals ascend from call to call. */
-const placesIn = ({ count, from, except, ...rest }: Batch): ((ordinal: number) => number) => {
-  if (except) {
-    let left = 0
+const placesIn = ({ count, from, bits, ...rest }: Batch): ((ordinal: number) => number) => {
+  if (bits) {
+    let [word, below] = [0, 0]
     return ordinal => {
-      while (left < except.length && except[left]! < ordinal) left++
-      return ordinal - from - left
+      for (; word < ordinal >>> 5; word++) below += bitsIn(bits[word]!)
+      return below + bitsIn(bits[word]! & ~(-1 << (ordinal & 31)))
     }
   }
   const { list } = rest

@@ -243,9 +243,38 @@ const collectNumbers = (found: FoundValues, batch: Batch, columns: readonly Metr
   const wantsSquares = columns.includes('squares')
   const raw = found.form === 'each' && !wantsSquares ? found.raw : undefined
   if (raw && (raw.base + 2 ** 32) * batch.count < Number.MAX_SAFE_INTEGER) return collectWhole(raw, batch, columns)
-  const all = collectAny(found, batch, wantsSquares)
-  const isExact = !wantsSquares && areWhole(found, batch.count)
-  return { ...all, total: isExact ? sumIn(all.columns.sums) : Number.POSITIVE_INFINITY }
+  const summands = summandsOf(found, batch)
+  const exact = wantsSquares ? undefined : exactSums(summands, batch.buckets)
+  if (!exact) return collectAny(summands, batch.buckets, wantsSquares)
+  return { columns: { ...exact, ...extremesIn(summands, batch.buckets, columns) }, lost: {}, total: sumIn(exact.sums) }
+}
+
+/** Numbers of buckets, which are consecutive unless there are `owners`; NaN is none. */
+interface Summands {
+  values: Float64Array
+  /** How often each is added. */
+  times?: Uint32Array
+  owners?: Uint32Array | undefined
+  ends: ArrayLike<number>
+}
+
+const summandsOf = (found: FoundValues, batch: Batch): Summands => {
+  const { runs, count } = batch
+  const owners = runs ? undefined : batch.owners
+  if (found.form === 'several') {
+    const { keys: values, ends } = found
+    if (!batch.owners) return { values, ends: [values.length] }
+    const repeated = new Uint32Array(values.length)
+    for (let i = 0, j = 0; i < count; i++) for (; j < ends[i]!; j++) repeated[j] = batch.owners[i]!
+    return { values, owners: repeated, ends: [] }
+  }
+  if (found.form === 'few' && !runs && !owners && found.keys.length < count) {
+    const times = new Uint32Array(found.keys.length)
+    const codes = codesIn(found.at, batch)
+    for (let i = 0; i < count; i++) times[codes[i]!]!++
+    return { values: found.keys, times, ends: [times.length] }
+  }
+  return { values: gathered(found, batch), owners, ends: owners ? [] : (runs ?? [count]) }
 }
 
 const sumIn = (numbers: Float64Array): number => {
@@ -254,11 +283,54 @@ const sumIn = (numbers: Float64Array): number => {
   return sum
 }
 
-const areWhole = (found: FoundValues, count: number): boolean =>
-  found.form === 'few' &&
-  found.keys.every(
-    key => Number.isNaN(key) || (key >= 0 && key * count < Number.MAX_SAFE_INTEGER && Math.floor(key) === key),
-  )
+/** Undefined if a number is below 0 or not whole, or if a double does not hold all sums exactly. */
+const exactSums = ({ values, times, owners, ends }: Summands, buckets: number) => {
+  const [counts, sums] = [new Float64Array(buckets), new Float64Array(buckets)]
+  let total = 0
+  if (owners)
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]!
+      if (Number.isNaN(value)) continue
+      if (!(value >= 0 && Math.floor(value) === value)) return undefined
+      counts[owners[i]!]!++
+      sums[owners[i]!]! += value
+      total += value
+    }
+  for (let bucket = 0, i = 0; bucket < ends.length; bucket++) {
+    const before = total
+    let present = 0
+    for (const end = ends[bucket]!; i < end; i++) {
+      const value = values[i]!
+      if (Number.isNaN(value)) continue
+      if (!(value >= 0 && Math.floor(value) === value)) return undefined
+      const often = times ? times[i]! : 1
+      present += often
+      total += often === 0 ? 0 : value * often
+    }
+    counts[bucket] = present
+    sums[bucket] = total - before
+  }
+  return total < Number.MAX_SAFE_INTEGER ? { counts, sums } : undefined
+}
+
+const extremesIn = (
+  { values, times, owners, ends }: Summands,
+  buckets: number,
+  columns: readonly MetricColumn[],
+): MetricColumns => {
+  if (!columns.includes('least') && !columns.includes('greatest')) return {}
+  const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
+  const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
+  for (let i = 0, owner = 0; i < values.length; i++) {
+    if (owners) owner = owners[i]!
+    else while (i >= ends[owner]!) owner++
+    if (times && times[i] === 0) continue
+    const value = values[i]!
+    if (value < least[owner]!) least[owner] = value
+    if (value > greatest[owner]!) greatest[owner] = value
+  }
+  return { least, greatest }
+}
 
 /** Whole numbers whose sums a double holds exactly. */
 const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: readonly MetricColumn[]): Collected => {
@@ -268,11 +340,12 @@ const collectWhole = ({ values, base }: RawNumbers, batch: Batch, columns: reado
   const [counts, sums] = [new Float64Array(buckets), new Float64Array(buckets)]
   if (columns.includes('sums')) {
     const owners = runs ? undefined : batch.owners
+    const isCounted = columns.includes('counts')
     if (owners)
       for (let i = 0; i < count; i++) {
         const code = codes[i]!
         if (code === none) continue
-        counts[owners[i]!]!++
+        if (isCounted) counts[owners[i]!]!++
         sums[owners[i]!]! += base + code
       }
     const ends = owners ? [] : (runs ?? [count])
@@ -311,32 +384,24 @@ const extremesOf = (codes: ReturnType<typeof codesIn>, base: number, { count, ow
   return { least, greatest }
 }
 
-const collectAny = (found: FoundValues, batch: Batch, wantsSquares: boolean) => {
-  const { buckets, owners, count } = batch
+/** Sums compensated for rounding errors. */
+const collectAny = (summands: Summands, buckets: number, wantsSquares: boolean): Collected => {
+  const { values, times, owners, ends } = summands
   const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
-  const least = new Float64Array(buckets).fill(Number.POSITIVE_INFINITY)
-  const greatest = new Float64Array(buckets).fill(Number.NEGATIVE_INFINITY)
   const squares = new Float64Array(wantsSquares ? buckets : 0)
   const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
-  const add = (owner: number, value: number, times: number) => {
-    counts[owner]! += times
-    addCompensated(sums, lost, owner, value * times)
-    if (value < least[owner]!) least[owner] = value
-    if (value > greatest[owner]!) greatest[owner] = value
-    if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * times)
+  for (let i = 0, owner = 0; i < values.length; i++) {
+    if (owners) owner = owners[i]!
+    else while (i >= ends[owner]!) owner++
+    const value = values[i]!
+    const often = times ? times[i]! : 1
+    if (often === 0 || Number.isNaN(value)) continue
+    counts[owner]! += often
+    addCompensated(sums, lost, owner, value * often)
+    if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * often)
   }
-  if (found.form === 'few' && !owners && found.keys.length < count) {
-    // Each different value is added once.
-    const times = new Uint32Array(found.keys.length)
-    const codes = codesIn(found.at, batch)
-    for (let i = 0; i < count; i++) times[codes[i]!]!++
-    for (let i = 0; i < times.length; i++)
-      if (times[i] !== 0 && !Number.isNaN(found.keys[i])) add(0, found.keys[i]!, times[i]!)
-  } else if (found.form === 'several') {
-    eachValue(found, batch, (i, value) => add(owners ? owners[i]! : 0, value, 1))
-  } else {
-    const values = gathered(found, batch)
-    for (let i = 0; i < count; i++) if (!Number.isNaN(values[i]!)) add(owners ? owners[i]! : 0, values[i]!, 1)
+  return {
+    columns: { counts, sums, squares, ...extremesIn(summands, buckets, ['least', 'greatest']) },
+    ...{ lost: { sums: lost, squares: lostSquares }, total: Number.POSITIVE_INFINITY },
   }
-  return { columns: { counts, sums, least, greatest, squares }, lost: { sums: lost, squares: lostSquares } }
 }

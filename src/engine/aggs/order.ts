@@ -114,19 +114,24 @@ export const firstOf = (buckets: ArrayLike<number>, wanted: number, compare: Com
 
 /** The number at place `wanted` of the sorted numbers. */
 export const edgeOf = (numbers: Float64Array, wanted: number, ascending: boolean): number => {
-  const heap: number[] = []
-  const compare = ascending ? (a: number, b: number) => a - b : (a: number, b: number) => b - a
-  for (let i = 0; i < numbers.length; i++) {
-    const number = numbers[i]!
-    if (heap.length < wanted) {
-      heap.push(number)
-      up(heap, compare)
-    } else if (ascending ? number < heap[0]! : number > heap[0]!) {
-      heap[0] = number
-      down(heap, compare)
+  const sign = ascending ? -1 : 1
+  const heap = numbers.slice(0, wanted)
+  if (ascending) for (let i = 0; i < heap.length; i++) heap[i] = -heap[i]!
+  // A heap of the best so far, with the worst on top.
+  heap.sort()
+  for (let i = heap.length; i < numbers.length; i++) {
+    const number = sign * numbers[i]!
+    if (!(number > heap[0]!)) continue
+    let at = 0
+    for (let below = 1; below < heap.length; below = 2 * at + 1) {
+      if (below + 1 < heap.length && heap[below + 1]! < heap[below]!) below++
+      if (heap[below]! >= number) break
+      heap[at] = heap[below]!
+      at = below
     }
+    heap[at] = number
   }
-  return heap[0]!
+  return sign * heap[0]!
 }
 
 const up = (heap: number[], compare: Compare) => {

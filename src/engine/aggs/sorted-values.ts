@@ -2,7 +2,7 @@ import { upperBound } from '../../lib/arrays.ts'
 import { MISSING } from '../index/column-codec.ts'
 import type { Batch } from './batch.ts'
 import { upTo } from './rows.ts'
-import type { RawNumbers } from './values.ts'
+import { codesIn, type RawNumbers } from './values.ts'
 
 /** Distinct ascending values. */
 export interface Sorted {
@@ -190,23 +190,20 @@ export interface Words {
 }
 
 /** Undefined if a value is too large. */
-export const wordsInBatch = ({ values, base }: RawNumbers, { count, list, from }: Batch): Words | undefined => {
+export const wordsInBatch = ({ values, base }: RawNumbers, batch: Batch): Words | undefined => {
+  const { count } = batch
+  const codes = codesIn(values, batch)
   const words = new Uint32Array(count)
+  const none = base === MISSING ? 0 : -1
   let size = 0
   let greatest = 0
-  if (!list && base !== MISSING)
-    for (; size < count; size++) {
-      const word = base + values[from + size]!
-      words[size] = word
-      if (word > greatest) greatest = word
-    }
-  else
-    for (let i = 0; i < count; i++) {
-      const word = base + values[list ? list[i]! : from + i]!
-      if (word === MISSING) continue
-      words[size++] = word
-      if (word > greatest) greatest = word
-    }
+  for (let i = 0; i < count; i++) {
+    const code = codes[i]!
+    if (code === none) continue
+    words[size++] = base + code
+    if (code > greatest) greatest = code
+  }
+  greatest = Math.max(0, base + greatest)
   if (greatest > MAX_WORD) return undefined
   return { words: size === count ? words : words.slice(0, size), greatest }
 }

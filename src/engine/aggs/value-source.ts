@@ -172,7 +172,10 @@ const ofColumn = (
       )
         return records.read(at, batch)
       const isAsItIs = !convert || (field.encoding === 'num' && bounds.greatest < LONGS_END)
-      return isAsItIs ? foundIn(data, bounds.greatest) : mapped(foundOnlyIn(data, bounds.greatest), convert)
+      if (!isAsItIs) return mapped(foundOnlyIn(data, bounds.greatest), convert)
+      const found = foundIn(data, bounds.greatest)
+      const coded = keys && found.form === 'each' ? source.coded?.(at, batch.count) : undefined
+      return coded ? foundIn(coded, bounds.greatest) : found
     },
   }
 }

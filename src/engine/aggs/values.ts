@@ -1,6 +1,7 @@
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { indexFrom } from '../index/segment.ts'
 import { endOrdinal, isRowKind, type NumberedKind, type SegmentView } from '../query/fields/ordinals.ts'
+import { FULL_WORD } from '../query/match/ordinal-set.ts'
 import { blockOf } from '../schema.ts'
 import { type Batch, ordinalAt } from './batch.ts'
 
@@ -139,61 +140,65 @@ export type Codes = Uint8Array | Uint16Array | Uint32Array
 
 /** Codes of a batch, or their names; a view of the column if possible; all 0 without a column. */
 export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32Array): Codes => {
-  const { count, from, except } = batch
+  const { count } = batch
   if (!column) return names && names[0] !== 0 ? new Uint32Array(count).fill(names[0]!) : new Uint8Array(count)
-  const list = except ? undefined : batch.list
-  if (list) {
-    const codes = new Uint32Array(count)
-    if (names) for (let i = 0; i < count; i++) codes[i] = names[column[list[i]!]!]!
-    else for (let i = 0; i < count; i++) codes[i] = column[list[i]!]!
-    return codes
-  }
-  const codes = except ? withoutSome(column, from, count, except) : column.subarray(from, from + count)
+  const codes = picked(column, batch)
   if (!names) return codes
   const named = new Uint32Array(count)
   for (let i = 0; i < count; i++) named[i] = names[codes[i]!]!
   return named
 }
 
-/** A column from a place on, without excluded ordinals. */
-const withoutSome = (column: Codes, from: number, count: number, except: Uint32Array): Codes => {
-  const codes = new (column.constructor as new (count: number) => Codes)(count)
-  let next = from
+/** The numbers of a batch; a view if possible. */
+const picked = <T extends Codes | Float64Array>(all: T, batch: Batch): T => {
+  const { count, from, bits } = batch
+  const list = bits ? undefined : batch.list
+  if (!bits && !list) return all.subarray(from, from + count) as T
+  const numbers = new (all.constructor as new (count: number) => T)(count)
+  if (list) for (let i = 0; i < count; i++) numbers[i] = all[list[i]!]!
+  else pickMasked(all, bits!, numbers)
+  return numbers
+}
+
+const pickMasked = (all: Codes | Float64Array, bits: Uint32Array, into: Codes | Float64Array) => {
   let size = 0
-  for (let i = 0; size < count; i++) {
-    const end = Math.min(except[i] ?? column.length, next + count - size)
-    codes.set(column.subarray(next, end), size)
-    size += end - next
-    next = end + 1
+  for (let word = 0; word < bits.length; word++) {
+    let left = bits[word]!
+    if (left === FULL_WORD) {
+      const first = word
+      while (bits[word + 1] === FULL_WORD) word++
+      const run = all.subarray(first * 32, (word + 1) * 32)
+      into.set(run as Uint8Array, size)
+      size += run.length
+    } else for (; left !== 0; left &= left - 1) into[size++] = all[word * 32 + 31 - Math.clz32(left & -left)]!
   }
-  return codes
 }
 
 /** One value per document: the first, or NaN. */
 export const gathered = (found: FoundValues, batch: Batch): Float64Array => {
-  const all = new Float64Array(batch.count)
-  const { count, list, from } = batch
-  if (found.form === 'each' && found.raw) {
-    const { values, base } = found.raw
-    if (list) for (let i = 0; i < count; i++) all[i] = base + values[list[i]!]!
-    else for (let i = 0; i < count; i++) all[i] = base + values[from + i]!
-    if (base === MISSING) for (let i = 0; i < count; i++) if (all[i] === MISSING) all[i] = Number.NaN
-    return all
+  const { count } = batch
+  if (found.form === 'each' && !found.raw) {
+    const numbers = picked(found.keys, batch)
+    // Callers may write to it.
+    return batch.bits || batch.list ? numbers : numbers.slice()
   }
-  const { keys } = found
-  if (found.form === 'several') {
+  const all = new Float64Array(count)
+  if (found.form === 'each') {
+    const { values, base } = found.raw!
+    const codes = picked(values, batch)
+    for (let i = 0; i < count; i++) all[i] = base + codes[i]!
+    if (base === MISSING) for (let i = 0; i < count; i++) if (all[i] === MISSING) all[i] = Number.NaN
+  } else if (found.form === 'several') {
     all.fill(Number.NaN)
     for (let i = 0; i < count; i++) {
       const start = i === 0 ? 0 : found.ends[i - 1]!
-      if (start < found.ends[i]!) all[i] = keys[start]!
+      if (start < found.ends[i]!) all[i] = found.keys[start]!
     }
-  } else if (found.form === 'few' && !found.at) all.fill(keys[0]!)
-  else if (found.form === 'few') {
-    const at = found.at!
-    if (list) for (let i = 0; i < count; i++) all[i] = keys[at[list[i]!]!]!
-    else for (let i = 0; i < count; i++) all[i] = keys[at[from + i]!]!
-  } else if (list) for (let i = 0; i < count; i++) all[i] = keys[list[i]!]!
-  else all.set(keys.subarray(from, from + count))
+  } else if (found.at) {
+    const { keys } = found
+    const codes = picked(found.at, batch)
+    for (let i = 0; i < count; i++) all[i] = keys[codes[i]!]!
+  } else all.fill(found.keys[0]!)
   return all
 }
 

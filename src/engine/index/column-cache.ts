@@ -1,6 +1,6 @@
 import type { Db } from '../../sqlite/database.ts'
 import type { Segment } from '../reader.ts'
-import { type ColumnData, decodeColumn } from './column-codec.ts'
+import { type ColumnData, codedColumn, columnOfCodes, decodeColumn } from './column-codec.ts'
 import { describeColumn } from './columns-structure.ts'
 import type { PostingsReader } from './postings-reader.ts'
 import { createSegmentCache, type SegmentState } from './segment-cache.ts'
@@ -38,35 +38,44 @@ export const createColumnCache = (db: Db, { capacity, ofArgument }: ColumnCacheO
   const data = createSegmentCache<ColumnData>({
     load({ id }, field) {
       if (field < 0) return ofArgument(id, argumentAt(field))
-      const blob = selectData.get(id, field) as Buffer | undefined
-      return blob && decodeColumn(blob, describeColumn(field))
+      const stored = field >= FIRST_CODED ? field - FIRST_CODED : field
+      const blob = selectData.get(id, stored) as Buffer | undefined
+      const column = blob && decodeColumn(blob, describeColumn(stored))
+      return column && stored !== field ? codedColumn(column) : column
     },
     bytesOf: ({ bytes }) => bytes,
     capacity,
   })
-  /** Documents whose arguments were asked for while the column was not there. */
+  /** Documents that were asked for while a column was not there. */
   const askedFor = new Map<string, number>()
+  const isWorth = (segment: SegmentState, column: number, { wanted, size }: Wanted): boolean => {
+    if (data.has(segment, column)) return true
+    const key = `${segment.id} ${column}`
+    const asked = (askedFor.get(key) ?? 0) + wanted
+    if (asked < size / WORTH) askedFor.set(key, asked)
+    else askedFor.delete(key)
+    return asked >= size / WORTH
+  }
   return {
     /** Undefined where no document of the segment has the field. */
     bounds: bounds.get,
     data: data.get,
     /**
-     * Ids of the addresses that logs or calls have as an argument; 0 for none. The column is built
-     * from the index once an eighth of its documents was asked for, or else undefined: reading
-     * fewer of them one by one takes less time.
+     * The same column with places in a dictionary as values. It is built once an eighth of its
+     * documents was asked for, if there is room, or else undefined: hashing fewer takes less time.
      */
-    addresses(segment: SegmentState, argument: ArgumentPlace, { wanted, size }: { wanted: number; size: number }) {
-      const field = argumentColumn(argument)
-      if (!data.has(segment, field)) {
-        const key = `${segment.id} ${field}`
-        const asked = (askedFor.get(key) ?? 0) + wanted
-        if (asked < size / WORTH) {
-          askedFor.set(key, asked)
-          return undefined
-        }
-        askedFor.delete(key)
-      }
-      return (data.get(segment, field)?.values ?? NO_ADDRESSES) as Uint32Array
+    coded(segment: SegmentState, field: number, wanted: Wanted): ColumnData | undefined {
+      const column = codedAs(field)
+      const isThere = data.has(segment, column) || data.hasRoom(wanted.size * CODED_BYTES)
+      return isThere && isWorth(segment, column, wanted) ? data.get(segment, column) : undefined
+    },
+    /**
+     * Ids of the addresses that logs or calls have as an argument, in a dictionary. The column is
+     * built from the index, once as much was asked for as by `coded`.
+     */
+    addresses(segment: SegmentState, argument: ArgumentPlace, wanted: Wanted): ColumnData | undefined {
+      const column = argumentColumn(argument)
+      return isWorth(segment, column, wanted) ? (data.get(segment, column) ?? NO_ADDRESSES) : undefined
     },
     keep(segments: readonly Segment[]): void {
       askedFor.clear()
@@ -76,8 +85,23 @@ export const createColumnCache = (db: Db, { capacity, ofArgument }: ColumnCacheO
   }
 }
 
+/** Documents that a request looks at, and those of the segment. */
+interface Wanted {
+  wanted: number
+  size: number
+}
+
 const WORTH = 8
-const NO_ADDRESSES = new Uint32Array(0)
+/** The most bytes of a document in a coded column, of which some are another's too. */
+const CODED_BYTES = 10
+export const NO_ADDRESSES: ColumnData = {
+  ...{ count: 0, width: 2, values: new Uint16Array(0), base: 0, bytes: 0 },
+  dictionary: Float64Array.of(Number.NaN),
+}
+
+/** Above the numbers of all stored columns. */
+const FIRST_CODED = 2 ** 20
+const codedAs = (field: number): number => FIRST_CODED + field
 
 /** Numbers below 0 that no stored column has. */
 const argumentColumn = ({ of, slot }: ArgumentPlace): number => -1 - (slot * 2 + (of === 'log' ? 0 : 1))
@@ -93,17 +117,17 @@ interface AddressColumnOptions {
   ofSignature(id: number): 'log' | 'call'
 }
 
-/** Turns posting lists of addresses into a column. */
+/** Turns posting lists of addresses into a column, whose dictionary begins with NaN for none. */
 export const readAddressColumn = ({
   postings,
   segment: { id, size },
   argument: { of, slot },
   ofSignature,
 }: AddressColumnOptions): ColumnData | undefined => {
-  const values = new Uint32Array(size)
+  const codes = new Uint32Array(size)
+  const addresses = [Number.NaN]
   /** By field: whether its postings belong to the column. */
   const isMeant: (boolean | undefined)[] = []
-  let found = false
   postings.each(id, termOf(1, 0), termOf(HASHED, 0) - 1, cursor => {
     const { term } = cursor
     const field = fieldOfTerm(term)
@@ -112,11 +136,12 @@ export const readAddressColumn = ({
     if (argument.slot !== slot) return
     isMeant[argument.signature] ??= ofSignature(argument.signature) === of
     if (!isMeant[argument.signature]) return
-    found = true
     const address = (term - field) / FIELDS_PER_VALUE
-    if (cursor.count === 1) values[cursor.ordinal] = address
-    else for (const ordinal of postings.ordinalsOf(id, cursor)) values[ordinal] = address
+    // Terms ascend by address.
+    if (address !== addresses.at(-1)) addresses.push(address)
+    const code = addresses.length - 1
+    if (cursor.count === 1) codes[cursor.ordinal] = code
+    else for (const ordinal of postings.ordinalsOf(id, cursor)) codes[ordinal] = code
   })
-  if (!found) return undefined
-  return { count: size, width: 4, values, base: 0, dictionary: undefined, bytes: values.byteLength }
+  return addresses.length === 1 ? undefined : columnOfCodes(codes, Float64Array.from(addresses))
 }

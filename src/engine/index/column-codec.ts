@@ -89,6 +89,25 @@ const dictionaryOf = (values: Float64Array, width: Width): Pick<ColumnParts, 'va
   return { dictionary, values: indices }
 }
 
+/** The same column with places in a dictionary, in which NaN is none, as values. */
+export const codedColumn = (data: ColumnData): ColumnData => {
+  const values = new Float64Array(data.count)
+  copyValues(data, values, 0)
+  const { entries, indices } = findDistinct(values, values.length)!
+  return columnOfCodes(
+    indices,
+    entries.map(value => (value === MISSING ? Number.NaN : value)),
+  )
+}
+
+/** In memory only: codes are places in the dictionary. */
+export const columnOfCodes = (codes: Uint32Array, dictionary: Float64Array): ColumnData => {
+  const width = dictionary.length <= 2 ** 16 ? 2 : 4
+  const values = width === 2 ? Uint16Array.from(codes) : codes
+  const bytes = values.byteLength + dictionary.byteLength
+  return { count: codes.length, width, values, base: 0, dictionary, bytes }
+}
+
 /** By open addressing: a Map of doubles takes several times as long. */
 const findDistinct = (values: Float64Array, most: number) => {
   const mask = 2 ** Math.ceil(Math.log2(2 * (most + 2))) - 1
@@ -115,7 +134,7 @@ const findDistinct = (values: Float64Array, most: number) => {
     }
     indices[i] = entry - 1
   }
-  return { entries: entries.subarray(0, count), indices }
+  return { entries: entries.slice(0, count), indices }
 }
 
 const DOUBLE = new Float64Array(1)

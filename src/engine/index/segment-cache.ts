@@ -63,6 +63,8 @@ export const createSegmentCache = <T, H = void>({ load, bytesOf, capacity }: Seg
       const entry = entriesOf(segment).get(field)
       return entry !== undefined && (!entry.exists || entry.value !== undefined)
     },
+    /** Whether as many bytes more would evict nothing. */
+    hasRoom: (bytes: number): boolean => held + bytes <= capacity(),
     /** Undefined if the segment has none of it. `hint` is handed to `load`. */
     get(segment: SegmentState, field: number, hint: H): T | undefined {
       const entries = entriesOf(segment)

@@ -71,6 +71,19 @@ describe('a scan of a column', () => {
     )
   })
 
+  it('finds nothing between two neighbours, and all of 32 bits', () => {
+    const all = Float64Array.from({ length: 2000 }, (_, i) => (i % 2 === 0 ? i : 2 ** 32 - 1 - i))
+    const data = decodeColumn(encodeColumn(all, { full: false })!.data, '')
+    const among = (low: number, high: number) =>
+      toArray(scan({ ...data, dictionary: undefined }, { low, high }, run(0, 2000), () => {}).found).length
+    const { base } = data
+    assert.equal(data.dictionary, undefined)
+    assert.deepEqual(
+      [among(0.2, 0.8), among(base, 1998), among(2 ** 31, 2 ** 32), among(0, Infinity)],
+      [0, 1000, 1000, 2000],
+    )
+  })
+
   it('asks now and then whether to go on', () => {
     const data = decodeColumn(
       encodeColumn(

@@ -113,6 +113,8 @@ export interface ColumnSource {
   /** Undefined if no document of the segment has the field. */
   bounds(at: SegmentView): ColumnBounds | undefined
   data(at: SegmentView): ColumnData | undefined
+  /** The same numbers by their places in a dictionary, if that is worth building for so many. */
+  coded?(at: SegmentView, wanted: number): ColumnData | undefined
   /** Runs of documents with values within bounds, if these take less time than a scan of `data`. */
   between?(at: SegmentView, low: number, high: number): [from: number, to: number][]
 }
@@ -124,6 +126,7 @@ export const columnSource = (kind: Kind, field: FieldPath, reader: StoreReader):
     column && {
       bounds: ({ segment }) => reader.columns.bounds(segment, column.number),
       data: ({ segment }) => reader.columns.data(segment, column.number),
+      coded: ({ segment, size }, wanted) => reader.columns.coded(segment, column.number, { wanted, size }),
     }
   )
 }

@@ -88,6 +88,11 @@ const bitsBetween = (
 ): OrdinalSet => {
   const [first, last] = within.form === 'run' ? [within.from, within.to] : [0, values.length]
   const bits = new Uint32Array((values.length + 31) >>> 5)
+  const isWhole = !(values instanceof Float64Array)
+  const [least, greatest] = [Math.max(0, Math.ceil(from)), Math.min(2 ** 32 - 1, Math.floor(to))]
+  if (isWhole && least > greatest) return EMPTY_SET
+  const low = least | 0
+  const above = ~(greatest - least)
   for (let at = first; at < last; at += STRETCH) {
     check()
     const stop = Math.min(at + STRETCH, last)
@@ -95,10 +100,18 @@ const bitsBetween = (
       const word = ordinal >>> 5
       const end = Math.min(stop, (word + 1) << 5)
       let found = 0
-      for (; ordinal < end; ordinal++) {
-        const value = values[ordinal]!
-        if (value >= from && value <= to) found |= 1 << (ordinal & 31)
-      }
+      if (isWhole)
+        for (; ordinal < end; ordinal++) {
+          // The borrow of an unsigned difference: branches would be mispredicted.
+          const over = ((values[ordinal]! | 0) - low) | 0
+          const borrow = ((above & over) | ((above | over) & (~above - over))) >>> 31
+          found |= (borrow ^ 1) << (ordinal & 31)
+        }
+      else
+        for (; ordinal < end; ordinal++) {
+          const value = values[ordinal]!
+          if (value >= from && value <= to) found |= 1 << (ordinal & 31)
+        }
       bits[word]! |= found
     }
   }

@@ -122,11 +122,17 @@ export const toArray = (set: OrdinalSet): Uint32Array => {
   let size = 0
   if (set.form === 'run') for (let ordinal = set.from; ordinal < set.to; ordinal++) found[size++] = ordinal
   else
-    for (let word = 0; word < set.bits.length; word++)
-      for (let bits = set.bits[word]!; bits !== 0; bits &= bits - 1)
-        found[size++] = word * 32 + 31 - Math.clz32(bits & -bits)
+    for (let word = 0; word < set.bits.length; word++) {
+      let bits = set.bits[word]!
+      const first = word * 32
+      if (bits === FULL_WORD) for (let bit = 0; bit < 32; bit++) found[size++] = first + bit
+      else for (; bits !== 0; bits &= bits - 1) found[size++] = first + 31 - Math.clz32(bits & -bits)
+    }
   return found
 }
+
+/** All 32 bits, as an array of unsigned words has them. */
+export const FULL_WORD = 2 ** 32 - 1
 
 /** Calls for each ordinal, ascending. */
 export const eachOrdinal = (set: OrdinalSet, visit: (ordinal: number) => void) => {
@@ -228,8 +234,10 @@ const united = (a: Uint32Array, b: Uint32Array): Uint32Array => {
 }
 
 const addToBits = (bits: Uint32Array, set: OrdinalSet) => {
-  if (set.form === 'list') for (const ordinal of set.list) bits[ordinal >>> 5]! |= 1 << (ordinal & 31)
-  else if (set.form === 'bits') for (let i = 0; i < bits.length; i++) bits[i]! |= set.bits[i]!
+  if (set.form === 'list') {
+    const { list } = set
+    for (let i = 0; i < list.length; i++) bits[list[i]! >>> 5]! |= 1 << (list[i]! & 31)
+  } else if (set.form === 'bits') for (let i = 0; i < bits.length; i++) bits[i]! |= set.bits[i]!
   else {
     const [first, last] = [set.from >>> 5, (set.to - 1) >>> 5]
     const head = -1 << (set.from & 31)
@@ -246,11 +254,12 @@ const addToBits = (bits: Uint32Array, set: OrdinalSet) => {
 /** The set of these bits. */
 export const countedBits = (bits: Uint32Array): OrdinalSet => {
   let count = 0
-  for (let i = 0; i < bits.length; i++) {
-    let word = bits[i]!
-    word -= (word >>> 1) & 0x55555555
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
-    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-  }
+  for (let i = 0; i < bits.length; i++) count += bitsIn(bits[i]!)
   return count ? { form: 'bits', bits, count } : EMPTY_SET
+}
+
+export const bitsIn = (word: number): number => {
+  const pairs = word - ((word >>> 1) & 0x55555555)
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
