@@ -83,7 +83,7 @@ interface TokenRow {
 
 /**
  * Tokens are stored as SHA-256 hashes: enough for 256 random bits. They are looked up, not compared
- * in constant time, as the timing of a lookup by hash reveals nothing useful.
+ * by timingSafeEqual, as the timing of a lookup by hash reveals nothing useful.
  */
 export const hashToken = (token: string) => hash('sha256', token, 'hex')
 

@@ -34,7 +34,7 @@ export interface HttpServer {
   port: number
   /** Reads the files of the certificate again; absent without TLS. */
   reload?: (() => void) | undefined
-  /** Takes no more requests, lets those under way finish for `graceMs`, then breaks them off. */
+  /** As after SIGTERM: lets requests under way finish for `graceMs`, then breaks them off. */
   close(graceMs?: number): Promise<void>
 }
 

@@ -19,7 +19,7 @@ interface Backlog {
 const KEPT_TESTS = 100
 
 /**
- * Turns outbox entries into deliveries. The cursor of the outbox moves in the same transaction, so
+ * Turns outbox entries into deliveries, idempotently: the cursor moves in the same transaction, so
  * a crash neither loses nor duplicates one.
  */
 export const createFanOut = (db: Db) => {
