@@ -243,9 +243,8 @@ const pairsOf = (digits: Buffer): Uint8Array => {
   return pairs
 }
 
-/** 1 for codes of two lower-case digits, 256 times one plus the other. */
-export const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
-export const EITHER_PAIRS = pairsOf(EITHER_DIGITS)
+const LOWER_PAIRS = pairsOf(LOWER_DIGITS)
+const EITHER_PAIRS = pairsOf(EITHER_DIGITS)
 
 /** Some nodes write `true` as `0x1`. */
 export const isTrue = (value: unknown): boolean => value === '0x1' || value === true

@@ -23,20 +23,13 @@ export interface CheckOptions {
 export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   const { block, receipts } = raw
   const { limits = DEFAULT_LIMITS } = options
-  const where = `block ${checkHeader(block)}`
-  const { transactions } = block
+  const number = checkHeader(block)
+  const { hash, transactions } = block
+  const where = `block ${number}`
   if (Array.isArray(transactions) && transactions.some(it => typeof it === 'string'))
     throw inconsistent(`${where} has only the hashes of its transactions, not the transactions`)
   checkShape(BLOCK, '', block, where, limits)
   checkShape(RECEIPTS, 'receipts', receipts, where, limits)
-  checkParts(raw, options)
-}
-
-/** The same for a block of which each value is well-formed. */
-export const checkParts = ({ block, receipts }: RawBlock, options: CheckOptions): void => {
-  const number = checkHeader(block)
-  const { hash, transactions } = block
-  const where = `block ${number}`
   if (receipts.length !== transactions.length) {
     throw inconsistent(`${where} has ${transactions.length} transactions but ${receipts.length} receipts`)
   }

@@ -88,7 +88,7 @@ export const BLOCK = is.open({
 
 const LOG = is.object({
   address: is.address,
-  topics: is.list(is.topic, 4),
+  topics: is.list(is.word32, 4),
   data: is.data('callData'),
 })
 
@@ -96,7 +96,7 @@ const LOG = is.object({
 export const LOGS = is.list(
   is.object({
     address: is.address,
-    topics: is.list(is.topic, 4),
+    topics: is.list(is.word32, 4),
     data: is.data('callData'),
     blockHash: is.id,
     blockNumber: is.quantity,
@@ -120,9 +120,6 @@ const RECEIPT_SHAPE = is.open({
 })
 
 export const RECEIPTS = is.list(RECEIPT_SHAPE)
-
-/** A line of a pack. */
-export const PACKED = is.object({ block: BLOCK, receipts: RECEIPTS, traces: optional(is.rest) })
 
 const ACTION = {
   callType: optional(is.word(['call', 'callcode', 'delegatecall', 'staticcall'])),

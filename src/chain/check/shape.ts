@@ -8,21 +8,7 @@ interface ShapeFault {
 }
 
 /** Returns undefined for a valid value. Built once; a valid value causes no allocation. */
-export interface Shape {
-  (value: unknown, limits: Limits): ShapeFault | undefined
-  /** The same as data, for `createShapeReader`. Absent if it has to call the shape. */
-  form?: ShapeForm
-}
-
-/** Lengths are those of the text, `0x` included. */
-export type ShapeForm =
-  | { of: 'hex'; least: number; most: number | LimitName; even?: boolean; lower?: boolean; repeats?: boolean }
-  | { of: 'list'; item: Shape; most: number }
-  | { of: 'object'; members: Readonly<Record<string, Shape>>; open: boolean }
-  | { of: 'optional'; shape: Shape }
-  | { of: 'rest' }
-
-const formed = (form: ShapeForm, shape: Shape): Shape => Object.assign(shape, { form })
+export type Shape = (value: unknown, limits: Limits) => ShapeFault | undefined
 
 export const faultOf = (shape: Shape, name: string, value: unknown, limits: Limits): string | undefined => {
   const fault = shape(value, limits)
@@ -50,46 +36,31 @@ const leaf =
 
 const not = (due: string, value: unknown): ShapeFault => ({ path: '', what: `is ${describeValue(value)}, not ${due}` })
 
-interface HexForm extends Omit<Extract<ShapeForm, { of: 'hex' }>, 'of'> {
-  most: number
-}
-
-const hexLeaf = (form: HexForm, due: string, is?: (value: unknown) => boolean): Shape =>
-  formed(
-    { of: 'hex', ...form },
-    leaf(due, is ?? (value => isHexOf(value, form.least, form.most) && !(form.even && value.length % 2 === 1))),
-  )
-
-/** Anything, which others check. Large, and mostly the last member of all. */
-export const rest: Shape = formed({ of: 'rest' }, () => undefined)
-
 /** A member that older chains omit and some nodes set to null. */
-export const optional = (shape: Shape): Shape =>
-  formed({ of: 'optional', shape }, (value, limits) =>
-    value === undefined || value === null ? undefined : shape(value, limits),
-  )
-
-type MemberShapes = Readonly<Record<string, Shape>>
+export const optional =
+  (shape: Shape): Shape =>
+  (value, limits) =>
+    value === undefined || value === null ? undefined : shape(value, limits)
 
 /** Unnamed members are ignored, and nothing may read them. */
-export const object = (members: MemberShapes): Shape => {
+export const object = (members: Readonly<Record<string, Shape>>): Shape => {
   const names = Object.keys(members)
   const shapes = Object.values(members)
-  return formed({ of: 'object', members, open: false }, (value, limits) => {
+  return (value, limits) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return not('an object', value)
     for (let i = 0; i < names.length; i++) {
       const fault = shapes[i]!((value as Record<string, unknown>)[names[i]!], limits)
       if (fault !== undefined) return { ...fault, path: `.${names[i]}${fault.path}` }
     }
     return undefined
-  })
+  }
 }
 
 /** Like `object`, but other members are preserved: any JSON up to a size and a depth. */
-export const open = (members: MemberShapes): Shape => {
+export const open = (members: Readonly<Record<string, Shape>>): Shape => {
   const named = object(members)
   const known = new Set(Object.keys(members))
-  return formed({ of: 'object', members, open: true }, (value, limits) => {
+  return (value, limits) => {
     const fault = named(value, limits)
     if (fault !== undefined) return fault
     let size = 0
@@ -101,7 +72,7 @@ export const open = (members: MemberShapes): Shape => {
     }
     if (size <= limits.extraMembers) return undefined
     return { path: '', what: `has too much that is not known. ${overLimit('extraMembers', limits).message}` }
-  })
+  }
 }
 
 const MOST_DEPTH = 32
@@ -120,8 +91,9 @@ const jsonSize = (value: unknown, depth: number): number | undefined => {
   return size
 }
 
-export const list = (item: Shape, most = Number.POSITIVE_INFINITY): Shape =>
-  formed({ of: 'list', item, most }, (value, limits) => {
+export const list =
+  (item: Shape, most = Number.POSITIVE_INFINITY): Shape =>
+  (value, limits) => {
     if (!Array.isArray(value)) return not('a list', value)
     if (value.length > most) return { path: '', what: `has ${value.length} items, more than ${most}` }
     for (let i = 0; i < value.length; i++) {
@@ -129,7 +101,7 @@ export const list = (item: Shape, most = Number.POSITIVE_INFINITY): Shape =>
       if (fault !== undefined) return { ...fault, path: `[${i}]${fault.path}` }
     }
     return undefined
-  })
+  }
 
 export const oneOf = (member: string, kinds: Readonly<Record<string, Shape>>): Shape => {
   const shapes = new Map<unknown, Shape>(Object.entries(kinds))
@@ -146,35 +118,33 @@ export const word = (values: readonly string[]): Shape => {
   return leaf(values.join(' or '), value => known.has(value))
 }
 
-export const id = hexLeaf(
-  { least: 66, most: 66, lower: true },
+export const id = leaf(
   'a hash (0x and 64 hex digits in lower case)',
   value => typeof value === 'string' && value.length === 66 && isLowerHex(value),
 )
 
-export const word32 = hexLeaf({ least: 66, most: 66 }, '32 bytes of hex (0x and 64 digits)')
+export const word32 = leaf('32 bytes of hex (0x and 64 digits)', value => isHexOf(value, 66, 66))
 
-/** Most topics occur often. */
-export const topic = hexLeaf({ least: 66, most: 66, repeats: true }, '32 bytes of hex (0x and 64 digits)')
-
-export const address = hexLeaf({ least: 42, most: 42, repeats: true }, 'an address (0x and 40 hex digits)')
+export const address = leaf('an address (0x and 40 hex digits)', value => isHexOf(value, 42, 42))
 
 /** A number below 2^256. Some nodes send JSON numbers, leading zeros, or `0x` for 0. */
-export const quantity = hexLeaf({ least: 2, most: 66 }, 'a quantity (0x and up to 64 hex digits)', value =>
+export const quantity = leaf('a quantity (0x and up to 64 hex digits)', value =>
   typeof value === 'number' ? Number.isSafeInteger(value) && value >= 0 : isHexOf(value, 2, 66),
 )
 
 export const bytes = (most: number): Shape =>
-  hexLeaf({ least: 2, most: 2 + 2 * most, even: true }, `hex of up to ${most} bytes`)
+  leaf(`hex of up to ${most} bytes`, value => isHexOf(value, 2, 2 + 2 * most) && value.length % 2 === 0)
 
-export const digits = (most: number): Shape => hexLeaf({ least: 2, most: 2 + 2 * most }, `hex of up to ${most} bytes`)
+export const digits = (most: number): Shape =>
+  leaf(`hex of up to ${most} bytes`, value => isHexOf(value, 2, 2 + 2 * most))
 
-export const data = (limit: LimitName): Shape =>
-  formed({ of: 'hex', least: 2, most: limit, even: true }, (value, limits) => {
+export const data =
+  (limit: LimitName): Shape =>
+  (value, limits) => {
     if (!isHexOf(value, 2, Number.POSITIVE_INFINITY) || value.length % 2 !== 0) return not('whole bytes of hex', value)
     if ((value.length - 2) / 2 <= limits[limit]) return undefined
     return { path: '', what: `is too long. ${overLimit(limit, limits).message}` }
-  })
+  }
 
 export const text = (most: number): Shape =>
   leaf(`a text of up to ${most} characters`, value => typeof value === 'string' && value.length <= most)

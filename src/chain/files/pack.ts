@@ -3,14 +3,11 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { createGunzip } from 'node:zlib'
 import { isRecord } from '../../lib/arrays.ts'
 import { newBytes, rawBytesOf } from '../../lib/bytes.ts'
-import { rememberedBy } from '../../lib/caches.ts'
 import { ChainsieveError, messageOf, refuse } from '../../lib/errors.ts'
-import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
-import { type CheckOptions, checkBlock, checkParts, refOf } from '../check/check-block.ts'
+import { DEFAULT_LIMITS, overLimit } from '../../limits/index.ts'
+import { type CheckOptions, checkBlock, refOf } from '../check/check-block.ts'
 import { checkTraces } from '../check/check-traces.ts'
 import { fromTraceBlock } from '../check/normal-traces.ts'
-import { createShapeReader } from '../check/read-shape.ts'
-import { PACKED } from '../check/schema.ts'
 import { BLOATED, decodeText, isBloated } from '../rpc/answer-body.ts'
 import type { BlockRef } from '../source.ts'
 import type { RawBlock } from '../wire.ts'
@@ -112,11 +109,16 @@ export async function* readPackLines(path: string, options: PackOptions = {}): A
 export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): RawBlock => {
   const bytes = rawBytesOf(packLine.bytes)
   if (isBloated(bytes)) throw refuse('pack_not_a_block', `${packLinePlace(packLine)}: ${BLOATED}. Remove the line`)
-  const checked = lineReaderOf(options.limits ?? DEFAULT_LIMITS)(bytes)
-  const raw = toRawBlock(packLine, checked ?? parseLineText(packLine, decodeText(bytes)), options.chainId)
+  const text = decodeText(bytes)
+  let value: unknown
   try {
-    const check = checked === undefined ? checkBlock : checkParts
-    check(raw, { excerpts: true, ...options })
+    value = JSON.parse(text)
+  } catch (error) {
+    throw brokenLine(packLine, text, error)
+  }
+  const raw = toRawBlock(packLine, value, options.chainId)
+  try {
+    checkBlock(raw, { excerpts: true, ...options })
     delete raw.block.partial
     delete raw.partial
     if (raw.traces !== undefined) {
@@ -132,16 +134,6 @@ export const parsePackLine = (packLine: PackLine, options: PackOptions = {}): Ra
     )
   }
   return raw
-}
-
-const lineReaderOf = rememberedBy((limits: Limits) => createShapeReader(PACKED, limits))
-
-const parseLineText = (packLine: PackLine, text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw brokenLine(packLine, text, error)
-  }
 }
 
 /** Checks that a block links to that of the previous line, and returns its reference. */
