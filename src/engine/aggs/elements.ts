@@ -77,10 +77,16 @@ export const toElements = (
     for (let i = 0; i < batch.count; i++)
       if (!hasArguments || hasArguments[i]) counts[batch.owners[i]!]! += lengths[codes[i]!]!
   } else if (buckets > 0) counts[0] = times.reduce((sum, documents, code) => sum + documents * lengths[code]!, 0)
-  const documents = new Uint32Array(total)
-  const role = new Uint32Array(total)
-  const owners = batch.owners && new Uint32Array(total)
   const { list, from } = batch
+  const role = new Uint32Array(total)
+  if (list && roles.length === 1 && total === batch.count)
+    return {
+      at: { ...at, elements: { documents: list, role, roles, counts: Uint32Array.of(total) } },
+      batch: { count: total, list: undefined, from: 0, owners: batch.owners, buckets },
+      counts,
+    }
+  const documents = new Uint32Array(total)
+  const owners = batch.owners && new Uint32Array(total)
   let size = 0
   for (let i = 0; i < batch.count; i++) {
     if (hasArguments && !hasArguments[i]) continue

@@ -245,7 +245,7 @@ const collectNumbers = (found: FoundValues, batch: Batch, columns: readonly Metr
   if (raw && (raw.base + 2 ** 32) * batch.count < Number.MAX_SAFE_INTEGER) return collectWhole(raw, batch, columns)
   const summands = summandsOf(found, batch)
   const exact = wantsSquares ? undefined : exactSums(summands, batch.buckets)
-  if (!exact) return collectAny(summands, batch.buckets, wantsSquares)
+  if (!exact) return collectAny(summands, batch.buckets, columns)
   return { columns: { ...exact, ...extremesIn(summands, batch.buckets, columns) }, lost: {}, total: sumIn(exact.sums) }
 }
 
@@ -385,7 +385,8 @@ const extremesOf = (codes: ReturnType<typeof codesIn>, base: number, { count, ow
 }
 
 /** Sums compensated for rounding errors. */
-const collectAny = (summands: Summands, buckets: number, wantsSquares: boolean): Collected => {
+const collectAny = (summands: Summands, buckets: number, columns: readonly MetricColumn[]): Collected => {
+  const wantsSquares = columns.includes('squares')
   const { values, times, owners, ends } = summands
   const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
   const squares = new Float64Array(wantsSquares ? buckets : 0)
@@ -401,7 +402,7 @@ const collectAny = (summands: Summands, buckets: number, wantsSquares: boolean):
     if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * often)
   }
   return {
-    columns: { counts, sums, squares, ...extremesIn(summands, buckets, ['least', 'greatest']) },
+    columns: { counts, sums, squares, ...extremesIn(summands, buckets, columns) },
     ...{ lost: { sums: lost, squares: lostSquares }, total: Number.POSITIVE_INFINITY },
   }
 }
