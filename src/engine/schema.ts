@@ -1,19 +1,20 @@
 import { RECORD_KINDS } from '../mapping/index.ts'
 import { COVERAGE_SCHEMA, SCOPED_MIGRATION } from './coverage.ts'
 import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.ts'
-import { SIMILAR_MIGRATION, SIMILAR_SCHEMA } from './similarity-index.ts'
+import { SIMILAR_SCHEMA, similarMigration } from './similarity-index.ts'
 
 /** Layout version. Stores with a newer version, or an older one without migration, are refused. */
-export const SCHEMA_VERSION = 13
+export const SCHEMA_VERSION = 14
 
 /**
  * Statements by the version that they migrate to, from the one before. A change of layout raises
  * the version and adds its migration here; without one, blocks must be indexed again.
  */
 export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map([
-  [11, SIMILAR_MIGRATION],
+  [11, similarMigration('similar_signs')],
   [12, SCOPED_MIGRATION],
   [13, SHIPPING_MIGRATION],
+  [14, similarMigration('similar_bits')],
 ])
 
 /**

@@ -6,20 +6,22 @@ import type { Db } from '../sqlite/database.ts'
 
 /**
  * Vectors of distinct codes by id; ids are dense. `similar_bits` has three bits per component,
- * whose Hamming distance selects candidates with few reads.
+ * whose Hamming distance selects candidates; a row has those of `RUN` codes, since SQLite takes as
+ * long for one code. A place without a code is empty: a vector always has a bit that is set.
  */
 export const SIMILAR_SCHEMA: readonly string[] = [
   'CREATE TABLE similar (id INTEGER PRIMARY KEY, vector BLOB NOT NULL)',
-  'CREATE TABLE similar_bits (id INTEGER PRIMARY KEY, bits BLOB NOT NULL)',
+  'CREATE TABLE similar_bits (run INTEGER PRIMARY KEY, bits BLOB NOT NULL)',
 ]
 
-/** Migrates rows with the bits of 126 codes. `meta.similar_bits`: first id without bits. */
-export const SIMILAR_MIGRATION: readonly string[] = [
-  'DROP TABLE similar_signs',
+/** Replaces the bits of layouts before. `meta.similar_bits`: first id without bits. */
+export const similarMigration = (before: 'similar_signs' | 'similar_bits'): readonly string[] => [
+  `DROP TABLE ${before}`,
   SIMILAR_SCHEMA[1]!,
-  "INSERT INTO meta (key, value) VALUES ('similar_bits', 0)",
+  "INSERT OR REPLACE INTO meta (key, value) VALUES ('similar_bits', 0)",
 ]
 
+const BITS_OF_RUN = 'SELECT bits FROM similar_bits WHERE run = ?'
 const WITHOUT_BITS = "SELECT value FROM meta WHERE key = 'similar_bits'"
 
 export type SimilarSearch = ReturnType<typeof createSimilar>
@@ -27,7 +29,8 @@ export type SimilarSearch = ReturnType<typeof createSimilar>
 /** Works without sqlite-vec, so stores can be written everywhere. */
 export const createSimilarWriter = (db: Db) => {
   const putVector = db.prepare('INSERT OR REPLACE INTO similar (id, vector) VALUES (?, ?)')
-  const putBits = db.prepare('INSERT OR REPLACE INTO similar_bits (id, bits) VALUES (?, ?)')
+  const bitsOf = db.prepare<[number], Buffer>(BITS_OF_RUN).pluck()
+  const putRun = db.prepare('INSERT OR REPLACE INTO similar_bits (run, bits) VALUES (?, ?)')
   const withoutBits = db.prepare<[], number>(WITHOUT_BITS).pluck()
   const vectorsFrom = db
     .prepare<[number, number], [number, Buffer]>('SELECT id, vector FROM similar WHERE id >= ? ORDER BY id LIMIT ?')
@@ -35,18 +38,25 @@ export const createSimilarWriter = (db: Db) => {
   const setWithoutBits = db.prepare("UPDATE meta SET value = ? WHERE key = 'similar_bits'")
   const allHaveBits = db.prepare("DELETE FROM meta WHERE key = 'similar_bits'")
 
+  const putBits = (id: number, vector: Int8Array) => {
+    const run = Math.floor(id / RUN)
+    const bits = bitsOf.get(run) ?? Buffer.alloc(RUN * CODE_BYTES)
+    bits.set(quarterBits(vector), (id % RUN) * CODE_BYTES)
+    putRun.run(run, bits)
+  }
+
   return {
     /** Inserts or replaces a code's vector within the open transaction. */
     put(id: number, vector: Int8Array): void {
       putVector.run(id, rawBytesOf(vector))
-      putBits.run(id, quarterBits(vector))
+      putBits(id, vector)
     },
     /** Adds some missing bits; returns whether more are left. Call within a transaction. */
     addBits(): boolean {
       const from = withoutBits.get()
       if (from === undefined) return false
       const rows = vectorsFrom.all(from, CODES_PER_STEP)
-      for (const [id, vector] of rows) putBits.run(id, quarterBits(int8Of(vector)))
+      for (const [id, vector] of rows) putBits(id, int8Of(vector))
       if (rows.length < CODES_PER_STEP) allHaveBits.run()
       else setWithoutBits.run(rows.at(-1)![0] + 1)
       return rows.length === CODES_PER_STEP
@@ -57,21 +67,14 @@ export const createSimilarWriter = (db: Db) => {
 /** Throws if sqlite-vec cannot be loaded. */
 export const createSimilar = (db: Db) => {
   loadVectors(db)
-  let checking = () => {}
-  // SQLite cannot interrupt a statement from its own thread, so the statement calls this.
-  db.function('checked', () => {
-    checking()
-    return 1
-  })
   const getVector = db.prepare<[number], Buffer>('SELECT vector FROM similar WHERE id = ?').pluck()
   const withoutBits = db.prepare<[], number>(WITHOUT_BITS).pluck()
   const nearest = db.prepare<[object], { id: number; similarity: number | null }>(`
-    WITH candidate AS (
-      SELECT id FROM (SELECT id FROM similar_bits WHERE id < @from AND (id & ${CHECK_EVERY - 1} OR checked())
-        ORDER BY vec_distance_hamming(vec_bit(bits), vec_bit(@bits)) LIMIT @most)
-      UNION ALL SELECT id FROM similar WHERE id >= @from AND (id & ${CHECK_EVERY - 1} OR checked()))
     SELECT id, round(1 - vec_distance_cosine(vec_int8(vector), vec_int8(@vector)), 9) AS similarity
-      FROM candidate CROSS JOIN similar USING (id) ORDER BY similarity DESC, id`)
+      FROM (SELECT value AS candidate FROM json_each(@candidates)
+        UNION ALL SELECT id FROM similar WHERE id >= @from) CROSS JOIN similar ON id = candidate
+      ORDER BY similarity DESC, id`)
+  const candidates = createCandidates(db)
 
   return {
     /** The vector of a code; undefined where none is stored. */
@@ -86,9 +89,8 @@ export const createSimilar = (db: Db) => {
      */
     *nearest(vector: Int8Array, count: number, check: () => void): Iterable<{ id: number; similarity: number }> {
       const from = withoutBits.get() ?? Number.MAX_SAFE_INTEGER
-      const most = Math.max(CANDIDATES, 4 * count)
-      checking = check
-      const asked = { from, most, bits: quarterBits(vector), vector: rawBytesOf(vector) }
+      const ids = candidates(vector, { from, most: Math.max(CANDIDATES, 4 * count), check })
+      const asked = { from, candidates: JSON.stringify(ids), vector: rawBytesOf(vector) }
       // A vector of zeros has a similarity of NULL to all.
       for (const { id, similarity } of nearest.iterate(asked)) {
         if (!similarity || similarity <= 0) return
@@ -98,33 +100,104 @@ export const createSimilar = (db: Db) => {
   }
 }
 
+interface CandidatesOptions {
+  /** The first id without bits. */
+  from: number
+  most: number
+  check(): void
+}
+
+/** Finds the codes below `from` whose bits differ least; among equals, the lowest ids. */
+const createCandidates = (db: Db) => {
+  const runs = db.prepare<[], [run: number, bits: Buffer]>('SELECT run, bits FROM similar_bits ORDER BY run').raw()
+  return (vector: Int8Array, { from, most, check }: CandidatesOptions): number[] => {
+    const asked = wordsOf(quarterBits(vector))
+    const ids: number[] = []
+    const distances: number[] = []
+    const counts = new Uint32Array(8 * CODE_BYTES + 1)
+    /** The largest distance of a candidate so far, and how many candidates there are. */
+    let reach = 8 * CODE_BYTES
+    let within = 0
+    let read = 0
+    for (const [run, bits] of runs.iterate()) {
+      if (++read % RUNS_PER_CHECK === 0) check()
+      const words = wordsOf(bits)
+      const first = run * RUN
+      for (let i = 0; i < RUN && first + i < from; i++) {
+        const at = i * asked.length
+        const distance = distanceOf(asked, words, at)
+        if (distance > reach || words.subarray(at, at + asked.length).every(word => word === 0)) continue
+        ids.push(first + i)
+        distances.push(distance)
+        counts[distance]!++
+        within++
+        while (within - counts[reach]! >= most) within -= counts[reach--]!
+      }
+    }
+    let ties = most - (within - counts[reach]!)
+    return ids.filter((_, i) => distances[i]! < reach || (distances[i] === reach && ties-- > 0))
+  }
+}
+
+/** The number of bits in which a code's words from `at` on differ from `asked`. */
+const distanceOf = (asked: Uint32Array, words: Uint32Array, at: number): number => {
+  const third = asked.length / 3
+  let bytes = 0
+  for (let i = 0; i < third; i++) {
+    const nibbles =
+      bitsByNibble(asked[i]! ^ words[at + i]!) +
+      bitsByNibble(asked[i + third]! ^ words[at + i + third]!) +
+      bitsByNibble(asked[i + 2 * third]! ^ words[at + i + 2 * third]!)
+    bytes += (nibbles & 0x0f0f0f0f) + ((nibbles >>> 4) & 0x0f0f0f0f)
+  }
+  const halves = (bytes & 0x00ff00ff) + ((bytes >>> 8) & 0x00ff00ff)
+  return (halves & 0xffff) + (halves >>> 16)
+}
+
+const bitsByNibble = (word: number): number => {
+  const pairs = word - ((word >>> 1) & 0x55555555)
+  return (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
+}
+
+const wordsOf = ({ buffer, byteOffset, length }: Buffer): Uint32Array =>
+  byteOffset % 4 === 0
+    ? new Uint32Array(buffer, byteOffset, length >> 2)
+    : new Uint32Array(buffer.slice(byteOffset, byteOffset + length))
+
 /** Describes the first code whose bits do not match its vector. Reads all codes. */
 export const findSimilarFault = (db: Db): string | undefined => {
+  const bitsOf = db.prepare<[number], Buffer>(BITS_OF_RUN).pluck()
   const rows = db
-    .prepare<[], [number, Buffer, Buffer | null]>(
-      `SELECT id, vector, bits FROM similar LEFT JOIN similar_bits USING (id) WHERE id < ifnull((${WITHOUT_BITS}), 1 << 62)`,
-    )
+    .prepare<[], [number, Buffer]>(`SELECT id, vector FROM similar WHERE id < ifnull((${WITHOUT_BITS}), 1 << 62)`)
     .raw()
-  for (const [id, vector, bits] of rows.iterate())
+  for (const [id, vector] of rows.iterate()) {
+    const at = (id % RUN) * CODE_BYTES
+    const bits = bitsOf.get(Math.floor(id / RUN))?.subarray(at, at + CODE_BYTES)
     if (vector.length !== DIMENSIONS || !bits?.equals(quarterBits(int8Of(vector))))
       return `the bits by which codes like code ${id} are found are not those of its vector`
+  }
   return undefined
 }
 
 /** Candidates by bits, which are ranked by vector: recall is 96 % of an exhaustive search. */
 const CANDIDATES = 1500
-/** Rows between two clock checks: a power of two. */
-const CHECK_EVERY = 2 ** 13
+/** Codes in a row of bits, which fills three pages. */
+const RUN = 126
+/** Rows between two clock checks: some 200 µs. */
+const RUNS_PER_CHECK = 32
 /** Codes that get their bits in one transaction: some 5 ms. */
 const CODES_PER_STEP = 500
 
 /** Quartiles of the normal distribution, in standard deviations. */
 const QUARTERS = [-0.67, 0, 0.67]
 
+/** Bytes of the bits of a code. */
+const CODE_BYTES = (QUARTERS.length * DIMENSIONS) / 8
+
 /** Quartile of each component, in unary: more distant values differ in more bits. */
 const quarterBits = (vector: Int8Array): Buffer => {
   const deviation = Math.sqrt(vector.reduce((sum, number) => sum + number * number, 0) / DIMENSIONS)
-  const bits = Buffer.alloc((QUARTERS.length * DIMENSIONS) / 8)
+  const bits = Buffer.alloc(CODE_BYTES)
   let at = 0
   for (const quarter of QUARTERS)
     for (const number of vector) {

@@ -96,9 +96,9 @@ export const createInlineAdmission = (now: () => number = () => performance.now(
   }
 }
 
-/** The key of queries that differ in numbers and hashes alone. */
+/** The key of queries that differ in numbers, hashes and white space alone. */
 export const queryShape = (target: string, body: string): string => {
-  const shape = `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0')}`
+  const shape = `${target} ${body.replace(/\b(?:0x[\da-f]*|\d+)/gi, '0').replace(/\s+/g, '')}`
   return shape.length > SHORT_SHAPE ? hash('sha1', shape, 'base64') : shape
 }
 

@@ -111,10 +111,11 @@ test('a shape whose queries take long again and again is long, and no more once 
   assert.equal(credit.isLong(long), false)
 })
 
-test('queries that differ in numbers and hashes alone have one shape', () => {
+test('queries that differ in numbers, hashes and white space alone have one shape', () => {
   const shape = (body: string, target = 'store tx') => queryShape(target, body)
   const one = shape('{"query":{"term":{"hash":"0xab12"}},"size":3}')
   assert.equal(shape('{"query":{"term":{"hash":"0xFF"}},"size":10}'), one)
+  assert.equal(shape('{"query": {"term":\n\t{"hash": "0xFF"}}, "size": 10} \r'), one)
   assert.notEqual(shape('{"query":{"term":{"from":"0xab12"}},"size":3}'), one)
   assert.notEqual(shape('{"query":{"term":{"hash":"0xab12"}},"size":3}', 'store log'), one)
   assert.notEqual(shape('{"query":{"term":{"hash":"0xab12"}},"from":3}'), one)
