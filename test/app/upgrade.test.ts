@@ -23,6 +23,9 @@ import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../support/store.ts'
 const [NETWORK, OTHER] = ['ethereum/test/net', 'ethereum/test/other']
 const blocks = demoBlocks().slice(0, 120)
 
+/** The version of a store `WITHOUT_SHELF`. */
+const OLDER = 12
+
 const versionIn = (path: string): number => {
   const db = new Database(path)
   const version = db.pragma('user_version', { simple: true }) as number
@@ -51,7 +54,7 @@ const older = async (t: TestContext) => {
       made.preparer.committed(batch.added)
     }
     made.close()
-    write(store, SCHEMA_VERSION - 1, WITHOUT_SHELF)
+    write(store, OLDER, WITHOUT_SHELF)
   }
   write(join(data, 'accounts.sqlite'), 2, ACCOUNTS.slice(0, 2).join(';'))
   write(join(data, 'deliveries.sqlite'), 1, DELIVERIES[0]!)
@@ -109,7 +112,7 @@ test('a damaged network keeps no other from being upgraded', async t => {
   const { data, store, versions } = await older(t)
   mkdirSync(`${store}-sums`)
   takeDataFolder(data, 'serve', silent).release()
-  assert.deepEqual(versions(), [SCHEMA_VERSION - 1, ...now.slice(1)])
+  assert.deepEqual(versions(), [OLDER, ...now.slice(1)])
 })
 
 test('nothing is upgraded beside a running server, nor by commands that only read', async t => {
@@ -151,7 +154,7 @@ test('a prune that is refused leaves no request behind', async t => {
   const lock = lockDataFolder(data, 'serve')
   await assert.rejects(pruned(), { code: 'store_newer' })
   assert.deepEqual(requests(), [])
-  write(store, SCHEMA_VERSION - 1, '')
+  write(store, OLDER, '')
   await assert.rejects(pruned(), { code: 'store_older' })
   assert.deepEqual(requests(), [])
   lock.release()
