@@ -6,7 +6,7 @@ import type { Db } from '../sqlite/database.ts'
 
 /**
  * Vectors of distinct codes by id; ids are dense. `similar_bits` has three bits per component,
- * whose Hamming distance selects candidates; a row has those of `RUN` codes, since SQLite takes as
+ * whose Hamming distance selects candidates; a row has those of `CODES_PER_ROW` codes, since SQLite takes as
  * long for one code. A place without a code is empty: a vector always has a bit that is set.
  */
 export const SIMILAR_SCHEMA: readonly string[] = [
@@ -39,9 +39,9 @@ export const createSimilarWriter = (db: Db) => {
   const allHaveBits = db.prepare("DELETE FROM meta WHERE key = 'similar_bits'")
 
   const putBits = (id: number, vector: Int8Array) => {
-    const run = Math.floor(id / RUN)
-    const bits = bitsOf.get(run) ?? Buffer.alloc(RUN * CODE_BYTES)
-    bits.set(quarterBits(vector), (id % RUN) * CODE_BYTES)
+    const run = Math.floor(id / CODES_PER_ROW)
+    const bits = bitsOf.get(run) ?? Buffer.alloc(CODES_PER_ROW * CODE_BYTES)
+    bits.set(quarterBits(vector), (id % CODES_PER_ROW) * CODE_BYTES)
     putRun.run(run, bits)
   }
 
@@ -111,7 +111,7 @@ interface CandidatesOptions {
 const createCandidates = (db: Db) => {
   const runs = db.prepare<[], [run: number, bits: Buffer]>('SELECT run, bits FROM similar_bits ORDER BY run').raw()
   return (vector: Int8Array, { from, most, check }: CandidatesOptions): number[] => {
-    const asked = wordsOf(quarterBits(vector))
+    const asked = uint32Of(quarterBits(vector))
     const ids: number[] = []
     const distances: number[] = []
     const counts = new Uint32Array(8 * CODE_BYTES + 1)
@@ -121,9 +121,9 @@ const createCandidates = (db: Db) => {
     let read = 0
     for (const [run, bits] of runs.iterate()) {
       if (++read % RUNS_PER_CHECK === 0) check()
-      const words = wordsOf(bits)
-      const first = run * RUN
-      for (let i = 0; i < RUN && first + i < from; i++) {
+      const words = uint32Of(bits)
+      const first = run * CODES_PER_ROW
+      for (let i = 0; i < CODES_PER_ROW && first + i < from; i++) {
         const at = i * asked.length
         const distance = distanceOf(asked, words, at)
         if (distance > reach || words.subarray(at, at + asked.length).every(word => word === 0)) continue
@@ -159,7 +159,7 @@ const bitsByNibble = (word: number): number => {
   return (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
 }
 
-const wordsOf = ({ buffer, byteOffset, length }: Buffer): Uint32Array =>
+const uint32Of = ({ buffer, byteOffset, length }: Buffer): Uint32Array =>
   byteOffset % 4 === 0
     ? new Uint32Array(buffer, byteOffset, length >> 2)
     : new Uint32Array(buffer.slice(byteOffset, byteOffset + length))
@@ -171,8 +171,8 @@ export const findSimilarFault = (db: Db): string | undefined => {
     .prepare<[], [number, Buffer]>(`SELECT id, vector FROM similar WHERE id < ifnull((${WITHOUT_BITS}), 1 << 62)`)
     .raw()
   for (const [id, vector] of rows.iterate()) {
-    const at = (id % RUN) * CODE_BYTES
-    const bits = bitsOf.get(Math.floor(id / RUN))?.subarray(at, at + CODE_BYTES)
+    const at = (id % CODES_PER_ROW) * CODE_BYTES
+    const bits = bitsOf.get(Math.floor(id / CODES_PER_ROW))?.subarray(at, at + CODE_BYTES)
     if (vector.length !== DIMENSIONS || !bits?.equals(quarterBits(int8Of(vector))))
       return `the bits by which codes like code ${id} are found are not those of its vector`
   }
@@ -182,7 +182,7 @@ export const findSimilarFault = (db: Db): string | undefined => {
 /** Candidates by bits, which are ranked by vector: recall is 96 % of an exhaustive search. */
 const CANDIDATES = 1500
 /** Codes in a row of bits, which fills three pages. */
-const RUN = 126
+const CODES_PER_ROW = 126
 /** Rows between two clock checks: some 200 µs. */
 const RUNS_PER_CHECK = 32
 /** Codes that get their bits in one transaction: some 5 ms. */
