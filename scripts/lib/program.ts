@@ -99,8 +99,15 @@ export const startServer = async (
   return { ...running, url: await Promise.race([url, early]) }
 }
 
-export const createToken = async (path: string, data: string, account = 'bench'): Promise<string> =>
-  (await startProgram(path, ['token', 'create', '--account', account, '--data', data]).ended).trim()
+export const createToken = async (
+  path: string,
+  data: string,
+  account = 'bench',
+  scopes: readonly string[] = [],
+): Promise<string> => {
+  const args = ['token', 'create', '--account', account, ...scopes.flatMap(scope => ['--scope', scope])]
+  return (await startProgram(path, [...args, '--data', data]).ended).trim()
+}
 
 /** A port that was free a moment ago. */
 export const freePort = (): Promise<number> =>

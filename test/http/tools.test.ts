@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SearchService } from '../../src/search/service.ts'
-import { appOf, COUNTS, callerOf, echo, MAINNET, TOKEN } from './support.ts'
+import { ALICE, appOf, COUNTS, callerOf, echo, MAINNET, TOKEN } from './support.ts'
 
 const ES = `/${MAINNET}/es`
 const NAME = 'ethereum-ethereum-mainnet'
@@ -114,6 +114,20 @@ describe('the node', () => {
       'disk.percent': '75',
     })
     assert.deepEqual(await bodyOf('_cat/allocation/other?format=json'), [])
+  })
+
+  test('tells of the machine with the scope admin alone', async () => {
+    const accounts = { verify: () => ({ ...ALICE, scopes: new Set(['search' as const]) }) }
+    const bodyFor = async (path: string) =>
+      (await callerOf(appOf({ search, accounts }), TOKEN)('GET', `${ES}/${path}`)).body
+    const [node] = Object.values<Record<string, Record<string, unknown>>>((await bodyFor('_nodes/stats')).nodes)
+    assert.deepEqual(Object.keys(node!.os!), ['timestamp'])
+    assert.deepEqual([node!.fs!.total, node!.fs!.data], [{}, []])
+    assert.ok(node!.jvm!.mem && node!.process!.mem && node!.indices!.store)
+    const [row] = await bodyFor('_cat/nodes?format=json&h=ram.percent,load_1m,load_5m,load_15m')
+    assert.deepEqual(Object.values(row), [null, null, null, null])
+    const [disk] = await bodyFor('_cat/allocation?format=json&h=disk.*')
+    assert.deepEqual(Object.values(disk), ['35.1kb', null, null, null, null])
   })
 
   test('has no disk where documents are in a cluster', async () => {

@@ -51,6 +51,7 @@ const main = async (): Promise<boolean> => {
     const elasticsearch = await findReference(values.elasticsearch ?? process.env.ELASTICSEARCH_7)
     const env = {
       ...{ BASE: `${server.url}/ethereum/demo/local/es`, TOKEN: token, TX, ROOT: `http://${root}` },
+      ADMIN_TOKEN: await createToken(program, data, 'bench', ['search', 'admin']),
       ...(elasticsearch !== undefined && { ELASTICSEARCH: elasticsearch }),
     }
     const end = performance.now() + Number(values.seconds) * 1000

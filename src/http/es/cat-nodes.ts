@@ -12,7 +12,7 @@ import {
 import { ONLY_NODE } from './cluster.ts'
 import { callKinds, type EsEndpoint, indexName } from './endpoint.ts'
 import { storeBytes } from './indices.ts'
-import { isNodeNamed, readFigures } from './nodes.ts'
+import { isNodeNamed, readFigures, seesMachine } from './nodes.ts'
 
 /** Tables of the one node and of its shards, of which each index has one. */
 
@@ -52,16 +52,18 @@ const catNodes: EsEndpoint = {
   paths: ['_cat/nodes'],
   methods: ['GET'],
   doc: 'The one node, in one line.',
-  limit: '`heap.percent` is that of the main thread, `cpu` an average since the start.',
+  limit:
+    '`heap.percent` is that of the main thread, `cpu` an average since the start. Memory and loads of the machine need the scope `admin`.',
   parameters: [...TABLE_PARAMETERS, 'full_id', 'include_unloaded_segments'],
   answers: { 200: TABLE },
   handle(call) {
     const { heap, memory, processorPercent, load } = readFigures()
-    const loads = load.map(one => Math.round(one * 100) / 100)
+    const isSeen = seesMachine(call)
+    const loads = load.map(one => (isSeen ? Math.round(one * 100) / 100 : null))
     const columns: Record<string, CatColumn<unknown>> = {
       ip: textColumn('ip address', ONLY_NODE.ip, ['i']),
       'heap.percent': numberColumn('used heap ratio', heap.percent, ['hp', 'heapPercent']),
-      'ram.percent': numberColumn('used machine memory ratio', memory.percent, ['rp', 'ramPercent']),
+      'ram.percent': numberColumn('used machine memory ratio', isSeen ? memory.percent : null, ['rp', 'ramPercent']),
       cpu: numberColumn('recent cpu usage', processorPercent),
       load_1m: numberColumn('1m load avg', loads[0]!, ['l']),
       load_5m: numberColumn('5m load avg', loads[1]!, ['l']),
@@ -78,11 +80,13 @@ const catAllocation: EsEndpoint = {
   paths: ['_cat/allocation', '_cat/allocation/{name}'],
   methods: ['GET'],
   doc: 'Shards and disk of the one node. The disk is that of the file of the network.',
+  limit: 'The disk needs the scope `admin`.',
   parameters: TABLE_PARAMETERS,
   answers: { 200: TABLE },
   async handle(call) {
     const { c, service, network, path, names } = call
-    const { bytes, disk } = await service.holdings({ network, ...askedBy(c) })
+    const holdings = await service.holdings({ network, ...askedBy(c) })
+    const disk = seesMachine(call) ? holdings.disk : undefined
     const size = (doc: string, value: number | undefined, aliases: readonly string[]): CatColumn<unknown> => ({
       ...{ aliases, doc, right: true, value: () => (value === undefined ? null : formatByteCount(call, value)) },
     })
@@ -90,7 +94,7 @@ const catAllocation: EsEndpoint = {
     const percent = disk && used !== undefined ? Math.round((100 * used) / disk.size) : null
     const columns: Record<string, CatColumn<unknown>> = {
       shards: numberColumn('number of shards on node', callKinds(call).length, ['s']),
-      'disk.indices': size('disk used by ES indices', bytes, ['di', 'diskIndices']),
+      'disk.indices': size('disk used by ES indices', holdings.bytes, ['di', 'diskIndices']),
       'disk.used': size('disk used (total, not just ES)', used, ['du', 'diskUsed']),
       'disk.avail': size('disk available', disk?.free, ['da', 'diskAvail']),
       'disk.total': size('total capacity of all volumes', disk?.size, ['dt', 'diskTotal']),

@@ -53,6 +53,9 @@ const checkNodeNames = ({ path, names }: EndpointCall): void => {
   )
 }
 
+/** Whether the caller may see figures of the machine, which other accounts and programs share. */
+export const seesMachine = ({ c }: EndpointCall): boolean => c.get('account').scopes.has('admin')
+
 /** Figures of the process and its machine; memory and loads as Elasticsearch names them. */
 export const readFigures = () => {
   const { rss, heapUsed } = process.memoryUsage()
@@ -94,7 +97,7 @@ const nodeStats: EsEndpoint = {
   methods: ['GET'],
   doc: 'Figures of the one node: documents, memory, processor, disk.',
   limit:
-    '`jvm` is the heap of the main thread, and `percent` of the processor an average since the start. Thread pools, breakers and caches are empty.',
+    '`os` and `fs` are empty without the scope `admin`. `jvm` is the heap of the main thread, and `percent` of the processor an average since the start. Thread pools, breakers and caches are empty.',
   parameters: [
     ...OF_CLUSTER,
     'level',
@@ -118,7 +121,7 @@ const nodeStats: EsEndpoint = {
       )
     const isThere = isNodeNamed(names.listed(path.get('name') ?? '_all'))
     const holdings = await service.holdings({ network, ...askedBy(c) })
-    const figures = nodeSections(holdings)
+    const figures = nodeSections(holdings, seesMachine(call))
     const shown = SECTIONS.filter(name => sections.includes('_all') || sections.includes(name))
     return nodesAnswer(isThere, {
       ...{ timestamp: Date.now(), name: ONLY_NODE.name, transport_address: ONLY_NODE.ip, host: ONLY_NODE.ip },
@@ -128,29 +131,29 @@ const nodeStats: EsEndpoint = {
   },
 }
 
-const nodeSections = (holdings: Holdings): Record<(typeof SECTIONS)[number], object> => {
+const nodeSections = (holdings: Holdings, withMachine: boolean): Record<(typeof SECTIONS)[number], object> => {
   const { rss, uptime, processorSeconds, load, heap, memory, processorPercent } = readFigures()
   const timestamp = Date.now()
-  const disk = holdings.disk && {
-    ...{
-      total_in_bytes: holdings.disk.size,
-      free_in_bytes: holdings.disk.free,
-      available_in_bytes: holdings.disk.free,
-    },
-  }
+  const { size, free } = holdings.disk ?? {}
+  const disk =
+    withMachine && size !== undefined
+      ? { total_in_bytes: size, free_in_bytes: free, available_in_bytes: free }
+      : undefined
   return {
     indices: {
       docs: { count: KINDS.reduce((sum, kind) => sum + holdings.counts[kind], 0), deleted: 0 },
       store: { size_in_bytes: holdings.bytes, total_data_set_size_in_bytes: holdings.bytes, reserved_in_bytes: 0 },
     },
-    os: {
-      timestamp,
-      cpu: { load_average: { '1m': load[0], '5m': load[1], '15m': load[2] } },
-      mem: {
-        ...{ total_in_bytes: memory.total, free_in_bytes: memory.free, used_in_bytes: memory.total - memory.free },
-        ...{ free_percent: 100 - memory.percent, used_percent: memory.percent },
-      },
-    },
+    os: withMachine
+      ? {
+          timestamp,
+          cpu: { load_average: { '1m': load[0], '5m': load[1], '15m': load[2] } },
+          mem: {
+            ...{ total_in_bytes: memory.total, free_in_bytes: memory.free, used_in_bytes: memory.total - memory.free },
+            ...{ free_percent: 100 - memory.percent, used_percent: memory.percent },
+          },
+        }
+      : { timestamp },
     process: {
       timestamp,
       cpu: { percent: processorPercent, total_in_millis: Math.round(processorSeconds * 1_000) },

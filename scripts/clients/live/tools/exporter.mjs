@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BASE, CLIENT_FOLDER, report, withToken } from './report.mjs'
+import { ADMIN_TOKEN, BASE, CLIENT_FOLDER, report, withToken } from './report.mjs'
 
 const freePort = () =>
   new Promise(resolve => {
@@ -14,7 +14,7 @@ const freePort = () =>
   })
 const port = await freePort()
 const child = spawn(join(CLIENT_FOLDER, 'usr/bin/prometheus-elasticsearch-exporter'), [
-  ...[`--es.uri=${withToken(BASE)}`, `--web.listen-address=127.0.0.1:${port}`, '--es.all', '--es.indices'],
+  ...[`--es.uri=${withToken(BASE, ADMIN_TOKEN)}`, `--web.listen-address=127.0.0.1:${port}`, '--es.all', '--es.indices'],
   ...['--es.shards', '--es.aliases', '--es.indices_mappings', '--es.indices_settings', '--es.cluster_settings'],
 ])
 process.on('exit', () => child.kill())

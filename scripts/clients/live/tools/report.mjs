@@ -5,10 +5,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-export const { BASE, TOKEN, ROOT, ELASTICSEARCH, CLIENT_FOLDER, WORK } = process.env
+export const { BASE, TOKEN, ADMIN_TOKEN, ROOT, ELASTICSEARCH, CLIENT_FOLDER, WORK } = process.env
 export const require = createRequire(`${CLIENT_FOLDER}/`)
 /** Basic authentication within a URL, as tools of the command line take it. */
-export const withToken = url => url.replace('//', `//any:${TOKEN}@`)
+export const withToken = (url, token = TOKEN) => url.replace('//', `//any:${token}@`)
 
 /** Runs a command that the package brings, and returns what it prints. */
 export const runBinary = async (name, args) => {
