@@ -2,17 +2,53 @@ import { lazy } from '../../lib/caches.ts'
 import type { HighlightField } from '../request.ts'
 import type { TextToken } from '../text/analysis.ts'
 
-export interface Fragments {
+interface Fragments {
   marked: { text: string; score: number }[]
   unmarked: string | undefined
 }
 
+export interface Mark extends TextToken {
+  /** The word; words that a pattern finds share its number. */
+  term: string | number
+}
+
+/** One value of a field. */
+export interface MarkedText {
+  text: string
+  /** In their order in the text. */
+  marks: readonly Mark[]
+}
+
 type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
 
-/** Adds the marked fragments of a text: sentences, or parts of them that end between words. */
-export const fragmentsOf = (
-  text: string,
-  marks: readonly TextToken[],
+/** The marked fragments of texts: sentences, or parts of them that end between words. */
+export const fragmentsOf = (texts: readonly MarkedText[], options: FragmentOptions): Fragments => {
+  const found: Fragments = { marked: [], unmarked: undefined }
+  const length = texts.reduce((sum, { text }) => sum + text.length + 1, -1)
+  const byTerm = Map.groupBy(
+    texts.flatMap(({ marks }) => marks),
+    ({ term }) => term,
+  )
+  const frequencyOf = (term: Mark['term']) => byTerm.get(term)!.length
+  let before = 0
+  for (const text of texts) {
+    addFragments(text, { before, length, frequencyOf }, options, found)
+    before += text.text.length + 1
+  }
+  return found
+}
+
+interface Surroundings {
+  /** Characters of the values before a text, and of all values, with one between two of them. */
+  before: number
+  length: number
+  /** Marks of a term in all values. */
+  frequencyOf(term: Mark['term']): number
+}
+
+const addFragments = (
+  { text, marks }: MarkedText,
+  { before, length, frequencyOf }: Surroundings,
   options: FragmentOptions,
   found: Fragments,
 ): void => {
@@ -24,14 +60,13 @@ export const fragmentsOf = (
     }
     return
   }
-  const frequency = Map.groupBy(marks, ({ word }) => word)
   const fragmentAt = fragments === 0 ? () => [0, text.length] as const : createFragmentScanner(text, fragmentSize)
   for (let next = 0; next < marks.length; ) {
     const [start, end] = fragmentAt(marks[next]!.start)
     const first = next
     while (next < marks.length && marks[next]!.start < end) next++
     const own = marks.slice(first, next)
-    const score = fragmentScore([start, end], own, word => frequency.get(word)!.length, text.length)
+    const score = fragmentScore([before + start, before + end], own, frequencyOf, length)
     const shown = mark(text, fragments === 0 ? [start, end] : trimmed(text, start, end), own, options)
     found.marked.push({ text: shown, score })
   }
@@ -40,17 +75,17 @@ export const fragmentsOf = (
 /** As Lucene scores passages: by rare words, many of them, in a short passage near the beginning. */
 const fragmentScore = (
   [start, end]: readonly [number, number],
-  marks: readonly TextToken[],
-  frequencyOf: (word: string) => number,
+  marks: readonly Mark[],
+  frequencyOf: Surroundings['frequencyOf'],
   length: number,
 ): number => {
   let score = 0
   const norm = 1.2 * (0.25 + (0.75 * (end - start)) / PIVOT)
-  for (const [word, { length: count }] of Map.groupBy(marks, ({ word }) => word)) {
-    const weight = 2.2 * Math.log(1 + (1 + length / PIVOT + 0.5) / (frequencyOf(word) + 0.5))
+  for (const [term, { length: count }] of Map.groupBy(marks, ({ term }) => term)) {
+    const weight = 2.2 * Math.log(1 + (1 + length / PIVOT + 0.5) / (frequencyOf(term) + 0.5))
     score += (weight * count) / (count + norm)
   }
-  return score * (1 + 1 / Math.log(PIVOT + start))
+  return Math.fround(score * (1 + 1 / Math.log(PIVOT + start)))
 }
 
 /** Characters of an average passage. */
@@ -65,6 +100,7 @@ const mark = (
   let shown = ''
   let at = start
   for (const { start: from, end: to } of marks) {
+    if (to <= at) continue
     shown +=
       encodeText(text.slice(at, from), options) +
       options.before +
@@ -77,12 +113,13 @@ const mark = (
 
 /**
  * The fragment around a place behind the last fragment, as Elasticsearch has it: whole sentences up to the size, or of
- * a longer sentence, whole words on both sides of the place.
+ * a longer sentence, whole words on both sides of the place; without a size, its sentence.
  */
 const createFragmentScanner = (text: string, size: number): ((at: number) => readonly [number, number]) => {
-  const most = size === 0 ? Number.POSITIVE_INFINITY : size
   const numbers = new Set(Array.from(text.matchAll(NUMBER_AFTER_PERIOD), ({ index }) => index))
-  const sentences = boundariesOf(text, SENTENCE_BOUNDARIES()).filter(place => !numbers.has(place))
+  const sentences = boundariesOf(text.replace(/[\n\r]/g, ' '), SENTENCE_BOUNDARIES()).filter(
+    place => !numbers.has(place),
+  )
   const words = lazy(() => boundariesOf(text, WORD_BOUNDARIES()))
   let [windowStart, windowEnd, last] = [0, 0, 0]
   return at => {
@@ -91,20 +128,20 @@ const createFragmentScanner = (text: string, size: number): ((at: number) => rea
       const sentence = sentences.findLastIndex(place => place <= at)
       start = windowStart = sentences[sentence]!
       let next = sentence + 1
-      while (next + 1 < sentences.length && sentences[next + 1]! - start <= most) next++
+      while (next + 1 < sentences.length && sentences[next + 1]! - start <= size) next++
       windowEnd = sentences[next]!
     }
     last = windowEnd
-    if (last - start > most) {
-      if (at - most > start) start = Math.max(start, words().findLast(place => place < at + 1 - most) ?? 0)
-      const rest = Math.max(0, most - (at + 1 - start))
+    if (size > 0 && last - start > size) {
+      if (at - size > start) start = Math.max(start, words().findLast(place => place < at + 1 - size) ?? 0)
+      const rest = Math.max(0, size - (at + 1 - start))
       if (at + 1 + rest < windowEnd) last = Math.min(windowEnd, words().find(place => place > at + 1 + rest)!)
     }
     return [start, last]
   }
 }
 
-/** Where Java, unlike Unicode, begins no sentence. */
+/** Where Java, unlike Unicode, begins no sentence; it takes ends of lines for spaces, too. */
 const NUMBER_AFTER_PERIOD = /(?<=\.\s{1,9})\d/g
 
 const boundariesOf = (text: string, by: Intl.Segmenter): number[] => [
@@ -116,8 +153,8 @@ const SENTENCE_BOUNDARIES = lazy(() => new Intl.Segmenter('en', { granularity: '
 const WORD_BOUNDARIES = lazy(() => new Intl.Segmenter('en', { granularity: 'word' }))
 
 const trimmed = (text: string, start: number, end: number): readonly [number, number] => {
-  while (start < end && text[start] === ' ') start++
-  while (end > start && text[end - 1] === ' ') end--
+  while (start < end && text[start]! <= ' ') start++
+  while (end > start && text[end - 1]! <= ' ') end--
   return [start, end]
 }
 

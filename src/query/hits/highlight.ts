@@ -12,12 +12,16 @@ import { type TextToken, textTokens } from '../text/analysis.ts'
 import { matcherOf, nearTo } from '../text/pattern.ts'
 import { phrasePlaces } from '../text/phrase.ts'
 import { namedFields } from './fields.ts'
-import { type Fragments, fragmentsOf } from './fragments.ts'
+import { fragmentsOf, type Mark, type MarkedText } from './fragments.ts'
 import type { HitScope } from './hit-options.ts'
 import type { SourceObject } from './source-filter.ts'
 
-/** Places of the words that a condition marks. A keyword is one word. */
-type Marking = (words: readonly string[]) => readonly number[]
+interface Marking {
+  /** Places of the words that a condition marks. A keyword is one word. */
+  placesIn(words: readonly string[]): readonly number[]
+  /** Whether all words that it marks count as one in scores, as those of a pattern do. */
+  isOneTerm: boolean
+}
 
 /** Highlights documents of a kind: fragments by field; undefined if nothing is marked. */
 export const compileHighlight = (
@@ -62,8 +66,8 @@ const collectMarkings = (node: Node, markings: Map<string, Marking[]>) => {
     if (known) known.push(marking)
     else markings.set(path, [marking])
   }
-  const addWords = (field: FieldPath, test: (text: string) => boolean) =>
-    add(field, words => words.flatMap((word, i) => (test(word) ? [i] : [])))
+  const addWords = (field: FieldPath, test: (text: string) => boolean, isOneTerm = true) =>
+    add(field, { placesIn: words => words.flatMap((word, i) => (test(word) ? [i] : [])), isOneTerm })
   switch (node.op) {
     case 'and':
     case 'or':
@@ -73,7 +77,7 @@ const collectMarkings = (node: Node, markings: Map<string, Marking[]>) => {
       return
     case 'in': {
       const values = new Set<unknown>(node.values)
-      return addWords(node.field, text => values.has(text))
+      return addWords(node.field, text => values.has(text), false)
     }
     case 'range':
       return addWords(node.field, text => isWithin(text, node.bounds))
@@ -82,7 +86,7 @@ const collectMarkings = (node: Node, markings: Map<string, Marking[]>) => {
     case 'pattern':
       return addWords(node.field, matcherOf(node.pattern))
     case 'phrase':
-      return add(node.field, words => phrasePlaces(words, node))
+      return add(node.field, { placesIn: words => phrasePlaces(words, node), isOneTerm: false })
     case 'all':
     case 'none':
     case 'not':
@@ -101,30 +105,37 @@ const markerOf = (
 ): ((source: SourceObject) => string[]) => {
   const { ignoreAbove = Number.POSITIVE_INFINITY } = field
   return source => {
-    const found: Fragments = { marked: [], unmarked: undefined }
-    for (const raw of rawValuesOf(field, source)) {
-      const text = String(raw)
-      if (text.length > ignoreAbove) continue
-      fragmentsOf(text, markedTokens(field, text, markings), ask, found)
-    }
-    const { marked, unmarked } = found
+    const texts = rawValuesOf(field, source).map(String)
+    const shown = texts.filter(text => text.length <= ignoreAbove)
+    const { marked, unmarked } = fragmentsOf(markedTexts(field, shown, markings), ask)
     if (marked.length === 0) return unmarked === undefined ? [] : [unmarked]
-    const ordered = marked.toSorted((a, b) => b.score - a.score)
+    // Of equal ones, the later ones stay.
+    const ordered = marked.toReversed().sort((a, b) => b.score - a.score)
     const best = ask.fragments === 0 ? ordered : ordered.slice(0, ask.fragments)
     const chosen = ask.byScore ? best : marked.filter(fragment => best.includes(fragment))
-    return chosen.map(({ text: shown }) => shown)
+    return chosen.map(({ text }) => text)
   }
 }
 
-/** Marked words of a text field; a keyword is marked as a whole. */
-const markedTokens = (field: FieldPath, text: string, markings: readonly Marking[]): TextToken[] => {
-  const isWords = field.compare === 'token'
-  const tokens = isWords
+/** Words of a text field; a keyword is one word. */
+const tokensOf = (field: FieldPath, text: string): TextToken[] =>
+  field.compare === 'token'
     ? textTokens(text)
     : [{ word: field.compare === 'hex' ? text.toLowerCase() : text, start: 0, end: text.length }]
-  const words = tokens.map(({ word }) => word)
-  const places = new Set(markings.flatMap(marking => marking(words)))
-  return tokens.filter((_, i) => places.has(i))
+
+/** Words that are marked by several conditions stand there once for each of them. */
+const markedTexts = (field: FieldPath, texts: readonly string[], markings: readonly Marking[]): MarkedText[] => {
+  const oneTerms = markings.filter(({ isOneTerm }) => isOneTerm)
+  return texts.map(text => {
+    const tokens = tokensOf(field, text)
+    const words = tokens.map(({ word }) => word)
+    const placesOf = ({ placesIn }: Marking) => placesIn(words)
+    const single = new Set(markings.filter(({ isOneTerm }) => !isOneTerm).flatMap(placesOf))
+    const marks = Array.from(single, (place): Mark => ({ ...tokens[place]!, term: words[place]! }))
+    for (const [term, marking] of oneTerms.entries())
+      for (const place of placesOf(marking)) marks.push({ ...tokens[place]!, term })
+    return { text, marks: marks.sort((a, b) => a.start - b.start) }
+  })
 }
 
 type HighlightOptions = Omit<HighlightField, 'pattern'>
