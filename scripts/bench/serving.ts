@@ -80,7 +80,7 @@ export const streamAll = async (server: Server, entities: string, body: object):
 }
 
 export async function* openStream(
-  { url, network, token }: Server,
+  { url, network, token }: Pick<Server, 'url' | 'network' | 'token'>,
   entities: string,
   body: object,
 ): AsyncGenerator<Buffer> {

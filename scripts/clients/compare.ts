@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 /** What of an answer differs from that of Elasticsearch in a way that its client would notice. Undefined where nothing does. */
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
@@ -143,13 +145,16 @@ export const sameNumbers = (
 }
 
 interface Answer {
-  hits?: { total?: number | { value: number; relation: string }; hits: { _id: string; sort?: Json[] }[] }
+  hits?: {
+    total?: number | { value: number; relation: string }
+    hits: { _id: string; sort?: Json[]; _source?: Json }[]
+  }
   aggregations?: Json
 }
 
 /** Whether two answers to a query body are the same: total, ids (their order where a sort tells it), aggregations. */
 export const sameAnswer = (
-  body: { sort?: unknown; size?: number },
+  body: { sort?: unknown; size?: number; _source?: unknown },
   reference: Answer,
   ours: Answer,
 ): string | undefined => {
@@ -173,6 +178,8 @@ export const sameAnswer = (
       const found = differs(withoutValues(hit as unknown as Json), own.hits[i] as unknown as Json, `hits[${i}]`)
       if (found) return found
     }
+    // Whole documents have fields that the reference's mapping of then lacks.
+    if (body._source !== undefined && hasOtherSource(theirs.hits, own.hits)) return 'hits: another _source'
   }
   if (reference.aggregations === undefined) return undefined
   const [a, b] = [reference, ours].map(({ aggregations }) => (isMoving ? withoutMoments(aggregations!) : aggregations))
@@ -190,6 +197,12 @@ const withoutMoments = (value: Json): Json => {
 interface SortedHit {
   _id?: string
   sort?: Json[]
+  _source?: Json
+}
+
+const hasOtherSource = (theirs: readonly SortedHit[], ours: readonly SortedHit[]): boolean => {
+  const own = new Map(ours.map(hit => [hit._id, hit]))
+  return theirs.some(({ _id, _source }) => own.has(_id) && !isDeepStrictEqual(own.get(_id)!._source, _source))
 }
 
 /**

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { gunzipSync } from 'node:zlib'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 /** What an unmodified client sent, and what Elasticsearch 7.17 answered. */
 export interface Call {
@@ -21,7 +22,7 @@ export interface Body {
   name: string
   method: string
   path: string
-  body: unknown
+  body: object
   answers: Record<string, { status: number; response: string; cut?: boolean }>
 }
 
@@ -42,6 +43,21 @@ export interface Recordings {
   bodies: Body[]
   panels: Panel[]
 }
+
+/** What public scripts ask, with the answers of real servers. */
+const PUBLISHED_ANSWERS = fileURLToPath(new URL('../../test/clients/published.ndjson.br', import.meta.url))
+
+export const readPublished = (): Body[] =>
+  !existsSync(PUBLISHED_ANSWERS)
+    ? []
+    : brotliDecompressSync(readFileSync(PUBLISHED_ANSWERS))
+        .toString()
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line) as Body)
+
+export const writePublished = (bodies: readonly Body[]): void =>
+  writeFileSync(PUBLISHED_ANSWERS, brotliCompressSync(bodies.map(body => `${JSON.stringify(body)}\n`).join('')))
 
 export const REFERENCE = 'elasticsearch 7.17.29'
 

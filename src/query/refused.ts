@@ -49,7 +49,6 @@ export const REFUSED_CLAUSES: ReadonlyMap<string, string> = new Map([
   ['distance_feature', NO_SCORE_FUNCTION],
   ['rank_feature', NO_SCORE_FUNCTION],
   ['script', NO_SCRIPT_CLAUSE],
-  ['terms_set', 'write a bool with a term for each value in should, and minimum_should_match.'],
   ['more_like_this', 'write what the documents have in common as clauses of a bool.'],
   ['percolate', 'stored queries are alert rules: see /alerting/rules/.'],
   ['pinned', 'write ids in the should of a bool, with a boost.'],

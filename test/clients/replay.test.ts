@@ -11,7 +11,7 @@ const LEAST: Record<string, number> = {
   ...{ es7: 65, es713: 65, es8: 65, es9: 65, os2: 64, os3: 65, eslegacy: 44 },
   ...{ 'py-es7': 46, 'py-es8': 44, 'py-es9': 43, 'py-os': 44 },
   ...{ 'java-hlrc': 23, 'elasticsearch-java': 22, 'opensearch-java': 20, 'go-olivere': 26, go: 15 },
-  ...{ eland: 13, elasticdump: 4, 'elasticsearch-dbapi': 1, bodies: 104, grafana: 18, 'opensearch-dashboards': 2 },
+  ...{ eland: 13, elasticdump: 4, 'elasticsearch-dbapi': 1, bodies: 105, grafana: 18, 'opensearch-dashboards': 2 },
 }
 
 /** Of these a network in a cluster refuses two, and orders terms by estimates. */

@@ -162,7 +162,7 @@ const rememberOutcome = <T>(work: () => T): (() => T) => {
 /** The target of the index names in the path; all kinds without one. */
 export const callTarget = (call: EndpointCall, expression = call.path.get('index') ?? '_all'): SearchTarget => {
   const { network, service, path, parameters, names } = call
-  const types = path.get('type') ?? parameters.get('type')
+  const types = path.get('type') ?? parameters.get('type') ?? parameters.get('doc_type')
   return names.target(network, expression, service.networks(network), {
     ignoreUnavailable: isOn(call, 'ignore_unavailable'),
     allowNoIndices: parameters.get('allow_no_indices') !== 'false',

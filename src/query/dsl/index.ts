@@ -26,12 +26,22 @@ import {
   matchPhrasePrefixClause,
   multiMatchClause,
 } from './texts.ts'
-import { existsClause, idsClause, rangeClause, spanTermClause, termClause, termsClause, typeClause } from './values.ts'
+import {
+  existsClause,
+  idsClause,
+  rangeClause,
+  spanTermClause,
+  termClause,
+  termsClause,
+  termsSetClause,
+  typeClause,
+} from './values.ts'
 
 export const CLAUSES = {
   bool: boolClause,
   term: termClause,
   terms: termsClause,
+  terms_set: termsSetClause,
   range: rangeClause,
   ids: idsClause,
   nested: nestedClause,

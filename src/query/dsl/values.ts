@@ -15,9 +15,19 @@ import {
   where,
 } from '../json-node.ts'
 import { asText, itself, neededKey, nodeKey, optionalKey, readBodyKeys, SCHEMAS } from '../keys.ts'
-import { canonicalId, checkIdsInSight, fieldsBelow, isMeta, onField, onMetaField, type QueryScope } from '../scope.ts'
-import { constantScored, SCORED_ALL, type ScoredQuery } from '../score.ts'
-import { existsNode, idsNode, orNode } from '../simplify.ts'
+import {
+  canonicalId,
+  checkIdsInSight,
+  checkKnown,
+  fieldsBelow,
+  isInSight,
+  isMeta,
+  onField,
+  onMetaField,
+  type QueryScope,
+} from '../scope.ts'
+import { constantScored, SCORED_ALL, SCORED_NONE, type ScoredQuery, sumOfScores } from '../score.ts'
+import { andNode, atLeastNode, existsNode, idsNode, orNode, rangeNode } from '../simplify.ts'
 import { type Clause, fieldClause, objectClause, onlyField, withoutCommon } from './clause.ts'
 
 export const termClause = fieldClause({
@@ -79,6 +89,41 @@ export const termsClause: Clause = {
     })
   },
 }
+
+export const termsSetClause = fieldClause({
+  name: 'terms_set',
+  doc: 'The field has as many of these values as another field of the document says, but at least one. The number is that of minimum_should_match_field.',
+  example: { topics: { terms: ['0x00', '0x01'], minimum_should_match_field: 'logIndex.num' } },
+  value: ['terms'],
+  keys: {
+    minimum_should_match_field: nodeKey,
+    minimum_should_match_script: optionalKey((place): never => {
+      throw refuse('illegal_argument_exception', `${where(place)}: there are no scripts. Name a field instead.`)
+    }),
+  },
+  meta: () => undefined,
+  make(field, { at, value, options: { minimum_should_match_field: minimum }, scope }) {
+    const values = toList(value, 'a list of values')
+    if (minimum === undefined)
+      throw unexpected(at, 'an object with [minimum_should_match_field], the field that says how many values')
+    const name = toText(minimum, 'the name of a field')
+    checkKnown(name, minimum, scope)
+    const count = lookup(scope.kind, name)
+    if (count === undefined || !isInSight(count, scope)) return SCORED_NONE
+    if (count.compare !== 'long' || count.kind === 'integers' || count.list?.nested === false)
+      throw unexpected(minimum, 'the name of a field with one integer')
+    scope.budget.values(values.length, value)
+    scope.budget.clauses((values.length * (values.length + 1)) / 2, value)
+    const parts = values.map(one => termOn(field, one, scope))
+    const nodes = parts.map(({ node }) => node)
+    const cases = nodes.map((_, i) => {
+      const least = BigInt(i + 1)
+      const bounds = i === 0 ? { lte: least } : { gte: least, lte: least }
+      return andNode([rangeNode(count, bounds), atLeastNode(i + 1, nodes)])
+    })
+    return { node: orNode(cases), score: sumOfScores([], parts) }
+  },
+})
 
 const bound = nodeKey
 const RANGE = {
