@@ -76,7 +76,7 @@ export const termsClause: Clause = {
       'terms',
       withoutCommon(place, 'an object that names a field, such as {"terms": {"event": […]}}'),
     )
-    if (isJsonMap(at.value)) throw unexpected(at, 'a list of values (a lookup in another index is not supported)')
+    if (isJsonMap(at.value)) throw unexpected(at, EXPECTED_VALUES)
     const values = toList(at, 'a list of values')
     scope.budget.values(values.length, at)
     const meta = onMetaField(name, values, scope)
@@ -124,6 +124,9 @@ export const termsSetClause = fieldClause({
     return { node: orNode(cases), score: sumOfScores([], parts) }
   },
 })
+
+const EXPECTED_VALUES =
+  'a list of values, or in a search of up to 64 KiB an object such as {"index": "contract", "id": "0x…", "path": "creator"}'
 
 const bound = nodeKey
 const RANGE = {
