@@ -93,6 +93,7 @@ export const termsClause: Clause = {
 export const termsSetClause = fieldClause({
   name: 'terms_set',
   doc: 'The field has as many of these values as another field of the document says, but at least one. The number is that of minimum_should_match_field.',
+  on: 'log',
   example: { topics: { terms: ['0x00', '0x01'], minimum_should_match_field: 'logIndex.num' } },
   value: ['terms'],
   keys: {
