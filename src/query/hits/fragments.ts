@@ -7,7 +7,7 @@ interface Fragments {
   unmarked: string | undefined
 }
 
-export interface Mark extends TextToken {
+export interface MarkedWord extends TextToken {
   /** The word; words that a pattern finds share its number. */
   term: string | number
 }
@@ -16,7 +16,7 @@ export interface Mark extends TextToken {
 export interface MarkedText {
   text: string
   /** In their order in the text. */
-  marks: readonly Mark[]
+  marks: readonly MarkedWord[]
 }
 
 type FragmentOptions = Pick<HighlightField, 'before' | 'after' | 'fragments' | 'fragmentSize' | 'noMatchSize' | 'html'>
@@ -29,7 +29,7 @@ export const fragmentsOf = (texts: readonly MarkedText[], options: FragmentOptio
     texts.flatMap(({ marks }) => marks),
     ({ term }) => term,
   )
-  const frequencyOf = (term: Mark['term']) => byTerm.get(term)!.length
+  const frequencyOf = (term: MarkedWord['term']) => byTerm.get(term)!.length
   let before = 0
   for (const text of texts) {
     addFragments(text, { before, length, frequencyOf }, options, found)
@@ -38,17 +38,17 @@ export const fragmentsOf = (texts: readonly MarkedText[], options: FragmentOptio
   return found
 }
 
-interface Surroundings {
+interface AllValues {
   /** Characters of the values before a text, and of all values, with one between two of them. */
   before: number
   length: number
   /** Marks of a term in all values. */
-  frequencyOf(term: Mark['term']): number
+  frequencyOf(term: MarkedWord['term']): number
 }
 
 const addFragments = (
   { text, marks }: MarkedText,
-  { before, length, frequencyOf }: Surroundings,
+  { before, length, frequencyOf }: AllValues,
   options: FragmentOptions,
   found: Fragments,
 ): void => {
@@ -75,8 +75,8 @@ const addFragments = (
 /** As Lucene scores passages: by rare words, many of them, in a short passage near the beginning. */
 const fragmentScore = (
   [start, end]: readonly [number, number],
-  marks: readonly Mark[],
-  frequencyOf: Surroundings['frequencyOf'],
+  marks: readonly MarkedWord[],
+  frequencyOf: AllValues['frequencyOf'],
   length: number,
 ): number => {
   let score = 0

@@ -12,7 +12,7 @@ import { type TextToken, textTokens } from '../text/analysis.ts'
 import { matcherOf, nearTo } from '../text/pattern.ts'
 import { phrasePlaces } from '../text/phrase.ts'
 import { namedFields } from './fields.ts'
-import { fragmentsOf, type Mark, type MarkedText } from './fragments.ts'
+import { fragmentsOf, type MarkedText, type MarkedWord } from './fragments.ts'
 import type { HitScope } from './hit-options.ts'
 import type { SourceObject } from './source-filter.ts'
 
@@ -118,7 +118,7 @@ const markerOf = (
 }
 
 /** Words of a text field; a keyword is one word. */
-const tokensOf = (field: FieldPath, text: string): TextToken[] =>
+const wordsOfField = (field: FieldPath, text: string): TextToken[] =>
   field.compare === 'token'
     ? textTokens(text)
     : [{ word: field.compare === 'hex' ? text.toLowerCase() : text, start: 0, end: text.length }]
@@ -127,11 +127,11 @@ const tokensOf = (field: FieldPath, text: string): TextToken[] =>
 const markedTexts = (field: FieldPath, texts: readonly string[], markings: readonly Marking[]): MarkedText[] => {
   const oneTerms = markings.filter(({ isOneTerm }) => isOneTerm)
   return texts.map(text => {
-    const tokens = tokensOf(field, text)
+    const tokens = wordsOfField(field, text)
     const words = tokens.map(({ word }) => word)
     const placesOf = ({ placesIn }: Marking) => placesIn(words)
     const single = new Set(markings.filter(({ isOneTerm }) => !isOneTerm).flatMap(placesOf))
-    const marks = Array.from(single, (place): Mark => ({ ...tokens[place]!, term: words[place]! }))
+    const marks = Array.from(single, (place): MarkedWord => ({ ...tokens[place]!, term: words[place]! }))
     for (const [term, marking] of oneTerms.entries())
       for (const place of placesOf(marking)) marks.push({ ...tokens[place]!, term })
     return { text, marks: marks.sort((a, b) => a.start - b.start) }
