@@ -36,10 +36,10 @@ const SOURCES: { [kind in Kind]?: readonly Record<string, unknown>[] } = {
     }),
     token('fox quick', 'quick brown'),
     token(
-    'Hound from transfer - lazy; 12.5 open wide. 12.5 name open Wide quick fox Gold near Token Near Open far token river token A the hound jumps - jumps lazy hound.\ntoken token Dog: name 12.5 brown river field! Dog field A A 12.5 Token quick jumps running. The wide gold dog Transfer 12.5 lazy Quick from A A: gold far? A token token. Brown field open near.\nQuick gold open, lazy name far, dog brown; jumps Transfer brown from; running field fox Gold.',
-    'long',
-  ),
-  token("A quiet fox's name in 文字 and 'quick_brown' 12.5", 'dog', { standard: 'ERC-721' }),
+      'Hound from transfer - lazy; 12.5 open wide. 12.5 name open Wide quick fox Gold near Token Near Open far token river token A the hound jumps - jumps lazy hound.\ntoken token Dog: name 12.5 brown river field! Dog field A A 12.5 Token quick jumps running. The wide gold dog Transfer 12.5 lazy Quick from A A: gold far? A token token. Brown field open near.\nQuick gold open, lazy name far, dog brown; jumps Transfer brown from; running field fox Gold.',
+      'long',
+    ),
+    token("A quiet fox's name in 文字 and 'quick_brown' 12.5", 'dog', { standard: 'ERC-721' }),
   ],
   event: [
     {
