@@ -184,7 +184,7 @@ export const networksOf = (config: Config): string[] => [
 ]
 
 /** `log` receives problems outside of requests. */
-export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent): Pool => {
+export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent, inlineMs?: number): Pool => {
   const stores = createStores(config.data)
   const pool = createPool({
     ...{ stores, checks: startChecks(stores, log) },
@@ -193,6 +193,7 @@ export const openPool = (config: Config, shutdown: Run['shutdown'], log = silent
     threads: config.readers,
     deadlineMs: config.queryDeadline,
     limits: config.limits,
+    ...(inlineMs !== undefined && { inlineMs }),
   })
   shutdown.add('search', pool.close)
   return pool

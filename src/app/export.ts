@@ -10,6 +10,7 @@ import { createArgumentParquet, createParquet } from '../export/parquet.ts'
 import { begunWith, openTarget } from '../export/resume-journal.ts'
 import { type AskPage, pageBody, readExportQuery, runExport, toStream } from '../export/run.ts'
 import { createServerAsk } from '../export/server.ts'
+import { rawBytesOf } from '../lib/bytes.ts'
 import { refuse, stop } from '../lib/errors.ts'
 import type { Bars } from '../lib/progress.ts'
 import type { Run } from '../lib/shutdown.ts'
@@ -18,7 +19,7 @@ import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from '.
 import { createArgumentTable } from '../search/columns/table.ts'
 import { findTarget, networkIndex } from '../search/index-names.ts'
 import { checkTable } from '../search/lines.ts'
-import { NO_ACCOUNT } from '../search/service.ts'
+import { NATIVE_DIALECT, NO_ACCOUNT } from '../search/service.ts'
 import { refuseDamaged } from '../sqlite/verify-pages.ts'
 import { openPool } from './compose.ts'
 import { storeOf } from './stores.ts'
@@ -98,7 +99,8 @@ const createSearchAsk = (
       ask: createServerAsk({ server: server.reveal(), token: token.reveal(), network }),
       networks: [network],
     }
-  const pool = openPool(config, shutdown)
+  // Threads would take more than they save where pages are read and written in turn.
+  const pool = openPool(config, shutdown, undefined, Number.POSITIVE_INFINITY)
   const defaults = createDefaultParameters(config.networks)(network)
   return {
     networks: pool.networks(network),
@@ -106,8 +108,10 @@ const createSearchAsk = (
       const { status, body: answer } = await pool.search({
         ...{ network, entities, body: Buffer.from(body), account: NO_ACCOUNT, signal },
         parameters: [...defaults, ...parameters],
+        // Columns need only what `_source` names.
+        dialect: { ...NATIVE_DIALECT, bare: parameters.some(([name]) => name === '_source') },
       })
-      const text = answer instanceof Uint8Array ? Buffer.from(answer) : await buffer(answer as unknown as Readable)
+      const text = answer instanceof Uint8Array ? rawBytesOf(answer) : await buffer(answer as unknown as Readable)
       if (status >= 400) throw stop('search_failed', `the search answers ${status}: ${text.toString().slice(0, 500)}`)
       return text
     },

@@ -28,7 +28,7 @@ export interface PoolOptions {
   threads: number
   /** Time that a query may run; it restarts with each part of a long answer. */
   deadlineMs: number
-  /** Time that the main thread itself may take for a query; with 0, threads answer all. */
+  /** Time that the main thread may take for a query; with 0, threads answer all; without end, it alone. */
   inlineMs?: number
   limits: Limits
 }
@@ -106,8 +106,8 @@ export const createPool = (options: PoolOptions) => {
   }
 
   // A dear query need not wait for it; cheap ones, which the main thread answers, go before it.
-  const starting = setTimeout(threads.start, THREAD_START_MS)
-  starting.unref()
+  const starting = inlineMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(threads.start, THREAD_START_MS)
+  starting?.unref()
 
   const service: SearchService = {
     networks: wanted => [...new Set([...stores(wanted).keys(), ...(checks?.lost.keys() ?? [])])],

@@ -155,6 +155,8 @@ export interface Dialect {
   typedKeys: boolean
   /** Whether hits have `_parent`; default true. */
   parents?: boolean | undefined
+  /** Whether plain hits are `_source` alone. */
+  bare?: boolean | undefined
   /** Parts of the answer to write; all by default. */
   filterPath?: readonly string[] | undefined
   /** Whether patterns address the answer as one of the `responses` of several searches. */

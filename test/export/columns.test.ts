@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
-import { encodeAbiParameters, type Hex } from 'viem'
+import { encodeAbiParameters, type Hex, keccak256 } from 'viem'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { parseSignature, topicOf } from '../../src/decode/signature.ts'
@@ -79,6 +79,9 @@ const exported = async (store: TestStore, format: Format, wanted: Wanted) => {
   return readFileSync(file).toString()
 }
 
+/** Of an indexed list, a topic has only a hash. */
+const topicWord = (type: string, word: Hex): Hex => (type.endsWith(']') ? keccak256(word) : word)
+
 /** Blocks whose logs are these, each in a transaction of its own. */
 const blocksWith = (
   logs: readonly { event: EventAbi; values: readonly unknown[]; address?: string; bad?: boolean }[],
@@ -95,7 +98,7 @@ const blocksWith = (
         items.map(({ input }) => viemParam(input)),
         items.map(({ value }) => value),
       )
-    log.topics = [topicOf(event) as Hex, ...among(true).map(item => encode([item]))]
+    log.topics = [topicOf(event) as Hex, ...among(true).map(item => topicWord(item.input.type, encode([item])))]
     log.data = bad ? '0x01' : encode(among(false))
     if (address) log.address = address as Hex
   }
@@ -334,13 +337,18 @@ const duck = (() => {
   }
 })()
 
+const noDuck = !duck && 'there is no @duckdb/node-api: npm install'
+const connectDuck = async () => {
+  const sql = await (await duck!.DuckDBInstance.create(':memory:')).connect()
+  return async (text: string) => (await sql.runAndReadAll(text)).getRowsJson()
+}
+
 test('DuckDB counts and sums what aggregations do, and reads only row groups that may match', {
-  skip: !duck && 'there is no @duckdb/node-api: npm install',
+  skip: noDuck,
 }, async () => {
   const chain = [...generateBlocks({ seed: 5, count: 40 })]
   const store = createTestStore(chain.slice(0, 20))
-  const sql = await (await duck!.DuckDBInstance.create(':memory:')).connect()
-  const rows = async (text: string) => (await sql.runAndReadAll(text)).getRowsJson()
+  const rows = await connectDuck()
   const text = join(folder, 'text.parquet')
   await exportTo(store, text, 'parquet', { query: TRANSFERS })
   store.add(chain.slice(20))
@@ -392,13 +400,92 @@ test('DuckDB counts and sums what aggregations do, and reads only row groups tha
       [[String(sum), last.value / 1000]],
     )
 
-  const groups = await rows(
-    `SELECT stats_min_value, stats_max_value, compression FROM parquet_metadata('${text}') WHERE path_in_schema IN ('blockNumber', 'timestamp') ORDER BY path_in_schema, row_group_id`,
+  const chunks = await rows(
+    `SELECT path_in_schema, stats_min_value, stats_max_value, compression, coalesce(dictionary_page_offset, data_page_offset), total_compressed_size FROM parquet_metadata('${text}') ORDER BY row_group_id`,
   )
-  assert.equal(groups.length, 4)
-  for (const [first, second] of [groups.slice(0, 2), groups.slice(2)]) {
-    assert.ok(first![0]! < first![1]! && first![1]! < second![0]! && second![0]! < second![1]!, `${first} ${second}`)
-    assert.equal(first![2], 'ZSTD')
+  for (const path of ['blockNumber', 'timestamp']) {
+    const groups = chunks.filter(([of]) => of === path)
+    assert.equal(groups.length, 2)
+    const [a, b, c, d] = groups.flatMap(([, least, most]) => [least!, most!])
+    assert.ok(a! < b! && b! < c! && c! < d!, `${groups}`)
+    assert.deepEqual(new Set(groups.map(([, , , codec]) => codec)), new Set(['ZSTD']))
+  }
+  // The first row group of a copy cannot be read, so only who skips it gets an answer.
+  const bytes = readFileSync(text)
+  for (const [, , , , offset, size] of chunks.slice(0, table.columns.length))
+    bytes.fill(0, Number(offset), Number(offset) + Number(size))
+  const cut = join(folder, 'cut.parquet')
+  writeFileSync(cut, bytes)
+  const since = chain[20]!.block
+  const total = async (query: object) =>
+    JSON.parse((await askOf(store)('event', JSON.stringify({ size: 0, query }), signal)).toString()).hits.total
+  const later = await total({
+    bool: {
+      filter: [{ term: { 'event.raw': 'Transfer' } }, { range: { 'blockNumber.num': { gte: Number(since.number) } } }],
+    },
+  })
+  assert.ok(later > 0 && later < hits)
+  for (const condition of [
+    `"blockNumber" >= ${Number(since.number)}`,
+    `timestamp >= make_timestamp(${Number(since.timestamp)}000000)`,
+  ])
+    for (const file of [text, cut])
+      assert.deepEqual(
+        await rows(`SELECT count(*)::INT, count(DISTINCT "transactionHash") > 1 FROM '${file}' WHERE ${condition}`),
+        [[later, true]],
+      )
+  await assert.rejects(rows(`SELECT max("transactionHash") FROM '${cut}'`))
+  store.close()
+})
+
+test('DuckDB reads lists in lists, empty ones and none, as they were encoded', { skip: noDuck }, async () => {
+  const lists = parseSignature(
+    'Lists(uint256[] big, uint8[][] small, bool[2][] flags, string[][][] texts, address[] who, int256[] indexed hashed)',
+  )
+  const all: readonly (readonly unknown[])[] = [
+    [[1n, 10n ** 38n - 1n], [[1, 2], [], [3]], [[true, false]], [[['a', ''], []], [], [['=1,"ä"\n']]], [A], [1n]],
+    [[], [], [], [], [], []],
+    [
+      [0n],
+      [[]],
+      [
+        [false, false],
+        [true, true],
+      ],
+      [[]],
+      [A, A],
+      [],
+    ],
+    [[7n], [[], []], [], [[[]], [[], ['b']]], [], [-1n]],
+  ]
+  const store = createTestStore(
+    blocksWith([
+      ...all.map(values => ({ event: lists, values })),
+      { event: lists, values: all[0]!, bad: true },
+      ...all.toReversed().map(values => ({ event: lists, values })),
+    ]),
+    { events: [lists] },
+  )
+  const expected = [...all, undefined, ...all.toReversed()].map(values =>
+    values
+      ? [...JSON.parse(JSON.stringify(values.slice(0, 5), (_, it) => (typeof it === 'bigint' ? String(it) : it))), null]
+      : Array(6).fill(null),
+  )
+  const rows = await connectDuck()
+  for (const [integers, type] of [
+    ['text', 'VARCHAR'],
+    ['decimal', 'DECIMAL(38,0)'],
+  ] as const) {
+    const file = join(folder, `lists-${integers}.parquet`)
+    const query = '{"query":{"term":{"event.raw":"Lists"}},"_source":["logIndex"]}'
+    await exportTo(store, file, 'parquet', { query, integers })
+    assert.deepEqual(
+      (await rows(`SELECT column_type FROM (DESCRIBE SELECT * EXCLUDE "logIndex" FROM '${file}')`)).flat(),
+      [`${type}[]`, 'BIGINT[][]', 'BOOLEAN[][]', 'VARCHAR[][][]', 'VARCHAR[]', `${type}[]`],
+    )
+    const found = await rows(`SELECT big, small::INT[][], flags, texts, who, hashed FROM '${file}' ORDER BY "logIndex"`)
+    assert.deepEqual(found, expected)
+    assert.deepEqual(await rows(`SELECT sum(len(texts))::INT, count(texts[1][1][1])::INT FROM '${file}'`), [[12, 2]])
   }
   store.close()
 })

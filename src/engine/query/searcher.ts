@@ -88,8 +88,8 @@ export const createSearcher = (reader: StoreReader, limits: Limits = DEFAULT_LIM
   const context = createSearchContext(reader, limits)
   const { shown, exact, hits: written } = context
 
-  const takeInto = (request: SearchRequest, { index, out, totals, parents, between }: Writing): TakeHits => {
-    const write = written.writer(request, index, { totals, parents, between })
+  const takeInto = (request: SearchRequest, { index, out, ...how }: Writing): TakeHits => {
+    const write = written.writer(request, index, how)
     return found => write(found, out)
   }
 

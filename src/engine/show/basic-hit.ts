@@ -104,6 +104,16 @@ export const hitWriter = (
     return before
   }
 }
+/** Writes `_source` alone. */
+export const bareWriter =
+  ({ find }: Show, source: ReturnType<Show['source']>): WriteHit =>
+  (position, _score, out) => {
+    if (!find(position)) return 0
+    out.bytes(BARE_HEAD)
+    source?.(out)
+    return BARE_HEAD.length
+  }
+const BARE_HEAD = piece('{"_source":')
 export const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`
 /** Neighbours often have the same score. */

@@ -8,7 +8,7 @@ import { groupHitsOf, relatedBy } from '../query/inner-hits.ts'
 import type { Evaluator } from '../query/match/evaluate.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import type { StoreReader } from '../reader.ts'
-import { createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './basic-hit.ts'
+import { bareWriter, createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './basic-hit.ts'
 import { createRichWriter, isRich, type Relating } from './full-hit.ts'
 import { type Show, showsOf } from './source-writers.ts'
 
@@ -37,6 +37,8 @@ export interface HitsWriting {
   totals?: Totals | undefined
   /** Whether hits have `_parent`; default true. */
   parents?: boolean | undefined
+  /** Whether plain hits are `_source` alone, without `sort`. */
+  bare?: boolean | undefined
   /** Byte between two hits; by default a comma. */
   between?: number | undefined
 }
@@ -63,12 +65,17 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const cache = createHitCache<CachedHit>(() => reader.version())
   const writers = new Map<string, WriteHit>()
-  const writerOf = (kind: Kind, index: string, filter: SourceFilter, parents: boolean): WriteHit => {
-    const key = `${kind} ${index} ${parents} ${JSON.stringify(filter)}`
+  const writerOf = (
+    kind: Kind,
+    filter: SourceFilter,
+    { index, parents, bare }: { index: string; parents: boolean; bare: boolean },
+  ): WriteHit => {
+    const key = `${kind} ${index} ${parents} ${bare} ${JSON.stringify(filter)}`
     let writer = writers.get(key)
     if (!writer) {
       if (writers.size >= MAX_CACHED_SOURCES) writers.clear()
-      writer = hitWriter(shows[kind], envelopeOf(index, kind), sourceOf(kind, filter), parents)
+      const source = sourceOf(kind, filter)
+      writer = bare ? bareWriter(shows[kind], source) : hitWriter(shows[kind], envelopeOf(index, kind), source, parents)
       writers.set(key, writer)
     }
     return writer
@@ -91,13 +98,13 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const plainWriter = (
     request: SearchRequest,
-    { index, between, parents }: { index: string; between: number; parents: boolean },
+    { index, between, parents, bare }: { index: string; between: number; parents: boolean; bare: boolean },
   ): WriteHits => {
     const { source, parts, size } = request
-    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, index, source, parents)]))
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, source, { index, parents, bare })]))
     // Parts that depend on the query are not cached.
-    const keeps = size >= 0 && size <= MAX_CACHED_PAGE
-    return createPlainWriter(request, {
+    const keeps = !bare && size >= 0 && size <= MAX_CACHED_PAGE
+    return createPlainWriter(bare ? { ...request, sort: [] } : request, {
       ...{ documents: exact, reader, between, check: reader.check },
       write: ({ kind, position }, score, out) =>
         (keeps ? writeKept : writeUncached)(writers.get(kind)!, position, score, out),
@@ -107,13 +114,15 @@ export const createHits = (options: HitsOptions): Hits => {
     by: inner => relatedBy(inner, options),
     group: (collapse, among, inner) => groupHitsOf(collapse, among, inner, options),
   }
-  const writer: Hits['writer'] = (request, index, { totals = 'integer', parents = true, between = COMMA } = {}) =>
-    isRich(request)
+  const writer: Hits['writer'] = (request, index, how = {}) => {
+    const { totals = 'integer', parents = true, bare = false, between = COMMA } = how
+    return isRich(request)
       ? createRichWriter(request, {
           ...{ reader, shown, exact, check: reader.check, related },
           ...{ index, totals, parents, between, shows, sourceOf, writer, hidesScores: hidesScores(request) },
         })
-      : plainWriter(request, { index, between, parents })
+      : plainWriter(request, { index, between, parents, bare })
+  }
   return {
     writer,
     documents: shown.load,

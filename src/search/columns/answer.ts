@@ -38,7 +38,7 @@ export const answerColumns = (
     if (request.size >= 0) {
       const fail = () => overLimit('answer', limits)
       out.clear({ most: limits.answer, fail })
-      return whenThere(searcher.write(asked, options, writing), () => {
+      return whenThere(searcher.write(asked, options, { ...writing, bare: true }), () => {
         const rows = readRows()
         out.clear({ most: limits.answer, fail })
         file.begin(out)
@@ -48,7 +48,7 @@ export const answerColumns = (
         return { status: 200, format, body: out.take() }
       })
     }
-    return whenThere(searcher.writePages(asked, options, writing), found => {
+    return whenThere(searcher.writePages(asked, options, { ...writing, bare: true }), found => {
       const { goTo: _, ...pages } = { ...found, at: () => undefined, pages: rowPages(found, readRows, file, out) }
       // What was written before a page of hits would be read with it.
       const body = answerParts(pages, out, {

@@ -60,7 +60,8 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
       void made.write({
         columnData: columns.map((column, i) => ({
           ...{ name: column.name, data: data[i]!, offsetIndex: false },
-          ...parquetEncoding(column),
+          // The least and the greatest of hashes and addresses exclude nothing.
+          ...((column.form === 'text' || column.lists > 0) && { statistics: false }),
         })),
         rowGroupSize: Number.MAX_SAFE_INTEGER,
       })
@@ -79,15 +80,6 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
     },
   }
 }
-
-/**
- * Differences of integers in the order of the chain are small, and cost less than a dictionary. The
- * least and the greatest of hashes and addresses exclude nothing.
- */
-const parquetEncoding = ({ form, lists }: CellType) => ({
-  ...((form === 'long' || form === 'time') && { encoding: 'DELTA_BINARY_PACKED' as const }),
-  ...((form === 'text' || lists > 0) && { statistics: false }),
-})
 
 const compressPage = (bytes: Uint8Array): Uint8Array =>
   zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })

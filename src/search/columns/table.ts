@@ -30,7 +30,8 @@ export interface ArgumentTable {
 }
 
 export interface TableDocument {
-  _id: string
+  /** Absent from bare hits. */
+  _id?: string
   _source: Record<string, unknown>
 }
 
@@ -106,10 +107,15 @@ export const createArgumentTable = (
   }
 }
 
-const otherSignature = ({ name, args }: DeclaredArguments, id: string, other: unknown, shown: HitArgument[]) =>
+const otherSignature = (
+  { name, args }: DeclaredArguments,
+  id: string | undefined,
+  other: unknown,
+  shown: HitArgument[],
+) =>
   stop(
     'several_signatures',
-    `the columns are those of ${name}(${args.map(({ type }) => type).join(',')}), but ${id} is ${other}(${shown.map(({ value }) => value.type).join(',')}): add a condition to the query that selects one of them, such as {"term":{"address.raw":"0x…"}}`,
+    `the columns are those of ${name}(${args.map(({ type }) => type).join(',')}), but ${id ?? 'another hit'} is ${other}(${shown.map(({ value }) => value.type).join(',')}): add a condition to the query that selects one of them, such as {"term":{"address.raw":"0x…"}}`,
   )
 
 interface TableField extends TableColumn {
