@@ -1,49 +1,31 @@
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { CellForm, TableCell } from '../search/columns/argument-values.ts'
-import { cellBytes, createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
+import { createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { tableValues } from '../search/lines.ts'
 import { type Encoder, parseHit } from './lines.ts'
 import { rowsReader } from './page.ts'
 
-/** Most rows and bytes per row group, which is held in memory. */
-const GROUP_ROWS = 100_000
-const GROUP_BYTES = 32 << 20
-
 const createParquetEncoder = <Hit>(
   columns: readonly ParquetColumn[],
-  { read, size }: { read(hit: Hit): readonly TableCell[]; size(hit: Hit): number },
+  read: (hit: Hit) => readonly TableCell[],
 ): Encoder<Hit> => {
-  const parts = createParquetParts(columns)
-  let bytes = 0
-  const clear = () => {
-    parts.clear()
-    bytes = 0
-  }
+  const { add, isFull, clear, take, tail } = createParquetParts(columns)
   return {
     add(hits) {
-      for (const hit of hits) {
-        parts.add(read(hit))
-        bytes += size(hit)
-      }
+      for (const hit of hits) add(read(hit))
     },
-    isFull: () => bytes >= GROUP_BYTES || parts.rows() >= GROUP_ROWS,
+    isFull,
     clear,
-    take(at) {
-      bytes = 0
-      return parts.take(at)
-    },
-    tail: async (notes, at) => parts.tail(notes, at),
+    take,
+    tail: async (notes, at) => tail(notes, at),
   }
 }
 
 /** One column for each argument. */
 export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly TableCell[]> => ({
-  ...createParquetEncoder<readonly TableCell[]>(table.columns, {
-    read: cells => cells,
-    size: cellBytes,
-  }),
+  ...createParquetEncoder<readonly TableCell[]>(table.columns, cells => cells),
   read: rowsReader(table),
 })
 
@@ -68,13 +50,10 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
       name,
     ),
   }))
-  return createParquetEncoder(columns, {
-    read(hit) {
-      const { _id, _type, _source } = parseHit(hit)
-      const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
-      return row.map((value, i) => hitCell(columns[i]!.form, value))
-    },
-    size: hit => hit.length,
+  return createParquetEncoder(columns, hit => {
+    const { _id, _type, _source } = parseHit(hit)
+    const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
+    return row.map((value, i) => hitCell(columns[i]!.form, value))
   })
 }
 

@@ -9,7 +9,7 @@ import { answerParts, checkShown } from '../lines.ts'
 import { type AnswerFormat, argumentColumnsOf, rowFormatOf } from '../service.ts'
 import type { TableCell, WideIntegers } from './argument-values.ts'
 import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from './declared.ts'
-import { cellBytes, createParquetParts } from './parquet.ts'
+import { createParquetParts } from './parquet.ts'
 import { createTableWriter } from './rows.ts'
 import { type ArgumentTable, createArgumentTable, type TableDocument } from './table.ts'
 
@@ -118,28 +118,21 @@ const createFileWriter = ({ columns }: ArgumentTable, format: AnswerFormat): Fil
   }
 }
 
-/** Of a row group, which stays in memory; a server may write several files at once. */
-const MAX_GROUP_BYTES = 16 << 20
-
 const createParquetWriter = (columns: ArgumentTable['columns']): FileWriter => {
   const parts = createParquetParts(columns)
   const notes: unknown[] = []
-  let [at, bytes] = [0, 0]
+  let at = 0
   const write = (out: ByteWriter) => {
     const { part, note } = parts.take(at)
     out.bytes(part)
     notes.push(note)
     at += part.length
-    bytes = 0
   }
   return {
     begin() {},
     rows(rows, out) {
-      for (const cells of rows) {
-        parts.add(cells)
-        bytes += cellBytes(cells)
-      }
-      if (bytes >= MAX_GROUP_BYTES) write(out)
+      for (const cells of rows) parts.add(cells)
+      if (parts.isFull()) write(out)
     },
     end(out) {
       if (parts.rows() > 0 || at === 0) write(out)

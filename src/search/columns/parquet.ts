@@ -25,6 +25,12 @@ export interface ParquetPart {
   note: unknown
 }
 
+/**
+ * Cells of a row group: some 20,000 rows, which the collector of young objects takes in a third less
+ * time than 40,000.
+ */
+const GROUP_BYTES = 4 << 20
+
 /** Makes a Parquet file in parts: row groups with statistics, compressed by Zstandard. */
 export const createParquetParts = (columns: readonly ParquetColumn[]) => {
   const schema: SchemaElement[] = [
@@ -37,15 +43,20 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
     new ParquetWriter({ writer, schema, codec: 'ZSTD', compressors: { ZSTD: compressPage }, createdBy: 'chainsieve' })
   const isPlain = columns.map(({ form }) => form === 'text' || form === 'boolean' || form === 'double')
   let data: unknown[][] = columns.map(() => [])
+  let bytes = 0
   const clear = () => {
     data = columns.map(() => [])
+    bytes = 0
   }
   return {
     clear,
     rows: () => data[0]?.length ?? 0,
+    /** Whether there is enough for a row group. */
+    isFull: () => bytes >= GROUP_BYTES,
     add(cells: readonly TableCell[]) {
       for (let i = 0; i < data.length; i++) {
         const cell = cells[i]!
+        bytes += cellBytes(cell)
         data[i]!.push(isPlain[i] ? cell : parquetCell(columns[i]!, cell))
       }
     },
@@ -144,9 +155,10 @@ const fromNote = (note: unknown): RowGroup =>
     return value
   }) as RowGroup
 
-/** About what cells take. */
-export const cellBytes = (cells: readonly TableCell[]): number => {
-  let bytes = 0
-  for (const cell of cells) bytes += typeof cell === 'string' ? cell.length : Array.isArray(cell) ? cellBytes(cell) : 8
-  return bytes
-}
+/** About what a cell takes. */
+const cellBytes = (cell: TableCell): number =>
+  typeof cell === 'string'
+    ? cell.length
+    : Array.isArray(cell)
+      ? cell.reduce((bytes: number, inner) => bytes + cellBytes(inner), 0)
+      : 8
