@@ -216,26 +216,6 @@ for (const [name, { options, isElsewhere, skip = false }] of Object.entries(STOR
         }
     })
 
-    it('gives a column for each argument', async () => {
-      let rows = 0
-      for (const [kind, field] of [
-        ['event', 'event'],
-        ['call', 'method'],
-      ] as const)
-        for (const name of new Set(store.all(kind).map(({ _source }) => (_source as Record<string, unknown>)[field])))
-          for (const format of ['csv+text', 'ndjson+decimal', 'parquet+text'] as const)
-            for (const size of [3, -1]) {
-              const query = { term: { [`${field}.raw`]: name } }
-              const text = await search(kind, { size, sort: '_doc', query }, { format })
-              if (format === 'ndjson+decimal') rows += text.match(/"blockNumber":/g)?.length ?? 0
-              assert.match(text, format === 'parquet+text' ? /^200 PAR1.*PAR1$|^several_s/s : /^200 .|^several_s/, text)
-            }
-      assert.ok(rows > 300, `${rows}`)
-      const both = { query: { exists: { field: 'event' } }, sort: '_doc' }
-      assert.match(await search('event', both, { format: 'csv+text' }), /^several_signatures: .*selects/)
-      assert.match(await search('event', { query: { term: { event: 'none' } } }, { format: 'csv+text' }), /^no_sign/)
-    })
-
     it('finds what is similar', async () => {
       let similar = 0
       for (const kind of ['event', 'call', 'contract'] as const) {
