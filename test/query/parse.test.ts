@@ -375,11 +375,11 @@ test('a refusal names place, received value and remedy', () => {
     ],
     [
       tx({ tern: {} }),
-      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, span_term, wrapper, type.',
+      'parsing_exception: query.bool.filter[1].tern: unknown query [tern]. Did you mean "term"? Supported are bool, term, terms, terms_set, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, span_term, wrapper, type.',
     ],
     [
       tx({ constructor: {} }),
-      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, span_term, wrapper, type.',
+      'parsing_exception: query.bool.filter[1].constructor: unknown query [constructor]. Supported are bool, term, terms, terms_set, range, ids, nested, has_child, has_parent, parent_id, exists, match, match_phrase, match_phrase_prefix, match_bool_prefix, multi_match, query_string, simple_query_string, prefix, wildcard, regexp, fuzzy, match_all, match_none, constant_score, dis_max, boosting, span_term, wrapper, type.',
     ],
     [tx(5), 'parsing_exception: query.bool.filter[1]: expected a query clause, such as {"term": {…}}, received 5.'],
     [
