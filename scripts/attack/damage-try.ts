@@ -22,7 +22,6 @@ import { takeBackup } from '../../src/backup/take.ts'
 import { DELIVERIES_FILE } from '../../src/delivery/ledger/file.ts'
 import { openDeliveries } from '../../src/delivery/ledger/store.ts'
 import { storedNetworks, storeFile } from '../../src/engine/files.ts'
-import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
 import { prepareStore } from '../../src/ingest/network.ts'
 import { messageOf, systemFault } from '../../src/lib/errors.ts'
 import { silent } from '../../src/lib/log.ts'
@@ -32,7 +31,7 @@ import { compactStore } from '../../src/sqlite/compact.ts'
 import { asDamage, damagedStore } from '../../src/sqlite/damage.ts'
 import { checkPages, sealPages } from '../../src/sqlite/verify-pages.ts'
 import { ruleBody } from '../../test/support/rules.ts'
-import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../../test/support/store.ts'
+import { createTestStore, demoBlocks, VERSION_WITHOUT_SHELF, WITHOUT_SHELF } from '../../test/support/store.ts'
 import { createRandom, type Random } from '../lib/random.ts'
 import { pick } from './attack.ts'
 import { askEverything, askReader, DAMAGES, lastOf } from './bits.ts'
@@ -115,7 +114,7 @@ export const makeTemplates = async (folder: string) => {
     const path = storeFile(at('older'), network)
     const db = new Database(path)
     db.exec(WITHOUT_SHELF)
-    db.pragma(`user_version = ${SCHEMA_VERSION - 1}`)
+    db.pragma(`user_version = ${VERSION_WITHOUT_SHELF}`)
     db.close()
     sealPages(path).close()
   }

@@ -290,7 +290,7 @@ const CLAUSES = new Map<string, Reader>([
 
 /** Clauses that this reading does not know. */
 const OTHERS = new Set(
-  'parent_id compare boosting query_string simple_query_string multi_match match_phrase match_phrase_prefix match_bool_prefix wildcard regexp fuzzy'.split(
+  'parent_id terms_set compare boosting query_string simple_query_string multi_match match_phrase match_phrase_prefix match_bool_prefix wildcard regexp fuzzy'.split(
     ' ',
   ),
 )

@@ -18,13 +18,10 @@ import { createShutdown } from '../../src/lib/shutdown.ts'
 import { dropSums } from '../../src/sqlite/checksums.ts'
 import { lockDataFolder } from '../../src/sqlite/lock.ts'
 import { dataFolder } from '../support/delivery.ts'
-import { createTestStore, demoBlocks, WITHOUT_SHELF } from '../support/store.ts'
+import { createTestStore, demoBlocks, VERSION_WITHOUT_SHELF, WITHOUT_SHELF } from '../support/store.ts'
 
 const [NETWORK, OTHER] = ['ethereum/test/net', 'ethereum/test/other']
 const blocks = demoBlocks().slice(0, 120)
-
-/** The version of a store `WITHOUT_SHELF`. */
-const OLDER = 12
 
 const versionIn = (path: string): number => {
   const db = new Database(path)
@@ -54,7 +51,7 @@ const older = async (t: TestContext) => {
       made.preparer.committed(batch.added)
     }
     made.close()
-    write(store, OLDER, WITHOUT_SHELF)
+    write(store, VERSION_WITHOUT_SHELF, WITHOUT_SHELF)
   }
   write(join(data, 'accounts.sqlite'), 2, ACCOUNTS.slice(0, 2).join(';'))
   write(join(data, 'deliveries.sqlite'), 1, DELIVERIES[0]!)
@@ -112,7 +109,7 @@ test('a damaged network keeps no other from being upgraded', async t => {
   const { data, store, versions } = await older(t)
   mkdirSync(`${store}-sums`)
   takeDataFolder(data, 'serve', silent).release()
-  assert.deepEqual(versions(), [OLDER, ...now.slice(1)])
+  assert.deepEqual(versions(), [VERSION_WITHOUT_SHELF, ...now.slice(1)])
 })
 
 test('nothing is upgraded beside a running server, nor by commands that only read', async t => {
@@ -154,7 +151,7 @@ test('a prune that is refused leaves no request behind', async t => {
   const lock = lockDataFolder(data, 'serve')
   await assert.rejects(pruned(), { code: 'store_newer' })
   assert.deepEqual(requests(), [])
-  write(store, OLDER, '')
+  write(store, VERSION_WITHOUT_SHELF, '')
   await assert.rejects(pruned(), { code: 'store_older' })
   assert.deepEqual(requests(), [])
   lock.release()

@@ -438,5 +438,6 @@ export const excerptOf = (
   receipts: receipts.filter((_, index) => keep(index)),
 })
 
+export const VERSION_WITHOUT_SHELF = 12
 export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied;
   ${['shelf', 'batch', 'hidden'].map(table => `DROP TABLE ${table}`).join(';')};`
