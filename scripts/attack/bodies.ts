@@ -79,8 +79,7 @@ export const bodies: Attack = {
       if (answer.status === 0) return find('no answer', answer.text)
       if (answer.status >= 500) return find(`a ${answer.status}`, brief(answer.text))
       if (answer.status !== 200) {
-        // `filter_path` may leave out the error.
-        const fault = sent.path?.includes('filter_path=') ? undefined : shapeFault(answer)
+        const fault = shapeFault(answer, sent.path?.includes('filter_path=') === true)
         if (fault !== undefined) find('an error in another shape', `${fault}: ${brief(answer.text)}`)
         return
       }
@@ -222,10 +221,12 @@ const kindsOf = (entities: string): Kind[] | undefined => {
 }
 
 /** What is wrong with the answer to what was refused. */
-const shapeFault = ({ status, text, type }: Answer): string | undefined => {
+const shapeFault = ({ status, text, type }: Answer, isFiltered: boolean): string | undefined => {
   if (!type.startsWith('application/json')) return `its type is ${type}`
   const answer = readJson(text)
   if (isRecord(answer) && status === 404 && (answer.found === false || answer.matched === false)) return undefined
+  // `filter_path` may leave out the error.
+  if (isFiltered && isRecord(answer) && answer.error === undefined) return undefined
   if (!isRecord(answer) || !isRecord(answer.error)) return 'there is no error'
   const { type: code, reason, root_cause } = answer.error
   if (typeof code !== 'string' || !/^[a-z_]+$/.test(code)) return 'the error has no type'

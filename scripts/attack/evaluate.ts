@@ -100,6 +100,21 @@ const anyOf = (name: string, values: readonly Value[], list: string | undefined,
   })
 }
 
+const termsSet: Reader = (body, list, reading) => {
+  const [name, said] = oneField(body)
+  const keys = only(said, ['terms', 'minimum_should_match_field', 'minimum_should_match_script'])
+  const { terms, minimum_should_match_field: minimum } = keys
+  if (!Array.isArray(terms) || typeof minimum !== 'string' || name.startsWith('_')) return reading.unknown('terms_set')
+  const count = lookup(reading.kind, minimum)
+  const isOne = count?.compare === 'long' && count.kind !== 'integers' && sees(count, list)
+  if (!isOne || keys.minimum_should_match_script !== undefined) return reading.unknown('the number of terms_set')
+  const tests = terms.map(value => anyOf(name, [value], list, reading))
+  return (inside, document) => {
+    const [wanted] = valuesAt(inside, stepsOf(count, list))
+    return tests.filter(test => test(inside, document)).length >= Math.max(1, Number(wanted))
+  }
+}
+
 const idOf = (text: string) => text.replace(/^0x[0-9a-f]+/i, hash => hash.toLowerCase())
 
 const exists: Reader = (body, list, reading) => {
@@ -240,6 +255,7 @@ const CLAUSES = new Map<string, Reader>([
       return Array.isArray(said) ? anyOf(name, said, list, reading) : refuse('no list of values')
     },
   ],
+  ['terms_set', termsSet],
   [
     'ids',
     (body, list, reading) => {
@@ -290,7 +306,7 @@ const CLAUSES = new Map<string, Reader>([
 
 /** Clauses that this reading does not know. */
 const OTHERS = new Set(
-  'parent_id terms_set compare boosting query_string simple_query_string multi_match match_phrase match_phrase_prefix match_bool_prefix wildcard regexp fuzzy'.split(
+  'parent_id compare boosting query_string simple_query_string multi_match match_phrase match_phrase_prefix match_bool_prefix wildcard regexp fuzzy'.split(
     ' ',
   ),
 )
