@@ -27,9 +27,9 @@ interface SalvagedSegment {
 }
 
 /**
- * Recovers a corrupt store: copies its undamaged part to a new one. Damaged pages are blanked in a copy first,
- * which makes SQLite fail on them instead of returning wrong data. Segments are lost as a whole,
- * also if they refer to lost dictionary entries. Tables that all documents need must be intact.
+ * Recovers a corrupt store: copies its undamaged part to a new one. Damaged pages are blanked in a
+ * copy first, which makes SQLite fail on them instead of returning wrong data. Segments are lost as
+ * a whole, also if they refer to lost dictionary entries. Tables that all documents need must be intact.
  */
 export const salvageStore = (
   store: string,

@@ -6,8 +6,9 @@ import type { Db } from '../sqlite/database.ts'
 
 /**
  * Vectors of distinct codes by id; ids are dense. `similar_bits` has three bits per component,
- * whose Hamming distance selects candidates; a row has those of `CODES_PER_ROW` codes, since SQLite takes as
- * long for one code. A place without a code is empty: a vector always has a bit that is set.
+ * whose Hamming distance selects candidates. A row has those of `CODES_PER_ROW` codes, since SQLite
+ * takes as long for one code. A place without a code is empty: a vector always has a bit that is
+ * set.
  */
 export const SIMILAR_SCHEMA: readonly string[] = [
   'CREATE TABLE similar (id INTEGER PRIMARY KEY, vector BLOB NOT NULL)',

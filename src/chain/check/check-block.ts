@@ -17,8 +17,8 @@ export interface CheckOptions {
 /**
  * Verifies a block: throws `retry('block_inconsistent')` unless header, transactions and receipts
  * belong to one complete block. Files of era1 verify the roots (transactionsRoot, receiptsRoot) as
- * well. A surplus bit in the logs bloom means missing logs. An empty bloom fails as well, since a forged answer could
- * have one. Repeated addresses and topics are interned.
+ * well. A surplus bit in the logs bloom means missing logs. An empty bloom fails as well, since a
+ * forged answer could have one. Repeated addresses and topics are interned.
  */
 export const checkBlock = (raw: RawBlock, options: CheckOptions = {}): void => {
   const { block, receipts } = raw

@@ -10,7 +10,10 @@ export interface Drawn {
 /** Of lines, in their order. */
 const LINE_COLOURS = ['--dim', '--good', '--bar', '--warn', '--bad']
 
-/** By the least distance of two labels, in seconds: what each says, and what the first of a year and of a day adds. */
+/**
+ * By the least distance of two labels, in seconds: what each says, and what the first of a year and
+ * of a day adds.
+ */
 const TIME_LABELS: readonly (string | number | null)[][] = [
   [31_536_000, '{YYYY}', null, null, null, null, null, null, 1],
   [2_419_200, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],

@@ -14,9 +14,10 @@ import {
 } from './segments.ts'
 import type { IndexStructure, SegmentPart, Structures } from './structure.ts'
 import { termOf, UNDECODED } from './terms.ts'
+
 /**
- * Merges (compacts) neighbouring segments in small transactions, to delay no block. Segments that are not
- * listed are invisible, so their index can be written and deleted incrementally.
+ * Merges (compacts) neighbouring segments in small transactions, to delay no block. Segments that
+ * are not listed are invisible, so their index can be written and deleted incrementally.
  * `dropped` lists the segments to delete, also after the program was killed or crashed.
  */
 export type Merging = ReturnType<typeof createMerging>
