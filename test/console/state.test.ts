@@ -4,6 +4,7 @@ import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { SCOPES, type TokenScope } from '../../src/accounts/index.ts'
 import {
   checkLayout,
+  choose,
   counted,
   DEMO,
   follow,
@@ -231,7 +232,7 @@ describe('the state of the service', { skip }, () => {
       await turnTo(page, 'Disk')
       await page.getByRole('cell', { name: 'tx', exact: true }).waitFor()
       await look('disk')
-      await follow(page, 'Account')
+      await choose(page, 'Account and settings', 'Account')
       await page.getByRole('region', { name: 'Limits' }).waitFor()
       await look('account')
     })

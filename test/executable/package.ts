@@ -87,7 +87,9 @@ describe('the package', { skip }, () => {
     const empty = mkdtempSync(join(folder, 'empty-'))
     // A connection that hangs is tried again before the time of the test is over.
     const network = ['--prefer-offline', '--fetch-timeout=20000', '--fetch-retries=6', '--fetch-retry-mintimeout=1000']
-    const said = await shell(empty, 'npm', ['install', '--global', '--prefix', prefix, ...network, tarball])
+    // npm itself was seen to hang, too.
+    const install = () => shell(empty, 'npm', ['install', '--global', '--prefix', prefix, ...network, tarball], 90_000)
+    const said = await install().catch(install).catch(install)
     assert.doesNotMatch(said, /EBADENGINE|gyp|deprecated/)
     const names = JSON.parse(await shell(empty, 'npm', ['ls', '--global', '--prefix', prefix, '--all', '--json']))
     assert.deepEqual(Object.keys(names.dependencies), ['chainsieve'])
@@ -264,6 +266,24 @@ test('the list of components has the packages that the program is made of, and e
   const editor = ['autocomplete', 'commands', 'lang-json', 'language', 'lint', 'state', 'streamparser', 'view']
   names.push('preact', 'uplot', ...editor.map(name => `@codemirror/${name}`))
   names.push(...['common', 'highlight', 'json', 'lr'].map(name => `@lezer/${name}`))
+  const zag = ['anatomy', 'collection', 'combobox', 'core', 'dismissable', 'dom-query', 'focus-visible']
+  zag.push(
+    'interact-outside',
+    'live-region',
+    'menu',
+    'popper',
+    'preact',
+    'rect-utils',
+    'tabs',
+    'tooltip',
+    'types',
+    'utils',
+  )
+  names.push(
+    'lucide',
+    ...zag.map(name => `@zag-js/${name}`),
+    ...['core', 'dom', 'utils'].map(it => `@floating-ui/${it}`),
+  )
   names.push('@marijn/find-cluster-break', 'crelt', 'style-mod', 'w3c-keyname')
   names.push('@opensearch-project/opensearch', 'debug', 'json11', 'ms', 'secure-json-parse')
   assert.deepEqual(
@@ -277,14 +297,19 @@ test('the list of components has the packages that the program is made of, and e
 })
 
 /** Runs a command of the machine, without what npm put into the environment of this process; resolves to all that it said. */
-const shell = (cwd: string, file: string, args: string[]): Promise<string> =>
+const shell = (cwd: string, file: string, args: string[], timeout = 0): Promise<string> =>
   new Promise((resolve, reject) => {
     const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_/i.test(name))
     const env = { ...Object.fromEntries(kept), PATH: machine.join(delimiter) }
-    execFile(file, args, { cwd, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${file} ${args.join(' ')}: ${error.message}\n${stdout}${stderr}`))
-      else resolve(args.includes('--json') || args.includes('--version') ? stdout : stdout + stderr)
-    })
+    execFile(
+      file,
+      args,
+      { cwd, env, timeout, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(`${file} ${args.join(' ')}: ${error.message}\n${stdout}${stderr}`))
+        else resolve(args.includes('--json') || args.includes('--version') ? stdout : stdout + stderr)
+      },
+    )
   })
 
 /** With all processes that it consists of. */

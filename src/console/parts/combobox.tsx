@@ -26,13 +26,20 @@ interface ComboboxProps {
   children?: ComponentChildren
 }
 
+const { implementations, ...rest } = combobox.machine as combobox.Machine<Choice>
+/** The machine would write its text into the input a moment late, over what was typed meanwhile. */
+const machine = {
+  ...rest,
+  implementations: { ...implementations, actions: { ...implementations?.actions, syncInputValue: () => {} } },
+}
+
 /** A text input with suggestions. */
 export const Combobox = ({ value, choices, onInput, onChoose, input, children }: ComboboxProps) => {
   const collection = useMemo(
     () => combobox.collection({ items: [...choices], itemToString: it => (onChoose ? value : it.value) }),
     [choices, value],
   )
-  const service = useMachine(combobox.machine as combobox.Machine<Choice>, {
+  const service = useMachine(machine, {
     ...{ id: useId(), ids: { input: input.id as string | undefined }, collection, inputValue: value, value: [] },
     allowCustomValue: true,
     openOnClick: true,
@@ -44,6 +51,8 @@ export const Combobox = ({ value, choices, onInput, onChoose, input, children }:
   })
   const api = combobox.connect(service, normalizeProps)
   const own = {
+    value,
+    defaultValue: undefined,
     // The machine tells of typing later than the browser does.
     onInput: (event: InputEvent) => onInput((event.currentTarget as HTMLInputElement).value),
     onfocusout: () => service.send({ type: 'LAYER.INTERACT_OUTSIDE', restoreFocus: false }),
