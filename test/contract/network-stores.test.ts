@@ -216,6 +216,37 @@ for (const [name, { options, isElsewhere, skip = false }] of Object.entries(STOR
         }
     })
 
+    it('gives a column for each argument of an event or a method', async () => {
+      let tables = 0
+      for (const [kind, name] of [
+        ['event', 'event'],
+        ['call', 'method'],
+      ] as const) {
+        const names = store.all(kind).map(({ _source }) => _source[name] as string)
+        // Longer ones have no keyword.
+        for (const wanted of new Set(names.filter(it => it !== '' && it?.length <= 256)))
+          for (const [format, size] of [
+            ['csv+text', -1],
+            ['csv+text', 7],
+            ['ndjson+decimal', -1],
+            ['parquet+text', -1],
+          ] as const) {
+            const query = { term: { [`${name}.raw`]: wanted } }
+            const text = await search(kind, { query, size, sort: 'timestamp' }, { format })
+            if (!text.startsWith('200')) assert.match(text, /^several_signatures: /)
+            else if (format === 'ndjson+decimal') {
+              assert.equal(text.trimEnd().split('\n').length, names.filter(it => it === wanted).length)
+              tables++
+            }
+          }
+      }
+      assert.ok(tables > 5, `${tables}`)
+      const format = 'csv+text'
+      assert.match(await search('event', { size: 0 }, { format }), /^several_signatures: /)
+      assert.match(await search('event', { query: { match_none: {} } }, { format }), /^no_signature: /)
+      assert.match(await search('tx,log', { size: 1 }, { format }), /need one entity, event or call/)
+    })
+
     it('finds what is similar', async () => {
       let similar = 0
       for (const kind of ['event', 'call', 'contract'] as const) {
