@@ -100,23 +100,24 @@ describe('what happens at contracts like another one', () => {
   const contracts = new Map(store.all('contract').map(({ _id, _source }) => [_id, _source as Source]))
   const logs = new Map(store.all('log').map(({ _id, _source }) => [_id.replace('_l_', '_e_'), _source as Source]))
 
-  /** By going through all of them, with the likeness that is told of their contracts. */
-  const naive = (kind: 'event' | 'call', id: string, size: number) => {
-    const fieldsOf = ({ _id, _source }: Document): (string | null | undefined)[] => {
-      const { to, selector } = _source as Source
-      const log = logs.get(_id)
-      return kind === 'call' ? [to, selector] : [log?.address, log?.signature]
-    }
-    const all = store.all(kind)
-    const [address, what] = fieldsOf(all.find(({ _id }) => _id === id)!)
+  const fieldsOf = (kind: 'event' | 'call', { _id, _source }: Document): (string | undefined)[] => {
+    const { to, selector } = _source as Source
+    const log = logs.get(_id)
+    return kind === 'call' ? [to?.toLowerCase(), selector] : [log?.address?.toLowerCase(), log?.signature]
+  }
+  const happened = {
+    event: Map.groupBy(store.all('event'), document => fieldsOf('event', document).join()),
+    call: Map.groupBy(store.all('call'), document => fieldsOf('call', document).join()),
+  }
+
+  /** All of the same kind, with the likeness that is told of their contracts. */
+  const naive = (kind: 'event' | 'call', document: Document, size: number) => {
+    const [address, what] = fieldsOf(kind, document)
     const like = searcher.similar({ kind: 'contract', id: address!, size: 1000 }, ALWAYS)!
     return like
       .filter(({ similarity }) => similarity >= 0.5)
-      .flatMap(({ document, similarity }) => {
-        const found = all.filter(one => {
-          const [other, same] = fieldsOf(one)
-          return other?.toLowerCase() === document._id && same === what
-        })
+      .flatMap(({ document: { _id: other }, similarity }) => {
+        const found = happened[kind].get([other, what].join()) ?? []
         const newest = Math.max(...found.map(({ _source }) => numberOf(_source)))
         const ids = found.filter(({ _source }) => numberOf(_source) === newest).map(({ _id }) => _id)
         return ids.length === 0 ? [] : [{ ids, similarity }]
@@ -134,7 +135,7 @@ describe('what happens at contracts like another one', () => {
         const id = all[i]!._id
         try {
           const similar = searcher.similar({ kind, id, size: 5 }, ALWAYS)!
-          const due = naive(kind, id, 5)
+          const due = naive(kind, all[i]!, 5)
           assert.equal(similar.length, due.length, id)
           for (const [rank, { document, similarity }] of similar.entries()) {
             assert.equal(similarity, due[rank]!.similarity)
