@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test'
 import { pause, serve, tempFolder } from '../e2e/program.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
-import { skip as noBrowser, see, signIn, useConsole } from './support.ts'
+import { skip as noBrowser, press, see, signIn, useConsole } from './support.ts'
 
 const skip = noBrowser || (anvilPath === undefined && 'there is no anvil for this platform')
 const NETWORK = 'ethereum/anvil/local'
@@ -21,7 +21,7 @@ describe('Explore follows a chain', { skip }, () => {
     await page.goto(`${server.url}/console/explore?kinds=tx`)
     await signIn(page, server.token)
     await see(page, '1 hit in')
-    await page.getByLabel('Follow').check()
+    await press(page, 'Follow')
     await see(page, 'Follows the chain: 0 new')
     await pause(500)
     const snapshot = await anvil.call('evm_snapshot')
@@ -41,7 +41,7 @@ describe('Explore follows a chain', { skip }, () => {
     await see(page, '4 hits in')
     await page.locator('[role=grid][aria-rowcount="5"]').waitFor()
 
-    await page.getByLabel('Follow').uncheck()
+    await press(page, 'Follow')
     await see(page, '4 hits in')
     await page.locator('[role=grid][aria-rowcount="5"]').waitFor()
   })

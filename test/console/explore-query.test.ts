@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../e2e/program.ts'
-import { checkLayout, DEMO, press, see, skip, useConsole } from './support.ts'
+import { checkLayout, counted, DEMO, follow, press, see, skip, useConsole, violations } from './support.ts'
 
 describe('Explore: the views of a query', { skip }, () => {
   const bench = useConsole()
@@ -105,7 +105,7 @@ describe('Explore: the views of a query', { skip }, () => {
     const box = page.getByLabel('Query', { exact: true })
     await box.pressSequentially('TransferSing')
     await page.getByRole('option', { name: /^TransferSingle/ }).waitFor()
-    const selected = page.getByRole('option', { name: /^TransferSingle/, selected: true })
+    const selected = page.locator('[data-highlighted]', { hasText: 'TransferSingle' })
     // Suggestions that arrive late begin a new list, of which none is selected.
     await until(
       async () => {
@@ -115,15 +115,37 @@ describe('Explore: the views of a query', { skip }, () => {
       count => count > 0,
     )
     await page.keyboard.press('Enter')
-    await page.waitForFunction(() => document.querySelector('textarea')!.value === 'event.raw:"TransferSingle"')
-    assert.ok(await page.getByLabel('event', { exact: true }).isChecked(), 'the kind that it needs is chosen')
+    await page.waitForFunction(
+      () => document.querySelector<HTMLInputElement>('.ask input')!.value === 'event.raw:"TransferSingle"',
+    )
+    assert.ok(await page.getByLabel('Events', { exact: true }).isChecked(), 'the kind that it needs is chosen')
     await page.keyboard.press('Enter')
     await see(page, `${await total('event', { term: { 'event.raw': 'TransferSingle' } })} hits in`)
     await box.fill('tranferr')
     await search(page)
     await see(page, 'Nothing was found')
-    await press(page, /^Transfer$/)
+    await follow(page, /^Transfer$/)
     await see(page, /^1,\d\d\d hits in/)
+  })
+
+  test('a search without hits says what was meant: a token, a contract, or a comparison', async t => {
+    const page = await bench.enter(t, '/console/explore?q=DUSD')
+    await see(page, 'Nothing was found', /^token 0x252b/)
+    assert.deepEqual(await violations(page), [])
+    await follow(page, 'Everything about DUSD')
+    await see(page, 'Understood as an address', /^[1-9][\d,]* hits in/)
+    await page.goBack()
+    await see(page, 'Nothing was found')
+    await counted(page.getByRole('grid'), 0)
+    await follow(page, /^DUSD$/)
+    await page.getByRole('heading', { name: 'Token DUSD' }).waitFor()
+
+    await page.goto(`${bench.server.url}/console/explore?q=${encodeURIComponent('value > 1,000')}`)
+    await follow(page, /^Events whose argument value > 1,000$/)
+    const above = [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: 1000 } } }]
+    const expected = await total('event', { nested: { path: 'args', query: { bool: { filter: above } } } })
+    assert.ok(expected > 0)
+    await see(page, `${expected.toLocaleString('en-GB')} hits in`)
   })
 
   for (const colorScheme of ['light', 'dark'] as const)

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkLayout, choose, DEMO, press, see, signIn, skip, useConsole, violations } from './support.ts'
+import { dateOf } from '../../src/console/parts/format.ts'
+import { checkLayout, choose, DEMO, overhang, press, see, signIn, skip, useConsole, violations } from './support.ts'
+
+const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
 
 /** Headless browsers cannot show the dialog for a file. */
 const withoutPicker = (page: Page) =>
@@ -15,12 +18,14 @@ describe('Explore: hits and what is done with them', { skip }, () => {
 
   test('the demo chain offers five searches, each of which finds something', async t => {
     const page = await bench.enter(t)
-    const tries = page.getByRole('list', { name: 'Examples to try' }).getByRole('link')
-    await tries.first().waitFor()
-    const links = await tries.evaluateAll(all => all.map(it => it.getAttribute('href')!))
-    assert.equal(links.length, 5)
-    for (const link of links) {
-      await page.goto(bench.server.url + link)
+    await press(page, 'More actions')
+    // They come after the last of the actions.
+    await page.getByRole('menuitem', { name: 'Copy as JSON' }).waitFor()
+    const titles = (await page.getByRole('menuitem').allTextContents()).slice(-5)
+    assert.match(titles.join(), /^Transfers of the demo dollar.*block 400$/)
+    for (const title of titles) {
+      await page.goto(`${bench.server.url}/console/`)
+      await choose(page, 'More actions', title)
       await see(page, /^[1-9][\d,]* hits? in/)
       await page.getByRole('grid').waitFor()
     }
@@ -36,10 +41,13 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     await amount.waitFor()
     const row = page.getByRole('row').filter({ has: amount })
     const str = await row.first().textContent()
-    const [, raw] = /value=(\d+)/.exec(str!) ?? []
     const title = await amount.locator('.amount').getAttribute('title')
-    if (raw !== undefined) assert.match(title!, new RegExp(`^${raw} / 10\\^`))
-    assert.match(title!, /^\d+ \/ 10\^\d+$/)
+    assert.match(title!, /^\d+ \/ 10\^6$/)
+    const units = Number(/^\d+/.exec(title!)![0]) / 1e6
+    assert.ok((await amount.textContent())!.startsWith(units.toLocaleString('en-GB', { maximumFractionDigits: 6 })))
+    // What says it in units, too, and names contracts; the address is on hover.
+    assert.match(str!, /DUSD Transfer\(from=.*, to=.*, value=[\d,.]+ DUSD\)/)
+    assert.equal(await row.first().getByRole('link', { name: 'DUSD' }).getAttribute('title'), DOLLAR)
   })
 
   test('columns are chosen, moved and sorted by, and the address keeps them', async t => {
@@ -195,7 +203,10 @@ describe('Explore: hits and what is done with them', { skip }, () => {
           file.state = 'aborted'
         },
       }
-      Object.assign(window, { file, showSaveFilePicker: async () => ({ createWritable: async () => sink }) })
+      Object.assign(window, {
+        file,
+        showSaveFilePicker: async () => ({ createWritable: async () => new WritableStream(sink) }),
+      })
     })
     await page.goto(`${bench.server.url}/console/explore?kinds=event,log,call,trace`)
     await signIn(page, bench.server.token)
@@ -226,6 +237,101 @@ describe('Explore: hits and what is done with them', { skip }, () => {
     assert.ok(some > 0 && some < all)
     await see(page, `${some.toLocaleString('en-GB')} hits in`)
   })
+
+  test('the time is chosen by a preset before the newest block, or between two times', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event')
+    const { hits } = await bench.server.search(DEMO, 'block', { size: 1, sort: [{ 'number.num': 'desc' }] })
+    const newest = dateOf(hits.hits[0]!._source.timestamp as string).getTime()
+    const since = (gte: number, lte = newest) =>
+      total('event', { range: { timestamp: { gte, lte, format: 'epoch_millis' } } })
+    await choose(page, 'Time range: All of the chain', 'Last hour')
+    await see(page, `${(await since(newest - 3_600_000)).toLocaleString('en-GB')} hits in`)
+    assert.equal(new URL(page.url()).searchParams.get('range'), '3600')
+    await choose(page, 'Time range: Last hour', 'Custom …')
+    const dialog = page.getByRole('dialog', { name: 'Time range' })
+    await dialog.getByLabel('From, UTC').fill('2025-01-01T00:30:00')
+    await dialog.getByLabel('To, UTC').fill('2025-01-01T00:10:00')
+    await see(dialog, 'This is not after the beginning')
+    assert.deepEqual(await violations(page), [])
+    await dialog.getByLabel('To, UTC').fill('2025-01-01T00:50:00')
+    await press(dialog, 'Apply')
+    const [from, to] = ['30', '50'].map(minute => Date.parse(`2025-01-01T00:${minute}:00Z`))
+    await see(page, `${(await since(from!, to! - 1)).toLocaleString('en-GB')} hits in`)
+    await press(page, 'Show the whole time')
+    await see(page, `${(await total('event', { match_all: {} })).toLocaleString('en-GB')} hits in`)
+  })
+
+  test('the chart is split by kind, event or method, whose sums its legend has', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=tx,event')
+    const legend = page.locator('.legend li')
+    const [events, txs] = [await total('event', { match_all: {} }), await total('tx', { match_all: {} })]
+    await see(page, /^per \d+ minutes, by/)
+    assert.deepEqual(await legend.allTextContents(), [
+      `event ${events.toLocaleString('en-GB')}`,
+      `tx ${txs.toLocaleString('en-GB')}`,
+    ])
+    await choose(page, 'Split by kind', 'event')
+    const transfers = await total('event', { term: { 'event.raw': 'Transfer' } })
+    await legend.filter({ hasText: `Transfer ${transfers.toLocaleString('en-GB')}` }).waitFor()
+    const counts = (await legend.allTextContents()).map(it => Number(/[\d,]+$/.exec(it)![0].replaceAll(',', '')))
+    assert.equal(
+      counts.reduce((sum, it) => sum + it),
+      events + txs,
+    )
+    assert.equal(counts.length, 7, 'six names and all others')
+    const { height } = (await page.locator('.chart canvas').boundingBox())!
+    assert.ok(height >= 140)
+  })
+
+  test('Search searches for the same text again', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=event&q=event:Swap')
+    await see(page, /^\d+ hits in/)
+    const again = page.waitForRequest(/search/)
+    await button(page, 'Search').click()
+    await again
+    await see(page, /^\d+ hits in/)
+  })
+
+  test('columns of numbers are right aligned, also those of fields', async t => {
+    const page = await bench.enter(t, '/console/explore?kinds=tx&columns=@time,@amount,gasUsed,value,from')
+    const cells = page.getByRole('row').nth(1).getByRole('gridcell')
+    await page.locator('[role=gridcell].right').nth(2).waitFor()
+    const alignments = await cells.evaluateAll(all => all.map(it => getComputedStyle(it).textAlign === 'right'))
+    assert.deepEqual(alignments, [false, true, true, true, false])
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`a phone has cards with what and how much first, and controls for fingers (${colorScheme})`, async t => {
+      const viewport = { width: 390, height: 844 }
+      const page = await bench.enter(t, '/console/explore?kinds=event&q=event:Transfer', { viewport, colorScheme })
+      const amount = page.getByRole('gridcell', { name: /DUSD$/ }).first()
+      await amount.waitFor()
+      const [card, what, much] = await Promise.all(
+        [
+          page.getByRole('row').filter({ has: amount }),
+          page.getByRole('row').filter({ has: amount }).getByText('Transfer'),
+          amount,
+        ].map(async it => (await it.first().boundingBox())!),
+      )
+      assert.ok(Math.abs(what!.y - much!.y) < 8 && what!.y - card!.y < card!.height / 2, 'both are on the first line')
+      assert.ok(much!.x + much!.width <= viewport.width, 'nothing has to be scrolled to')
+      assert.equal(await overhang(page), 0)
+      assert.deepEqual(await violations(page), [])
+      const controls = page.locator('main :is(button, input, select, a):visible')
+      for (const it of await controls.all()) {
+        const { width, height } = (await it.boundingBox())!
+        assert.ok(
+          width >= 24 && height >= 24,
+          `${await it.evaluate(({ outerHTML }) => outerHTML)}: ${width} × ${height}`,
+        )
+      }
+      await page.locator('.cards').evaluate(box => box.scrollTo(0, 640))
+      await page.locator('[aria-rowindex="30"]').waitFor()
+      await page.locator('[aria-rowindex="14"] .first').first().click()
+      await page.getByRole('complementary', { name: 'The open hit' }).getByText('value').waitFor()
+      assert.deepEqual(await violations(page), [])
+      await press(page, 'Close')
+    })
 
   for (const colorScheme of ['light', 'dark'] as const)
     test(`axe finds nothing where all columns are (${colorScheme})`, async t => {

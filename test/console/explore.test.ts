@@ -11,12 +11,12 @@ describe('Explore', { skip }, () => {
   test('a search shows its hits, its exact total, and a hit with all of its fields and as JSON', async t => {
     const page = await bench.enter(t)
     await page.getByLabel('Query').fill('event:Swap')
-    await page.getByLabel('tx', { exact: true }).uncheck()
+    await page.getByLabel('Transactions', { exact: true }).uncheck()
     await press(page, 'Search')
     const expected = await total('event', { term: { 'event.raw': 'Swap' } })
     await see(page, `${expected.toLocaleString('en-GB')} hits in`)
     const row = page.getByRole('row').filter({ hasText: 'Swap(' }).first()
-    await row.getByRole('gridcell').last().click()
+    await row.getByRole('gridcell').first().click()
     const opened = page.getByRole('complementary', { name: 'The open hit' })
     await see(opened, 'transactionHash')
     await turnTo(opened, 'JSON')
@@ -25,12 +25,35 @@ describe('Explore', { skip }, () => {
     await opened.waitFor({ state: 'detached' })
   })
 
+  test('an open hit says each value once, with arguments in units and links', async t => {
+    const page = await bench.enter(
+      t,
+      `/console/explore?kinds=event&q=${encodeURIComponent(`event:Transfer AND address:${DOLLAR}`)}`,
+    )
+    await page.getByRole('row').nth(1).getByRole('gridcell').first().click()
+    const opened = page.getByRole('complementary', { name: 'The open hit' })
+    await see(opened, /^event Transfer$/)
+    const facts = await opened.locator('.fields > div > dt').allTextContents()
+    assert.ok(facts.includes('transactionHash') && facts.includes('logIndex'))
+    assert.deepEqual(
+      facts.filter(it => /\.(num|raw)$|^(str|error|revertReason)$/.test(it)),
+      [],
+    )
+    assert.doesNotMatch((await opened.textContent())!, /null|\{"/)
+    await opened.locator('.args .amount', { hasText: /^[\d,.]+ DUSD$/ }).waitFor()
+    const hash = await opened
+      .getByRole('link', { name: /^0x[0-9a-f]{64}$/ })
+      .first()
+      .getAttribute('href')
+    assert.match(hash!, /\/(tx|block)\/0x/)
+  })
+
   test('the address restores all of the state, and back goes back', async t => {
     const page = await bench.enter(t, '/console/explore?q=event:Transfer&kinds=event,log')
-    await see(page, 'Asked for a query string')
+    await see(page, 'Understood as a query string')
     assert.equal(await page.getByLabel('Query').inputValue(), 'event:Transfer')
-    assert.ok(await page.getByLabel('log', { exact: true }).isChecked())
-    await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
+    assert.ok(await page.getByLabel('Logs', { exact: true }).isChecked())
+    await page.getByRole('row').nth(1).getByRole('gridcell').first().click()
     await page.getByRole('complementary').getByText('transactionHash').waitFor()
     const link = page.url()
     await page.reload()
@@ -45,7 +68,7 @@ describe('Explore', { skip }, () => {
     const ask = async (text: string, as: string) => {
       await page.getByLabel('Query').fill(text)
       await press(page, 'Search')
-      await see(page, `Asked for ${as}.`)
+      await see(page, `Understood as ${as}.`)
       const told = await page.getByText(/^[\d,]+ hits? in/).textContent()
       return Number(told!.replace(/ .*/, '').replaceAll(',', ''))
     }
@@ -110,7 +133,7 @@ describe('Explore', { skip }, () => {
   for (const colorScheme of ['light', 'dark'] as const)
     test(`axe finds nothing, wide and narrow (${colorScheme})`, async t => {
       const page = await bench.enter(t, '/console/explore?kinds=tx,event', { colorScheme })
-      await page.getByRole('row').nth(1).getByRole('gridcell').last().click()
+      await page.getByRole('row').nth(1).getByRole('gridcell').first().click()
       await page.getByRole('complementary').getByText('blockHash').waitFor()
       await page.locator('.chart canvas').waitFor()
       await checkLayout(page)

@@ -164,6 +164,7 @@ export const choose = async (page: Page, menu: Name, item: Name) => {
   await page
     .getByRole('menuitem', { name: item })
     .or(page.getByRole('menuitemradio', { name: item }))
+    .or(page.getByRole('menuitemcheckbox', { name: item }))
     .click()
 }
 

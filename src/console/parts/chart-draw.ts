@@ -1,14 +1,11 @@
 import UPlot from 'uplot'
 import { theme, zone } from '../browser/preferences.ts'
-import type { Lines, Series } from './chart.tsx'
+import { type Layer, type Lines, layerColour, type Series } from './chart.tsx'
 
 export interface Drawn {
   show(series: Series | Lines): void
   remove(): void
 }
-
-/** Of lines, in their order. */
-const LINE_COLOURS = ['--dim', '--good', '--bar', '--warn', '--bad']
 
 /**
  * By the least distance of two labels, in seconds: what each says, and what the first of a year and
@@ -22,8 +19,13 @@ const TIME_LABELS: readonly (string | number | null)[][] = [
   [1, '{HH}:{mm}:{ss}', '\n{D} {MMM} {YYYY}', null, '\n{D} {MMM}', null, null, null, 1],
 ]
 
-/** Draws into an element in the colours of the theme. */
-export const drawChart = (box: HTMLElement, height: number, onSelect: (from: number, to: number) => void): Drawn => {
+/** Draws into an element in the colours of the theme; `onPoint` is told the place under the pointer. */
+export const drawChart = (
+  box: HTMLElement,
+  height: number,
+  onSelect: (from: number, to: number) => void,
+  onPoint: (at: number | undefined) => void,
+): Drawn => {
   let shown: Series | Lines = { times: [], counts: [] }
   let plot: UPlot | undefined
   const colour = (name: string) => {
@@ -32,25 +34,19 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
     return getComputedStyle(box).color
   }
 
-  const bars = (): UPlot.Series => ({
+  const bars = (stroke: string): UPlot.Series => ({
     paths: UPlot.paths.bars!({ size: [0.9, 64], align: 1 }),
-    fill: colour('--bar'),
-    stroke: colour('--bar'),
-    width: 0,
-    points: { show: false },
+    ...{ fill: stroke, stroke, width: 0, points: { show: false } },
   })
-  const line = (_: unknown, i: number): UPlot.Series => ({
-    stroke: colour(LINE_COLOURS[i % LINE_COLOURS.length]!),
-    width: 1.5,
-    points: { show: false },
-    spanGaps: true,
-  })
+  const line = (stroke: string): UPlot.Series => ({ stroke, width: 1.5, points: { show: false }, spanGaps: true })
 
   const draw = () => {
     plot?.destroy()
     const series = shown
     const hasLines = 'lines' in series
-    const values = hasLines ? series.lines : [series.counts]
+    const layers = layersOf(series).map((layer, i) => ({ ...layer, colour: colour(layerColour(layer, i)) }))
+    // A lower layer covers those that are stacked on it.
+    if (!hasLines) layers.reverse()
     const axis = { stroke: colour('--dim'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
     const font = '11px system-ui, sans-serif'
     const options: UPlot.Options = {
@@ -61,6 +57,7 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
         return zone.get() === 'UTC' ? UPlot.tzDate(date, 'Etc/UTC') : date
       },
       legend: { show: false },
+      padding: [8, null, 0, null],
       cursor: { y: false, drag: { x: true, y: false, setScale: false } },
       scales: { y: { range: (_, __, most) => [0, hasLines && most > 0 ? most : Math.max(most, 1)] } },
       axes: [
@@ -68,12 +65,13 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
         {
           ...axis,
           font,
-          size: 48,
+          ...{ size: 48, space: 24 },
           values: (_, splits) => splits.map(it => (hasLines || it % 1 === 0 ? it.toLocaleString() : '')),
         },
       ],
-      series: [{}, ...(hasLines ? values.map(line) : [bars()])],
+      series: [{}, ...layers.map(it => (hasLines ? line : bars)(it.colour))],
       hooks: {
+        setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
         setSelect: [
           ({ select: { left, width }, posToVal }) => {
             if (width > 2) onSelect(posToVal(left, 'x'), posToVal(left + width, 'x'))
@@ -81,7 +79,7 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
         ],
       },
     }
-    plot = new UPlot(options, [[...shown.times], ...values.map(it => [...it])], box)
+    plot = new UPlot(options, [[...shown.times], ...layers.map(it => [...it.values])], box)
   }
 
   const resizes = new ResizeObserver(() => plot?.setSize({ width: Math.max(box.clientWidth, 100), height }))
@@ -101,4 +99,15 @@ export const drawChart = (box: HTMLElement, height: number, onSelect: (from: num
       plot?.destroy()
     },
   }
+}
+
+/** Layers from the bottom to the top, each with those below it. */
+const layersOf = (series: Series | Lines): readonly Layer[] => {
+  if ('lines' in series) return series.lines
+  const { counts, split = [{ name: '', values: counts }] } = series
+  let below = counts.map(() => 0)
+  return split.map(layer => {
+    below = below.map((height, i) => height + (layer.values[i] ?? 0))
+    return { ...layer, values: below }
+  })
 }

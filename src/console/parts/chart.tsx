@@ -1,17 +1,33 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLoaded } from './loaded.ts'
+import { Text, Time } from './text.tsx'
 
 export interface Series {
   /** Start of each bar, in epoch seconds. */
   times: readonly number[]
   counts: readonly number[]
+  /** Parts of the counts, which are stacked. */
+  split?: readonly Layer[] | undefined
 }
 
-/** Lines instead of bars; null is unknown. */
+/** Lines instead of bars. */
 export interface Lines {
   times: readonly number[]
-  lines: readonly (readonly (number | null)[])[]
+  lines: readonly Layer[]
 }
+
+export interface Layer {
+  name: string
+  /** Null is unknown. */
+  values: readonly (number | null)[]
+  /** Whether it is all that no other layer has. */
+  isRest?: boolean
+}
+
+const COLOURS = 6
+
+/** A custom property of the style. */
+export const layerColour = ({ isRest }: Layer, i: number): string => `--c${isRest ? COLOURS : i % COLOURS}`
 
 interface ChartProps {
   /** Accessible label. */
@@ -23,20 +39,50 @@ interface ChartProps {
 }
 
 /** Bars or lines over time, loaded on demand. */
-export const Chart = ({ label, series, height = 112, onSelect }: ChartProps) => {
+export const Chart = ({ label, series, height = 172, onSelect }: ChartProps) => {
+  const [at, setAt] = useState<number>()
   const latest = useRef({ series, onSelect })
   latest.current = { series, onSelect }
   const { box, loaded } = useLoaded('chart', height, async () => {
     const { drawChart } = await import('./chart-draw.ts')
     return element => {
-      const drawn = drawChart(element, height, (from, to) => latest.current.onSelect?.(from, to))
+      const drawn = drawChart(element, height, (from, to) => latest.current.onSelect?.(from, to), setAt)
       drawn.show(latest.current.series)
       return drawn
     }
   })
   useEffect(() => loaded.current?.show(series), [series])
 
-  return <div ref={box} class="chart" role="img" aria-label={label} style={{ height: `${height}px` }} />
+  return (
+    <div class="chart">
+      <Legend series={series} at={at} />
+      <div ref={box} role="img" aria-label={label} style={{ height: `${height}px` }} />
+    </div>
+  )
+}
+
+/** Layers with their sums, or with their values under the pointer. */
+const Legend = ({ series, at }: { series: Series | Lines; at: number | undefined }) => {
+  const hasLines = 'lines' in series
+  const layers = hasLines ? series.lines : (series.split ?? [])
+  const time = at === undefined ? undefined : series.times[at]
+  if (layers.length === 0) return null
+  const shown = ({ values }: Layer) =>
+    at !== undefined ? (values[at] ?? '–') : hasLines ? '' : values.reduce<number>((sum, it) => sum + (it ?? 0), 0)
+  return (
+    <ul class="legend">
+      {layers.map((layer, i) => (
+        <li key={layer.name} style={{ '--layer': `var(${layerColour(layer, i)})` }}>
+          <Text value={layer.name} most={32} brief /> <span class="dim">{shown(layer).toLocaleString()}</span>
+        </li>
+      ))}
+      {time !== undefined && (
+        <li class="at dim">
+          <Time value={time} brief />
+        </li>
+      )}
+    </ul>
+  )
 }
 
 interface SparkProps {
@@ -61,30 +107,18 @@ export const Spark = ({ title, values, show = formatSignificant }: SparkProps) =
         {title}: <span class="dim">{text}</span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${title}: ${text}`}>
-        {knownRuns(values).map(({ from, run }) => (
-          <polyline
-            key={from}
-            points={run.map((value, i) => pointOf(from + i, value, values.length, most)).join(' ')}
-          />
-        ))}
+        <path
+          d={values
+            .map((value, i) =>
+              value === null
+                ? ''
+                : `${(values[i - 1] ?? null) === null ? 'M' : 'L'}${pointOf(i, value, values.length, most)}`,
+            )
+            .join('')}
+        />
       </svg>
     </figure>
   )
-}
-
-/** Runs of known values. */
-const knownRuns = (values: readonly (number | null)[]): { from: number; run: number[] }[] => {
-  const runs: { from: number; run: number[] }[] = []
-  let open: number[] | undefined
-  for (const [i, value] of values.entries()) {
-    if (value === null) open = undefined
-    else if (open) open.push(value)
-    else {
-      open = [value]
-      runs.push({ from: i, run: open })
-    }
-  }
-  return runs
 }
 
 const pointOf = (i: number, value: number, count: number, most: number): string => {

@@ -14,11 +14,20 @@ interface ButtonProps {
   disabled?: boolean
   /** For buttons that toggle a section. */
   expanded?: boolean
+  /** For buttons that switch something on. */
+  pressed?: boolean
   onClick(): unknown
 }
 
-export const Button = ({ label, name, expanded, onClick, ...rest }: ButtonProps) => (
-  <button type="button" {...rest} aria-label={name} aria-expanded={expanded} onClick={() => void onClick()}>
+export const Button = ({ label, name, expanded, pressed, onClick, ...rest }: ButtonProps) => (
+  <button
+    type="button"
+    {...rest}
+    aria-label={name}
+    aria-expanded={expanded}
+    aria-pressed={pressed}
+    onClick={() => void onClick()}
+  >
     {label}
   </button>
 )

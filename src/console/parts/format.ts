@@ -29,9 +29,16 @@ const codePointName = (odd: string) => `U+${odd.codePointAt(0)!.toString(16).toU
 
 /** Relative time; both in epoch milliseconds. */
 export const ago = (time: number, now: number): string => {
-  const seconds = (time - now) / 1000
+  const [count, unit] = inUnit((time - now) / 1000)
+  return RELATIVE.format(count, unit)
+}
+
+/** `5 minutes`. */
+export const spanText = (seconds: number): string => countText(...inUnit(seconds))
+
+const inUnit = (seconds: number): [count: number, unit: Intl.RelativeTimeFormatUnit] => {
   const [unit, length] = TIME_UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1]
-  return RELATIVE.format(Math.round(seconds / length), unit)
+  return [Math.round(seconds / length), unit]
 }
 
 /** Relative past time; tolerates clocks that are ahead by up to an hour. */
@@ -81,6 +88,13 @@ export const formatAmount = (units: bigint, decimals: number): string => {
   const whole = BigInt(digits.slice(0, digits.length - decimals)).toLocaleString()
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
   return `${units < 0n ? '-' : ''}${whole}${fraction && POINT + fraction}`
+}
+
+/** Rounds to four significant digits, but never in front of the point. */
+export const roundedUnits = (units: bigint, decimals: number): bigint => {
+  const places = BigInt(Math.min(Math.max(String(units).length - 4, 0), decimals))
+  const step = 10n ** places
+  return ((units + step / 2n) / step) * step
 }
 
 const POINT = new Intl.NumberFormat().formatToParts(1.5).find(({ type }) => type === 'decimal')?.value ?? '.'

@@ -14,6 +14,8 @@ interface MenuItem {
   icon?: IconName
   /** Of a choice between several. */
   checked?: boolean
+  /** Whether others stay chosen. */
+  isOwn?: boolean
   disabled?: boolean
   run(): unknown
 }
@@ -42,13 +44,13 @@ export const Menu = ({ label, name, items, ...rest }: MenuProps) => {
       </button>
       <div {...api.getPositionerProps()}>
         <div {...api.getContentProps()}>
-          {items.map(({ title, group, icon, checked, disabled }) => (
+          {items.map(({ title, group, icon, checked, isOwn, disabled }) => (
             <div key={title}>
               {group !== undefined && <div data-part="item-group-label">{group}</div>}
               <div
                 {...(checked === undefined
                   ? api.getItemProps({ value: title, disabled })
-                  : api.getOptionItemProps({ type: 'radio', value: title, checked, disabled }))}
+                  : api.getOptionItemProps({ type: isOwn ? 'checkbox' : 'radio', value: title, checked, disabled }))}
               >
                 {icon && <Icon name={icon} />}
                 <span class="what">{title}</span>

@@ -9,7 +9,9 @@ export interface Column<Row> {
   title: string
   /** CSS width such as `12ch`; default `1fr`. */
   width?: string
-  align?: 'right'
+  align?: 'right' | undefined
+  /** Whether it is on the first line of a card, which a row is on a phone. */
+  isMain?: boolean
   /** Sort state and action of sortable columns. */
   sort?: { order: 'asc' | 'desc' | undefined; toggle(): void }
   cell(row: Row): ComponentChildren
@@ -28,10 +30,23 @@ interface TableProps<Row> {
   onEnd?(): void
 }
 
-/** As high as `--row`. */
-const ROW = 36
+const [ROW, CARD] = [36, 64]
 const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
+/** Columns on the second line of a card. */
+const MOST_ON_CARD = 4
+const phone = matchMedia('(max-width: 640px)')
+
+const useMedia = (media: MediaQueryList): boolean => {
+  const [matches, setMatches] = useState(media.matches)
+  useEffect(() => {
+    const look = () => setMatches(media.matches)
+    look()
+    media.addEventListener('change', look)
+    return () => media.removeEventListener('change', look)
+  }, [media])
+  return matches
+}
 
 /** A virtual table for any number of rows; `j` and `k` move through it. */
 export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, onEnd }: TableProps<Row>) => {
@@ -39,18 +54,20 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
   const [sight, setSight] = useState({ from: 0, to: 60 })
   const [at, setAt] = useState(-1)
   const count = rows.length
+  const hasCards = useMedia(phone) && columns.some(({ isMain }) => isMain)
+  const height = hasCards ? CARD : ROW
 
   const look = () => {
     const { scrollTop, clientHeight } = box.current!
-    const from = Math.max(0, Math.floor(scrollTop / ROW) - BEYOND)
-    const to = Math.ceil((scrollTop + clientHeight) / ROW) + BEYOND
+    const from = Math.max(0, Math.floor(scrollTop / height) - BEYOND)
+    const to = Math.ceil((scrollTop + clientHeight) / height) + BEYOND
     setSight(sight => (sight.from === from && sight.to === to ? sight : { from, to }))
   }
   useLayoutEffect(() => {
     const observer = new ResizeObserver(look)
     observer.observe(box.current!)
     return () => observer.disconnect()
-  }, [])
+  }, [height])
   useEffect(() => {
     if (sight.to >= count) onEnd?.()
   }, [sight.to, count])
@@ -60,12 +77,12 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
     const row = Math.min(Math.max(next, 0), count - 1)
     setAt(row)
     const { scrollTop, clientHeight } = box.current!
-    const [top, bottom] = [row * ROW, (row + 2) * ROW]
+    const [top, bottom] = [row * height, (row + 2) * height]
     if (top < scrollTop) box.current!.scrollTop = top
     else if (bottom > scrollTop + clientHeight) box.current!.scrollTop = bottom - clientHeight
     if (open !== undefined) onOpen?.(rows[row]!)
   }
-  const page = () => Math.floor(box.current!.clientHeight / ROW) - 2
+  const page = () => Math.floor(box.current!.clientHeight / height) - 2
   const openAt = () => at >= 0 && at < count && onOpen?.(rows[at]!)
 
   useKey('j', 'Next row', () => moveTo(at + 1))
@@ -89,13 +106,15 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
     move()
   }
 
+  const others = columns.filter(({ isMain }) => !isMain)
+  const cells = hasCards ? columns.filter(it => it.isMain || others.indexOf(it) < MOST_ON_CARD) : columns
   const template = columns.map(({ width = 'minmax(8ch, 1fr)' }) => width).join(' ')
   const shown = rows.slice(sight.from, sight.to)
   const rowId = (i: number) => `${label}-${i}`.replaceAll(/\W/g, '-')
   return (
     <div
       ref={box}
-      class="table"
+      class={hasCards ? 'table cards' : 'table'}
       role="grid"
       tabIndex={0}
       aria-label={label}
@@ -118,7 +137,7 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
           </div>
         ))}
       </div>
-      <div class="rows" role="rowgroup" style={{ height: `${count * ROW}px` }}>
+      <div class="rows" role="rowgroup" style={{ height: `${count * height}px` }}>
         {shown.map((row, i) => {
           const index = sight.from + i
           const key = keyOf(row)
@@ -132,7 +151,7 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
               aria-rowindex={index + 2}
               aria-selected={key === open}
               data-at={index === at || undefined}
-              style={{ gridTemplateColumns: template, transform: `translateY(${index * ROW}px)` }}
+              style={{ gridTemplateColumns: template, transform: `translateY(${index * height}px)` }}
               onClick={event => {
                 if ((event.target as Element).closest('a, button')) return
                 setAt(index)
@@ -140,8 +159,8 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
               }}
               onKeyDown={event => event.key === 'Enter' && event.target === event.currentTarget && onOpen?.(row)}
             >
-              {columns.map(({ title, align, cell }) => (
-                <div key={title} role="gridcell" class={align}>
+              {cells.map(({ title, align, isMain, cell }) => (
+                <div key={title} role="gridcell" class={`${align ?? ''} ${isMain ? 'first' : ''}`}>
                   {cell(row)}
                 </div>
               ))}

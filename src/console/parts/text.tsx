@@ -5,7 +5,7 @@ import { Link } from '../browser/router.tsx'
 import { createStore, useStore } from '../browser/state.ts'
 import { hrefOf } from '../routes.ts'
 import { announce } from './announce.ts'
-import { ago, COIN_DECIMALS, coinOf, dateOf, formatAmount, shortHex, since, visible } from './format.ts'
+import { ago, COIN_DECIMALS, coinOf, dateOf, formatAmount, roundedUnits, shortHex, since, visible } from './format.ts'
 import { Icon } from './icon.tsx'
 
 /** Template for sentences with elements. */
@@ -127,22 +127,24 @@ interface AmountProps {
   /** Decimal places. */
   decimals?: number
   symbol?: string | undefined
+  /** Rounds it. */
+  brief?: boolean
 }
 
-/** An exact amount. */
-export const Amount = ({ value, decimals = 0, symbol }: AmountProps) => {
+/** An amount with its smallest units as title. */
+export const Amount = ({ value, decimals = 0, symbol, brief = false }: AmountProps) => {
   const units = BigInt(value)
   return (
     <span class="amount" title={`${units}${decimals > 0 ? ` / 10^${decimals}` : ''}`}>
-      {formatAmount(units, decimals)}
+      {formatAmount(brief ? roundedUnits(units, decimals) : units, decimals)}
       {symbol !== undefined && ' '}
       {symbol !== undefined && <Text value={symbol} most={16} brief />}
     </span>
   )
 }
 
-export const Coins = ({ value }: { value: bigint | string }) => (
-  <Amount value={value} decimals={COIN_DECIMALS} symbol={coinOf(useContext(NetworkContext))} />
+export const Coins = ({ value, brief = false }: Pick<AmountProps, 'value' | 'brief'>) => (
+  <Amount {...{ value, brief }} decimals={COIN_DECIMALS} symbol={coinOf(useContext(NetworkContext))} />
 )
 
 interface TimeProps {
@@ -169,7 +171,7 @@ export const Time = ({ value, brief = false, due = false }: TimeProps) => {
 /** As `2025-01-31 23:59:59`, which sorts and is read alike everywhere. */
 const clockOf = (timeZone?: string) =>
   new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone })
-const CLOCKS = { UTC: clockOf('UTC'), local: clockOf() }
+export const CLOCKS = { UTC: clockOf('UTC'), local: clockOf() }
 
 /** Shared clock of all relative times. */
 const clock = createStore(Date.now())
@@ -203,7 +205,7 @@ const quote = (part: string): string => (/^[\w./:=-]+$/.test(part) ? part : `'${
 
 /** Named facts; absent, false and empty ones are left out. */
 export const Facts = ({ of, class: style = 'facts' }: { of: Record<string, ComponentChildren>; class?: string }) => (
-  <RoomContext.Provider value={style === 'thing-facts'}>
+  <RoomContext.Provider value={style !== 'facts'}>
     <dl class={style}>
       {Object.entries(of).map(([name, value]) =>
         value === undefined || value === null || value === false || value === '' ? null : (

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAsk } from '../api/ask.ts'
 import { searchDocuments } from '../api/client.ts'
-import { askSuggestions, pauseForTyping, type Suggestion } from '../api/suggest.ts'
+import { askSuggestions, pauseForTyping } from '../api/suggest.ts'
 import { useKey } from '../browser/keys.ts'
 import { navigate, useAddress } from '../browser/router.tsx'
 import { type Choice, Combobox } from '../parts/combobox.tsx'
 import { Form } from '../parts/controls.tsx'
 import { shortHex } from '../parts/format.ts'
-import { Icon, isIconName } from '../parts/icon.tsx'
-import { hrefOf } from '../routes.ts'
+import { Icon } from '../parts/icon.tsx'
+import { pageChoice, placeOf } from '../parts/places.ts'
 
 /** Finds anything of a network by its hash, number or name; `/` goes there. */
 export const JumpBox = ({ network }: { network: string }) => {
@@ -60,32 +60,6 @@ const findPlaces = async (network: string, typed: string, signal: AbortSignal): 
 const ofHash = (hash: string) => ({ query: { ids: { values: [hash.toLowerCase()] } }, size: 4, _source: false })
 
 const [HASH, ADDRESS, NUMBER] = [/^0x[0-9a-f]{64}$/i, /^0x[0-9a-f]{40}$/i, /^[\d,]{1,12}$/]
-
-const pageChoice = (network: string, kind: string, id: string, title: string, more?: string): Choice => ({
-  value: hrefOf(network, kind, id) ?? '/',
-  ...{ title, kind: more ?? KINDS[kind], icon: isIconName(kind) ? kind : undefined },
-})
-
-const KINDS: Record<string, string> = { tx: 'transaction', block: 'block', address: 'address' }
-
-const placeOf = (network: string, { text, kind, address }: Suggestion): Choice | undefined => {
-  if (address !== undefined) {
-    const page = kind === 'token' ? 'token' : 'address'
-    return {
-      ...pageChoice(network, page, address, text, `${kind} ${shortHex(address)}`),
-      icon: kind === 'token' ? kind : 'contract',
-    }
-  }
-  const kinds = SEARCHED[kind]
-  if (kinds === undefined) return undefined
-  const q = `${kind}:${/^\w+$/.test(text) ? text : JSON.stringify(text)}`
-  return {
-    value: `/explore?${new URLSearchParams({ network, kinds, q })}`,
-    ...{ title: text, kind, icon: isIconName(kind) ? kind : undefined },
-  }
-}
-
-const SEARCHED: Record<string, string | undefined> = { event: 'event', method: 'tx,call' }
 
 /** Adds the page that the text names by itself, and the search for it. */
 const withSearch = (network: string, typed: string, found: readonly Choice[]): Choice[] => {

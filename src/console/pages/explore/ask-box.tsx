@@ -2,8 +2,9 @@ import { useRef, useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
 import { askSuggestions, pauseForTyping, type Suggestion } from '../../api/suggest.ts'
 import type { Kind } from '../../api/wire.ts'
+import { Combobox } from '../../parts/combobox.tsx'
 import { Form } from '../../parts/controls.tsx'
-import { Text } from '../../parts/text.tsx'
+import { isIconName } from '../../parts/icon.tsx'
 import { applySuggestion, wordBefore } from './query.ts'
 import type { Draft } from './state.ts'
 
@@ -13,108 +14,54 @@ interface AskBoxProps {
   onNeeds(kinds: readonly Kind[]): void
 }
 
-/** The box of the query. */
-export const AskBox = ({ draft, network, onNeeds }: AskBoxProps) => (
-  <Form class="ask" onSubmit={draft.submit}>
-    <Box draft={draft} network={network} onNeeds={onNeeds} />
-    <button type="submit" class="main">
-      Search
-    </button>
-  </Form>
-)
-
-const Box = ({ draft, network, onNeeds }: AskBoxProps) => {
-  const area = useRef<HTMLTextAreaElement>(null)
-  /** End of the word being typed; undefined without suggestions. */
-  const [caret, setCaret] = useState<number>()
-  const [at, setAt] = useState(-1)
-  const word = caret === undefined || draft.text.trim().startsWith('{') ? '' : wordBefore(draft.text, caret).word
+/** The box of the query, which suggests names for the word before the cursor. */
+export const AskBox = ({ draft, network, onNeeds }: AskBoxProps) => {
+  const form = useRef<HTMLDivElement>(null)
+  const [word, setWord] = useState('')
+  const input = () => form.current!.querySelector('input')!
+  const caret = () => input().selectionEnd ?? draft.text.length
   const key = word.length < SHORTEST || /^\d+$/.test(word) ? undefined : `${network} ${word}`
   const found = useAsk(key, signal => pauseForTyping(signal).then(() => askSuggestions(network, word, signal)))
   const offers = key === undefined || found.error !== undefined ? [] : (found.data ?? [])
 
-  const close = () => {
-    setCaret(undefined)
-    setAt(-1)
+  const type = (text: string) => {
+    draft.set(text, 'box')
+    setWord(text.trim().startsWith('{') ? '' : wordBefore(text, caret()).word)
   }
-  const take = (offer: Suggestion) => {
-    const next = applySuggestion(draft.text, caret ?? draft.text.length, offer)
+  const take = (chosen: string) => {
+    const next = applySuggestion(draft.text, caret(), offers.find(offer => keyOf(offer) === chosen)!)
     draft.set(next.text, 'box')
     onNeeds(next.needs)
-    close()
+    setWord('')
     requestAnimationFrame(() => {
-      area.current?.focus()
-      area.current?.setSelectionRange(next.caret, next.caret)
+      input().focus()
+      input().setSelectionRange(next.caret, next.caret)
     })
   }
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (offers.length > 0 && step !== 0) {
-      event.preventDefault()
-      return setAt(at => Math.min(Math.max(at + step, -1), offers.length - 1))
-    }
-    if (event.key === 'Escape' && offers.length > 0) return close()
-    if (event.key !== 'Enter' || event.shiftKey) return
-    const chosen = offers[at]
-    if (!chosen && draft.text.trim().startsWith('{') && !event.ctrlKey) return
-    event.preventDefault()
-    if (chosen) return take(chosen)
-    close()
-    draft.submit()
-  }
-
+  const choices = offers.map(offer => ({
+    value: keyOf(offer),
+    title: offer.text,
+    kind: offer.kind === 'field' ? `field of ${offer.entity.replaceAll(',', ', ')}` : offer.kind,
+    icon: isIconName(offer.kind) ? offer.kind : undefined,
+  }))
   return (
-    <div class="box">
-      <textarea
-        ref={area}
-        aria-label="Query"
-        aria-autocomplete="list"
-        aria-controls="suggestions"
-        aria-activedescendant={at >= 0 && at < offers.length ? `suggestion-${at}` : undefined}
-        rows={1}
-        spellcheck={false}
-        placeholder="Address, hash, block number, name, field:value, or a query in JSON"
-        value={draft.text}
-        onInput={event => {
-          draft.set(event.currentTarget.value, 'box')
-          setCaret(event.currentTarget.selectionEnd)
-          setAt(-1)
-        }}
-        onKeyDown={onKeyDown}
-        onBlur={close}
-      />
-      <div
-        id="suggestions"
-        class="offers"
-        role="listbox"
-        aria-label="Suggestions"
-        tabIndex={-1}
-        hidden={offers.length === 0}
-      >
-        {offers.map((offer, i) => (
-          <div
-            key={`${offer.kind} ${offer.field} ${offer.text} ${offer.address}`}
-            id={`suggestion-${i}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={i === at}
-            // The box keeps the focus.
-            onMouseDown={event => {
-              event.preventDefault()
-              take(offer)
-            }}
-          >
-            <Text value={offer.text} most={48} brief />
-            <span class="dim">
-              {offer.kind}
-              {offer.kind === 'field' ? ` of ${offer.entity.replaceAll(',', ', ')}` : ''}
-              {offer.address === undefined ? '' : ` ${offer.address}`}
-            </span>
-          </div>
-        ))}
-      </div>
+    <div ref={form}>
+      <Form class="ask" onSubmit={draft.submit}>
+        <Combobox
+          {...{ choices, value: draft.text, onInput: type, onChoose: take }}
+          input={{
+            'aria-label': 'Query',
+            placeholder: 'Address, hash, block, name, field:value, or a query in JSON',
+            spellcheck: false,
+          }}
+        />
+        <button type="submit" class="main">
+          Search
+        </button>
+      </Form>
     </div>
   )
 }
 
 const SHORTEST = 2
+const keyOf = ({ kind, field, text, address }: Suggestion) => `${kind} ${field} ${text} ${address}`

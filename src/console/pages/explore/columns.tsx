@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact'
 import { isJsonObject, type Json, listAt, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
-import { shortHex } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Amount, Coins, Hash, say, Text, Time } from '../../parts/text.tsx'
+import { Args, ArgumentValue, BlockLink } from '../things/values.tsx'
+import { type Catalogue, sortPath } from './fields.ts'
 import { type Search, sortBy } from './state.ts'
 
 const HEX = /^0x[0-9a-f]+$/i
@@ -20,53 +22,102 @@ const addressOf = (value: Json | undefined) =>
 
 /** Computed columns, which every kind of hit has. */
 const WORKED_OUT: Record<string, Column<SearchHit>> = {
-  '@time': { title: 'Time', width: '21ch', cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')) },
-  '@block': { title: 'Block', width: '10ch', align: 'right', cell: ({ _source }) => String(heightOf(_source) ?? '') },
-  '@kind': { title: 'Kind', width: '9ch', cell: ({ _type }) => _type },
+  '@time': { title: 'Time', width: '18ch', cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')) },
+  '@kind': { title: 'Kind', width: '8ch', cell: ({ _type }) => _type },
+  '@what': { title: 'What', width: 'minmax(24ch, 3fr)', isMain: true, cell: hit => whatOf(hit) },
+  '@amount': {
+    title: 'Amount',
+    width: 'minmax(14ch, 18ch)',
+    align: 'right',
+    isMain: true,
+    cell: hit => hitAmount(hit),
+  },
+  '@block': { title: 'Block', width: '9ch', align: 'right', cell: ({ _source }) => heightOf(_source) },
   '@thing': { title: 'Hash', width: '15ch', cell: hit => thingOf(hit) },
-  '@what': { title: 'What', width: 'minmax(24ch, 3fr)', cell: hit => whatOf(hit) },
-  '@amount': { title: 'Amount', width: '24ch', align: 'right', cell: hit => hitAmount(hit) },
 }
 
 export const TITLES: Record<string, string> = Object.fromEntries(
   Object.entries(WORKED_OUT).map(([name, { title }]) => [name, title]),
 )
 
-export const columnsFor = (search: Search, canSort: (field: string) => boolean): readonly Column<SearchHit>[] =>
+export const columnsFor = (search: Search, catalogue: Catalogue | undefined): readonly Column<SearchHit>[] =>
   search.columns.map(name => {
-    const column = Object.hasOwn(WORKED_OUT, name) ? WORKED_OUT[name]! : fieldColumn(name)
+    const column = Object.hasOwn(WORKED_OUT, name) ? WORKED_OUT[name]! : fieldColumn(name, catalogue)
     const field = name === '@time' ? '@block' : name
-    if (field.startsWith('@') ? field !== '@block' : !canSort(field)) return column
+    const canSort = catalogue !== undefined && sortPath(catalogue, field) !== undefined
+    if (field.startsWith('@') ? field !== '@block' : !canSort) return column
     const order = search.sort?.field === field ? search.sort.order : undefined
     return { ...column, sort: { order, toggle: () => sortBy(field, search) } }
   })
 
-const fieldColumn = (name: string): Column<SearchHit> => ({
-  title: name,
-  width: 'minmax(14ch, 1fr)',
-  cell: ({ _source }) => shownOf(name, valueAt(_source, name)),
-})
+const fieldColumn = (name: string, catalogue: Catalogue | undefined): Column<SearchHit> => {
+  const fields = [...(catalogue?.fields.values() ?? [])]
+  const isNumber = fields.some(it => it.shownAs === name && it.isNumber && !it.isInList)
+  return {
+    title: name,
+    width: 'minmax(14ch, 1fr)',
+    align: isNumber ? 'right' : undefined,
+    cell: ({ _source }) => shownOf(name, valueAt(_source, name), true) ?? <span class="dim">–</span>,
+  }
+}
 
 const timeOf = (value: Json | undefined) =>
   typeof value === 'number' || typeof value === 'string' ? <Time value={value} brief /> : null
 
-const HASH_KINDS = { hash: 'tx', transactionHash: 'tx', blockHash: 'block', parentHash: 'block' } as const
+const HASH_KINDS = {
+  hash: 'tx',
+  transactionHash: 'tx',
+  blockHash: 'block',
+  parentHash: 'block',
+  transactions: 'tx',
+} as const
 
 /** Renders a field by its type: address, amount, time or text. */
-const shownOf = (field: string, value: Json | undefined) => {
-  if (value === undefined || value === null) return <span class="dim">–</span>
+const shownOf = (field: string, value: Json | undefined, brief: boolean): ComponentChildren => {
+  if (value === undefined || value === null) return undefined
   if (typeof value === 'string' && ADDRESS_FORMAT.test(value)) return <Address value={value} />
   if (typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value))
     return <Hash value={value} kind={HASH_KINDS[field as keyof typeof HASH_KINDS]} />
   if (field === 'timestamp') return timeOf(value)
+  if (!brief && Array.isArray(value) && value.every(it => typeof it === 'string'))
+    return value.map((it, i) => <div key={i}>{shownOf(field, it, false)}</div>)
+  if (typeof value === 'number') return <span class="amount">{value.toLocaleString()}</span>
   const raw = member(value, 'raw')
-  if (isJsonObject(value) && typeof raw === 'string' && HEX.test(raw))
-    return 'coin' in value ? <Coins value={raw} /> : <span class="amount">{BigInt(raw).toLocaleString()}</span>
-  return <Text value={typeof value === 'string' ? value : stringifyJson(value)} most={200} brief />
+  if (isJsonObject(value) && typeof raw === 'string' && HEX.test(raw)) {
+    if (field === 'number' || field === 'blockNumber') return <BlockLink number={Number(raw)} />
+    return 'coin' in value ? <Coins value={raw} /> : <Amount value={raw} />
+  }
+  return <Text value={typeof value === 'string' ? value : stringifyJson(value)} {...{ brief }} />
 }
 
-const heightOf = (source: SearchHit['_source']) =>
-  valueAt(source, 'number.num') ?? valueAt(source, 'blockNumber.num') ?? valueAt(source, 'firstSeen.num')
+/** All that a document says, each value once. */
+export const factsOf = (source: SearchHit['_source']): Record<string, ComponentChildren> => {
+  const args = listAt(source, 'args')
+  const facts: Record<string, ComponentChildren> = {}
+  const add = (value: Json, path: string) => {
+    if (isJsonObject(value) && member(value, 'raw') === undefined)
+      for (const [name, inner] of Object.entries(value)) add(inner, path === '' ? name : `${path}.${name}`)
+    else if (path === 'args') facts[path] = args.length > 0 && <Args args={args} of={contractOf(source)} />
+    // The arguments say the same.
+    else if (path !== 'str' || args.length === 0) facts[path] = shownOf(path, value, false)
+  }
+  add(source, '')
+  return facts
+}
+
+/** The contract that was called or that emitted the event. */
+const contractOf = (source: SearchHit['_source']) => textAt(source, 'address') ?? textAt(source, 'to')
+
+/** Name of the event, method or token of a hit; else its id. */
+export const nameOf = ({ _id, _source }: SearchHit) =>
+  ['event', 'method', 'symbol', 'name'].map(path => sourceText(_source, path)).find(it => it !== null) ?? (
+    <Hash value={_id} />
+  )
+
+const heightOf = (source: SearchHit['_source']) => {
+  const height = ['number', 'blockNumber', 'firstSeen'].map(it => valueAt(source, `${it}.num`)).find(Number.isInteger)
+  return <BlockLink number={height as number | undefined} />
+}
 
 /** The block, transaction or contract of a hit. */
 const thingOf = ({ _type, _id, _source }: SearchHit) => {
@@ -79,7 +130,7 @@ const thingOf = ({ _type, _id, _source }: SearchHit) => {
 const hitAmount = ({ _type, _source }: SearchHit) => {
   if (_type === 'event') return <TokenAmount source={_source} />
   const raw = textAt(_source, 'value.raw') ?? textAt(_source, 'action.value.raw') ?? ''
-  return HEX.test(raw) ? <Coins value={raw} /> : null
+  return HEX.test(raw) && BigInt(raw) > 0n ? <Coins value={raw} brief /> : null
 }
 
 /** Argument names of token standards. */
@@ -92,7 +143,7 @@ const TokenAmount = ({ source }: { source: SearchHit['_source'] }) => {
   )
   const units = textAt(moved, 'value.hex') ?? ''
   if (token?.decimals === undefined || !HEX.test(units)) return null
-  return <Amount value={units} decimals={token.decimals} symbol={token.symbol ?? token.name} />
+  return <Amount value={units} decimals={token.decimals} symbol={token.symbol ?? token.name} brief />
 }
 
 const sourceText = (source: SearchHit['_source'], path: string) => {
@@ -113,18 +164,30 @@ const whatOf = ({ _type, _source: source }: SearchHit) => {
   )
 }
 
-/** An event or a call as text, with short hashes and addresses. */
+/** An event or a call, with names and units in place of addresses and raw values. */
 const sayCall = (source: SearchHit['_source']) => {
-  const said = textAt(source, 'str')
+  const args = listAt(source, 'args')
+  const name = sourceText(source, 'event') ?? sourceText(source, 'method')
+  const of = contractOf(source)
+  const said = args.length === 0 ? sourceText(source, 'str') : null
   return (
     <>
-      {addressOf(valueAt(source, 'address') ?? valueAt(source, 'to'))}{' '}
-      {said === undefined
-        ? (sourceText(source, 'event') ?? sourceText(source, 'method') ?? 'an unknown function')
-        : sourceText({ str: said.slice(0, 2_000).replace(/0x[0-9a-f]{40,}/gi, shortHex) }, 'str')}
+      {addressOf(of)} {said ?? name ?? 'an unknown function'}
+      {args.length > 0 && '('}
+      {args.slice(0, MOST_ARGUMENTS).map((argument, i) => (
+        <span key={i}>
+          {i > 0 && ', '}
+          <Text value={textAt(argument, 'name') || String(i)} most={32} brief />=
+          <ArgumentValue argument={argument} of={of} brief />
+        </span>
+      ))}
+      {args.length > MOST_ARGUMENTS && ', …'}
+      {args.length > 0 && ')'}
     </>
   )
 }
+
+const MOST_ARGUMENTS = 6
 
 /** One-line texts of the other kinds. */
 const SAYINGS: Record<string, typeof sayCall> = {

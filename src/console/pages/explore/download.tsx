@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { callApiForStream } from '../../api/client.ts'
 import { Fault, Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, Dialog, Form, SelectField } from '../../parts/controls.tsx'
-import { countText } from '../../parts/format.ts'
+import { countText, formatBytes } from '../../parts/format.ts'
 import { allBody, countLines, type ExploreQuery, type FileForm } from './query.ts'
 import type { Search } from './state.ts'
 
@@ -78,7 +78,7 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
       {state.is === 'under way' ? (
         <>
           <Progress label="Hits" done={state.hits} total={total} />
-          <p role="status">{formatFileSize(state.bytes)} so far</p>
+          <p role="status">{formatBytes(state.bytes)} so far</p>
           <Button label="Cancel the download" onClick={() => under.current?.abort()} />
         </>
       ) : (
@@ -108,7 +108,7 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
       )}
       <div role="status">
         {state.is === 'done' && (
-          <p class="good">{`Downloaded ${countText(state.hits, 'hit')}, ${formatFileSize(state.bytes)}.`}</p>
+          <p class="good">{`Downloaded ${countText(state.hits, 'hit')}, ${formatBytes(state.bytes)}.`}</p>
         )}
       </div>
       {state.is === 'failed' && <Fault title="The download failed" error={state.error} />}
@@ -124,24 +124,14 @@ const FILE_FORMS = [
 
 const SHOWN_MS = 100
 
-const formatFileSize = (bytes: number) =>
-  bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
-
 const MEDIA_TYPES: Readonly<Record<FileForm, string>> = {
   csv: 'text/csv',
   ndjson: 'application/x-ndjson',
   parquet: 'application/vnd.apache.parquet',
 }
 
-/** Destination of the bytes. */
-interface Sink {
-  write(chunk: Uint8Array<ArrayBuffer>): Promise<void>
-  close(): Promise<void>
-  abort(): Promise<void>
-}
-
 interface FilePicker {
-  showSaveFilePicker?(options: { suggestedName: string }): Promise<{ createWritable(): Promise<Sink> }>
+  showSaveFilePicker?(options: { suggestedName: string }): Promise<{ createWritable(): Promise<WritableStream> }>
 }
 
 export interface Download {
@@ -164,71 +154,44 @@ export const download = async ({
   signal,
   told,
 }: Download): Promise<number | undefined> => {
-  const sink = await openSink(name, MEDIA_TYPES[form])
-  if (!sink) return undefined
+  const file = await pickFile(name)
+  if (file === 'none') return undefined
+  const accept = `${MEDIA_TYPES[form]}${hasColumns ? '; args=columns' : ''}`
+  const counter = countLines(form)
+  let bytes = 0
   try {
-    const accept = `${MEDIA_TYPES[form]}${hasColumns ? '; args=columns' : ''}`
-    const response = await callApiForStream(path, { body, signal, headers: { accept } })
-    const counter = countLines(form)
-    let bytes = 0
-    const reader = response.body!.getReader()
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) break
-      await sink.write(value)
-      bytes += value.length
-      told(counter.add(value), bytes)
-    }
-    await sink.close()
+    const { body: found } = await callApiForStream(path, { body, signal, headers: { accept } })
+    const counted = found!.pipeThrough(
+      new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+        transform(chunk, out) {
+          bytes += chunk.length
+          told(counter.add(chunk), bytes)
+          out.enqueue(chunk)
+        },
+      }),
+    )
+    if (file) await counted.pipeTo(file)
+    else offer(await new Response(counted).blob(), name)
     return counter.lines()
   } catch (error) {
-    await sink.abort()
+    await file?.abort().catch(() => {})
     throw error instanceof TypeError ? new Error('The download broke off: the server went away. Try again.') : error
   }
 }
 
-/** Writes to disk if the browser can, to save memory; else offers the whole file at the end. */
-const openSink = async (name: string, type: string): Promise<Sink | undefined> => {
-  const { showSaveFilePicker } = window as FilePicker
-  if (showSaveFilePicker === undefined) return blobSink(name, type)
+/** A file on the disk, to save memory; undefined if the browser cannot write one. */
+const pickFile = async (suggestedName: string): Promise<WritableStream | 'none' | undefined> => {
   try {
-    const file = await showSaveFilePicker.call(window, { suggestedName: name })
-    return await file.createWritable()
+    return await (await (window as FilePicker).showSaveFilePicker?.({ suggestedName }))?.createWritable()
   } catch (error) {
-    if ((error as Error).name === 'AbortError') return undefined
-    return blobSink(name, type)
+    return (error as Error).name === 'AbortError' ? 'none' : undefined
   }
 }
 
-const PART = 8 << 20
-
-const blobSink = (name: string, type: string): Sink => {
-  const parts: Blob[] = []
-  let open: Uint8Array<ArrayBuffer>[] = []
-  let size = 0
-  // Browsers may keep blobs on disk.
-  const keep = () => {
-    parts.push(new Blob(open))
-    open = []
-    size = 0
-  }
-  return {
-    async write(chunk) {
-      open.push(chunk)
-      size += chunk.length
-      if (size > PART) keep()
-    },
-    async close() {
-      keep()
-      const url = URL.createObjectURL(new Blob(parts, { type }))
-      const link = document.createElement('a')
-      link.href = url
-      link.download = name
-      link.click()
-      setTimeout(() => URL.revokeObjectURL(url), 60_000)
-    },
-    async abort() {
-      parts.length = 0
-    },
-  }
+const offer = (file: Blob, name: string) => {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(file)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

@@ -2,32 +2,38 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
 import { documentPath } from '../../api/client.ts'
-import { isJsonObject, type Json, stringifyJson } from '../../api/json.ts'
+import { useStatus } from '../../api/status.ts'
 import { askSuggestions } from '../../api/suggest.ts'
 import { OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
-import { Chart } from '../../parts/chart.tsx'
+import { Chart, type Series } from '../../parts/chart.tsx'
 import { InChosenNetwork } from '../../parts/chosen-network.tsx'
 import { Aside, Button, CheckField } from '../../parts/controls.tsx'
-import { visibleText } from '../../parts/format.ts'
+import { dateOf, spanText } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Tabs } from '../../parts/menu.tsx'
+import { Menu, Tabs } from '../../parts/menu.tsx'
+import { placeOf } from '../../parts/places.ts'
 import { VirtualTable } from '../../parts/table.tsx'
-import { Facts, Hash, say, Text } from '../../parts/text.tsx'
+import { Facts, say, Text } from '../../parts/text.tsx'
 import { AskBox } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
 import { getCatalogue, knownValues } from './catalogue.ts'
-import { columnsFor } from './columns.tsx'
+import { columnsFor, factsOf, nameOf } from './columns.tsx'
+import { clauseOf, type Operator } from './conditions.ts'
 import { DslEditor } from './dsl.tsx'
-import { type Catalogue, sortPath } from './fields.ts'
-import { applySuggestion, type BoxQuestion } from './query.ts'
+import type { Catalogue } from './fields.ts'
+import type { BoxQuestion } from './query.ts'
+import { setRange } from './range.tsx'
 import {
   type Draft,
+  isCut,
   isFirstSight,
   type Search,
   seriesOf,
   setKinds,
+  splitsOf,
   useAsked,
   useDraft,
   useFollow,
@@ -35,7 +41,7 @@ import {
   useSearch,
   withNews,
 } from './state.ts'
-import { openViews, Toolbar } from './toolbar.tsx'
+import { Toolbar } from './toolbar.tsx'
 
 export default () => (
   <>
@@ -46,28 +52,35 @@ export default () => (
 
 const ExploreView = ({ network }: { network: string }) => {
   const search = useSearch(network)
-  const { kinds, columns, view, sort, from, to, follows, open } = search
+  const { kinds, columns, view, sort, split, follows, open } = search
   const [isWanted, setWanted] = useState(false)
+  const [round, setRound] = useState(0)
   const needsFields = isWanted || view !== '' || sort !== undefined || columns.some(name => !name.startsWith('@'))
   const fields = useAsk(needsFields ? network : undefined, signal => getCatalogue(network, signal))
   const catalogue = fields.data
-  const { question, asked, error } = useAsked(search, catalogue)
-  const draft = useDraft(search.text, kinds)
+  const newest = useStatus().data?.networks.find(it => it.network === network)?.lastBlock?.time
+  const { question, asked, error } = useAsked(search, catalogue, newest ? dateOf(newest).getTime() : undefined, round)
   const usual = useHits(network, kinds, asked)
   // An empty chain is followed, too.
   const isWithout = isFirstSight(search) && usual.data?.hits.total === 0
   const blocks = useHits(isWithout ? network : undefined, ['block'], asked)
   const hasBlocks = isWithout && blocks.rows.length > 0
   const found = hasBlocks ? blocks : usual
+  const draft = useDraft(search.text, kinds, () => {
+    setRound(round + 1)
+    found.again()
+  })
   const news = useFollow(network, hasBlocks ? ['block'] : kinds, asked, follows, found.again)
   const hits = useMemo(() => withNews(found.rows, news), [found.rows, news.hits, news.gone])
   const fresh = hits.length - found.rows.length
-  const series = useMemo(() => seriesOf(found.data, hits.slice(0, Math.max(fresh, 0))), [found.data, fresh])
+  const series = useMemo(
+    () => seriesOf(found.data, hits.slice(0, Math.max(fresh, 0)), split),
+    [found.data, fresh, split],
+  )
   const box = useKeptPlace(hits.length, news.hits)
   const [openKind = '', openId = ''] = open.split(/ (.*)/s)
-  const canSort = (field: string) => catalogue !== undefined && sortPath(catalogue, field) !== undefined
   const cut = (from: number, to: number) =>
-    setQuery({ from: String(Math.floor(from * 1000)), to: String(Math.ceil(to * 1000)) })
+    setQuery({ from: String(Math.floor(from * 1000)), to: String(Math.ceil(to * 1000)), range: '' })
 
   return (
     <div class="explore">
@@ -76,14 +89,13 @@ const ExploreView = ({ network }: { network: string }) => {
         network={network}
         onNeeds={needs => needs.some(kind => kinds.includes(kind)) || setKinds([...kinds, ...needs])}
       />
-      {search.text === '' && network === DEMO && <Tries />}
       <div class="choices">
-        <fieldset class="chips">
+        <fieldset class="segments">
           <legend class="skip">Kinds of documents</legend>
           {OFFERED_KINDS.map(kind => (
             <CheckField
               key={kind}
-              label={kind}
+              label={KIND_TITLES[kind]}
               checked={kinds.includes(kind)}
               onChange={checked => setKinds(OFFERED_KINDS.filter(it => (it === kind ? checked : kinds.includes(it))))}
             />
@@ -105,10 +117,7 @@ const ExploreView = ({ network }: { network: string }) => {
       {news.error !== undefined && <Fault title="The chain cannot be followed" error={news.error} />}
       {asked && question && found.error === undefined && (
         <>
-          <Sum
-            {...{ question, follows, news: fresh, answer: found.data, busy: found.busy }}
-            isCut={from !== '' || to !== ''}
-          />
+          <Sum {...{ search, question, series, news: fresh, answer: found.data, busy: found.busy }} />
           {series && <Chart label={`Hits over time, ${series.counts.length} spans`} series={series} onSelect={cut} />}
           {hasBlocks && (
             <p class="dim" role="status">
@@ -121,7 +130,7 @@ const ExploreView = ({ network }: { network: string }) => {
             {hits.length > 0 && (
               <VirtualTable
                 label="Hits"
-                columns={columnsFor(search, canSort)}
+                columns={columnsFor(search, catalogue)}
                 rows={hits}
                 keyOf={({ _type, _id }) => `${_type} ${_id}`}
                 open={open}
@@ -135,6 +144,11 @@ const ExploreView = ({ network }: { network: string }) => {
       )}
     </div>
   )
+}
+
+const KIND_TITLES = {
+  ...{ block: 'Blocks', tx: 'Transactions', event: 'Events', log: 'Logs' },
+  ...{ call: 'Calls', trace: 'Traces', contract: 'Contracts', token: 'Tokens' },
 }
 
 /** Keeps the scroll position when rows are added at the top. */
@@ -152,43 +166,6 @@ const useKeptPlace = (count: number, news: unknown) => {
   return box
 }
 
-const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
-const ABOVE_1000 = {
-  bool: { filter: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: '1000' } } }] },
-}
-
-const TRANSFERS = [
-  { term: { 'event.raw': 'Transfer' } },
-  { match: { address: DOLLAR } },
-  { nested: { path: 'args', query: ABOVE_1000 } },
-]
-
-/** Example searches of the demo chain. */
-const DEMO_SEARCHES: Record<string, Record<string, string>> = {
-  'Transfers of the demo dollar above 1,000': {
-    ...{ kinds: 'event', view: 'conditions' },
-    q: JSON.stringify({ bool: { filter: TRANSFERS } }),
-  },
-  'Everything about one token': { kinds: 'tx,event,log,call,contract,token', q: DOLLAR },
-  'Failed transactions, most expensive first': {
-    ...{ kinds: 'tx', q: 'status:false', sort: 'gasUsed:desc', columns: '@time,@block,@thing,@what,gasUsed' },
-  },
-  'Swaps, in Lucene’s syntax': { kinds: 'event', q: 'event:Swap AND blockNumber.num:>100' },
-  'All that is in block 400': { kinds: 'block,tx,event,call', q: '400' },
-}
-
-const DEMO = 'ethereum/demo/local'
-
-const Tries = () => (
-  <ul class="tries" aria-label="Examples to try">
-    {Object.entries(DEMO_SEARCHES).map(([title, query]) => (
-      <li key={title}>
-        <Link to={`/explore?${new URLSearchParams(query)}`}>{title}</Link>
-      </li>
-    ))}
-  </ul>
-)
-
 interface ViewsProps {
   search: Search
   draft: Draft
@@ -197,71 +174,114 @@ interface ViewsProps {
 
 /** Optional views of the query. */
 const Views = ({ search: { network, kinds, view }, draft, catalogue }: ViewsProps) => {
-  const open = openViews(view)
   const values = useMemo(() => catalogue && knownValues(network, kinds, catalogue), [network, kinds.join(), catalogue])
   const props = catalogue && values && { draft, network, kinds, catalogue, values }
-  if (open.length === 0) return null
+  if (view === '') return null
   return (
     <div class="views card">
       {!props && <Busy label="Reading which fields there are" />}
-      {props && open.includes('conditions') && <Builder {...props} />}
-      {props && open.includes('json') && <DslEditor {...props} />}
+      {props && view.includes('conditions') && <Builder {...props} />}
+      {props && view.includes('json') && <DslEditor {...props} />}
     </div>
   )
 }
 
 interface SumProps {
+  search: Search
   question: BoxQuestion
   answer: SearchAnswer | undefined
+  series: Series | undefined
   news: number
-  follows: boolean
   busy: boolean
-  isCut: boolean
 }
 
-/** Number of hits, time, and how the text was understood. */
-const Sum = ({ question, answer, news, follows, busy, isCut }: SumProps) => {
+/** Number of hits, how the text was understood, and what the chart shows. */
+const Sum = ({ search, question, answer, series, news, busy }: SumProps) => {
   const total = (answer?.hits.total ?? 0) + news
+  const { kinds, split, follows, range } = search
+  const [first, second] = series?.times ?? []
   return (
-    <p class="sum" role="status">
-      {busy && <span class="dim">Searching …</span>}
-      {answer && !busy && (
-        <span>
-          <strong>{total.toLocaleString()}</strong> {total === 1 ? 'hit' : 'hits'} in {answer.took.toLocaleString()} ms
+    <div class="sum">
+      <p role="status">
+        {busy && <span class="dim">Searching …</span>}
+        {answer && !busy && (
+          <span>
+            <strong>{total.toLocaleString()}</strong> {total === 1 ? 'hit' : 'hits'} in {answer.took.toLocaleString()}{' '}
+            ms
+          </span>
+        )}
+        {question.as !== '' && <span class="as dim">Understood as {question.as}.</span>}
+        {follows && <span class="good">Follows the chain: {news.toLocaleString()} new.</span>}
+        {(isCut(search) || range !== '') && (
+          <Button class="link" label="Show the whole time" onClick={() => setRange('')} />
+        )}
+      </p>
+      {first !== undefined && (
+        <span class="dim">
+          {second !== undefined && `per ${spanText(second - first).replace(/^1 /, '')}, `}by
+          <Menu
+            class="quiet"
+            name={`Split by ${split}`}
+            label={
+              <>
+                {split}
+                <Icon name="down" />
+              </>
+            }
+            items={splitsOf(kinds).map(title => ({
+              ...{ title, checked: title === split, run: () => setQuery({ split: title }, { replace: true }) },
+            }))}
+          />
         </span>
       )}
-      <span class="dim">Asked for {question.as}.</span>
-      {follows && <span class="good">Follows the chain: {news.toLocaleString()} new.</span>}
-      {isCut && <Button class="link" label="Show the whole time" onClick={() => setQuery({ from: '', to: '' })} />}
-    </p>
+    </div>
   )
 }
 
-/** Suggestions in place of hits. */
-const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
+const COMPARISON = /^(\w+)\s*(>=?|<=?|=)\s*([\d,_]+(?:\.\d+)?)$/
+const OPERATORS: Record<string, Operator> = { '>': 'gt', '>=': 'gte', '<': 'lt', '<=': 'lte', '=': 'is' }
+
+/** What may have been meant, in place of hits. */
+const Nothing = ({ search: { network, text } }: { search: Search }) => {
   const isWord = /^[\p{L}\p{N}_$ -]{2,60}$/u.test(text)
   const { data = [] } = useAsk(isWord ? `${network} ${text}` : undefined, signal =>
     askSuggestions(network, text, signal),
   )
-  const offers = isWord ? data.filter(({ kind }) => kind !== 'field') : []
-  const take = (offer: (typeof offers)[number]) => {
-    const { text, needs } = applySuggestion('', 0, offer)
-    setQuery({ q: offer.address ?? text, kinds: [...new Set([...kinds, ...needs])].join() })
-  }
+  const explore = (kinds: string, q: string) => `/explore?${new URLSearchParams({ network, kinds, q })}`
+  const offers = data.flatMap(it => {
+    const place = isWord ? placeOf(network, it) : undefined
+    return place ? [{ ...place, address: it.address }] : []
+  })
+  const [, argument = '', sign = '', value = ''] = COMPARISON.exec(text) ?? []
+  const compared = { argument, operator: OPERATORS[sign]!, not: false, value: value.replace(/[,_]/g, '') }
   return (
     <Empty title="Nothing was found">
-      {offers.length > 0 && <p>You may mean:</p>}
-      {offers.length > 0 && (
-        <ul>
-          {offers.map(offer => (
-            <li key={`${offer.kind} ${offer.field} ${offer.text} ${offer.address}`}>
-              <Button class="link" label={visibleText(offer.text)} onClick={() => take(offer)} />{' '}
-              <span class="dim">{offer.kind}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <p>Choose further kinds, or ask for less. An empty box shows the newest documents.</p>
+      {(offers.length > 0 || sign !== '') && <p>Did you mean:</p>}
+      <ul class="plain">
+        {sign !== '' && (
+          <li>
+            <Link to={explore('event', clauseOf([{ ...compared, field: 'args.value.scaled' }]))}>
+              Events whose argument {argument} {sign} {value}
+            </Link>{' '}
+            <span class="dim">in units of the token</span>
+          </li>
+        )}
+        {offers.map(({ value, title = '', kind = '', address }) => (
+          <li key={value}>
+            <Link to={value}>
+              <Text value={title} most={48} brief />
+            </Link>{' '}
+            <span class="dim">{kind}</span>
+            {address !== undefined && ' · '}
+            {address !== undefined && (
+              <Link to={explore(OFFERED_KINDS.join(), address)}>
+                Everything about <Text value={title} most={48} brief />
+              </Link>
+            )}
+          </li>
+        ))}
+      </ul>
+      <p>Choose further kinds, or a longer time. An empty box shows the newest documents.</p>
     </Empty>
   )
 }
@@ -269,27 +289,16 @@ const Nothing = ({ search: { network, text, kinds } }: { search: Search }) => {
 const Opened = ({ network, kind, id }: { network: string; kind: string; id: string }) => {
   const { data, error, again } = useGet<SearchHit>(documentPath(network, kind, id))
   const [tab, setTab] = useState('fields')
-  const title = say`${kind} ${<Hash value={id} />}`
-  const source = data?._id === id ? data._source : undefined
-  const tabs = source && [
-    {
-      name: 'fields',
-      title: 'Fields',
-      show: () => <Facts class="fields" of={Object.fromEntries(leavesOf(source, ''))} />,
-    },
-    { name: 'json', title: 'JSON', show: () => <JsonView value={source} label="The document" /> },
+  const hit = data?._id === id ? data : undefined
+  const tabs: readonly { name: string; title: string; show(): ComponentChildren }[] | undefined = hit && [
+    { name: 'fields', title: 'Fields', show: () => <Facts class="fields" of={factsOf(hit._source)} /> },
+    { name: 'json', title: 'JSON', show: () => <JsonView value={hit._source} label="The document" /> },
   ]
   return (
-    <Aside what="hit" title={title} onClose={() => setQuery({ open: '' })}>
+    <Aside what="hit" title={say`${kind} ${hit && nameOf(hit)}`} onClose={() => setQuery({ open: '' })}>
       {error !== undefined && <Fault error={error} again={again} />}
       {!tabs && error === undefined && <Busy label="Reading the document" />}
       {tabs && <Tabs label="How it is shown" tabs={tabs} current={tab} onChange={setTab} />}
     </Aside>
   )
 }
-
-/** Values by path; a list is one value. */
-const leavesOf = (value: Json, path: string): [path: string, shown: ComponentChildren][] =>
-  isJsonObject(value)
-    ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path === '' ? name : `${path}.${name}`))
-    : [[path, <Text key={path} value={typeof value === 'string' ? value : stringifyJson(value)} />]]

@@ -6,13 +6,14 @@ import { readTree } from './tree.ts'
 export interface BoxQuestion {
   /** Clause text with all digits; undefined matches everything. */
   query: string | undefined
-  as: 'everything' | 'an address' | 'a hash' | 'a block number' | 'a query in JSON' | 'a query string'
+  /** How the text was understood. */
+  as: '' | 'an address' | 'a hash' | 'a block number' | 'a query in JSON' | 'a query string'
 }
 
 /** Throws if the text is invalid. */
 export const readQuestion = (text: string, kinds: readonly Kind[]): BoxQuestion => {
   const typed = text.trim()
-  if (typed === '') return { query: undefined, as: 'everything' }
+  if (typed === '') return { query: undefined, as: '' }
   if (typed.startsWith('{')) return { query: queryClause(typed), as: 'a query in JSON' }
   if (/^0x[0-9a-f]{40}$/i.test(typed)) return { query: stringifyJson(ofAddress(typed, kinds)), as: 'an address' }
   if (/^0x[0-9a-f]{64}$/i.test(typed)) return { query: stringifyJson(anyOf(HASHES, kinds, typed)), as: 'a hash' }
@@ -87,6 +88,8 @@ export interface ExploreQuery {
   sort?: Sort | undefined
   /** Fields of extra columns. */
   shown?: readonly string[]
+  /** Field that splits the counts over time. */
+  split?: string | undefined
 }
 
 /** `field`: a sort path. */
@@ -101,7 +104,7 @@ export const EXPLORE_PAGE_SIZE = 100
 export const CHAIN_ORDER = '_shard_doc'
 
 /** First page with counts over time. */
-export const firstBody = (asked: ExploreQuery): string => body(asked, [`"aggs":${COUNTS}`])
+export const firstBody = (asked: ExploreQuery): string => body(asked, [`"aggs":${JSON.stringify(countsBy(asked))}`])
 
 export const nextBody = (asked: ExploreQuery, after: string): string => body(asked, [`"search_after":${after}`])
 
@@ -153,7 +156,12 @@ const fullQuery = ({ query, from, to }: ExploreQuery): string => {
   return `{"bool":{"must":[${own}],"filter":[${range}]}}`
 }
 
-const COUNTS = '{"counts":{"auto_date_histogram":{"field":"timestamp","buckets":80}}}'
+const countsBy = ({ split }: ExploreQuery) => ({
+  counts: {
+    auto_date_histogram: { field: 'timestamp', buckets: 80 },
+    ...(split !== undefined && { aggs: { split: { terms: { field: split, size: 20 } } } }),
+  },
+})
 
 const sourceFields = ({ shown = [] }: ExploreQuery): string => JSON.stringify([...ROW_FIELDS, ...shown])
 

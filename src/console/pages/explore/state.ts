@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { hitPage, useAsk, usePages } from '../../api/ask.ts'
 import { messageOf, searchDocuments } from '../../api/client.ts'
-import { type Json, stringifyJson, valueAt } from '../../api/json.ts'
+import { type Json, listAt, stringifyJson, valueAt } from '../../api/json.ts'
 import { type Kind, OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
 import { setQuery, useAddress } from '../../browser/router.tsx'
-import type { Series } from '../../parts/chart.tsx'
+import type { Layer, Series } from '../../parts/chart.tsx'
 import { dateOf } from '../../parts/format.ts'
 import { type Catalogue, sortPath } from './fields.ts'
 import {
@@ -24,7 +24,7 @@ import { layOut } from './tree.ts'
 const DEFAULT_KINDS = 'tx,event'
 
 /** `@` marks computed columns; others are `_source` fields. */
-export const DEFAULT_COLUMNS = '@time,@block,@kind,@thing,@amount,@what'
+export const DEFAULT_COLUMNS = '@time,@kind,@what,@amount,@block,@thing'
 
 /** Search state in the address. */
 export interface Search {
@@ -34,30 +34,50 @@ export interface Search {
   columns: readonly string[]
   /** Sort field, or `@block` for chain order. */
   sort: Sort | undefined
+  /** Seconds before the newest block; empty with `from` and `to`, which are epoch milliseconds. */
+  range: string
   from: string
   to: string
   follows: boolean
   open: string
   view: string
+  split: Split
 }
+
+/** What the chart is split by: the field for each kind that has it. */
+export const SPLITS: Readonly<Record<Split, (kinds: readonly Kind[]) => string | undefined>> = {
+  kind: () => '_type',
+  event: kinds => (kinds.includes('event') ? 'event.raw' : undefined),
+  method: kinds => (kinds.includes('call') ? 'method.raw' : kinds.includes('tx') ? 'method' : undefined),
+}
+
+export type Split = 'kind' | 'event' | 'method'
+
+export const splitsOf = (kinds: readonly Kind[]): Split[] =>
+  (['kind', 'event', 'method'] as const).filter(split => SPLITS[split](kinds) !== undefined)
 
 export const useSearch = (network: string): Search => {
   const query = new URLSearchParams(useAddress().query)
   const get = (name: string, fallback = '') => query.get(name) ?? fallback
   const kinds = get('kinds', DEFAULT_KINDS).split(',')
+  const chosen = OFFERED_KINDS.filter(kind => kinds.includes(kind))
   const [, field, order] = /^(.*):(asc|desc)$/s.exec(get('sort')) ?? []
   return {
-    ...{ network, text: get('q'), from: get('from'), to: get('to') },
+    ...{ network, text: get('q'), from: get('from'), to: get('to'), range: get('range') },
     ...{ open: get('open'), view: get('view'), follows: get('follow') === '1' },
-    kinds: OFFERED_KINDS.filter(kind => kinds.includes(kind)),
+    kinds: chosen,
+    split: splitsOf(chosen).find(it => it === get('split')) ?? 'kind',
     columns: [...new Set(get('columns', DEFAULT_COLUMNS).split(',').filter(Boolean))],
     sort: field === undefined ? undefined : { field, order: order as Sort['order'] },
   }
 }
 
 /** Whether the search is empty. */
-export const isFirstSight = ({ text, kinds, sort, from, to }: Search): boolean =>
-  text === '' && kinds.join() === DEFAULT_KINDS && sort === undefined && from === '' && to === ''
+export const isFirstSight = (search: Search): boolean =>
+  search.text === '' && search.kinds.join() === DEFAULT_KINDS && search.sort === undefined && !isCut(search)
+
+/** Whether it is between two times. */
+export const isCut = ({ from, to }: Search): boolean => from !== '' || to !== ''
 
 export const setKinds = (kinds: readonly Kind[]) => {
   const names = OFFERED_KINDS.filter(kind => kinds.includes(kind)).join() || 'none'
@@ -81,10 +101,15 @@ interface Understood {
   error?: unknown
 }
 
-/** Query of the address; a sort waits for the field's type. */
-export const useAsked = (search: Search, catalogue: Catalogue | undefined): Understood => {
-  const { text, kinds, sort, from, to, columns } = search
-  const key = JSON.stringify([text, kinds, sort, from, to, columns])
+/** Query of the address; a sort waits for the field's type. `newest` is the time of the newest block. */
+export const useAsked = (
+  search: Search,
+  catalogue: Catalogue | undefined,
+  newest: number | undefined,
+  round: number,
+): Understood => {
+  const { text, kinds, sort, range, from, to, columns, split } = search
+  const key = JSON.stringify([text, kinds, sort, range, from, to, columns, split, round, newest === undefined])
   return useMemo(() => {
     try {
       const question = readQuestion(text, kinds)
@@ -93,7 +118,8 @@ export const useAsked = (search: Search, catalogue: Catalogue | undefined): Unde
         return { question, error: new Error(`Hits cannot be sorted by "${sort.field}".`) }
       if (kinds.length === 0 || (sort && by === undefined)) return { question }
       const asked: ExploreQuery = {
-        ...{ query: question.query, from: millis(from), to: millis(to) },
+        ...{ query: question.query, to: millis(to), split: SPLITS[split](kinds) },
+        from: millis(from) ?? (range === '' || newest === undefined ? undefined : newest - Number(range) * 1_000),
         sort: sort && { field: by!, order: sort.order },
         shown: columns.filter(name => !name.startsWith('@')),
       }
@@ -104,7 +130,7 @@ export const useAsked = (search: Search, catalogue: Catalogue | undefined): Unde
   }, [key, catalogue])
 }
 
-const millis = (text: string): number | undefined => (/^\d{1,16}$/.test(text) ? Number(text) : undefined)
+export const millis = (text: string): number | undefined => (/^\d{1,16}$/.test(text) ? Number(text) : undefined)
 
 type View = 'box' | 'conditions' | 'json'
 
@@ -120,7 +146,8 @@ export interface Draft {
   submit(): void
 }
 
-export const useDraft = (text: string, kinds: readonly Kind[]): Draft => {
+/** `refresh`: searches for the same again. */
+export const useDraft = (text: string, kinds: readonly Kind[], refresh: () => void): Draft => {
   const [draft, setDraft] = useState<{ text: string; by: View }>({ text, by: 'box' })
   useEffect(() => setDraft(draft => (draft.text.trim() === text ? draft : { text, by: 'box' })), [text])
   const kindText = kinds.join()
@@ -138,7 +165,10 @@ export const useDraft = (text: string, kinds: readonly Kind[]): Draft => {
     error: read.error,
     json: draft.by === 'json' ? draft.text : (read.laidOut ?? draft.text),
     set: (text, by) => setDraft({ text, by }),
-    submit: () => setQuery({ q: draft.text.trim(), open: '' }),
+    submit() {
+      setQuery({ q: draft.text.trim(), open: '' })
+      if (draft.text.trim() === text) refresh()
+    },
   }
 }
 
@@ -229,14 +259,26 @@ export const withNews = (found: readonly SearchHit[], { hits, gone }: News): rea
   ]
 }
 
-/** Counts over time of found and new hits. */
-export const seriesOf = (answer: SearchAnswer | undefined, news: readonly SearchHit[]): Series | undefined => {
-  const buckets = valueAt(answer?.aggregations, 'counts.buckets')
-  if (!Array.isArray(buckets) || buckets.length === 0) return undefined
+/** Counts over time of found and new hits, by what they are split by. */
+export const seriesOf = (
+  answer: SearchAnswer | undefined,
+  news: readonly SearchHit[],
+  split: Split,
+): Series | undefined => {
+  const buckets = listAt(answer?.aggregations, 'counts.buckets')
+  if (buckets.length === 0) return undefined
   const times = buckets.map(bucket => Number(valueAt(bucket, 'key')) / 1000)
   const counts = buckets.map(bucket => Number(valueAt(bucket, 'doc_count')))
+  const layers = new Map<string, number[]>()
+  const add = (name: Json | undefined, bucket: number, count: number) => {
+    const layer = layers.get(String(name)) ?? []
+    layers.set(String(name), layer)
+    layer[bucket] = (layer[bucket] ?? 0) + count
+  }
+  for (const [i, bucket] of buckets.entries())
+    for (const part of listAt(bucket, 'split.buckets')) add(valueAt(part, 'key'), i, Number(valueAt(part, 'doc_count')))
   const step = times.length > 1 ? times[1]! - times[0]! : Number.POSITIVE_INFINITY
-  for (const { _source } of news.toReversed()) {
+  for (const { _type, _source } of news.toReversed()) {
     const written = valueAt(_source, 'timestamp')
     if (typeof written !== 'number' && typeof written !== 'string') continue
     const time = dateOf(written).getTime() / 1000
@@ -246,9 +288,24 @@ export const seriesOf = (answer: SearchAnswer | undefined, news: readonly Search
       counts.push(0)
     }
     const bucket = times.findLastIndex(it => it <= time)
-    if (bucket >= 0) counts[bucket]!++
+    if (bucket < 0) continue
+    counts[bucket]!++
+    const name = split === 'kind' ? _type : valueAt(_source, split)
+    if (typeof name === 'string') add(name, bucket, 1)
   }
-  return { times, counts }
+  return { times, counts, split: largest(layers, counts) }
 }
 
 const MOST_BARS = 400
+const MOST_LAYERS = 6
+
+/** The largest layers, and one of all others. */
+const largest = (layers: ReadonlyMap<string, readonly number[]>, counts: readonly number[]): Layer[] => {
+  const sum = (values: readonly number[]) => values.reduce((total, it) => total + it, 0)
+  const named = [...layers]
+    .map(([name, values]) => ({ name, values: counts.map((_, i) => values[i] ?? 0) }))
+    .sort((a, b) => sum(b.values) - sum(a.values))
+    .slice(0, MOST_LAYERS)
+  const rest = counts.map((count, i) => count - sum(named.map(({ values }) => values[i]!)))
+  return sum(rest) > 0 ? [...named, { name: 'others', values: rest, isRest: true }] : named
+}

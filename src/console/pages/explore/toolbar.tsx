@@ -7,13 +7,15 @@ import { rootUrl } from '../../browser/state.ts'
 import { announce } from '../../parts/announce.ts'
 import { Button, CheckField, confirm, Dialog, Form, TextField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { Icon, type IconName } from '../../parts/icon.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { copyText } from '../../parts/text.tsx'
 import { TITLES } from './columns.tsx'
+import { clauseOf } from './conditions.ts'
 import { DownloadDialog } from './download.tsx'
 import { type Catalogue, fieldsOf } from './fields.ts'
 import { type ExploreQuery, plainBody } from './query.ts'
+import { RangeMenu } from './range.tsx'
 import { DEFAULT_COLUMNS, type Search, setColumns } from './state.ts'
 import { layOut } from './tree.ts'
 
@@ -26,24 +28,17 @@ interface ToolbarProps {
   onWanted(): void
 }
 
-const VIEWS = [
-  { name: 'conditions', title: 'Conditions' },
-  { name: 'json', title: 'JSON' },
-]
-
-/** Views of the query that are shown. */
-export const openViews = (view: string): string[] => view.split(',').filter(it => VIEWS.some(({ name }) => name === it))
-
 type Open = 'columns' | 'saved' | 'download'
 
 export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarProps) => {
+  const { view, follows } = search
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
-  const follow = (follows: boolean) => setQuery({ follow: follows ? '1' : '', ...(follows && { sort: '' }) })
-  useKey('f', 'Follows the chain, or stops', () => follow(!search.follows))
-  const views = openViews(search.view)
-  const toggle = (view: string) => {
-    const next = VIEWS.map(({ name }) => name).filter(name => (name === view) !== views.includes(name))
+  const follow = () => setQuery({ follow: follows ? '' : '1', ...(!follows && { sort: '' }) })
+  useKey('f', 'Follows the chain, or stops', follow)
+  const views = view.split(',').filter(Boolean)
+  const toggle = (name: string) => {
+    const next = views.includes(name) ? views.filter(it => it !== name) : [...views, name]
     setQuery({ view: next.join() }, { replace: true })
   }
   const choose = () => {
@@ -52,26 +47,42 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarPr
   }
   return (
     <div class="tools">
-      {VIEWS.map(({ name, title }) => (
-        <Button key={name} class="quiet" label={title} expanded={views.includes(name)} onClick={() => toggle(name)} />
-      ))}
-      <CheckField label="Follow" checked={search.follows} onChange={follow} />
-      {asked && <Button label="Create rule" onClick={() => navigate(ruleHref(search, asked))} />}
+      <RangeMenu search={search} />
+      <Button
+        {...quiet('filter', 'Conditions')}
+        expanded={views.includes('conditions')}
+        onClick={() => toggle('conditions')}
+      />
+      <Button {...quiet('follow', 'Follow')} pressed={follows} onClick={follow} />
       <Menu
-        class="icon"
+        class="quiet icon"
         name="More actions"
         label={<Icon name="more" />}
         items={[
           { title: 'Columns', icon: 'columns', run: choose },
+          {
+            title: 'JSON editor',
+            icon: 'abis',
+            checked: views.includes('json'),
+            isOwn: true,
+            run: () => toggle('json'),
+          },
           { title: 'Saved searches', icon: 'saved', run: () => setOpen('saved') },
           ...(asked
             ? ([
+                { title: 'Create rule', icon: 'rules', run: () => navigate(ruleHref(search, asked)) },
                 { title: 'Download', icon: 'download', run: () => setOpen('download') },
                 { title: 'Copy as a link', icon: 'copy', run: () => copyText(location.href, 'the link') },
                 { title: 'Copy as curl', icon: 'copy', run: () => copyText(curlOf(search, asked), 'the command') },
                 { title: 'Copy as JSON', icon: 'copy', run: () => copyText(layOut(plainBody(asked)), 'the body') },
               ] as const)
             : []),
+          ...Object.entries(search.text === '' && search.network === DEMO ? DEMO_SEARCHES : {}).map(
+            ([title, query], i) => ({
+              ...{ title, run: () => navigate(`/explore?${new URLSearchParams(query)}`) },
+              ...(i === 0 && { group: 'Examples' }),
+            }),
+          ),
         ]}
       />
       {open === 'columns' && catalogue && (
@@ -81,6 +92,38 @@ export const Toolbar = ({ search, asked, total, catalogue, onWanted }: ToolbarPr
       {open === 'download' && asked && <DownloadDialog search={search} asked={asked} total={total} onClose={close} />}
     </div>
   )
+}
+
+/** A button that a phone shows as its icon. */
+const quiet = (icon: IconName, name: string) => ({
+  ...{ class: 'quiet', name },
+  label: (
+    <>
+      <Icon name={icon} />
+      <span class="name">{name}</span>
+    </>
+  ),
+})
+
+const DEMO = 'ethereum/demo/local'
+const DOLLAR = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
+
+/** Example searches of the demo chain. */
+const DEMO_SEARCHES: Record<string, Record<string, string>> = {
+  'Transfers of the demo dollar above 1,000': {
+    ...{ kinds: 'event', view: 'conditions' },
+    q: clauseOf([
+      { field: 'event.raw', operator: 'is', not: false, value: 'Transfer' },
+      { field: 'address', operator: 'match', not: false, value: DOLLAR },
+      { field: 'args.value.scaled', argument: 'value', operator: 'gt', not: false, value: '1000' },
+    ]),
+  },
+  'Everything about one token': { kinds: 'tx,event,log,call,contract,token', q: DOLLAR },
+  'Failed transactions, most expensive first': {
+    ...{ kinds: 'tx', q: 'status:false', sort: 'gasUsed:desc', columns: '@time,@block,@thing,@what,gasUsed' },
+  },
+  'Swaps, in Lucene’s syntax': { kinds: 'event', q: 'event:Swap AND blockNumber.num:>100' },
+  'All that is in block 400': { kinds: 'block,tx,event,call', q: '400' },
 }
 
 const urlOf = ({ network, kinds }: Search): string =>
@@ -173,8 +216,6 @@ interface Saved {
 }
 
 const SAVED_SEARCHES_KEY = 'chainsieve.searches'
-const MAX_NAME_LENGTH = 100
-
 const readSaved = (): Saved[] => {
   try {
     const list = parseJson(localStorage.getItem(SAVED_SEARCHES_KEY) ?? '[]')
@@ -199,12 +240,6 @@ const write = (searches: readonly Saved[]): boolean => {
   }
 }
 
-const queryNow = (): string => {
-  const parameters = new URLSearchParams(location.search)
-  parameters.delete('open')
-  return parameters.toString()
-}
-
 /** Saved searches of this browser. */
 const SavedSearches = ({ network, onClose }: { network: string; onClose(): void }) => {
   const [searches, setSearches] = useState(readSaved)
@@ -215,13 +250,13 @@ const SavedSearches = ({ network, onClose }: { network: string; onClose(): void 
   const save = async () => {
     const named = name.trim()
     if (named === '') return setError('Type a name.')
-    if (named.length > MAX_NAME_LENGTH) return setError(`A name may have ${MAX_NAME_LENGTH} characters.`)
     setError(undefined)
     // Another tab may have changed them.
     const others = readSaved().filter(it => it.name !== named)
     if (others.length < readSaved().length && !(await replaces(named))) return
-    const parameters = new URLSearchParams(queryNow())
+    const parameters = new URLSearchParams(location.search)
     parameters.set('network', network)
+    parameters.delete('open')
     if (keep([...others, { name: named, query: parameters.toString() }].sort(byName))) {
       setName('')
       announce(`Saved “${visibleText(named)}” in this browser.`)

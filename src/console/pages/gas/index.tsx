@@ -142,30 +142,19 @@ const History = ({ asked }: { asked: AskState<{ found: GasHistory | undefined }>
   </Await>
 )
 
-const CHART_HEIGHT = 200
-
 const GasCharts = ({ history }: { history: GasHistory }) => {
   const { times, prices, used } = history
-  const lines = useMemo(() => ({ times, lines: prices }), [history])
+  const lines = useMemo(
+    () => ({ times, lines: PRICE_LINES.map((name, i) => ({ name, values: prices[i] ?? [] })) }),
+    [history],
+  )
   const bars = useMemo(() => ({ times, counts: used }), [history])
   const cut = (from: number, to: number) =>
     setQuery({ from: String(Math.floor(from * 1_000)), to: String(Math.ceil(to * 1_000)) })
   return (
     <>
       <h2>Base fee and prices, in gwei</h2>
-      <ul class="legend">
-        {PRICE_LINES.map((name, line) => (
-          <li key={name} data-line={line}>
-            {name}
-          </li>
-        ))}
-      </ul>
-      <Chart
-        label={`Base fee and gas prices over time, ${times.length} spans`}
-        series={lines}
-        height={CHART_HEIGHT}
-        onSelect={cut}
-      />
+      <Chart label={`Base fee and gas prices over time, ${times.length} spans`} series={lines} onSelect={cut} />
       <p class="dim">
         A line with 30% is the price that 30% of the transactions paid at most. Drag to show a shorter span.
       </p>

@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks'
 import { type Json, textAt, valueAt } from '../../api/json.ts'
 import type { Kind, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
-import { GWEI_DECIMALS } from '../../parts/format.ts'
+import { GWEI_DECIMALS, shortHex } from '../../parts/format.ts'
 import { type KnownAddress, useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Amount, Coins, dim, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
@@ -36,7 +36,10 @@ export const briefOf = (value: Optional<string>, most = 60) => <Text value={valu
 interface AddressProps {
   value: Optional<string>
   kind?: 'address' | 'token'
+  /** Without a copy button. */
   brief?: boolean
+  /** The name or the short address alone, for lines with many. */
+  bare?: boolean
 }
 
 /** Links an address by its contract or token name. */
@@ -46,19 +49,19 @@ export const AddressLink = ({ value, ...rest }: AddressProps) => {
   return isAddress(value) ? <Named value={value} {...rest} /> : <Hash value={value} />
 }
 
-const Named = ({ value, kind = 'address', brief = false }: AddressProps & { value: string }) => {
+const Named = ({ value, kind = 'address', bare = false, brief = bare }: AddressProps & { value: string }) => {
   const known = useKnown(value)
   const name = known?.name ?? known?.symbol
   return (
     <>
       <Hash value={value} kind={kind} name={name} brief={brief} />
       {/* Names are not unique and can be faked. */}
-      {name !== undefined && <code class="dim">…{value.slice(-4)}</code>}
+      {name !== undefined && !bare && <code class="dim">…{value.slice(-4)}</code>}
     </>
   )
 }
 
-/** Party of a movement; the zero address means creation or destruction. */
+/** Party of a transfer; the zero address means minting or burning. */
 export const Party = ({ value, zero }: { value: string; zero: string }) =>
   value.toLowerCase() === ZERO_ADDRESS ? (
     <span class="dim" title={value}>
@@ -101,12 +104,20 @@ export const NamedValues = ({
     </dl>
   )
 
+export const argumentName = (argument: Json, place: number) => textAt(argument, 'name') || `argument ${place}`
+
+interface ArgsProps {
+  args: readonly Json[]
+  /** The contract that was called or that emitted the event. */
+  of?: string | undefined
+}
+
 /** Arguments with names and types. */
-export const Args = ({ args }: { args: readonly Json[] }) => (
+export const Args = ({ args, of }: ArgsProps) => (
   <NamedValues
     of={args.map((argument, i) => [
-      say`${briefOf(textAt(argument, 'name') || `argument ${i}`)} ${dim`${briefOf(textAt(argument, 'value.type'))}`}`,
-      <ArgumentValue key={i} argument={argument} />,
+      say`${briefOf(argumentName(argument, i))} ${dim`${briefOf(textAt(argument, 'value.type'))}`}`,
+      <ArgumentValue key={i} {...{ argument, of }} />,
     ])}
   />
 )
@@ -114,23 +125,27 @@ export const Args = ({ args }: { args: readonly Json[] }) => (
 /** Arguments in the contract's decimals; others may be in another token's. */
 const AMOUNT = /^_?(value|amount|wad)$/i
 
-const ArgumentValue = ({ argument }: { argument: Json }) => {
+interface ArgumentProps extends Pick<ArgsProps, 'of'> {
+  argument: Json
+  /** On one line. */
+  brief?: boolean
+}
+
+export const ArgumentValue = ({ argument, of = '', brief = false }: ArgumentProps) => {
+  const known = useKnown(of)
   const [type, hex] = [textAt(argument, 'value.type') ?? '', textAt(argument, 'value.hex')]
   if (hex === undefined) return <span class="dim">not told</span>
-  if (type === 'address') return <AddressLink value={hex} />
+  if (type === 'address') return <AddressLink value={hex} bare={brief} />
   if (type === 'bool') return valueAt(argument, 'value.num') === 1 || hex.endsWith('1') ? 'true' : 'false'
   // Indexed strings are logged as hashes.
-  if (type === 'string') return <Text value={utf8Of(hex)} />
+  if (type === 'string') return <Text value={utf8Of(hex)} {...(brief && { most: 40, brief })} />
   const integer = argumentInteger(type, hex)
-  const scaled = AMOUNT.test(textAt(argument, 'name') ?? '') ? numberAt(argument, 'value.scaled') : undefined
-  if (integer !== undefined)
-    return (
-      <span class="amount">
-        {String(integer)}
-        {ifPresent(scaled, it => dim` ≈ ${it.toLocaleString(undefined, { maximumFractionDigits: 6 })}`)}
-      </span>
-    )
+  if (integer !== undefined) {
+    const decimals = AMOUNT.test(textAt(argument, 'name') ?? '') ? decimalsIn(argument, integer) : 0
+    return <Amount value={integer} {...{ decimals, brief }} symbol={decimals > 0 ? known?.symbol : undefined} />
+  }
   const elements = elementsOf(type, hex)
+  if (brief) return dim`${elements ? `[${elements.length}]` : shortHex(hex)}`
   if (!elements) return <RawBytes hex={hex} />
   return (
     <ol class="elements" start={0}>
@@ -139,6 +154,12 @@ const ArgumentValue = ({ argument }: { argument: Json }) => {
       ))}
     </ol>
   )
+}
+
+/** The server scales amounts by the contract's decimals. */
+const decimalsIn = (argument: Json, units: bigint): number => {
+  const scaled = numberAt(argument, 'value.scaled')
+  return scaled ? Math.round(Math.log10(Number(units) / scaled)) : 0
 }
 
 /** ERC-721 moves ids, whatever the argument's name. */
