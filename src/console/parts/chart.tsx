@@ -24,10 +24,10 @@ export interface Layer {
   isRest?: boolean
 }
 
-const COLOURS = 6
+const LAYER_COLOURS = 6
 
 /** A custom property of the style. */
-export const layerColour = ({ isRest }: Layer, i: number): string => `--c${isRest ? COLOURS : i % COLOURS}`
+export const layerColour = ({ isRest }: Layer, i: number): string => `--c${isRest ? LAYER_COLOURS : i % LAYER_COLOURS}`
 
 interface ChartProps {
   /** Accessible label. */

@@ -6,9 +6,9 @@ import { useKey } from '../browser/keys.ts'
 import { navigate, useAddress } from '../browser/router.tsx'
 import { type Choice, Combobox } from '../parts/combobox.tsx'
 import { Form } from '../parts/controls.tsx'
+import { pageChoice, placeOf } from '../parts/destinations.ts'
 import { shortHex } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
-import { pageChoice, placeOf } from '../parts/places.ts'
 
 /** Finds anything of a network by its hash, number or name; `/` goes there. */
 export const JumpBox = ({ network }: { network: string }) => {

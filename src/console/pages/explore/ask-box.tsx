@@ -29,7 +29,7 @@ export const AskBox = ({ draft, network, onNeeds }: AskBoxProps) => {
     setWord(text.trim().startsWith('{') ? '' : wordBefore(text, caret()).word)
   }
   const take = (chosen: string) => {
-    const next = applySuggestion(draft.text, caret(), offers.find(offer => keyOf(offer) === chosen)!)
+    const next = applySuggestion(draft.text, caret(), offers.find(offer => suggestionKey(offer) === chosen)!)
     draft.set(next.text, 'box')
     onNeeds(next.needs)
     setWord('')
@@ -39,7 +39,7 @@ export const AskBox = ({ draft, network, onNeeds }: AskBoxProps) => {
     })
   }
   const choices = offers.map(offer => ({
-    value: keyOf(offer),
+    value: suggestionKey(offer),
     title: offer.text,
     kind: offer.kind === 'field' ? `field of ${offer.entity.replaceAll(',', ', ')}` : offer.kind,
     icon: isIconName(offer.kind) ? offer.kind : undefined,
@@ -64,4 +64,4 @@ export const AskBox = ({ draft, network, onNeeds }: AskBoxProps) => {
 }
 
 const SHORTEST = 2
-const keyOf = ({ kind, field, text, address }: Suggestion) => `${kind} ${field} ${text} ${address}`
+const suggestionKey = ({ kind, field, text, address }: Suggestion) => `${kind} ${field} ${text} ${address}`

@@ -91,7 +91,7 @@ const shownOf = (field: string, value: Json | undefined, brief: boolean): Compon
 }
 
 /** All that a document says, each value once. */
-export const factsOf = (source: SearchHit['_source']): Record<string, ComponentChildren> => {
+export const documentFacts = (source: SearchHit['_source']): Record<string, ComponentChildren> => {
   const args = listAt(source, 'args')
   const facts: Record<string, ComponentChildren> = {}
   const add = (value: Json, path: string) => {

@@ -10,17 +10,17 @@ import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { InChosenNetwork } from '../../parts/chosen-network.tsx'
 import { Aside, Button, CheckField } from '../../parts/controls.tsx'
+import { placeOf } from '../../parts/destinations.ts'
 import { dateOf, spanText } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Menu, Tabs } from '../../parts/menu.tsx'
-import { placeOf } from '../../parts/places.ts'
 import { VirtualTable } from '../../parts/table.tsx'
 import { Facts, say, Text } from '../../parts/text.tsx'
 import { AskBox } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
 import { getCatalogue, knownValues } from './catalogue.ts'
-import { columnsFor, factsOf, nameOf } from './columns.tsx'
+import { columnsFor, documentFacts, nameOf } from './columns.tsx'
 import { clauseOf, type Operator } from './conditions.ts'
 import { DslEditor } from './dsl.tsx'
 import type { Catalogue } from './fields.ts'
@@ -291,7 +291,7 @@ const Opened = ({ network, kind, id }: { network: string; kind: string; id: stri
   const [tab, setTab] = useState('fields')
   const hit = data?._id === id ? data : undefined
   const tabs: readonly { name: string; title: string; show(): ComponentChildren }[] | undefined = hit && [
-    { name: 'fields', title: 'Fields', show: () => <Facts class="fields" of={factsOf(hit._source)} /> },
+    { name: 'fields', title: 'Fields', show: () => <Facts class="fields" of={documentFacts(hit._source)} /> },
     { name: 'json', title: 'JSON', show: () => <JsonView value={hit._source} label="The document" /> },
   ]
   return (
