@@ -114,6 +114,7 @@ export const NETWORK_SETTINGS = {
   from: setting(kinds.blockPoint, undefined, 'First block to index. The default is the first block of the chain.'),
   to: setting(kinds.blockPoint, undefined, 'Last block to index. The default is the head, which is then followed.'),
   order: setting(kinds.choiceKind(['newest', 'oldest']), 'newest', 'Where a back-fill begins.'),
+  // The maximum depth of a reorg.
   finality: setting(
     kinds.finality,
     '64',

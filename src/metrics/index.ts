@@ -10,7 +10,7 @@ export type MetricSnapshot =
       type: 'histogram'
       name: string
       help: string
-      /** Inclusive ascending upper bounds; values above the last one are only in `count`. */
+      /** Inclusive ascending upper bounds of the buckets (`le`); values above the last one are only in `count`. */
       bounds: readonly number[]
       /** `counts[i]` counts values up to `bounds[i]`, cumulative as in Prometheus. */
       series: { labels: Labels; counts: number[]; sum: number; count: number }[]

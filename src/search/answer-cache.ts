@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { BodySearch } from './store.ts'
 
 /**
- * Caches whole answers for repeated requests, such as dashboards that refresh. Any commit of the
+ * Request cache: whole answers for repeated requests, such as dashboards that refresh. Any commit of the
  * writer invalidates all of them, merges included: `version` is `PRAGMA data_version`.
  */
 export interface AnswerCache {

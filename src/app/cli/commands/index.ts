@@ -58,7 +58,7 @@ const completionCommand = command({
   },
 })
 
-/** Every command, in the order of the help text. */
+/** Every subcommand, in the order of the help text. */
 export const COMMANDS = [
   serveCommand,
   devCommand,
