@@ -281,7 +281,7 @@ describe('links', () => {
       recipes.map(recipe => /^\*\*(.+?)\.\*\*/.exec(recipe)?.[1]),
       [
         ...['A field', 'A kind', 'A query clause', 'An aggregation', 'A chain source', 'A channel'],
-        ...['An endpoint', 'A page of the console', 'A setting'],
+        ...['An endpoint', 'A command', 'A page of the console', 'A setting'],
       ],
     )
     for (const recipe of recipes) assert.ok((recipe.match(/\]\((src|test)\//g) ?? []).length >= 3, recipe)
