@@ -17,13 +17,13 @@ const PICTURES: readonly Picture[] = [
   {
     name: 'explore-light',
     colorScheme: 'light',
-    path: '/explore?kinds=event&q=event:Transfer',
+    path: '/explore?kinds=event&split=event',
     ready: page => page.locator('.chart canvas').waitFor(),
   },
   {
     name: 'explore-dark',
     colorScheme: 'dark',
-    path: '/explore?kinds=event&q=event:Transfer',
+    path: '/explore?kinds=event&split=event',
     ready: page => page.locator('.chart canvas').waitFor(),
   },
   {

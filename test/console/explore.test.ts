@@ -136,6 +136,11 @@ describe('Explore', { skip }, () => {
       await page.getByRole('row').nth(1).getByRole('gridcell').first().click()
       await page.getByRole('complementary').getByText('blockHash').waitFor()
       await page.locator('.chart canvas').waitFor()
+      for (const width of [1_440, 1_024, 390]) {
+        await page.setViewportSize({ width, height: 900 })
+        assert.deepEqual(await violations(page), [], `${width}`)
+        assert.equal(await overhang(page), 0, `${width}`)
+      }
       await checkLayout(page)
     })
 })

@@ -187,7 +187,7 @@ const sayCall = (source: SearchHit['_source']) => {
   )
 }
 
-const MOST_ARGUMENTS = 6
+const MOST_ARGUMENTS = 4
 
 /** One-line texts of the other kinds. */
 const SAYINGS: Record<string, typeof sayCall> = {
